@@ -5,52 +5,23 @@
 //! one ([`Consensus`]), then trials become one, then samples become a figure. A statistic leaves this
 //! crate only as a [`Finding`] or as a [`Spread`] around one.
 
-mod aggregate;
-pub mod agree;
 mod agreement;
 mod analyses;
-mod answered;
-mod baseline;
-mod breakdown;
-pub mod canary;
-mod checks;
 pub mod compare;
-mod consensus;
-mod cost;
-pub mod digest;
 pub mod drift;
 mod error;
-mod estimate;
-mod finding;
-mod findings;
+mod figures;
 pub mod gate;
-pub mod golden;
-mod groups;
-mod history;
-mod label_figure;
-mod labels;
-mod leaderboard;
-mod matched;
-mod measure;
-mod observations;
-mod pass;
 mod pinned;
 pub mod planning;
-pub mod power;
-mod primary;
-mod recommend;
-mod reduce;
-mod resampled;
-mod ruler;
-mod scales;
-mod slope;
-mod spread;
-pub mod stored_deviations;
-mod table;
+mod reference;
+mod run;
+mod score;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use agreement::{JudgePair, MetricAgreement};
+pub use agreement::agree;
+pub use agreement::coefficients::{JudgePair, MetricAgreement};
 pub use analyses::{
     Agreement, AgreementOptions, Analysed, AnchorMethod, Anchored, Balance, BalanceOptions, BestThreshold, BiasCheck,
     Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions,
@@ -64,21 +35,22 @@ pub use analyses::{
     SlicesOptions, SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS,
     TextChange, TextDelta, ThresholdDecision, catalog,
 };
-pub use answered::{AnsweredAs, JudgeAnswers};
-pub use baseline::Beside;
-pub use breakdown::{Breakdown, CostLine};
-pub use checks::settled;
-pub use consensus::{CellScores, Consensus, united_diagnostics};
-pub use cost::{Bill, Spend};
 pub use error::{AnalysisError, GateProblem};
-pub use finding::Finding;
-pub use findings::{Findings, Recommendation, SampleFindings, Summary};
+pub use figures::breakdown::{Breakdown, CostLine};
+pub use figures::cost::{Bill, Spend};
+pub use figures::finding::Finding;
+pub use figures::groups::{Group, Tally, system_id};
+pub use figures::leaderboard::{Gap, Leaderboard, Place};
+pub use figures::spread::Spread;
 pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};
-pub use groups::{Group, Tally, system_id};
-pub use history::{Choice, Day, History, Judged, JudgedCell, judged, source_of};
-pub use leaderboard::{Gap, Leaderboard, Place};
-pub use pass::{Options, Reading, analyse, check};
 pub use pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
-pub use primary::primary;
-pub use ruler::Ruler;
-pub use spread::Spread;
+pub use reference::history::{Choice, Day, History, Judged, JudgedCell, judged, source_of};
+pub use reference::{canary, digest, golden};
+pub use run::baseline_variants::Beside;
+pub use run::findings::{Findings, Recommendation, SampleFindings, Summary};
+pub use run::instrument::Ruler;
+pub use run::metric_names::primary;
+pub use run::pass::{Options, Reading, analyse, check};
+pub use run::served_models::{AnsweredAs, JudgeAnswers};
+pub use score::checks::settled;
+pub use score::consensus::{CellScores, Consensus, united_diagnostics};

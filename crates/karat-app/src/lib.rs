@@ -80,7 +80,7 @@ pub use judged::{Asked, Rows};
 pub use karat_analysis::Choice;
 pub use karat_analysis::compare::Verdict as ComparedVerdict;
 pub use karat_analysis::drift::{DriftStatus, Drifts, Method};
-pub use karat_analysis::power::MetricPower;
+pub use karat_analysis::planning::MetricPower;
 pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};
 pub use karat_providers::end_processes;
 pub use karat_report::counted;

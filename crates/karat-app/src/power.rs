@@ -1,7 +1,6 @@
 //! How many samples and dollars a difference takes, before a run is made (BY-16).
 
-use karat_analysis::power::{MetricPower, impossible, power, unplannable};
-use karat_analysis::stored_deviations::spreads;
+use karat_analysis::planning::{MetricPower, impossible, power, spreads, unplannable};
 use karat_suite::Plan;
 use karat_types::{MetricSpec, Threshold};
 

@@ -1,27 +1,11 @@
 //! The analyses that a suite can name: one file each, one line each in [`REGISTRY`].
 
-mod agreement;
-mod balance;
-mod calibration;
-mod categories;
-mod delta;
+mod comparing;
+mod dataset;
 mod diagnostics;
-mod drift;
-mod errors;
-mod evidence_position;
-mod failures;
-mod grading;
-mod human_anchor;
-mod judge_bias;
-mod leaderboards;
-mod missing_items;
-mod notes;
+mod judging;
 mod ordered_map;
-mod power;
-mod services;
-mod shortfall;
-mod slices;
-mod summary_corpus;
+mod problems;
 
 use std::sync::Arc;
 
@@ -30,40 +14,40 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-pub use agreement::{Agreement, AgreementOptions};
-pub use balance::{Balance, BalanceOptions, ColumnBalance, Portion};
-pub use calibration::{
-    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, SetDelta, TOLERATED_BIAS,
-    ThresholdDecision,
-};
-pub use categories::{Category as FailureCategory, CategoryExample};
-pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Notable, Over, TextChange, TextDelta};
+pub use comparing::delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Notable, Over, TextChange, TextDelta};
+pub use comparing::leaderboards::Leaderboards;
+pub use comparing::missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
+pub use comparing::power::{Power, PowerOptions};
+pub use dataset::balance::{Balance, BalanceOptions, ColumnBalance, Portion};
+pub use dataset::slices::{Slice, Slices, SlicesOptions};
+pub use dataset::summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions, SystemCorpus};
 pub use diagnostics::{
     BestThreshold, Bucket, Buckets, Category, Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CurveBin,
     Diagnostics, DiagnosticsOptions, Evaluation, Latency, Offsets, Often, SpanFigures, Stretch,
 };
-pub use errors::{ErrorCode, ErrorKind, Errors, Example, LeftOut, Stage};
-pub use evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
-pub use failures::{Failure, Failures, FailuresOptions};
-pub use grading::{FailingJudge, Flagged, Grading};
-pub use human_anchor::{AnchorMethod, Anchored, HumanAnchor, HumanAnchorOptions};
-pub use judge_bias::{BiasCheck, JudgeBias, JudgeBiasOptions, Leaning, OwnFamily, Position, Repeated};
-pub use leaderboards::Leaderboards;
-pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
-pub use notes::{NoteCount, Notes};
+pub use judging::agreement::{Agreement, AgreementOptions};
+pub use judging::calibration::{
+    CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, SetDelta, TOLERATED_BIAS,
+    ThresholdDecision,
+};
+pub use judging::evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
+pub use judging::grading::{FailingJudge, Flagged, Grading};
+pub use judging::human_anchor::{AnchorMethod, Anchored, HumanAnchor, HumanAnchorOptions};
+pub use judging::judge_bias::{BiasCheck, JudgeBias, JudgeBiasOptions, Leaning, OwnFamily, Position, Repeated};
 pub use ordered_map::OrderedMap;
-pub use power::{Power, PowerOptions};
-pub use services::Services;
-pub use shortfall::Shortfall;
-pub use slices::{Slice, Slices, SlicesOptions};
-pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions, SystemCorpus};
+pub use problems::categories::{Category as FailureCategory, CategoryExample};
+pub use problems::errors::{ErrorCode, ErrorKind, Errors, Example, LeftOut, Stage};
+pub use problems::failures::{Failure, Failures, FailuresOptions};
+pub use problems::notes::{NoteCount, Notes};
+pub use problems::services::Services;
+pub use problems::shortfall::Shortfall;
 
 use crate::AnalysisError;
-use crate::consensus::CellScores;
-use crate::leaderboard::Leaderboard;
-use crate::measure::Measure;
+use crate::figures::leaderboard::Leaderboard;
+use crate::figures::measure::Measure;
 use crate::pinned::Pinned;
-use crate::table::ScoreTable;
+use crate::score::consensus::CellScores;
+use crate::score::table::ScoreTable;
 
 /// A cell on its way through the pass.
 pub(crate) struct ScoredCell<'a> {
@@ -192,21 +176,21 @@ const REGISTRY: &[Entry] = &[
         name: "agreement",
         about: "how far judges agree with each other",
         options: || schema_for!(AgreementOptions),
-        build: agreement::build,
+        build: judging::agreement::build,
         always: false,
     },
     Entry {
         name: "balance",
         about: "how many samples of each kind the dataset holds",
         options: || schema_for!(BalanceOptions),
-        build: balance::build,
+        build: dataset::balance::build,
         always: false,
     },
     Entry {
         name: "calibration",
         about: "how far judges agree with people's labels, and whether that is enough",
         options: || schema_for!(CalibrationOptions),
-        build: calibration::build,
+        build: judging::calibration::build,
         always: false,
     },
     Entry {
@@ -220,7 +204,7 @@ const REGISTRY: &[Entry] = &[
         name: "delta",
         about: "paired differences between variants or models",
         options: || schema_for!(DeltaOptions),
-        build: delta::build,
+        build: comparing::delta::build,
         always: false,
     },
     Entry {
@@ -234,77 +218,77 @@ const REGISTRY: &[Entry] = &[
         name: "drift",
         about: "whether the last days are worse than the weeks before them",
         options: || schema_for!(crate::drift::DriftOptions),
-        build: drift::build,
+        build: comparing::drift::build,
         always: false,
     },
     Entry {
         name: "errors",
         about: "what failed, by code",
         options: || schema_for!(NoOptions),
-        build: errors::build,
+        build: problems::errors::build,
         always: true,
     },
     Entry {
         name: "evidence_position",
         about: "whether judges grade or find differently at the beginning, middle and end of long texts",
         options: || schema_for!(NoOptions),
-        build: evidence_position::build,
+        build: judging::evidence_position::build,
         always: true,
     },
     Entry {
         name: "failures",
         about: "the worst cells",
         options: || schema_for!(FailuresOptions),
-        build: failures::build,
+        build: problems::failures::build,
         always: true,
     },
     Entry {
         name: "grading",
         about: "how judges made their consensus",
         options: || schema_for!(NoOptions),
-        build: grading::build,
+        build: judging::grading::build,
         always: true,
     },
     Entry {
         name: "human_anchor",
         about: "what people would say of all outputs, from a judge and labels of a few",
         options: || schema_for!(HumanAnchorOptions),
-        build: human_anchor::build,
+        build: judging::human_anchor::build,
         always: false,
     },
     Entry {
         name: "judge_bias",
         about: "whether judges lean towards long, marked-up or kindred outputs, or towards a place",
         options: || schema_for!(JudgeBiasOptions),
-        build: judge_bias::build,
+        build: judging::judge_bias::build,
         always: false,
     },
     Entry {
         name: "leaderboards",
         about: "rankings on shared cells: what they rest on",
         options: || schema_for!(NoOptions),
-        build: leaderboards::build,
+        build: comparing::leaderboards::build,
         always: true,
     },
     Entry {
         name: "missing_items",
         about: "what the outputs of some variants hold and those of the others lack",
         options: || schema_for!(MissingItemsOptions),
-        build: missing_items::build,
+        build: comparing::missing_items::build,
         always: false,
     },
     Entry {
         name: "notes",
         about: "what a report must not be silent about",
         options: || schema_for!(NoOptions),
-        build: notes::build,
+        build: problems::notes::build,
         always: true,
     },
     Entry {
         name: "power",
         about: "which differences the samples detect, and what a wanted one takes",
         options: || schema_for!(PowerOptions),
-        build: power::build,
+        build: comparing::power::build,
         always: false,
     },
     Entry {
@@ -318,21 +302,21 @@ const REGISTRY: &[Entry] = &[
         name: "services",
         about: "which versions and models the services that answered say they are",
         options: || schema_for!(NoOptions),
-        build: services::build,
+        build: problems::services::build,
         always: true,
     },
     Entry {
         name: "slices",
         about: "figures of parts of the dataset",
         options: || schema_for!(SlicesOptions),
-        build: slices::build,
+        build: dataset::slices::build,
         always: false,
     },
     Entry {
         name: "summary_corpus",
         about: "a corpus of sessions by name, every dimension with its reason",
         options: || schema_for!(SummaryCorpusOptions),
-        build: summary_corpus::build,
+        build: dataset::summary_corpus::build,
         always: false,
     },
 ];

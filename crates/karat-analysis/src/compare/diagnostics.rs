@@ -11,7 +11,7 @@ use super::evaluations::Evaluations;
 use super::matching::Matching;
 use super::{Kind, Options, PairedScores, PairedTest, Side};
 use crate::analyses::{Evaluation, OrderedMap, Outcome, SpanFigures};
-use crate::finding::{Finding, finite};
+use crate::figures::finding::{Finding, finite};
 
 /// Samples that are listed of each kind; all are counted.
 const LISTED: usize = 50;

@@ -6,7 +6,7 @@ use karat_stats::describe::mean;
 
 use super::Side;
 use crate::analyses::Evaluation;
-use crate::groups::system_id;
+use crate::figures::groups::system_id;
 
 /// Numbers by sample and pair of systems, each of a trial.
 type Numbers<'a> = BTreeMap<(&'a str, usize), BTreeMap<u32, f64>>;

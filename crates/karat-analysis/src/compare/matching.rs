@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use karat_stats::describe::mean;
 use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 
-use super::tested::Tested;
+use super::significance::Tested;
 use super::{
     CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, Side,
     SideSummary, figures::resampling,
 };
-use crate::answered::{by_asked, moved};
-use crate::findings::Findings;
-use crate::groups::system_id;
-use crate::matched::{Entry, Matched};
-use crate::observations::Aggregate;
-use crate::primary::fits;
-use crate::ruler::{change_for, rulers};
-use crate::scales::steps;
-use crate::table::State;
+use crate::figures::groups::system_id;
+use crate::run::findings::Findings;
+use crate::run::instrument::{change_for, rulers};
+use crate::run::matched_cells::{Entry, Matched};
+use crate::run::metric_names::fits;
+use crate::run::served_models::{by_asked, moved};
+use crate::score::observations::Aggregate;
+use crate::score::scales::steps;
+use crate::score::table::State;
 
 /// Samples by position on each side.
 pub(super) struct Samples {

@@ -13,7 +13,7 @@ pub(crate) mod figures;
 mod matching;
 pub(crate) mod scores;
 mod sides;
-mod tested;
+mod significance;
 #[cfg(test)]
 mod tests;
 
@@ -31,11 +31,11 @@ pub use figures::{LabelPair, PairedFigures};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use sides::{NotThere, Side};
 
-use crate::finding::Finding;
-use crate::findings::Findings;
-use crate::planning::Needed;
+use crate::figures::finding::Finding;
+use crate::planning::needed::Needed;
+use crate::run::findings::Findings;
 use matching::{Matching, Samples};
-use tested::Tested;
+use significance::Tested;
 
 /// Below so many clusters a cluster-robust interval needs caution.
 const FEW_CLUSTERS: usize = 8;
@@ -201,7 +201,7 @@ pub struct ComparedMetric {
     pub impossible: Option<String>,
     /// What it would take, where it is undecided.
     pub needed: Option<Needed>,
-    /// The smallest difference that these samples detect with [`PLANNED_POWER`](crate::planning::PLANNED_POWER).
+    /// The smallest difference that these samples detect with [`PLANNED_POWER`](crate::planning::needed::PLANNED_POWER).
     pub detectable: Option<f64>,
 }
 

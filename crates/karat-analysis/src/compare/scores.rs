@@ -24,9 +24,9 @@ use karat_stats::power::PairedDesign;
 use karat_stats::seed::Seed;
 use karat_stats::special::StudentT;
 
-use crate::finding::Finding;
-use crate::observations::{Aggregate, BOOTSTRAP_FROM, RESAMPLED_UP_TO};
-use crate::resampled::Resampled;
+use crate::figures::finding::Finding;
+use crate::figures::resampled::Resampled;
+use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, RESAMPLED_UP_TO};
 
 /// From so many samples on the mean difference is taken to be normal.
 const LARGE_ENOUGH: usize = 30;

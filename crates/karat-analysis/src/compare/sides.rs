@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::findings::Findings;
-use crate::groups::system_id;
+use crate::figures::groups::system_id;
+use crate::run::findings::Findings;
 
 /// Systems of a run that stand on one side of a comparison.
 #[derive(Debug, Clone)]

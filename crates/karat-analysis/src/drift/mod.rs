@@ -15,7 +15,7 @@ use karat_stats::drift::DayScore;
 use karat_types::Better;
 use serde::Serialize;
 
-use crate::history::{Day, said_of_judges};
+use crate::reference::history::{Day, said_of_judges};
 
 pub use accepted::Accepted;
 use accepted::Stretch;

@@ -9,7 +9,7 @@ use karat_stats::seed::Seed;
 use serde::Serialize;
 
 use super::{DriftOptions, Method, Series, Watched, Worse, date_of};
-use crate::history::Day;
+use crate::reference::history::Day;
 
 /// Days that a series without a shift is watched for.
 const YEAR: i32 = 365;

@@ -150,7 +150,7 @@ mod tests {
 
     use super::super::{Drift, DriftOptions, Watched, drift};
     use super::*;
-    use crate::history::Day;
+    use crate::reference::history::Day;
 
     fn of(system: &str, level: impl Fn(i32) -> f64) -> Drift {
         let days: Vec<Day> = (0..45).map(|day| Day::new(super::super::date_of(20_000 + day), level(day))).collect();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{scope::Scope, subject};
 use crate::Findings;
-use crate::primary::fits;
+use crate::run::metric_names::fits;
 
 /// Which bound of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{Case, Side, Target};
 use super::evidence::{Basis, Court};
-use super::words::{Verdict, Words};
-use crate::finding::Finding;
+use super::verdict_text::{Verdict, Words};
+use crate::figures::finding::Finding;
 
 /// One case of a gate, decided.
 #[derive(Debug, Clone, PartialEq)]

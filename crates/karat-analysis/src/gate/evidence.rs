@@ -10,13 +10,13 @@ use karat_types::{Against, Policy};
 use super::References;
 use super::case::{Case, Side, Target};
 use super::path;
-use crate::estimate::{Aggregate, Observations};
-use crate::finding::Finding;
-use crate::findings::Findings;
-use crate::matched::{Entry, Lost, Matched};
-use crate::measure::Measure;
+use crate::figures::estimate::{Aggregate, Observations};
+use crate::figures::finding::Finding;
+use crate::figures::measure::Measure;
+use crate::figures::resampled::Resampled;
 use crate::pinned::{Pinned, PinnedMetric};
-use crate::resampled::Resampled;
+use crate::run::findings::Findings;
+use crate::run::matched_cells::{Entry, Lost, Matched};
 
 /// Everything that decisions look at.
 #[derive(Clone, Copy)]

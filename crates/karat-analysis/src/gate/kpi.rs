@@ -7,8 +7,8 @@ use super::case::{Case, Side, Target, Unit};
 use super::decision::Decision;
 use super::evidence::Court;
 use super::scope::Scope;
-use super::words::Verdict;
-use crate::finding::Finding;
+use super::verdict_text::Verdict;
+use crate::figures::finding::Finding;
 
 /// A metric of a system, now and in the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]

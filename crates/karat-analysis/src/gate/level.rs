@@ -103,8 +103,8 @@ pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::{Aggregate, Observations};
-    use crate::measure::Measure;
+    use crate::figures::estimate::{Aggregate, Observations};
+    use crate::figures::measure::Measure;
     use karat_stats::compare::paired_t;
 
     fn basis(values: &[f64]) -> Basis {

@@ -20,8 +20,8 @@ mod level;
 mod path;
 mod problem;
 mod scope;
+mod verdict_text;
 mod verdicts;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
@@ -29,14 +29,14 @@ use std::sync::Arc;
 
 use karat_types::{Against, Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 
-use crate::answered::{by_asked, moved};
+use crate::run::served_models::{by_asked, moved};
 use crate::{Analysed, AnalysisError, Findings, GateProblem, Pinned};
 pub use decision::Decision;
 use evidence::Court;
 pub use kpi::{Kpi, KpiBound};
 use scope::Scope;
+pub use verdict_text::Verdict;
 pub use verdicts::Verdicts;
-pub use words::Verdict;
 
 /// What gates compare with.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +82,7 @@ pub fn decide(
 pub fn check(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<(), AnalysisError> {
     let mut wrong = unknown(plan, rules)?;
     if rules.gates.iter().any(|gate| matches!(gate.subject, Subject::Finding(_))) {
-        wrong.extend(misspelt(&crate::pass::of_nothing(plan)?, rules));
+        wrong.extend(misspelt(&crate::run::pass::of_nothing(plan)?, rules));
     }
     nothing_wrong(wrong)
 }

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::Analysed;
 use crate::analyses::excerpt;
-use crate::finding::Finding;
-use crate::findings::Findings;
+use crate::figures::finding::Finding;
+use crate::run::findings::Findings;
 
 /// The finding at a path such as `agreement.quality.helpful.alpha`; keys may hold dots themselves.
 ///

@@ -5,7 +5,7 @@ use karat_types::{Against, Gate, PlanHeader, Rules, Subject};
 
 use super::path::rest;
 use crate::GateProblem;
-use crate::primary::fits;
+use crate::run::metric_names::fits;
 
 /// Everything that a run of this plan cannot have been asked by a gate. `analyses` are the ids of those that it has.
 pub(super) fn of(plan: &PlanHeader, analyses: &[String], rules: &Rules, gate: &Gate) -> Vec<GateProblem> {

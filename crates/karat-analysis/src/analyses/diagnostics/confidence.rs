@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Finding, finite};
+use crate::figures::finding::{Finding, finite};
 
 /// Bins of the reliability curve.
 const BINS: usize = 10;

@@ -10,7 +10,7 @@ use super::Reading;
 use super::confidence::Confidence;
 use super::sections::Stretch;
 use crate::analyses::OrderedMap;
-use crate::finding::Finding;
+use crate::figures::finding::Finding;
 
 /// Texts that are listed as common.
 const COMMON: usize = 10;

@@ -25,8 +25,8 @@ pub use sections::{Offsets, Stretch};
 
 use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::AnalysisError;
-use crate::aggregate::spread;
-use crate::groups::system_id;
+use crate::figures::aggregate::spread;
+use crate::figures::groups::system_id;
 use rubric::Shape;
 use sections::Headers;
 use tally::Tally;

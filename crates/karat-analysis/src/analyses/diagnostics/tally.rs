@@ -12,8 +12,8 @@ use super::confidence::{Stated, Unstated};
 use super::figures::{self, Assessed, Confused, Evaluation, Often, SpanFigures};
 use super::sections::Sections;
 use crate::analyses::{OrderedMap, ScoredCell, excerpt};
-use crate::consensus::{text_of, united_diagnostics};
-use crate::finding::Finding;
+use crate::figures::finding::Finding;
+use crate::score::consensus::{text_of, united_diagnostics};
 
 /// Evaluations that are listed; all are counted.
 const LISTED: usize = 10_000;
