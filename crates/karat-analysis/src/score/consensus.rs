@@ -224,7 +224,7 @@ pub fn united_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
 
 /// What an item of a diagnostic list says: itself, its `text`, its first text field, or its JSON.
 pub(crate) fn text_of(item: &Value) -> String {
-    let field = |object: &serde_json::Map<String, Value>| {
+    let field = |object: &Map<String, Value>| {
         let named = object.get("text").and_then(Value::as_str);
         named.or_else(|| object.values().find_map(Value::as_str)).map(str::to_owned)
     };

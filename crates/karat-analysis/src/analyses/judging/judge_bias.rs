@@ -22,6 +22,7 @@ use karat_stats::preference::{Preferred, position_bias};
 use karat_types::{AnalysisSpec, CellStatus, Label, PlanHeader, ScorerKind, shown_examples};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
