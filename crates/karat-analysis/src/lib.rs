@@ -23,34 +23,35 @@ pub mod testing;
 pub use agreement::agree;
 pub use agreement::coefficients::{JudgePair, MetricAgreement};
 pub use analyses::{
-    Agreement, AgreementOptions, Analysed, AnchorMethod, Anchored, Balance, BalanceOptions, BestThreshold, BiasCheck,
-    Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions,
+    Agreement, AgreementOptions, AnalysisResult, AnchorMethod, AnchoredFigure, Balance, BalanceOptions, BestThreshold,
+    BiasCheck, Bucket, Buckets, CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions,
     CatalogEntry, Category, CategoryExample, ColumnBalance, Comparison, Confidence, ConfidenceOptions, Confusion,
-    ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaOptions, Diagnostics, DiagnosticsOptions,
-    ErrorCode, ErrorKind, Errors, Evaluation, EvidencePosition, Example, FailingJudge, Failure, FailureCategory,
-    Failures, FailuresOptions, Flagged, Grading, HumanAnchor, HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency,
-    Leaderboards, Leaning, LeftOut, MetricDelta, MissingGroup, MissingItem, MissingItems, MissingItemsOptions, Mover,
-    Notable, NoteCount, Notes, Offsets, Often, OrderedMap, Outcome, Over, OwnFamily, PlaceEffect, PlaceMeasure,
-    PlaceUnit, Portion, Position, Power, PowerOptions, Repeated, Services, SetDelta, Shortfall, Slice, Slices,
-    SlicesOptions, SpanFigures, Stage, Stretch, SummaryCorpus, SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS,
-    TextChange, TextDelta, ThresholdDecision, catalog,
+    ConfusionOptions, CorpusDimension, CorpusSession, CurveBin, Delta, DeltaAxis, DeltaOptions, Diagnostics,
+    DiagnosticsOptions, ErrorCode, ErrorExample, ErrorKind, Errors, Evaluation, EvidencePosition, FailingJudge,
+    Failure, FailureCategory, Failures, FailuresOptions, FeatureSlope, FlaggedCell, Grading, HumanAnchor,
+    HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaderboards, MetricDelta, MissingGroup, MissingItem,
+    MissingItems, MissingItemsOptions, NotableLimit, NoteCount, Notes, Offsets, OrderedMap, Outcome, OwnFamily,
+    PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions, SampleMove, SectionRange, Services,
+    SetDelta, Shortfall, SkippedCells, Slice, Slices, SlicesOptions, SpanFigures, Stage, SummaryCorpus,
+    SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange, TextCount, TextDelta, ThresholdDecision,
+    ValueShare, VoteConsistency, catalog,
 };
 pub use error::{AnalysisError, GateProblem};
 pub use figures::breakdown::{Breakdown, CostLine};
 pub use figures::cost::{Bill, Spend};
 pub use figures::finding::Finding;
-pub use figures::groups::{Group, Tally, system_id};
-pub use figures::leaderboard::{Gap, Leaderboard, Place};
+pub use figures::groups::{CellCounts, Group, system_id};
+pub use figures::leaderboard::{Gap, Leaderboard, RankedPlace};
 pub use figures::spread::Spread;
 pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};
 pub use pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
-pub use reference::history::{Choice, Day, History, Judged, JudgedCell, judged, source_of};
+pub use reference::history::{Day, GradeRow, GradedCell, History, RowFilter, judged, source_of};
 pub use reference::{canary, digest, golden};
-pub use run::baseline_variants::Beside;
+pub use run::baseline_variants::BaselineVariant;
 pub use run::findings::{Findings, Recommendation, SampleFindings, Summary};
-pub use run::instrument::Ruler;
+pub use run::instrument::Instrument;
 pub use run::metric_names::primary;
-pub use run::pass::{Options, Reading, analyse, check};
-pub use run::served_models::{AnsweredAs, JudgeAnswers};
+pub use run::pass::{Options, RunReader, analyse, check};
+pub use run::served_models::{ServedJudge, ServedModel};
 pub use score::checks::settled;
 pub use score::consensus::{CellScores, Consensus, united_diagnostics};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use karat_analysis::agree::{Agreed, Options, agree, beside, misfit};
+use karat_analysis::agree::{AgreeOptions, RunAgreement, agree, beside, misfit};
 use karat_store::{Store, StoredRun};
 use karat_types::{Label, ModelSpec, PlanHeader, RunRows, RunStatus};
 use serde_json::json;
@@ -24,7 +24,7 @@ pub struct Agreeing {
 
 /// What was found.
 #[derive(Debug, Clone)]
-pub struct Agreement(Agreed);
+pub struct Agreement(RunAgreement);
 
 impl Agreement {
     /// For a terminal.
@@ -65,7 +65,7 @@ impl App {
             shared += beside.shared;
         }
         let (scorer, between) = (asked.scorer.clone(), asked.between.clone());
-        let options = Options { scorer, between, by_model, ..Options::default() };
+        let options = AgreeOptions { scorer, between, by_model, ..AgreeOptions::default() };
         let mut found = agree(first, &labels, &options).map_err(|error| AppError::harness(error.to_string()))?;
         found.shared_judgments = shared;
         found.run = runs.iter().map(|run| run.header().id.as_str()).collect::<Vec<_>>().join(", ");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::Findings;
-use karat_analysis::compare::{Compared, NotThere, Options, Side, Verdict, changed};
+use karat_analysis::compare::{CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, changed};
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::StepRule;
 use karat_stats::seed::Seed;
@@ -53,7 +53,7 @@ pub struct Comparing {
 
 /// A comparison that was made.
 #[derive(Debug, Clone)]
-pub struct Comparison(Compared);
+pub struct Comparison(RunComparison);
 
 impl Comparison {
     /// For a terminal.
@@ -67,7 +67,7 @@ impl Comparison {
     }
 
     /// The exit code, where some verdicts bind: 2 for a metric that is worse, 4 for an undecided one.
-    pub fn exit(&self, binding: &[Verdict]) -> Exit {
+    pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
         self.0.exit(binding)
     }
 
@@ -163,13 +163,13 @@ fn side<'a>(party: &Party, run: &str, findings: &'a Findings, one_run: bool) -> 
         parts if one_run => parts.join("/"),
         parts => format!("{run} {}", parts.join("/")),
     };
-    Side::of(label, findings, model, variant).map_err(|NotThere { wanted, has }| {
+    Side::of(label, findings, model, variant).map_err(|UnknownSystem { wanted, has }| {
         AppError::harness(format!("run {run} has no system with `{wanted}`"))
             .hint(format!("its systems are {}", has.join(", ")))
     })
 }
 
-fn options(comparing: &Comparing) -> Result<Options, AppError> {
+fn options(comparing: &Comparing) -> Result<CompareOptions, AppError> {
     let level = Level::new(comparing.confidence).ok_or_else(|| {
         AppError::harness(format!("`--confidence {}` is no level", comparing.confidence))
             .hint("give a share between 0 and 1, such as 0.95")
@@ -180,7 +180,7 @@ fn options(comparing: &Comparing) -> Result<Options, AppError> {
             "give the smallest difference that matters, above 0: in the metric's unit, or `5%` of the baseline",
         ));
     }
-    Ok(Options {
+    Ok(CompareOptions {
         level,
         correction: match comparing.correction {
             Correction::Holm => StepRule::Holm,
@@ -191,6 +191,6 @@ fn options(comparing: &Comparing) -> Result<Options, AppError> {
         margins: comparing.margins.clone(),
         any_ruler: comparing.allow_changed,
         seed: Seed(1),
-        ..Options::default()
+        ..CompareOptions::default()
     })
 }

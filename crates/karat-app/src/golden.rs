@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
-use karat_analysis::{Choice, FailingJudge, Judged, JudgedCell, Pinned, PinnedRun, judged, primary, system_id};
+use karat_analysis::{FailingJudge, GradeRow, GradedCell, Pinned, PinnedRun, RowFilter, judged, primary, system_id};
 use karat_store::StoredRun;
 use karat_suite::{Files, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus, System};
@@ -21,7 +21,7 @@ use crate::{App, AppError, Execution, Invocation, RunEnd, whole};
 #[derive(Debug, Clone, Default)]
 pub struct PinAsked {
     /// Which rows.
-    pub choice: Choice,
+    pub choice: RowFilter,
     /// Whether nothing is changed.
     pub dry_run: bool,
     /// Whether the files of other samples are removed.
@@ -106,9 +106,9 @@ impl App {
         let folder = self.golden_folder(&plan)?;
         let store = self.existing_store()?;
         let sources = self.chosen_sources(&store, invocation, &plan.header)?;
-        let choice = Choice { sources, ..asked.choice.clone() };
+        let choice = RowFilter { sources, ..asked.choice.clone() };
         let history = collect_named(&store, &plan.header.suite, &choice, None)?;
-        let mut of_sample: BTreeMap<&str, Vec<&JudgedCell>> = BTreeMap::new();
+        let mut of_sample: BTreeMap<&str, Vec<&GradedCell>> = BTreeMap::new();
         for cell in history.cells() {
             let sample = cell.grade().map(|grade| grade.sample.as_str());
             sample.into_iter().for_each(|sample| of_sample.entry(sample).or_default().push(cell));
@@ -352,7 +352,7 @@ fn failures(stored: &dyn RunRows) -> Result<BTreeMap<String, String>, AppError> 
 }
 
 /// A golden set has one row a sample, so the rows must be of one system.
-fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError> {
+fn one_system<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> Result<(), AppError> {
     let systems: BTreeSet<&str> = rows.map(|row| row.system.as_str()).collect();
     if systems.len() < 2 {
         return Ok(());
@@ -367,10 +367,10 @@ fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError
 }
 
 /// The latest grade of a sample, with those of the other trials of its run.
-fn latest(cells: &[&JudgedCell]) -> Option<Golden> {
+fn latest(cells: &[&GradedCell]) -> Option<Golden> {
     let newest = cells.iter().map(|cell| cell.made_at()).max()?;
-    let newest_cells: Vec<&&JudgedCell> = cells.iter().filter(|cell| cell.made_at() == newest).collect();
-    let trials: Vec<&Judged> = newest_cells.iter().filter_map(|cell| cell.grade()).collect();
+    let newest_cells: Vec<&&GradedCell> = cells.iter().filter(|cell| cell.made_at() == newest).collect();
+    let trials: Vec<&GradeRow> = newest_cells.iter().filter_map(|cell| cell.grade()).collect();
     let content = newest_cells.first().map(|cell| cell.content.clone()).unwrap_or_default();
     Some(Golden { baseline_content: content, ..Golden::of(&trials, crate::rfc3339(newest))? })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use karat_analysis::drift::day_number;
-use karat_analysis::{Choice, History, judged, source_of};
+use karat_analysis::{History, RowFilter, judged, source_of};
 use karat_store::Store;
 use karat_suite::Files;
 use karat_types::{PlanHeader, RunRows};
@@ -18,7 +18,7 @@ pub struct Asked {
     /// A suite file, a preset, the name of a suite that has stored runs, or one of its runs.
     pub suite: String,
     /// Which rows.
-    pub choice: Choice,
+    pub choice: RowFilter,
 }
 
 /// Rows of a suite.
@@ -146,7 +146,12 @@ fn without_runs(suite: &str) -> AppError {
 }
 
 /// The rows of a suite: of its primary metric, or of the one that is named.
-pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Option<&str>) -> Result<History, AppError> {
+pub(crate) fn collect(
+    store: &Store,
+    suite: &str,
+    choice: &RowFilter,
+    metric: Option<&str>,
+) -> Result<History, AppError> {
     for (flag, date) in [("--since", &choice.since), ("--until", &choice.until)] {
         date.as_deref().map_or(Ok(()), |date| check_date(flag, date))?;
     }
@@ -175,7 +180,7 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
 pub(crate) fn collect_named(
     store: &Store,
     suite: &str,
-    choice: &Choice,
+    choice: &RowFilter,
     metric: Option<&str>,
 ) -> Result<History, AppError> {
     let history = collect(store, suite, choice, metric)?;
@@ -183,12 +188,12 @@ pub(crate) fn collect_named(
     if history.rows().next().is_some() || !is_named {
         return Ok(history);
     }
-    let all = collect(store, suite, &Choice::default(), metric)?;
+    let all = collect(store, suite, &RowFilter::default(), metric)?;
     let judges = all.rows().flat_map(|row| [&row.judge, &row.judge_model]).flatten();
     known("--judge", choice.judge.as_ref(), judges)?;
     let versions = all.rows().filter_map(|row| row.prompt_version.as_ref());
     known("--prompt-version", choice.prompt_version.as_ref(), versions)?;
-    let of_system = Choice { system: choice.system.clone(), ..Choice::default() };
+    let of_system = RowFilter { system: choice.system.clone(), ..RowFilter::default() };
     if !all.rows().any(|row| of_system.takes(row)) {
         known("--system", choice.system.as_ref(), all.rows().map(|row| &row.system))?;
     }

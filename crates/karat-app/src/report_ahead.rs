@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use karat_analysis::{Findings, Options, Pinned, Reading};
+use karat_analysis::{Findings, Options, Pinned, RunReader};
 use karat_engine::Outcome;
 use karat_report::json::{CellLines, CellsFile, CellsUnderWay};
 use karat_report::{Cells, Estimate, RenderError};
@@ -37,7 +37,7 @@ pub(crate) struct ReportAhead {
     stored: StoredRun,
     /// What the store held of the run when the last of it was read.
     state: Key,
-    reading: Reading,
+    reading: RunReader,
     cells: Option<CellsBegun>,
     /// The first place of the plan that has not been read.
     next: u64,
@@ -60,7 +60,7 @@ impl ReportAhead {
         if header.plan.cells() < LARGE || !header.plan.judges.is_empty() {
             return None;
         }
-        let reading = Reading::begin(header, Options::default().level).ok()??;
+        let reading = RunReader::begin(header, Options::default().level).ok()??;
         let estimate = expected(header);
         let cells = cells.and_then(|target| {
             let file = WholeFile::create_from(store.aside(run), &target).ok()?;

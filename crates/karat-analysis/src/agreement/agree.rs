@@ -10,14 +10,14 @@ use karat_types::{
 use serde::Serialize;
 
 use crate::AnalysisError;
-use crate::agreement::coefficients::{Graded, MetricAgreement, Panel, agreement};
+use crate::agreement::coefficients::{GradedItem, MetricAgreement, Panel, agreement};
 use crate::figures::groups::system_id;
-use crate::score::labels::{Labels, grades, rater};
+use crate::score::labels::{LabelIndex, grades, rater};
 use crate::score::scales::steps;
 
 /// What is compared.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct AgreeOptions {
     /// The scorer; every one with judges without it.
     pub scorer: Option<String>,
     /// Names of the raters that are compared; all without any.
@@ -33,7 +33,7 @@ fn name_of(judge: &ModelSpec, by_model: &BTreeSet<String>) -> String {
     if by_model.contains(&judge.id) { format!("{} ({})", judge.id, judge.model) } else { judge.id.clone() }
 }
 
-impl Default for Options {
+impl Default for AgreeOptions {
     fn default() -> Self {
         Self { scorer: None, between: Vec::new(), by_model: BTreeSet::new(), level: Level::P95 }
     }
@@ -41,7 +41,7 @@ impl Default for Options {
 
 /// Agreement by metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Agreed {
+pub struct RunAgreement {
     /// The run.
     pub run: String,
     /// The raters.
@@ -78,10 +78,10 @@ pub fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
 ///
 /// # Errors
 /// Rows that cannot be read, a scorer or rater that the run does not have.
-pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &Options) -> Result<Agreed, AnalysisError> {
+pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &AgreeOptions) -> Result<RunAgreement, AnalysisError> {
     let header = rows.header();
     let plan = header.plan.clone();
-    let mut gathering = Gathering::new(&plan, labels, options)?;
+    let mut gathering = GradeCollector::new(&plan, labels, options)?;
     rows.for_each(&mut |row| {
         gathering.add(&row);
         ControlFlow::Continue(())
@@ -93,7 +93,7 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &Options) -> Result<
         let panel = Panel { raters: &gathering.raters, scale: steps(&plan, metric), level: options.level };
         Some(MetricRaters { metric: metric.name.clone(), range: metric.range, agreement: agreement(items, &panel) })
     });
-    Ok(Agreed {
+    Ok(RunAgreement {
         run: header.id.clone(),
         metrics: metrics.filter(|it| !it.agreement.pairs.is_empty()).collect(),
         unmatched_labels,
@@ -105,7 +105,7 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &Options) -> Result<
 
 /// The judgments of another run beside the first.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Beside {
+pub struct RunLabels {
     /// As labels.
     pub labels: Vec<Label>,
     /// Judgments that are the first run's own, taken over: they say nothing that the first run does not say.
@@ -118,7 +118,11 @@ pub struct Beside {
 ///
 /// # Errors
 /// Rows that cannot be read.
-pub fn beside(first: &dyn RunRows, other: &dyn RunRows, by_model: &BTreeSet<String>) -> Result<Beside, AnalysisError> {
+pub fn beside(
+    first: &dyn RunRows,
+    other: &dyn RunRows,
+    by_model: &BTreeSet<String>,
+) -> Result<RunLabels, AnalysisError> {
     let known = rated(first)?;
     let (judges, header) = (&first.header().plan.judges, other.header());
     let plan = &header.plan;
@@ -127,7 +131,7 @@ pub fn beside(first: &dyn RunRows, other: &dyn RunRows, by_model: &BTreeSet<Stri
         let is_first = judges.iter().any(|first| name_of(first, by_model) == name);
         if is_first { format!("{name} in {}", header.id) } else { name }
     };
-    let mut beside = Beside::default();
+    let mut beside = RunLabels::default();
     let read = other.for_each(&mut |row| {
         let place = (row.sample.id.clone(), system_id(plan, row.system), row.trial);
         let same = known.get(&place).filter(|known| known.output == row.cell.output_hash);
@@ -157,7 +161,7 @@ pub fn beside(first: &dyn RunRows, other: &dyn RunRows, by_model: &BTreeSet<Stri
 }
 
 /// What was rated in a cell, and by which judgments.
-struct Rated {
+struct RatedOutput {
     output: Key,
     judgments: BTreeSet<(String, String, Moment)>,
 }
@@ -171,14 +175,14 @@ fn made(header: &RunHeader, judgment: &JudgmentRow) -> (String, String, Moment) 
 }
 
 /// The rated outputs by sample, system and trial.
-fn rated(rows: &dyn RunRows) -> Result<BTreeMap<(String, String, u32), Rated>, AnalysisError> {
+fn rated(rows: &dyn RunRows) -> Result<BTreeMap<(String, String, u32), RatedOutput>, AnalysisError> {
     let header = rows.header();
     let mut rated = BTreeMap::new();
     let read = rows.for_each(&mut |row| {
         if row.cell.status == CellStatus::Ok {
             let place = (row.sample.id.clone(), system_id(&header.plan, row.system), row.trial);
             let judgments = row.judgments.iter().map(|judgment| made(header, judgment)).collect();
-            rated.insert(place, Rated { output: row.cell.output_hash, judgments });
+            rated.insert(place, RatedOutput { output: row.cell.output_hash, judgments });
         }
         ControlFlow::Continue(())
     });
@@ -187,20 +191,20 @@ fn rated(rows: &dyn RunRows) -> Result<BTreeMap<(String, String, u32), Rated>, A
 }
 
 /// What accumulates cell by cell.
-struct Gathering<'a> {
+struct GradeCollector<'a> {
     plan: &'a PlanHeader,
-    labels: Labels<'a>,
+    labels: LabelIndex<'a>,
     used: Vec<bool>,
     raters: Vec<String>,
     by_model: BTreeSet<String>,
     scorers: Vec<usize>,
     clusters: BTreeMap<String, u32>,
     /// By metric.
-    items: BTreeMap<usize, Vec<Graded>>,
+    items: BTreeMap<usize, Vec<GradedItem>>,
 }
 
-impl<'a> Gathering<'a> {
-    fn new(plan: &'a PlanHeader, labels: &'a [Label], options: &Options) -> Result<Self, AnalysisError> {
+impl<'a> GradeCollector<'a> {
+    fn new(plan: &'a PlanHeader, labels: &'a [Label], options: &AgreeOptions) -> Result<Self, AnalysisError> {
         let wanted = |id: &str| options.scorer.as_deref().is_none_or(|scorer| scorer == id);
         let judged = plan.scorers.iter().enumerate().filter(|(_, it)| matches!(it.kind, ScorerKind::Rubric(_)));
         let scorers: Vec<usize> = judged.filter(|(_, it)| wanted(&it.id)).map(|(at, _)| at).collect();
@@ -222,7 +226,7 @@ impl<'a> Gathering<'a> {
         all.retain(|name| options.between.is_empty() || options.between.contains(name));
         Ok(Self {
             plan,
-            labels: Labels::new(labels),
+            labels: LabelIndex::new(labels),
             used: vec![false; labels.len()],
             raters: all,
             by_model: options.by_model.clone(),
@@ -264,7 +268,7 @@ impl<'a> Gathering<'a> {
         let cluster = *self.clusters.entry(cluster.to_owned()).or_insert(next);
         for (metric, grades) in graded {
             if grades.iter().flatten().count() >= 2 {
-                self.items.entry(metric).or_default().push(Graded { cluster, grades });
+                self.items.entry(metric).or_default().push(GradedItem { cluster, grades });
             }
         }
     }
@@ -286,7 +290,7 @@ mod tests {
             Label { sample, scores: scores.clone(), ..Label::default() },
             Label { sample: "elsewhere".to_owned(), scores, ..Label::default() },
         ];
-        let found = agree(&run, &labels, &Options::default()).unwrap();
+        let found = agree(&run, &labels, &AgreeOptions::default()).unwrap();
         assert_eq!(found.raters, ["judge-strict", "judge-lenient", "labels"]);
         assert_eq!((found.unmatched_labels, found.unknown_grades), (1, 2));
         let accuracy = &found.metrics.iter().find(|it| it.metric == "quality.accuracy").unwrap().agreement;
@@ -334,7 +338,7 @@ mod tests {
 
     #[test]
     fn an_unknown_rater_is_refused_with_those_that_there_are() {
-        let options = Options { between: vec!["nobody".to_owned()], ..Options::default() };
+        let options = AgreeOptions { between: vec!["nobody".to_owned()], ..AgreeOptions::default() };
         let refused = agree(&example(), &[], &options).unwrap_err().to_string();
         assert!(refused.contains("judge-strict, judge-lenient"), "{refused}");
     }

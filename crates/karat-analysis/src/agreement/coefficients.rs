@@ -46,7 +46,7 @@ const KAPPA_FROM: usize = 50;
 
 /// One item with its grades, by rater.
 #[derive(Debug, Clone)]
-pub(crate) struct Graded {
+pub(crate) struct GradedItem {
     /// What it is not independent within: its sample, or its sample's cluster.
     pub(crate) cluster: u32,
     pub(crate) grades: Vec<Option<f64>>,
@@ -129,7 +129,7 @@ pub struct MetricAgreement {
 }
 
 /// How far the raters agree on the items.
-pub(crate) fn agreement(items: &[Graded], panel: &Panel<'_>) -> MetricAgreement {
+pub(crate) fn agreement(items: &[GradedItem], panel: &Panel<'_>) -> MetricAgreement {
     let raters = panel.raters.len();
     let pairs = (0..raters).flat_map(|a| (a + 1..raters).map(move |b| (a, b)));
     let pairs: Vec<JudgePair> = pairs.filter_map(|pair| self::pair(items, pair, panel)).collect();
@@ -156,13 +156,13 @@ fn is_clustered(clusters: impl ExactSizeIterator<Item = u32>) -> bool {
 }
 
 /// The items that no rater left out.
-fn graded_by_all(items: &[Graded]) -> Vec<Graded> {
+fn graded_by_all(items: &[GradedItem]) -> Vec<GradedItem> {
     items.iter().filter(|item| item.grades.iter().all(Option::is_some)).cloned().collect()
 }
 
 /// ICC(2,1) and ICC(2,k) of the items that all graded: with the interval of the F distribution where they are independent.
-fn intraclass(items: &[Graded], level: Level) -> (Option<Finding>, Option<Finding>) {
-    let of = |items: &mut dyn Iterator<Item = &Graded>| {
+fn intraclass(items: &[GradedItem], level: Level) -> (Option<Finding>, Option<Finding>) {
+    let of = |items: &mut dyn Iterator<Item = &GradedItem>| {
         let complete = items.filter_map(|item| item.grades.iter().copied().collect::<Option<Vec<f64>>>());
         let complete: Vec<Vec<f64>> = complete.collect();
         Some((icc(&complete, level).ok()??, complete.len()))
@@ -183,7 +183,7 @@ fn intraclass(items: &[Graded], level: Level) -> (Option<Finding>, Option<Findin
     )
 }
 
-fn alpha(items: &[Graded], panel: &Panel<'_>) -> Option<Finding> {
+fn alpha(items: &[GradedItem], panel: &Panel<'_>) -> Option<Finding> {
     let (measurement, name) = match &panel.scale {
         Some(scale) if scale.len() == 2 => (Measurement::Nominal, "Krippendorff's alpha (nominal)"),
         Some(_) => (Measurement::Ordinal, "Krippendorff's alpha (ordinal)"),
@@ -192,7 +192,7 @@ fn alpha(items: &[Graded], panel: &Panel<'_>) -> Option<Finding> {
     let units = Ratings::from_units(items.iter().map(|item| item.grades.iter().copied().flatten())).ok()?;
     let value = krippendorff_alpha(&units, measurement).ok().flatten()?;
     let point = Finding::point(value, items.len(), name)?;
-    let alpha = |items: &mut dyn Iterator<Item = &Graded>| {
+    let alpha = |items: &mut dyn Iterator<Item = &GradedItem>| {
         let units = Ratings::from_units(items.map(|item| item.grades.iter().copied().flatten())).ok()?;
         krippendorff_alpha(&units, measurement).ok().flatten()
     };
@@ -204,13 +204,13 @@ fn alpha(items: &[Graded], panel: &Panel<'_>) -> Option<Finding> {
 
 /// κ of a whole panel on the steps of a scale; `None` for fewer than three raters or a grade between two steps.
 fn panel_kappa(
-    items: &[Graded],
+    items: &[GradedItem],
     panel: &Panel<'_>,
     name: &'static str,
     which: fn(&FleissKappa) -> Option<f64>,
 ) -> Option<Finding> {
     let scale = panel.scale.as_deref().filter(|_| panel.raters.len() >= 3)?;
-    let kappa = |items: &mut dyn Iterator<Item = &Graded>| {
+    let kappa = |items: &mut dyn Iterator<Item = &GradedItem>| {
         let complete = items.filter_map(|item| item.grades.iter().copied().collect::<Option<Vec<f64>>>());
         let steps = complete.map(|grades| score_indices("panel", &grades, scale).ok()).collect::<Option<Vec<_>>>()?;
         which(&fleiss_kappa(&CountTable::from_ratings(steps, scale.len()).ok()?).ok()?)
@@ -223,9 +223,9 @@ fn panel_kappa(
 /// A coefficient of items that come in clusters: with the interval of the jackknife while they are few, else resampled.
 fn of_clusters(
     point: Finding,
-    items: &[Graded],
+    items: &[GradedItem],
     level: Level,
-    statistic: impl Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync,
+    statistic: impl Fn(&mut dyn Iterator<Item = &GradedItem>) -> Option<f64> + Sync,
 ) -> Finding {
     let clusters = by_cluster(items);
     if clusters.len() >= JACKKNIFED_BELOW {
@@ -241,21 +241,21 @@ fn of_clusters(
 }
 
 /// The items of each cluster.
-fn by_cluster(items: &[Graded]) -> Vec<Vec<&Graded>> {
-    let mut clusters: BTreeMap<u32, Vec<&Graded>> = BTreeMap::new();
+fn by_cluster(items: &[GradedItem]) -> Vec<Vec<&GradedItem>> {
+    let mut clusters: BTreeMap<u32, Vec<&GradedItem>> = BTreeMap::new();
     items.iter().for_each(|item| clusters.entry(item.cluster).or_default().push(item));
     clusters.into_values().collect()
 }
 
-type Statistic<'s> = &'s (dyn Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync);
+type Statistic<'s> = &'s (dyn Fn(&mut dyn Iterator<Item = &GradedItem>) -> Option<f64> + Sync);
 
 /// A coefficient with the percentile interval of resampled clusters of items, where there are neither too few nor too
 /// many of them.
 fn with_bootstrap(
     point: Finding,
-    items: &[Graded],
+    items: &[GradedItem],
     level: Level,
-    statistic: impl Fn(&mut dyn Iterator<Item = &Graded>) -> Option<f64> + Sync,
+    statistic: impl Fn(&mut dyn Iterator<Item = &GradedItem>) -> Option<f64> + Sync,
 ) -> Finding {
     let drawn = if items.len() > RESAMPLED_UP_TO { None } else { resampled(items, &statistic) };
     match drawn.and_then(|drawn| drawn.percentile(level)) {
@@ -265,7 +265,7 @@ fn with_bootstrap(
 }
 
 /// A statistic of resampled clusters of items.
-fn resampled(items: &[Graded], statistic: Statistic<'_>) -> Option<Distribution> {
+fn resampled(items: &[GradedItem], statistic: Statistic<'_>) -> Option<Distribution> {
     let clusters = by_cluster(items);
     let resampling = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
     let of_drawn = |drawn: &[usize]| statistic(&mut drawn.iter().filter_map(|at| clusters.get(*at)).flatten().copied());
@@ -280,8 +280,8 @@ fn limits_of(first: &[f64], second: &[f64]) -> Option<BlandAltman> {
     judge_error(first, second, Level::P95).ok()??.limits
 }
 
-fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<JudgePair> {
-    let grade = |item: &Graded, rater: usize| item.grades.get(rater).copied().flatten();
+fn pair(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<JudgePair> {
+    let grade = |item: &GradedItem, rater: usize| item.grades.get(rater).copied().flatten();
     let shared: Vec<SharedGrades> =
         items.iter().filter_map(|item| Some((grade(item, a)?, grade(item, b)?, item.cluster))).collect();
     let first: Vec<f64> = shared.iter().map(|(first, ..)| *first).collect();
@@ -344,8 +344,8 @@ fn pair(items: &[Graded], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<J
 }
 
 /// What two raters share, as items of a panel of two.
-fn as_items(shared: &[SharedGrades]) -> Vec<Graded> {
-    let item = |(first, second, cluster): &SharedGrades| Graded {
+fn as_items(shared: &[SharedGrades]) -> Vec<GradedItem> {
+    let item = |(first, second, cluster): &SharedGrades| GradedItem {
         cluster: *cluster,
         grades: vec![Some(*first), Some(*second)],
     };
@@ -417,8 +417,8 @@ mod tests {
         Panel { raters, scale, level: Level::P95 }
     }
 
-    fn items(rows: &[[f64; 2]]) -> Vec<Graded> {
-        let item = |(at, row): (usize, &[f64; 2])| Graded { cluster: at as u32, grades: row.map(Some).to_vec() };
+    fn items(rows: &[[f64; 2]]) -> Vec<GradedItem> {
+        let item = |(at, row): (usize, &[f64; 2])| GradedItem { cluster: at as u32, grades: row.map(Some).to_vec() };
         rows.iter().enumerate().map(item).collect()
     }
 
@@ -456,11 +456,11 @@ mod tests {
         let raters = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
         let item = |at: u32| {
             let grades = [f64::from(at % 5), f64::from(at % 5) + 0.1, f64::from(at * 7 % 11)];
-            Graded { cluster: at, grades: grades.map(Some).to_vec() }
+            GradedItem { cluster: at, grades: grades.map(Some).to_vec() }
         };
-        let three: Vec<Graded> = (0..20).map(item).collect();
+        let three: Vec<GradedItem> = (0..20).map(item).collect();
         let found = agreement(&three, &panel(&raters, None));
-        let two = three.iter().map(|item| Graded { cluster: item.cluster, grades: item.grades[..2].to_vec() });
+        let two = three.iter().map(|item| GradedItem { cluster: item.cluster, grades: item.grades[..2].to_vec() });
         let alone = agreement(&two.collect::<Vec<_>>(), &panel(&raters[..2], None));
         assert_eq!((&found.pairs[0].icc, &found.pairs[0].alpha), (&alone.icc, &alone.alpha));
         let icc = |pair: usize| found.pairs[pair].icc.as_ref().unwrap().value();
@@ -478,12 +478,12 @@ mod tests {
         let raters = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
         let item = |at: u32| {
             let grade = 1.0 + f64::from(at % 3);
-            Graded {
+            GradedItem {
                 cluster: at,
                 grades: vec![Some(grade), Some(grade), Some(if at.is_multiple_of(4) { 2.0 } else { grade })],
             }
         };
-        let items: Vec<Graded> = (0..30).map(item).collect();
+        let items: Vec<GradedItem> = (0..30).map(item).collect();
         let found = agreement(&items, &panel(&raters, Some(vec![1.0, 2.0, 3.0])));
         let fleiss = found.fleiss.unwrap();
         assert!((0.5..1.0).contains(&fleiss.value()) && fleiss.interval().is_some(), "{fleiss:?}");
@@ -491,9 +491,9 @@ mod tests {
         assert!(found.randolph.unwrap().value() > 0.5);
         let incomplete = items.iter().skip(1).map(|item| {
             let grades = [&item.grades[..2], &[None]].concat();
-            Graded { grades, ..item.clone() }
+            GradedItem { grades, ..item.clone() }
         });
-        let one: Vec<Graded> = items.iter().take(1).cloned().chain(incomplete).collect();
+        let one: Vec<GradedItem> = items.iter().take(1).cloned().chain(incomplete).collect();
         let of_one = agreement(&one, &panel(&raters, Some(vec![1.0, 2.0, 3.0])));
         let kappa = of_one.randolph.unwrap();
         assert_eq!((kappa.n(), kappa.interval()), (1, None));
@@ -526,7 +526,7 @@ mod tests {
     fn few_samples_with_several_items_have_the_jackknifes_interval() {
         let raters = ["judge".to_owned(), "people".to_owned()];
         let of_samples = |per_sample: u32| {
-            let item = |at: u32| Graded {
+            let item = |at: u32| GradedItem {
                 cluster: at / per_sample,
                 grades: vec![Some(f64::from(at * 7 % 10)), Some(f64::from(at * 7 % 10) + f64::from(at * 3 % 5) / 4.0)],
             };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::evaluations::Evaluations;
 use super::matching::Matching;
-use super::{Kind, Options, PairedScores, PairedTest, Side};
+use super::{CompareOptions, Kind, PairedScores, PairedTest, Side};
 use crate::analyses::{Evaluation, OrderedMap, Outcome, SpanFigures};
 use crate::figures::finding::{Finding, finite};
 
@@ -64,7 +64,7 @@ pub struct SectionChange {
 
 /// A sample whose composite moved.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Moved {
+pub struct MovedSample {
     /// Its id.
     pub sample: String,
     /// The composite.
@@ -91,9 +91,9 @@ pub struct DiagnosticsChange {
     /// How far the composite of a sample must move to be listed.
     pub notable: f64,
     /// Samples that lost so much, the worst first.
-    pub regressions: Vec<Moved>,
+    pub regressions: Vec<MovedSample>,
     /// Samples that gained so much, the best first.
-    pub improvements: Vec<Moved>,
+    pub improvements: Vec<MovedSample>,
     /// Samples with a score before and none after.
     pub new_errors: Vec<String>,
     /// Samples with a score after and none before.
@@ -104,19 +104,19 @@ pub struct DiagnosticsChange {
 }
 
 /// Every `diagnostics` analysis that both sides have under one id.
-pub(super) fn changes(matching: &Matching<'_>, options: &Options) -> Vec<DiagnosticsChange> {
+pub(super) fn changes(matching: &Matching<'_>, options: &CompareOptions) -> Vec<DiagnosticsChange> {
     let (from, to): (Vec<usize>, Vec<usize>) = matching.pairs.iter().copied().unzip();
-    let view = |side, systems: &[usize], id: &str| View::of(side, systems, &matching.samples.changed, id);
+    let view = |side, systems: &[usize], id: &str| DiagnosticsView::of(side, systems, &matching.samples.changed, id);
     let ids = matching.candidate.findings.analyses.iter().map(|it| it.id.as_str());
     ids.filter_map(|id| {
         let (before, after) = (view(matching.baseline, &from, id)?, view(matching.candidate, &to, id)?);
-        Some(Both { before, after }.change(id, options))
+        Some(AnalysisPair { before, after }.change(id, options))
     })
     .collect()
 }
 
 /// The figures and evaluations of a side: of all its run's systems, or of one.
-struct View<'a> {
+struct DiagnosticsView<'a> {
     figures: &'a SpanFigures,
     evaluations: Evaluations<'a>,
     /// The cluster of each of the run's samples whose evaluations are all listed, those without one too.
@@ -126,7 +126,7 @@ struct View<'a> {
     notable: f64,
 }
 
-impl<'a> View<'a> {
+impl<'a> DiagnosticsView<'a> {
     /// The analysis as a side has it, with the evaluations of some of its systems; `None` for a side of several, but not all,
     /// systems: there are no figures for these together.
     fn of(side: &Side<'a>, systems: &[usize], changed: &BTreeSet<String>, id: &str) -> Option<Self> {
@@ -170,21 +170,21 @@ fn change(before: Option<f64>, after: Option<f64>) -> Change {
 }
 
 /// One analysis of two sides.
-struct Both<'a> {
-    before: View<'a>,
-    after: View<'a>,
+struct AnalysisPair<'a> {
+    before: DiagnosticsView<'a>,
+    after: DiagnosticsView<'a>,
 }
 
 /// A figure before the correction over all.
-struct Pending {
+struct PendingTest {
     group: String,
     name: String,
     figure: Change,
     test: PairedTest,
 }
 
-impl Both<'_> {
-    fn change(&self, id: &str, options: &Options) -> DiagnosticsChange {
+impl AnalysisPair<'_> {
+    fn change(&self, id: &str, options: &CompareOptions) -> DiagnosticsChange {
         let (before, after) = (self.before.figures, self.after.figures);
         let (categories, sections) = (self.categories(), self.sections());
         let of_categories = categories.len();
@@ -211,9 +211,9 @@ impl Both<'_> {
     }
 
     /// Every score of every category that a side knows.
-    fn categories(&self) -> Vec<Pending> {
-        let names = |view: &View<'_>| pairs(&view.figures.avg_category_scores, |category| &category.scores);
-        let mean = |view: &View<'_>, category: &str, name: &str| {
+    fn categories(&self) -> Vec<PendingTest> {
+        let names = |view: &DiagnosticsView<'_>| pairs(&view.figures.avg_category_scores, |category| &category.scores);
+        let mean = |view: &DiagnosticsView<'_>, category: &str, name: &str| {
             view.figures.avg_category_scores.get(category)?.scores.get(name).copied().flatten()
         };
         let pending = |(category, name): (String, String)| {
@@ -225,10 +225,10 @@ impl Both<'_> {
     }
 
     /// Every kind of finding in every section that a side knows.
-    fn sections(&self) -> Vec<Pending> {
-        let names = |view: &View<'_>| pairs(&view.figures.errors_by_section, |kinds| kinds);
+    fn sections(&self) -> Vec<PendingTest> {
+        let names = |view: &DiagnosticsView<'_>| pairs(&view.figures.errors_by_section, |kinds| kinds);
         let pending = |(section, kind): (String, String)| {
-            let rate = |view: &View<'_>| view.section(&section, &kind).rate();
+            let rate = |view: &DiagnosticsView<'_>| view.section(&section, &kind).rate();
             let number = |it: &Evaluation| {
                 let findings = it.errors_by_section.get(&section)?.get(&kind).copied();
                 SectionCount { findings, items: it.spans_by_section.get(&section).copied() }.rate()
@@ -239,7 +239,7 @@ impl Both<'_> {
     }
 
     /// The names of the baseline, then those that only the candidate has.
-    fn of_both(&self, names: impl Fn(&View<'_>) -> Vec<(String, String)>) -> Vec<(String, String)> {
+    fn of_both(&self, names: impl Fn(&DiagnosticsView<'_>) -> Vec<(String, String)>) -> Vec<(String, String)> {
         let mut all = names(&self.before);
         let new: Vec<_> = names(&self.after).into_iter().filter(|name| !all.contains(name)).collect();
         all.extend(new);
@@ -252,28 +252,28 @@ impl Both<'_> {
         name: &str,
         figure: Change,
         number: impl Fn(&Evaluation) -> Option<f64> + Copy,
-    ) -> Pending {
+    ) -> PendingTest {
         let mut scores = PairedScores::default();
         for (sample, (old, new)) in self.before.evaluations.paired(&self.after.evaluations, number) {
             if let Some(cluster) = self.before.clusters.get(sample) {
                 scores.push(old, new, *cluster);
             }
         }
-        Pending { group: group.to_owned(), name: name.to_owned(), figure, test: scores.test(Kind::Score) }
+        PendingTest { group: group.to_owned(), name: name.to_owned(), figure, test: scores.test(Kind::Score) }
     }
 
     /// Samples whose composite fell and rose by a notable amount, the farthest first.
-    fn moved(&self) -> (Vec<Moved>, Vec<Moved>) {
+    fn moved(&self) -> (Vec<MovedSample>, Vec<MovedSample>) {
         let both = self.before.evaluations.paired(&self.after.evaluations, |it| it.score);
-        let mut moved: Vec<(f64, Moved)> = both
+        let mut moved: Vec<(f64, MovedSample)> = both
             .into_iter()
             .map(|(sample, (old, new))| {
-                (new - old, Moved { sample: sample.to_owned(), score: change(Some(old), Some(new)) })
+                (new - old, MovedSample { sample: sample.to_owned(), score: change(Some(old), Some(new)) })
             })
             .collect();
         moved.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let notable = self.after.notable;
-        let kept = |(_, moved): &(f64, Moved)| moved.clone();
+        let kept = |(_, moved): &(f64, MovedSample)| moved.clone();
         (
             moved.iter().filter(|(by, _)| *by <= -notable).take(LISTED).map(kept).collect(),
             moved.iter().rev().filter(|(by, _)| *by >= notable).take(LISTED).map(kept).collect(),
@@ -282,7 +282,7 @@ impl Both<'_> {
 }
 
 /// The tests, corrected over all of them, each with the interval at its own level.
-fn decided(pending: Vec<Pending>, options: &Options) -> Vec<(String, String, TestedChange)> {
+fn decided(pending: Vec<PendingTest>, options: &CompareOptions) -> Vec<(String, String, TestedChange)> {
     let p_values: Vec<Option<f64>> = pending.iter().map(|it| it.test.p()).collect();
     let adjusted = options.correction.adjust(&p_values);
     let levels = local_levels(&p_values, options.correction, options.level.alpha());
@@ -322,7 +322,7 @@ fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Option<Vec<Map<
 }
 
 /// Samples of both that have no score in `one` but in `other`.
-fn without_score(one: &View<'_>, other: &View<'_>) -> Vec<String> {
+fn without_score(one: &DiagnosticsView<'_>, other: &DiagnosticsView<'_>) -> Vec<String> {
     let (scores, others) = (one.evaluations.known(|it| it.score), other.evaluations.known(|it| it.score));
     let is_lost = |sample: &&&str| !scores.contains(**sample) && others.contains(**sample);
     one.clusters

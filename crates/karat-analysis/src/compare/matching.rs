@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use karat_stats::describe::mean;
 use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 
-use super::significance::Tested;
+use super::significance::TestedMetric;
 use super::{
-    CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, Side,
+    CompareError, CompareOptions, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, PairedFigures, PairedScores, Side,
     SideSummary, figures::resampling,
 };
 use crate::figures::groups::system_id;
 use crate::run::findings::Findings;
 use crate::run::instrument::{change_for, rulers};
-use crate::run::matched_cells::{Entry, Matched};
+use crate::run::matched_cells::{MatchedCells, SampleCells};
 use crate::run::metric_names::fits;
 use crate::run::served_models::{by_asked, moved};
 use crate::score::observations::Aggregate;
@@ -21,7 +21,7 @@ use crate::score::scales::steps;
 use crate::score::table::State;
 
 /// Samples by position on each side.
-pub(super) struct Samples {
+pub(super) struct MatchedSamples {
     pub(super) matched: Vec<(usize, usize)>,
     pub(super) only_baseline: Vec<usize>,
     pub(super) only_candidate: Vec<usize>,
@@ -29,7 +29,7 @@ pub(super) struct Samples {
     pub(super) changed: BTreeSet<String>,
 }
 
-impl Samples {
+impl MatchedSamples {
     /// `changed` are ids of samples whose content is known to be another on each side.
     pub(super) fn of(baseline: &Findings, candidate: &Findings, changed: &BTreeSet<String>) -> Self {
         let mut there: BTreeMap<&str, usize> =
@@ -53,7 +53,7 @@ impl Samples {
 
 /// A metric's place in both plans.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct MetricPair<'a> {
     spec: &'a MetricSpec,
     baseline: usize,
     candidate: usize,
@@ -75,7 +75,7 @@ struct Bounds {
 
 impl Bounds {
     /// Adds a sample: its pairs of systems.
-    fn add(&mut self, pairs: &[Matched], range: (f64, f64)) {
+    fn add(&mut self, pairs: &[MatchedCells], range: (f64, f64)) {
         let (lowest, highest): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(|pair| pair.extremes(range)).unzip();
         self.lowest.extend(mean(&lowest));
         self.highest.extend(mean(&highest));
@@ -91,9 +91,9 @@ impl Bounds {
 
 impl LeftOut {
     /// Counts a sample: its pairs of systems, and whether it is compared.
-    fn add(&mut self, pairs: &[Matched], compared: bool) {
+    fn add(&mut self, pairs: &[MatchedCells], compared: bool) {
         self.cells.due += pairs.iter().map(|it| it.n() as u64).sum::<u64>();
-        let lost: Vec<State> = pairs.iter().flat_map(Matched::lost).collect();
+        let lost: Vec<State> = pairs.iter().flat_map(MatchedCells::lost).collect();
         for why in &lost {
             match why {
                 State::Error => self.cells.errors += 1,
@@ -120,12 +120,12 @@ pub(super) struct Matching<'a> {
     pub(super) baseline: &'a Side<'a>,
     pub(super) candidate: &'a Side<'a>,
     pub(super) pairs: &'a [(usize, usize)],
-    pub(super) samples: &'a Samples,
+    pub(super) samples: &'a MatchedSamples,
 }
 
 impl<'a> Matching<'a> {
     /// The metrics that both sides have and that are asked for, in the candidate's order.
-    pub(super) fn metrics(&self, options: &Options) -> Result<Vec<Place<'a>>, CompareError> {
+    pub(super) fn metrics(&self, options: &CompareOptions) -> Result<Vec<MetricPair<'a>>, CompareError> {
         let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
         let is_asked = |name: &str| options.metrics.is_empty() || options.metrics.iter().any(|it| fits(it, name));
         let found = now
@@ -133,8 +133,8 @@ impl<'a> Matching<'a> {
             .iter()
             .enumerate()
             .filter(|(_, spec)| is_asked(&spec.name))
-            .filter_map(|(at, spec)| Some(Place { spec, baseline: then.metric(&spec.name)?, candidate: at }));
-        let found: Vec<Place<'a>> = found.collect();
+            .filter_map(|(at, spec)| Some(MetricPair { spec, baseline: then.metric(&spec.name)?, candidate: at }));
+        let found: Vec<MetricPair<'a>> = found.collect();
         let names = |specs: &[MetricSpec]| specs.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
         let unmet = |asked: &&String| found.iter().all(|it| !fits(asked, &it.spec.name));
         let unmet: Vec<&str> = options.metrics.iter().filter(unmet).map(String::as_str).collect();
@@ -155,7 +155,11 @@ impl<'a> Matching<'a> {
     }
 
     /// The metrics that a sample has a score of on both sides, tested, and those that cannot be.
-    pub(super) fn test_all(&self, metrics: &[Place<'a>], options: &Options) -> (Vec<Tested<'a>>, Vec<NotCompared>) {
+    pub(super) fn test_all(
+        &self,
+        metrics: &[MetricPair<'a>],
+        options: &CompareOptions,
+    ) -> (Vec<TestedMetric<'a>>, Vec<NotCompared>) {
         let (mut tested, mut not_compared) = (Vec::new(), Vec::new());
         for place in metrics {
             match self.tested(*place, options) {
@@ -167,7 +171,7 @@ impl<'a> Matching<'a> {
     }
 
     /// The paired scores of a metric, tested; or why they cannot be.
-    fn tested(&self, place: Place<'a>, options: &Options) -> Result<Tested<'a>, String> {
+    fn tested(&self, place: MetricPair<'a>, options: &CompareOptions) -> Result<TestedMetric<'a>, String> {
         let kind = self.kind(place);
         let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
         let mut paired = self.paired(place, aggregate);
@@ -181,7 +185,7 @@ impl<'a> Matching<'a> {
         }
         let bounds = paired.bounds.around(test.difference(), paired.left_out);
         let bounds = bounds.filter(|_| aggregate == Aggregate::Mean);
-        let tested = Tested {
+        let tested = TestedMetric {
             spec: place.spec,
             kind,
             aggregate,
@@ -200,7 +204,7 @@ impl<'a> Matching<'a> {
     }
 
     /// What kind of numbers a metric gives: passes and fails on both sides, else by the scale of the rubric's dimension.
-    fn kind(&self, place: Place<'_>) -> Kind {
+    fn kind(&self, place: MetricPair<'_>) -> Kind {
         let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
         if then.is_binary(place.baseline) && now.is_binary(place.candidate) {
             return Kind::Binary;
@@ -213,7 +217,7 @@ impl<'a> Matching<'a> {
 
     /// The scores of the samples that both sides have. A mean is that of the samples, the systems of each averaged first;
     /// other aggregates are of each pair of systems, which weigh the same.
-    fn paired(&self, place: Place<'_>, aggregate: Aggregate) -> Paired {
+    fn paired(&self, place: MetricPair<'_>, aggregate: Aggregate) -> Paired {
         let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
         let mut paired = Paired {
             figures: PairedFigures {
@@ -253,16 +257,16 @@ impl<'a> Matching<'a> {
     }
 
     /// The metric as the baseline has it.
-    fn spec_before(&self, place: Place<'_>) -> Option<&MetricSpec> {
+    fn spec_before(&self, place: MetricPair<'_>) -> Option<&MetricSpec> {
         self.baseline.findings.plan.metrics.get(place.baseline)
     }
 
     /// The cells of a sample under each pair of systems.
-    fn matched(&self, place: Place<'_>, own: usize, other: usize) -> Vec<Matched> {
-        let entry = |side: &'a Side<'a>, at| Entry::of(&side.findings.table, &side.findings.plan, at);
+    fn matched(&self, place: MetricPair<'_>, own: usize, other: usize) -> Vec<MatchedCells> {
+        let entry = |side: &'a Side<'a>, at| SampleCells::of(&side.findings.table, &side.findings.plan, at);
         let pair = |(from, to): &(usize, usize)| {
             let before = entry(self.baseline, (place.baseline, own, *from));
-            Matched::of(before, entry(self.candidate, (place.candidate, other, *to)))
+            MatchedCells::of(before, entry(self.candidate, (place.candidate, other, *to)))
         };
         self.pairs.iter().map(pair).collect()
     }
@@ -299,7 +303,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    pub(super) fn warnings(&self, tested: &[Tested<'_>]) -> Vec<String> {
+    pub(super) fn warnings(&self, tested: &[TestedMetric<'_>]) -> Vec<String> {
         let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
         let sides = [("baseline", self.baseline, true), ("candidate", self.candidate, false)];
         let mut warnings: Vec<String> =
@@ -322,7 +326,7 @@ impl<'a> Matching<'a> {
         warnings.extend(tested.iter().filter(|it| it.has_void_margin()).map(|it| {
             format!("The margin of {} is a share of the baseline's figure, which is 0: there is none.", it.spec.name)
         }));
-        match tested.iter().filter_map(Tested::clusters).min() {
+        match tested.iter().filter_map(TestedMetric::clusters).min() {
             Some(1) => warnings.push(
                 "All samples are of one cluster: nothing says how much others would differ, so nothing is decided."
                     .to_owned(),

@@ -26,16 +26,16 @@ use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
 pub use content::changed;
-pub use diagnostics::{Change, DiagnosticsChange, Moved, SectionChange, SectionCount, TestedChange};
+pub use diagnostics::{Change, DiagnosticsChange, MovedSample, SectionChange, SectionCount, TestedChange};
 pub use figures::{LabelPair, PairedFigures};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
-pub use sides::{NotThere, Side};
+pub use sides::{Side, UnknownSystem};
 
 use crate::figures::finding::Finding;
 use crate::planning::needed::Needed;
 use crate::run::findings::Findings;
-use matching::{Matching, Samples};
-use significance::Tested;
+use matching::{MatchedSamples, Matching};
+use significance::TestedMetric;
 
 /// Below so many clusters a cluster-robust interval needs caution.
 const FEW_CLUSTERS: usize = 8;
@@ -45,7 +45,7 @@ const KEPT: usize = 1_000;
 
 /// How a comparison is made.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct CompareOptions {
     /// Confidence level of the family of all metrics.
     pub level: Level,
     /// How p-values are corrected for the number of metrics.
@@ -65,7 +65,7 @@ pub struct Options {
     pub seed: Seed,
 }
 
-impl Default for Options {
+impl Default for CompareOptions {
     fn default() -> Self {
         Self {
             level: Level::P95,
@@ -83,7 +83,7 @@ impl Default for Options {
 /// What a comparison says of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// The candidate is better.
     Better,
     /// The candidate is worse.
@@ -194,7 +194,7 @@ pub struct ComparedMetric {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equivalence: Option<Finding>,
     /// What follows.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Why these samples could decide nothing, whatever they said: too few of them, of their scores, or of the resamples, or
     /// another ruler on each side; where it is undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,7 +229,7 @@ pub struct SideSummary {
 
 /// A comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
+pub struct RunComparison {
     /// What is compared with.
     pub baseline: SideSummary,
     /// What is compared.
@@ -259,16 +259,16 @@ pub struct Compared {
     pub warnings: Vec<String>,
 }
 
-impl Compared {
+impl RunComparison {
     /// The exit code, where some verdicts bind: *worse* is a regression, *undecided* its own code.
-    pub fn exit(&self, binding: &[Verdict]) -> Exit {
-        let code = |verdict: Verdict| match verdict {
-            Verdict::Worse => Exit::GateFailed,
-            Verdict::Undecided => Exit::Undecided,
-            Verdict::Better | Verdict::Equivalent => Exit::Pass,
+    pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
+        let code = |verdict: ComparisonVerdict| match verdict {
+            ComparisonVerdict::Worse => Exit::GateFailed,
+            ComparisonVerdict::Undecided => Exit::Undecided,
+            ComparisonVerdict::Better | ComparisonVerdict::Equivalent => Exit::Pass,
         };
         let bound = self.metrics.iter().map(|it| it.verdict).filter(|verdict| binding.contains(verdict));
-        let lost = if binding.contains(&Verdict::Undecided) && !self.not_compared.is_empty() {
+        let lost = if binding.contains(&ComparisonVerdict::Undecided) && !self.not_compared.is_empty() {
             Exit::Undecided
         } else {
             Exit::Pass
@@ -348,13 +348,17 @@ pub enum CompareError {
 ///
 /// # Errors
 /// Nothing that belongs together: no system, no sample, no metric, or no score.
-pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> Result<Compared, CompareError> {
+pub fn compare(
+    baseline: &Side<'_>,
+    candidate: &Side<'_>,
+    options: &CompareOptions,
+) -> Result<RunComparison, CompareError> {
     let pairs = sides::pairs(baseline, candidate);
     if pairs.is_empty() {
         let list = |side: &Side<'_>| side.ids().join(", ");
         return Err(CompareError::NoPair { baseline: list(baseline), candidate: list(candidate) });
     }
-    let samples = Samples::of(baseline.findings, candidate.findings, &options.changed);
+    let samples = MatchedSamples::of(baseline.findings, candidate.findings, &options.changed);
     if samples.matched.is_empty() && !samples.changed.is_empty() {
         return Err(CompareError::OtherContent { n: samples.changed.len() });
     }
@@ -376,7 +380,7 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
     }
     let originals = originals(&tested);
     let is_original = |at: usize| originals.get(at) == Some(&at);
-    let once = |(at, it): (usize, &Tested<'_>)| it.test.p().filter(|_| is_original(at));
+    let once = |(at, it): (usize, &TestedMetric<'_>)| it.test.p().filter(|_| is_original(at));
     let p_values: Vec<Option<f64>> = tested.iter().enumerate().map(once).collect();
     let adjusted = options.correction.adjust(&p_values);
     let levels = local_levels(&p_values, options.correction, options.level.alpha());
@@ -387,7 +391,7 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
     });
     let metrics: Vec<ComparedMetric> = decided.collect();
     let diagnostics = diagnostics::changes(&matching, options);
-    Ok(Compared {
+    Ok(RunComparison {
         baseline: matching.summary(baseline, &samples.only_baseline),
         candidate: matching.summary(candidate, &samples.only_candidate),
         matched: samples.matched.len() as u64,
@@ -409,7 +413,7 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
 
 /// For each metric the first one that has the same scores on both sides: `pass` beside the only check says nothing new, and is
 /// no further test.
-fn originals(tested: &[Tested<'_>]) -> Vec<usize> {
-    let first = |(at, it): (usize, &Tested<'_>)| tested.iter().position(|other| other.says_as(it)).unwrap_or(at);
+fn originals(tested: &[TestedMetric<'_>]) -> Vec<usize> {
+    let first = |(at, it): (usize, &TestedMetric<'_>)| tested.iter().position(|other| other.says_as(it)).unwrap_or(at);
     tested.iter().enumerate().map(first).collect()
 }

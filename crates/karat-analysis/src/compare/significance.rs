@@ -3,14 +3,14 @@
 use karat_stats::interval::Level;
 use karat_types::{Better, MetricSpec, Threshold};
 
-use super::{ComparedMetric, Kind, LeftOut, Options, PairedTest, SecondTest, Verdict};
+use super::{CompareOptions, ComparedMetric, ComparisonVerdict, Kind, LeftOut, PairedTest, SecondTest};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::measure::within;
 use crate::planning::needed::{Needed, Planning};
 
 /// A metric after its test, before the correction over all.
-pub(super) struct Tested<'a> {
+pub(super) struct TestedMetric<'a> {
     pub(super) spec: &'a MetricSpec,
     pub(super) kind: Kind,
     pub(super) aggregate: Aggregate,
@@ -28,14 +28,14 @@ pub(super) struct Tested<'a> {
 const OTHER_RULER: &str = "the two sides were not measured alike, as the warning says; `karat score RUN` measures stored outputs \
                            anew, `--allow-changed` decides all the same";
 
-impl Tested<'_> {
+impl TestedMetric<'_> {
     /// `None` only for no samples.
     pub(super) fn decided(
         &self,
         p_adjusted: Option<f64>,
         local: Level,
         cost_per_sample: Option<f64>,
-        options: &Options,
+        options: &CompareOptions,
     ) -> Option<ComparedMetric> {
         let (baseline, candidate) =
             (self.figure(&self.baseline, options.level)?, self.figure(&self.candidate, options.level)?);
@@ -44,10 +44,10 @@ impl Tested<'_> {
         let other_ruler = self.other_ruler.as_ref().filter(|_| !options.any_ruler).map(|_| OTHER_RULER.to_owned());
         let open = other_ruler.or_else(|| self.left_out.too_many(self.test.n(), options.max_unscored));
         let verdict = match open {
-            Some(_) => Verdict::Undecided,
+            Some(_) => ComparisonVerdict::Undecided,
             None => self.verdict(p_adjusted, margin.zip(equivalence.as_ref()), options.level),
         };
-        let is_open = verdict == Verdict::Undecided;
+        let is_open = verdict == ComparisonVerdict::Undecided;
         let lacking = open.or_else(|| self.test.too_few_resamples(local));
         let planning = self.planning(local, cost_per_sample);
         let plannable = planning.filter(|_| is_open && lacking.is_none());
@@ -107,12 +107,12 @@ impl Tested<'_> {
     }
 
     /// The difference of the figures with its interval of a level.
-    fn difference(&self, level: Level, options: &Options) -> Option<Finding> {
+    fn difference(&self, level: Level, options: &CompareOptions) -> Option<Finding> {
         Some(self.test.finding(level, options.seed)?.apart_by(self.aggregate.widest_change(self.spec.range)))
     }
 
     /// Other tests, their intervals, too, within what is possible.
-    fn beside(&self, level: Level, options: &Options) -> Vec<SecondTest> {
+    fn beside(&self, level: Level, options: &CompareOptions) -> Vec<SecondTest> {
         let widest = self.aggregate.widest_change(self.spec.range).unwrap_or(f64::INFINITY);
         let within = |(lo, hi): (f64, f64)| (lo.clamp(-widest, widest), hi.clamp(-widest, widest));
         let tests = self.test.beside(level, options.seed).into_iter();
@@ -121,18 +121,23 @@ impl Tested<'_> {
 
     /// Equivalent where the interval at 1 − 2α of the same test is within the margin (TOST), be the difference ever so
     /// certain: it is smaller than what matters. Else different by the corrected p-value.
-    fn verdict(&self, p_adjusted: Option<f64>, equivalence: Option<(f64, &Finding)>, level: Level) -> Verdict {
+    fn verdict(
+        &self,
+        p_adjusted: Option<f64>,
+        equivalence: Option<(f64, &Finding)>,
+        level: Level,
+    ) -> ComparisonVerdict {
         let within =
             |(margin, found): (f64, &Finding)| found.interval().is_some_and(|(lo, hi)| lo > -margin && hi < margin);
         if equivalence.is_some_and(within) {
-            return Verdict::Equivalent;
+            return ComparisonVerdict::Equivalent;
         }
         let difference = self.test.difference().unwrap_or_default();
         if difference.abs() <= 0.0 || p_adjusted.is_none_or(|p| p > level.alpha()) {
-            return Verdict::Undecided;
+            return ComparisonVerdict::Undecided;
         }
         let up = (difference > 0.0) == (self.spec.better == Better::Higher);
-        if up { Verdict::Better } else { Verdict::Worse }
+        if up { ComparisonVerdict::Better } else { ComparisonVerdict::Worse }
     }
 
     fn planning(&self, level: Level, cost_per_sample: Option<f64>) -> Option<Planning> {

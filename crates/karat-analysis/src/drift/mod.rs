@@ -17,18 +17,18 @@ use serde::Serialize;
 
 use crate::reference::history::{Day, said_of_judges};
 
-pub use accepted::Accepted;
-use accepted::Stretch;
+use accepted::AcceptedDays;
+pub use accepted::AcceptedLevel;
 pub use calendar::{date_of, day_number};
-pub use incident::{Closing, Incident, standing};
+pub use incident::{Incident, IncidentClosing, standing};
 pub use options::{DriftOptions, Method, Worse};
-pub use replay::{Replayed, replay};
-pub use systems::Drifts;
-use watch::{Checked, Watch};
+pub use replay::{ReplayResult, replay};
+pub use systems::SystemDrifts;
+use watch::{CheckedDay, SeriesWatch};
 
 /// What is known of the metric that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Watched {
+pub struct WatchedMetric {
     /// Lowest and highest possible value.
     pub range: Option<(f64, f64)>,
     /// Direction.
@@ -86,7 +86,7 @@ pub struct Drift {
     pub incident: Option<Incident>,
     /// The level that holds on the day because somebody closed an incident at it: no alert until the series changes anew.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub accepted: Option<Accepted>,
+    pub accepted: Option<AcceptedLevel>,
     /// What the reader must know.
     pub warnings: Vec<String>,
 }
@@ -168,8 +168,8 @@ pub fn drift(
     days: &[Day],
     as_of: &str,
     options: &DriftOptions,
-    watched: Watched,
-    closings: &[Closing],
+    watched: WatchedMetric,
+    closings: &[IncidentClosing],
 ) -> Result<Drift, String> {
     if let Some(problem) = options.problem() {
         return Err(problem);
@@ -233,7 +233,7 @@ fn not_dated(as_of: &str) -> String {
     format!("{as_of} is no date; write it as YYYY-MM-DD")
 }
 
-fn alert(day: &Checked) -> Option<DriftDay> {
+fn alert(day: &CheckedDay) -> Option<DriftDay> {
     let figures = day.figures.filter(|figures| figures.bad)?;
     Some(DriftDay {
         day: date_of(day.day),
@@ -245,7 +245,7 @@ fn alert(day: &Checked) -> Option<DriftDay> {
     })
 }
 
-fn skipped(day: &Checked, options: &DriftOptions) -> Option<SkippedDay> {
+fn skipped(day: &CheckedDay, options: &DriftOptions) -> Option<SkippedDay> {
     if day.figures.is_some() {
         return None;
     }
@@ -275,7 +275,7 @@ struct Series<'a> {
     options: &'a DriftOptions,
     directions: Vec<Direction>,
     /// Days whose level somebody accepted.
-    stretches: Vec<Stretch>,
+    stretches: Vec<AcceptedDays>,
 }
 
 /// A series turned so that low is worse: a rise is a fall of the negated series.
@@ -287,7 +287,13 @@ struct Direction {
 }
 
 impl<'a> Series<'a> {
-    fn new(days: &[Day], last: i32, options: &'a DriftOptions, watched: Watched, closings: &[Closing]) -> Self {
+    fn new(
+        days: &[Day],
+        last: i32,
+        options: &'a DriftOptions,
+        watched: WatchedMetric,
+        closings: &[IncidentClosing],
+    ) -> Self {
         let known = days.iter().filter_map(|day| Some((day_number(&day.date)?, day.value())));
         let mut known: Vec<(i32, f64)> = known.filter(|(day, _)| *day <= last).collect();
         known.sort_by_key(|(day, _)| *day);
@@ -306,8 +312,10 @@ impl<'a> Series<'a> {
         Self { stretches: series.stretches(closings, last), ..series }
     }
 
-    fn watches(&self) -> impl Iterator<Item = (Watch<'_>, f64)> {
-        self.directions.iter().map(|it| (Watch { scores: &it.scores, options: self.options, range: it.range }, it.sign))
+    fn watches(&self) -> impl Iterator<Item = (SeriesWatch<'_>, f64)> {
+        self.directions
+            .iter()
+            .map(|it| (SeriesWatch { scores: &it.scores, options: self.options, range: it.range }, it.sign))
     }
 
     fn is_empty(&self) -> bool {
@@ -319,8 +327,8 @@ impl<'a> Series<'a> {
     }
 
     /// What some days say: of two directions the worse. A day whose level is accepted is not bad.
-    fn check(&self, days: &[i32]) -> Vec<Checked> {
-        let each: Vec<Vec<Checked>> = self
+    fn check(&self, days: &[i32]) -> Vec<CheckedDay> {
+        let each: Vec<Vec<CheckedDay>> = self
             .watches()
             .map(|(watch, sign)| watch.check(days).into_iter().map(|day| turned(day, sign)).collect())
             .collect();
@@ -335,7 +343,7 @@ impl<'a> Series<'a> {
     }
 
     /// The last days, newest first.
-    fn last_days(&self, last: i32) -> Vec<Checked> {
+    fn last_days(&self, last: i32) -> Vec<CheckedDay> {
         let days: Vec<i32> = (0..self.options.streak()).map(|back| last.saturating_sub_unsigned(back)).collect();
         self.check(&days)
     }
@@ -350,18 +358,18 @@ impl<'a> Series<'a> {
     }
 }
 
-fn turned(day: Checked, sign: f64) -> Checked {
-    let figures = day.figures.map(|figures| watch::Figures {
+fn turned(day: CheckedDay, sign: f64) -> CheckedDay {
+    let figures = day.figures.map(|figures| watch::DayFigures {
         short_median: sign * figures.short_median,
         long_median: sign * figures.long_median,
         z: sign * figures.z,
         ..figures
     });
-    Checked { figures, ..day }
+    CheckedDay { figures, ..day }
 }
 
-fn worse_of(one: Checked, other: Checked) -> Checked {
-    let weight = |day: &Checked| day.figures.map_or((false, 0.0), |figures| (figures.bad, figures.z.abs()));
+fn worse_of(one: CheckedDay, other: CheckedDay) -> CheckedDay {
+    let weight = |day: &CheckedDay| day.figures.map_or((false, 0.0), |figures| (figures.bad, figures.z.abs()));
     if weight(&other) > weight(&one) { other } else { one }
 }
 

@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-fn watched() -> Watched {
-    Watched { range: Some((1.0, 5.0)), better: Better::Higher }
+fn watched() -> WatchedMetric {
+    WatchedMetric { range: Some((1.0, 5.0)), better: Better::Higher }
 }
 
 /// `n` days from 2026-03-01 on, with values by number.
@@ -141,15 +141,19 @@ fn an_incident_of_a_chart_lasts_as_long_as_its_drop() {
 }
 
 /// Asks about every day in turn, as somebody who runs it daily does, and closes incidents where `closes` says so.
-fn lived(days: &[Day], options: &DriftOptions, mut closes: impl FnMut(&Drift) -> bool) -> (Vec<Drift>, Vec<Closing>) {
-    let mut closings: Vec<Closing> = Vec::new();
+fn lived(
+    days: &[Day],
+    options: &DriftOptions,
+    mut closes: impl FnMut(&Drift) -> bool,
+) -> (Vec<Drift>, Vec<IncidentClosing>) {
+    let mut closings: Vec<IncidentClosing> = Vec::new();
     let mut seen = Vec::new();
     for known in 1..=days.len() {
         let days = &days[..known];
         let today = &days[known - 1].date;
         let mut found = drift(days, today, options, watched(), &closings).unwrap();
         if let Some(open) = found.incident.clone().filter(|incident| incident.is_open() && closes(&found)) {
-            closings.push(Closing::of(&open, days, today, "accepted", options, watched()).unwrap());
+            closings.push(IncidentClosing::of(&open, days, today, "accepted", options, watched()).unwrap());
             found = drift(days, today, options, watched(), &closings).unwrap();
         }
         seen.push(found);
@@ -235,7 +239,7 @@ fn mixed_judges_are_named() {
 #[test]
 fn the_direction_is_the_metrics() {
     let rising = days(45, |day| if day >= 32 { 4.9 } else { 2.0 + 0.05 * f64::from(day % 3) });
-    let latency = Watched { better: Better::Lower, ..watched() };
+    let latency = WatchedMetric { better: Better::Lower, ..watched() };
     let found = drift(&rising, "2026-04-14", &median_mad(), latency, &[]).unwrap();
     assert_eq!(found.status, DriftStatus::Alert);
     assert!(found.alerts[0].z > 1.5 && found.alerts[0].short_median > found.alerts[0].long_median);
@@ -258,7 +262,7 @@ fn senseless_options_are_refused() {
     ] {
         assert!(drift(&declining(), "2026-04-14", &options, watched(), &[]).is_err(), "{options:?}");
     }
-    let unbounded = Watched { range: None, ..watched() };
+    let unbounded = WatchedMetric { range: None, ..watched() };
     let options = DriftOptions { method: Method::EDetector, ..median_mad() };
     assert!(drift(&declining(), "2026-04-14", &options, unbounded, &[]).unwrap_err().contains("no range"));
 }

@@ -43,14 +43,14 @@ const ALL_STEPS: &str = "(all steps)";
 
 /// Sums of one line.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct LineSum {
     times: u64,
     usage: Usage,
     priced: Money,
     unpriced: bool,
 }
 
-impl Sum {
+impl LineSum {
     fn add(&mut self, usage: Usage, cost: Option<Money>) {
         self.times += 1;
         self.usage += usage;
@@ -66,13 +66,13 @@ impl Sum {
 
 /// The breakdown as it accumulates.
 #[derive(Debug, Default)]
-pub(crate) struct Sums {
-    judges: BTreeMap<u16, Sum>,
+pub(crate) struct BreakdownSums {
+    judges: BTreeMap<u16, LineSum>,
     /// By variant and position of the step; `usize::MAX` for all of them together.
-    steps: BTreeMap<(usize, usize), Sum>,
+    steps: BTreeMap<(usize, usize), LineSum>,
 }
 
-impl Sums {
+impl BreakdownSums {
     pub(crate) fn add(&mut self, plan: &PlanHeader, row: &CellRow<'_>) {
         for judgment in row.judgments {
             self.judges.entry(judgment.judge).or_default().add(judgment.cost.usage, judgment.cost.cost);
@@ -95,8 +95,8 @@ impl Sums {
     }
 
     pub(crate) fn finish(self, plan: &PlanHeader) -> Breakdown {
-        let judge = |(at, sum): (u16, Sum)| Some(sum.line(plan.judges.get(usize::from(at))?.id.clone(), None));
-        let step = |((variant, at), sum): ((usize, usize), Sum)| {
+        let judge = |(at, sum): (u16, LineSum)| Some(sum.line(plan.judges.get(usize::from(at))?.id.clone(), None));
+        let step = |((variant, at), sum): ((usize, usize), LineSum)| {
             let variant = plan.variants.get(variant)?;
             let id = variant.steps.get(at).map_or_else(|| ALL_STEPS.to_owned(), |step| step.id.clone());
             Some(sum.line(id, Some(variant.id.clone())))
@@ -136,7 +136,7 @@ mod tests {
 
     fn breakdown(run: &MemoryRun) -> Breakdown {
         let plan = run.plan();
-        let mut sums = Sums::default();
+        let mut sums = BreakdownSums::default();
         run.each(|row| sums.add(&plan, &row));
         sums.finish(&run.header().plan)
     }

@@ -9,12 +9,12 @@ use serde::Serialize;
 
 use crate::figures::cost::Spend;
 use crate::figures::spread::Spread;
-use crate::run::served_models::AnsweredAs;
+use crate::run::served_models::ServedModel;
 use crate::score::consensus::CellScores;
 
 /// How many cells ended how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Tally {
+pub struct CellCounts {
     /// Cells with a row.
     pub cells: u64,
     /// Cells that have an output.
@@ -41,7 +41,7 @@ pub struct Tally {
     pub oldest_reused: Option<Moment>,
 }
 
-impl Tally {
+impl CellCounts {
     /// The tally of one cell.
     pub(crate) fn of(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Self {
         let stopped = row.cell.error.as_ref().is_some_and(CellError::is_stop);
@@ -103,7 +103,7 @@ fn unreadable_is_error(plan: &PlanHeader, scorer: u16) -> bool {
     matches!(kind, Some(ScorerKind::Rubric(spec)) if spec.rubric.invalid.then == Then::Error)
 }
 
-impl AddAssign for Tally {
+impl AddAssign for CellCounts {
     fn add_assign(&mut self, other: Self) {
         self.cells += other.cells;
         self.ok += other.ok;
@@ -132,13 +132,13 @@ pub struct Group {
     /// Its systems, as indices into the plan.
     pub systems: Vec<usize>,
     /// How its cells ended.
-    pub tally: Tally,
+    pub tally: CellCounts,
     /// Its figures by metric index.
     pub metrics: Vec<Spread>,
     /// Its tokens and money.
     pub spend: Spend,
     /// The names under which its models answered; empty where no provider says one.
-    pub answered_as: Vec<AnsweredAs>,
+    pub answered_as: Vec<ServedModel>,
 }
 
 /// Identity and systems of a group, before there are figures.

@@ -12,7 +12,7 @@ use crate::score::table::ScoreTable;
 
 /// A place on a leaderboard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Place {
+pub struct RankedPlace {
     /// The model; the variant where no system has a model.
     pub id: String,
     /// Its figure on the shared cells.
@@ -35,7 +35,7 @@ pub struct Gap {
 pub struct Leaderboard {
     /// Best first; ties by name.
     #[serde(skip_serializing)]
-    pub places: Vec<Place>,
+    pub places: Vec<RankedPlace>,
     /// Samples × variants that all ranked models share.
     pub shared: u64,
     /// Samples with at least one of those.
@@ -48,13 +48,13 @@ pub struct Leaderboard {
     /// aggregated by their mean.
     pub lead: Option<Finding>,
     /// The sample with the worst mean on the shared cells; ties by id.
-    pub hardest_sample: Option<Place>,
+    pub hardest_sample: Option<RankedPlace>,
 }
 
 impl Leaderboard {
     /// Whether there are several places, all with the same score.
     pub fn is_level(&self) -> bool {
-        let score = |place: Option<&Place>| place.map(|it| it.finding.value());
+        let score = |place: Option<&RankedPlace>| place.map(|it| it.finding.value());
         self.places.len() > 1 && score(self.places.first()) == score(self.places.last())
     }
 }
@@ -78,8 +78,8 @@ pub(crate) fn rank(
         (0..table.samples()).any(|sample| contender.slots.iter().any(|slot| value(sample, *slot).is_some()))
     });
     let slots = ranked.first().map_or(0, |contender| contender.slots.len());
-    let mut board = Board::new(ranked.len(), &table.observations(metric), (table.samples(), slots));
-    let mut row: Vec<Option<Entry>> = Vec::with_capacity(ranked.len());
+    let mut board = LeaderboardBuilder::new(ranked.len(), &table.observations(metric), (table.samples(), slots));
+    let mut row: Vec<Option<ContenderScore>> = Vec::with_capacity(ranked.len());
     for sample in 0..table.samples() {
         for slot in 0..slots {
             let entry = |it: &Contender| {
@@ -119,10 +119,10 @@ fn contenders(plan: &PlanHeader) -> Vec<Contender> {
 }
 
 /// A value with the labels behind it, where there are some.
-type Entry = (f64, Option<(u16, u16)>);
+type ContenderScore = (f64, Option<(u16, u16)>);
 
 /// What accumulates over the shared cells.
-struct Board {
+struct LeaderboardBuilder {
     observed: Vec<Observations>,
     not_shared: Vec<u64>,
     shared: u64,
@@ -130,7 +130,7 @@ struct Board {
     samples: Vec<(usize, f64, u32)>,
 }
 
-impl Board {
+impl LeaderboardBuilder {
     /// Of so many contenders on at most so many samples and slots.
     fn new(contenders: usize, empty: &Observations, (samples, slots): (usize, usize)) -> Self {
         Self {
@@ -142,7 +142,7 @@ impl Board {
         }
     }
 
-    fn add(&mut self, sample: usize, slot: usize, cluster: u32, row: &[Option<Entry>]) {
+    fn add(&mut self, sample: usize, slot: usize, cluster: u32, row: &[Option<ContenderScore>]) {
         self.scored += u64::from(row.iter().any(Option::is_some));
         if row.is_empty() || row.iter().any(Option::is_none) {
             for (missing, value) in self.not_shared.iter_mut().zip(row) {
@@ -170,10 +170,12 @@ impl Board {
         measure: Measure,
     ) -> Leaderboard {
         let figure = |observed| measure.figure(observed);
-        let mut order: Vec<(usize, Place)> = ranked
+        let mut order: Vec<(usize, RankedPlace)> = ranked
             .iter()
             .enumerate()
-            .filter_map(|(at, it)| Some((at, Place { id: it.id.clone(), finding: figure(self.observed.get(at)?)? })))
+            .filter_map(|(at, it)| {
+                Some((at, RankedPlace { id: it.id.clone(), finding: figure(self.observed.get(at)?)? }))
+            })
             .collect();
         order.sort_by(|(_, a), (_, b)| {
             best_first(better, a.finding.value(), b.finding.value()).then_with(|| a.id.cmp(&b.id))
@@ -203,13 +205,13 @@ impl Board {
         Some(estimate::figure(&paired, Aggregate::Mean, false, measure.level)?.apart_by(measure.widest_change()))
     }
 
-    fn hardest(&self, table: &ScoreTable, better: Better) -> Option<Place> {
+    fn hardest(&self, table: &ScoreTable, better: Better) -> Option<RankedPlace> {
         let mean = |(sample, sum, n): &(usize, f64, u32)| (table.sample_id(*sample), sum / f64::from(*n), *n);
         let worst_first =
             |a: &(&str, f64, u32), b: &(&str, f64, u32)| best_first(better, b.1, a.1).then_with(|| a.0.cmp(b.0));
         let (id, mean, n) = self.samples.iter().map(mean).min_by(worst_first)?;
         let finding = Finding::point(mean, n as usize * self.observed.len(), "mean")?;
-        Some(Place { id: id.to_owned(), finding })
+        Some(RankedPlace { id: id.to_owned(), finding })
     }
 }
 
@@ -226,7 +228,7 @@ mod tests {
     use crate::testing::Sketch;
     use crate::{Options, analyse};
 
-    fn ids(places: &[super::Place]) -> Vec<&str> {
+    fn ids(places: &[super::RankedPlace]) -> Vec<&str> {
         places.iter().map(|place| place.id.as_str()).collect()
     }
 

@@ -9,14 +9,14 @@ use crate::run::metric_names::fits;
 
 /// Which bound of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum BoundKind {
     Min,
     Max,
     MaxDrop,
     MaxRise,
 }
 
-impl Side {
+impl BoundKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Min => "min",
@@ -61,20 +61,25 @@ pub(super) struct Unit {
 
 /// One thing to decide.
 #[derive(Debug, Clone)]
-pub(super) struct Case<'a> {
+pub(super) struct GateCase<'a> {
     pub(super) gate: &'a Gate,
     pub(super) scope: &'a Scope,
     pub(super) target: Target<'a>,
     pub(super) unit: Unit,
-    pub(super) side: Side,
+    pub(super) side: BoundKind,
     pub(super) threshold: Threshold,
 }
 
 /// The cases of a gate.
-pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Vec<Case<'a>> {
-    let sides =
-        [(Side::Min, gate.min), (Side::Max, gate.max), (Side::MaxDrop, gate.max_drop), (Side::MaxRise, gate.max_rise)];
-    let bounds: Vec<(Side, Threshold)> = sides.into_iter().filter_map(|(side, bound)| Some((side, bound?))).collect();
+pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Vec<GateCase<'a>> {
+    let sides = [
+        (BoundKind::Min, gate.min),
+        (BoundKind::Max, gate.max),
+        (BoundKind::MaxDrop, gate.max_drop),
+        (BoundKind::MaxRise, gate.max_rise),
+    ];
+    let bounds: Vec<(BoundKind, Threshold)> =
+        sides.into_iter().filter_map(|(side, bound)| Some((side, bound?))).collect();
     let (targets, units) = match &gate.subject {
         Subject::Finding(path) => (vec![Target::Finding(path.as_str())], vec![Unit::default()]),
         Subject::Metric(_) => (metrics(&findings.plan, gate), units(findings, gate, scope)),
@@ -84,7 +89,7 @@ pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> V
     let mut cases = Vec::new();
     for unit in &units {
         for target in &targets {
-            cases.extend(bounds.iter().map(|(side, threshold)| Case {
+            cases.extend(bounds.iter().map(|(side, threshold)| GateCase {
                 gate,
                 scope,
                 target: *target,

@@ -4,9 +4,9 @@ use karat_stats::interval::Level;
 use karat_types::Decide;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::case::{Case, Side, Target};
-use super::evidence::{Basis, Court};
-use super::verdict_text::{Verdict, Words};
+use super::case::{BoundKind, GateCase, Target};
+use super::evidence::{Basis, GateContext};
+use super::verdict_text::{Verdict, VerdictText};
 use crate::figures::finding::Finding;
 
 /// One case of a gate, decided.
@@ -104,25 +104,25 @@ impl Serialize for Decision {
 
 /// The number that the finding is held against. Of changes it is the change itself that is bounded: a drop of at most
 /// 0.5 is a change of at least −0.5.
-pub(super) fn bound(case: &Case<'_>, reference: Option<f64>) -> Option<f64> {
+pub(super) fn bound(case: &GateCase<'_>, reference: Option<f64>) -> Option<f64> {
     let size = allowed(case, reference)?;
-    Some(if case.side == Side::MaxDrop { -size } else { size })
+    Some(if case.side == BoundKind::MaxDrop { -size } else { size })
 }
 
 /// The bound as the gate says it, a relative one resolved.
-fn allowed(case: &Case<'_>, reference: Option<f64>) -> Option<f64> {
+fn allowed(case: &GateCase<'_>, reference: Option<f64>) -> Option<f64> {
     if case.side.is_change() { case.threshold.from_figure(reference) } else { Some(case.threshold.value) }
 }
 
 /// Decides one case with an interval of a level.
-pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decision {
+pub(super) fn decide(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> Decision {
     let evidence = court.hear(case);
     let finding = evidence.basis.at(level).map(|found| found.apart_by(widest_change(court, case)));
     let limit = bound(case, evidence.reference);
     let by_interval = case.gate.decide == Decide::Interval;
     let (mut verdict, mut reason) = match (&finding, limit) {
         (Some(finding), Some(limit)) => {
-            Words { case, name: name(court, case), evidence: &evidence, unit: unit(court, case) }.judge(
+            VerdictText { case, name: name(court, case), evidence: &evidence, unit: unit(court, case) }.judge(
                 finding,
                 limit,
                 by_interval,
@@ -178,13 +178,13 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
 }
 
 /// The furthest that what a change is made of can be apart; `None` for what is no change.
-fn widest_change(court: &Court<'_>, case: &Case<'_>) -> Option<f64> {
+fn widest_change(court: &GateContext<'_>, case: &GateCase<'_>) -> Option<f64> {
     let Target::Metric(metric) = case.target else { return None };
     court.findings.measures.get(metric).filter(|_| case.side.is_change())?.widest_change()
 }
 
 /// Whether a case fails even if each score that is missing were the best there is.
-fn fails_at_best(court: &Court<'_>, case: &Case<'_>, level: Level) -> bool {
+fn fails_at_best(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> bool {
     let Some(court) = court.at_best(case) else { return false };
     let evidence = court.hear(case);
     let Some((finding, limit)) = evidence.basis.at(level).zip(bound(case, evidence.reference)) else { return false };
@@ -192,7 +192,7 @@ fn fails_at_best(court: &Court<'_>, case: &Case<'_>, level: Level) -> bool {
     if evidence.lacking.share() > court.policy.max_unscored {
         return false;
     }
-    let words = Words { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };
+    let words = VerdictText { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };
     words.judge(&finding, limit, case.gate.decide == Decide::Interval).0 == Verdict::Fail
 }
 
@@ -204,14 +204,14 @@ fn why_nothing(basis: &Basis) -> String {
 }
 
 /// What a case is about: a pattern of the gate is one metric here.
-fn name<'a>(court: &'a Court<'_>, case: &'a Case<'_>) -> &'a str {
+fn name<'a>(court: &'a GateContext<'_>, case: &'a GateCase<'_>) -> &'a str {
     match case.target {
         Target::Metric(metric) => court.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str()),
         Target::Finding(path) => path,
     }
 }
 
-fn unit(court: &Court<'_>, case: &Case<'_>) -> Option<&'static str> {
+fn unit(court: &GateContext<'_>, case: &GateCase<'_>) -> Option<&'static str> {
     let Target::Metric(metric) = case.target else { return None };
     let plan = &court.findings.plan;
     plan.unit_of(plan.metrics.get(metric)?)

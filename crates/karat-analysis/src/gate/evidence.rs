@@ -8,7 +8,7 @@ use karat_stats::interval::Level;
 use karat_types::{Against, Policy};
 
 use super::References;
-use super::case::{Case, Side, Target};
+use super::case::{BoundKind, GateCase, Target};
 use super::path;
 use crate::figures::estimate::{Aggregate, Observations};
 use crate::figures::finding::Finding;
@@ -16,11 +16,11 @@ use crate::figures::measure::Measure;
 use crate::figures::resampled::Resampled;
 use crate::pinned::{Pinned, PinnedMetric};
 use crate::run::findings::Findings;
-use crate::run::matched_cells::{Entry, Lost, Matched};
+use crate::run::matched_cells::{MatchedCells, MissingCount, SampleCells};
 
 /// Everything that decisions look at.
 #[derive(Clone, Copy)]
-pub(super) struct Court<'a> {
+pub(super) struct GateContext<'a> {
     pub(super) findings: &'a Findings,
     pub(super) references: &'a References,
     pub(super) policy: &'a Policy,
@@ -36,9 +36,9 @@ pub(super) struct Evidence {
     /// What it is compared with.
     pub(super) reference: Option<f64>,
     /// Cells that could be scored, and those that were not: their scorer failed, or they have no output.
-    pub(super) unscored: Lost,
+    pub(super) unscored: MissingCount,
     /// Pairs of cells that should have a score on both sides of a change, and those that lack one on either.
-    pub(super) lacking: Lost,
+    pub(super) lacking: MissingCount,
     /// What is held against the threshold.
     pub(super) basis: Basis,
     /// Something that the reader should know.
@@ -152,9 +152,9 @@ impl Partner<'_> {
     }
 }
 
-impl Court<'_> {
+impl GateContext<'_> {
     /// The evidence of a case.
-    pub(super) fn hear(&self, case: &Case<'_>) -> Evidence {
+    pub(super) fn hear(&self, case: &GateCase<'_>) -> Evidence {
         if case.gate.human_anchor {
             return self.anchored(case);
         }
@@ -166,7 +166,7 @@ impl Court<'_> {
     }
 
     /// Samples of a case, as (sample, system).
-    fn cells<'c>(&'c self, case: &'c Case<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
+    fn cells<'c>(&'c self, case: &'c GateCase<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
         let samples = match case.unit.sample {
             Some(sample) => sample..sample + 1,
             None => 0..self.findings.samples(),
@@ -181,10 +181,10 @@ impl Court<'_> {
             .filter(|(sample, system)| case.scope.holds(*sample, *system))
     }
 
-    fn observations(&self, case: &Case<'_>, metric: usize) -> (Observations, Lost) {
+    fn observations(&self, case: &GateCase<'_>, metric: usize) -> (Observations, MissingCount) {
         let table = &self.findings.table;
         let mut observed = table.observations(metric);
-        let mut unscored = Lost::default();
+        let mut unscored = MissingCount::default();
         for (sample, system) in self.cells(case) {
             unscored.add(self.entry(metric, sample, system).lost());
             if let Some(value) = self.score(metric, sample, system) {
@@ -201,7 +201,7 @@ impl Court<'_> {
 
     /// The same, as if every score that is missing were the one that suits the case best: `None` of figures without a
     /// range, and of labels.
-    pub(super) fn at_best(&self, case: &Case<'_>) -> Option<Self> {
+    pub(super) fn at_best(&self, case: &GateCase<'_>) -> Option<Self> {
         let Target::Metric(metric) = case.target else { return None };
         let (lo, hi) = self.findings.plan.metrics.get(metric)?.range?;
         let of_labels = self.measure(case, metric)?.aggregate.is_of_labels();
@@ -210,13 +210,13 @@ impl Court<'_> {
     }
 
     /// How the figure of a case is made, as in reports. One sample has its value, and nothing to aggregate.
-    fn measure(&self, case: &Case<'_>, metric: usize) -> Option<Measure> {
+    fn measure(&self, case: &GateCase<'_>, metric: usize) -> Option<Measure> {
         let measure = self.findings.measures.get(metric).copied()?;
         let aggregate = if case.unit.sample.is_some() { Aggregate::Mean } else { measure.aggregate };
         Some(Measure { aggregate, ..measure })
     }
 
-    fn figure(&self, case: &Case<'_>, metric: usize) -> Evidence {
+    fn figure(&self, case: &GateCase<'_>, metric: usize) -> Evidence {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let (observed, unscored) = self.observations(case, metric);
         let figure = measure.figure(&observed);
@@ -228,7 +228,7 @@ impl Court<'_> {
     }
 
     /// The change from what the gate compares with: paired by sample where at least half of the samples have a partner.
-    fn change(&self, case: &Case<'_>, metric: usize) -> Evidence {
+    fn change(&self, case: &GateCase<'_>, metric: usize) -> Evidence {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let name = self.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str());
         let (observed, unscored) = self.observations(case, metric);
@@ -280,7 +280,7 @@ impl Court<'_> {
         }
     }
 
-    fn no_score(&self, case: &Case<'_>) -> String {
+    fn no_score(&self, case: &GateCase<'_>) -> String {
         match &case.gate.condition {
             Some(condition) if self.cells(case).next().is_none() => format!("no cell fits `where: {condition}`"),
             _ if self.cells(case).next().is_none() => "there is no cell to look at".to_owned(),
@@ -288,7 +288,7 @@ impl Court<'_> {
         }
     }
 
-    fn pairs(&self, case: &Case<'_>, metric: usize, name: &str, partners: &[(usize, Partner<'_>)]) -> Pairs {
+    fn pairs(&self, case: &GateCase<'_>, metric: usize, name: &str, partners: &[(usize, Partner<'_>)]) -> Pairs {
         let table = &self.findings.table;
         let mut pairs = Pairs::of(table.observations(metric));
         for (sample, system) in self.cells(case) {
@@ -300,8 +300,8 @@ impl Court<'_> {
                 }
                 Partner::System(other) => (self.entry(metric, sample, *other), table.labels(metric, sample, *other)),
             };
-            let cells = Matched::of(before, own);
-            pairs.lost.add(Lost { n: cells.lost().count(), due: cells.n() });
+            let cells = MatchedCells::of(before, own);
+            pairs.lost.add(MissingCount { n: cells.lost().count(), due: cells.n() });
             if let Some((before, now)) = cells.values() {
                 let own = table.labels(metric, sample, system);
                 pairs.push((now, own), (before, labels), system, table.cluster(sample));
@@ -311,16 +311,16 @@ impl Court<'_> {
     }
 
     /// What the cells of a case say, with what is taken for a score that is missing.
-    fn own(&self, metric: usize, sample: usize, system: usize) -> Entry<'_> {
+    fn own(&self, metric: usize, sample: usize, system: usize) -> SampleCells<'_> {
         let own = self.entry(metric, sample, system);
-        self.missing.into_iter().fold(own, Entry::filled)
+        self.missing.into_iter().fold(own, SampleCells::filled)
     }
 
-    fn entry(&self, metric: usize, sample: usize, system: usize) -> Entry<'_> {
-        Entry::of(&self.findings.table, &self.findings.plan, (metric, sample, system))
+    fn entry(&self, metric: usize, sample: usize, system: usize) -> SampleCells<'_> {
+        SampleCells::of(&self.findings.table, &self.findings.plan, (metric, sample, system))
     }
 
-    fn compared(&self, case: &Case<'_>) -> String {
+    fn compared(&self, case: &GateCase<'_>) -> String {
         match &case.gate.against {
             None | Some(Against::Baseline) => "the baseline".to_owned(),
             Some(Against::Previous) => "the run before".to_owned(),
@@ -331,7 +331,7 @@ impl Court<'_> {
     }
 
     /// What a system is compared with, or why there is nothing.
-    fn partner(&self, case: &Case<'_>, system: usize) -> Result<Partner<'_>, String> {
+    fn partner(&self, case: &GateCase<'_>, system: usize) -> Result<Partner<'_>, String> {
         let plan = &self.findings.plan;
         let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
             None => Err(none.to_owned()),
@@ -378,7 +378,7 @@ impl Court<'_> {
         Ok(Partner::Pinned(pinned, at))
     }
 
-    fn finding(&self, case: &Case<'_>, name: &str) -> Evidence {
+    fn finding(&self, case: &GateCase<'_>, name: &str) -> Evidence {
         let found = match path::finding(self.findings, name) {
             Ok(found) => found,
             Err(why) => return Evidence { basis: Basis::Missing(why), ..Evidence::default() },
@@ -391,9 +391,9 @@ impl Court<'_> {
     }
 
     /// The human-anchored figure of the metric, as the analysis `human_anchor` found it.
-    fn anchored(&self, case: &Case<'_>) -> Evidence {
+    fn anchored(&self, case: &GateCase<'_>) -> Evidence {
         let missing = |why: &str| Evidence { basis: Basis::Missing(why.to_owned()), ..Evidence::default() };
-        if matches!(case.side, Side::MaxDrop | Side::MaxRise) {
+        if matches!(case.side, BoundKind::MaxDrop | BoundKind::MaxRise) {
             return missing("a human-anchored figure has no baseline: use `min` or `max`");
         }
         let Target::Metric(metric) = case.target else { return missing("only metrics are human-anchored") };
@@ -411,21 +411,21 @@ impl Court<'_> {
 }
 
 /// A value with the labels behind it, where its scorer names some.
-type Labelled = (f64, Option<(u16, u16)>);
+type LabelledValue = (f64, Option<(u16, u16)>);
 
 /// Results on the same samples, now and before.
 struct Pairs {
     now: Observations,
     before: Observations,
-    lost: Lost,
+    lost: MissingCount,
 }
 
 impl Pairs {
     fn of(empty: Observations) -> Self {
-        Self { now: empty.clone(), before: empty, lost: Lost::default() }
+        Self { now: empty.clone(), before: empty, lost: MissingCount::default() }
     }
 
-    fn push(&mut self, now: Labelled, before: Labelled, system: usize, cluster: u32) {
+    fn push(&mut self, now: LabelledValue, before: LabelledValue, system: usize, cluster: u32) {
         self.now.push_labelled(now.0, now.1, system, cluster);
         self.before.push_labelled(before.0, before.1, system, cluster);
     }

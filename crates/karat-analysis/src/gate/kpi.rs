@@ -3,9 +3,9 @@
 use karat_types::{Gate, Threshold};
 use serde::Serialize;
 
-use super::case::{Case, Side, Target, Unit};
+use super::case::{BoundKind, GateCase, Target, Unit};
 use super::decision::Decision;
-use super::evidence::Court;
+use super::evidence::GateContext;
 use super::scope::Scope;
 use super::verdict_text::Verdict;
 use crate::figures::finding::Finding;
@@ -42,7 +42,7 @@ pub struct KpiBound {
 }
 
 /// The key figures of every system, in the plan's order; none without a baseline.
-pub(super) fn all(court: &Court<'_>, decisions: &[Decision]) -> Vec<Kpi> {
+pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
     if court.references.baseline.is_none() {
         return Vec::new();
     }
@@ -70,15 +70,15 @@ pub(super) fn all(court: &Court<'_>, decisions: &[Decision]) -> Vec<Kpi> {
 }
 
 /// The key figure with its change, found as a gate on any change would find it.
-fn compared(court: &Court<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
+fn compared(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
     let gate = Gate::on(&kpi.metric);
     let unit = Unit { systems: vec![system], system: Some(kpi.system.clone()), ..Unit::default() };
-    let case = Case {
+    let case = GateCase {
         gate: &gate,
         scope: &Scope::default(),
         target: Target::Metric(metric),
         unit,
-        side: Side::MaxDrop,
+        side: BoundKind::MaxDrop,
         threshold: Threshold { value: 0.0, percent: false },
     };
     let evidence = court.hear(&case);

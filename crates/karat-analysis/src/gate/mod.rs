@@ -30,9 +30,9 @@ use std::sync::Arc;
 use karat_types::{Against, Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 
 use crate::run::served_models::{by_asked, moved};
-use crate::{Analysed, AnalysisError, Findings, GateProblem, Pinned};
+use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
 pub use decision::Decision;
-use evidence::Court;
+use evidence::GateContext;
 pub use kpi::{Kpi, KpiBound};
 use scope::Scope;
 pub use verdict_text::Verdict;
@@ -65,8 +65,8 @@ pub fn decide(
     let scopes: Vec<Scope> = scoped.filter_map(|scope| scope.map_err(|problem| wrong.push(problem)).ok()).collect();
     nothing_wrong(wrong)?;
     let gates = rules.gates.iter().zip(&scopes);
-    let cases: Vec<case::Case<'_>> = gates.flat_map(|(gate, scope)| case::of(findings, gate, scope)).collect();
-    let court = Court { findings, references, policy: &rules.policy, missing: None };
+    let cases: Vec<case::GateCase<'_>> = gates.flat_map(|(gate, scope)| case::of(findings, gate, scope)).collect();
+    let court = GateContext { findings, references, policy: &rules.policy, missing: None };
     let levels = level::levels(&court, &cases);
     let decisions: Vec<Decision> =
         cases.iter().zip(levels).map(|(case, level)| decision::decide(&court, case, level)).collect();
@@ -97,7 +97,7 @@ fn unknown(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<Vec<GateProblem>, An
 }
 
 /// Gates on paths under `analyses` that lead nowhere, as far as a typo can be told from what a run does not have.
-pub fn misspelt(analyses: &[Analysed], rules: &Rules) -> Vec<GateProblem> {
+pub fn misspelt(analyses: &[AnalysisResult], rules: &Rules) -> Vec<GateProblem> {
     let problem = |gate: &Gate| {
         let Subject::Finding(path) = &gate.subject else { return None };
         let meant = path::misspelt(analyses, path)?;
@@ -109,7 +109,7 @@ pub fn misspelt(analyses: &[Analysed], rules: &Rules) -> Vec<GateProblem> {
 
 /// A system of which more cells failed, or were judged by nobody, than the policy allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failing {
+pub struct FailingSystem {
     /// The system.
     pub system: String,
     /// How many have no output.
@@ -120,7 +120,7 @@ pub struct Failing {
     pub of: u64,
 }
 
-impl Failing {
+impl FailingSystem {
     /// The share of its cells that failed or were judged by nobody.
     pub fn share(&self) -> f64 {
         (self.failed + self.unjudged) as f64 / self.of as f64
@@ -128,7 +128,7 @@ impl Failing {
 }
 
 /// `2 of 4 cells failed`, and how many no judge judged.
-impl fmt::Display for Failing {
+impl fmt::Display for FailingSystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { failed, unjudged, of, .. } = self;
         match (failed, unjudged) {
@@ -140,10 +140,10 @@ impl fmt::Display for Failing {
 }
 
 /// Systems of which more cells failed, or were judged by nobody, than the policy allows.
-pub fn too_many_errors(findings: &Findings, policy: &Policy) -> Vec<Failing> {
+pub fn too_many_errors(findings: &Findings, policy: &Policy) -> Vec<FailingSystem> {
     let failing = |group: &crate::Group| {
         let (failed, unjudged, of) = (group.tally.errors, group.tally.unjudged, group.tally.ok + group.tally.errors);
-        let found = Failing { system: group.id.clone(), failed, unjudged, of };
+        let found = FailingSystem { system: group.id.clone(), failed, unjudged, of };
         (of > 0 && found.share() > policy.max_errors).then_some(found)
     };
     findings.systems.iter().filter_map(failing).collect()

@@ -3,7 +3,7 @@
 use karat_text::similar::nearest;
 use serde_json::Value;
 
-use crate::Analysed;
+use crate::AnalysisResult;
 use crate::analyses::excerpt;
 use crate::figures::finding::Finding;
 use crate::run::findings::Findings;
@@ -25,7 +25,7 @@ pub(super) fn finding(findings: &Findings, path: &str) -> Result<Finding, String
 }
 
 /// The path that one was most likely meant to be, where it leads nowhere.
-pub(super) fn misspelt(analyses: &[Analysed], path: &str) -> Option<String> {
+pub(super) fn misspelt(analyses: &[AnalysisResult], path: &str) -> Option<String> {
     let (analysis, value) = outcome(analyses, path)?;
     let (found, left) = walk(&value, rest(path, analysis)?);
     let names: Vec<&str> = found.as_object()?.keys().map(String::as_str).collect();
@@ -36,8 +36,8 @@ pub(super) fn misspelt(analyses: &[Analysed], path: &str) -> Option<String> {
 }
 
 /// Id and outcome of the analysis that a path begins with.
-fn outcome<'a>(analyses: &'a [Analysed], path: &str) -> Option<(&'a str, Value)> {
-    let named = |it: &&Analysed| rest(path, &it.id).is_some();
+fn outcome<'a>(analyses: &'a [AnalysisResult], path: &str) -> Option<(&'a str, Value)> {
+    let named = |it: &&AnalysisResult| rest(path, &it.id).is_some();
     let analysis = analyses.iter().filter(named).max_by_key(|it| it.id.len())?;
     Some((&analysis.id, serde_json::to_value(&analysis.outcome).ok()?))
 }

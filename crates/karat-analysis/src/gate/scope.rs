@@ -35,11 +35,11 @@ impl Scope {
 
     /// One scope a gate, or why the gate cannot be applied; a pass over the rows where any gate needs what only they know.
     pub(super) fn read(findings: &Findings, rows: &dyn RunRows, gates: &[Gate]) -> Result<Vec<Scoped>, AnalysisError> {
-        let mut readers: Vec<_> = gates.iter().map(|gate| Reader::new(findings, gate)).collect();
-        let scopes = |readers: Vec<Result<Reader<'_>, _>>| {
-            readers.into_iter().map(|reader| reader.and_then(Reader::finish)).collect()
+        let mut readers: Vec<_> = gates.iter().map(|gate| ScopeReader::new(findings, gate)).collect();
+        let scopes = |readers: Vec<Result<ScopeReader<'_>, _>>| {
+            readers.into_iter().map(|reader| reader.and_then(ScopeReader::finish)).collect()
         };
-        if readers.iter().flatten().all(Reader::is_idle) {
+        if readers.iter().flatten().all(ScopeReader::is_idle) {
             return Ok(scopes(readers));
         }
         let mut sample = None;
@@ -57,7 +57,7 @@ impl Scope {
 }
 
 /// Fills a [`Scope`].
-struct Reader<'a> {
+struct ScopeReader<'a> {
     gate: &'a Gate,
     condition: Option<Expression>,
     column: Option<Path>,
@@ -67,7 +67,7 @@ struct Reader<'a> {
     wrong: Option<GateProblem>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ScopeReader<'a> {
     fn new(findings: &Findings, gate: &'a Gate) -> Result<Self, GateProblem> {
         let wrong = |what: String| GateProblem::of(gate, what);
         let condition = gate.condition.as_deref().map(|source| compiled(&findings.plan, source)).transpose();

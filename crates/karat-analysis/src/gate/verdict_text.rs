@@ -1,6 +1,6 @@
 //! A case's verdict and its reason, in words in which every number compares as it did.
 
-use super::case::{Case, Side};
+use super::case::{BoundKind, GateCase};
 use super::evidence::Evidence;
 use crate::figures::finding::Finding;
 
@@ -37,8 +37,8 @@ impl Verdict {
 }
 
 /// What is said of a case.
-pub(super) struct Words<'a> {
-    pub(super) case: &'a Case<'a>,
+pub(super) struct VerdictText<'a> {
+    pub(super) case: &'a GateCase<'a>,
     /// The metric, or the path of the finding.
     pub(super) name: &'a str,
     pub(super) evidence: &'a Evidence,
@@ -46,7 +46,7 @@ pub(super) struct Words<'a> {
     pub(super) unit: Option<&'static str>,
 }
 
-impl Words<'_> {
+impl VerdictText<'_> {
     /// Holds a finding against its limit.
     pub(super) fn judge(&self, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
         let keeps = |value: f64| close(value, limit) || (value > limit) == self.case.side.is_least();
@@ -84,12 +84,12 @@ impl Words<'_> {
         let name = self.name;
         let (shown, bound) = self.apart(value, limit);
         match (self.case.side, kept) {
-            (Side::Min, true) => format!("{shown} ≥ {bound}"),
-            (Side::Min, false) => format!("{name} {shown} < gate {bound}"),
-            (Side::Max, true) => format!("{shown} ≤ {bound}"),
-            (Side::Max, false) => format!("{name} {shown} > gate {bound}"),
-            (Side::MaxDrop, _) => self.change("drop", value, limit, kept),
-            (Side::MaxRise, _) => self.change("rise", value, limit, kept),
+            (BoundKind::Min, true) => format!("{shown} ≥ {bound}"),
+            (BoundKind::Min, false) => format!("{name} {shown} < gate {bound}"),
+            (BoundKind::Max, true) => format!("{shown} ≤ {bound}"),
+            (BoundKind::Max, false) => format!("{name} {shown} > gate {bound}"),
+            (BoundKind::MaxDrop, _) => self.change("drop", value, limit, kept),
+            (BoundKind::MaxRise, _) => self.change("rise", value, limit, kept),
         }
     }
 
@@ -110,7 +110,7 @@ impl Words<'_> {
 
     /// A change as the gate writes it: a drop of at most 0.5 is a change of at least −0.5.
     fn as_written(&self, change: f64) -> f64 {
-        if self.case.side == Side::MaxDrop { -change } else { change }
+        if self.case.side == BoundKind::MaxDrop { -change } else { change }
     }
 
     /// A number and what it is held against, in as many digits as tell them apart.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{ANY_SYSTEM, BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
 use crate::reference::golden::Golden;
-use crate::run::instrument::Graded;
+use crate::run::instrument::SampleInstrument;
 use crate::run::served_models::NamesByAsked;
 
 impl Pinned {
@@ -19,7 +19,7 @@ impl Pinned {
         });
         let graded = |it: &Golden| {
             let (judge, version) = (it.baseline_judge.clone(), it.baseline_prompt_version.clone());
-            let graded = Graded { judge, version, answered_as: it.baseline_answered_as.clone() };
+            let graded = SampleInstrument { judge, version, answered_as: it.baseline_answered_as.clone() };
             (it.sample.clone(), graded)
         };
         Self {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
 use crate::reference::history::together as names_together;
-use crate::run::instrument::Graded;
+use crate::run::instrument::SampleInstrument;
 use crate::run::served_models::{NamesByAsked, absorb};
 use crate::score::reduce::Reduce;
 use crate::score::table::{State, together};
@@ -14,7 +14,7 @@ use crate::score::table::{State, together};
 /// The figures of a report, and its cells' scores where they are inline. What is missing is left out: the gates that
 /// need it are undecided and say so.
 pub(crate) fn read(report: &Value) -> Pinned {
-    let cells = Cells::of(report);
+    let cells = ReportCells::of(report);
     let systems = list(report, "systems").iter().filter_map(|system| {
         let id = text(system, "id")?;
         let trials = cells.trials(id);
@@ -47,7 +47,7 @@ fn answered_as(of: &Value) -> NamesByAsked {
 }
 
 /// What graded, by scorer with judges.
-fn graded(report: &Value) -> BTreeMap<String, Graded> {
+fn graded(report: &Value) -> BTreeMap<String, SampleInstrument> {
     let config = report.pointer("/run/config").unwrap_or(&Value::Null);
     let of = |scorer: &Value| {
         let judges: Vec<&str> = list(scorer, "judges").iter().filter_map(Value::as_str).collect();
@@ -56,7 +56,7 @@ fn graded(report: &Value) -> BTreeMap<String, Graded> {
             list(report, "judges").iter().filter(|judge| text(judge, "id").is_some_and(|id| judges.contains(&id)));
         own.for_each(|judge| absorb(&answered_as(judge), &mut names));
         let version = text(scorer, "version").map(str::to_owned);
-        let graded = Graded { judge: names_together(judges.iter().copied()), version, answered_as: names };
+        let graded = SampleInstrument { judge: names_together(judges.iter().copied()), version, answered_as: names };
         (!judges.is_empty()).then(|| Some((text(scorer, "id")?.to_owned(), graded)))?
     };
     list(config, "scorers").iter().filter_map(of).collect()
@@ -90,14 +90,14 @@ fn figures(metrics: &Value, more: impl Fn(&str, PinnedMetric) -> PinnedMetric) -
 }
 
 /// The inline cells: by system, sample and trial.
-struct Cells<'a> {
+struct ReportCells<'a> {
     samples: Vec<&'a str>,
     cells: BTreeMap<String, BTreeMap<(usize, u64), &'a Value>>,
     /// How a scorer's trials become one value, by its id; the mean where a report does not say.
     rules: BTreeMap<&'a str, Reduce>,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> ReportCells<'a> {
     fn of(report: &'a Value) -> Self {
         let mut cells = Self { samples: Vec::new(), cells: BTreeMap::new(), rules: rules(report) };
         let mut positions = BTreeMap::new();
@@ -251,8 +251,11 @@ mod tests {
         let pinned = Pinned::read(&report.to_string()).unwrap();
         let names = |asked: &str, name: &str| NamesByAsked::from([(asked.to_owned(), [name.to_owned()].into())]);
         assert_eq!(pinned.answered_as("m/v"), Some(&names("m", "m-01")));
-        let graded =
-            Graded { judge: Some("j".to_owned()), version: Some("v1".to_owned()), answered_as: names("alias", "j-01") };
+        let graded = SampleInstrument {
+            judge: Some("j".to_owned()),
+            version: Some("v1".to_owned()),
+            answered_as: names("alias", "j-01"),
+        };
         assert_eq!(pinned.scorers, BTreeMap::from([("q".to_owned(), graded)]));
     }
 }

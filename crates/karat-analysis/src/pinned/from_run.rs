@@ -8,7 +8,7 @@ use super::{BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
 use crate::figures::groups::Group;
 use crate::figures::spread::Spread;
 use crate::run::findings::Findings;
-use crate::run::matched_cells::Entry;
+use crate::run::matched_cells::SampleCells;
 use crate::run::served_models::by_asked;
 use crate::score::table::State;
 
@@ -16,15 +16,15 @@ impl Pinned {
     /// The results of a run.
     pub fn of(header: &RunHeader, findings: &Findings) -> Self {
         let samples: Vec<String> = (0..findings.samples()).map(|at| findings.sample_id(at).to_owned()).collect();
-        let cells_of = |group: &Group, metric: usize| -> [Cells; 2] {
+        let cells_of = |group: &Group, metric: usize| -> [CellStates; 2] {
             let Some(&system) = group.systems.first() else { return Default::default() };
             let entries = (0..findings.samples())
-                .map(|sample| Entry::of(&findings.table, &findings.plan, (metric, sample, system)))
+                .map(|sample| SampleCells::of(&findings.table, &findings.plan, (metric, sample, system)))
                 .collect::<Vec<_>>();
-            let trials = entries.iter().filter_map(Entry::trials).flatten().copied();
-            [entries.iter().map(Entry::whole).collect(), trials.collect()]
+            let trials = entries.iter().filter_map(SampleCells::trials).flatten().copied();
+            [entries.iter().map(SampleCells::whole).collect(), trials.collect()]
         };
-        let metrics = |group: &Group, cells: &dyn Fn(usize) -> [Cells; 2]| {
+        let metrics = |group: &Group, cells: &dyn Fn(usize) -> [CellStates; 2]| {
             let each = findings.plan.metrics.iter().zip(&group.metrics).enumerate();
             each.map(|(at, (metric, spread))| (metric.name.clone(), PinnedMetric::of(spread, &cells(at)))).collect()
         };
@@ -48,10 +48,10 @@ impl Pinned {
 }
 
 /// Cells, each with its state and value.
-type Cells = Vec<(State, f64)>;
+type CellStates = Vec<(State, f64)>;
 
 impl PinnedMetric {
-    fn of(spread: &Spread, [samples, trials]: &[Cells; 2]) -> Self {
+    fn of(spread: &Spread, [samples, trials]: &[CellStates; 2]) -> Self {
         let se = spread.figure().and_then(crate::Finding::se);
         Self::figure(spread.value(), spread.n(), se, Vec::new()).with_cells(samples, trials)
     }

@@ -12,9 +12,9 @@ use karat_types::{MetricSpec, PlanHeader, RunHeader, ScorerKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::run::instrument::{Graded, Measured, Ruler, change_for, change_since, changes, rulers};
-use crate::run::matched_cells::Entry;
-use crate::run::served_models::{JudgeAnswers, NamesByAsked};
+use crate::run::instrument::{Instrument, MeasuredRun, SampleInstrument, change_for, change_since, changes, rulers};
+use crate::run::matched_cells::SampleCells;
+use crate::run::served_models::{NamesByAsked, ServedJudge};
 use crate::score::reduce::Reduce;
 use crate::score::table::{State, together};
 
@@ -41,10 +41,10 @@ pub struct Pinned {
     systems: Vec<PinnedSystem>,
     /// By sample: what it was graded by, where that is known of the sample and not of a run.
     #[serde(skip)]
-    graded: BTreeMap<String, Graded>,
+    graded: BTreeMap<String, SampleInstrument>,
     /// The same by scorer, where a report says it of its run.
     #[serde(skip)]
-    scorers: BTreeMap<String, Graded>,
+    scorers: BTreeMap<String, SampleInstrument>,
     #[serde(skip)]
     index: HashMap<String, usize>,
 }
@@ -67,7 +67,7 @@ pub struct PinnedRun {
     pub rubrics: BTreeMap<String, String>,
     /// What each scorer measured with; none where the file does not say.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub rulers: BTreeMap<String, Ruler>,
+    pub rulers: BTreeMap<String, Instrument>,
 }
 
 /// A pinned system.
@@ -181,21 +181,21 @@ impl Pinned {
 
     /// The same with its trials, as far as `rule` makes its value of them: a file that was edited, or is of another rule, has
     /// samples only. What is not pinned does not apply.
-    pub(crate) fn entry(&self, system: usize, metric: &str, sample: &str, rule: Reduce) -> Entry<'static> {
+    pub(crate) fn entry(&self, system: usize, metric: &str, sample: &str, rule: Reduce) -> SampleCells<'static> {
         let Some((pinned, &at)) = self.metric(system, metric).zip(self.index.get(sample)) else {
-            return Entry::new(NOTHING, Vec::new().into(), rule);
+            return SampleCells::new(NOTHING, Vec::new().into(), rule);
         };
         let whole = cell(&pinned.values, &pinned.lost, at);
         let n = pinned.trials.len() / self.samples.len().max(1);
         let trials = (at * n..(at + 1) * n).map(|trial| cell(&pinned.trials, &pinned.lost_trials, trial));
         let trials: Vec<(State, f64)> = trials.collect();
         let agree = (together(&trials, rule).1 - whole.1).abs() <= ROUNDING * whole.1.abs().max(1.0);
-        Entry::new(whole, if agree { trials.into() } else { Vec::new().into() }, rule)
+        SampleCells::new(whole, if agree { trials.into() } else { Vec::new().into() }, rule)
     }
 
     /// What makes these results and a run's differ that is not the systems: other data, other judges, other rules of
     /// a scorer. `name` is what these results are called.
-    pub(crate) fn differences(&self, name: &str, run: Measured<'_>) -> Vec<String> {
+    pub(crate) fn differences(&self, name: &str, run: MeasuredRun<'_>) -> Vec<String> {
         let plan = run.plan;
         let mut differences = Vec::new();
         if !self.run.suite.is_empty() && self.run.suite != plan.suite {
@@ -236,7 +236,7 @@ impl Pinned {
     /// it is the same, or they do not say.
     pub(crate) fn ruler_change<'a>(
         &self,
-        run: Measured<'_>,
+        run: MeasuredRun<'_>,
         metric: &MetricSpec,
         mut samples: impl Iterator<Item = &'a str>,
     ) -> Option<String> {
@@ -249,7 +249,7 @@ impl Pinned {
 
 impl PinnedRun {
     /// Of a stored run.
-    pub fn of(header: &RunHeader, judges: &[JudgeAnswers]) -> Self {
+    pub fn of(header: &RunHeader, judges: &[ServedJudge]) -> Self {
         let plan = &header.plan;
         Self {
             id: header.id.clone(),
@@ -258,7 +258,7 @@ impl PinnedRun {
             dataset_hash: plan.dataset.hash.clone(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
-            rulers: rulers(Measured { plan, judges }),
+            rulers: rulers(MeasuredRun { plan, judges }),
         }
     }
 }

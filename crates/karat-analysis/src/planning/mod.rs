@@ -8,5 +8,5 @@ pub(crate) mod power;
 mod stored_deviations;
 
 pub use needed::{Needed, PLANNED_POWER};
-pub use power::{MetricPower, Spread, impossible, power, unplannable};
+pub use power::{MetricPower, PairedDeviation, impossible, power, unplannable};
 pub use stored_deviations::spreads;

@@ -25,14 +25,14 @@ use crate::score::table::ScoreTable;
 
 /// What is known, or assumed, of the spread of paired differences.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spread {
+pub struct PairedDeviation {
     deviation: Finding,
     cluster_size: f64,
     /// The share of samples that gives a pair.
     applies: f64,
 }
 
-impl Spread {
+impl PairedDeviation {
     /// The standard deviation s_d of one paired difference, in the metric's unit; with clusters times the root of the
     /// design effect.
     pub fn finding(&self) -> &Finding {
@@ -87,7 +87,7 @@ pub fn unplannable(metric: &MetricSpec) -> Option<String> {
 /// What `samples` samples can tell of a metric, and what `mde` would take.
 pub fn power(
     metric: &MetricSpec,
-    spread: &Spread,
+    spread: &PairedDeviation,
     samples: u64,
     mde: Option<f64>,
     cost_per_sample: Option<f64>,
@@ -137,7 +137,7 @@ fn measured_by(metric: &MetricSpec) -> Aggregate {
 }
 
 /// s_d of stored scores: pooled over the pairs of the first system with each other one, else of one system alone.
-pub(crate) fn measured(plan: &PlanHeader, table: &ScoreTable, metric: usize) -> Option<Spread> {
+pub(crate) fn measured(plan: &PlanHeader, table: &ScoreTable, metric: usize) -> Option<PairedDeviation> {
     let aggregate = measured_by(plan.metrics.get(metric)?);
     let kind = if table.is_binary(metric) { Kind::Binary } else { Kind::Score };
     let how = resampling(plan, Seed(1));
@@ -153,7 +153,7 @@ pub(crate) fn measured(plan: &PlanHeader, table: &ScoreTable, metric: usize) -> 
     let pairs = known.len();
     let what = deviation_of(aggregate, "the change of ");
     let method = format!("{what} of {pairs} pair{} of systems", if pairs == 1 { "" } else { "s" });
-    Spread::of((squares / n as f64).sqrt(), n, n as f64 / clusters, method)
+    PairedDeviation::of((squares / n as f64).sqrt(), n, n as f64 / clusters, method)
 }
 
 /// What is planned with, in words.
@@ -166,7 +166,7 @@ fn deviation_of(aggregate: Aggregate, change: &str) -> String {
 }
 
 /// s of the first system, which is the s_d of differences whose halves are correlated by ½.
-fn alone(table: &ScoreTable, metric: usize, aggregate: Aggregate, how: &Resampling) -> Option<Spread> {
+fn alone(table: &ScoreTable, metric: usize, aggregate: Aggregate, how: &Resampling) -> Option<PairedDeviation> {
     let mut scores = PairedScores::default();
     let mut observed = table.observations(metric);
     for sample in 0..table.samples() {
@@ -182,14 +182,14 @@ fn alone(table: &ScoreTable, metric: usize, aggregate: Aggregate, how: &Resampli
     };
     let cluster_size = n as f64 / scores.n_clusters() as f64;
     let what = deviation_of(aggregate, "");
-    Spread::of(deviation, n, cluster_size, format!("{what} of one system, correlation 0.5 assumed"))
+    PairedDeviation::of(deviation, n, cluster_size, format!("{what} of one system, correlation 0.5 assumed"))
 }
 
 fn resampled_error(observed: &Observations, aggregate: Aggregate, how: &Resampling) -> Option<f64> {
     bootstrapped(observed, aggregate, how)?.drawn?.standard_error()
 }
 
-impl Spread {
+impl PairedDeviation {
     fn of(deviation: f64, n: usize, cluster_size: f64, method: String) -> Option<Self> {
         let deviation = Finding::point(deviation, n, method).filter(|it| it.value() > 0.0)?;
         Some(Self { deviation, cluster_size, applies: 1.0 })
@@ -213,11 +213,11 @@ fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
 }
 
 /// Half the range: the s_d of 0 or the whole range in even shares, correlated by ½. Only means have one.
-pub(crate) fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<Spread> {
+pub(crate) fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<PairedDeviation> {
     let (lo, hi) = metric.range.filter(|_| measured_by(metric) == Aggregate::Mean)?;
     let clusters = if plan.dataset.clustered { ", clusters not counted" } else { "" };
     let method = format!("worst case of its range, correlation 0.5 assumed{clusters}");
-    Spread::of(0.5 * (hi - lo), 0, 1.0, method)
+    PairedDeviation::of(0.5 * (hi - lo), 0, 1.0, method)
 }
 
 #[cfg(test)]

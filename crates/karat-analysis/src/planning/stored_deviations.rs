@@ -2,12 +2,12 @@
 
 use karat_types::{MetricSpec, PlanHeader};
 
-use crate::planning::power::{Spread, measured, worst_case};
+use crate::planning::power::{PairedDeviation, measured, worst_case};
 use crate::run::findings::Findings;
 use crate::score::table::{ScoreTable, State};
 
 /// The spread of paired differences by metric index; `None` where nothing is known of it.
-pub fn spreads(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<Spread>> {
+pub fn spreads(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<PairedDeviation>> {
     let measured = |metric: &MetricSpec| {
         let findings = stored?;
         let at = findings.plan.metric(&metric.name)?;

@@ -20,7 +20,7 @@ const SEED: Seed = Seed(1);
 /// What is known of the ruler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ruler {
+pub enum InstrumentStatus {
     /// No metric moved by more than chance.
     Unchanged,
     /// A metric moved.
@@ -31,7 +31,7 @@ pub enum Ruler {
 
 /// How far grades of a metric moved.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Shift {
+pub struct MetricShift {
     /// Name of the metric.
     pub metric: String,
     /// Mean of now less pinned, with its t interval at 95 %.
@@ -51,9 +51,9 @@ pub struct Canary {
     /// The share of false alarms.
     pub alpha: f64,
     /// What is known of the ruler.
-    pub ruler: Ruler,
+    pub ruler: InstrumentStatus,
     /// By metric, those that moved first, else by name.
-    pub shifts: Vec<Shift>,
+    pub shifts: Vec<MetricShift>,
 }
 
 impl Canary {
@@ -74,19 +74,19 @@ impl Canary {
             })
             .collect();
         let adjusted = StepRule::Holm.adjust(&tested.iter().map(|(_, _, p)| *p).collect::<Vec<_>>());
-        let shift = |((metric, change, p), p_adjusted): ((&String, Finding, Option<f64>), Option<f64>)| Shift {
+        let shift = |((metric, change, p), p_adjusted): ((&String, Finding, Option<f64>), Option<f64>)| MetricShift {
             metric: metric.clone(),
             change,
             p,
             p_adjusted,
             moved: p_adjusted.is_some_and(|p| p <= alpha),
         };
-        let mut shifts: Vec<Shift> = tested.into_iter().zip(adjusted).map(shift).collect();
+        let mut shifts: Vec<MetricShift> = tested.into_iter().zip(adjusted).map(shift).collect();
         shifts.sort_by_key(|shift| !shift.moved);
         let ruler = match shifts.first()? {
-            first if first.moved => Ruler::Moved,
-            _ if shifts.iter().all(|shift| shift.p.is_none()) => Ruler::Unknown,
-            _ => Ruler::Unchanged,
+            first if first.moved => InstrumentStatus::Moved,
+            _ if shifts.iter().all(|shift| shift.p.is_none()) => InstrumentStatus::Unknown,
+            _ => InstrumentStatus::Unchanged,
         };
         Some(Self { alpha, ruler, shifts })
     }
@@ -125,7 +125,7 @@ mod tests {
     fn a_shifted_judge_is_found_and_a_steady_one_is_left_alone() {
         let moved = |shift: f64| -> usize {
             let one = |seed| Canary::of(&again(60, shift, seed), ALPHA).unwrap();
-            (0..100).filter(|seed| one(*seed).ruler == Ruler::Moved).count()
+            (0..100).filter(|seed| one(*seed).ruler == InstrumentStatus::Moved).count()
         };
         assert!(moved(0.5) >= 90, "{}", moved(0.5));
         assert!(moved(0.0) <= 2, "{}", moved(0.0));
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn few_items_say_nothing() {
         let all = |items: usize, shift: f64| BTreeMap::from([("q".to_owned(), vec![(3.0, 3.0 + shift); items])]);
-        assert_eq!(Canary::of(&all(8, 1.0), ALPHA).unwrap().ruler, Ruler::Unknown);
-        assert_eq!(Canary::of(&all(9, 1.0), ALPHA).unwrap().ruler, Ruler::Moved);
-        assert_eq!(Canary::of(&all(9, 0.0), ALPHA).unwrap().ruler, Ruler::Unchanged);
+        assert_eq!(Canary::of(&all(8, 1.0), ALPHA).unwrap().ruler, InstrumentStatus::Unknown);
+        assert_eq!(Canary::of(&all(9, 1.0), ALPHA).unwrap().ruler, InstrumentStatus::Moved);
+        assert_eq!(Canary::of(&all(9, 0.0), ALPHA).unwrap().ruler, InstrumentStatus::Unchanged);
         assert!(Canary::of(&BTreeMap::new(), ALPHA).is_none());
     }
 }

@@ -34,7 +34,7 @@ pub struct SystemDigest {
     /// Days without one.
     pub missing: Vec<String>,
     /// Of the days' composites.
-    pub composite: Option<Middle>,
+    pub composite: Option<MedianAndExtremes>,
     /// Median over days by axis, in the rubric's order.
     pub axes: Vec<(String, f64)>,
     /// Models that judged.
@@ -47,7 +47,7 @@ pub struct SystemDigest {
 
 /// Median and extremes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Middle {
+pub struct MedianAndExtremes {
     /// Median.
     pub median: f64,
     /// Lowest.
@@ -100,7 +100,7 @@ fn of_system(system: Option<String>, days: Vec<Day>, wanted: &[String], axes: &[
     SystemDigest {
         system,
         missing,
-        composite: composite.map(|(median, (min, max))| Middle { median, min, max }),
+        composite: composite.map(|(median, (min, max))| MedianAndExtremes { median, min, max }),
         axes: axes.collect(),
         warnings: said_of_judges(&days, "the window"),
         judges,
@@ -150,8 +150,9 @@ impl SystemDigest {
             })
         };
         let axes: Map<String, Value> = self.axes.iter().map(|(axis, median)| (axis.clone(), json!(median))).collect();
-        let composite =
-            self.composite.map(|Middle { median, min, max }| json!({ "median": median, "min": min, "max": max }));
+        let composite = self
+            .composite
+            .map(|MedianAndExtremes { median, min, max }| json!({ "median": median, "min": min, "max": max }));
         let members = [
             ("system", json!(self.system)),
             ("coverage", json!({ "days": self.days.len(), "of": window })),

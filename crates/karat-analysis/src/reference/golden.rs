@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::reference::canary::{self, Canary};
-use crate::reference::history::{Judged, JudgedCell, OUTPUT};
+use crate::reference::history::{GradeRow, GradedCell, OUTPUT};
 use crate::run::served_models::{NamesByAsked, absorb, moved};
 
 /// Version of the format.
@@ -68,11 +68,11 @@ fn schema() -> String {
 
 impl Golden {
     /// Pins rows of one sample, without its content: means over trials, where there are several. `None` without a row.
-    pub fn of(rows: &[&Judged], ran_at: String) -> Option<Self> {
+    pub fn of(rows: &[&GradeRow], ran_at: String) -> Option<Self> {
         let first = rows.first()?;
         let composites: Vec<f64> = rows.iter().map(|row| row.composite).collect();
         let axis = |name: &str| {
-            let of_row = |row: &&Judged| row.axes.iter().find(|(axis, _)| axis == name).map(|(_, value)| *value);
+            let of_row = |row: &&GradeRow| row.axes.iter().find(|(axis, _)| axis == name).map(|(_, value)| *value);
             karat_stats::describe::mean(&rows.iter().filter_map(of_row).collect::<Vec<_>>())
         };
         let axes = first.axes.iter().filter_map(|(name, _)| Some((name.clone(), number(axis(name)?))));
@@ -187,16 +187,16 @@ pub struct GoldenVerdict {
 }
 
 /// The cells of a pinned sample: of the pinned system where it is among them, else of all.
-fn cells_of<'a>(pinned: &Golden, cells: &'a [JudgedCell]) -> Vec<&'a JudgedCell> {
-    let of_sample = |cell: &&JudgedCell| cell.grade().is_some_and(|grade| grade.sample == pinned.sample);
-    let all: Vec<&JudgedCell> = cells.iter().filter(of_sample).collect();
-    let is_pinned = |cell: &&&JudgedCell| cell.grade().map(|grade| &grade.system) == pinned.system.as_ref();
-    let own: Vec<&JudgedCell> = all.iter().filter(is_pinned).copied().collect();
+fn cells_of<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradedCell> {
+    let of_sample = |cell: &&GradedCell| cell.grade().is_some_and(|grade| grade.sample == pinned.sample);
+    let all: Vec<&GradedCell> = cells.iter().filter(of_sample).collect();
+    let is_pinned = |cell: &&&GradedCell| cell.grade().map(|grade| &grade.system) == pinned.system.as_ref();
+    let own: Vec<&GradedCell> = all.iter().filter(is_pinned).copied().collect();
     if own.is_empty() { all } else { own }
 }
 
 /// The grades that count against a pinned sample, one a cell: of the pinned judge where it judged, else of all.
-fn counted<'a>(pinned: &Golden, cells: &'a [JudgedCell]) -> Vec<&'a Judged> {
+fn counted<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradeRow> {
     let own = cells_of(pinned, cells).into_iter().filter_map(|cell| {
         let same = cell.rows.iter().find(|row| row.judge_model == pinned.baseline_judge);
         same.or(cell.grade())
@@ -205,7 +205,7 @@ fn counted<'a>(pinned: &Golden, cells: &'a [JudgedCell]) -> Vec<&'a Judged> {
 }
 
 /// Parts of what was judged that are not as they were pinned. An output that a model makes is another one each time.
-fn changed(pinned: &Golden, cells: &[JudgedCell], is_frozen: bool) -> Vec<String> {
+fn changed(pinned: &Golden, cells: &[GradedCell], is_frozen: bool) -> Vec<String> {
     let Some(now) = cells_of(pinned, cells).first().map(|cell| &cell.content) else { return Vec::new() };
     let differs = |(name, digest): &(&String, &Key)| now.get(*name).is_some_and(|now| now != *digest);
     let counts = |(name, _): &(&String, &Key)| is_frozen || *name != OUTPUT;
@@ -216,12 +216,13 @@ fn changed(pinned: &Golden, cells: &[JudgedCell], is_frozen: bool) -> Vec<String
 /// `None` without any.
 fn canary<'a>(
     golden: impl Iterator<Item = &'a Golden>,
-    cells: &[JudgedCell],
+    cells: &[GradedCell],
     started_at: karat_types::Moment,
 ) -> Option<Canary> {
     let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for pinned in golden {
-        let fresh: Vec<&Judged> = counted(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
+        let fresh: Vec<&GradeRow> =
+            counted(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
         let now = Golden::of(&fresh, String::new()).map(|now| now.values()).unwrap_or_default();
         for (metric, value) in pinned.values() {
             if let Some(now) = now.get(&metric) {
@@ -236,7 +237,7 @@ fn canary<'a>(
 /// not be judged. Documents that no model makes are frozen: of those that are still the pinned ones, a shift is the judge's.
 pub fn held_against(
     golden: &[Golden],
-    cells: &[JudgedCell],
+    cells: &[GradedCell],
     started_at: karat_types::Moment,
     missing: &BTreeMap<String, String>,
     max_drop: f64,
@@ -288,15 +289,15 @@ fn said_of_changes(cards: &[GoldenCard]) -> Option<String> {
 }
 
 /// Judges, prompt versions and systems that are not the pinned ones.
-fn differences(golden: &[Golden], cells: &[JudgedCell]) -> Vec<String> {
-    let rows: Vec<&Judged> = golden.iter().flat_map(|pinned| counted(pinned, cells)).collect();
+fn differences(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
+    let rows: Vec<&GradeRow> = golden.iter().flat_map(|pinned| counted(pinned, cells)).collect();
     let set = |names: &mut dyn Iterator<Item = Option<&String>>| -> Vec<String> {
         names.flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect()
     };
     let different = |what: &str,
                      whose: &str,
                      of_pinned: fn(&Golden) -> Option<&String>,
-                     of_row: fn(&Judged) -> Option<&String>| {
+                     of_row: fn(&GradeRow) -> Option<&String>| {
         let pinned = set(&mut golden.iter().map(of_pinned));
         let now = set(&mut rows.iter().map(|row| of_row(row)));
         let is_any = what == "system" && pinned.is_empty();
@@ -333,8 +334,8 @@ mod tests {
     use super::*;
     use karat_types::Moment;
 
-    fn row(sample: &str, judge: &str, composite: f64) -> Judged {
-        Judged {
+    fn row(sample: &str, judge: &str, composite: f64) -> GradeRow {
+        GradeRow {
             sample: sample.to_owned(),
             date: Some(sample.to_owned()),
             system: "published".to_owned(),
@@ -384,7 +385,7 @@ mod tests {
         let check = |now: f64, max_drop: f64| {
             held_against(
                 &[pinned(4.2)],
-                &[JudgedCell::of(row("2026-03-18", "stub-v1", now))],
+                &[GradedCell::of(row("2026-03-18", "stub-v1", now))],
                 Moment(10),
                 &BTreeMap::new(),
                 max_drop,
@@ -403,12 +404,12 @@ mod tests {
     #[test]
     fn another_judge_is_said() {
         let other = || row("2026-03-18", "other", 1.0);
-        let found = held_against(&[pinned(4.2)], &[JudgedCell::of(other())], Moment(11), &BTreeMap::new(), 0.5, true);
+        let found = held_against(&[pinned(4.2)], &[GradedCell::of(other())], Moment(11), &BTreeMap::new(), 0.5, true);
         assert!(found.warnings[0].contains("stub-v1") && found.warnings[0].contains("other"), "{:?}", found.warnings);
         assert!(!found.cards[0].fresh);
         let rows = vec![other(), row("2026-03-18", "stub-v1", 4.2)];
         let both =
-            [JudgedCell { rows, together: Some(row("2026-03-18", "other + stub-v1", 2.6)), content: BTreeMap::new() }];
+            [GradedCell { rows, together: Some(row("2026-03-18", "other + stub-v1", 2.6)), content: BTreeMap::new() }];
         let found = held_against(&[pinned(4.2)], &both, Moment(10), &BTreeMap::new(), 0.5, true);
         assert_eq!((found.regressions, found.warnings.len()), (0, 0));
         let pinned_both = Golden { baseline_judge: Some("other + stub-v1".to_owned()), ..pinned(4.2) };
@@ -427,11 +428,11 @@ mod tests {
         };
         let golden: Vec<Golden> = (1..=15).map(pin).collect();
         let check = |changed: std::ops::RangeInclusive<usize>, is_frozen: bool| {
-            let cell = |day| JudgedCell {
+            let cell = |day| GradedCell {
                 content: content(if changed.contains(&day) { "new" } else { "old" }),
-                ..JudgedCell::of(row(&sample(day), "stub-v1", 2.0))
+                ..GradedCell::of(row(&sample(day), "stub-v1", 2.0))
             };
-            let cells: Vec<JudgedCell> = (1..=15).map(cell).collect();
+            let cells: Vec<GradedCell> = (1..=15).map(cell).collect();
             held_against(&golden, &cells, Moment(10), &BTreeMap::new(), 0.5, is_frozen)
         };
         let all = check(1..=15, true);
@@ -441,7 +442,7 @@ mod tests {
         );
         assert!(all.warnings[0].contains("not the pinned ones: 15 of 15"), "{:?}", all.warnings);
         let moved = check(1..=3, true).canary.unwrap();
-        assert_eq!((moved.ruler, moved.shifts[0].change.n()), (canary::Ruler::Moved, 12));
+        assert_eq!((moved.ruler, moved.shifts[0].change.n()), (canary::InstrumentStatus::Moved, 12));
         let made = check(1..=15, false);
         assert_eq!((made.canary, made.warnings.len()), (None, 0), "a model makes another output each time");
     }
@@ -449,13 +450,13 @@ mod tests {
     /// PE-16, BR-12: a judge that answers under another name than when it was pinned is told; the file keeps the name.
     #[test]
     fn an_alias_that_moved_is_told() {
-        let answering = |name: &str| Judged {
+        let answering = |name: &str| GradeRow {
             answered_as: [("alias".to_owned(), [name.to_owned()].into())].into(),
             ..row("2026-03-18", "stub-v1", 4.0)
         };
         let pinned = Golden::of(&[&answering("alias-01")], String::new()).unwrap();
         let pinned = Golden::read(&pinned.text()).unwrap();
-        let told = |row: Judged| differences(std::slice::from_ref(&pinned), &[JudgedCell::of(row)]);
+        let told = |row: GradeRow| differences(std::slice::from_ref(&pinned), &[GradedCell::of(row)]);
         let moved = told(answering("alias-02"));
         assert!(
             moved[0].starts_with("`alias` answered as alias-01 when it was pinned, and as alias-02 now"),

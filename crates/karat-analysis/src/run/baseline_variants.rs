@@ -12,7 +12,7 @@ use crate::score::table::ScoreTable;
 
 /// A variant that calls no model against all systems that do, in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Beside {
+pub struct BaselineVariant {
     /// The variant.
     pub variant: String,
     /// The metric.
@@ -25,7 +25,7 @@ pub struct Beside {
 
 /// Every variant without a model beside the systems with one, by variant, then metric; nothing where no system has
 /// a model, or the metric depends on time or price.
-pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]) -> Vec<Beside> {
+pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]) -> Vec<BaselineVariant> {
     let (with, without): (Vec<usize>, Vec<usize>) =
         (0..plan.systems.len()).partition(|system| plan.system_model(*system).is_some());
     if with.is_empty() {
@@ -48,7 +48,7 @@ pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]
                 }
             }
             let changes = Observations { values: differences(&both.values, &means), ..both };
-            Some(Beside {
+            Some(BaselineVariant {
                 variant: plan.system_variant(system).to_owned(),
                 metric: metric.name.clone(),
                 figure: measure.figure(&own)?,

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use karat_types::{Money, PlanHeader};
 use serde::Serialize;
 
-use crate::analyses::{Agreement, Analysed, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services};
+use crate::analyses::{
+    Agreement, AnalysisResult, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services,
+};
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::Breakdown;
 use crate::figures::finding::Finding;
@@ -14,9 +16,9 @@ use crate::figures::groups::Group;
 use crate::figures::leaderboard::{Leaderboard, best_first};
 use crate::figures::measure::Measure;
 use crate::figures::spread::Spread;
-use crate::run::baseline_variants::{Beside, on_sample};
-use crate::run::instrument::Measured;
-use crate::run::served_models::JudgeAnswers;
+use crate::run::baseline_variants::{BaselineVariant, on_sample};
+use crate::run::instrument::MeasuredRun;
+use crate::run::served_models::ServedJudge;
 use crate::score::table::ScoreTable;
 
 /// The short answer, in the run's primary metric, on the cells that all models share (CL-18).
@@ -89,7 +91,7 @@ pub struct Findings {
     /// Variants, in plan order.
     pub variants: Vec<Group>,
     /// The plan's judges, in its order, with the names under which they answered.
-    pub judges: Vec<JudgeAnswers>,
+    pub judges: Vec<ServedJudge>,
     /// By metric index.
     pub leaderboards: Vec<Leaderboard>,
     /// Index of the metric that stands for the run: a rubric's composite, else a metric named `overall`,
@@ -100,9 +102,9 @@ pub struct Findings {
     /// Which judges and steps the money goes to.
     pub breakdown: Breakdown,
     /// Variants without a model, beside the systems with one.
-    pub baselines: Vec<Beside>,
+    pub baselines: Vec<BaselineVariant>,
     /// The analyses that were asked for, then those that always run.
-    pub analyses: Vec<Analysed>,
+    pub analyses: Vec<AnalysisResult>,
     /// What the reader must know before trusting a figure.
     pub warnings: Vec<String>,
     /// What the findings suggest.
@@ -130,8 +132,8 @@ impl Recommendation {
 
 impl Findings {
     /// What it was measured with.
-    pub(crate) fn measured(&self) -> Measured<'_> {
-        Measured { plan: &self.plan, judges: &self.judges }
+    pub(crate) fn measured(&self) -> MeasuredRun<'_> {
+        MeasuredRun { plan: &self.plan, judges: &self.judges }
     }
 
     /// Samples with at least one cell.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::reference::history::together;
-use crate::run::served_models::{JudgeAnswers, NamesByAsked, by_asked, moved};
+use crate::run::served_models::{NamesByAsked, ServedJudge, by_asked, moved};
 
 /// A rule longer than this is told by its hash.
 const SHOWN: usize = 40;
@@ -18,17 +18,17 @@ const ASIDE: [&str; 7] = ["id", "about", "margin", "aggregate", "judges", "timeo
 
 /// What a run was measured with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Measured<'a> {
+pub(crate) struct MeasuredRun<'a> {
     /// Its plan.
     pub(crate) plan: &'a PlanHeader,
     /// Who answered for its judges.
-    pub(crate) judges: &'a [JudgeAnswers],
+    pub(crate) judges: &'a [ServedJudge],
 }
 
 /// What a scorer measures with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ruler {
+pub struct Instrument {
     /// Its judges with their models; none where no judge grades.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<String>,
@@ -39,8 +39,8 @@ pub struct Ruler {
     pub answered_as: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Ruler {
-    fn of(Measured { plan, judges: answers }: Measured<'_>, scorer: &ScorerSpec) -> Self {
+impl Instrument {
+    fn of(MeasuredRun { plan, judges: answers }: MeasuredRun<'_>, scorer: &ScorerSpec) -> Self {
         let mut rules = BTreeMap::new();
         flatten("", &serde_json::to_value(scorer).unwrap_or_default(), &mut rules);
         let named = |id: &String| {
@@ -93,18 +93,22 @@ impl Ruler {
 }
 
 /// The rulers of a run, by scorer.
-pub(crate) fn rulers(run: Measured<'_>) -> BTreeMap<String, Ruler> {
-    run.plan.scorers.iter().map(|scorer| (scorer.id.clone(), Ruler::of(run, scorer))).collect()
+pub(crate) fn rulers(run: MeasuredRun<'_>) -> BTreeMap<String, Instrument> {
+    run.plan.scorers.iter().map(|scorer| (scorer.id.clone(), Instrument::of(run, scorer))).collect()
 }
 
 /// One note for each scorer of both sides whose ruler changed.
-pub(crate) fn changes(then: &BTreeMap<String, Ruler>, now: &BTreeMap<String, Ruler>) -> Vec<String> {
+pub(crate) fn changes(then: &BTreeMap<String, Instrument>, now: &BTreeMap<String, Instrument>) -> Vec<String> {
     now.iter().filter_map(|(id, ruler)| then.get(id)?.change(id, ruler)).collect()
 }
 
 /// How the ruler of a metric changed, in words: that of its scorer, and of `pass` those of all its checks. `None` where it did
 /// not, or nothing is known of then.
-pub(crate) fn change_for(then: &BTreeMap<String, Ruler>, run: Measured<'_>, metric: &MetricSpec) -> Option<String> {
+pub(crate) fn change_for(
+    then: &BTreeMap<String, Instrument>,
+    run: MeasuredRun<'_>,
+    metric: &MetricSpec,
+) -> Option<String> {
     let plan = run.plan;
     let own = [metric.scorer];
     let scorers: BTreeSet<usize> = match plan.scorers.get(metric.scorer) {
@@ -119,7 +123,7 @@ pub(crate) fn change_for(then: &BTreeMap<String, Ruler>, run: Measured<'_>, metr
 
 /// What graded a pinned sample, as far as its file says.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Graded {
+pub(crate) struct SampleInstrument {
     /// Its judge: a model, or the id that it has in suites; of several that are one grade all: `a + b`.
     pub(crate) judge: Option<String>,
     /// Version of the rubric.
@@ -130,7 +134,7 @@ pub(crate) struct Graded {
 
 /// How judge or rubric of a scorer are others than a sample was graded by, in words; `None` where they are not, or nothing is
 /// known.
-pub(crate) fn change_since(then: &Graded, run: Measured<'_>, scorer: &ScorerSpec) -> Option<String> {
+pub(crate) fn change_since(then: &SampleInstrument, run: MeasuredRun<'_>, scorer: &ScorerSpec) -> Option<String> {
     let plan = run.plan;
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
     let judges = || rubric.judges.iter().filter_map(|id| plan.judges.iter().find(|judge| judge.id == *id));
@@ -138,13 +142,13 @@ pub(crate) fn change_since(then: &Graded, run: Measured<'_>, scorer: &ScorerSpec
     let models = together(judges().map(|judge| judge.model.as_str()));
     let is_same_judge = then.judge.is_none() || [&ids, &models].contains(&&then.judge);
     let (judge, version) = (if is_same_judge { &then.judge } else { &models }, &rubric.rubric.version);
-    let ruler = |judge: &Option<String>, version: &Option<String>, answered_as: NamesByAsked| Ruler {
+    let ruler = |judge: &Option<String>, version: &Option<String>, answered_as: NamesByAsked| Instrument {
         judges: judge.iter().cloned().collect(),
         rules: version.iter().map(|version| ("version".to_owned(), version.clone())).collect(),
         answered_as,
     };
     let version = if then.version.is_none() { &None } else { version };
-    let now = ruler(judge, version, Ruler::of(run, scorer).answered_as);
+    let now = ruler(judge, version, Instrument::of(run, scorer).answered_as);
     ruler(&then.judge, &then.version, then.answered_as.clone()).change(&scorer.id, &now)
 }
 
@@ -180,10 +184,10 @@ mod tests {
             let scorer = &mut changed["scorers"][0];
             let place = if key == "judges" { &mut scorer["kind"]["rubric"] } else { scorer };
             place[key] = value;
-            rulers(Measured { plan: &serde_json::from_value(changed).unwrap(), judges: &[] })
+            rulers(MeasuredRun { plan: &serde_json::from_value(changed).unwrap(), judges: &[] })
         };
-        let same = Measured { plan: &plan, judges: &[] };
-        let told = |now: &BTreeMap<String, Ruler>| changes(&rulers(same), now).join("\n");
+        let same = MeasuredRun { plan: &plan, judges: &[] };
+        let told = |now: &BTreeMap<String, Instrument>| changes(&rulers(same), now).join("\n");
         assert_eq!(told(&rulers(same)), "");
         let other = told(&with("judges", json!(["j2"])));
         assert!(other.starts_with("the judge of `quality` changed: j1") && other.contains("→ j2"), "{other}");
@@ -199,8 +203,8 @@ mod tests {
         let ScorerKind::Rubric(scorer) = &plan.scorers[0].kind else { panic!("no rubric") };
         let told = |judge: Option<&str>, version: Option<&str>| {
             let (judge, version) = (judge.map(str::to_owned), version.map(str::to_owned));
-            let then = Graded { judge, version, ..Graded::default() };
-            change_since(&then, Measured { plan: &plan, judges: &[] }, &plan.scorers[0]).unwrap_or_default()
+            let then = SampleInstrument { judge, version, ..SampleInstrument::default() };
+            change_since(&then, MeasuredRun { plan: &plan, judges: &[] }, &plan.scorers[0]).unwrap_or_default()
         };
         let models = together(plan.judges.iter().map(|judge| judge.model.as_str()));
         for same in [None, Some("j1 + j2"), models.as_deref()] {
@@ -216,19 +220,19 @@ mod tests {
     /// PE-16: who pins the name that an alias stands for has the same ruler; an alias that moved is another.
     #[test]
     fn the_model_that_answers_is_the_judge() {
-        let ruler = |asked: &str, name: &str| Ruler {
+        let ruler = |asked: &str, name: &str| Instrument {
             judges: vec![format!("j ({asked})")],
             answered_as: [(asked.to_owned(), [name.to_owned()].into())].into(),
-            ..Ruler::default()
+            ..Instrument::default()
         };
-        let told = |then: &Ruler, now: &Ruler| then.change("quality", now).unwrap_or_default();
+        let told = |then: &Instrument, now: &Instrument| then.change("quality", now).unwrap_or_default();
         assert_eq!(told(&ruler("alias", "m-01"), &ruler("m-01", "m-01")), "");
         assert!(
             told(&ruler("alias", "m-01"), &ruler("alias", "m-02")).contains("answered as another model: m-01 → m-02")
         );
         let other = told(&ruler("alias", "m-01"), &ruler("m-02", "m-02"));
         assert!(other.starts_with("the judge of `quality` changed: j (alias) → j (m-02)"), "{other}");
-        let unknown = Ruler { answered_as: BTreeMap::new(), ..ruler("alias", "") };
+        let unknown = Instrument { answered_as: BTreeMap::new(), ..ruler("alias", "") };
         assert!(told(&unknown, &ruler("m-01", "m-01")).contains("changed"));
         assert_eq!(told(&unknown, &ruler("alias", "m-02")), "");
     }

@@ -13,12 +13,12 @@ use crate::score::table::{ScoreTable, State, together};
 
 /// Cells, or pairs of them, that should have a score, and how many of them lack one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Lost {
+pub(crate) struct MissingCount {
     pub(crate) n: usize,
     pub(crate) due: usize,
 }
 
-impl Lost {
+impl MissingCount {
     /// Adds some more.
     pub(crate) fn add(&mut self, other: Self) {
         self.n += other.n;
@@ -33,7 +33,7 @@ impl Lost {
 
 /// A metric of a system on a sample: what its cells say.
 #[derive(Clone)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct SampleCells<'a> {
     /// By trial; one where only one is planned.
     each: Cow<'a, [(State, f64)]>,
     /// Together.
@@ -42,7 +42,7 @@ pub(crate) struct Entry<'a> {
     rule: Reduce,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> SampleCells<'a> {
     /// That of a metric, sample and system of the plan whose scores the table holds.
     pub(crate) fn of(
         table: &'a ScoreTable,
@@ -86,11 +86,11 @@ impl<'a> Entry<'a> {
 
     /// Its cells that should have a score, and those of them of which something failed: all did where what is left is too
     /// little for the rule. Cells without a result yet are neither.
-    pub(crate) fn lost(&self) -> Lost {
+    pub(crate) fn lost(&self) -> MissingCount {
         let count = |is: fn(State) -> bool| self.each.iter().filter(|(state, _)| is(*state)).count();
         let (failed, scored) = (count(State::is_failure), count(|state| state == State::Value));
         let due = failed + scored;
-        Lost { n: if self.whole.0.is_failure() { due } else { failed }, due }
+        MissingCount { n: if self.whole.0.is_failure() { due } else { failed }, due }
     }
 
     /// The same as if each score that is missing because something failed were `end`, an end of the scale. What most trials
@@ -109,7 +109,7 @@ impl<'a> Entry<'a> {
 }
 
 /// A pair of cells that should have a score on both sides.
-struct Due {
+struct DuePair {
     before: Option<f64>,
     after: Option<f64>,
     /// Why it has none on both; *value* where it has.
@@ -117,15 +117,15 @@ struct Due {
 }
 
 /// The pairs of cells of two entries to which the metric applies on both sides.
-pub(crate) struct Matched {
-    due: Vec<Due>,
+pub(crate) struct MatchedCells {
+    due: Vec<DuePair>,
     /// How those of each side become one value.
     rules: [Reduce; 2],
 }
 
-impl Matched {
+impl MatchedCells {
     /// Pairs the cells of a baseline with those of a candidate.
-    pub(crate) fn of(baseline: Entry<'_>, candidate: Entry<'_>) -> Self {
+    pub(crate) fn of(baseline: SampleCells<'_>, candidate: SampleCells<'_>) -> Self {
         if baseline.each.len() == candidate.each.len() {
             let both = baseline.each.iter().zip(candidate.each.iter());
             let due = both.filter_map(|(before, after)| due(*before, *after)).collect();
@@ -149,7 +149,7 @@ impl Matched {
     /// Why each pair that is left out lacks a score: all do where what is left is too little for the rule.
     pub(crate) fn lost(&self) -> impl Iterator<Item = State> {
         let none = self.values().is_none();
-        let why = move |it: &Due| if none && it.why == State::Value { State::Unscored } else { it.why };
+        let why = move |it: &DuePair| if none && it.why == State::Value { State::Unscored } else { it.why };
         self.due.iter().map(why).filter(|why| *why != State::Value)
     }
 
@@ -157,7 +157,7 @@ impl Matched {
     /// pair of cells should have some.
     pub(crate) fn extremes(&self, (lo, hi): (f64, f64)) -> Option<(f64, f64)> {
         let [before, after] = self.rules;
-        let filled = |rule: Reduce, side: fn(&Due) -> Option<f64>, end| {
+        let filled = |rule: Reduce, side: fn(&DuePair) -> Option<f64>, end| {
             let known: Vec<f64> = self.due.iter().filter_map(side).collect();
             rule.extreme(&known, self.due.len() - known.len(), end)
         };
@@ -167,12 +167,12 @@ impl Matched {
 }
 
 /// `None` where the metric does not apply on both sides.
-fn due(before: (State, f64), after: (State, f64)) -> Option<Due> {
+fn due(before: (State, f64), after: (State, f64)) -> Option<DuePair> {
     let states = [before.0, after.0];
     if states.iter().any(|it| matches!(it, State::NotApplicable | State::Skipped)) {
         return None;
     }
     let worst = [State::Error, State::Unscored, State::Absent].into_iter().find(|state| states.contains(state));
     let value = |(state, value)| (state == State::Value).then_some(value);
-    Some(Due { before: value(before), after: value(after), why: worst.unwrap_or(State::Value) })
+    Some(DuePair { before: value(before), after: value(after), why: worst.unwrap_or(State::Value) })
 }

@@ -9,11 +9,11 @@ use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, Ru
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{self, Analysed, Running, ScoredCell, Setting};
+use crate::analyses::{self, AnalysisResult, RunningAnalysis, ScoredCell, Setting};
 use crate::figures::aggregate::spread;
-use crate::figures::breakdown::Sums;
+use crate::figures::breakdown::BreakdownSums;
 use crate::figures::cost::Spend;
-use crate::figures::groups::{self, Group, Members, Tally};
+use crate::figures::groups::{self, CellCounts, Group, Members};
 use crate::figures::leaderboard::{Leaderboard, rank};
 use crate::figures::measure::Measure;
 use crate::pinned::Pinned;
@@ -21,7 +21,7 @@ use crate::run::baseline_variants::beside;
 use crate::run::findings::{Findings, SampleCosts, Summary};
 use crate::run::metric_names::primary;
 use crate::run::recommend;
-use crate::run::served_models::{Answers, said_of_several};
+use crate::run::served_models::{ServedModels, said_of_several};
 use crate::score::checks::{is_settled, settled};
 use crate::score::consensus::CellScores;
 use crate::score::table::{ScoreTable, TableBuilder};
@@ -56,7 +56,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
     let header = rows.header();
     let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
     let plan = settled(rows).map_err(unreadable)?;
-    let mut reading = Reading::of(header, plan, options.level)?;
+    let mut reading = RunReader::of(header, plan, options.level)?;
     let mut wrong = None;
     rows.for_each(&mut |row| match reading.take(rows, &row) {
         Ok(()) => ControlFlow::Continue(()),
@@ -70,13 +70,13 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
 }
 
 /// The one pass over a run, as far as it has come.
-pub struct Reading {
+pub struct RunReader {
     run: String,
     measures: Vec<Measure>,
-    pass: Pass,
+    pass: PassState,
 }
 
-impl Reading {
+impl RunReader {
     /// Begins before a run has ended, in the expectation that it will be finished. `None` where only its scores tell what its
     /// metrics mean.
     ///
@@ -92,7 +92,7 @@ impl Reading {
 
     fn of(header: &RunHeader, plan: Arc<PlanHeader>, level: Level) -> Result<Self, AnalysisError> {
         let measures = plan.metrics.iter().map(|metric| Measure::of(&plan, metric, level)).collect::<Result<_, _>>()?;
-        Ok(Self { run: header.id.clone(), measures, pass: Pass::new(header, plan)? })
+        Ok(Self { run: header.id.clone(), measures, pass: PassState::new(header, plan)? })
     }
 
     /// Takes the next row in plan order, which these rows are showing.
@@ -133,7 +133,7 @@ pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn of_nothing(plan: &Arc<PlanHeader>) -> Result<Vec<Analysed>, AnalysisError> {
+pub(crate) fn of_nothing(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResult>, AnalysisError> {
     let measure = |metric| Measure::of(plan, metric, Options::default().level);
     let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
     let table = TableBuilder::new(plan.clone())?.finish();
@@ -145,21 +145,21 @@ pub(crate) fn of_nothing(plan: &Arc<PlanHeader>) -> Result<Vec<Analysed>, Analys
 }
 
 /// What accumulates cell by cell.
-struct Pass {
+struct PassState {
     plan: Arc<PlanHeader>,
     is_finished: bool,
     table: TableBuilder,
-    analyses: Vec<Running>,
+    analyses: Vec<RunningAnalysis>,
     unknown: Vec<String>,
     /// By system.
-    tallies: Vec<Tally>,
+    tallies: Vec<CellCounts>,
     spends: Vec<Spend>,
     costs: SampleCosts,
-    breakdown: Sums,
-    answers: Answers,
+    breakdown: BreakdownSums,
+    answers: ServedModels,
 }
 
-impl Pass {
+impl PassState {
     fn new(header: &RunHeader, plan: Arc<PlanHeader>) -> Result<Self, AnalysisError> {
         let (analyses, unknown) = analyses::start(&plan)?;
         Ok(Self {
@@ -168,11 +168,11 @@ impl Pass {
             table: TableBuilder::new(plan.clone())?,
             analyses,
             unknown,
-            tallies: vec![Tally::default(); plan.systems.len()],
+            tallies: vec![CellCounts::default(); plan.systems.len()],
             spends: vec![Spend::default(); plan.systems.len()],
             costs: SampleCosts::default(),
-            breakdown: Sums::default(),
-            answers: Answers::of(&plan),
+            breakdown: BreakdownSums::default(),
+            answers: ServedModels::of(&plan),
         })
     }
 
@@ -194,7 +194,7 @@ impl Pass {
         };
         let scores = CellScores::of(&self.plan, row);
         let spend = Spend::of(row);
-        let cell = Tally::of(&self.plan, row, &scores);
+        let cell = CellCounts::of(&self.plan, row, &scores);
         *tally += if self.is_finished { cell } else { cell.open(&self.plan, row, &scores) };
         *sum += spend;
         self.breakdown.add(&self.plan, row);
@@ -225,7 +225,7 @@ impl Pass {
         // Groups of the same systems, as all groups of a run with one system are, have the same figures.
         let mut known = BTreeMap::<Vec<usize>, Vec<crate::Spread>>::new();
         let mut group = |members: Members| Group {
-            tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(Tally::default(), sum),
+            tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(CellCounts::default(), sum),
             spend: members.systems.iter().filter_map(|at| self.spends.get(*at)).fold(Spend::default(), sum),
             metrics: (known.entry(members.systems.clone()))
                 .or_insert_with_key(|systems| figures(&table, &measures, systems))
@@ -283,7 +283,7 @@ fn summary(plan: &PlanHeader, primary: Option<usize>, boards: &[Leaderboard]) ->
     let Some((metric, board)) = primary.and_then(|at| Some((plan.metrics.get(at)?, boards.get(at)?))) else {
         return Summary::default();
     };
-    let id = |place: Option<&crate::Place>| place.map(|place| place.id.clone());
+    let id = |place: Option<&crate::RankedPlace>| place.map(|place| place.id.clone());
     Summary {
         metric: Some(metric.name.clone()),
         best_model: id(board.places.first()),

@@ -16,7 +16,7 @@ const LISTED: usize = 5;
 
 /// A name under which a model answered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct AnsweredAs {
+pub struct ServedModel {
     /// The name that was asked: `model` of the registry entry.
     pub asked: String,
     /// The name that came back.
@@ -25,7 +25,7 @@ pub struct AnsweredAs {
     pub n: u64,
 }
 
-impl AnsweredAs {
+impl ServedModel {
     /// Whether another name came back than was asked.
     pub fn is_other(&self) -> bool {
         self.asked != self.model
@@ -34,20 +34,20 @@ impl AnsweredAs {
 
 /// A judge, and the names under which it answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct JudgeAnswers {
+pub struct ServedJudge {
     /// Its id.
     pub id: String,
     /// The name that is asked.
     pub model: String,
     /// By name; empty where the provider does not say, or an older Karat did not keep it.
-    pub answered_as: Vec<AnsweredAs>,
+    pub answered_as: Vec<ServedModel>,
 }
 
 /// Counts by asked name, then by the name that came back.
 #[derive(Debug, Clone, Default)]
-struct Names(BTreeMap<String, BTreeMap<String, u64>>);
+struct NameCounts(BTreeMap<String, BTreeMap<String, u64>>);
 
-impl Names {
+impl NameCounts {
     fn add(&mut self, one: &Answered) {
         if let Some(count) = self.0.get_mut(&one.asked).and_then(|names| names.get_mut(one.name())) {
             *count += 1;
@@ -58,9 +58,9 @@ impl Names {
         *names.entry(name.to_owned()).or_default() += 1;
     }
 
-    fn list(&self) -> Vec<AnsweredAs> {
+    fn list(&self) -> Vec<ServedModel> {
         let of = |(asked, names): (&String, &BTreeMap<String, u64>)| {
-            let one = |(model, n): (&String, &u64)| AnsweredAs { asked: asked.clone(), model: model.clone(), n: *n };
+            let one = |(model, n): (&String, &u64)| ServedModel { asked: asked.clone(), model: model.clone(), n: *n };
             names.iter().map(one).collect::<Vec<_>>()
         };
         self.0.iter().flat_map(of).collect()
@@ -69,14 +69,14 @@ impl Names {
 
 /// What accumulates row by row.
 #[derive(Debug)]
-pub(crate) struct Answers {
-    systems: Vec<Names>,
-    judges: Vec<Names>,
+pub(crate) struct ServedModels {
+    systems: Vec<NameCounts>,
+    judges: Vec<NameCounts>,
 }
 
-impl Answers {
+impl ServedModels {
     pub(crate) fn of(plan: &PlanHeader) -> Self {
-        let names = |n| vec![Names::default(); n];
+        let names = |n| vec![NameCounts::default(); n];
         Self { systems: names(plan.systems.len()), judges: names(plan.judges.len()) }
     }
 
@@ -92,8 +92,8 @@ impl Answers {
     }
 
     /// Of some systems together.
-    pub(crate) fn of_systems(&self, systems: &[usize]) -> Vec<AnsweredAs> {
-        let mut all = Names::default();
+    pub(crate) fn of_systems(&self, systems: &[usize]) -> Vec<ServedModel> {
+        let mut all = NameCounts::default();
         for (asked, names) in systems.iter().filter_map(|at| self.systems.get(*at)).flat_map(|names| &names.0) {
             let sums = all.0.entry(asked.clone()).or_default();
             names.iter().for_each(|(name, n)| *sums.entry(name.clone()).or_default() += n);
@@ -101,8 +101,8 @@ impl Answers {
         all.list()
     }
 
-    pub(crate) fn judges(&self, plan: &PlanHeader) -> Vec<JudgeAnswers> {
-        let of = |(judge, names): (&karat_types::ModelSpec, &Names)| JudgeAnswers {
+    pub(crate) fn judges(&self, plan: &PlanHeader) -> Vec<ServedJudge> {
+        let of = |(judge, names): (&karat_types::ModelSpec, &NameCounts)| ServedJudge {
             id: judge.id.clone(),
             model: judge.model.clone(),
             answered_as: names.list(),
@@ -115,7 +115,7 @@ impl Answers {
 pub(crate) type NamesByAsked = BTreeMap<String, BTreeSet<String>>;
 
 /// The names of a list.
-pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a AnsweredAs>) -> NamesByAsked {
+pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a ServedModel>) -> NamesByAsked {
     let mut names = NamesByAsked::new();
     list.into_iter().for_each(|it| {
         names.entry(it.asked.clone()).or_default().insert(it.model.clone());
@@ -158,9 +158,9 @@ pub(crate) fn moved(then: &NamesByAsked, now: &NamesByAsked) -> Vec<(String, Str
 }
 
 /// A sentence for each model of a run that answered under several names. `role` is `model` or `judge`.
-pub(crate) fn said_of_several(role: &str, list: &[AnsweredAs]) -> Vec<String> {
+pub(crate) fn said_of_several(role: &str, list: &[ServedModel]) -> Vec<String> {
     let say = |(asked, names): (String, BTreeSet<String>)| {
-        let count = |it: &&AnsweredAs| it.asked == asked;
+        let count = |it: &&ServedModel| it.asked == asked;
         let each = list.iter().filter(count).map(|it| format!("{} ({})", it.model, it.n));
         (names.len() > 1).then(|| {
             format!(

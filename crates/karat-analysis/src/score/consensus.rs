@@ -155,23 +155,23 @@ fn weights(plan: &PlanHeader, rule: &karat_types::Consensus, judgments: &[Judgme
 
 /// A scorer's rule for its judges.
 #[derive(Clone, Copy)]
-struct Rule<'p> {
+struct ConsensusRule<'p> {
     spec: &'p karat_types::Consensus,
     /// Judges that make a consensus.
     least: u32,
 }
 
-fn rule_of(plan: &PlanHeader, scorer: usize) -> Option<Rule<'_>> {
+fn rule_of(plan: &PlanHeader, scorer: usize) -> Option<ConsensusRule<'_>> {
     match &plan.scorers.get(scorer)?.kind {
         ScorerKind::Metric { .. } => None,
         ScorerKind::Rubric(rubric) => {
             let of_asked = if rubric.judges.len() > 1 { 2 } else { 1 };
-            Some(Rule { spec: &rubric.consensus, least: rubric.consensus.min_judges.max(of_asked) })
+            Some(ConsensusRule { spec: &rubric.consensus, least: rubric.consensus.min_judges.max(of_asked) })
         }
     }
 }
 
-impl Rule<'_> {
+impl ConsensusRule<'_> {
     /// `weights` of the judges, where they differ.
     fn agree(self, graded: &[Score], weights: &[f64]) -> Option<Consensus> {
         let values: Vec<f64> = graded.iter().filter_map(Score::number).collect();
@@ -255,7 +255,7 @@ mod tests {
 
     fn agreed(method: ConsensusMethod, least: u32, graded: &[Score]) -> Option<Consensus> {
         let spec = karat_types::Consensus { method, flag_variance: Some(2.0), ..Default::default() };
-        Rule { spec: &spec, least }.agree(graded, &[])
+        ConsensusRule { spec: &spec, least }.agree(graded, &[])
     }
 
     /// CL-16: weights of judges count in the mean; a judge without a grade has none.

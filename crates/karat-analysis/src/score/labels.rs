@@ -13,11 +13,11 @@ const PEOPLE: &str = "labels";
 
 /// Labels by the sample that they are about.
 #[derive(Debug)]
-pub(crate) struct Labels<'a> {
+pub(crate) struct LabelIndex<'a> {
     by_sample: BTreeMap<&'a str, Vec<(usize, &'a Label)>>,
 }
 
-impl<'a> Labels<'a> {
+impl<'a> LabelIndex<'a> {
     pub(crate) fn new(labels: &'a [Label]) -> Self {
         let mut by_sample: BTreeMap<&str, Vec<(usize, &Label)>> = BTreeMap::new();
         for (at, label) in labels.iter().enumerate() {

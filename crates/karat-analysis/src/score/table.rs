@@ -72,19 +72,19 @@ struct Column {
     /// What each trial of an entry says, as many as the plan has at most; empty where that is one.
     trials: Vec<(State, f64)>,
     /// Of metrics whose figure needs them: the labels of each entry, of its first trial that has some.
-    labels: Option<Labels>,
+    labels: Option<LabelColumn>,
 }
 
 /// The labels of a metric, by number.
 #[derive(Debug, Clone, Default)]
-struct Labels {
+struct LabelColumn {
     names: BTreeMap<String, u16>,
     /// How many of them the scorer declares.
     declared: usize,
     pairs: Vec<Option<(u16, u16)>>,
 }
 
-impl Labels {
+impl LabelColumn {
     /// Labels that the scorer declares come first, also those that no output has.
     fn declared(names: impl Iterator<Item = String>) -> Self {
         let mut labels = Self::default();
@@ -112,7 +112,7 @@ impl Labels {
 
 /// A sample as the table knows it.
 #[derive(Debug, Clone)]
-struct Row {
+struct TableRow {
     id: Box<str>,
     /// Dense number of its cluster; a sample without one is its own.
     cluster: u32,
@@ -125,7 +125,7 @@ pub(crate) struct ScoreTable {
     /// Trials that the plan has at most.
     trials: usize,
     clustered: bool,
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
     columns: Vec<Column>,
 }
 
@@ -213,8 +213,8 @@ fn column(plan: &PlanHeader, metric: &MetricSpec) -> Column {
         let labels = with.get("labels")?.as_array()?;
         Some(labels.iter().filter_map(|label| label.as_str().map(str::to_owned)).collect::<Vec<_>>())
     };
-    let labels =
-        LabelFigure::parse(&metric.aggregate).map(|_| Labels::declared(declared().unwrap_or_default().into_iter()));
+    let labels = LabelFigure::parse(&metric.aggregate)
+        .map(|_| LabelColumn::declared(declared().unwrap_or_default().into_iter()));
     let kind = ColumnKind { binary: metric.binary, ..ColumnKind::default() };
     Column { kind, labels, ..Column::default() }
 }
@@ -296,7 +296,7 @@ impl TableBuilder {
             self.flush();
             self.current = Some(row.sample.row);
             let cluster = self.cluster_of(row.sample);
-            self.table.rows.push(Row { id: row.sample.id.as_str().into(), cluster });
+            self.table.rows.push(TableRow { id: row.sample.id.as_str().into(), cluster });
         }
         let metrics = self.plan.metrics.len();
         let entry = (self.table.rows.len() - 1) * self.table.systems + row.system;

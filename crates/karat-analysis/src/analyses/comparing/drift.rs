@@ -9,16 +9,16 @@ use karat_types::{AnalysisSpec, PlanHeader};
 
 use crate::AnalysisError;
 use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
-use crate::drift::{Drift, DriftOptions, Drifts, Watched, drift};
+use crate::drift::{Drift, DriftOptions, SystemDrifts, WatchedMetric, drift};
 use crate::figures::groups::system_id;
 use crate::reference::history::{Day, together};
 use crate::run::served_models::note;
 
-struct Fold {
+struct DriftFold {
     plan: Arc<PlanHeader>,
     options: DriftOptions,
     metric: usize,
-    watched: Watched,
+    watched: WatchedMetric,
     /// By system, in the plan's order.
     series: Vec<BTreeMap<String, Day>>,
     /// The last date of any sample, with a score or without.
@@ -37,12 +37,12 @@ pub(in crate::analyses) fn build(
     let Some((at, metric)) = known.and_then(|at| Some((at, plan.metrics.get(at)?))) else {
         return Err(refused(spec, format!("metric names {:?}, which is no metric of this run", options.metric)));
     };
-    let watched = Watched { range: metric.range, better: metric.better };
+    let watched = WatchedMetric { range: metric.range, better: metric.better };
     let series = vec![BTreeMap::new(); plan.systems.len()];
-    Ok(Some(Box::new(Fold { plan: plan.clone(), options, metric: at, watched, series, last: None })))
+    Ok(Some(Box::new(DriftFold { plan: plan.clone(), options, metric: at, watched, series, last: None })))
 }
 
-impl Analysis for Fold {
+impl Analysis for DriftFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let sample = cell.row.sample;
         if sample.date > self.last {
@@ -74,8 +74,8 @@ impl Analysis for Fold {
             Drift { system: Some(system_id(&self.plan, system)), ..found }
         };
         let systems = self.series.into_iter().enumerate().map(of_system).collect();
-        let without = || Drifts::one(unknown("the run has no system".to_owned()));
-        Outcome::Drift(Drifts::of(systems).unwrap_or_else(without))
+        let without = || SystemDrifts::one(unknown("the run has no system".to_owned()));
+        Outcome::Drift(SystemDrifts::of(systems).unwrap_or_else(without))
     }
 }
 

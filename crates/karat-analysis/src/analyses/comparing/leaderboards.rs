@@ -27,16 +27,16 @@ impl Leaderboards {
     }
 }
 
-struct Fold;
+struct LeaderboardsFold;
 
 pub(in crate::analyses) fn build(
     spec: &AnalysisSpec,
     _plan: &Arc<PlanHeader>,
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
-    options::<NoOptions>(spec).map(|_| Some(Box::new(Fold) as Box<dyn Analysis>))
+    options::<NoOptions>(spec).map(|_| Some(Box::new(LeaderboardsFold) as Box<dyn Analysis>))
 }
 
-impl Analysis for Fold {
+impl Analysis for LeaderboardsFold {
     fn cell(&mut self, _cell: &ScoredCell<'_>) {}
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {

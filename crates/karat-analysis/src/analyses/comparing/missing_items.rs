@@ -125,7 +125,7 @@ struct Other {
     found: Vec<Folded>,
 }
 
-struct Fold {
+struct MissingItemsFold {
     plan: Arc<PlanHeader>,
     options: MissingItemsOptions,
     path: Path,
@@ -150,7 +150,7 @@ pub(in crate::analyses) fn build(
     let path = Path::parse(&options.items).map_err(|error| refused(spec, format!("items: {error}")))?;
     // A variant that `--variants` left out of this run is no mistake.
     let found = MissingItems { from: options.from.clone(), ..MissingItems::default() };
-    Ok(Some(Box::new(Fold {
+    Ok(Some(Box::new(MissingItemsFold {
         plan: plan.clone(),
         options,
         path,
@@ -161,7 +161,7 @@ pub(in crate::analyses) fn build(
     })))
 }
 
-impl Fold {
+impl MissingItemsFold {
     /// Text and kind of each item of an output.
     fn items(&self, output: &Value) -> Vec<(String, String)> {
         let found = self.path.first(output).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -287,7 +287,7 @@ fn pattern(name: &str, group: &MissingGroup) -> Option<String> {
         .then(|| said(group.by_model, "are missing from some models only (model-specific)"))
 }
 
-impl Analysis for Fold {
+impl Analysis for MissingItemsFold {
     fn wants_output(&self) -> bool {
         true
     }

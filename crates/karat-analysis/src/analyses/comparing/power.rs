@@ -28,7 +28,7 @@ pub struct Power {
     pub metrics: Vec<MetricPower>,
 }
 
-struct Planned(PowerOptions);
+struct PowerFold(PowerOptions);
 
 pub(in crate::analyses) fn build(
     spec: &AnalysisSpec,
@@ -46,10 +46,10 @@ pub(in crate::analyses) fn build(
     if let Some(why) = options.mde.and_then(|mde| impossible(named, mde)) {
         return Err(refused(spec, format!("mde: {why}")));
     }
-    Ok(Some(Box::new(Planned(options))))
+    Ok(Some(Box::new(PowerFold(options))))
 }
 
-impl Analysis for Planned {
+impl Analysis for PowerFold {
     fn cell(&mut self, _: &ScoredCell<'_>) {}
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {

@@ -24,7 +24,7 @@ pub struct BalanceOptions {
 
 /// Samples with one value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Portion {
+pub struct ValueShare {
     /// The value.
     pub value: Value,
     /// Samples that have it.
@@ -41,7 +41,7 @@ pub struct ColumnBalance {
     /// Samples that do not.
     pub missing: u64,
     /// The most frequent first.
-    pub values: Vec<Portion>,
+    pub values: Vec<ValueShare>,
     /// How often the most frequent value stands for one of the least frequent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_to_smallest: Option<f64>,
@@ -56,15 +56,15 @@ pub struct Balance {
 }
 
 #[derive(Default)]
-struct Tally {
+struct ValueCounts {
     /// By the value's JSON.
     values: BTreeMap<String, u64>,
     samples: u64,
     missing: u64,
 }
 
-struct Fold {
-    columns: Vec<(String, Tally)>,
+struct BalanceFold {
+    columns: Vec<(String, ValueCounts)>,
     last: Option<usize>,
 }
 
@@ -76,11 +76,11 @@ pub(in crate::analyses) fn build(
     if options.by.is_empty() {
         return Err(refused(spec, "by names nothing: give entries of the dataset's `metadata`"));
     }
-    let columns = options.by.into_iter().map(|name| (name, Tally::default())).collect();
-    Ok(Some(Box::new(Fold { columns, last: None })))
+    let columns = options.by.into_iter().map(|name| (name, ValueCounts::default())).collect();
+    Ok(Some(Box::new(BalanceFold { columns, last: None })))
 }
 
-impl Tally {
+impl ValueCounts {
     fn see(&mut self, value: &Value) {
         let members = match value {
             Value::Array(members) => members.as_slice(),
@@ -101,7 +101,7 @@ impl Tally {
 
     fn balance(self) -> ColumnBalance {
         let all = self.samples.max(1) as f64;
-        let portion = |(value, samples): (String, u64)| Portion {
+        let portion = |(value, samples): (String, u64)| ValueShare {
             value: serde_json::from_str(&value).unwrap_or_default(),
             samples,
             share: samples as f64 / all,
@@ -116,7 +116,7 @@ impl Tally {
     }
 }
 
-impl Analysis for Fold {
+impl Analysis for BalanceFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         if self.last.replace(cell.sample) == Some(cell.sample) {
             return;

@@ -55,7 +55,7 @@ impl Slices {
     }
 }
 
-struct Fold {
+struct SlicesFold {
     columns: Vec<String>,
     metrics: Vec<String>,
     /// By column: the samples of each value, by its JSON.
@@ -72,10 +72,10 @@ pub(in crate::analyses) fn build(
         return Err(refused(spec, "by names nothing: give entries of the dataset's `metadata`"));
     }
     let parts = vec![BTreeMap::new(); options.by.len()];
-    Ok(Some(Box::new(Fold { columns: options.by, metrics: options.metrics, parts, last: None })))
+    Ok(Some(Box::new(SlicesFold { columns: options.by, metrics: options.metrics, parts, last: None })))
 }
 
-impl Analysis for Fold {
+impl Analysis for SlicesFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         if self.last.replace(cell.sample) == Some(cell.sample) {
             return;

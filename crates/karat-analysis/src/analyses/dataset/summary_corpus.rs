@@ -118,7 +118,7 @@ pub struct CorpusDimension {
     pub reason: Option<String>,
 }
 
-struct Fold {
+struct SummaryCorpusFold {
     plan: Arc<PlanHeader>,
     scorer: String,
     /// Name and metric index of each dimension.
@@ -154,7 +154,7 @@ pub(in crate::analyses) fn build(
             format!("the scorer {scorer:?} has no figure in this run; name a judge or another scorer"),
         ));
     };
-    let fold = Fold {
+    let fold = SummaryCorpusFold {
         plan: plan.clone(),
         scorer,
         dimensions: figures,
@@ -167,7 +167,7 @@ pub(in crate::analyses) fn build(
     Ok(Some(Box::new(fold)))
 }
 
-impl Fold {
+impl SummaryCorpusFold {
     fn session(&self, cell: &ScoredCell<'_>) -> CorpusSession {
         let dimension = |(name, at): &(String, usize)| {
             let score = cell.scores.scores.get(*at).and_then(Option::as_ref);
@@ -195,7 +195,7 @@ fn reason(score: &Score) -> Option<&str> {
     }
 }
 
-impl Analysis for Fold {
+impl Analysis for SummaryCorpusFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         if cell.row.cell.status != CellStatus::Ok {
             self.failed += u64::from(cell.row.cell.status == CellStatus::Error);

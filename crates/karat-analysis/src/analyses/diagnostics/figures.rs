@@ -6,9 +6,9 @@ use karat_stats::describe::{mean, nearest_rank};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Reading;
+use super::CheckedOptions;
 use super::confidence::Confidence;
-use super::sections::Stretch;
+use super::sections::SectionRange;
 use crate::analyses::OrderedMap;
 use crate::figures::finding::Finding;
 
@@ -50,7 +50,7 @@ pub struct SpanFigures {
     #[serde(skip)]
     pub assessed_by_section: OrderedMap<OrderedMap<u64>>,
     /// Findings by list: the texts that were named most often.
-    pub common: OrderedMap<Vec<Often>>,
+    pub common: OrderedMap<Vec<TextCount>>,
     /// Time of the cells; null where none took any.
     pub latency_ms: Option<Latency>,
     /// Whether confidence predicts errors.
@@ -101,7 +101,7 @@ pub struct Confusion {
 
 /// A text and how often it was named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Often {
+pub struct TextCount {
     /// The text as first named.
     pub text: String,
     /// How often, whatever its case.
@@ -138,7 +138,7 @@ pub struct Evaluation {
     /// Length of the text, in what offsets count.
     pub prompt_length: u64,
     /// Where each section lies; null without a header.
-    pub sections: OrderedMap<Option<Stretch>>,
+    pub sections: OrderedMap<Option<SectionRange>>,
     /// Items by section.
     pub spans_by_section: OrderedMap<u64>,
     /// Items; null where the output has no list of them.
@@ -202,7 +202,10 @@ pub(super) fn reasons(counts: &BTreeMap<String, u64>, declared: &[String]) -> Ma
     all
 }
 
-pub(super) fn top_confusions(confusions: BTreeMap<(String, String), Confused>, reading: &Reading) -> Vec<Confusion> {
+pub(super) fn top_confusions(
+    confusions: BTreeMap<(String, String), Confused>,
+    reading: &CheckedOptions,
+) -> Vec<Confusion> {
     let Some(options) = &reading.options.confusions else { return Vec::new() };
     let mut all: Vec<_> = confusions.into_iter().collect();
     all.sort_by(|(a, left), (b, right)| right.count.cmp(&left.count).then_with(|| a.cmp(b)));
@@ -216,8 +219,8 @@ pub(super) fn top_confusions(confusions: BTreeMap<(String, String), Confused>, r
 }
 
 /// The most frequent texts; ties by text.
-pub(super) fn most_often(texts: &BTreeMap<String, Often>) -> Vec<Often> {
-    let mut all: Vec<&Often> = texts.values().collect();
+pub(super) fn most_often(texts: &BTreeMap<String, TextCount>) -> Vec<TextCount> {
+    let mut all: Vec<&TextCount> = texts.values().collect();
     all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.text.cmp(&b.text)));
     all.into_iter().take(COMMON).cloned().collect()
 }
@@ -247,7 +250,7 @@ mod tests {
     /// SP-06: the most frequent texts, ties by text.
     #[test]
     fn common_texts_are_ordered() {
-        let often = |text: &str, count| (text.to_owned(), Often { text: text.to_owned(), count });
+        let often = |text: &str, count| (text.to_owned(), TextCount { text: text.to_owned(), count });
         let found = most_often(&BTreeMap::from([often("b", 2), often("a", 2), often("c", 3)]));
         assert_eq!(found.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["c", "a", "b"]);
     }

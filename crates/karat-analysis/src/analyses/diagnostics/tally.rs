@@ -7,9 +7,9 @@ use karat_stats::describe::mean;
 use karat_types::{CellRow, CellStatus};
 use serde_json::{Map, Value};
 
-use super::Reading;
+use super::CheckedOptions;
 use super::confidence::{Stated, Unstated};
-use super::figures::{self, Assessed, Confused, Evaluation, Often, SpanFigures};
+use super::figures::{self, Assessed, Confused, Evaluation, SpanFigures, TextCount};
 use super::sections::Sections;
 use crate::analyses::{OrderedMap, ScoredCell, excerpt};
 use crate::figures::finding::Finding;
@@ -24,7 +24,7 @@ const EXCERPT: usize = 120;
 
 /// What accumulates.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct DiagnosticsTally {
     evaluated: u64,
     degraded: u64,
     errors: u64,
@@ -38,20 +38,20 @@ pub(super) struct Tally {
     spans_by_section: OrderedMap<u64>,
     assessed_by_section: OrderedMap<OrderedMap<u64>>,
     /// List → text in lower case.
-    common: OrderedMap<BTreeMap<String, Often>>,
+    common: OrderedMap<BTreeMap<String, TextCount>>,
     stated: Vec<Stated>,
     unstated: Unstated,
     evaluations: Vec<Evaluation>,
 }
 
-impl Tally {
+impl DiagnosticsTally {
     /// Takes the next cell.
-    pub fn add(&mut self, reading: &Reading, cell: &ScoredCell<'_>, system: Option<&str>) {
+    pub fn add(&mut self, reading: &CheckedOptions, cell: &ScoredCell<'_>, system: Option<&str>) {
         let (CellStatus::Ok, Some(output)) = (cell.row.cell.status, cell.output) else {
             self.errors += u64::from(cell.row.cell.status == CellStatus::Error);
             return;
         };
-        let case = Case::of(reading, cell, output);
+        let case = CellDiagnostics::of(reading, cell, output);
         let score = reading.score.and_then(|at| cell.scores.number(at));
         self.evaluated += 1;
         self.errors += u64::from(!case.is_judged);
@@ -90,11 +90,11 @@ impl Tally {
         }
     }
 
-    fn lists(&mut self, reading: &Reading, case: &Case<'_>) {
+    fn lists(&mut self, reading: &CheckedOptions, case: &CellDiagnostics<'_>) {
         for list in reading.shape.lists.iter().filter(|list| case.assesses(&list.name)) {
             let common = self.common.entry(&list.name);
             for text in case.findings(&list.name).iter().map(text_of).filter(|text| !text.is_empty()) {
-                let first = || Often { text: excerpt(&text, EXCERPT), count: 0 };
+                let first = || TextCount { text: excerpt(&text, EXCERPT), count: 0 };
                 common.entry(text.to_lowercase()).or_insert_with(first).count += 1;
             }
         }
@@ -120,7 +120,7 @@ impl Tally {
         }
     }
 
-    fn confidence(&mut self, reading: &Reading, case: &Case<'_>) {
+    fn confidence(&mut self, reading: &CheckedOptions, case: &CellDiagnostics<'_>) {
         let (Some(path), Some(options)) = (&reading.confidence, &reading.options.confidence) else { return };
         let first = options.errors.first();
         if first.is_some_and(|list| !case.assesses(list)) {
@@ -144,7 +144,7 @@ impl Tally {
     }
 
     /// The figures; `score` is the composite's, with its interval.
-    pub fn figures(self, reading: &Reading, score: Option<Finding>) -> SpanFigures {
+    pub fn figures(self, reading: &CheckedOptions, score: Option<Finding>) -> SpanFigures {
         let options = &reading.options;
         let confidence = options.confidence.as_ref().map(|it| it.figures(&self.stated, self.unstated));
         let common = self.common.iter().map(|(list, texts)| (list.to_owned(), figures::most_often(texts)));
@@ -176,7 +176,7 @@ impl Tally {
 }
 
 /// The labelled text: the output's, or the row's where a labeller returns items only.
-fn text<'a>(reading: &Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<'a, str> {
+fn text<'a>(reading: &CheckedOptions, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<'a, str> {
     if let Some(text) = reading.text.first(output).and_then(Value::as_str) {
         return text.into();
     }
@@ -185,7 +185,7 @@ fn text<'a>(reading: &Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<
 }
 
 /// The lists that the row says were not assessed.
-fn unassessed(reading: &Reading, cell: &ScoredCell<'_>) -> Vec<String> {
+fn unassessed(reading: &CheckedOptions, cell: &ScoredCell<'_>) -> Vec<String> {
     let Some(path) = &reading.unassessed else { return Vec::new() };
     let metadata = Value::Object(cell.row.sample.metadata.clone());
     let lists = path.first(&metadata).and_then(Value::as_array);
@@ -193,8 +193,8 @@ fn unassessed(reading: &Reading, cell: &ScoredCell<'_>) -> Vec<String> {
 }
 
 /// One cell, read by the options.
-struct Case<'a> {
-    reading: &'a Reading,
+struct CellDiagnostics<'a> {
+    reading: &'a CheckedOptions,
     text: Cow<'a, str>,
     /// None where the output has no list.
     items: Option<&'a [Value]>,
@@ -206,8 +206,8 @@ struct Case<'a> {
     found: Map<String, Value>,
 }
 
-impl<'a> Case<'a> {
-    fn of(reading: &'a Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Self {
+impl<'a> CellDiagnostics<'a> {
+    fn of(reading: &'a CheckedOptions, cell: &ScoredCell<'_>, output: &'a Value) -> Self {
         let own = cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == reading.shape.scorer);
         let judged: Vec<_> = own.filter(|judgment| judgment.error.is_none()).cloned().collect();
         let text = text(reading, cell, output);

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
-use crate::agreement::coefficients::{Graded, MetricAgreement, Panel, agreement};
+use crate::agreement::coefficients::{GradedItem, MetricAgreement, Panel, agreement};
 use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::score::scales::steps;
 
@@ -30,12 +30,12 @@ pub struct Agreement {
     pub metrics: BTreeMap<String, MetricAgreement>,
 }
 
-struct Fold {
+struct AgreementFold {
     /// The compared judges: index in the plan and id.
     judges: Vec<(usize, String)>,
     scorers: Vec<usize>,
     /// By metric.
-    cells: BTreeMap<usize, Vec<Graded>>,
+    cells: BTreeMap<usize, Vec<GradedItem>>,
 }
 
 pub(in crate::analyses) fn build(
@@ -53,10 +53,10 @@ pub(in crate::analyses) fn build(
     let listed = |id: &String| options.between.as_ref().is_none_or(|list| list.contains(id));
     let judges = plan.judges.iter().enumerate().map(|(at, judge)| (at, judge.id.clone()));
     let judges = judges.filter(|(_, id)| listed(id)).collect();
-    Ok(Some(Box::new(Fold { judges, scorers, cells: BTreeMap::new() })))
+    Ok(Some(Box::new(AgreementFold { judges, scorers, cells: BTreeMap::new() })))
 }
 
-impl Analysis for Fold {
+impl Analysis for AgreementFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let mut rows: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
         let wanted = cell.row.judgments.iter().filter(|it| self.scorers.contains(&usize::from(it.scorer)));
@@ -71,7 +71,7 @@ impl Analysis for Fold {
         }
         for (metric, grades) in rows {
             if grades.iter().flatten().count() >= 2 {
-                self.cells.entry(metric).or_default().push(Graded { cluster: cell.sample as u32, grades });
+                self.cells.entry(metric).or_default().push(GradedItem { cluster: cell.sample as u32, grades });
             }
         }
     }

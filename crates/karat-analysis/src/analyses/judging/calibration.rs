@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
-use crate::agreement::coefficients::{Graded, Panel, agreement};
+use crate::agreement::coefficients::{GradedItem, Panel, agreement};
 use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
@@ -202,15 +202,15 @@ impl CalibratedDimension {
 
 /// What people gave one output: sum and number of the scores, by metric.
 #[derive(Debug, Default)]
-struct Labelled {
+struct PeopleScores {
     scores: BTreeMap<usize, (f64, u32)>,
     seen: bool,
 }
 
 /// One labelled output in one dimension, and the index of its sample in the table.
-type Grade = (usize, SetDelta);
+type LabelledGrade = (usize, SetDelta);
 
-struct Fold {
+struct CalibrationFold {
     plan: Arc<PlanHeader>,
     scorer: usize,
     id: String,
@@ -220,9 +220,9 @@ struct Fold {
     dimensions: Vec<String>,
     options: CalibrationOptions,
     /// By sample and output.
-    labels: BTreeMap<(String, Key), Labelled>,
+    labels: BTreeMap<(String, Key), PeopleScores>,
     /// By judge and metric.
-    grades: BTreeMap<(usize, usize), Vec<Grade>>,
+    grades: BTreeMap<(usize, usize), Vec<LabelledGrade>>,
     /// How many labelled sets each judge was asked about.
     graded: BTreeMap<usize, u64>,
     samples: BTreeSet<usize>,
@@ -270,7 +270,7 @@ pub(in crate::analyses) fn build(
             return Err(refused(spec, format!("the decision on {dimension:?} has no reason")));
         }
     }
-    Ok(Some(Box::new(Fold {
+    Ok(Some(Box::new(CalibrationFold {
         plan: plan.clone(),
         scorer: at,
         id: id.clone(),
@@ -286,8 +286,8 @@ pub(in crate::analyses) fn build(
 }
 
 /// People's scores of one scorer by what they are about. Rows without an output or scores say nothing.
-fn labels(plan: &PlanHeader, scorer: usize, rubric: &RubricScorer) -> BTreeMap<(String, Key), Labelled> {
-    let mut labels: BTreeMap<(String, Key), Labelled> = BTreeMap::new();
+fn labels(plan: &PlanHeader, scorer: usize, rubric: &RubricScorer) -> BTreeMap<(String, Key), PeopleScores> {
+    let mut labels: BTreeMap<(String, Key), PeopleScores> = BTreeMap::new();
     for label in rubric.labels.iter().filter_map(Label::of) {
         let Some(output) = &label.output else { continue };
         let labelled = labels.entry((label.sample.clone(), output_key(output))).or_default();
@@ -300,7 +300,7 @@ fn labels(plan: &PlanHeader, scorer: usize, rubric: &RubricScorer) -> BTreeMap<(
     labels
 }
 
-impl Fold {
+impl CalibrationFold {
     /// The rubric's dimensions, and its overall where somebody labelled that: place among the metrics and name.
     fn measured(&self) -> Vec<(usize, String)> {
         let is_labelled = |at: usize| self.labels.values().any(|label| label.scores.contains_key(&at));
@@ -315,9 +315,12 @@ impl Fold {
             grades.iter().filter_map(|(at, it)| Some((setting.table.cluster(*at), it.judge?, it.people))).collect();
         let decision = self.options.decisions.get(name);
         let level = setting.measures.get(*at).map_or(Level::P95, |measure| measure.level);
-        let items: Vec<Graded> = scored
+        let items: Vec<GradedItem> = scored
             .iter()
-            .map(|(cluster, judged, people)| Graded { cluster: *cluster, grades: vec![Some(*judged), Some(*people)] })
+            .map(|(cluster, judged, people)| GradedItem {
+                cluster: *cluster,
+                grades: vec![Some(*judged), Some(*people)],
+            })
             .collect();
         let metric = setting.plan.metrics.get(*at);
         let raters = [self.judge_id(judge), PEOPLE.to_owned()];
@@ -384,7 +387,7 @@ fn within_share(scored: &[(u32, f64, f64)], range: f64, level: Level) -> Option<
     estimate::figure(&observed, Aggregate::Mean, false, level).map(|found| found.clipped(0.0, 1.0))
 }
 
-impl Analysis for Fold {
+impl Analysis for CalibrationFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let place = (cell.row.sample.id.clone(), cell.row.cell.output_hash);
         let dimensions = self.measured();

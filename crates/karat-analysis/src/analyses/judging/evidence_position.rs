@@ -81,22 +81,22 @@ pub enum PlaceUnit {
 }
 
 /// Judge, scorer, kind and name of what was said.
-type What = (u16, u16, PlaceMeasure, String);
+type MeasureKey = (u16, u16, PlaceMeasure, String);
 
 /// Sample, first and last byte of a piece.
 type Piece = (usize, u64, u64);
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Said {
+struct PieceScore {
     /// Of the piece's middle, 0 to 1.
     place: f64,
     sum: f64,
     times: u32,
 }
 
-struct Fold {
+struct EvidencePositionFold {
     plan: Arc<PlanHeader>,
-    said: BTreeMap<What, BTreeMap<Piece, Said>>,
+    said: BTreeMap<MeasureKey, BTreeMap<Piece, PieceScore>>,
 }
 
 /// Runs where a scorer shows its judges something that may be cut.
@@ -109,7 +109,7 @@ pub(in crate::analyses) fn build(
         let mut shown = it.rubric.show.iter();
         shown.any(|item| item.chunk.is_some())
     });
-    Ok(cut.then(|| Box::new(Fold { plan: plan.clone(), said: BTreeMap::new() }) as Box<dyn Analysis>))
+    Ok(cut.then(|| Box::new(EvidencePositionFold { plan: plan.clone(), said: BTreeMap::new() }) as Box<dyn Analysis>))
 }
 
 fn rubric(plan: &PlanHeader, scorer: usize) -> Option<&RubricScorer> {
@@ -119,7 +119,7 @@ fn rubric(plan: &PlanHeader, scorer: usize) -> Option<&RubricScorer> {
     }
 }
 
-impl Analysis for Fold {
+impl Analysis for EvidencePositionFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         for judgment in cell.row.judgments {
             let Some(account) = judgment.diagnostics.get("chunks") else { continue };
@@ -138,7 +138,7 @@ impl Analysis for Fold {
     }
 }
 
-impl Fold {
+impl EvidencePositionFold {
     fn part(&mut self, (judge, scorer): (u16, u16), sample: usize, length: f64, part: &Value) {
         let bound = |key: &str| part.get(key).and_then(Value::as_u64);
         let (Some(from), Some(to)) = (bound("from"), bound("to")) else { return };
@@ -161,14 +161,14 @@ impl Fold {
             let Some(value) = value else { continue };
             let pieces = self.said.entry((judge, scorer, of, name.clone())).or_default();
             let said = pieces.entry((sample, from, to)).or_default();
-            *said = Said { place, sum: said.sum + value, times: said.times + 1 };
+            *said = PieceScore { place, sum: said.sum + value, times: said.times + 1 };
         }
     }
 
     fn effect(
         &self,
-        (judge, scorer, of, name): &What,
-        pieces: &BTreeMap<Piece, Said>,
+        (judge, scorer, of, name): &MeasureKey,
+        pieces: &BTreeMap<Piece, PieceScore>,
         setting: &Setting<'_>,
         level: Level,
     ) -> Option<PlaceEffect> {

@@ -14,7 +14,7 @@ const KEPT: usize = 20;
 
 /// A cell whose judges disagree by more than the scorer's `flag_variance`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Flagged {
+pub struct FlaggedCell {
     /// The cell's place in the plan.
     pub ordinal: u64,
     /// The sample.
@@ -61,22 +61,22 @@ pub struct Grading {
     /// Cells with a dimension above `flag_variance`.
     pub flagged_cells: u64,
     /// The widest of them.
-    pub flagged: Vec<Flagged>,
+    pub flagged: Vec<FlaggedCell>,
     /// Judges of which some judgments failed, in the plan's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failing_judges: Vec<FailingJudge>,
 }
 
-struct Fold {
+struct GradingFold {
     plan: Arc<PlanHeader>,
     found: Grading,
     /// By judge, in the plan's order.
-    asked: Vec<Asked>,
+    asked: Vec<JudgeCalls>,
 }
 
 /// What became of a judge's judgments.
 #[derive(Clone, Default)]
-struct Asked {
+struct JudgeCalls {
     of: u64,
     failed: u64,
     error: Option<String>,
@@ -87,14 +87,14 @@ pub(in crate::analyses) fn build(
     plan: &Arc<PlanHeader>,
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     options::<NoOptions>(spec)?;
-    Ok(Some(Box::new(Fold {
+    Ok(Some(Box::new(GradingFold {
         plan: plan.clone(),
         found: Grading::default(),
-        asked: vec![Asked::default(); plan.judges.len()],
+        asked: vec![JudgeCalls::default(); plan.judges.len()],
     })))
 }
 
-impl Fold {
+impl GradingFold {
     fn count(&mut self, judgment: &JudgmentRow) {
         let Some(asked) = self.asked.get_mut(usize::from(judgment.judge)) else { return };
         match &judgment.error {
@@ -109,7 +109,7 @@ impl Fold {
     }
 
     fn failing(&self) -> Vec<FailingJudge> {
-        let failing = |(asked, judge): (&Asked, &ModelSpec)| {
+        let failing = |(asked, judge): (&JudgeCalls, &ModelSpec)| {
             let error = asked.error.clone()?;
             Some(FailingJudge { judge: judge.id.clone(), failed: asked.failed, of: asked.of, error })
         };
@@ -117,13 +117,14 @@ impl Fold {
     }
 
     fn keep_widest(&mut self) {
-        let order = |a: &Flagged, b: &Flagged| b.variance.total_cmp(&a.variance).then(a.ordinal.cmp(&b.ordinal));
+        let order =
+            |a: &FlaggedCell, b: &FlaggedCell| b.variance.total_cmp(&a.variance).then(a.ordinal.cmp(&b.ordinal));
         self.found.flagged.sort_by(order);
         self.found.flagged.truncate(KEPT);
     }
 }
 
-impl Analysis for Fold {
+impl Analysis for GradingFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         cell.row.judgments.iter().for_each(|judgment| self.count(judgment));
         let agreed = || cell.scores.consensus.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
@@ -133,7 +134,7 @@ impl Analysis for Fold {
         let widest = agreed().filter(|(_, it)| it.flagged).max_by(|(_, a), (_, b)| a.variance.total_cmp(&b.variance));
         let Some((metric, consensus)) = widest else { return };
         self.found.flagged_cells += 1;
-        self.found.flagged.push(Flagged {
+        self.found.flagged.push(FlaggedCell {
             ordinal: cell.row.cell.ordinal,
             sample: cell.row.sample.id.clone(),
             system: system_id(&self.plan, cell.row.system),

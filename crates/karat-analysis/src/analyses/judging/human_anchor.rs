@@ -25,7 +25,7 @@ use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
-use crate::score::labels::{Labels, grades};
+use crate::score::labels::{LabelIndex, grades};
 
 /// Options of `human_anchor`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -69,12 +69,12 @@ pub struct HumanAnchor {
     /// Labels that judges were shown as examples, and that therefore count for nothing here.
     pub shown_to_judges: u64,
     /// By metric and system, in the plan's order.
-    pub figures: Vec<Anchored>,
+    pub figures: Vec<AnchoredFigure>,
 }
 
 /// One metric of one system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Anchored {
+pub struct AnchoredFigure {
     /// The metric.
     pub metric: String,
     /// The system.
@@ -107,13 +107,13 @@ pub struct Anchored {
 
 /// Labels and grades of one sample × system, trials and annotators added up.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct LabelledSums {
     human: f64,
     judge: f64,
     n: f64,
 }
 
-struct Fold {
+struct HumanAnchorFold {
     options: HumanAnchorOptions,
     plan: Arc<PlanHeader>,
     scorer: usize,
@@ -122,7 +122,7 @@ struct Fold {
     all: u64,
     shown: u64,
     /// By metric, system and sample.
-    seen: BTreeMap<(usize, usize, usize), Seen>,
+    seen: BTreeMap<(usize, usize, usize), LabelledSums>,
 }
 
 pub(in crate::analyses) fn build(
@@ -146,7 +146,7 @@ pub(in crate::analyses) fn build(
     let shown = shown_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
     let unseen = rubric.labels.iter().enumerate().filter(|(at, _)| !shown.contains(at));
     let labels: Vec<Label> = unseen.filter_map(|(_, row)| Label::of(row)).collect();
-    Ok(Some(Box::new(Fold {
+    Ok(Some(Box::new(HumanAnchorFold {
         plan: plan.clone(),
         scorer,
         used: vec![false; labels.len()],
@@ -158,12 +158,12 @@ pub(in crate::analyses) fn build(
     })))
 }
 
-impl Analysis for Fold {
+impl Analysis for HumanAnchorFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         if cell.row.cell.status != CellStatus::Ok {
             return;
         }
-        let labels = Labels::new(&self.labels);
+        let labels = LabelIndex::new(&self.labels);
         let mut said: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for (at, label) in labels.about(&self.plan, &cell.row) {
             let grades = grades(&self.plan, &[self.scorer], label);
@@ -198,7 +198,7 @@ impl Analysis for Fold {
 
 /// The samples of one metric and system.
 #[derive(Default)]
-struct Samples {
+struct AnchorSamples {
     human: Vec<f64>,
     judge: Vec<f64>,
     unlabelled: Vec<f64>,
@@ -206,9 +206,9 @@ struct Samples {
     clusters: (Vec<u32>, Vec<u32>),
 }
 
-impl Fold {
-    fn samples(&self, metric: usize, system: usize, setting: &Setting<'_>) -> Samples {
-        let mut samples = Samples::default();
+impl HumanAnchorFold {
+    fn samples(&self, metric: usize, system: usize, setting: &Setting<'_>) -> AnchorSamples {
+        let mut samples = AnchorSamples::default();
         for sample in 0..setting.table.samples() {
             let cluster = setting.table.cluster(sample);
             if let Some(seen) = self.seen.get(&(metric, system, sample)) {
@@ -224,7 +224,7 @@ impl Fold {
     }
 
     /// `None` where the judge graded nothing of the system.
-    fn figure(&self, metric: usize, system: usize, setting: &Setting<'_>) -> Option<Anchored> {
+    fn figure(&self, metric: usize, system: usize, setting: &Setting<'_>) -> Option<AnchoredFigure> {
         let (spec, measure) = (self.plan.metrics.get(metric)?, setting.measures.get(metric)?);
         let samples = self.samples(metric, system, setting);
         let clustered = setting.table.is_clustered();
@@ -237,7 +237,7 @@ impl Fold {
         let (labelled, others) = (&samples.clusters.0[..], &samples.clusters.1[..]);
         let judge = plain(&[&samples.judge, &samples.unlabelled], &[labelled, others], measure.binary)?;
         let off: Vec<f64> = samples.human.iter().zip(&samples.judge).map(|(human, judge)| human - judge).collect();
-        let mut figure = Anchored {
+        let mut figure = AnchoredFigure {
             metric: spec.name.clone(),
             system: system_id(&self.plan, system),
             labelled: samples.human.len() as u64,
@@ -266,7 +266,7 @@ impl Fold {
 }
 
 /// A prediction-powered mean.
-struct Powered {
+struct PoweredMean {
     lambda: f64,
     estimate: f64,
     se: f64,
@@ -276,8 +276,8 @@ struct Powered {
     human_se: f64,
 }
 
-impl Powered {
-    fn write(self, samples: &Samples, figure: &mut Anchored) {
+impl PoweredMean {
+    fn write(self, samples: &AnchorSamples, figure: &mut AnchoredFigure) {
         let n = samples.human.len() + samples.unlabelled.len();
         let point = |value, n, name| Finding::point(value, n, name);
         figure.anchored = point(self.estimate, n, self.name).map(|it| it.bounded(self.interval).erring(self.se));
@@ -288,7 +288,12 @@ impl Powered {
     }
 }
 
-fn powered(samples: &Samples, method: AnchorMethod, clustered: bool, level: Level) -> Result<Powered, String> {
+fn powered(
+    samples: &AnchorSamples,
+    method: AnchorMethod,
+    clustered: bool,
+    level: Level,
+) -> Result<PoweredMean, String> {
     let failed = |error: karat_stats::input::InputError| error.to_string();
     if samples.unlabelled.len() < 2 {
         return labels_alone(samples, clustered, level);
@@ -303,7 +308,7 @@ fn powered(samples: &Samples, method: AnchorMethod, clustered: bool, level: Leve
     let human_se = found.classical.standard_error;
     if !clustered {
         let interval = Interval { method: karat_stats::interval::Method::StudentT, ..mean.interval };
-        return Ok(Powered {
+        return Ok(PoweredMean {
             lambda,
             estimate: mean.estimate,
             se: mean.standard_error,
@@ -315,11 +320,11 @@ fn powered(samples: &Samples, method: AnchorMethod, clustered: bool, level: Leve
     let robust = |lambda: f64, centre: f64| influence(samples, lambda, centre, level);
     let (se, interval) = robust(lambda, mean.estimate).ok_or("two clusters at least are needed")?;
     let human_se = robust(0.0, found.classical.estimate).map_or(human_se, |(se, _)| se);
-    Ok(Powered { lambda, estimate: mean.estimate, se, interval: Some(interval), name, human_se })
+    Ok(PoweredMean { lambda, estimate: mean.estimate, se, interval: Some(interval), name, human_se })
 }
 
 /// Everything is labelled: the judge has nothing to add.
-fn labels_alone(samples: &Samples, clustered: bool, level: Level) -> Result<Powered, String> {
+fn labels_alone(samples: &AnchorSamples, clustered: bool, level: Level) -> Result<PoweredMean, String> {
     let mut observed = Observations { clustered, ..Observations::default() };
     samples.human.iter().zip(&samples.clusters.0).for_each(|(value, cluster)| observed.push(*value, 0, *cluster));
     let found = estimate::figure(&observed, Aggregate::Mean, false, level).ok_or("the labels define no mean")?;
@@ -334,12 +339,12 @@ fn labels_alone(samples: &Samples, clustered: bool, level: Level) -> Result<Powe
             karat_stats::interval::Method::StudentT
         },
     });
-    Ok(Powered { lambda: 0.0, estimate: found.value(), se, interval, name: "labels alone", human_se: se })
+    Ok(PoweredMean { lambda: 0.0, estimate: found.value(), se, interval, name: "labels alone", human_se: se })
 }
 
 /// Cluster-robust standard error and interval of λ·mean(F) + mean(y − λf), as the mean of its influences: with n labelled
 /// and N other samples, T of both, θ + T/n·(rᵢ − r̄) and θ + T/N·λ(Fⱼ − F̄).
-fn influence(samples: &Samples, lambda: f64, centre: f64, level: Level) -> Option<(f64, Interval)> {
+fn influence(samples: &AnchorSamples, lambda: f64, centre: f64, level: Level) -> Option<(f64, Interval)> {
     let residuals: Vec<f64> =
         samples.human.iter().zip(&samples.judge).map(|(human, judge)| human - lambda * judge).collect();
     let (n, others) = (residuals.len() as f64, samples.unlabelled.len() as f64);
@@ -353,7 +358,7 @@ fn influence(samples: &Samples, lambda: f64, centre: f64, level: Level) -> Optio
 }
 
 /// The pass rate behind the judge's, from how often it is right about passes and about fails.
-fn rate(samples: &Samples, clustered: bool, level: Level) -> Result<Option<Finding>, String> {
+fn rate(samples: &AnchorSamples, clustered: bool, level: Level) -> Result<Option<Finding>, String> {
     let is_verdict = |value: &f64| [0.0_f64, 1.0].iter().any(|verdict| value.total_cmp(verdict).is_eq());
     let all = samples.human.iter().chain(&samples.judge).chain(&samples.unlabelled);
     if !all.clone().all(is_verdict) {
@@ -385,7 +390,7 @@ fn rate(samples: &Samples, clustered: bool, level: Level) -> Result<Option<Findi
 }
 
 /// The labels that an interval of this width takes, with the judge and without one.
-fn needed(samples: &Samples, width: f64, level: Level) -> Option<(u64, u64)> {
+fn needed(samples: &AnchorSamples, width: f64, level: Level) -> Option<(u64, u64)> {
     let plan = LabelPlan {
         var_human: variance(&samples.human)?,
         var_judge: variance(&samples.judge)?,

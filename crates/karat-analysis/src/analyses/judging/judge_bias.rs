@@ -29,7 +29,7 @@ use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::slope::{self, within};
-use crate::score::labels::{Labels, grades};
+use crate::score::labels::{LabelIndex, grades};
 
 /// Options of `judge_bias`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -68,22 +68,22 @@ pub struct JudgeBias {
     /// The scorer.
     pub scorer: String,
     /// By judge, metric and check.
-    pub leanings: Vec<Leaning>,
+    pub leanings: Vec<FeatureSlope>,
     /// By judge and metric, for judges that share a family with a judged model.
     pub own_family: Vec<OwnFamily>,
     /// By judge and metric, for judges of pairs in both orders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub positions: Vec<Position>,
+    pub positions: Vec<PositionEffect>,
     /// By judge and metric, for judges that vote several times.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub votes: Vec<Repeated>,
+    pub votes: Vec<VoteConsistency>,
     /// What could not be looked at, and why.
     pub notes: Vec<String>,
 }
 
 /// How a judge's grades in one metric go with a feature of the output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Leaning {
+pub struct FeatureSlope {
     /// The judge.
     pub judge: String,
     /// The metric.
@@ -114,7 +114,7 @@ pub struct OwnFamily {
 
 /// How a judge of pairs treats their order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Position {
+pub struct PositionEffect {
     /// The judge.
     pub judge: String,
     /// The metric.
@@ -131,7 +131,7 @@ pub struct Position {
 
 /// How far a judge says the same when it is asked again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Repeated {
+pub struct VoteConsistency {
     /// The judge.
     pub judge: String,
     /// The metric.
@@ -142,7 +142,7 @@ pub struct Repeated {
 
 /// One cell as one judge graded it in one metric.
 #[derive(Debug, Clone, Copy)]
-struct Grade {
+struct JudgeGrade {
     sample: usize,
     grade: f64,
     words: f64,
@@ -154,20 +154,20 @@ struct Grade {
     system: usize,
 }
 
-struct Fold {
+struct JudgeBiasFold {
     options: JudgeBiasOptions,
     plan: Arc<PlanHeader>,
     scorer: usize,
     labels: Vec<Label>,
     /// By judge and metric.
-    grades: BTreeMap<(usize, usize), Vec<Grade>>,
+    grades: BTreeMap<(usize, usize), Vec<JudgeGrade>>,
     /// By judge and metric: the sample, and what was said each time.
-    rounds: BTreeMap<(usize, usize), Vec<(usize, Said)>>,
+    rounds: BTreeMap<(usize, usize), Vec<(usize, VoteRounds)>>,
 }
 
 /// The numbers of a cell's rounds, first those that show its output first.
 #[derive(Debug, Default)]
-struct Said {
+struct VoteRounds {
     straight: Vec<f64>,
     swapped: Vec<f64>,
 }
@@ -190,7 +190,7 @@ pub(in crate::analyses) fn build(
     let shown = shown_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
     let unseen = rubric.labels.iter().enumerate().filter(|(at, _)| !shown.contains(at));
     let labels = unseen.filter_map(|(_, row)| Label::of(row)).collect();
-    Ok(Some(Box::new(Fold {
+    Ok(Some(Box::new(JudgeBiasFold {
         options,
         plan: plan.clone(),
         scorer,
@@ -200,7 +200,7 @@ pub(in crate::analyses) fn build(
     })))
 }
 
-impl Analysis for Fold {
+impl Analysis for JudgeBiasFold {
     fn wants_output(&self) -> bool {
         true
     }
@@ -210,7 +210,7 @@ impl Analysis for Fold {
         let text = all_text(output);
         let (words, markup) = ((1.0 + text.split_whitespace().count() as f64).log2(), markup(&text));
         let mut people: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for (_, label) in Labels::new(&self.labels).about(&self.plan, &cell.row) {
+        for (_, label) in LabelIndex::new(&self.labels).about(&self.plan, &cell.row) {
             grades(&self.plan, &[self.scorer], label).into_iter().for_each(|(metric, grade)| {
                 people.entry(metric).or_default().push(grade);
             });
@@ -218,7 +218,7 @@ impl Analysis for Fold {
         let judgments = || cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer);
         for judgment in judgments() {
             for (metric, _) in judgment.scores.iter().filter(|_| judgment.rounds.len() > 1) {
-                let mut said = Said::default();
+                let mut said = VoteRounds::default();
                 for round in &judgment.rounds {
                     let numbers = round.scores.iter().filter(|(at, _)| at == metric).map(|(_, number)| *number);
                     if round.swapped { said.swapped.extend(numbers) } else { said.straight.extend(numbers) }
@@ -232,7 +232,7 @@ impl Analysis for Fold {
                 let others = others.filter_map(|it| it.scores.iter().find(|(at, _)| at == metric)?.1.number());
                 let metric = usize::from(*metric);
                 let place = (usize::from(judgment.judge), metric);
-                self.grades.entry(place).or_default().push(Grade {
+                self.grades.entry(place).or_default().push(JudgeGrade {
                     sample: cell.sample,
                     grade,
                     words,
@@ -260,13 +260,13 @@ impl Analysis for Fold {
             };
             let Some(level) = setting.measures.get(*metric).map(|it| it.level) else { continue };
             for check in &self.options.check {
-                let feature: fn(&Grade) -> f64 = match check {
+                let feature: fn(&JudgeGrade) -> f64 = match check {
                     BiasCheck::Length => |it| it.words,
                     BiasCheck::Style => |it| it.markup,
                     BiasCheck::Family | BiasCheck::Position | BiasCheck::Votes => continue,
                 };
                 found.leanings.extend(leaning(graded, feature, setting, level).map(|(slope, correlation, against)| {
-                    Leaning {
+                    FeatureSlope {
                         judge: judge.id.clone(),
                         metric: spec.name.clone(),
                         check: *check,
@@ -305,9 +305,9 @@ impl Analysis for Fold {
     }
 }
 
-impl Fold {
+impl JudgeBiasFold {
     /// The judge's lead over the others on its own family, less that on other families: a mean over samples.
-    fn favour(&self, graded: &[Grade], family: &str, setting: &Setting<'_>, level: Level) -> Option<Finding> {
+    fn favour(&self, graded: &[JudgeGrade], family: &str, setting: &Setting<'_>, level: Level) -> Option<Finding> {
         let is_own = |system| self.plan.system_model(system).is_some_and(|it| it.family.as_deref() == Some(family));
         let mut leads: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
         for it in graded {
@@ -354,10 +354,10 @@ fn share(holds: impl Iterator<Item = (usize, bool)>, setting: &Setting<'_>, leve
 
 fn position(
     (judge, metric): (String, String),
-    rounds: &[(usize, Said)],
+    rounds: &[(usize, VoteRounds)],
     setting: &Setting<'_>,
     level: Level,
-) -> Option<Position> {
+) -> Option<PositionEffect> {
     let preferred = |number: &f64| match number.total_cmp(&0.5) {
         Ordering::Greater => Preferred::A,
         Ordering::Equal => Preferred::Tie,
@@ -371,7 +371,7 @@ fn position(
     let found = position_bias(&verdicts, level);
     let flips = (found.flips_to_first, found.flips_to_second);
     let decisive = (found.first_wins + found.second_wins) as usize;
-    Some(Position {
+    Some(PositionEffect {
         judge,
         metric,
         consistency: share(pairs.iter().map(|(sample, (a, b))| (*sample, a == b)), setting, level)?,
@@ -383,29 +383,34 @@ fn position(
 
 fn repeated(
     (judge, metric): (String, String),
-    rounds: &[(usize, Said)],
+    rounds: &[(usize, VoteRounds)],
     setting: &Setting<'_>,
     level: Level,
-) -> Option<Repeated> {
+) -> Option<VoteConsistency> {
     let same = |votes: &[f64]| votes.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
     let voted = rounds.iter().filter(|(_, said)| said.straight.len() > 1);
     let cells = voted.map(|(sample, said)| (*sample, same(&said.straight) && same(&said.swapped)));
-    Some(Repeated { judge, metric, same: share(cells, setting, level)? })
+    Some(VoteConsistency { judge, metric, same: share(cells, setting, level)? })
 }
 
-type Found = (Finding, Option<Finding>, Option<Finding>);
+type SlopeFindings = (Finding, Option<Finding>, Option<Finding>);
 
 /// Slope and correlation of grades on a feature, and the slope of judge − people.
-fn leaning(graded: &[Grade], feature: fn(&Grade) -> f64, setting: &Setting<'_>, level: Level) -> Option<Found> {
+fn leaning(
+    graded: &[JudgeGrade],
+    feature: fn(&JudgeGrade) -> f64,
+    setting: &Setting<'_>,
+    level: Level,
+) -> Option<SlopeFindings> {
     let clusters: Vec<u32> = graded.iter().map(|it| setting.table.cluster(it.sample)).collect();
     let samples: Vec<usize> = graded.iter().map(|it| it.sample).collect();
-    let each = |value: fn(&Grade) -> f64| within(&samples, &graded.iter().map(value).collect::<Vec<_>>());
+    let each = |value: fn(&JudgeGrade) -> f64| within(&samples, &graded.iter().map(value).collect::<Vec<_>>());
     let (x, y) = (each(feature), each(|it| it.grade));
     let slope = slope::slope(&x, &y, &clusters, level)?;
     let correlation = pearson(&x, &y, level).ok().flatten();
     let correlation = correlation.and_then(|it| Finding::point(it.correlation.value, graded.len(), "Pearson"));
-    let labelled: Vec<Grade> = graded.iter().filter(|it| it.human.is_some()).copied().collect();
-    let off = |it: &Grade| it.grade - it.human.unwrap_or_default();
+    let labelled: Vec<JudgeGrade> = graded.iter().filter(|it| it.human.is_some()).copied().collect();
+    let off = |it: &JudgeGrade| it.grade - it.human.unwrap_or_default();
     let clusters: Vec<u32> = labelled.iter().map(|it| setting.table.cluster(it.sample)).collect();
     let (x, y) = (labelled.iter().map(feature).collect::<Vec<_>>(), labelled.iter().map(off).collect::<Vec<_>>());
     Some((slope, correlation, slope::slope(&x, &y, &clusters, level)))

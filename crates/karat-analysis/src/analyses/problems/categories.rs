@@ -16,7 +16,7 @@ const SHOWN: usize = 240;
 
 /// Cells that fell short in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Category {
+pub struct FailureCategory {
     /// The metric.
     pub metric: String,
     /// How many cells fell short in it.
@@ -49,12 +49,12 @@ pub(super) struct Categories {
     examples: usize,
     show: Vec<(String, Path)>,
     /// By metric index.
-    found: Vec<Category>,
+    found: Vec<FailureCategory>,
 }
 
 impl Categories {
     pub fn new(plan: &PlanHeader, examples: usize, show: Vec<(String, Path)>) -> Self {
-        let category = |name: &str| Category { metric: name.to_owned(), cells: 0, of: 0, examples: Vec::new() };
+        let category = |name: &str| FailureCategory { metric: name.to_owned(), cells: 0, of: 0, examples: Vec::new() };
         Self { examples, show, found: plan.metrics.iter().map(|metric| category(&metric.name)).collect() }
     }
 
@@ -92,8 +92,8 @@ impl Categories {
     }
 
     /// The most frequent categories, ties in the plan's order.
-    pub fn top(self, limit: usize) -> Vec<Category> {
-        let mut found: Vec<Category> = self.found.into_iter().filter(|category| category.cells > 0).collect();
+    pub fn top(self, limit: usize) -> Vec<FailureCategory> {
+        let mut found: Vec<FailureCategory> = self.found.into_iter().filter(|category| category.cells > 0).collect();
         found.sort_by_key(|category| std::cmp::Reverse(category.cells));
         found.truncate(limit);
         found

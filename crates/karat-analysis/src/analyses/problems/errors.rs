@@ -39,7 +39,7 @@ pub enum Stage {
 
 /// One failed cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Example {
+pub struct ErrorExample {
     /// The sample.
     pub sample: String,
     /// The system; the judge for judgments, the scorer for scores.
@@ -58,7 +58,7 @@ pub struct ErrorKind {
     /// How often.
     pub count: u64,
     /// The first few in plan order.
-    pub examples: Vec<Example>,
+    pub examples: Vec<ErrorExample>,
 }
 
 /// All failures of one code.
@@ -74,7 +74,7 @@ pub struct ErrorCode {
 
 /// Cells of one system that a condition left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct SkippedCells {
     /// The system.
     pub system: String,
     /// How many.
@@ -94,14 +94,14 @@ pub struct Errors {
     pub kinds: Vec<ErrorKind>,
     /// By system, in plan order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub skipped: Vec<LeftOut>,
+    pub skipped: Vec<SkippedCells>,
 }
 
-struct Fold {
+struct ErrorsFold {
     plan: Arc<PlanHeader>,
     kinds: BTreeMap<(Stage, String, String), ErrorKind>,
     /// By system.
-    skipped: BTreeMap<usize, LeftOut>,
+    skipped: BTreeMap<usize, SkippedCells>,
 }
 
 pub(in crate::analyses) fn build(
@@ -109,13 +109,13 @@ pub(in crate::analyses) fn build(
     plan: &Arc<PlanHeader>,
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     options::<NoOptions>(spec)?;
-    Ok(Some(Box::new(Fold { plan: plan.clone(), kinds: BTreeMap::new(), skipped: BTreeMap::new() })))
+    Ok(Some(Box::new(ErrorsFold { plan: plan.clone(), kinds: BTreeMap::new(), skipped: BTreeMap::new() })))
 }
 
 /// The code of a scorer that failed: it gives a reason in words and none.
 const UNSCORED: &str = "unscored";
 
-impl Fold {
+impl ErrorsFold {
     /// Counts the scorers without judges that gave a cell no score, each once.
     fn unscored(&mut self, cell: &ScoredCell<'_>) {
         let plan = self.plan.clone();
@@ -151,7 +151,7 @@ impl Fold {
         kind.count += 1;
         if kind.examples.len() < EXAMPLES {
             let message = excerpt(&error.message, MESSAGE);
-            kind.examples.push(Example { sample: sample.to_owned(), who, message });
+            kind.examples.push(ErrorExample { sample: sample.to_owned(), who, message });
         }
     }
 }
@@ -178,7 +178,7 @@ impl Errors {
     }
 }
 
-impl Analysis for Fold {
+impl Analysis for ErrorsFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let sample = &cell.row.sample.id;
         let plan = self.plan.clone();
@@ -186,7 +186,7 @@ impl Analysis for Fold {
             self.count(Stage::Cell, error, sample, || system_id(&plan, cell.row.system));
         }
         if let (CellStatus::Skipped, Some(why)) = (cell.row.cell.status, &cell.row.cell.error) {
-            let left_out = self.skipped.entry(cell.row.system).or_insert_with(|| LeftOut {
+            let left_out = self.skipped.entry(cell.row.system).or_insert_with(|| SkippedCells {
                 system: system_id(&plan, cell.row.system),
                 count: 0,
                 sample: sample.clone(),

@@ -8,7 +8,7 @@ use karat_types::{AnalysisSpec, Better, MetricSpec, PlanHeader, Score};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::categories::{Categories, Category};
+use super::categories::{Categories, FailureCategory};
 use super::shortfall::Shortfall;
 use crate::AnalysisError;
 use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, refused};
@@ -74,10 +74,10 @@ pub struct Failures {
     /// The worst of them and the examples of the categories, one a sample and system, the worst first.
     pub worst: Vec<Failure>,
     /// The metrics in which most cells fall short.
-    pub categories: Vec<Category>,
+    pub categories: Vec<FailureCategory>,
 }
 
-struct Fold {
+struct FailuresFold {
     plan: Arc<PlanHeader>,
     thresholds: Vec<Option<f64>>,
     top: usize,
@@ -102,7 +102,7 @@ pub(in crate::analyses) fn build(
     let thresholds: Vec<Option<f64>> = plan.metrics.iter().map(|metric| threshold(metric, &options)).collect();
     let below = plan.metrics.iter().zip(&thresholds);
     let below = below.filter_map(|(metric, limit)| Some((metric.name.clone(), (*limit)?))).collect();
-    Ok(Some(Box::new(Fold {
+    Ok(Some(Box::new(FailuresFold {
         plan: plan.clone(),
         thresholds,
         top: options.top,
@@ -136,7 +136,7 @@ fn severity(metric: &MetricSpec, value: f64, threshold: f64) -> Option<f64> {
     (beyond > 0.0).then_some(beyond / scale)
 }
 
-impl Fold {
+impl FailuresFold {
     fn keep_worst(&mut self) {
         self.found.worst = one_a_sample(std::mem::take(&mut self.found.worst));
         self.found.worst.truncate(self.top);
@@ -177,7 +177,7 @@ fn why(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
     reason.or_else(reasoning).map(|text| excerpt(text, 240))
 }
 
-impl Analysis for Fold {
+impl Analysis for FailuresFold {
     fn wants_output(&self) -> bool {
         self.categories.wants_output()
     }

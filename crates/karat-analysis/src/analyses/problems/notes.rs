@@ -36,7 +36,7 @@ pub struct Notes {
 }
 
 #[derive(Default)]
-struct Fold {
+struct NotesFold {
     kinds: BTreeMap<NoteKind, NoteCount>,
     rungs: BTreeMap<String, u64>,
 }
@@ -46,10 +46,10 @@ pub(in crate::analyses) fn build(
     _: &Arc<PlanHeader>,
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     options::<NoOptions>(spec)?;
-    Ok(Some(Box::new(Fold::default())))
+    Ok(Some(Box::new(NotesFold::default())))
 }
 
-impl Fold {
+impl NotesFold {
     /// Counts the notes that one cell or judgment carries, and it once for each kind of them.
     fn count(&mut self, notes: &[Note], sample: &str, of_judgment: bool) {
         for (at, note) in notes.iter().enumerate() {
@@ -69,7 +69,7 @@ impl Fold {
     }
 }
 
-impl Analysis for Fold {
+impl Analysis for NotesFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let sample = &cell.row.sample.id;
         self.count(&cell.row.cell.notes, sample, false);
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn carriers_are_counted_once() {
         let note = |kind, count| Note { kind, count, text: "t".to_owned() };
-        let mut fold = Fold::default();
+        let mut fold = NotesFold::default();
         fold.count(
             &[note(NoteKind::Unmetered, 1), note(NoteKind::Unmetered, 2), note(NoteKind::Breach, 1)],
             "a",

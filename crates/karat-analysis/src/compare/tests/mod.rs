@@ -13,7 +13,7 @@ fn findings(run: &MemoryRun) -> Findings {
 }
 
 /// The models of a run with two of them.
-fn models(run: &MemoryRun, options: &Options) -> Compared {
+fn models(run: &MemoryRun, options: &CompareOptions) -> RunComparison {
     let found = findings(run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
     compare(&side("model-a"), &side("model-b"), options).unwrap()
@@ -28,7 +28,7 @@ fn sketch(n: usize, lead: f64, spread: f64) -> Sketch {
     })
 }
 
-fn only(compared: &Compared) -> &ComparedMetric {
+fn only(compared: &RunComparison) -> &ComparedMetric {
     let [metric] = compared.metrics.as_slice() else { panic!("one metric, not {}", compared.metrics.len()) };
     metric
 }
@@ -40,13 +40,13 @@ fn runs_are_paired_by_sample_id() {
     let after = sketch(40, 0.4, 0.5).absent(7, 0).absent(7, 1).absent(8, 0).absent(8, 1).run();
     let (before, after) = (findings(&before), findings(&after));
     let side = |findings| Side::of("run", findings, None, None).unwrap();
-    let found = compare(&side(&before), &side(&after), &Options::default()).unwrap();
+    let found = compare(&side(&before), &side(&after), &CompareOptions::default()).unwrap();
     assert_eq!(found.matched, 37);
     assert_eq!(found.baseline.only, ["sample-7", "sample-8"]);
     assert_eq!(found.candidate.only, ["sample-3"]);
     assert_eq!(found.baseline.systems, ["model-a/variant-0", "model-b/variant-0"]);
     assert_eq!(only(&found).difference.n(), 37);
-    let said = |found: &Compared| {
+    let said = |found: &RunComparison| {
         found.warnings.iter().any(|it| it.starts_with("The metric quality.overall is measured in two ways"))
     };
     assert!(!said(&found));
@@ -54,16 +54,16 @@ fn runs_are_paired_by_sample_id() {
     let mut plan = (*other.plan).clone();
     plan.metrics[0].range = Some((1.0, 5.0));
     other.plan = plan.into();
-    let rescaled = compare(&side(&before), &side(&other), &Options::default()).unwrap();
+    let rescaled = compare(&side(&before), &side(&other), &CompareOptions::default()).unwrap();
     assert!(said(&rescaled), "{:?}", rescaled.warnings);
 }
 
 /// BY-01: 30 scores and more get the paired t test, with the sign-flip test beside it.
 #[test]
 fn many_scores_get_the_t_test() {
-    let found = models(&sketch(40, 0.4, 0.5).run(), &Options::default());
+    let found = models(&sketch(40, 0.4, 0.5).run(), &CompareOptions::default());
     let metric = only(&found);
-    assert_eq!((metric.test, metric.verdict), ("paired t", Verdict::Better));
+    assert_eq!((metric.test, metric.verdict), ("paired t", ComparisonVerdict::Better));
     assert!(metric.difference.interval().unwrap().0 > 0.0 && metric.p.unwrap() < 0.05);
     assert_eq!(metric.beside[0].test, "sign-flip");
     assert!(metric.beside[0].p.is_some() && metric.beside[0].seed == Some(1));
@@ -73,9 +73,9 @@ fn many_scores_get_the_t_test() {
 /// BY-01: fewer than 30 get the exact sign-flip test, with t and a bootstrap beside it.
 #[test]
 fn few_scores_get_the_exact_test() {
-    let found = models(&sketch(12, 0.4, 0.2).run(), &Options::default());
+    let found = models(&sketch(12, 0.4, 0.2).run(), &CompareOptions::default());
     let metric = only(&found);
-    assert_eq!((metric.test, metric.verdict), ("sign-flip, exact", Verdict::Better));
+    assert_eq!((metric.test, metric.verdict), ("sign-flip, exact", ComparisonVerdict::Better));
     assert_eq!(metric.difference.method(), "sign-flip, inverted");
     let beside: Vec<&str> = metric.beside.iter().map(|it| it.test).collect();
     assert_eq!(beside, ["paired t", "BCa bootstrap"]);
@@ -89,18 +89,18 @@ fn pass_fail_gets_mid_p() {
             let (a, b) = if sample < wins { (0.0, 1.0) } else { (1.0, if sample < wins + losses { 0.0 } else { 1.0 }) };
             sketch.value(sample, 0, a).value(sample, 1, b)
         });
-        models(&run.metric("range", json!([0.0, 1.0])).run(), &Options::default())
+        models(&run.metric("range", json!([0.0, 1.0])).run(), &CompareOptions::default())
     };
     let found = passes(12, 3);
     let metric = only(&found);
-    assert_eq!((metric.test, metric.kind, metric.verdict), ("McNemar mid-p", Kind::Binary, Verdict::Better));
+    assert_eq!((metric.test, metric.kind, metric.verdict), ("McNemar mid-p", Kind::Binary, ComparisonVerdict::Better));
     // scipy: 2 * binom.cdf(2, 15, .5) + binom.pmf(3, 15, .5)
     assert!((metric.p.unwrap() - 0.021_270_751_953_125).abs() < 1e-12, "{:?}", metric.p);
     let exact = &metric.beside[0];
     assert_eq!(exact.test, "McNemar exact");
     assert!(exact.p > metric.p);
     assert!(metric.beside[1].ci.is_some());
-    assert_eq!(only(&passes(6, 4)).verdict, Verdict::Undecided);
+    assert_eq!(only(&passes(6, 4)).verdict, ComparisonVerdict::Undecided);
 }
 
 /// BY-01: no interval holds a difference that the metric's range makes impossible, be it the deciding one or one beside it.
@@ -115,46 +115,52 @@ fn intervals_stay_within_possible_differences() {
             run.value(at, 0, 1.0).value(at, 1, f64::from(u8::from(stays)))
         });
         let run = if clusters > 0 { run.clusters(&names) } else { run };
-        let found = models(&run.metric("binary", json!(binary)).margin(0.1).run(), &Options::default());
+        let found = models(&run.metric("binary", json!(binary)).margin(0.1).run(), &CompareOptions::default());
         let metric = only(&found);
         let shown = metric.difference.interval().into_iter().chain(metric.beside.iter().filter_map(|it| it.ci));
         let all: Vec<(f64, f64)> = shown.chain(metric.equivalence.as_ref().and_then(Finding::interval)).collect();
         assert!(all.len() > 1 && all.iter().all(|(lo, hi)| *lo >= -1.0 && lo <= hi && *hi <= 1.0), "{all:?}");
-        assert!(metric.verdict == Verdict::Worse, "{metric:?}");
+        assert!(metric.verdict == ComparisonVerdict::Worse, "{metric:?}");
     }
 }
 
 /// BY-01: where lower is better, more is worse.
 #[test]
 fn the_direction_is_the_metric_s() {
-    let found = models(&sketch(40, 0.4, 0.5).metric("better", json!("lower")).run(), &Options::default());
-    assert_eq!(only(&found).verdict, Verdict::Worse);
+    let found = models(&sketch(40, 0.4, 0.5).metric("better", json!("lower")).run(), &CompareOptions::default());
+    assert_eq!(only(&found).verdict, ComparisonVerdict::Worse);
 }
 
 /// BY-01: equivalence needs a margin, declared by the scorer or asked for.
 #[test]
 fn equivalent_is_within_a_declared_margin() {
     let close = sketch(60, 0.01, 0.3);
-    assert_eq!(only(&models(&close.run(), &Options::default())).verdict, Verdict::Undecided);
-    assert_eq!(only(&models(&close.clone().margin(0.2).run(), &Options::default())).verdict, Verdict::Equivalent);
+    assert_eq!(only(&models(&close.run(), &CompareOptions::default())).verdict, ComparisonVerdict::Undecided);
+    assert_eq!(
+        only(&models(&close.clone().margin(0.2).run(), &CompareOptions::default())).verdict,
+        ComparisonVerdict::Equivalent
+    );
     let asked = |value, percent| {
         let margin = Threshold { value, percent };
-        Options { margins: BTreeMap::from([("quality.overall".to_owned(), margin)]), ..Options::default() }
+        CompareOptions {
+            margins: BTreeMap::from([("quality.overall".to_owned(), margin)]),
+            ..CompareOptions::default()
+        }
     };
-    assert_eq!(only(&models(&close.run(), &asked(0.2, false))).verdict, Verdict::Equivalent);
-    assert_eq!(only(&models(&close.run(), &asked(0.001, false))).verdict, Verdict::Undecided);
+    assert_eq!(only(&models(&close.run(), &asked(0.2, false))).verdict, ComparisonVerdict::Equivalent);
+    assert_eq!(only(&models(&close.run(), &asked(0.001, false))).verdict, ComparisonVerdict::Undecided);
     let relative = models(&close.run(), &asked(0.04, true));
     let metric = only(&relative);
-    assert_eq!((metric.verdict, metric.margin), (Verdict::Equivalent, Some(0.04 * metric.baseline.value())));
+    assert_eq!((metric.verdict, metric.margin), (ComparisonVerdict::Equivalent, Some(0.04 * metric.baseline.value())));
 }
 
 /// BY-01, BY-16: an undecided comparison says how many samples and dollars it would take.
 #[test]
 fn an_undecided_comparison_has_a_price() {
     let run = sketch(40, 0.02, 0.8).trials(2).margin(0.1).cost(Money(1_000_000)).run();
-    let found = models(&run, &Options::default());
+    let found = models(&run, &CompareOptions::default());
     let metric = only(&found);
-    assert_eq!(metric.verdict, Verdict::Undecided);
+    assert_eq!(metric.verdict, ComparisonVerdict::Undecided);
     let needed = metric.needed.as_ref().unwrap();
     // (z_{.95} + z_{.9})² s_d² / margin², and for t a few more.
     let sd = metric.difference.se().unwrap() * 40.0_f64.sqrt();
@@ -164,7 +170,7 @@ fn an_undecided_comparison_has_a_price() {
     // Two models, two trials of each, a tenth of a cent each.
     assert!((needed.cost_usd.unwrap() - 0.004 * needed.more as f64).abs() < 1e-9);
     assert!(metric.detectable.unwrap() > 0.1);
-    let unpriced = models(&sketch(40, 0.1, 0.8).run(), &Options::default());
+    let unpriced = models(&sketch(40, 0.1, 0.8).run(), &CompareOptions::default());
     assert_eq!(only(&unpriced).needed.as_ref().unwrap().cost_usd, None);
 }
 
@@ -173,7 +179,7 @@ fn an_undecided_comparison_has_a_price() {
 fn clustered_samples_are_tested_by_cluster() {
     let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 8)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let found = models(&sketch(40, 0.4, 0.5).clusters(&names).run(), &Options::default());
+    let found = models(&sketch(40, 0.4, 0.5).clusters(&names).run(), &CompareOptions::default());
     let metric = only(&found);
     assert_eq!(metric.test, "paired t, cluster-robust");
     assert_eq!(metric.difference.method(), "cluster t (CR1)");
@@ -187,23 +193,26 @@ fn clustered_samples_are_tested_by_cluster() {
 fn differences_that_do_not_vary_have_no_t() {
     for (n, binary) in [(2, false), (50, false), (50, true)] {
         let same = sketch(n, 0.0, 0.0).metric("binary", json!(binary));
-        let identical = models(&same.run(), &Options::default());
+        let identical = models(&same.run(), &CompareOptions::default());
         let metric = only(&identical);
-        assert_eq!((metric.p, metric.verdict, metric.needed.clone()), (Some(1.0), Verdict::Undecided, None));
+        assert_eq!((metric.p, metric.verdict, metric.needed.clone()), (Some(1.0), ComparisonVerdict::Undecided, None));
         assert_eq!((metric.test, metric.difference.n()), ("no test: no sample differs", n as u64));
         assert_eq!((metric.difference.interval(), metric.difference.is_degenerate()), (Some((0.0, 0.0)), true));
-        let within = models(&same.margin(0.1).run(), &Options::default());
-        assert_eq!(only(&within).verdict, Verdict::Equivalent);
+        let within = models(&same.margin(0.1).run(), &CompareOptions::default());
+        assert_eq!(only(&within).verdict, ComparisonVerdict::Equivalent);
         assert!(only(&within).equivalence.as_ref().is_some_and(Finding::is_degenerate));
     }
-    let single = models(&sketch(1, 0.0, 0.0).margin(0.1).run(), &Options::default());
-    assert_eq!((only(&single).verdict, only(&single).difference.interval()), (Verdict::Undecided, None));
-    let constant = models(&sketch(5, 0.5, 0.0).run(), &Options::default());
+    let single = models(&sketch(1, 0.0, 0.0).margin(0.1).run(), &CompareOptions::default());
+    assert_eq!((only(&single).verdict, only(&single).difference.interval()), (ComparisonVerdict::Undecided, None));
+    let constant = models(&sketch(5, 0.5, 0.0).run(), &CompareOptions::default());
     let metric = only(&constant);
-    assert_eq!((metric.p, metric.verdict), (Some(0.0625), Verdict::Undecided));
+    assert_eq!((metric.p, metric.verdict), (Some(0.0625), ComparisonVerdict::Undecided));
     assert_eq!(metric.difference.interval(), None);
-    let constant = models(&sketch(9, 0.5, 0.0).run(), &Options::default());
-    assert_eq!((only(&constant).verdict, only(&constant).difference.is_degenerate()), (Verdict::Better, true));
+    let constant = models(&sketch(9, 0.5, 0.0).run(), &CompareOptions::default());
+    assert_eq!(
+        (only(&constant).verdict, only(&constant).difference.is_degenerate()),
+        (ComparisonVerdict::Better, true)
+    );
 }
 
 /// BY-01: equivalence is what the shown interval at 1 − 2α says of the margin, whatever the kind of scores.
@@ -220,12 +229,13 @@ fn equivalence_is_that_of_the_interval_shown() {
                 } else {
                     sketch(n, 0.02, 0.3)
                 };
-                let found = models(&run.metric("binary", json!(binary)).margin(margin).run(), &Options::default());
+                let found =
+                    models(&run.metric("binary", json!(binary)).margin(margin).run(), &CompareOptions::default());
                 let metric = only(&found);
                 let shown = metric.equivalence.as_ref().unwrap();
                 assert!(shown.level().is_none_or(|level| (level - 0.9).abs() < 1e-12), "{shown:?}");
                 let within = shown.interval().is_some_and(|(lo, hi)| lo > -margin && hi < margin);
-                assert_eq!(metric.verdict == Verdict::Equivalent, within, "n {n} ±{margin}: {metric:?}");
+                assert_eq!(metric.verdict == ComparisonVerdict::Equivalent, within, "n {n} ±{margin}: {metric:?}");
             }
         }
     }
@@ -235,7 +245,7 @@ fn equivalence_is_that_of_the_interval_shown() {
 #[test]
 fn a_side_that_lacks_cells_is_told() {
     let whole = || sketch(12, 0.3, 0.2);
-    let told = |run: &MemoryRun| models(run, &Options::default()).warnings.join(" ");
+    let told = |run: &MemoryRun| models(run, &CompareOptions::default()).warnings.join(" ");
     let broken = (0..4).fold(whole(), |run, at| run.error(at, 1, "timeout")).absent(7, 0).run();
     let words = told(&broken);
     assert!(words.contains("candidate (model-b) has 4 errors in 12 cells."), "{words}");
@@ -244,26 +254,28 @@ fn a_side_that_lacks_cells_is_told() {
     let lost = (0..12).fold(whole(), |run, at| run.error(at, 1, "timeout")).run();
     let found = findings(&lost);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
-    let refused = compare(&side("model-a"), &side("model-b"), &Options::default()).unwrap_err().to_string();
+    let refused = compare(&side("model-a"), &side("model-b"), &CompareOptions::default()).unwrap_err().to_string();
     assert!(refused.contains("12 errors in 12 cells, all of them"), "{refused}");
 }
 
 /// The exit code follows only the verdicts that are asked for.
 #[test]
 fn verdicts_bind_where_asked() {
-    let exit = |lead, binding: &[Verdict]| models(&sketch(40, lead, 0.5).run(), &Options::default()).exit(binding);
+    let exit = |lead, binding: &[ComparisonVerdict]| {
+        models(&sketch(40, lead, 0.5).run(), &CompareOptions::default()).exit(binding)
+    };
     assert_eq!(exit(-0.6, &[]), Exit::Pass);
-    assert_eq!(exit(-0.6, &[Verdict::Worse]), Exit::GateFailed);
-    assert_eq!(exit(0.6, &[Verdict::Worse, Verdict::Undecided]), Exit::Pass);
-    assert_eq!(exit(0.001, &[Verdict::Worse]), Exit::Pass);
-    assert_eq!(exit(0.001, &[Verdict::Worse, Verdict::Undecided]), Exit::Undecided);
+    assert_eq!(exit(-0.6, &[ComparisonVerdict::Worse]), Exit::GateFailed);
+    assert_eq!(exit(0.6, &[ComparisonVerdict::Worse, ComparisonVerdict::Undecided]), Exit::Pass);
+    assert_eq!(exit(0.001, &[ComparisonVerdict::Worse]), Exit::Pass);
+    assert_eq!(exit(0.001, &[ComparisonVerdict::Worse, ComparisonVerdict::Undecided]), Exit::Undecided);
 }
 
 /// BY-01: what is missing on one side is left out, counted and said.
 #[test]
 fn a_score_missing_on_one_side_is_left_out() {
     let run = sketch(40, 0.4, 0.5).unscored(3, 1).error(4, 0, "timeout").not_applicable(5, 0).run();
-    let found = models(&run, &Options::default());
+    let found = models(&run, &CompareOptions::default());
     let cells = LostCells { due: 39, errors: 1, unscored: 1, open: 0 };
     let counted = LeftOut { n: 3, not_applicable: 1, errors: 1, unscored: 1, open: 0, cells };
     assert_eq!((only(&found).difference.n(), only(&found).left_out), (37, counted));
@@ -281,13 +293,13 @@ fn a_variant_that_failed_on_one_side_decides_nothing() {
         let run = systems.iter().enumerate().fold(run, |run, (system, value)| run.value(sample, system, *value));
         run.error(sample, 5, "refused")
     });
-    let found = models(&run.run(), &Options::default());
+    let found = models(&run.run(), &CompareOptions::default());
     let metric = only(&found);
     assert_eq!(
         (metric.left_out.n, metric.left_out.cells),
         (0, LostCells { due: 120, errors: 40, unscored: 0, open: 0 })
     );
-    assert_eq!((metric.verdict, metric.difference.n()), (Verdict::Undecided, 40));
+    assert_eq!((metric.verdict, metric.difference.n()), (ComparisonVerdict::Undecided, 40));
     let why = metric.impossible.as_deref().unwrap();
     assert!(why.contains("40 of 120 pairs of cells (33.3 %) lack a score"), "{why}");
     // passes of 40: 26, 30 against 35, 35; and of the third variant 40 against between 0 and 40.
@@ -295,8 +307,8 @@ fn a_variant_that_failed_on_one_side_decides_nothing() {
     assert!((metric.difference.value() - 14.0 / 80.0).abs() < 1e-12, "{metric:?}");
     assert!((lo - (14.0 - 40.0) / 120.0).abs() < 1e-12 && (hi - 14.0 / 80.0).abs() < 1e-12, "{lo} {hi}");
     assert!(found.warnings.iter().any(|it| it.starts_with("Pairs of cells left out") && it.contains("up to 40")));
-    let allowed = models(&run.run(), &Options { max_unscored: 0.5, ..Options::default() });
-    assert_eq!(only(&allowed).verdict, Verdict::Better);
+    let allowed = models(&run.run(), &CompareOptions { max_unscored: 0.5, ..CompareOptions::default() });
+    assert_eq!(only(&allowed).verdict, ComparisonVerdict::Better);
 }
 
 /// BY-01: a trial is compared with the same trial of the other side, and both sides are reduced over those that both have.
@@ -314,7 +326,7 @@ fn trials_that_one_side_lacks_are_left_out_of_both() {
         let mut plan = (*run.header.plan).clone();
         plan.scorers[0].reduce = reduce.to_owned();
         run.header.plan = plan.into();
-        let found = models(&run, &Options { max_unscored: 0.5, ..Options::default() });
+        let found = models(&run, &CompareOptions { max_unscored: 0.5, ..CompareOptions::default() });
         let metric = only(&found);
         assert_eq!((metric.difference.n(), metric.difference.value()), (39, expected), "{reduce}");
         let cells = LostCells { due: 120, errors: 42, unscored: 0, open: 0 };
@@ -332,13 +344,15 @@ fn what_cannot_be_paired_is_refused_with_what_there_is() {
     let missing = side(&two, Some("model-z"), None).unwrap_err();
     assert_eq!(missing.has, ["model-a/variant-0", "model-b/variant-0"]);
     let (a, b) = (side(&two, None, None).unwrap(), side(&three, None, Some("variant-1")).unwrap());
-    let found = compare(&a, &b, &Options::default()).unwrap();
+    let found = compare(&a, &b, &CompareOptions::default()).unwrap();
     assert_eq!(found.candidate.systems, ["model-a/variant-1", "model-b/variant-1"]);
-    let unknown = Options { metrics: vec!["speed".to_owned()], ..Options::default() };
+    let unknown = CompareOptions { metrics: vec!["speed".to_owned()], ..CompareOptions::default() };
     let refused = compare(&a, &b, &unknown).unwrap_err().to_string();
     assert!(refused.contains("quality.overall") && refused.contains("speed"), "{refused}");
-    let margin =
-        Options { margins: BTreeMap::from([("speed".to_owned(), Threshold::absolute(1.0))]), ..Options::default() };
+    let margin = CompareOptions {
+        margins: BTreeMap::from([("speed".to_owned(), Threshold::absolute(1.0))]),
+        ..CompareOptions::default()
+    };
     assert!(compare(&a, &b, &margin).unwrap_err().to_string().contains("speed"));
 }
 
@@ -358,16 +372,16 @@ fn verdict_p_and_interval_agree() {
                 } else {
                     sketch(n, lead, 1.0)
                 };
-                let found = models(&run.metric("binary", json!(binary)).run(), &Options::default());
+                let found = models(&run.metric("binary", json!(binary)).run(), &CompareOptions::default());
                 let metric = only(&found);
                 let sign = metric.difference.interval().map(|(lo, hi)| (lo > 0.0, hi < 0.0));
                 let expected = match metric.verdict {
-                    Verdict::Better => Some((true, false)),
-                    Verdict::Worse => Some((false, true)),
+                    ComparisonVerdict::Better => Some((true, false)),
+                    ComparisonVerdict::Worse => Some((false, true)),
                     _ => sign.map(|_| (false, false)),
                 };
                 assert_eq!(sign, expected, "n {n} lead {lead} binary {binary}: {metric:?}");
-                assert_eq!(metric.p_adjusted.unwrap() <= 0.05, metric.verdict != Verdict::Undecided);
+                assert_eq!(metric.p_adjusted.unwrap() <= 0.05, metric.verdict != ComparisonVerdict::Undecided);
             }
         }
     }
@@ -378,7 +392,7 @@ fn verdict_p_and_interval_agree() {
 fn clusters_are_planned_as_they_are_tested() {
     let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 8)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let found = models(&sketch(40, 0.05, 0.8).clusters(&names).run(), &Options::default());
+    let found = models(&sketch(40, 0.05, 0.8).clusters(&names).run(), &CompareOptions::default());
     let metric = only(&found);
     // scipy.stats.nct: δ/SE of 3.76106 is seen with a power of 0.8 at 4 degrees of freedom
     let ratio = metric.detectable.unwrap() / metric.difference.se().unwrap();
@@ -393,7 +407,7 @@ fn scores_beyond_all_numbers_are_not_compared() {
     let run = (0..12).fold(Sketch::new(2, 1, 12), |it, at| it.value(at, 0, 1e308).value(at, 1, -1e308)).run();
     let found = findings(&run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
-    let refused = compare(&side("model-a"), &side("model-b"), &Options::default()).unwrap_err().to_string();
+    let refused = compare(&side("model-a"), &side("model-b"), &CompareOptions::default()).unwrap_err().to_string();
     assert!(refused.contains("no number says their difference"), "{refused}");
 }
 
@@ -401,10 +415,13 @@ fn scores_beyond_all_numbers_are_not_compared() {
 /// an extreme has neither.
 #[test]
 fn an_aggregate_is_compared_by_its_bootstrap() {
-    for (aggregate, lead, verdict) in
-        [("median", 2.0, Verdict::Better), ("p90", 2.0, Verdict::Better), ("p90", 0.0, Verdict::Undecided)]
-    {
-        let found = models(&sketch(60, lead, 0.6).metric("aggregate", json!(aggregate)).run(), &Options::default());
+    for (aggregate, lead, verdict) in [
+        ("median", 2.0, ComparisonVerdict::Better),
+        ("p90", 2.0, ComparisonVerdict::Better),
+        ("p90", 0.0, ComparisonVerdict::Undecided),
+    ] {
+        let found =
+            models(&sketch(60, lead, 0.6).metric("aggregate", json!(aggregate)).run(), &CompareOptions::default());
         let metric = only(&found);
         assert_eq!((metric.test, metric.aggregate.as_str(), metric.verdict), ("paired bootstrap", aggregate, verdict));
         let (lo, hi) = metric.difference.interval().unwrap();
@@ -412,11 +429,11 @@ fn an_aggregate_is_compared_by_its_bootstrap() {
         assert!((metric.candidate.value() - metric.baseline.value() - metric.difference.value()).abs() < 1e-12);
         assert_eq!((metric.difference.seed(), metric.beside[0].test), (Some(1), "difference of means, t"));
     }
-    let extreme = models(&sketch(60, 2.0, 0.6).metric("aggregate", json!("max")).run(), &Options::default());
+    let extreme = models(&sketch(60, 2.0, 0.6).metric("aggregate", json!("max")).run(), &CompareOptions::default());
     let metric = only(&extreme);
-    assert_eq!((metric.p, metric.verdict, metric.difference.interval()), (None, Verdict::Undecided, None));
+    assert_eq!((metric.p, metric.verdict, metric.difference.interval()), (None, ComparisonVerdict::Undecided, None));
     assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("max")), "{metric:?}");
-    let few = models(&sketch(40, 2.0, 0.6).metric("aggregate", json!("p95")).run(), &Options::default());
+    let few = models(&sketch(40, 2.0, 0.6).metric("aggregate", json!("p95")).run(), &CompareOptions::default());
     let why = only(&few).impossible.clone().unwrap();
     assert_eq!((only(&few).p, why.as_str()), (None, "the p95 (nearest rank) has no test of fewer than 60 samples"));
 }
@@ -425,10 +442,10 @@ fn an_aggregate_is_compared_by_its_bootstrap() {
 #[test]
 fn a_misspelt_metric_is_not_left_out() {
     let run = sketch(20, 1.0, 0.5).run();
-    let known = only(&models(&run, &Options::default())).metric.clone();
+    let known = only(&models(&run, &CompareOptions::default())).metric.clone();
     let found = findings(&run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
-    let asked = Options { metrics: vec![known, "zz*".to_owned()], ..Options::default() };
+    let asked = CompareOptions { metrics: vec![known, "zz*".to_owned()], ..CompareOptions::default() };
     let refused = compare(&side("model-a"), &side("model-b"), &asked).unwrap_err().to_string();
     assert!(refused.ends_with("asked for is zz*"), "{refused}");
 }
@@ -437,14 +454,14 @@ fn a_misspelt_metric_is_not_left_out() {
 #[test]
 fn too_many_missing_scores_leave_it_open() {
     let failed = |count: usize| (0..count).fold(sketch(80, 2.0, 0.5), |it, sample| it.unscored(sample, 1)).run();
-    assert_eq!(only(&models(&failed(4), &Options::default())).verdict, Verdict::Better);
-    let found = models(&failed(13), &Options::default());
+    assert_eq!(only(&models(&failed(4), &CompareOptions::default())).verdict, ComparisonVerdict::Better);
+    let found = models(&failed(13), &CompareOptions::default());
     let metric = only(&found);
-    assert_eq!((metric.verdict, &metric.needed), (Verdict::Undecided, &None));
+    assert_eq!((metric.verdict, &metric.needed), (ComparisonVerdict::Undecided, &None));
     let why = metric.impossible.as_ref().unwrap();
     assert!(why.contains("13 of 80 samples (16.2 %)") && why.contains("max_unscored"), "{why}");
-    let lenient = Options { max_unscored: 0.2, ..Options::default() };
-    assert_eq!(only(&models(&failed(13), &lenient)).verdict, Verdict::Better);
+    let lenient = CompareOptions { max_unscored: 0.2, ..CompareOptions::default() };
+    assert_eq!(only(&models(&failed(13), &lenient)).verdict, ComparisonVerdict::Better);
 }
 
 /// BY-01: the suite says how often is resampled, and where that decides nothing it is the resamples that are too few.
@@ -455,28 +472,28 @@ fn resamples_are_as_many_as_the_suite_says() {
         let mut plan = (*run.header.plan).clone();
         plan.statistics.resamples = Some(resamples);
         run.header.plan = std::sync::Arc::new(plan);
-        only(&models(&run, &Options::default())).clone()
+        only(&models(&run, &CompareOptions::default())).clone()
     };
     let enough = with(999);
-    assert_eq!((enough.verdict, enough.p), (Verdict::Better, Some(0.002)));
+    assert_eq!((enough.verdict, enough.p), (ComparisonVerdict::Better, Some(0.002)));
     let few = with(20);
-    assert_eq!((few.verdict, &few.needed, few.difference.interval()), (Verdict::Undecided, &None, None));
+    assert_eq!((few.verdict, &few.needed, few.difference.interval()), (ComparisonVerdict::Undecided, &None, None));
     assert!(
         few.impossible.as_ref().is_some_and(|why| why.contains("20 resamples") && why.contains("at least 39")),
         "{few:?}"
     );
-    assert_eq!(with(39).verdict, Verdict::Better);
+    assert_eq!(with(39).verdict, ComparisonVerdict::Better);
 }
 
 /// House rule: one sample, and one cluster of all, have no test; too few say how few.
 #[test]
 fn what_can_decide_nothing_says_so() {
-    let one = models(&sketch(1, 1.0, 0.0).run(), &Options::default());
+    let one = models(&sketch(1, 1.0, 0.0).run(), &CompareOptions::default());
     assert_eq!((only(&one).p, only(&one).impossible.as_deref()), (None, Some("one sample has no test")));
-    let cluster = models(&sketch(12, 1.0, 0.5).clusters(&["all"; 12]).run(), &Options::default());
+    let cluster = models(&sketch(12, 1.0, 0.5).clusters(&["all"; 12]).run(), &CompareOptions::default());
     assert_eq!((only(&cluster).p, only(&cluster).difference.interval()), (None, None));
     assert!(only(&cluster).impossible.as_ref().is_some_and(|why| why.contains("one cluster")));
-    let few = models(&sketch(3, 1.0, 0.1).run(), &Options::default());
+    let few = models(&sketch(3, 1.0, 0.1).run(), &CompareOptions::default());
     let why = only(&few).impossible.clone().unwrap();
     assert!(why.starts_with("3 samples") && why.ends_with("at least 6"), "{why}");
 }
@@ -484,11 +501,11 @@ fn what_can_decide_nothing_says_so() {
 /// BY-01: a difference that is certain and smaller than what matters is equivalence, not worse.
 #[test]
 fn within_the_margin_nothing_is_worse() {
-    let found = models(&sketch(400, -0.1, 0.3).margin(0.2).run(), &Options::default());
+    let found = models(&sketch(400, -0.1, 0.3).margin(0.2).run(), &CompareOptions::default());
     let metric = only(&found);
-    assert_eq!((metric.verdict, metric.difference.sign()), (Verdict::Equivalent, Some(false)));
+    assert_eq!((metric.verdict, metric.difference.sign()), (ComparisonVerdict::Equivalent, Some(false)));
     assert!(metric.p.unwrap() < 0.001);
-    assert_eq!(found.exit(&[Verdict::Worse, Verdict::Undecided]), Exit::Pass);
+    assert_eq!(found.exit(&[ComparisonVerdict::Worse, ComparisonVerdict::Undecided]), Exit::Pass);
 }
 
 /// BY-01, BY-08: what another judge or another rule measured decides nothing unless it is asked to.
@@ -501,16 +518,16 @@ fn another_ruler_decides_nothing() {
     plan.scorers[0].reduce = "median".to_owned();
     after.plan = plan.into();
     let side = |label, findings, model| Side::of(label, findings, Some(model), None).unwrap();
-    let found = |options: &Options| {
+    let found = |options: &CompareOptions| {
         compare(&side("before", &before, "model-a"), &side("after", &after, "model-b"), options).unwrap()
     };
-    let strict = found(&Options::default());
+    let strict = found(&CompareOptions::default());
     let metric = only(&strict);
-    assert_eq!((metric.verdict, &metric.needed), (Verdict::Undecided, &None));
+    assert_eq!((metric.verdict, &metric.needed), (ComparisonVerdict::Undecided, &None));
     assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("not measured alike")), "{metric:?}");
     assert!(strict.warnings.iter().any(|it| it.starts_with("The rules of `quality` changed: `reduce`")), "{strict:?}");
-    let lenient = found(&Options { any_ruler: true, ..Options::default() });
-    assert_eq!((only(&lenient).verdict, &lenient.warnings), (Verdict::Better, &strict.warnings));
+    let lenient = found(&CompareOptions { any_ruler: true, ..CompareOptions::default() });
+    assert_eq!((only(&lenient).verdict, &lenient.warnings), (ComparisonVerdict::Better, &strict.warnings));
 }
 
 /// BY-01: samples whose content changed are named, and are no pairs.
@@ -520,7 +537,7 @@ fn changed_samples_are_no_pairs() {
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
     let of = |ids: &mut dyn Iterator<Item = usize>| {
         let changed = ids.map(|at| format!("sample-{at}")).collect();
-        compare(&side("model-a"), &side("model-b"), &Options { changed, ..Options::default() })
+        compare(&side("model-a"), &side("model-b"), &CompareOptions { changed, ..CompareOptions::default() })
     };
     let some = of(&mut [3, 7, 99].into_iter()).unwrap();
     assert_eq!((some.matched, some.changed.len(), only(&some).difference.n()), (38, 2, 38));
@@ -532,16 +549,19 @@ fn changed_samples_are_no_pairs() {
 #[test]
 fn missing_scores_have_a_best_and_a_worst_case() {
     let run = sketch(40, 1.0, 0.0).unscored(0, 1).error(1, 0, "timeout").run();
-    let found = models(&run, &Options::default());
+    let found = models(&run, &CompareOptions::default());
     let (lo, hi) = only(&found).bounds.unwrap();
     assert_eq!((only(&found).left_out.lost(), only(&found).left_out.n), (2, 2));
     assert!(
         (lo - (38.0 - 3.0 - 5.0) / 40.0).abs() < 1e-12 && (hi - (38.0 + 7.0 + 5.0) / 40.0).abs() < 1e-12,
         "{lo} {hi}"
     );
-    assert_eq!(only(&models(&sketch(40, 1.0, 0.0).not_applicable(0, 1).run(), &Options::default())).bounds, None);
+    assert_eq!(
+        only(&models(&sketch(40, 1.0, 0.0).not_applicable(0, 1).run(), &CompareOptions::default())).bounds,
+        None
+    );
     let unbounded = sketch(40, 1.0, 0.0).unscored(0, 1).metric("range", json!(null)).run();
-    assert_eq!(only(&models(&unbounded, &Options::default())).bounds, None);
+    assert_eq!(only(&models(&unbounded, &CompareOptions::default())).bounds, None);
 }
 
 /// BY-01: a margin that is a share of 0 is refused where it is given, and told where the suite declares it.
@@ -551,7 +571,10 @@ fn a_share_of_nothing_is_no_margin() {
     let found = findings(&run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
     let share = Threshold { value: 0.05, percent: true };
-    let options = Options { margins: BTreeMap::from([("quality.overall".to_owned(), share)]), ..Options::default() };
+    let options = CompareOptions {
+        margins: BTreeMap::from([("quality.overall".to_owned(), share)]),
+        ..CompareOptions::default()
+    };
     let refused = compare(&side("model-a"), &side("model-b"), &options).unwrap_err();
     assert_eq!(refused, CompareError::MarginOfZero { metric: "quality.overall".to_owned() });
     assert!(compare(&side("model-b"), &side("model-a"), &options).is_ok());
@@ -570,7 +593,7 @@ fn a_metric_that_repeats_another_is_no_further_test() {
         let other = Score::value((at * 7919 % 11) as f64);
         cell.cell.scores.extend([(1, score), (2, other)]);
     }
-    let found = models(&run, &Options::default());
+    let found = models(&run, &CompareOptions::default());
     let [first, again, other] = found.metrics.as_slice() else { panic!("{found:?}") };
     assert_eq!((found.family, first.p, first.p_adjusted), (2, again.p, again.p_adjusted));
     assert!(

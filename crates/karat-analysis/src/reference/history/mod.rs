@@ -24,7 +24,7 @@ pub(crate) const OUTPUT: &str = "output";
 
 /// One scorer's grades of one sample: of one judge, where judges grade.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct GradeRow {
     /// Id of the sample.
     pub sample: String,
     /// Its date, YYYY-MM-DD.
@@ -63,30 +63,30 @@ pub struct Judged {
 
 /// The grades of one cell by one scorer: a row a judge.
 #[derive(Debug, Clone, PartialEq)]
-pub struct JudgedCell {
+pub struct GradedCell {
     /// At least one, in the order of the plan's judges.
-    pub rows: Vec<Judged>,
+    pub rows: Vec<GradeRow>,
     /// What several judges are together.
-    pub together: Option<Judged>,
+    pub together: Option<GradeRow>,
     /// Digests of what was judged, by name: `output`, and what of the row was read, by role or column.
     pub content: BTreeMap<String, Key>,
 }
 
-impl Judged {
+impl GradeRow {
     /// Which of two grades of one place stands: the greater.
     fn rank(&self) -> (bool, Moment) {
         (!self.of_ruler, self.made_at)
     }
 }
 
-impl JudgedCell {
+impl GradedCell {
     /// A cell with one grade.
-    pub fn of(row: Judged) -> Self {
+    pub fn of(row: GradeRow) -> Self {
         Self { rows: vec![row], together: None, content: BTreeMap::new() }
     }
 
     /// The one grade of the cell; `None` where it has no row.
-    pub fn grade(&self) -> Option<&Judged> {
+    pub fn grade(&self) -> Option<&GradeRow> {
         self.together.as_ref().or(self.rows.first())
     }
 
@@ -97,11 +97,11 @@ impl JudgedCell {
 
     /// Which of two grades of one cell stands: the greater. What measured the ruler stands below every other.
     fn rank(&self) -> (bool, Moment) {
-        self.rows.iter().map(Judged::rank).max().unwrap_or_default()
+        self.rows.iter().map(GradeRow::rank).max().unwrap_or_default()
     }
 
     /// The same with the rows that are chosen; `None` without any. Judges that are left out have no part in the grade.
-    pub fn chosen(mut self, choice: &Choice) -> Option<Self> {
+    pub fn chosen(mut self, choice: &RowFilter) -> Option<Self> {
         let all = self.rows.len();
         self.rows.retain(|row| choice.takes(row));
         self.together = self.together.filter(|_| self.rows.len() == all);
@@ -111,7 +111,7 @@ impl JudgedCell {
 
 /// Which rows are looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Choice {
+pub struct RowFilter {
     /// From this date on, YYYY-MM-DD. Samples without a date are in no range of dates.
     pub since: Option<String>,
     /// Up to this date.
@@ -126,9 +126,9 @@ pub struct Choice {
     pub sources: Option<BTreeSet<String>>,
 }
 
-impl Choice {
+impl RowFilter {
     /// Whether a row is meant.
-    pub fn takes(&self, row: &Judged) -> bool {
+    pub fn takes(&self, row: &GradeRow) -> bool {
         let at_least = |bound: &Option<String>| bound.as_ref().is_none_or(|bound| row.date.as_ref() >= Some(bound));
         let at_most = self.until.as_ref().is_none_or(|bound| row.date.as_ref().is_some_and(|date| date <= bound));
         let judge = self.judge.as_ref().is_none_or(|judge| is_judge(judge, row));
@@ -140,18 +140,18 @@ impl Choice {
 }
 
 /// Whether a name means the judge of a row.
-fn is_judge(name: &str, row: &Judged) -> bool {
+fn is_judge(name: &str, row: &GradeRow) -> bool {
     [&row.judge, &row.judge_model].into_iter().flatten().any(|known| known == name)
 }
 
 /// Whether a name means the system of a row.
-fn is_system(name: &str, row: &Judged) -> bool {
+fn is_system(name: &str, row: &GradeRow) -> bool {
     let (model, variant) = row.system.rsplit_once('/').unwrap_or(("", &row.system));
     [row.system.as_str(), model, variant].contains(&name)
 }
 
 /// The metric of a run that rows are made of, and its scorer's other figures.
-struct Graded {
+struct GradedMetric {
     scorer: usize,
     metric: usize,
     /// Dimension and metric index.
@@ -160,7 +160,7 @@ struct Graded {
     source: String,
 }
 
-impl Graded {
+impl GradedMetric {
     fn of(plan: &PlanHeader, metric: Option<&str>) -> Option<Self> {
         let metric = metric.map_or_else(|| primary(plan), |name| plan.metric(name))?;
         let scorer = plan.metrics.get(metric)?.scorer;
@@ -190,10 +190,10 @@ pub fn source_of(plan: &PlanHeader) -> String {
 ///
 /// # Errors
 /// Rows that cannot be read.
-pub fn judged(rows: &dyn RunRows, metric: Option<&str>, each: &mut dyn FnMut(JudgedCell)) -> Result<(), AnalysisError> {
+pub fn judged(rows: &dyn RunRows, metric: Option<&str>, each: &mut dyn FnMut(GradedCell)) -> Result<(), AnalysisError> {
     let header = rows.header();
     let plan = header.plan.clone();
-    let Some(graded) = Graded::of(&plan, metric) else { return Ok(()) };
+    let Some(graded) = GradedMetric::of(&plan, metric) else { return Ok(()) };
     let read = rows.for_each(&mut |row| {
         if row.cell.status == CellStatus::Ok {
             of_cell(&plan, &header.id, header.started_at, &graded, &row).into_iter().for_each(&mut *each);
@@ -203,13 +203,19 @@ pub fn judged(rows: &dyn RunRows, metric: Option<&str>, each: &mut dyn FnMut(Jud
     read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })
 }
 
-fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, row: &CellRow<'_>) -> Option<JudgedCell> {
+fn of_cell(
+    plan: &PlanHeader,
+    run: &str,
+    started_at: Moment,
+    graded: &GradedMetric,
+    row: &CellRow<'_>,
+) -> Option<GradedCell> {
     let names = |answered: &[Answered]| {
         let mut names = NamesByAsked::new();
         note(answered, &mut names);
         names
     };
-    let base = |(composite, axes)| Judged {
+    let base = |(composite, axes)| GradeRow {
         sample: row.sample.id.clone(),
         date: row.sample.date.clone(),
         system: system_id(plan, row.system),
@@ -237,13 +243,13 @@ fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, ro
     };
     if !graded.by_judges {
         let own = base(of_scores(&row.cell.scores)?);
-        return Some(JudgedCell { content: content(row), ..JudgedCell::of(own) });
+        return Some(GradedCell { content: content(row), ..GradedCell::of(own) });
     }
     let own = row.judgments.iter().filter(|judgment| usize::from(judgment.scorer) == graded.scorer);
-    let mut rows: Vec<(u16, Judged)> = own
+    let mut rows: Vec<(u16, GradeRow)> = own
         .filter_map(|judgment| {
             let judge = plan.judges.get(usize::from(judgment.judge));
-            let mut judged = Judged {
+            let mut judged = GradeRow {
                 judge: judge.map(|judge| judge.id.clone()),
                 judge_model: judge.map(|judge| judge.model.clone()),
                 prompt_version: judgment.prompt_version.clone(),
@@ -257,11 +263,11 @@ fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, ro
         })
         .collect();
     rows.sort_by_key(|(judge, _)| *judge);
-    let rows: Vec<Judged> = rows.into_iter().map(|(_, judged)| judged).collect();
+    let rows: Vec<GradeRow> = rows.into_iter().map(|(_, judged)| judged).collect();
     let scores = (rows.len() > 1).then(|| CellScores::of(plan, row));
     let together = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
     let together = together.map(|figures| united(base(figures), &rows));
-    (!rows.is_empty()).then(|| JudgedCell { rows, together, content: content(row) })
+    (!rows.is_empty()).then(|| GradedCell { rows, together, content: content(row) })
 }
 
 /// What of a cell was judged.
@@ -278,12 +284,12 @@ pub(crate) fn together<'a>(names: impl Iterator<Item = &'a str>) -> Option<Strin
 }
 
 /// What judges said together, around the figures they have together.
-fn united(figures: Judged, rows: &[Judged]) -> Judged {
-    let names = |of: fn(&Judged) -> Option<&String>| together(rows.iter().filter_map(of).map(String::as_str));
+fn united(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {
+    let names = |of: fn(&GradeRow) -> Option<&String>| together(rows.iter().filter_map(of).map(String::as_str));
     let caps: BTreeSet<&String> = rows.iter().flat_map(|row| &row.caps).collect();
     let mut answered_as = NamesByAsked::new();
     rows.iter().for_each(|row| absorb(&row.answered_as, &mut answered_as));
-    Judged {
+    GradeRow {
         judge: names(|row| row.judge.as_ref()),
         judge_model: names(|row| row.judge_model.as_ref()),
         prompt_version: names(|row| row.prompt_version.as_ref()),
@@ -302,18 +308,18 @@ fn united(figures: Judged, rows: &[Judged]) -> Judged {
 }
 
 /// What a row stands for: another row of the same place replaces it.
-type Place = (Option<String>, String, String, u32, Option<String>, Option<String>);
+type RowKey = (Option<String>, String, String, u32, Option<String>, Option<String>);
 
 /// Date, sample, system and trial.
-type CellPlace = (Option<String>, String, String, u32);
+type CellKey = (Option<String>, String, String, u32);
 
 /// The rows that stand, by date and sample.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    rows: BTreeMap<Place, Judged>,
-    cells: BTreeMap<CellPlace, JudgedCell>,
+    rows: BTreeMap<RowKey, GradeRow>,
+    cells: BTreeMap<CellKey, GradedCell>,
     /// The latest rows of runs that measured the ruler, whether they stand or not.
-    checks: BTreeMap<Place, Judged>,
+    checks: BTreeMap<RowKey, GradeRow>,
     /// Samples that two sources have, and not the same.
     disputed: BTreeMap<(String, String), BTreeSet<String>>,
 }
@@ -321,7 +327,7 @@ pub struct History {
 impl History {
     /// Takes a cell. Of one place the later row stands, and of one cell the later grade; of equally late ones the one that
     /// was taken first. What measured the ruler stands only where nothing else does.
-    pub fn add(&mut self, cell: JudgedCell) {
+    pub fn add(&mut self, cell: GradedCell) {
         for row in &cell.rows {
             let (date, sample, system, trial) = place(row);
             let place = (date, sample, system, trial, row.judge_model.clone(), row.prompt_version.clone());
@@ -357,7 +363,7 @@ impl History {
 
     /// Samples that nothing but a golden check has graded.
     fn said_of_rulers(&self) -> Option<String> {
-        let of_ruler = self.cells().filter_map(JudgedCell::grade).filter(|grade| grade.of_ruler);
+        let of_ruler = self.cells().filter_map(GradedCell::grade).filter(|grade| grade.of_ruler);
         let samples: BTreeSet<&str> = of_ruler.map(|grade| grade.sample.as_str()).collect();
         let first = samples.first()?;
         Some(format!(
@@ -367,39 +373,39 @@ impl History {
     }
 
     /// The rows, by date, then sample.
-    pub fn rows(&self) -> impl Iterator<Item = &Judged> {
+    pub fn rows(&self) -> impl Iterator<Item = &GradeRow> {
         self.standing().map(|(_, row)| row)
     }
 
     /// The last that was said of each of them, by golden checks, too: what a table of grades shows.
-    pub fn latest(&self) -> impl Iterator<Item = &Judged> {
+    pub fn latest(&self) -> impl Iterator<Item = &GradeRow> {
         self.standing().map(|(place, row)| {
             let check = self.checks.get(place).filter(|check| check.made_at > row.made_at);
             check.unwrap_or(row)
         })
     }
 
-    fn standing(&self) -> impl Iterator<Item = (&Place, &Judged)> {
+    fn standing(&self) -> impl Iterator<Item = (&RowKey, &GradeRow)> {
         self.rows.iter().filter(|(_, row)| !row.of_ruler || !self.is_graded(row))
     }
 
     /// Every cell as it was graded last, by date, then sample.
-    pub fn cells(&self) -> impl Iterator<Item = &JudgedCell> {
-        let stands = |cell: &&JudgedCell| cell.rows.iter().all(|row| !row.of_ruler || !self.has_cell(row));
+    pub fn cells(&self) -> impl Iterator<Item = &GradedCell> {
+        let stands = |cell: &&GradedCell| cell.rows.iter().all(|row| !row.of_ruler || !self.has_cell(row));
         self.cells.values().filter(stands)
     }
 
     /// Whether its judge has graded any trial of a row's sample without measuring the ruler.
-    fn is_graded(&self, row: &Judged) -> bool {
+    fn is_graded(&self, row: &GradeRow) -> bool {
         let (date, sample, system, _) = place(row);
         let all = self.rows.range((date, sample, system, 0, None, None)..).map(|(_, other)| other);
         let is_same =
-            |other: &Judged| other.judge_model == row.judge_model && other.prompt_version == row.prompt_version;
+            |other: &GradeRow| other.judge_model == row.judge_model && other.prompt_version == row.prompt_version;
         all.take_while(|other| is_of_one(other, row)).any(|other| !other.of_ruler && is_same(other))
     }
 
     /// Whether anybody has graded any trial of a row's sample without measuring the ruler.
-    fn has_cell(&self, row: &Judged) -> bool {
+    fn has_cell(&self, row: &GradeRow) -> bool {
         let (date, sample, system, _) = place(row);
         let all = self.cells.range((date, sample, system, 0)..).filter_map(|(_, cell)| cell.rows.first());
         all.take_while(|other| is_of_one(other, row)).any(|other| !other.of_ruler)
@@ -437,18 +443,18 @@ impl History {
 }
 
 /// The sources of two cells of one place, in the order of their names, where they differ and so does what was judged.
-fn disputed(known: &JudgedCell, cell: &JudgedCell) -> Option<(String, String)> {
+fn disputed(known: &GradedCell, cell: &GradedCell) -> Option<(String, String)> {
     let (one, other) = (&known.rows.first()?.source, &cell.rows.first()?.source);
     let differ = one != other && known.content != cell.content;
     differ.then(|| (one.min(other).clone(), one.max(other).clone()))
 }
 
-fn place(row: &Judged) -> CellPlace {
+fn place(row: &GradeRow) -> CellKey {
     (row.date.clone(), row.sample.clone(), row.system.clone(), row.trial)
 }
 
 /// Whether two rows are of one sample and system.
-fn is_of_one(one: &Judged, other: &Judged) -> bool {
+fn is_of_one(one: &GradeRow, other: &GradeRow) -> bool {
     (&one.date, &one.sample, &one.system) == (&other.date, &other.sample, &other.system)
 }
 
@@ -470,7 +476,7 @@ pub struct Day {
 }
 
 impl Day {
-    fn add(&mut self, row: &Judged) {
+    fn add(&mut self, row: &GradeRow) {
         self.composites.push(row.composite);
         for (axis, value) in &row.axes {
             self.axes.entry(axis.clone()).or_default().push(*value);

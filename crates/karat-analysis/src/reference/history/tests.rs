@@ -1,7 +1,7 @@
 use super::*;
 
-fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> Judged {
-    Judged {
+fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> GradeRow {
+    GradeRow {
         sample: date.to_owned(),
         date: Some(date.to_owned()),
         system: "published".to_owned(),
@@ -27,9 +27,9 @@ fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> Judged {
 fn the_latest_row_of_a_judge_stands() {
     let mut history = History::default();
     for row in [row("2026-03-01", "a", 2, 4.0), row("2026-03-01", "a", 1, 1.0), row("2026-03-01", "b", 1, 3.0)] {
-        history.add(JudgedCell::of(row));
+        history.add(GradedCell::of(row));
     }
-    history.add(JudgedCell::of(Judged { prompt_version: Some("v2".to_owned()), ..row("2026-03-01", "a", 1, 2.0) }));
+    history.add(GradedCell::of(GradeRow { prompt_version: Some("v2".to_owned()), ..row("2026-03-01", "a", 1, 2.0) }));
     let composites: Vec<f64> = history.rows().map(|row| row.composite).collect();
     assert_eq!(composites, [4.0, 2.0, 3.0]);
     // BR-13: of a date, the latest row counts, whoever judged.
@@ -42,8 +42,8 @@ fn the_latest_row_of_a_judge_stands() {
 fn judges_of_one_run_are_one_grade() {
     let rows = vec![row("2026-03-01", "b", 1, 2.0), row("2026-03-01", "a", 1, 4.0)];
     let together = Some(united(row("2026-03-01", "", 1, 3.0), &rows));
-    let cell = JudgedCell { rows, together, content: BTreeMap::new() };
-    let day = |cells: &[JudgedCell]| {
+    let cell = GradedCell { rows, together, content: BTreeMap::new() };
+    let day = |cells: &[GradedCell]| {
         let mut history = History::default();
         cells.iter().for_each(|cell| history.add(cell.clone()));
         assert_eq!(history.len(), 2.min(cells.iter().map(|cell| cell.rows.len()).sum()));
@@ -51,23 +51,23 @@ fn judges_of_one_run_are_one_grade() {
         (day.value(), day.judges.into_iter().collect::<Vec<_>>())
     };
     assert_eq!(day(std::slice::from_ref(&cell)), (3.0, vec!["a-v1 + b-v1".to_owned()]));
-    let again = JudgedCell::of(row("2026-03-01", "a", 2, 5.0));
+    let again = GradedCell::of(row("2026-03-01", "a", 2, 5.0));
     assert_eq!(day(&[cell.clone(), again]), (5.0, vec!["a-v1".to_owned()]));
-    let choice = Choice { judge: Some("a".to_owned()), ..Choice::default() };
+    let choice = RowFilter { judge: Some("a".to_owned()), ..RowFilter::default() };
     assert_eq!(day(&[cell.clone().chosen(&choice).unwrap()]), (4.0, vec!["a-v1".to_owned()]));
-    assert_eq!(cell.chosen(&Choice { judge: Some("c".to_owned()), ..choice }), None);
+    assert_eq!(cell.chosen(&RowFilter { judge: Some("c".to_owned()), ..choice }), None);
 }
 
 /// BR-12, BR-13: what a golden check says is no day's grade, whenever it was made and in whichever trial; where nothing
 /// else has graded a sample, or not by that judge, it is.
 #[test]
 fn a_ruler_that_is_measured_is_no_history() {
-    let check = |row: Judged| JudgedCell::of(Judged { of_ruler: true, ..row });
+    let check = |row: GradeRow| GradedCell::of(GradeRow { of_ruler: true, ..row });
     let day = || row("2026-03-01", "a", 1, 4.0);
     let checked = || row("2026-03-01", "a", 2, 1.0);
     let ordered = [
-        [JudgedCell::of(day()), check(checked()), check(Judged { trial: 1, ..checked() })],
-        [check(Judged { trial: 1, ..checked() }), check(checked()), JudgedCell::of(day())],
+        [GradedCell::of(day()), check(checked()), check(GradeRow { trial: 1, ..checked() })],
+        [check(GradeRow { trial: 1, ..checked() }), check(checked()), GradedCell::of(day())],
     ];
     for cells in ordered {
         let mut history = History::default();
@@ -87,17 +87,17 @@ fn a_ruler_that_is_measured_is_no_history() {
 #[test]
 fn a_choice_takes_dates_judges_and_versions() {
     let row = row("2026-03-05", "a", 1, 4.0);
-    let choice = |since: &str, until: &str, judge: Option<&str>| Choice {
+    let choice = |since: &str, until: &str, judge: Option<&str>| RowFilter {
         since: Some(since.to_owned()),
         until: Some(until.to_owned()),
         judge: judge.map(str::to_owned),
-        ..Choice::default()
+        ..RowFilter::default()
     };
     assert!(choice("2026-03-05", "2026-03-05", None).takes(&row));
     assert!(!choice("2026-03-06", "2026-03-09", None).takes(&row));
     assert!(choice("2026-03-01", "2026-03-09", Some("a-v1")).takes(&row));
     assert!(!choice("2026-03-01", "2026-03-09", Some("b")).takes(&row));
-    assert!(!choice("2026-03-01", "2026-03-09", None).takes(&Judged { date: None, ..row }));
+    assert!(!choice("2026-03-01", "2026-03-09", None).takes(&GradeRow { date: None, ..row }));
 }
 
 /// BR-13, BR-14: every system has a series of its own; a system is chosen by its id, its model or its variant.
@@ -106,13 +106,13 @@ fn each_system_has_its_days() {
     let mut history = History::default();
     for (system, composite) in [("gpt-5/raw", 4.0), ("gpt-5/rag", 2.0)] {
         for date in ["2026-03-01", "2026-03-02"] {
-            history.add(JudgedCell::of(Judged { system: system.to_owned(), ..row(date, "a", 1, composite) }));
+            history.add(GradedCell::of(GradeRow { system: system.to_owned(), ..row(date, "a", 1, composite) }));
         }
     }
     let values = |days: &Vec<Day>| days.iter().map(Day::value).collect::<Vec<_>>();
     assert_eq!(history.series().values().map(values).collect::<Vec<_>>(), [[2.0, 2.0], [4.0, 4.0]]);
     let taken = |name: &str| {
-        let choice = Choice { system: Some(name.to_owned()), ..Choice::default() };
+        let choice = RowFilter { system: Some(name.to_owned()), ..RowFilter::default() };
         history.rows().filter(|row| choice.takes(row)).count()
     };
     assert_eq!(["gpt-5/raw", "raw", "gpt-5", "gpt", ""].map(taken), [2, 2, 4, 0, 0]);

@@ -32,7 +32,7 @@ const KEPT: usize = 50;
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Over {
+pub enum DeltaAxis {
     /// Variants, model by model.
     #[default]
     Variant,
@@ -45,14 +45,14 @@ pub enum Over {
 /// What counts as notable.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Notable {
+pub enum NotableLimit {
     /// A change of any metric.
     Any(f64),
     /// A change by metric.
     By(BTreeMap<String, f64>),
 }
 
-impl Notable {
+impl NotableLimit {
     fn of(&self, metric: &str) -> Option<f64> {
         match self {
             Self::Any(limit) => Some(*limit),
@@ -66,13 +66,13 @@ impl Notable {
 #[serde(deny_unknown_fields, default)]
 pub struct DeltaOptions {
     /// What is compared.
-    pub over: Over,
+    pub over: DeltaAxis,
     /// The variant (model) that the others are compared with; the first one without it.
     pub base: Option<String>,
     /// Diagnostics whose texts are followed; all lists of the rubrics without it.
     pub diagnostics: Option<Vec<String>>,
     /// List the samples whose score moved at least so far, in the metric's own unit: one number, or one by metric.
-    pub notable: Option<Notable>,
+    pub notable: Option<NotableLimit>,
 }
 
 /// A metric's change.
@@ -117,7 +117,7 @@ pub struct TextDelta {
 
 /// A sample whose score moved notably.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Mover {
+pub struct SampleMove {
     /// The sample.
     pub sample: String,
     /// The metric.
@@ -141,14 +141,14 @@ pub struct Comparison {
     pub texts: Vec<TextDelta>,
     /// Samples that moved notably, the furthest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub movers: Vec<Mover>,
+    pub movers: Vec<SampleMove>,
 }
 
 /// What changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Delta {
     /// What is compared.
-    pub over: Over,
+    pub over: DeltaAxis,
     /// The base.
     pub base: String,
     /// Each other variant (model), in plan order.
@@ -163,23 +163,23 @@ impl Delta {
 }
 
 /// Metric and judge; no judge for deterministic metrics.
-type Grade = (usize, Option<u16>);
+type GradeKey = (usize, Option<u16>);
 
 /// One grade with its metric and judge.
-type Graded = (usize, Option<u16>, Option<f64>);
+type GradedScore = (usize, Option<u16>, Option<f64>);
 
 /// What one system did on the current sample.
 #[derive(Default, Clone)]
-struct Side {
+struct SystemSample {
     /// By grade and trial.
-    grades: BTreeMap<Grade, BTreeMap<u32, f64>>,
+    grades: BTreeMap<GradeKey, BTreeMap<u32, f64>>,
     /// By diagnostic: folded text to text.
     texts: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// A matched pair of scores of one metric.
 #[derive(Debug, Clone, Copy)]
-struct Change {
+struct ScoreChange {
     sample: usize,
     before: f64,
     after: f64,
@@ -188,33 +188,33 @@ struct Change {
     other: usize,
 }
 
-impl Change {
+impl ScoreChange {
     fn size(&self) -> f64 {
         self.after - self.before
     }
 }
 
 /// A comparison under way: pairs of (base, other) systems.
-struct Tracked {
+struct TrackedComparison {
     id: String,
     pairs: Vec<(usize, usize)>,
     matched: u64,
     unmatched: u64,
     /// By metric.
-    changes: BTreeMap<usize, Vec<Change>>,
+    changes: BTreeMap<usize, Vec<ScoreChange>>,
     texts: BTreeMap<String, TextDelta>,
 }
 
-struct Fold {
+struct DeltaFold {
     plan: Arc<PlanHeader>,
     /// How the trials of each metric become one value.
     rules: Vec<Reduce>,
-    over: Over,
+    over: DeltaAxis,
     base: String,
     names: Vec<String>,
-    notable: Option<Notable>,
-    tracked: Vec<Tracked>,
-    sides: Vec<Side>,
+    notable: Option<NotableLimit>,
+    tracked: Vec<TrackedComparison>,
+    sides: Vec<SystemSample>,
     sample: Option<(usize, String)>,
 }
 
@@ -229,7 +229,7 @@ pub(in crate::analyses) fn build(
     plan: &Arc<PlanHeader>,
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: DeltaOptions = options(spec)?;
-    if let Some(Notable::By(limits)) = &options.notable
+    if let Some(NotableLimit::By(limits)) = &options.notable
         && let Some(unknown) = limits.keys().find(|name| plan.metric(name).is_none())
     {
         return Err(refused(spec, format!("notable names {unknown:?}, which is no metric of this suite")));
@@ -243,7 +243,7 @@ pub(in crate::analyses) fn build(
     };
     let Some(base_id) = ids.get(base).cloned() else { return Ok(None) };
     let others = (0..ids.len()).filter(|other| *other != base);
-    let tracked = others.map(|other| Tracked {
+    let tracked = others.map(|other| TrackedComparison {
         id: ids.get(other).cloned().unwrap_or_default(),
         pairs: pairs(plan, options.over, base, other),
         matched: 0,
@@ -251,7 +251,7 @@ pub(in crate::analyses) fn build(
         changes: BTreeMap::new(),
         texts: BTreeMap::new(),
     });
-    Ok(Some(Box::new(Fold {
+    Ok(Some(Box::new(DeltaFold {
         tracked: tracked.filter(|it| !it.pairs.is_empty()).collect(),
         rules: plan.metrics.iter().map(|it| Reduce::of_metric(plan, it).unwrap_or(Reduce::Mean)).collect(),
         plan: plan.clone(),
@@ -259,27 +259,27 @@ pub(in crate::analyses) fn build(
         base: base_id,
         names: options.diagnostics.unwrap_or_else(|| diagnostics(plan)),
         notable: options.notable,
-        sides: vec![Side::default(); plan.systems.len()],
+        sides: vec![SystemSample::default(); plan.systems.len()],
         sample: None,
     })))
 }
 
 /// Ids along the compared axis, in plan order.
-fn axis(plan: &PlanHeader, over: Over) -> Vec<String> {
+fn axis(plan: &PlanHeader, over: DeltaAxis) -> Vec<String> {
     match over {
-        Over::Variant => plan.variants.iter().map(|variant| variant.id.clone()).collect(),
-        Over::Model => plan.models.iter().map(|model| model.id.clone()).collect(),
-        Over::Baseline => vec![BASELINE.to_owned()],
+        DeltaAxis::Variant => plan.variants.iter().map(|variant| variant.id.clone()).collect(),
+        DeltaAxis::Model => plan.models.iter().map(|model| model.id.clone()).collect(),
+        DeltaAxis::Baseline => vec![BASELINE.to_owned()],
     }
 }
 
 /// Systems that differ along the compared axis only.
-fn pairs(plan: &PlanHeader, over: Over, base: usize, other: usize) -> Vec<(usize, usize)> {
+fn pairs(plan: &PlanHeader, over: DeltaAxis, base: usize, other: usize) -> Vec<(usize, usize)> {
     let split = |at: usize| {
         plan.systems.get(at).map(|system| match over {
-            Over::Variant => (Some(system.variant), system.model),
-            Over::Model => (system.model, Some(system.variant)),
-            Over::Baseline => (None, None),
+            DeltaAxis::Variant => (Some(system.variant), system.model),
+            DeltaAxis::Model => (system.model, Some(system.variant)),
+            DeltaAxis::Baseline => (None, None),
         })
     };
     let of = |wanted: usize| (0..plan.systems.len()).filter(move |at| split(*at).and_then(|it| it.0) == Some(wanted));
@@ -296,7 +296,7 @@ fn diagnostics(plan: &PlanHeader) -> Vec<String> {
     names.into_iter().collect()
 }
 
-impl Fold {
+impl DeltaFold {
     fn read(&mut self, cell: &ScoredCell<'_>) {
         let Some(side) = self.sides.get_mut(cell.row.system) else { return };
         let steady = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| !it.volatile);
@@ -305,7 +305,7 @@ impl Fold {
         });
         // A bound holds of what the judges agree on, not of each of them.
         let bounded = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| it.bound.is_some());
-        let judged: Vec<Graded> = judged.filter(|(metric, ..)| !bounded(*metric)).collect();
+        let judged: Vec<GradedScore> = judged.filter(|(metric, ..)| !bounded(*metric)).collect();
         let by_judges = |metric: usize| judged.iter().any(|(graded, ..)| *graded == metric);
         let own = (0..self.plan.metrics.len()).map(|metric| (metric, None, cell.scores.number(metric)));
         let own = own.filter(|(metric, ..)| !by_judges(*metric));
@@ -325,14 +325,14 @@ impl Fold {
         for tracked in &mut self.tracked {
             tracked.compare(&self.sides, (&self.plan, &self.rules), &self.names, (sample, &id));
         }
-        self.sides.iter_mut().for_each(|side| *side = Side::default());
+        self.sides.iter_mut().for_each(|side| *side = SystemSample::default());
     }
 }
 
-impl Tracked {
+impl TrackedComparison {
     fn compare(
         &mut self,
-        sides: &[Side],
+        sides: &[SystemSample],
         (plan, rules): (&PlanHeader, &[Reduce]),
         names: &[String],
         (sample, id): (usize, &str),
@@ -345,7 +345,7 @@ impl Tracked {
             let changes = matched_changes(base, other, rules, trials(*from) == trials(*to));
             let common = !changes.is_empty();
             for (metric, (before, after)) in changes {
-                let change = Change { sample, before, after, base: Some(*from), other: *to };
+                let change = ScoreChange { sample, before, after, base: Some(*from), other: *to };
                 self.changes.entry(metric).or_default().push(change);
             }
             self.matched += u64::from(common);
@@ -380,7 +380,7 @@ impl Tracked {
         }
     }
 
-    fn finish(self, names: &[String], notable: Option<&Notable>, setting: &Setting<'_>) -> Comparison {
+    fn finish(self, names: &[String], notable: Option<&NotableLimit>, setting: &Setting<'_>) -> Comparison {
         let (metrics, movers) = figures(&self.changes, notable, setting);
         let mut texts = self.texts;
         let texts = names.iter().filter_map(|name| Some(TextDelta { name: name.clone(), ..texts.remove(name)? }));
@@ -396,20 +396,20 @@ impl Tracked {
 }
 
 /// Each system against what is pinned of it, sample by sample.
-fn since_baseline(pinned: &Pinned, notable: Option<&Notable>, setting: &Setting<'_>) -> Vec<Comparison> {
+fn since_baseline(pinned: &Pinned, notable: Option<&NotableLimit>, setting: &Setting<'_>) -> Vec<Comparison> {
     let compared = |system: usize| {
         let id = system_id(setting.plan, system);
         let then = pinned.system(&id)?;
-        let mut changes: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
+        let mut changes: BTreeMap<usize, Vec<ScoreChange>> = BTreeMap::new();
         let (mut matched, mut unmatched) = (0, 0);
         for sample in 0..setting.table.samples() {
             let steady = setting.plan.metrics.iter().enumerate().filter(|(_, metric)| !metric.volatile);
             let both = steady.filter_map(|(at, metric)| {
                 let before = pinned.value(then, &metric.name, setting.table.sample_id(sample))?;
                 let after = setting.table.value(at, sample, system)?;
-                Some((at, Change { sample, before, after, base: None, other: system }))
+                Some((at, ScoreChange { sample, before, after, base: None, other: system }))
             });
-            let both: Vec<(usize, Change)> = both.collect();
+            let both: Vec<(usize, ScoreChange)> = both.collect();
             matched += u64::from(!both.is_empty());
             unmatched += u64::from(both.is_empty());
             both.into_iter().for_each(|(metric, change)| changes.entry(metric).or_default().push(change));
@@ -422,10 +422,10 @@ fn since_baseline(pinned: &Pinned, notable: Option<&Notable>, setting: &Setting<
 
 /// The changes by metric as figures, and the samples that moved notably.
 fn figures(
-    all: &BTreeMap<usize, Vec<Change>>,
-    notable: Option<&Notable>,
+    all: &BTreeMap<usize, Vec<ScoreChange>>,
+    notable: Option<&NotableLimit>,
     setting: &Setting<'_>,
-) -> (Vec<MetricDelta>, Vec<Mover>) {
+) -> (Vec<MetricDelta>, Vec<SampleMove>) {
     let named = |metric: usize| setting.plan.metrics.get(metric).map_or_else(String::new, |it| it.name.clone());
     let mut movers = Vec::new();
     let mut metrics = Vec::new();
@@ -433,13 +433,13 @@ fn figures(
         let metric = *metric;
         metrics.extend(figure(metric, changes, setting).map(|delta| MetricDelta { metric: named(metric), delta }));
         let limit = notable.and_then(|notable| notable.of(&named(metric)));
-        movers.extend(limit.into_iter().flat_map(|limit| moved(changes, limit)).map(|(sample, delta)| Mover {
+        movers.extend(limit.into_iter().flat_map(|limit| moved(changes, limit)).map(|(sample, delta)| SampleMove {
             sample: setting.table.sample_id(sample).to_owned(),
             metric: named(metric),
             delta,
         }));
     }
-    let size = |mover: &Mover| mover.delta.value().abs();
+    let size = |mover: &SampleMove| mover.delta.value().abs();
     movers.sort_by(|a, b| size(b).total_cmp(&size(a)));
     movers.truncate(KEPT);
     (metrics, movers)
@@ -447,7 +447,7 @@ fn figures(
 
 /// How the figure of a metric changed: as `compare` finds it, at the level of this metric alone. Of very many pairs nothing is
 /// resampled unasked.
-fn figure(metric: usize, changes: &[Change], setting: &Setting<'_>) -> Option<Finding> {
+fn figure(metric: usize, changes: &[ScoreChange], setting: &Setting<'_>) -> Option<Finding> {
     let measure = setting.measures.get(metric)?;
     let table = setting.table;
     if measure.aggregate == Aggregate::Mean {
@@ -475,7 +475,12 @@ fn figure(metric: usize, changes: &[Change], setting: &Setting<'_>) -> Option<Fi
 
 /// The scores of each metric before and after: those of each judge of both sides, averaged. `by_trial` leaves out the trials
 /// that only one side has.
-fn matched_changes(base: &Side, other: &Side, rules: &[Reduce], by_trial: bool) -> BTreeMap<usize, (f64, f64)> {
+fn matched_changes(
+    base: &SystemSample,
+    other: &SystemSample,
+    rules: &[Reduce],
+    by_trial: bool,
+) -> BTreeMap<usize, (f64, f64)> {
     let mut by_metric: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for (grade, before) in &base.grades {
         let (Some(after), Some(rule)) = (other.grades.get(grade), rules.get(grade.0)) else { continue };
@@ -495,16 +500,16 @@ fn matched_changes(base: &Side, other: &Side, rules: &[Reduce], by_trial: bool) 
 }
 
 /// Samples whose mean change is at least `limit`.
-fn moved(changes: &[Change], limit: f64) -> Vec<(usize, Finding)> {
-    let of_sample = |chunk: &[Change]| {
-        let values: Vec<f64> = chunk.iter().map(Change::size).collect();
+fn moved(changes: &[ScoreChange], limit: f64) -> Vec<(usize, Finding)> {
+    let of_sample = |chunk: &[ScoreChange]| {
+        let values: Vec<f64> = chunk.iter().map(ScoreChange::size).collect();
         Some((chunk.first()?.sample, Finding::point(mean(&values)?, values.len(), "mean")?))
     };
     let found = changes.chunk_by(|a, b| a.sample == b.sample).filter_map(of_sample);
     found.filter(|(_, delta)| delta.value().abs() >= limit).collect()
 }
 
-impl Analysis for Fold {
+impl Analysis for DeltaFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         if self.sample.as_ref().is_none_or(|(sample, _)| *sample != cell.sample) {
             self.flush();
@@ -519,7 +524,7 @@ impl Analysis for Fold {
         self.flush();
         let (names, notable) = (self.names, self.notable.as_ref());
         let comparisons = match (self.over, setting.baseline) {
-            (Over::Baseline, Some(pinned)) => since_baseline(pinned, notable, setting),
+            (DeltaAxis::Baseline, Some(pinned)) => since_baseline(pinned, notable, setting),
             _ => self.tracked.into_iter().map(|it| it.finish(&names, notable, setting)).collect(),
         };
         Outcome::Delta(Delta { over: self.over, base: self.base, comparisons })
