@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use karat_analysis::agree::{AgreeOptions, RunAgreement, agree, beside, misfit};
+use karat_analysis::agree::{AgreeOptions, RunAgreement, agree, labels_of_run, label_problem};
 use karat_store::{Store, StoredRun};
 use karat_types::{Label, ModelSpec, PlanHeader, RunRows, RunStatus};
 use serde_json::json;
@@ -60,7 +60,7 @@ impl App {
         let mut shared = 0;
         let by_model = of_several_models(&runs);
         for other in others {
-            let beside = beside(first, other, &by_model).map_err(|error| AppError::harness(error.to_string()))?;
+            let beside = labels_of_run(first, other, &by_model).map_err(|error| AppError::harness(error.to_string()))?;
             labels.extend(beside.labels);
             shared += beside.shared;
         }
@@ -139,7 +139,7 @@ fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
         let place = format!("{}:{}", file.display(), at + 1);
         let label: Label = serde_json::from_str(line)
             .map_err(|error| AppError::harness(format!("{place}: this is no label: {error}")).hint(FORM))?;
-        let what = misfit(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.again(&label));
+        let what = label_problem(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.again(&label));
         match what {
             Some(what) => Err(AppError::harness(format!("{place}: {what}")).hint("correct the label, or leave it out")),
             None => Ok(label),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Scope, ScopedJoinHandle};
 
-use karat_analysis::settled;
+use karat_analysis::resolve_checks;
 use karat_report::json::{self, CellsAhead, CellsAt, CellsFile};
 use karat_report::{Cells, Estimate, RenderError, Report};
 use karat_store::{Store, StoredRun};
@@ -41,7 +41,7 @@ impl CellSource {
         let state = readers[0].state()?;
         let made_of = KeyBuilder::new("karat/cells-file/1").key(state).number(canonical.into());
         Ok(Self {
-            plan: settled(&readers[0]).map_err(RenderError::from)?,
+            plan: resolve_checks(&readers[0]).map_err(RenderError::from)?,
             estimate: expected(readers[0].header()),
             canonical,
             made_of: made_of.text(env!("CARGO_PKG_VERSION")).finish(),

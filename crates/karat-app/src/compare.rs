@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::Findings;
-use karat_analysis::compare::{CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, changed};
+use karat_analysis::compare::{CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, changed_samples};
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::StepRule;
 use karat_stats::seed::Seed;
@@ -121,7 +121,7 @@ impl App {
         let one_run = before.header().id == after.header().id;
         let same_data = before.header().plan.dataset.hash == after.header().plan.dataset.hash;
         if !same_data && !comparing.allow_changed {
-            options.changed = changed(&before, &after).map_err(|error| AppError::harness(error.to_string()))?;
+            options.changed = changed_samples(&before, &after).map_err(|error| AppError::harness(error.to_string()))?;
         }
         let before_findings = findings(&before)?;
         let other_findings = if one_run { None } else { Some(findings(&after)?) };

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use karat_analysis::drift::{
     Drift, DriftDay, DriftOptions, DriftStatus, Incident, IncidentClosing, Method, ReplayResult, SystemDrifts,
-    WatchedMetric, Worse, date_of, day_number, drift, replay, standing,
+    WatchedMetric, Worse, date_of, day_number, drift, replay, resolve_incident,
 };
-use karat_analysis::{Day, RowFilter, primary};
+use karat_analysis::{Day, RowFilter, primary_metric};
 use karat_store::{JournalEntry, Store};
 use karat_types::PlanHeader;
 use serde::{Deserialize, Serialize};
@@ -436,11 +436,11 @@ fn declared(plan: &PlanHeader, asked: &Drifting) -> Result<(String, DriftOptions
         }
     };
     let (id, options) = found.cloned().unwrap_or_else(|| {
-        let metric = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
+        let metric = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
         ("drift".to_owned(), DriftOptions::of(metric.unwrap_or_default()))
     });
     let method = asked.method.unwrap_or(options.method);
-    let options = options.by(method);
+    let options = options.with_method(method);
     let options = DriftOptions {
         metric: asked.metric.clone().unwrap_or(options.metric),
         short: asked.short.unwrap_or(options.short),
@@ -488,7 +488,7 @@ fn keep(
         .chain(closings.iter().map(IncidentClosing::incident));
     let last = known.filter(|incident| incident.opened <= rule.as_of).max_by(|a, b| a.opened.cmp(&b.opened));
     let Some(opened) = last else { return Ok(()) };
-    let kept = standing(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, &opened)
+    let kept = resolve_incident(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, &opened)
         .map_err(|what| refused(&rule.id, &what))?;
     let is_another = drifted.drift.incident.as_ref().is_some_and(|now| {
         let after_it = kept.closed.as_ref().is_some_and(|closed| now.opened > *closed);

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
-use karat_analysis::{FailingJudge, GradeRow, GradedCell, Pinned, PinnedRun, RowFilter, judged, primary, system_id};
+use karat_analysis::golden::{Golden, GoldenVerdict, check_golden};
+use karat_analysis::{FailingJudge, GradeRow, GradedCell, Pinned, PinnedRun, RowFilter, for_each_graded, primary_metric, system_id};
 use karat_store::StoredRun;
 use karat_suite::{Files, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus, System};
@@ -199,14 +199,14 @@ impl App {
         let end = self.run(plan, &invocation, execution)?;
         let stored = self.stored(&end.run)?;
         let mut cells = Vec::new();
-        judged(&stored, Some(&metric), &mut |cell| cells.push(cell))
+        for_each_graded(&stored, Some(&metric), &mut |cell| cells.push(cell))
             .map_err(|error| AppError::harness(error.to_string()))?;
         let mut missing: BTreeMap<String, String> = failures(&stored)?;
         for pinned in golden.iter().filter(|pinned| !there.contains(&pinned.sample)) {
             missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
         }
         let started_at = stored.header().started_at;
-        let mut verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
+        let mut verdict = check_golden(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
         let failing = failing_judges(&stored)?;
         let is_judge_silent = failing.iter().any(FailingJudge::is_silent);
         verdict.warnings.extend(failing.iter().map(|it| {
@@ -384,7 +384,7 @@ pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathB
     };
     let mut names: Vec<String> = names.into_iter().filter(|name| name.ends_with(".json")).collect();
     names.sort();
-    let primary = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
+    let primary = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
     let read = |name: String| {
         let path = folder.join(name);
         let failed = |what: String| {

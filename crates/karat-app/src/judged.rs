@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use karat_analysis::drift::day_number;
-use karat_analysis::{History, RowFilter, judged, source_of};
+use karat_analysis::{History, RowFilter, for_each_graded, source_of};
 use karat_store::Store;
 use karat_suite::Files;
 use karat_types::{PlanHeader, RunRows};
@@ -58,7 +58,7 @@ impl App {
             return Ok(None);
         }
         let mut rows = Vec::new();
-        judged(&stored, None, &mut |cell| rows.extend(cell.rows))
+        for_each_graded(&stored, None, &mut |cell| rows.extend(cell.rows))
             .map_err(|error| AppError::harness(error.to_string()))?;
         Ok(Some(karat_report::rows::lines(rows.iter())))
     }
@@ -170,7 +170,7 @@ pub(crate) fn collect(
     for run in runs.iter().rev() {
         let rows = store.rows(run)?;
         let read =
-            judged(&rows, metric, &mut |cell| cell.chosen(choice).into_iter().for_each(|cell| history.add(cell)));
+            for_each_graded(&rows, metric, &mut |cell| cell.select(choice).into_iter().for_each(|cell| history.add(cell)));
         read.map_err(|error| AppError::harness(error.to_string()))?;
     }
     Ok(history)
@@ -194,7 +194,7 @@ pub(crate) fn collect_named(
     let versions = all.rows().filter_map(|row| row.prompt_version.as_ref());
     known("--prompt-version", choice.prompt_version.as_ref(), versions)?;
     let of_system = RowFilter { system: choice.system.clone(), ..RowFilter::default() };
-    if !all.rows().any(|row| of_system.takes(row)) {
+    if !all.rows().any(|row| of_system.matches(row)) {
         known("--system", choice.system.as_ref(), all.rows().map(|row| &row.system))?;
     }
     Ok(history)

@@ -1,6 +1,6 @@
 //! How many samples and dollars a difference takes, before a run is made (BY-16).
 
-use karat_analysis::planning::{MetricPower, impossible, power, spreads, unplannable};
+use karat_analysis::planning::{MetricPower, difference_problem, power, paired_deviations, planning_problem};
 use karat_suite::Plan;
 use karat_types::{MetricSpec, Threshold};
 
@@ -42,19 +42,19 @@ impl App {
             Some(cost) => Some(cost),
             None => self.estimated_cost(plan)?,
         };
-        let spreads = spreads(header, stored.as_ref());
+        let spreads = paired_deviations(header, stored.as_ref());
         let mut metrics = Vec::new();
         for Wanted { metric, difference } in wanted {
             let at = match metric {
                 Some(name) => header.metric(name),
-                None => karat_analysis::primary(header),
+                None => karat_analysis::primary_metric(header),
             };
             let (Some(spec), Some(spread)) =
                 (at.and_then(|at| header.metrics.get(at)), at.and_then(|at| spreads.get(at)))
             else {
                 return Err(unknown(metric.as_deref(), plan));
             };
-            if let Some(why) = unplannable(spec) {
+            if let Some(why) = planning_problem(spec) {
                 return Err(AppError::harness(format!("`--mde`: {why}, so no number of samples detects a difference"))
                     .hint("plan for a metric whose `aggregate` is another"));
             }
@@ -68,7 +68,7 @@ impl App {
                 ))
                 .hint("give the smallest difference that matters in the metric's unit, such as 0.02")
             })?;
-            if let Some(why) = impossible(Some(spec), difference) {
+            if let Some(why) = difference_problem(Some(spec), difference) {
                 return Err(AppError::harness(format!("`--mde`: {why}")).hint(
                     "give the smallest difference that matters, in the metric's unit or as a percentage of its figure",
                 ));

@@ -103,7 +103,7 @@ impl ReportAhead {
         };
         let lines = CellLines::of(Cells { plan, rows: stored, estimate, canonical: false });
         let mut take = |row: &CellRow<'_>| -> Result<(), AppError> {
-            reading.take(stored, row).map_err(|error| AppError::harness(error.to_string()))?;
+            reading.add_row(stored, row).map_err(|error| AppError::harness(error.to_string()))?;
             file.as_mut().map_or(Ok(()), |file| Ok(file.add(&lines, row)?))
         };
         let mut taken = Ok(());

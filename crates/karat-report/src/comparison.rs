@@ -140,7 +140,7 @@ pub(crate) fn left_out(left_out: LeftOut) -> Option<String> {
         format!("{} left out: {}", count(n), reasons(&[absent, (errors, FAILED), (unscored, UNSCORED), (open, OPEN)]))
     });
     let cells = left_out.is_partial().then(|| {
-        let (lost, due) = (count(cells.lost()), count(cells.due));
+        let (lost, due) = (count(cells.missing()), count(cells.due));
         let why = reasons(&[(cells.errors, FAILED), (cells.unscored, UNSCORED), (cells.open, OPEN)]);
         format!("{lost} of {due} pairs of cells left out: {why}")
     });
@@ -158,7 +158,7 @@ fn reasons(counted: &[(u64, &str)]) -> String {
 pub(crate) fn left_out_short(left_out: LeftOut) -> String {
     let samples = count(left_out.n);
     match left_out.is_partial() {
-        true => format!("{samples} ({} of {} cells)", count(left_out.cells.lost()), count(left_out.cells.due)),
+        true => format!("{samples} ({} of {} cells)", count(left_out.cells.missing()), count(left_out.cells.due)),
         false => samples,
     }
 }

@@ -70,8 +70,8 @@ pub struct MetricRaters {
 
 /// Why a label cannot be of a run of this plan: a misspelt name, or a grade that its scale does not have. `None` where it
 /// can be.
-pub fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
-    crate::score::labels::misfit(plan, label)
+pub fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> {
+    crate::score::labels::label_problem(plan, label)
 }
 
 /// Reads a run once and says how far its raters agree.
@@ -97,7 +97,10 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &AgreeOptions) -> Re
         run: header.id.clone(),
         metrics: metrics.filter(|it| !it.agreement.pairs.is_empty()).collect(),
         unmatched_labels,
-        unknown_grades: labels.iter().map(|label| crate::score::labels::unknown(&plan, label).count() as u64).sum(),
+        unknown_grades: labels
+            .iter()
+            .map(|label| crate::score::labels::unknown_names(&plan, label).count() as u64)
+            .sum(),
         shared_judgments: 0,
         raters: gathering.raters,
     })
@@ -118,12 +121,12 @@ pub struct RunLabels {
 ///
 /// # Errors
 /// Rows that cannot be read.
-pub fn beside(
+pub fn labels_of_run(
     first: &dyn RunRows,
     other: &dyn RunRows,
     by_model: &BTreeSet<String>,
 ) -> Result<RunLabels, AnalysisError> {
-    let known = rated(first)?;
+    let known = rated_outputs(first)?;
     let (judges, header) = (&first.header().plan.judges, other.header());
     let plan = &header.plan;
     let name = |judge: &ModelSpec| {
@@ -137,7 +140,7 @@ pub fn beside(
         let same = known.get(&place).filter(|known| known.output == row.cell.output_hash);
         for judgment in row.judgments.iter().filter(|_| same.is_some()) {
             let Some(judge) = plan.judges.get(usize::from(judgment.judge)) else { continue };
-            if same.is_some_and(|known| known.judgments.contains(&made(header, judgment))) {
+            if same.is_some_and(|known| known.judgments.contains(&judgment_identity(header, judgment))) {
                 beside.shared += 1;
                 continue;
             }
@@ -167,7 +170,7 @@ struct RatedOutput {
 }
 
 /// Scorer, judge and moment of a judgment: what tells it from any other of the same output.
-fn made(header: &RunHeader, judgment: &JudgmentRow) -> (String, String, Moment) {
+fn judgment_identity(header: &RunHeader, judgment: &JudgmentRow) -> (String, String, Moment) {
     let plan = &header.plan;
     let scorer = plan.scorers.get(usize::from(judgment.scorer)).map(|scorer| scorer.id.clone());
     let judge = plan.judges.get(usize::from(judgment.judge)).map(|judge| judge.id.clone());
@@ -175,13 +178,13 @@ fn made(header: &RunHeader, judgment: &JudgmentRow) -> (String, String, Moment) 
 }
 
 /// The rated outputs by sample, system and trial.
-fn rated(rows: &dyn RunRows) -> Result<BTreeMap<(String, String, u32), RatedOutput>, AnalysisError> {
+fn rated_outputs(rows: &dyn RunRows) -> Result<BTreeMap<(String, String, u32), RatedOutput>, AnalysisError> {
     let header = rows.header();
     let mut rated = BTreeMap::new();
     let read = rows.for_each(&mut |row| {
         if row.cell.status == CellStatus::Ok {
             let place = (row.sample.id.clone(), system_id(&header.plan, row.system), row.trial);
-            let judgments = row.judgments.iter().map(|judgment| made(header, judgment)).collect();
+            let judgments = row.judgments.iter().map(|judgment| judgment_identity(header, judgment)).collect();
             rated.insert(place, RatedOutput { output: row.cell.output_hash, judgments });
         }
         ControlFlow::Continue(())
@@ -311,13 +314,13 @@ mod tests {
         let plan: PlanHeader = serde_json::from_value(plan).unwrap();
         let told = |name: &str, grade: f64| {
             let scores = BTreeMap::from([(name.to_owned(), json!(grade))]);
-            misfit(&plan, &Label { sample: "s".to_owned(), scores, ..Label::default() })
+            label_problem(&plan, &Label { sample: "s".to_owned(), scores, ..Label::default() })
         };
         assert_eq!(told("overall", 2.0), None);
         let strange = told("notes", 2.0).unwrap();
         assert!(strange.starts_with("the run has no metric `notes`; those of its judges are `quality"), "{strange}");
         let beside = BTreeMap::from([("overall".to_owned(), json!(2)), ("notes".to_owned(), json!(2))]);
-        assert_eq!(misfit(&plan, &Label { sample: "s".to_owned(), scores: beside, ..Label::default() }), None);
+        assert_eq!(label_problem(&plan, &Label { sample: "s".to_owned(), scores: beside, ..Label::default() }), None);
         assert_eq!(told("overall", 2.5).unwrap(), "`quality.overall` is 2.5, and its scale has the steps 0, 1, 2, 3");
         assert!(told("overal", 2.0).unwrap().contains("did you mean `overall`?"));
     }
@@ -328,10 +331,10 @@ mod tests {
         let first = example();
         let mut other = example();
         other.header.id = "other".to_owned();
-        let taken = beside(&first, &other, &BTreeSet::new()).unwrap();
+        let taken = labels_of_run(&first, &other, &BTreeSet::new()).unwrap();
         assert!(taken.labels.is_empty() && taken.shared > 0, "{taken:?}");
         other.header.started_at = Moment(first.header.started_at.0 + 1);
-        let fresh = beside(&first, &other, &BTreeSet::new()).unwrap();
+        let fresh = labels_of_run(&first, &other, &BTreeSet::new()).unwrap();
         assert_eq!((fresh.shared, fresh.labels.len() as u64), (0, taken.shared));
         assert!(fresh.labels.iter().all(|label| label.annotator.as_ref().unwrap().ends_with(" in other")));
     }

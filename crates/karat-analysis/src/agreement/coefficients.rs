@@ -132,8 +132,8 @@ pub struct MetricAgreement {
 pub(crate) fn agreement(items: &[GradedItem], panel: &Panel<'_>) -> MetricAgreement {
     let raters = panel.raters.len();
     let pairs = (0..raters).flat_map(|a| (a + 1..raters).map(move |b| (a, b)));
-    let pairs: Vec<JudgePair> = pairs.filter_map(|pair| self::pair(items, pair, panel)).collect();
-    let (icc, icc_panel) = intraclass(items, panel.level);
+    let pairs: Vec<JudgePair> = pairs.filter_map(|pair| self::pair_agreement(items, pair, panel)).collect();
+    let (icc, icc_panel) = intraclass_correlations(items, panel.level);
     let alpha = match pairs.first().filter(|_| raters == 2) {
         Some(both) => both.alpha.clone(),
         None => alpha(items, panel),
@@ -156,25 +156,25 @@ fn is_clustered(clusters: impl ExactSizeIterator<Item = u32>) -> bool {
 }
 
 /// The items that no rater left out.
-fn graded_by_all(items: &[GradedItem]) -> Vec<GradedItem> {
+fn complete_items(items: &[GradedItem]) -> Vec<GradedItem> {
     items.iter().filter(|item| item.grades.iter().all(Option::is_some)).cloned().collect()
 }
 
 /// ICC(2,1) and ICC(2,k) of the items that all graded: with the interval of the F distribution where they are independent.
-fn intraclass(items: &[GradedItem], level: Level) -> (Option<Finding>, Option<Finding>) {
+fn intraclass_correlations(items: &[GradedItem], level: Level) -> (Option<Finding>, Option<Finding>) {
     let of = |items: &mut dyn Iterator<Item = &GradedItem>| {
         let complete = items.filter_map(|item| item.grades.iter().copied().collect::<Option<Vec<f64>>>());
         let complete: Vec<Vec<f64>> = complete.collect();
         Some((icc(&complete, level).ok()??, complete.len()))
     };
-    let items = &graded_by_all(items);
+    let items = &complete_items(items);
     let Some((found, n)) = of(&mut items.iter()) else { return (None, None) };
     let clustered = is_clustered(items.iter().map(|item| item.cluster));
     let coefficient = |which: fn(&IccCoefficients) -> Option<f64>, interval: Option<Interval>, name: &'static str| {
         let point = Finding::point(which(&found.coefficients)?, n, name)?;
         Some(match clustered {
-            true => of_clusters(point, items, level, |items| which(&of(items)?.0.coefficients)),
-            false => point.bounded(interval),
+            true => with_cluster_interval(point, items, level, |items| which(&of(items)?.0.coefficients)),
+            false => point.with_named_interval(interval),
         })
     };
     (
@@ -197,7 +197,7 @@ fn alpha(items: &[GradedItem], panel: &Panel<'_>) -> Option<Finding> {
         krippendorff_alpha(&units, measurement).ok().flatten()
     };
     Some(match is_clustered(items.iter().map(|item| item.cluster)) {
-        true => of_clusters(point, items, panel.level, alpha),
+        true => with_cluster_interval(point, items, panel.level, alpha),
         false => with_bootstrap(point, items, panel.level, alpha),
     })
 }
@@ -215,13 +215,13 @@ fn panel_kappa(
         let steps = complete.map(|grades| score_indices("panel", &grades, scale).ok()).collect::<Option<Vec<_>>>()?;
         which(&fleiss_kappa(&CountTable::from_ratings(steps, scale.len()).ok()?).ok()?)
     };
-    let complete = graded_by_all(items);
+    let complete = complete_items(items);
     let point = Finding::point(kappa(&mut complete.iter())?, complete.len(), name)?;
     Some(with_bootstrap(point, &complete, panel.level, kappa))
 }
 
 /// A coefficient of items that come in clusters: with the interval of the jackknife while they are few, else resampled.
-fn of_clusters(
+fn with_cluster_interval(
     point: Finding,
     items: &[GradedItem],
     level: Level,
@@ -237,7 +237,7 @@ fn of_clusters(
     };
     let left_out: Option<Vec<f64>> = (0..clusters.len()).map(without).collect();
     let interval = left_out.and_then(|left_out| jackknife_fisher(point.value(), &left_out, level));
-    point.bounded(interval)
+    point.with_named_interval(interval)
 }
 
 /// The items of each cluster.
@@ -257,15 +257,15 @@ fn with_bootstrap(
     level: Level,
     statistic: impl Fn(&mut dyn Iterator<Item = &GradedItem>) -> Option<f64> + Sync,
 ) -> Finding {
-    let drawn = if items.len() > RESAMPLED_UP_TO { None } else { resampled(items, &statistic) };
+    let drawn = if items.len() > RESAMPLED_UP_TO { None } else { resample_clusters(items, &statistic) };
     match drawn.and_then(|drawn| drawn.percentile(level)) {
-        Some(interval) => point.bounded(Some(interval)).seeded(SEED),
+        Some(interval) => point.with_named_interval(Some(interval)).with_seed(SEED),
         None => point,
     }
 }
 
 /// A statistic of resampled clusters of items.
-fn resampled(items: &[GradedItem], statistic: Statistic<'_>) -> Option<Distribution> {
+fn resample_clusters(items: &[GradedItem], statistic: Statistic<'_>) -> Option<Distribution> {
     let clusters = by_cluster(items);
     let resampling = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
     let of_drawn = |drawn: &[usize]| statistic(&mut drawn.iter().filter_map(|at| clusters.get(*at)).flatten().copied());
@@ -280,7 +280,7 @@ fn limits_of(first: &[f64], second: &[f64]) -> Option<BlandAltman> {
     judge_error(first, second, Level::P95).ok()??.limits
 }
 
-fn pair(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<JudgePair> {
+fn pair_agreement(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_>) -> Option<JudgePair> {
     let grade = |item: &GradedItem, rater: usize| item.grades.get(rater).copied().flatten();
     let shared: Vec<SharedGrades> =
         items.iter().filter_map(|item| Some((grade(item, a)?, grade(item, b)?, item.cluster))).collect();
@@ -298,22 +298,22 @@ fn pair(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_>) -> Opti
         _ => figure(true, holds),
     };
     let bounded = |point: Finding, interval: Option<Interval>, of: fn(&[f64], &[f64]) -> Option<f64>| match clustered {
-        true => of_resampled(point, &shared, panel.level, of),
-        false => point.bounded(interval),
+        true => with_pair_bootstrap(point, &shared, panel.level, of),
+        false => point.with_named_interval(interval),
     };
     let errors = judge_error(&first, &second, panel.level).ok().flatten()?;
-    let steps = panel.scale.as_deref().and_then(|scale| steps(&shared, scale, panel.level));
+    let steps = panel.scale.as_deref().and_then(|scale| kappa_and_ac(&shared, scale, panel.level));
     let (kappa, ac) = steps.unwrap_or_default();
     let both = as_items(&shared);
     let found = pearson(&first, &second, panel.level).ok().flatten();
     let coefficient = |name: &'static str, of: fn(&[f64], &[f64]) -> Option<f64>| {
-        Some(of_resampled(Finding::point(of(&first, &second)?, n, name)?, &shared, panel.level, of))
+        Some(with_pair_bootstrap(Finding::point(of(&first, &second)?, n, name)?, &shared, panel.level, of))
     };
     Some(JudgePair {
         judges: (panel.raters.get(a)?.clone(), panel.raters.get(b)?.clone()),
-        mean_abs_difference: figure(false, f64::abs)?.clipped(0.0, f64::INFINITY),
+        mean_abs_difference: figure(false, f64::abs)?.clip_interval(0.0, f64::INFINITY),
         bias: figure(false, |gap| gap)?,
-        icc: intraclass(&both, panel.level).0,
+        icc: intraclass_correlations(&both, panel.level).0,
         alpha: alpha(&both, panel),
         rms_difference: coefficient("root mean square", |a, b| {
             Some(judge_error(a, b, Level::P95).ok()??.root_mean_square_error)
@@ -353,7 +353,7 @@ fn as_items(shared: &[SharedGrades]) -> Vec<GradedItem> {
 }
 
 /// A coefficient of two raters with the percentile interval of resampled samples.
-fn of_resampled(
+fn with_pair_bootstrap(
     point: Finding,
     shared: &[SharedGrades],
     level: Level,
@@ -367,7 +367,7 @@ fn of_resampled(
 }
 
 /// Cohen's κ and Gwet's AC on the steps of a scale; `None` when a grade stands between two steps.
-fn steps(shared: &[SharedGrades], scale: &[f64], level: Level) -> Option<(Option<Finding>, Option<Finding>)> {
+fn kappa_and_ac(shared: &[SharedGrades], scale: &[f64], level: Level) -> Option<(Option<Finding>, Option<Finding>)> {
     let (weighting, kappa_name, ac_name) = if scale.len() == 2 {
         (Weighting::Identity, "Cohen's kappa", "Gwet's AC1")
     } else {
@@ -386,9 +386,9 @@ fn steps(shared: &[SharedGrades], scale: &[f64], level: Level) -> Option<(Option
     let kappa = cohen(&first, &second).and_then(|found| {
         let point = Finding::point(found.kappa, n, kappa_name)?;
         if n >= KAPPA_FROM && !clustered {
-            return Some(point.bounded(found.interval(level)));
+            return Some(point.with_named_interval(found.interval(level)));
         }
-        Some(of_resampled(point, shared, level, |first, second| Some(cohen(first, second)?.kappa)))
+        Some(with_pair_bootstrap(point, shared, level, |first, second| Some(cohen(first, second)?.kappa)))
     });
     let gwet = |first: &[f64], second: &[f64]| {
         let a = score_indices("first rater", first, scale).ok()?;
@@ -399,12 +399,14 @@ fn steps(shared: &[SharedGrades], scale: &[f64], level: Level) -> Option<(Option
     let ac = gwet(&first, &second).and_then(|found| {
         let point = Finding::point(found.coefficient, n, ac_name)?;
         if clustered {
-            return Some(of_resampled(point, shared, level, |first, second| Some(gwet(first, second)?.coefficient)));
+            return Some(with_pair_bootstrap(point, shared, level, |first, second| {
+                Some(gwet(first, second)?.coefficient)
+            }));
         }
         let half = found.standard_error.zip(level.t(n as f64 - 1.0)).map(|(se, t)| se * t);
         let interval =
             half.map(|half| Interval::around(found.coefficient, half, level, Method::StudentT).clipped(-1.0, 1.0));
-        Some(point.bounded(interval))
+        Some(point.with_named_interval(interval))
     });
     Some((kappa, ac))
 }

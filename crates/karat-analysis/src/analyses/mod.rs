@@ -345,7 +345,7 @@ pub fn catalog() -> Vec<CatalogEntry> {
 
 /// The analyses of a run: those that the plan names, then those that always run. The second part are
 /// the ids of analyses that this version does not know.
-pub(crate) fn start(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
+pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
     let asked = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
     let always = REGISTRY.iter().filter(|entry| entry.always && !asked(entry.name)).map(|entry| AnalysisSpec {
         analysis: entry.name.to_owned(),
@@ -366,8 +366,8 @@ pub(crate) fn start(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec
 }
 
 /// Ids of the analyses whose outcome a run of this plan has.
-pub(crate) fn ids(plan: &Arc<PlanHeader>) -> Result<Vec<String>, AnalysisError> {
-    let (running, _) = start(plan)?;
+pub(crate) fn outcome_ids(plan: &Arc<PlanHeader>) -> Result<Vec<String>, AnalysisError> {
+    let (running, _) = start_analyses(plan)?;
     Ok(running.into_iter().map(|it| it.spec.id).collect())
 }
 
@@ -385,10 +385,10 @@ impl RunningAnalysis {
 
 /// The options of a spec as their type.
 fn options<T: DeserializeOwned>(spec: &AnalysisSpec) -> Result<T, AnalysisError> {
-    serde_json::from_value(Value::Object(spec.with.clone())).map_err(|error| refused(spec, error.to_string()))
+    serde_json::from_value(Value::Object(spec.with.clone())).map_err(|error| options_error(spec, error.to_string()))
 }
 
-fn refused(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisError {
+fn options_error(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisError {
     AnalysisError::Options { id: spec.id.clone(), analysis: spec.analysis.clone(), message: message.into() }
 }
 

@@ -188,65 +188,66 @@ impl AnalysisPair<'_> {
         let (before, after) = (self.before.figures, self.after.figures);
         let (categories, sections) = (self.categories(), self.sections());
         let of_categories = categories.len();
-        let mut tested = decided(categories.into_iter().chain(sections).collect(), options);
+        let mut tested = correct_tests(categories.into_iter().chain(sections).collect(), options);
         let sections = tested.split_off(of_categories).into_iter().map(|(section, kind, rate)| {
             let (baseline, candidate) = (self.before.section(&section, &kind), self.after.section(&section, &kind));
             (section, kind, SectionChange { rate, baseline, candidate })
         });
-        let (regressions, improvements) = self.moved();
+        let (regressions, improvements) = self.notable_samples();
         DiagnosticsChange {
             id: id.to_owned(),
             avg_score: change(before.avg_score, after.avg_score),
-            categories: grouped(tested.into_iter()),
+            categories: group_changes(tested.into_iter()),
             new_confusions: confusions_only_in(after, before),
             resolved_confusions: confusions_only_in(before, after),
-            section_error_rates: grouped(sections),
+            section_error_rates: group_changes(sections),
             notable: self.after.notable,
             regressions,
             improvements,
-            new_errors: without_score(&self.after, &self.before),
-            fixed_errors: without_score(&self.before, &self.after),
+            new_errors: lost_scores(&self.after, &self.before),
+            fixed_errors: lost_scores(&self.before, &self.after),
             left_out: self.before.left_out + self.after.left_out,
         }
     }
 
     /// Every score of every category that a side knows.
     fn categories(&self) -> Vec<PendingTest> {
-        let names = |view: &DiagnosticsView<'_>| pairs(&view.figures.avg_category_scores, |category| &category.scores);
+        let names =
+            |view: &DiagnosticsView<'_>| name_pairs(&view.figures.avg_category_scores, |category| &category.scores);
         let mean = |view: &DiagnosticsView<'_>, category: &str, name: &str| {
             view.figures.avg_category_scores.get(category)?.scores.get(name).copied().flatten()
         };
         let pending = |(category, name): (String, String)| {
             let figure = change(mean(&self.before, &category, &name), mean(&self.after, &category, &name));
             let number = |it: &Evaluation| *it.category_scores.get(&category)?.get(&name)?;
-            self.pending(&category, &name, figure, number)
+            self.pending_test(&category, &name, figure, number)
         };
-        self.of_both(names).into_iter().map(pending).collect()
+        self.names_of_both(names).into_iter().map(pending).collect()
     }
 
     /// Every kind of finding in every section that a side knows.
     fn sections(&self) -> Vec<PendingTest> {
-        let names = |view: &DiagnosticsView<'_>| pairs(&view.figures.errors_by_section, |kinds| kinds);
+        let names = |view: &DiagnosticsView<'_>| name_pairs(&view.figures.errors_by_section, |kinds| kinds);
         let pending = |(section, kind): (String, String)| {
             let rate = |view: &DiagnosticsView<'_>| view.section(&section, &kind).rate();
             let number = |it: &Evaluation| {
                 let findings = it.errors_by_section.get(&section)?.get(&kind).copied();
                 SectionCount { findings, items: it.spans_by_section.get(&section).copied() }.rate()
             };
-            self.pending(&section, &kind, change(rate(&self.before), rate(&self.after)), number)
+            self.pending_test(&section, &kind, change(rate(&self.before), rate(&self.after)), number)
         };
-        self.of_both(names).into_iter().map(pending).collect()
+        self.names_of_both(names).into_iter().map(pending).collect()
     }
 
     /// The names of the baseline, then those that only the candidate has.
-    fn of_both(&self, names: impl Fn(&DiagnosticsView<'_>) -> Vec<(String, String)>) -> Vec<(String, String)> {
+    fn names_of_both(&self, names: impl Fn(&DiagnosticsView<'_>) -> Vec<(String, String)>) -> Vec<(String, String)> {
         let mut all = names(&self.before);
         let new: Vec<_> = names(&self.after).into_iter().filter(|name| !all.contains(name)).collect();
         all.extend(new);
         all
     }
 
-    fn pending(
+    fn pending_test(
         &self,
         group: &str,
         name: &str,
@@ -254,7 +255,7 @@ impl AnalysisPair<'_> {
         number: impl Fn(&Evaluation) -> Option<f64> + Copy,
     ) -> PendingTest {
         let mut scores = PairedScores::default();
-        for (sample, (old, new)) in self.before.evaluations.paired(&self.after.evaluations, number) {
+        for (sample, (old, new)) in self.before.evaluations.paired_means(&self.after.evaluations, number) {
             if let Some(cluster) = self.before.clusters.get(sample) {
                 scores.push(old, new, *cluster);
             }
@@ -263,8 +264,8 @@ impl AnalysisPair<'_> {
     }
 
     /// Samples whose composite fell and rose by a notable amount, the farthest first.
-    fn moved(&self) -> (Vec<MovedSample>, Vec<MovedSample>) {
-        let both = self.before.evaluations.paired(&self.after.evaluations, |it| it.score);
+    fn notable_samples(&self) -> (Vec<MovedSample>, Vec<MovedSample>) {
+        let both = self.before.evaluations.paired_means(&self.after.evaluations, |it| it.score);
         let mut moved: Vec<(f64, MovedSample)> = both
             .into_iter()
             .map(|(sample, (old, new))| {
@@ -282,7 +283,7 @@ impl AnalysisPair<'_> {
 }
 
 /// The tests, corrected over all of them, each with the interval at its own level.
-fn decided(pending: Vec<PendingTest>, options: &CompareOptions) -> Vec<(String, String, TestedChange)> {
+fn correct_tests(pending: Vec<PendingTest>, options: &CompareOptions) -> Vec<(String, String, TestedChange)> {
     let p_values: Vec<Option<f64>> = pending.iter().map(|it| it.test.p()).collect();
     let adjusted = options.correction.adjust(&p_values);
     let levels = local_levels(&p_values, options.correction, options.level.alpha());
@@ -291,7 +292,9 @@ fn decided(pending: Vec<PendingTest>, options: &CompareOptions) -> Vec<(String, 
         let level = Level::from_alpha(alpha).unwrap_or(options.level);
         let plain = it.test.difference().and_then(|mean| Finding::point(mean, it.test.n(), it.test.test().as_str()));
         let paired = plain.map(|plain| {
-            plain.with(it.test.interval(level), it.test.standard_error()).degenerate_if(it.test.is_degenerate())
+            plain
+                .with_interval(it.test.interval(level), it.test.standard_error())
+                .mark_degenerate(it.test.is_degenerate())
         });
         (it.group, it.name, TestedChange { figure: it.figure, paired, p, p_adjusted })
     })
@@ -299,7 +302,7 @@ fn decided(pending: Vec<PendingTest>, options: &CompareOptions) -> Vec<(String, 
 }
 
 /// The names of groups with the names within each.
-fn pairs<T, U>(groups: &OrderedMap<T>, within: impl Fn(&T) -> &OrderedMap<U>) -> Vec<(String, String)> {
+fn name_pairs<T, U>(groups: &OrderedMap<T>, within: impl Fn(&T) -> &OrderedMap<U>) -> Vec<(String, String)> {
     let named = |(group, of): (&str, &T)| {
         let names = within(of).names().map(|name| (group.to_owned(), name.to_owned()));
         names.collect::<Vec<_>>()
@@ -307,7 +310,7 @@ fn pairs<T, U>(groups: &OrderedMap<T>, within: impl Fn(&T) -> &OrderedMap<U>) ->
     groups.iter().flat_map(named).collect()
 }
 
-fn grouped<T: Default>(changes: impl Iterator<Item = (String, String, T)>) -> OrderedMap<OrderedMap<T>> {
+fn group_changes<T: Default>(changes: impl Iterator<Item = (String, String, T)>) -> OrderedMap<OrderedMap<T>> {
     let mut groups: OrderedMap<OrderedMap<T>> = OrderedMap::default();
     for (group, name, change) in changes {
         *groups.entry(&group).entry(&name) = change;
@@ -322,8 +325,9 @@ fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Option<Vec<Map<
 }
 
 /// Samples of both that have no score in `one` but in `other`.
-fn without_score(one: &DiagnosticsView<'_>, other: &DiagnosticsView<'_>) -> Vec<String> {
-    let (scores, others) = (one.evaluations.known(|it| it.score), other.evaluations.known(|it| it.score));
+fn lost_scores(one: &DiagnosticsView<'_>, other: &DiagnosticsView<'_>) -> Vec<String> {
+    let (scores, others) =
+        (one.evaluations.samples_with_number(|it| it.score), other.evaluations.samples_with_number(|it| it.score));
     let is_lost = |sample: &&&str| !scores.contains(**sample) && others.contains(**sample);
     one.clusters
         .keys()

@@ -25,7 +25,7 @@ use karat_stats::seed::Seed;
 use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
-pub use content::changed;
+pub use content::changed_samples;
 pub use diagnostics::{Change, DiagnosticsChange, MovedSample, SectionChange, SectionCount, TestedChange};
 pub use figures::{LabelPair, PairedFigures};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
@@ -126,29 +126,29 @@ pub struct LostCells {
 
 impl LostCells {
     /// Those that lack a score on a side, and are left out.
-    pub fn lost(&self) -> u64 {
+    pub fn missing(&self) -> u64 {
         self.errors + self.unscored + self.open
     }
 }
 
 impl LeftOut {
     /// Samples that should have a score.
-    pub fn lost(&self) -> u64 {
+    pub fn missing(&self) -> u64 {
         self.n - self.not_applicable
     }
 
     /// Whether samples are compared of which only a part is left.
     pub fn is_partial(&self) -> bool {
-        self.cells.lost() > 0 && self.cells.due > self.cells.lost() && self.cells.lost() != self.lost()
+        self.cells.missing() > 0 && self.cells.due > self.cells.missing() && self.cells.missing() != self.missing()
     }
 
     /// Why what is left can decide nothing, of `n` samples with a score on both sides: more are lost than may be.
-    fn too_many(&self, n: usize, allowed: f64) -> Option<String> {
-        let (lost, all) = (self.cells.lost(), self.cells.due);
+    fn too_many_missing(&self, n: usize, allowed: f64) -> Option<String> {
+        let (lost, all) = (self.cells.missing(), self.cells.due);
         let share = lost as f64 / all as f64;
         (lost > 0 && share > allowed).then(|| {
             let (share, allowed) = (100.0 * share, 100.0 * allowed);
-            let what = if all == self.lost() + n as u64 { "samples" } else { "pairs of cells" };
+            let what = if all == self.missing() + n as u64 { "samples" } else { "pairs of cells" };
             format!("{lost} of {all} {what} ({share:.1} %) lack a score on a side, and `policy.max_unscored` allows {allowed:.1} %")
         })
     }
@@ -378,7 +378,7 @@ pub fn compare(
     if let Some(it) = tested.iter().find(|it| options.margins.contains_key(&it.spec.name) && it.has_void_margin()) {
         return Err(CompareError::MarginOfZero { metric: it.spec.name.clone() });
     }
-    let originals = originals(&tested);
+    let originals = first_with_same_scores(&tested);
     let is_original = |at: usize| originals.get(at) == Some(&at);
     let once = |(at, it): (usize, &TestedMetric<'_>)| it.test.p().filter(|_| is_original(at));
     let p_values: Vec<Option<f64>> = tested.iter().enumerate().map(once).collect();
@@ -387,7 +387,7 @@ pub fn compare(
     let cost = matching.cost_per_sample();
     let decided = tested.iter().zip(&originals).filter_map(|(it, original)| {
         let local = Level::from_alpha(*levels.get(*original)?).unwrap_or(options.level);
-        it.decided(*adjusted.get(*original)?, local, cost, options)
+        it.decide(*adjusted.get(*original)?, local, cost, options)
     });
     let metrics: Vec<ComparedMetric> = decided.collect();
     let diagnostics = diagnostics::changes(&matching, options);
@@ -413,7 +413,8 @@ pub fn compare(
 
 /// For each metric the first one that has the same scores on both sides: `pass` beside the only check says nothing new, and is
 /// no further test.
-fn originals(tested: &[TestedMetric<'_>]) -> Vec<usize> {
-    let first = |(at, it): (usize, &TestedMetric<'_>)| tested.iter().position(|other| other.says_as(it)).unwrap_or(at);
+fn first_with_same_scores(tested: &[TestedMetric<'_>]) -> Vec<usize> {
+    let first =
+        |(at, it): (usize, &TestedMetric<'_>)| tested.iter().position(|other| other.has_same_scores(it)).unwrap_or(at);
     tested.iter().enumerate().map(first).collect()
 }

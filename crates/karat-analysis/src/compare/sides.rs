@@ -81,7 +81,7 @@ pub(super) fn pairs(baseline: &Side<'_>, candidate: &Side<'_>) -> Vec<(usize, us
     let (mut left, mut right) = (baseline.systems.clone(), candidate.systems.clone());
     let mut pairs = Vec::new();
     for by in [PairingKey::System, PairingKey::Variant, PairingKey::Model, PairingKey::Only] {
-        let (own, others) = (alone(baseline, &left, by), alone(candidate, &right, by));
+        let (own, others) = (unique_by_key(baseline, &left, by), unique_by_key(candidate, &right, by));
         for (key, from) in own {
             if let Some(to) = others.get(&key) {
                 pairs.push((from, *to));
@@ -95,7 +95,7 @@ pub(super) fn pairs(baseline: &Side<'_>, candidate: &Side<'_>) -> Vec<(usize, us
 }
 
 /// The systems that no other one shares its key with.
-fn alone(side: &Side<'_>, systems: &[usize], by: PairingKey) -> BTreeMap<String, usize> {
+fn unique_by_key(side: &Side<'_>, systems: &[usize], by: PairingKey) -> BTreeMap<String, usize> {
     let mut by_key: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for system in systems {
         by_key.entry(side.key(*system, by)).or_default().push(*system);

@@ -6,7 +6,7 @@ use karat_types::{Better, MetricSpec, Threshold};
 use super::{CompareOptions, ComparedMetric, ComparisonVerdict, Kind, LeftOut, PairedTest, SecondTest};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
-use crate::figures::measure::within;
+use crate::figures::measure::clip_to_range;
 use crate::planning::needed::{Needed, Planning};
 
 /// A metric after its test, before the correction over all.
@@ -30,7 +30,7 @@ const OTHER_RULER: &str = "the two sides were not measured alike, as the warning
 
 impl TestedMetric<'_> {
     /// `None` only for no samples.
-    pub(super) fn decided(
+    pub(super) fn decide(
         &self,
         p_adjusted: Option<f64>,
         local: Level,
@@ -42,14 +42,14 @@ impl TestedMetric<'_> {
         let margin = self.margin(baseline.value());
         let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?, options));
         let other_ruler = self.other_ruler.as_ref().filter(|_| !options.any_ruler).map(|_| OTHER_RULER.to_owned());
-        let open = other_ruler.or_else(|| self.left_out.too_many(self.test.n(), options.max_unscored));
+        let open = other_ruler.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored));
         let verdict = match open {
             Some(_) => ComparisonVerdict::Undecided,
             None => self.verdict(p_adjusted, margin.zip(equivalence.as_ref()), options.level),
         };
         let is_open = verdict == ComparisonVerdict::Undecided;
         let lacking = open.or_else(|| self.test.too_few_resamples(local));
-        let planning = self.planning(local, cost_per_sample);
+        let planning = self.plan(local, cost_per_sample);
         let plannable = planning.filter(|_| is_open && lacking.is_none());
         Some(ComparedMetric {
             metric: self.spec.name.clone(),
@@ -63,7 +63,7 @@ impl TestedMetric<'_> {
             test: self.test.test().as_str(),
             p: self.test.p(),
             p_adjusted,
-            beside: self.beside(local, options),
+            beside: self.second_tests(local, options),
             left_out: self.left_out,
             bounds: self.bounds,
             margin,
@@ -93,7 +93,7 @@ impl TestedMetric<'_> {
     }
 
     /// Whether another metric has the same scores on both sides, and the same figure of them.
-    pub(super) fn says_as(&self, other: &Self) -> bool {
+    pub(super) fn has_same_scores(&self, other: &Self) -> bool {
         let same = |one: &Observations, other: &Observations| one.values == other.values && one.labels == other.labels;
         self.aggregate == other.aggregate
             && self.test.test() == other.test.test()
@@ -108,14 +108,14 @@ impl TestedMetric<'_> {
 
     /// The difference of the figures with its interval of a level.
     fn difference(&self, level: Level, options: &CompareOptions) -> Option<Finding> {
-        Some(self.test.finding(level, options.seed)?.apart_by(self.aggregate.widest_change(self.spec.range)))
+        Some(self.test.finding(level, options.seed)?.clip_difference(self.aggregate.max_change(self.spec.range)))
     }
 
     /// Other tests, their intervals, too, within what is possible.
-    fn beside(&self, level: Level, options: &CompareOptions) -> Vec<SecondTest> {
-        let widest = self.aggregate.widest_change(self.spec.range).unwrap_or(f64::INFINITY);
+    fn second_tests(&self, level: Level, options: &CompareOptions) -> Vec<SecondTest> {
+        let widest = self.aggregate.max_change(self.spec.range).unwrap_or(f64::INFINITY);
         let within = |(lo, hi): (f64, f64)| (lo.clamp(-widest, widest), hi.clamp(-widest, widest));
-        let tests = self.test.beside(level, options.seed).into_iter();
+        let tests = self.test.second_tests(level, options.seed).into_iter();
         tests.map(|it| SecondTest { ci: it.ci.map(within), ..it }).collect()
     }
 
@@ -140,7 +140,7 @@ impl TestedMetric<'_> {
         if up { ComparisonVerdict::Better } else { ComparisonVerdict::Worse }
     }
 
-    fn planning(&self, level: Level, cost_per_sample: Option<f64>) -> Option<Planning> {
+    fn plan(&self, level: Level, cost_per_sample: Option<f64>) -> Option<Planning> {
         let (design, fewest) = (self.test.design()?, self.test.fewest(level));
         let (pairs, without) = (self.test.n() as u64, self.left_out.not_applicable);
         let applies = pairs as f64 / (pairs + without) as f64;
@@ -151,13 +151,13 @@ impl TestedMetric<'_> {
     /// difference: to decide what is not decided takes more samples than there are.
     fn needed(&self, planning: Planning, margin: Option<f64>) -> Option<Needed> {
         match margin {
-            Some(margin) => planning.equivalence(margin),
-            None => planning.beyond(self.test.units()).needed(self.test.difference()?.abs()),
+            Some(margin) => planning.needed_for_equivalence(margin),
+            None => planning.with_more_than(self.test.units()).needed(self.test.difference()?.abs()),
         }
     }
 
     fn figure(&self, observed: &Observations, level: Level) -> Option<Finding> {
         let found = estimate::figure(observed, self.aggregate, self.kind == Kind::Binary, level)?;
-        Some(within(found, self.spec.range, self.aggregate))
+        Some(clip_to_range(found, self.spec.range, self.aggregate))
     }
 }

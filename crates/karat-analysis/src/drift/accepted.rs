@@ -8,7 +8,9 @@ use karat_stats::describe::{median, median_absolute_deviation};
 use serde::Serialize;
 
 use super::incident::{Incident, IncidentClosing};
-use super::{Day, DriftOptions, Method, ROUNDING, Series, WatchedMetric, date_of, day_number, not_dated, two_decimals};
+use super::{
+    Day, DriftOptions, Method, ROUNDING, Series, WatchedMetric, date_of, date_problem, day_number, two_decimals,
+};
 
 /// A level that holds because somebody accepted it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,8 +39,8 @@ impl IncidentClosing {
         options: &DriftOptions,
         watched: WatchedMetric,
     ) -> Result<Self, String> {
-        let last = day_number(day).ok_or_else(|| not_dated(day))?;
-        let opened = day_number(&incident.opened).ok_or_else(|| not_dated(&incident.opened))?;
+        let last = day_number(day).ok_or_else(|| date_problem(day))?;
+        let opened = day_number(&incident.opened).ok_or_else(|| date_problem(&incident.opened))?;
         let series = Series::new(days, last, options, watched, &[]);
         Ok(Self {
             opened: incident.opened.clone(),
@@ -60,17 +62,17 @@ pub(super) struct AcceptedDays {
 
 impl Series<'_> {
     /// The stretches that the closings up to a day make, oldest first.
-    pub(super) fn stretches(&self, closings: &[IncidentClosing], last: i32) -> Vec<AcceptedDays> {
+    pub(super) fn all_accepted_days(&self, closings: &[IncidentClosing], last: i32) -> Vec<AcceptedDays> {
         let mut dated: Vec<(i32, &IncidentClosing)> =
             closings.iter().filter_map(|closing| Some((day_number(&closing.day)?, closing))).collect();
         dated.retain(|(day, _)| *day < last);
         dated.sort_by_key(|(day, _)| *day);
         let next = dated.iter().skip(1).map(|(day, _)| *day).chain([last]);
-        dated.iter().zip(next).filter_map(|((day, closing), until)| self.stretch(*day, closing, until)).collect()
+        dated.iter().zip(next).filter_map(|((day, closing), until)| self.accepted_days(*day, closing, until)).collect()
     }
 
     /// The days after a closing, up to `until`, on which its level holds.
-    fn stretch(&self, closed: i32, closing: &IncidentClosing, until: i32) -> Option<AcceptedDays> {
+    fn accepted_days(&self, closed: i32, closing: &IncidentClosing, until: i32) -> Option<AcceptedDays> {
         let level = closing.accepted?;
         let opened = day_number(&closing.opened)?;
         let follows = matches!(self.options.method, Method::MedianMad | Method::PageHinkley);
@@ -108,7 +110,7 @@ impl Series<'_> {
     }
 
     /// The level that is accepted on a day.
-    pub(super) fn accepted(&self, day: i32) -> Option<&AcceptedLevel> {
+    pub(super) fn accepted_level(&self, day: i32) -> Option<&AcceptedLevel> {
         self.stretches.iter().find(|stretch| (stretch.first..=stretch.last).contains(&day)).map(|it| &it.accepted)
     }
 }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CheckedDay, Day, DriftOptions, Method, ROUNDING, Series, WatchedMetric, date_of, day_number, not_dated,
+    CheckedDay, Day, DriftOptions, Method, ROUNDING, Series, WatchedMetric, date_of, date_problem, day_number,
     two_decimals,
 };
 
@@ -55,7 +55,7 @@ impl Incident {
         self.closed.is_none()
     }
 
-    fn closed_by(self, closing: &IncidentClosing) -> Self {
+    fn close_with(self, closing: &IncidentClosing) -> Self {
         Self { closed: Some(closing.day.clone()), closed_by_hand: Some(closing.why.clone()), ..self }
     }
 }
@@ -65,7 +65,7 @@ impl Incident {
 ///
 /// # Errors
 /// A date that is none.
-pub fn standing(
+pub fn resolve_incident(
     days: &[Day],
     as_of: &str,
     options: &DriftOptions,
@@ -73,14 +73,14 @@ pub fn standing(
     closings: &[IncidentClosing],
     opened: &Incident,
 ) -> Result<Incident, String> {
-    let last = day_number(as_of).ok_or_else(|| not_dated(as_of))?;
-    let first = day_number(&opened.opened).ok_or_else(|| not_dated(&opened.opened))?;
+    let last = day_number(as_of).ok_or_else(|| date_problem(as_of))?;
+    let first = day_number(&opened.opened).ok_or_else(|| date_problem(&opened.opened))?;
     let by_hand = closings.iter().rfind(|closing| closing.opened == opened.opened && closing.day.as_str() <= as_of);
     if let Some(closing) = by_hand {
-        return Ok(opened.clone().closed_by(closing));
+        return Ok(opened.clone().close_with(closing));
     }
     let series = Series::new(days, last, options, watched, closings);
-    Ok(Incident { closed: series.back(first, opened.band, last).map(date_of), ..opened.clone() })
+    Ok(Incident { closed: series.recovery_day(first, opened.band, last).map(date_of), ..opened.clone() })
 }
 
 impl Series<'_> {
@@ -121,7 +121,7 @@ impl Series<'_> {
                     let band = (two_decimals(low), two_decimals(high));
                     incidents.push(Incident { opened: date_of(checked.day), closed: None, band, closed_by_hand: None });
                 }
-                (Some(opened), Some(_)) if self.is_back(&checked, opened) => {
+                (Some(opened), Some(_)) if self.is_recovery_day(&checked, opened) => {
                     open = None;
                     if let Some(incident) = incidents.last_mut() {
                         incident.closed = Some(date_of(checked.day));
@@ -131,7 +131,7 @@ impl Series<'_> {
             }
             if let (Some(_), Some(closing)) = (open, by_hand(checked.day)) {
                 open = None;
-                let closed = incidents.pop().map(|incident| incident.closed_by(closing));
+                let closed = incidents.pop().map(|incident| incident.close_with(closing));
                 incidents.extend(closed);
             }
         }
@@ -139,15 +139,15 @@ impl Series<'_> {
     }
 
     /// The first day after one on which the series is back in a band.
-    fn back(&self, after: i32, (low, high): (f64, f64), last: i32) -> Option<i32> {
+    fn recovery_day(&self, after: i32, (low, high): (f64, f64), last: i32) -> Option<i32> {
         let opened =
             OpenIncident { day: after, centre: f64::midpoint(low, high), reach: 0.5 * (high - low) + ROUNDING };
         let mut later = self.check(&self.days(last)).into_iter().filter(|checked| checked.day > after);
-        later.find(|checked| self.is_back(checked, opened)).map(|checked| checked.day)
+        later.find(|checked| self.is_recovery_day(checked, opened)).map(|checked| checked.day)
     }
 
     /// Whether a day is not bad and its short median lies within the band, on the sides that are watched.
-    fn is_back(&self, checked: &CheckedDay, OpenIncident { day, centre, reach }: OpenIncident) -> bool {
+    fn is_recovery_day(&self, checked: &CheckedDay, OpenIncident { day, centre, reach }: OpenIncident) -> bool {
         // A chart alarms on a drop that the short median, still full of the days before, has not felt.
         let has_felt = self.options.method == Method::MedianMad || checked.day - day >= self.options.short - 1;
         let within = |median: f64| self.directions.iter().all(|it| it.sign * (median - centre) >= -reach);

@@ -89,12 +89,12 @@ pub fn replay(
         median_delay_days: median(&delays),
         false_alarm_share_per_year: false_alarms as f64 / f64::from(series),
         seed,
-        warning: scant(&values, options),
+        warning: thin_data_warning(&values, options),
     })
 }
 
 /// What days that are too few, or all alike, do not tell.
-fn scant(values: &[f64], options: &DriftOptions) -> Option<String> {
+fn thin_data_warning(values: &[f64], options: &DriftOptions) -> Option<String> {
     let (n, long) = (values.len(), options.long);
     if values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) {
         return Some(format!(

@@ -51,7 +51,7 @@ impl<T: Borrow<Drift>> SystemDrifts<T> {
             true => warning.clone(),
             false => format!("{system}: {warning}"),
         };
-        self.each(|drift| &drift.warnings).map(said).collect()
+        self.each_member(|drift| &drift.warnings).map(said).collect()
     }
 
     fn drifts(&self) -> impl Iterator<Item = &Drift> {
@@ -59,7 +59,7 @@ impl<T: Borrow<Drift>> SystemDrifts<T> {
     }
 
     /// The members of a list of each system, with its name.
-    fn each<'a, M: 'a>(&'a self, list: fn(&'a Drift) -> &'a Vec<M>) -> impl Iterator<Item = (&'a str, &'a M)> {
+    fn each_member<'a, M: 'a>(&'a self, list: fn(&'a Drift) -> &'a Vec<M>) -> impl Iterator<Item = (&'a str, &'a M)> {
         self.drifts().flat_map(move |drift| {
             let system = drift.system.as_deref().unwrap_or_default();
             list(drift).iter().map(move |member| (system, member))
@@ -77,12 +77,13 @@ impl<T: Borrow<Drift>> SystemDrifts<T> {
         known.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, z)| z)
     }
 
-    fn together(&self) -> Option<CombinedDrift<'_, T>> {
+    fn combine(&self) -> Option<CombinedDrift<'_, T>> {
         let first = self.drifts().next()?;
-        let mut alerts: Vec<OfSystem<'_, DriftDay>> = self.each(|drift| &drift.alerts).map(OfSystem::from).collect();
+        let mut alerts: Vec<OfSystem<'_, DriftDay>> =
+            self.each_member(|drift| &drift.alerts).map(OfSystem::from).collect();
         alerts.sort_by(|one, other| other.member.day.cmp(&one.member.day));
         let mut skipped: Vec<OfSystem<'_, SkippedDay>> =
-            self.each(|drift| &drift.skipped).map(OfSystem::from).collect();
+            self.each_member(|drift| &drift.skipped).map(OfSystem::from).collect();
         skipped.sort_by(|one, other| other.member.day.cmp(&one.member.day));
         Some(CombinedDrift {
             as_of: &first.as_of,
@@ -140,7 +141,7 @@ impl<T: Borrow<Drift> + Serialize> Serialize for SystemDrifts<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
             [one] => one.serialize(serializer),
-            _ => self.together().serialize(serializer),
+            _ => self.combine().serialize(serializer),
         }
     }
 }

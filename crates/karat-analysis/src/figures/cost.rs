@@ -24,7 +24,7 @@ impl Bill {
     }
 
     /// What those parts cost whose price is known.
-    fn known(&self) -> Money {
+    fn known_cost(&self) -> Money {
         self.priced
     }
 
@@ -75,8 +75,8 @@ impl Spend {
     }
 
     /// What those cells and judgments cost whose price is known.
-    pub fn known(&self) -> Money {
-        self.extraction.known() + self.judging.known()
+    pub fn known_cost(&self) -> Money {
+        self.extraction.known_cost() + self.judging.known_cost()
     }
 
     /// What this run paid for systems and judges.
@@ -86,18 +86,18 @@ impl Spend {
 
     /// Cost of a cell in dollars, systems and judges together. `None` for no cells or an unknown price.
     pub fn per_cell_usd(&self) -> Option<f64> {
-        per(self.cost()?, self.cells)
+        usd_per_cell(self.cost()?, self.cells)
     }
 
     /// What one more cell would cost in dollars, by those that have an output: a call that failed says nothing of it. `None`
     /// where none has one, or a price is unknown.
     pub fn next_cell_usd(&self) -> Option<f64> {
-        per(self.cost()?, self.answered)
+        usd_per_cell(self.cost()?, self.answered)
     }
 
     /// Cost of a cell in dollars without the judges: what the system itself would cost in use.
     pub fn system_per_cell_usd(&self) -> Option<f64> {
-        per(self.extraction.cost()?, self.cells)
+        usd_per_cell(self.extraction.cost()?, self.cells)
     }
 
     /// Score per dollar: the score over the system's own cost of a cell (CL-18). `None`, shown as
@@ -117,7 +117,7 @@ impl AddAssign for Spend {
     }
 }
 
-fn per(money: Money, cells: u64) -> Option<f64> {
+fn usd_per_cell(money: Money, cells: u64) -> Option<f64> {
     (cells > 0).then(|| money.usd() / cells as f64)
 }
 

@@ -17,7 +17,7 @@ use karat_stats::describe::{
 use karat_stats::interval::Level;
 
 use crate::figures::finding::Finding;
-use crate::figures::resampled::of_labels;
+use crate::figures::resampled::label_figure;
 pub(crate) use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 
 /// The figure of the observations. `None` for none; without an interval where the data define none.
@@ -25,8 +25,8 @@ pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool
     if aggregate == Aggregate::Mean {
         return mean_figure(observed, binary, level);
     }
-    if aggregate.is_of_labels() {
-        return of_labels(observed, aggregate)?.at(level);
+    if aggregate.uses_labels() {
+        return label_figure(observed, aggregate)?.finding_at(level);
     }
     let strata = observed.by_stratum();
     let each: Option<Vec<f64>> = strata.iter().map(|(_, values)| aggregate.of(values)).collect();
@@ -50,14 +50,14 @@ fn mean_figure(observed: &Observations, binary: bool, level: Level) -> Option<Fi
     if rate {
         let passed = values.iter().filter(|value| **value >= 1.0).count();
         let proportion = Proportion::new(passed as f64, values.len() as f64)?;
-        return Some(plain.with(Some(proportion.wilson(level)), None));
+        return Some(plain.with_interval(Some(proportion.wilson(level)), None));
     }
     let estimate = if values.len() > RESAMPLED_UP_TO {
         mean_with_normal_interval(values, level)
     } else {
         mean_with_t_interval(values, level)
     };
-    Some(plain.with(estimate.interval, estimate.standard_error).degenerate_if(estimate.degenerate))
+    Some(plain.with_interval(estimate.interval, estimate.standard_error).mark_degenerate(estimate.degenerate))
 }
 
 /// Equal-weight mean of the strata's means with a cluster-robust interval.
@@ -88,9 +88,9 @@ fn dependent_mean(observed: &Observations, rate: bool, level: Level) -> Option<F
     }
     let equal = is_constant(&pseudo);
     if robust.degenerate && !equal {
-        return Some(plain.named("mean, all clusters alike"));
+        return Some(plain.with_method("mean, all clusters alike"));
     }
-    Some(plain.with(robust.interval, robust.standard_error).degenerate_if(robust.degenerate))
+    Some(plain.with_interval(robust.interval, robust.standard_error).mark_degenerate(robust.degenerate))
 }
 
 /// A rate with Wilson's interval at the number of independent observations that it is worth. Of one cluster there is none,
@@ -99,12 +99,12 @@ fn rate_of_clusters(plain: Finding, robust: &ClusteredMean, clustered: bool, lev
     let worth = effective_n(plain.value(), robust);
     let proportion = Proportion::new(plain.value() * worth, worth)?;
     if !clustered {
-        return Some(plain.with(Some(proportion.wilson(level)), robust.standard_error));
+        return Some(plain.with_interval(Some(proportion.wilson(level)), robust.standard_error));
     }
     let Some(interval) = robust.df.and_then(|df| proportion.cluster_wilson(df, level)) else { return Some(plain) };
     let effect = robust.n as f64 / worth;
     let method = format!("{}, effective n {worth:.1}, design effect {effect:.2}", interval.method);
-    Some(plain.with(Some(interval), robust.standard_error).named(method))
+    Some(plain.with_interval(Some(interval), robust.standard_error).with_method(method))
 }
 
 /// How many independent observations a rate is worth: s²/SE², where s² = p(1−p)·n/(n−1), at most n; the number of

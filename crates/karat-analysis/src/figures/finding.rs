@@ -39,7 +39,7 @@ impl Finding {
 
     /// The same with an interval, where one is defined; the interval's own method then names it.
     #[must_use]
-    pub(crate) fn with(mut self, interval: Option<Interval>, se: Option<f64>) -> Self {
+    pub(crate) fn with_interval(mut self, interval: Option<Interval>, se: Option<f64>) -> Self {
         self.se = se.and_then(finite);
         if let Some((found, lo, hi)) = interval.and_then(|it| Some((it, finite(it.lo)?, finite(it.hi)?))) {
             self.interval = Some((lo, hi));
@@ -51,7 +51,7 @@ impl Finding {
 
     /// The same with an interval whose method stands beside the statistic's own name.
     #[must_use]
-    pub(crate) fn bounded(mut self, interval: Option<Interval>) -> Self {
+    pub(crate) fn with_named_interval(mut self, interval: Option<Interval>) -> Self {
         if let Some((found, lo, hi)) = interval.and_then(|it| Some((it, finite(it.lo)?, finite(it.hi)?))) {
             self.interval = Some((lo, hi));
             self.level = found.level.get();
@@ -62,50 +62,50 @@ impl Finding {
 
     /// The same with an interval that ends where the figure itself cannot go further.
     #[must_use]
-    pub(crate) fn clipped(mut self, lo: f64, hi: f64) -> Self {
+    pub(crate) fn clip_interval(mut self, lo: f64, hi: f64) -> Self {
         self.interval = self.interval.map(|(from, to)| (from.clamp(lo, hi), to.clamp(lo, hi)));
         self
     }
 
     /// A difference whose interval ends where figures cannot be further apart than `widest`; as it is where nothing says so.
     #[must_use]
-    pub(crate) fn apart_by(self, widest: Option<f64>) -> Self {
+    pub(crate) fn clip_difference(self, widest: Option<f64>) -> Self {
         match widest.filter(|widest| self.value.abs() <= *widest) {
-            Some(widest) => self.clipped(-widest, widest),
+            Some(widest) => self.clip_interval(-widest, widest),
             None => self,
         }
     }
 
     /// The same with its standard error, where that is a number.
     #[must_use]
-    pub(crate) fn erring(mut self, se: f64) -> Self {
+    pub(crate) fn with_se(mut self, se: f64) -> Self {
         self.se = finite(se);
         self
     }
 
     /// The same, made with a seed.
     #[must_use]
-    pub(crate) fn seeded(mut self, seed: Seed) -> Self {
+    pub(crate) fn with_seed(mut self, seed: Seed) -> Self {
         self.seed = Some(seed.0);
         self
     }
 
     /// The same, marked when all values were equal and the interval therefore says nothing.
     #[must_use]
-    pub(crate) fn degenerate_if(mut self, degenerate: bool) -> Self {
+    pub(crate) fn mark_degenerate(mut self, degenerate: bool) -> Self {
         self.degenerate = degenerate;
         self
     }
 
     /// The same under another name of its method.
     #[must_use]
-    pub(crate) fn named(mut self, method: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn with_method(mut self, method: impl Into<Cow<'static, str>>) -> Self {
         self.method = method.into();
         self
     }
 
     /// Reads what [`Serialize`] wrote. `None` where that is no finding.
-    pub(crate) fn read(written: &serde_json::Value) -> Option<Self> {
+    pub(crate) fn from_json(written: &serde_json::Value) -> Option<Self> {
         let number = |key: &str| written.get(key)?.as_f64();
         let bound = |at: usize| written.get("ci")?.get(at)?.as_f64();
         let method = written.get("method").and_then(serde_json::Value::as_str).unwrap_or("finding");
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn json_carries_value_n_interval_and_method() {
         let interval = Interval { lo: 0.5, hi: 0.9, level: Level::P95, method: Method::Wilson };
-        let finding = Finding::point(0.75, 8, "mean").unwrap().with(Some(interval), Some(0.1));
+        let finding = Finding::point(0.75, 8, "mean").unwrap().with_interval(Some(interval), Some(0.1));
         assert_eq!(
             serde_json::to_string(&finding).unwrap(),
             r#"{"value":0.75,"n":8,"se":0.1,"ci":[0.5,0.9],"level":0.95,"method":"Wilson"}"#
@@ -219,7 +219,7 @@ mod tests {
     fn sign_needs_an_interval_that_excludes_zero() {
         let around = |lo, hi| {
             let interval = Interval { lo, hi, level: Level::P95, method: Method::StudentT };
-            Finding::point(lo, 3, "mean").unwrap().with(Some(interval), None)
+            Finding::point(lo, 3, "mean").unwrap().with_interval(Some(interval), None)
         };
         assert_eq!(around(0.1, 0.2).sign(), Some(true));
         assert_eq!(around(-0.2, -0.1).sign(), Some(false));

@@ -63,7 +63,7 @@ impl CellCounts {
     }
 
     /// The same in a run that is not finished: an output may wait for its judge.
-    pub(crate) fn open(self, plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Self {
+    pub(crate) fn with_waiting(self, plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Self {
         Self { stopped: self.stopped.max(u64::from(is_waiting(plan, row, scores))), ..self }
     }
 }
@@ -151,7 +151,7 @@ pub(crate) struct Members {
 }
 
 /// The whole run as one group.
-pub(crate) fn whole(plan: &PlanHeader) -> Members {
+pub(crate) fn whole_run(plan: &PlanHeader) -> Members {
     Members { id: "all".to_owned(), model: None, variant: None, systems: (0..plan.systems.len()).collect() }
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn whole(plan: &PlanHeader) -> Members {
 pub(crate) fn systems(plan: &PlanHeader) -> Vec<Members> {
     (0..plan.systems.len())
         .map(|system| {
-            let (model, variant) = names(plan, system);
+            let (model, variant) = system_names(plan, system);
             Members { id: system_id(plan, system), model, variant: Some(variant), systems: vec![system] }
         })
         .collect()
@@ -167,34 +167,34 @@ pub(crate) fn systems(plan: &PlanHeader) -> Vec<Members> {
 
 /// Every model that a system uses, in plan order.
 pub(crate) fn models(plan: &PlanHeader) -> Vec<Members> {
-    grouped(plan, |model, _| model.clone(), |id| (Some(id), None))
+    group_systems(plan, |model, _| model.clone(), |id| (Some(id), None))
 }
 
 /// Every variant, in plan order.
 pub(crate) fn variants(plan: &PlanHeader) -> Vec<Members> {
-    grouped(plan, |_, variant| Some(variant.to_owned()), |id| (None, Some(id)))
+    group_systems(plan, |_, variant| Some(variant.to_owned()), |id| (None, Some(id)))
 }
 
 /// `model/variant`, or the variant where no model is called.
 pub fn system_id(plan: &PlanHeader, system: usize) -> String {
-    match names(plan, system) {
+    match system_names(plan, system) {
         (Some(model), variant) => format!("{model}/{variant}"),
         (None, variant) => variant,
     }
 }
 
-fn names(plan: &PlanHeader, system: usize) -> (Option<String>, String) {
+fn system_names(plan: &PlanHeader, system: usize) -> (Option<String>, String) {
     (plan.system_model(system).map(|model| model.id.clone()), plan.system_variant(system).to_owned())
 }
 
-fn grouped(
+fn group_systems(
     plan: &PlanHeader,
     key: impl Fn(&Option<String>, &str) -> Option<String>,
     names_of: impl Fn(String) -> (Option<String>, Option<String>),
 ) -> Vec<Members> {
     let mut groups: Vec<Members> = Vec::new();
     for system in 0..plan.systems.len() {
-        let (model, variant) = names(plan, system);
+        let (model, variant) = system_names(plan, system);
         let Some(id) = key(&model, &variant) else { continue };
         match groups.iter_mut().find(|group| group.id == id) {
             Some(group) => group.systems.push(system),

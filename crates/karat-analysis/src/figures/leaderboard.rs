@@ -134,7 +134,7 @@ impl LeaderboardBuilder {
     /// Of so many contenders on at most so many samples and slots.
     fn new(contenders: usize, empty: &Observations, (samples, slots): (usize, usize)) -> Self {
         Self {
-            observed: (0..contenders).map(|_| empty.clone().with_room(samples * slots)).collect(),
+            observed: (0..contenders).map(|_| empty.clone().with_capacity(samples * slots)).collect(),
             not_shared: vec![0; contenders],
             shared: 0,
             scored: 0,
@@ -188,7 +188,7 @@ impl LeaderboardBuilder {
         };
         Leaderboard {
             lead,
-            hardest_sample: self.hardest(table, better),
+            hardest_sample: self.hardest_sample(table, better),
             shared: self.shared,
             shared_samples: self.samples.len() as u64,
             scored: self.scored,
@@ -202,10 +202,10 @@ impl LeaderboardBuilder {
         let (first, second) = (self.observed.get(first)?, self.observed.get(second)?);
         let values = first.values.iter().zip(&second.values).map(|(a, b)| a - b).collect();
         let paired = Observations { values, ..first.clone() };
-        Some(estimate::figure(&paired, Aggregate::Mean, false, measure.level)?.apart_by(measure.widest_change()))
+        Some(estimate::figure(&paired, Aggregate::Mean, false, measure.level)?.clip_difference(measure.max_change()))
     }
 
-    fn hardest(&self, table: &ScoreTable, better: Better) -> Option<RankedPlace> {
+    fn hardest_sample(&self, table: &ScoreTable, better: Better) -> Option<RankedPlace> {
         let mean = |(sample, sum, n): &(usize, f64, u32)| (table.sample_id(*sample), sum / f64::from(*n), *n);
         let worst_first =
             |a: &(&str, f64, u32), b: &(&str, f64, u32)| best_first(better, b.1, a.1).then_with(|| a.0.cmp(b.0));

@@ -7,7 +7,7 @@ use karat_types::{MetricSpec, PlanHeader};
 
 use crate::figures::estimate;
 use crate::figures::finding::Finding;
-use crate::figures::resampled::{Resampled, bootstrapped, of_labels, paired_change, resampled_change};
+use crate::figures::resampled::{Resampled, bootstrap_change, bootstrap_figure, label_figure, paired_change};
 use crate::score::observations::{Aggregate, Observations};
 
 /// How a metric is turned into figures: its rule, and whether it is a rate.
@@ -24,34 +24,34 @@ pub(crate) struct Measure {
 impl Measure {
     /// The figure of observations. Its interval ends where the figure cannot go further: that of t knows no bounds.
     pub(crate) fn figure(self, observed: &Observations) -> Option<Finding> {
-        let found = match self.resampled(observed) {
-            Some(drawn) => drawn.at(self.level),
+        let found = match self.resample(observed) {
+            Some(drawn) => drawn.finding_at(self.level),
             None => estimate::figure(observed, self.aggregate, self.binary, self.level),
         }?;
-        Some(within(found, self.range, self.aggregate))
+        Some(clip_to_range(found, self.range, self.aggregate))
     }
 
     /// The figure with the resamples that its interval is made of; `None` where it is made by a formula.
-    pub(crate) fn resampled(self, observed: &Observations) -> Option<Resampled> {
-        let asked = self.bootstrap.and_then(|how| bootstrapped(observed, self.aggregate, &how));
-        asked.or_else(|| of_labels(observed, self.aggregate))
+    pub(crate) fn resample(self, observed: &Observations) -> Option<Resampled> {
+        let asked = self.bootstrap.and_then(|how| bootstrap_figure(observed, self.aggregate, &how));
+        asked.or_else(|| label_figure(observed, self.aggregate))
     }
 
     /// How much the figure changed on the same observations, of a figure that is no mean.
     pub(crate) fn change(self, now: &Observations, before: &Observations) -> Option<Resampled> {
         match self.bootstrap {
-            Some(how) => resampled_change(now, before, self.aggregate, &how),
+            Some(how) => bootstrap_change(now, before, self.aggregate, &how),
             None => paired_change(now, before, self.aggregate),
         }
     }
 
     /// The furthest that two such figures can be apart, where the metric has a range.
-    pub(crate) fn widest_change(self) -> Option<f64> {
-        self.aggregate.widest_change(self.range)
+    pub(crate) fn max_change(self) -> Option<f64> {
+        self.aggregate.max_change(self.range)
     }
 
     /// The same at another level.
-    pub(crate) fn at(self, level: Level) -> Self {
+    pub(crate) fn at_level(self, level: Level) -> Self {
         Self { level, ..self }
     }
 
@@ -70,9 +70,9 @@ impl Measure {
 }
 
 /// A figure with its interval within the range of the metric's values; a sum, and what is made of labels, have others.
-pub(crate) fn within(found: Finding, range: Option<(f64, f64)>, aggregate: Aggregate) -> Finding {
+pub(crate) fn clip_to_range(found: Finding, range: Option<(f64, f64)>, aggregate: Aggregate) -> Finding {
     match range {
-        Some((lo, hi)) if aggregate != Aggregate::Sum && !aggregate.is_of_labels() => found.clipped(lo, hi),
+        Some((lo, hi)) if aggregate != Aggregate::Sum && !aggregate.uses_labels() => found.clip_interval(lo, hi),
         _ => found,
     }
 }

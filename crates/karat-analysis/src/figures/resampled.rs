@@ -32,24 +32,24 @@ pub(crate) struct Resampled {
 
 impl Resampled {
     /// The finding with the interval of a level, where there is one: BCa of independent observations, else percentiles.
-    pub(crate) fn at(&self, level: Level) -> Option<Finding> {
+    pub(crate) fn finding_at(&self, level: Level) -> Option<Finding> {
         let point = Finding::point(self.value, self.n, self.name.clone())?;
         let Some(drawn) = &self.drawn else { return Some(point) };
         let found = match &self.jackknife {
-            Some(_) => point.with(self.interval(level), None),
-            None => point.bounded(self.interval(level)),
+            Some(_) => point.with_interval(self.interval(level), None),
+            None => point.with_named_interval(self.interval(level)),
         };
-        let found = found.seeded(self.seed).degenerate_if(is_constant(drawn.replicates()));
-        Some(drawn.standard_error().map_or(found.clone(), |se| found.erring(se)))
+        let found = found.with_seed(self.seed).mark_degenerate(is_constant(drawn.replicates()));
+        Some(drawn.standard_error().map_or(found.clone(), |se| found.with_se(se)))
     }
 
     /// The least α at which the resamples bound anything: two of them lie beyond the interval's ends.
-    pub(crate) fn least_alpha(&self) -> f64 {
+    pub(crate) fn min_alpha(&self) -> f64 {
         2.0 / (self.drawn.as_ref().map_or(0, |drawn| drawn.replicates().len()) + 1) as f64
     }
 
     fn interval(&self, level: Level) -> Option<Interval> {
-        let drawn = self.drawn.as_ref().filter(|_| level.alpha() >= self.least_alpha() * (1.0 - 1e-9))?;
+        let drawn = self.drawn.as_ref().filter(|_| level.alpha() >= self.min_alpha() * (1.0 - 1e-9))?;
         match &self.jackknife {
             Some(jackknife) => drawn.bca(jackknife, level).interval,
             None => drawn.percentile(level),
@@ -60,9 +60,9 @@ impl Resampled {
 /// A figure with a bootstrap in place of a formula: BCa for the mean of independent observations, percentiles of resampled
 /// clusters else. `None` where the formula is better: too few observations, or ones that are all equal, which resamples take
 /// for certainty.
-pub(crate) fn bootstrapped(observed: &Observations, aggregate: Aggregate, how: &Resampling) -> Option<Resampled> {
+pub(crate) fn bootstrap_figure(observed: &Observations, aggregate: Aggregate, how: &Resampling) -> Option<Resampled> {
     let n = observed.len();
-    if n < BOOTSTRAP_FROM || is_constant(&observed.values) && !aggregate.is_of_labels() {
+    if n < BOOTSTRAP_FROM || is_constant(&observed.values) && !aggregate.uses_labels() {
         return None;
     }
     if aggregate == Aggregate::Mean && observed.is_one_stratum() && !observed.clustered {
@@ -76,36 +76,36 @@ pub(crate) fn bootstrapped(observed: &Observations, aggregate: Aggregate, how: &
         });
     }
     let figure = |places: &[usize]| stratified(observed, places, aggregate);
-    resampled(observed, aggregate, aggregate.name(), figure, how)
+    resample(observed, aggregate, aggregate.name(), figure, how)
 }
 
 /// A figure of labels, strata weighing the same, with the percentile interval of resampled clusters. `None` where
 /// observations have no labels, or the figure is of something else.
-pub(crate) fn of_labels(observed: &Observations, aggregate: Aggregate) -> Option<Resampled> {
+pub(crate) fn label_figure(observed: &Observations, aggregate: Aggregate) -> Option<Resampled> {
     let Aggregate::Labels(_) = aggregate else { return None };
     let figure = |places: &[usize]| stratified(observed, places, aggregate);
-    resampled(observed, aggregate, aggregate.name(), figure, &unasked(observed))
+    resample(observed, aggregate, aggregate.name(), figure, &default_resampling(observed))
 }
 
 /// How much a figure changed on the same observations, for figures whose change is no mean of changes: percentiles and
 /// the like. Both sides are resampled together, so that what they share cancels out.
 pub(crate) fn paired_change(now: &Observations, before: &Observations, aggregate: Aggregate) -> Option<Resampled> {
-    resampled_change(now, before, aggregate, &unasked(now))
+    bootstrap_change(now, before, aggregate, &default_resampling(now))
 }
 
 /// The same with the resamples it is told by, as many as are asked for.
-pub(crate) fn resampled_change(
+pub(crate) fn bootstrap_change(
     now: &Observations,
     before: &Observations,
     aggregate: Aggregate,
     how: &Resampling,
 ) -> Option<Resampled> {
     let change = |places: &[usize]| Some(stratified(now, places, aggregate)? - stratified(before, places, aggregate)?);
-    resampled(now, aggregate, format!("difference of {}", aggregate.name()), change, how)
+    resample(now, aggregate, format!("difference of {}", aggregate.name()), change, how)
 }
 
 /// The resamples that nobody asked for: none of very many observations.
-fn unasked(observed: &Observations) -> Resampling {
+fn default_resampling(observed: &Observations) -> Resampling {
     let resamples = if observed.len() > RESAMPLED_UP_TO { 0 } else { RESAMPLES };
     Resampling { resamples, ..Resampling::new(SEED) }
 }
@@ -127,7 +127,7 @@ fn stratified(observed: &Observations, places: &[usize], aggregate: Aggregate) -
 }
 
 /// A statistic of observations, by position, with that of resampled clusters.
-fn resampled(
+fn resample(
     observed: &Observations,
     aggregate: Aggregate,
     name: String,
@@ -143,7 +143,7 @@ fn resampled(
     };
     let everything: Vec<usize> = (0..clusters.len()).collect();
     let value = of_drawn(&everything)?;
-    let enough = aggregate.resampled_from().is_some_and(|fewest| clusters.len() >= fewest);
+    let enough = aggregate.min_bootstrap_units().is_some_and(|fewest| clusters.len() >= fewest);
     let tells = enough && how.resamples > 0;
     let drawn = if tells { bootstrap_indices(clusters.len(), of_drawn, how) } else { None };
     Some(Resampled { value, drawn, jackknife: None, n: observed.len(), name, seed: how.seed })
@@ -161,7 +161,7 @@ mod tests {
     }
 
     fn at_95(found: Option<Resampled>) -> Finding {
-        found.unwrap().at(Level::P95).unwrap()
+        found.unwrap().finding_at(Level::P95).unwrap()
     }
 
     /// RG-10, RG-11: a percentile's change has an interval; pairs that rose alike say the same in every resample.
@@ -170,7 +170,7 @@ mod tests {
         let before: Vec<f64> = (0..60).map(f64::from).collect();
         let now: Vec<f64> = before.iter().map(|value| value + 5.0).collect();
         let change = |now: &Observations, before: &Observations| {
-            paired_change(now, before, Aggregate::Percentile(95)).unwrap().at(Level::P95).unwrap()
+            paired_change(now, before, Aggregate::Percentile(95)).unwrap().finding_at(Level::P95).unwrap()
         };
         let alike = change(&one(&now), &one(&before));
         assert_eq!((alike.value(), alike.interval()), (5.0, Some((5.0, 5.0))));
@@ -189,21 +189,22 @@ mod tests {
         let values: Vec<f64> = (0..40).map(|at| f64::from(at * at % 17)).collect();
         let mut observed = one(&values);
         let by_formula = mean_with_t_interval(&values, Level::P95).interval.unwrap();
-        let found = at_95(bootstrapped(&observed, Aggregate::Mean, &how));
+        let found = at_95(bootstrap_figure(&observed, Aggregate::Mean, &how));
         let (lo, hi) = found.interval().unwrap();
         assert_eq!((found.method(), found.seed()), ("BCa bootstrap", Some(7)));
         assert!((lo - by_formula.lo).abs() < 0.3 && (hi - by_formula.hi).abs() < 0.3, "{found:?}");
-        let median = at_95(bootstrapped(&observed, Aggregate::Median, &how));
+        let median = at_95(bootstrap_figure(&observed, Aggregate::Median, &how));
         assert_eq!(median.method(), "median, percentile bootstrap");
         let (few, level) = (Resampling { resamples: 30, ..how }, Level::P95);
-        let bounded =
-            |how: &Resampling| bootstrapped(&observed, Aggregate::Mean, how).unwrap().at(level).unwrap().interval();
+        let bounded = |how: &Resampling| {
+            bootstrap_figure(&observed, Aggregate::Mean, how).unwrap().finding_at(level).unwrap().interval()
+        };
         assert!(bounded(&few).is_none() && bounded(&how).is_some());
         observed.clusters = (0..40).map(|at| at / 4).collect();
         observed.clustered = true;
-        let clustered = at_95(bootstrapped(&observed, Aggregate::Mean, &how));
+        let clustered = at_95(bootstrap_figure(&observed, Aggregate::Mean, &how));
         assert_eq!(clustered.method(), "mean, percentile bootstrap");
-        assert!(bootstrapped(&one(&values[..9]), Aggregate::Mean, &how).is_none());
-        assert!(bootstrapped(&one(&[1.0; 40]), Aggregate::Mean, &how).is_none());
+        assert!(bootstrap_figure(&one(&values[..9]), Aggregate::Mean, &how).is_none());
+        assert!(bootstrap_figure(&one(&[1.0; 40]), Aggregate::Mean, &how).is_none());
     }
 }

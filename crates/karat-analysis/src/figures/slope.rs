@@ -15,7 +15,7 @@ const CLUSTERS_FROM: usize = 5;
 const TELLING: f64 = 1e-9;
 
 /// Each value less its group's mean; less the overall mean where no group has two values.
-pub(crate) fn within(groups: &[usize], values: &[f64]) -> Vec<f64> {
+pub(crate) fn center_within_groups(groups: &[usize], values: &[f64]) -> Vec<f64> {
     let mut by_group: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     groups.iter().zip(values).for_each(|(group, value)| by_group.entry(*group).or_default().push(*value));
     let alone = by_group.values().all(|values| values.len() < 2);
@@ -45,7 +45,7 @@ pub(crate) fn slope(x: &[f64], y: &[f64], clusters: &[u32], level: Level) -> Opt
     let telling: BTreeSet<u32> =
         centred.iter().zip(clusters).filter(|((x, _), _)| x.abs() > TELLING).map(|(_, cluster)| *cluster).collect();
     let interval = found.interval.filter(|_| telling.len() >= CLUSTERS_FROM);
-    Some(Finding::point(slope, x.len(), "least squares")?.bounded(interval))
+    Some(Finding::point(slope, x.len(), "least squares")?.with_named_interval(interval))
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn groups_are_compared_within() {
-        assert_eq!(within(&[0, 0, 1, 1], &[1.0, 3.0, 10.0, 10.0]), [-1.0, 1.0, 0.0, 0.0]);
-        assert_eq!(within(&[0, 1], &[1.0, 3.0]), [-1.0, 1.0]);
+        assert_eq!(center_within_groups(&[0, 0, 1, 1], &[1.0, 3.0, 10.0, 10.0]), [-1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(center_within_groups(&[0, 1], &[1.0, 3.0]), [-1.0, 1.0]);
     }
 }

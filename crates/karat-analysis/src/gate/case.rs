@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{scope::Scope, subject};
 use crate::Findings;
-use crate::run::metric_names::fits;
+use crate::run::metric_names::matches_pattern;
 
 /// Which bound of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(super) struct GateCase<'a> {
 }
 
 /// The cases of a gate.
-pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Vec<GateCase<'a>> {
+pub(super) fn gate_cases<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Vec<GateCase<'a>> {
     let sides = [
         (BoundKind::Min, gate.min),
         (BoundKind::Max, gate.max),
@@ -105,7 +105,7 @@ pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> V
 /// The metrics that a gate names; [`problem::of`](super::problem::of) has seen to it that there are some.
 fn metrics<'a>(plan: &PlanHeader, gate: &Gate) -> Vec<Target<'a>> {
     let names = plan.metrics.iter().enumerate();
-    names.filter(|(_, metric)| fits(subject(gate), &metric.name)).map(|(at, _)| Target::Metric(at)).collect()
+    names.filter(|(_, metric)| matches_pattern(subject(gate), &metric.name)).map(|(at, _)| Target::Metric(at)).collect()
 }
 
 /// The units of a gate, without those that its condition leaves empty, and without the systems that the others are

@@ -62,7 +62,7 @@ pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
                 remark: None,
                 bounds,
             };
-            Some(compared(court, kpi, at, group.systems.first().copied()?))
+            Some(with_change(court, kpi, at, group.systems.first().copied()?))
         };
         names.filter_map(kpi).collect::<Vec<_>>()
     };
@@ -70,7 +70,7 @@ pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
 }
 
 /// The key figure with its change, found as a gate on any change would find it.
-fn compared(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
+fn with_change(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
     let gate = Gate::on(&kpi.metric);
     let unit = Unit { systems: vec![system], system: Some(kpi.system.clone()), ..Unit::default() };
     let case = GateCase {
@@ -81,9 +81,9 @@ fn compared(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> 
         side: BoundKind::MaxDrop,
         threshold: Threshold { value: 0.0, percent: false },
     };
-    let evidence = court.hear(&case);
+    let evidence = court.evidence_for(&case);
     let level = court.findings.measures.get(metric).map(|measure| measure.level);
-    let change = level.and_then(|level| evidence.basis.at(level));
+    let change = level.and_then(|level| evidence.basis.finding_at(level));
     let remark = evidence.other_ruler.or(evidence.remark).filter(|_| change.is_some());
     Kpi { baseline: evidence.reference, remark, change, ..kpi }
 }

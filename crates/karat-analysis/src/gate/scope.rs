@@ -70,7 +70,7 @@ struct ScopeReader<'a> {
 impl<'a> ScopeReader<'a> {
     fn new(findings: &Findings, gate: &'a Gate) -> Result<Self, GateProblem> {
         let wrong = |what: String| GateProblem::of(gate, what);
-        let condition = gate.condition.as_deref().map(|source| compiled(&findings.plan, source)).transpose();
+        let condition = gate.condition.as_deref().map(|source| compile_condition(&findings.plan, source)).transpose();
         let column = (!UNITS.contains(&gate.per.as_str())).then(|| Path::parse(&gate.per)).transpose();
         let condition = condition.map_err(|error| wrong(error.message))?;
         let column = column.map_err(|error| wrong(format!("`per: {}` is no path: {error}", gate.per)))?;
@@ -93,13 +93,13 @@ impl<'a> ScopeReader<'a> {
 
     fn row(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) {
         if self.wrong.is_none() {
-            let placed = self.place(sample, row, findings);
+            let placed = self.place_cell(sample, row, findings);
             self.wrong = placed.err().map(|what| GateProblem::of(self.gate, what));
         }
     }
 
     /// Notes the group of a cell, and whether the gate looks at it; the error says why neither can be told.
-    fn place(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) -> Result<(), String> {
+    fn place_cell(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) -> Result<(), String> {
         if let (Some(path), Some((groups, values))) = (&self.column, &mut self.scope.groups) {
             let value = path.first_in(&columns(row.sample)).cloned().ok_or_else(|| {
                 format!(
@@ -133,7 +133,7 @@ impl<'a> ScopeReader<'a> {
 }
 
 /// A condition, in which a model that is compared with `model.id` may be written with its provider.
-fn compiled(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
+fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
     let expression = Expression::compile(source)?;
     if !expression.reads().iter().any(|name| name == "model.id") {
         return Ok(expression);

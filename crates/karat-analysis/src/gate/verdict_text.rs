@@ -48,8 +48,8 @@ pub(super) struct VerdictText<'a> {
 
 impl VerdictText<'_> {
     /// Holds a finding against its limit.
-    pub(super) fn judge(&self, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
-        let keeps = |value: f64| close(value, limit) || (value > limit) == self.case.side.is_least();
+    pub(super) fn decide(&self, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
+        let keeps = |value: f64| nearly_equal(value, limit) || (value > limit) == self.case.side.is_least();
         let value = finding.value();
         if !by_interval {
             let verdict = if keeps(value) { Verdict::Pass } else { Verdict::Fail };
@@ -57,15 +57,15 @@ impl VerdictText<'_> {
         }
         let n = finding.n();
         let Some((lo, hi)) = finding.interval() else {
-            let value = self.apart(value, limit).0;
+            let value = self.distinct_texts(value, limit).0;
             return (Verdict::Undecided, format!("{value} has no interval (n = {n}), and the gate decides by it"));
         };
         let level = finding.level().unwrap_or_default() * 100.0;
-        let [value, lo_text, hi_text] = [value, lo, hi].map(|number| self.apart(number, limit).0);
+        let [value, lo_text, hi_text] = [value, lo, hi].map(|number| self.distinct_texts(number, limit).0);
         let level = format!("{level:.4}");
         let level = level.trim_end_matches('0').trim_end_matches('.');
         let shown = format!("{value} ({level} % interval {lo_text} to {hi_text})");
-        let rule = self.rule(limit);
+        let rule = self.bound_text(limit);
         let (verdict, what) = match (keeps(lo), keeps(hi)) {
             (true, true) => (Verdict::Pass, format!("{shown} keeps {rule}")),
             (false, false) => (Verdict::Fail, format!("{shown} breaks {rule}")),
@@ -76,13 +76,13 @@ impl VerdictText<'_> {
         (verdict, if degenerate { format!("{what}; all {n} values are equal: {collapsed}") } else { what })
     }
 
-    fn rule(&self, limit: f64) -> String {
-        format!("{} {}", self.case.side.name(), self.figure(self.as_written(limit), 0))
+    fn bound_text(&self, limit: f64) -> String {
+        format!("{} {}", self.case.side.name(), self.number_text(self.as_written(limit), 0))
     }
 
     fn point(&self, value: f64, limit: f64, kept: bool) -> String {
         let name = self.name;
-        let (shown, bound) = self.apart(value, limit);
+        let (shown, bound) = self.distinct_texts(value, limit);
         match (self.case.side, kept) {
             (BoundKind::Min, true) => format!("{shown} ≥ {bound}"),
             (BoundKind::Min, false) => format!("{name} {shown} < gate {bound}"),
@@ -97,11 +97,11 @@ impl VerdictText<'_> {
     fn change(&self, word: &str, value: f64, limit: f64, kept: bool) -> String {
         let at_most = if kept { "within" } else { "above" };
         let by = self.as_written(value);
-        let (shown, bound) = self.apart(by, self.as_written(limit));
+        let (shown, bound) = self.distinct_texts(by, self.as_written(limit));
         let ends = self.evidence.reference.zip(self.evidence.observed).filter(|_| by != 0.0);
         let ends = ends.map(|(from, to)| {
             let share = if from == 0.0 { String::new() } else { format!("{}, ", percent(by / from.abs())) };
-            format!(" ({share}from {} to {})", self.figure(from, 0), self.figure(to, 0))
+            format!(" ({share}from {} to {})", self.number_text(from, 0), self.number_text(to, 0))
         });
         let threshold = self.case.threshold;
         let share = if threshold.percent { format!(" ({})", percent(threshold.value)) } else { String::new() };
@@ -114,16 +114,16 @@ impl VerdictText<'_> {
     }
 
     /// A number and what it is held against, in as many digits as tell them apart.
-    fn apart(&self, value: f64, limit: f64) -> (String, String) {
-        let value = if close(value, limit) { limit } else { value };
-        let texts = |more: usize| (self.figure(value, more), self.figure(limit, more));
+    fn distinct_texts(&self, value: f64, limit: f64) -> (String, String) {
+        let value = if nearly_equal(value, limit) { limit } else { value };
+        let texts = |more: usize| (self.number_text(value, more), self.number_text(limit, more));
         let tells = |(value, limit): &(String, String)| value != limit;
         let same = value.total_cmp(&limit).is_eq();
         (0..MORE_DIGITS).map(texts).find(|pair| same || tells(pair)).unwrap_or_else(|| texts(MORE_DIGITS))
     }
 
     /// A number as a reader wants it, and so many digits more: three decimals, more where it is small, with its unit.
-    fn figure(&self, value: f64, more: usize) -> String {
+    fn number_text(&self, value: f64, more: usize) -> String {
         let value = value + 0.0;
         match self.unit {
             Some("USD") if value < 0.0 => format!("-${}", significant(-value, more)),
@@ -136,7 +136,7 @@ impl VerdictText<'_> {
 }
 
 /// Sums of decimal fractions miss a bound by the last digits: 7.3 − 8.3 is a drop of exactly 1.
-fn close(value: f64, limit: f64) -> bool {
+fn nearly_equal(value: f64, limit: f64) -> bool {
     (value - limit).abs() <= 1e-9 * limit.abs().max(1.0)
 }
 

@@ -16,15 +16,15 @@ const TOLD: usize = 5;
 /// # Errors
 /// Two samples or systems of one name, lists of another length, counts that are not those of the values, an error below 0, an overall figure beyond those of all systems;
 /// all of it, with its place.
-pub(super) fn read(pinned: &Pinned) -> Result<(), String> {
+pub(super) fn check_document(pinned: &Pinned) -> Result<(), String> {
     let systems = pinned.systems.iter().map(|system| &system.id);
-    let twice = twice("samples", &pinned.samples).into_iter().chain(twice("systems", systems));
-    let figures = figures(pinned).flat_map(|(place, _, metric)| form(&place, metric, pinned.samples.len()));
-    told(twice.chain(figures).chain(beyond_systems(pinned)))
+    let twice = duplicates("samples", &pinned.samples).into_iter().chain(duplicates("systems", systems));
+    let figures = figures(pinned).flat_map(|(place, _, metric)| form_problems(&place, metric, pinned.samples.len()));
+    join_problems(twice.chain(figures).chain(overall_problems(pinned)))
 }
 
 /// Overall figures, which weigh the systems' ones equally, that lie beyond all of them.
-fn beyond_systems(pinned: &Pinned) -> impl Iterator<Item = String> {
+fn overall_problems(pinned: &Pinned) -> impl Iterator<Item = String> {
     pinned.overall.iter().filter_map(|(name, overall)| {
         let of_systems = pinned.systems.iter().filter_map(|system| system.metrics.get(name)?.value);
         let (lo, hi) = extent(&of_systems.collect::<Vec<f64>>())?;
@@ -38,13 +38,13 @@ fn beyond_systems(pinned: &Pinned) -> impl Iterator<Item = String> {
 ///
 /// # Errors
 /// Numbers outside the metric's range, figures that are not those of their values; all of it, with its place.
-pub(super) fn fits(pinned: &Pinned, plan: &PlanHeader) -> Result<(), String> {
-    told(figures(pinned).flat_map(
-        |(place, name, metric)| match plan.metric(name).and_then(|at| plan.metrics.get(at)) {
-            Some(spec) => fit(&place, metric, spec, of_samples(plan, spec)),
+pub(super) fn check_plan(pinned: &Pinned, plan: &PlanHeader) -> Result<(), String> {
+    join_problems(figures(pinned).flat_map(|(place, name, metric)| {
+        match plan.metric(name).and_then(|at| plan.metrics.get(at)) {
+            Some(spec) => fit_problems(&place, metric, spec, sample_aggregate(plan, spec)),
             None => Vec::new(),
-        },
-    ))
+        }
+    }))
 }
 
 /// Every figure with its place and the name of its metric.
@@ -57,13 +57,13 @@ fn figures(pinned: &Pinned) -> impl Iterator<Item = (String, &str, &PinnedMetric
     })
 }
 
-fn twice<'a>(list: &'static str, names: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+fn duplicates<'a>(list: &'static str, names: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let doubles = names.into_iter().enumerate().filter(|(_, name)| !seen.insert(name.as_str()));
     doubles.map(|(at, name)| format!("`{list}[{at}]` is `{name}`, which is there already")).collect()
 }
 
-fn form(place: &str, metric: &PinnedMetric, samples: usize) -> Vec<String> {
+fn form_problems(place: &str, metric: &PinnedMetric, samples: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Some(se) = metric.se.filter(|se| *se < 0.0) {
         wrong.push(format!("`{place}.se` is {se}, and a standard error is never below 0"));
@@ -86,7 +86,7 @@ fn form(place: &str, metric: &PinnedMetric, samples: usize) -> Vec<String> {
     wrong
 }
 
-fn fit(place: &str, metric: &PinnedMetric, spec: &MetricSpec, aggregate: Option<Aggregate>) -> Vec<String> {
+fn fit_problems(place: &str, metric: &PinnedMetric, spec: &MetricSpec, aggregate: Option<Aggregate>) -> Vec<String> {
     let mut wrong = Vec::new();
     let outside = |number: &f64| spec.range.filter(|(lo, hi)| *number < lo - ROUNDING || *number > hi + ROUNDING);
     let numbers = |list: &'static str, of: &[Option<f64>]| {
@@ -110,12 +110,12 @@ fn fit(place: &str, metric: &PinnedMetric, spec: &MetricSpec, aggregate: Option<
 }
 
 /// How the figure of a system comes from its samples' values; `None` where a report's trials do not say these.
-fn of_samples(plan: &PlanHeader, spec: &MetricSpec) -> Option<Aggregate> {
+fn sample_aggregate(plan: &PlanHeader, spec: &MetricSpec) -> Option<Aggregate> {
     let by_mean = plan.scorers.get(spec.scorer).is_none_or(|scorer| scorer.reduce == "mean");
     Aggregate::parse(&spec.aggregate).filter(|_| by_mean)
 }
 
-fn told(wrong: impl Iterator<Item = String>) -> Result<(), String> {
+fn join_problems(wrong: impl Iterator<Item = String>) -> Result<(), String> {
     let wrong: Vec<String> = wrong.take(TOLD).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
 }

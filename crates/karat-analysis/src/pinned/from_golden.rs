@@ -33,7 +33,7 @@ impl Pinned {
             scorers: BTreeMap::new(),
             index: HashMap::new(),
         }
-        .indexed()
+        .build_index()
     }
 }
 

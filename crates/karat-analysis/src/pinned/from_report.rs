@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::{BASELINE_SCHEMA, Pinned, PinnedMetric, PinnedRun, PinnedSystem};
-use crate::reference::history::together as names_together;
+use crate::reference::history::joined_names as names_together;
 use crate::run::instrument::SampleInstrument;
-use crate::run::served_models::{NamesByAsked, absorb};
+use crate::run::served_models::{NamesByAsked, merge_names};
 use crate::score::reduce::Reduce;
-use crate::score::table::{State, together};
+use crate::score::table::{State, reduce_trials};
 
 /// The figures of a report, and its cells' scores where they are inline. What is missing is left out: the gates that
 /// need it are undecided and say so.
@@ -19,7 +19,7 @@ pub(crate) fn read(report: &Value) -> Pinned {
         let id = text(system, "id")?;
         let trials = cells.trials(id);
         let metrics = figures(system.get("dimensions")?, |name, figure| {
-            let [samples, trials] = cells.of_metric(id, name, trials);
+            let [samples, trials] = cells.metric_cells(id, name, trials);
             figure.with_cells(&samples, &trials)
         });
         Some(PinnedSystem { id: id.to_owned(), metrics, answered_as: answered_as(system) })
@@ -32,7 +32,7 @@ pub(crate) fn read(report: &Value) -> Pinned {
         overall,
         systems: systems.collect(),
         graded: BTreeMap::new(),
-        scorers: graded(report),
+        scorers: instruments(report),
         index: HashMap::new(),
     }
 }
@@ -47,14 +47,14 @@ fn answered_as(of: &Value) -> NamesByAsked {
 }
 
 /// What graded, by scorer with judges.
-fn graded(report: &Value) -> BTreeMap<String, SampleInstrument> {
+fn instruments(report: &Value) -> BTreeMap<String, SampleInstrument> {
     let config = report.pointer("/run/config").unwrap_or(&Value::Null);
     let of = |scorer: &Value| {
         let judges: Vec<&str> = list(scorer, "judges").iter().filter_map(Value::as_str).collect();
         let mut names = NamesByAsked::new();
         let own =
             list(report, "judges").iter().filter(|judge| text(judge, "id").is_some_and(|id| judges.contains(&id)));
-        own.for_each(|judge| absorb(&answered_as(judge), &mut names));
+        own.for_each(|judge| merge_names(&answered_as(judge), &mut names));
         let version = text(scorer, "version").map(str::to_owned);
         let graded = SampleInstrument { judge: names_together(judges.iter().copied()), version, answered_as: names };
         (!judges.is_empty()).then(|| Some((text(scorer, "id")?.to_owned(), graded)))?
@@ -121,12 +121,13 @@ impl<'a> ReportCells<'a> {
     }
 
     /// The samples of a metric, and where a system has several trials, these.
-    fn of_metric(&self, system: &str, metric: &str, trials: u64) -> [Vec<(State, f64)>; 2] {
+    fn metric_cells(&self, system: &str, metric: &str, trials: u64) -> [Vec<(State, f64)>; 2] {
         let rule = self.rule(metric);
         let cell = |at, trial| self.cells.get(system).and_then(|cells| cells.get(&(at, trial)));
-        let of_sample = |at| (0..trials).map(move |trial| cell(at, trial).map_or(ABSENT, |cell| state(cell, metric)));
+        let of_sample =
+            |at| (0..trials).map(move |trial| cell(at, trial).map_or(ABSENT, |cell| cell_state(cell, metric)));
         let each: Vec<Vec<(State, f64)>> = (0..self.samples.len()).map(|at| of_sample(at).collect()).collect();
-        let whole = each.iter().map(|trials| together(trials, rule)).collect();
+        let whole = each.iter().map(|trials| reduce_trials(trials, rule)).collect();
         [whole, if trials > 1 { each.concat() } else { Vec::new() }]
     }
 
@@ -142,7 +143,7 @@ impl<'a> ReportCells<'a> {
 const ABSENT: (State, f64) = (State::Absent, 0.0);
 
 /// What a cell says of a metric.
-fn state(cell: &Value, metric: &str) -> (State, f64) {
+fn cell_state(cell: &Value, metric: &str) -> (State, f64) {
     let score = cell.get("scores").and_then(|scores| scores.get(metric));
     match (text(cell, "status"), score) {
         (Some("error"), _) => (State::Error, 0.0),
@@ -231,7 +232,7 @@ mod tests {
             ]
         });
         let pinned = Pinned::read(&report.to_string()).unwrap();
-        let lost = |sample: &str| pinned.entry(0, "q", sample, Reduce::Mean).lost();
+        let lost = |sample: &str| pinned.sample_cells(0, "q", sample, Reduce::Mean).missing();
         assert_eq!((lost("a").n, lost("a").due, lost("b").n, lost("c").due), (1, 2, 2, 0));
     }
 

@@ -12,11 +12,13 @@ use karat_types::{MetricSpec, PlanHeader, RunHeader, ScorerKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::run::instrument::{Instrument, MeasuredRun, SampleInstrument, change_for, change_since, changes, rulers};
+use crate::run::instrument::{
+    Instrument, MeasuredRun, SampleInstrument, changes, instruments, metric_change, sample_change,
+};
 use crate::run::matched_cells::SampleCells;
 use crate::run::served_models::{NamesByAsked, ServedJudge};
 use crate::score::reduce::Reduce;
-use crate::score::table::{State, together};
+use crate::score::table::{State, reduce_trials};
 
 /// Version of the format of pinned runs.
 pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
@@ -125,19 +127,19 @@ impl Pinned {
                 ));
             }
         };
-        consistency::read(&pinned)?;
-        Ok(pinned.indexed())
+        consistency::check_document(&pinned)?;
+        Ok(pinned.build_index())
     }
 
     /// Whether its numbers can be those of this plan's metrics.
     ///
     /// # Errors
     /// A number outside its metric's range, a mean that is not that of its values; the text says which and where.
-    pub fn fits(&self, plan: &PlanHeader) -> Result<(), String> {
-        consistency::fits(self, plan)
+    pub fn check_plan(&self, plan: &PlanHeader) -> Result<(), String> {
+        consistency::check_plan(self, plan)
     }
 
-    fn indexed(mut self) -> Self {
+    fn build_index(mut self) -> Self {
         self.index = self.samples.iter().enumerate().map(|(at, id)| (id.clone(), at)).collect();
         self
     }
@@ -181,15 +183,15 @@ impl Pinned {
 
     /// The same with its trials, as far as `rule` makes its value of them: a file that was edited, or is of another rule, has
     /// samples only. What is not pinned does not apply.
-    pub(crate) fn entry(&self, system: usize, metric: &str, sample: &str, rule: Reduce) -> SampleCells<'static> {
+    pub(crate) fn sample_cells(&self, system: usize, metric: &str, sample: &str, rule: Reduce) -> SampleCells<'static> {
         let Some((pinned, &at)) = self.metric(system, metric).zip(self.index.get(sample)) else {
             return SampleCells::new(NOTHING, Vec::new().into(), rule);
         };
-        let whole = cell(&pinned.values, &pinned.lost, at);
+        let whole = cell_state(&pinned.values, &pinned.lost, at);
         let n = pinned.trials.len() / self.samples.len().max(1);
-        let trials = (at * n..(at + 1) * n).map(|trial| cell(&pinned.trials, &pinned.lost_trials, trial));
+        let trials = (at * n..(at + 1) * n).map(|trial| cell_state(&pinned.trials, &pinned.lost_trials, trial));
         let trials: Vec<(State, f64)> = trials.collect();
-        let agree = (together(&trials, rule).1 - whole.1).abs() <= ROUNDING * whole.1.abs().max(1.0);
+        let agree = (reduce_trials(&trials, rule).1 - whole.1).abs() <= ROUNDING * whole.1.abs().max(1.0);
         SampleCells::new(whole, if agree { trials.into() } else { Vec::new().into() }, rule)
     }
 
@@ -207,11 +209,11 @@ impl Pinned {
             ));
         }
         if !self.run.rulers.is_empty() {
-            differences.extend(changes(&self.run.rulers, &rulers(run)));
+            differences.extend(changes(&self.run.rulers, &instruments(run)));
             return differences;
         }
         if !self.scorers.is_empty() {
-            differences.extend(plan.scorers.iter().filter_map(|it| change_since(self.scorers.get(&it.id)?, run, it)));
+            differences.extend(plan.scorers.iter().filter_map(|it| sample_change(self.scorers.get(&it.id)?, run, it)));
             return differences;
         }
         let judges: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
@@ -234,16 +236,16 @@ impl Pinned {
 
     /// How the ruler of a plan's metric is another than these results of some samples were measured with, in words; `None` where
     /// it is the same, or they do not say.
-    pub(crate) fn ruler_change<'a>(
+    pub(crate) fn instrument_change<'a>(
         &self,
         run: MeasuredRun<'_>,
         metric: &MetricSpec,
         mut samples: impl Iterator<Item = &'a str>,
     ) -> Option<String> {
         let scorer = run.plan.scorers.get(metric.scorer);
-        let of_run = || change_since(self.scorers.get(&scorer?.id)?, run, scorer?);
-        let of_sample = |sample| change_since(self.graded.get(sample)?, run, scorer?);
-        change_for(&self.run.rulers, run, metric).or_else(of_run).or_else(|| samples.find_map(of_sample))
+        let of_run = || sample_change(self.scorers.get(&scorer?.id)?, run, scorer?);
+        let of_sample = |sample| sample_change(self.graded.get(sample)?, run, scorer?);
+        metric_change(&self.run.rulers, run, metric).or_else(of_run).or_else(|| samples.find_map(of_sample))
     }
 }
 
@@ -258,13 +260,13 @@ impl PinnedRun {
             dataset_hash: plan.dataset.hash.clone(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
-            rulers: rulers(MeasuredRun { plan, judges }),
+            rulers: instruments(MeasuredRun { plan, judges }),
         }
     }
 }
 
 /// What is pinned at a position: a value, that something failed, or nothing.
-fn cell(values: &[Option<f64>], lost: &[usize], at: usize) -> (State, f64) {
+fn cell_state(values: &[Option<f64>], lost: &[usize], at: usize) -> (State, f64) {
     match values.get(at).copied().flatten() {
         Some(value) => (State::Value, value),
         None if lost.binary_search(&at).is_ok() => (State::Error, 0.0),
@@ -332,7 +334,7 @@ mod tests {
         let old = Pinned::read(include_str!("../../../../fixtures/smoke/baseline.json")).unwrap();
         let system = old.systems().next().and_then(|id| old.system(id)).unwrap();
         let sample = old.samples().next().unwrap();
-        let entry = old.entry(system, "quality.accuracy", sample, Reduce::Mean);
+        let entry = old.sample_cells(system, "quality.accuracy", sample, Reduce::Mean);
         assert_eq!((entry.value(), entry.trials()), (old.value(system, "quality.accuracy", sample), None));
         assert!(entry.value().is_some());
     }
@@ -355,13 +357,13 @@ mod tests {
     fn numbers_that_cannot_be_are_refused() {
         let run = example();
         let pinned = Pinned::of(&run.header, &analyse(&run, &Options::default()).unwrap());
-        assert_eq!(pinned.fits(&run.header.plan), Ok(()));
+        assert_eq!(pinned.check_plan(&run.header.plan), Ok(()));
         let sound = serde_json::to_value(&pinned).unwrap();
         let refused = |at: &str, value: Value| {
             let mut changed = sound.clone();
             *changed.pointer_mut(at).unwrap() = value;
             let read = Pinned::read(&changed.to_string());
-            read.and_then(|pinned| pinned.fits(&run.header.plan)).unwrap_err()
+            read.and_then(|pinned| pinned.check_plan(&run.header.plan)).unwrap_err()
         };
         let metric = "/systems/0/metrics/quality.accuracy";
         for (at, value, told) in [

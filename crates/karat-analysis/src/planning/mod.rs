@@ -8,5 +8,5 @@ pub(crate) mod power;
 mod stored_deviations;
 
 pub use needed::{Needed, PLANNED_POWER};
-pub use power::{MetricPower, PairedDeviation, impossible, power, unplannable};
-pub use stored_deviations::spreads;
+pub use power::{MetricPower, PairedDeviation, difference_problem, planning_problem, power};
+pub use stored_deviations::paired_deviations;

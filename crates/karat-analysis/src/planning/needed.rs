@@ -48,7 +48,7 @@ pub(crate) struct Planning {
 
 impl Planning {
     /// The same for what so many clusters did not decide.
-    pub(crate) fn beyond(self, clusters: usize) -> Self {
+    pub(crate) fn with_more_than(self, clusters: usize) -> Self {
         Self { fewest: self.fewest.max((clusters + 1) as f64), ..self }
     }
 
@@ -61,15 +61,15 @@ impl Planning {
 
     /// What a difference takes. `None` for one that no number of samples detects.
     pub(crate) fn needed(&self, difference: f64) -> Option<Needed> {
-        self.of_clusters(difference, self.design.clusters_for(difference, PLANNED_POWER, self.level)?)
+        self.plan_clusters(difference, self.design.clusters_for(difference, PLANNED_POWER, self.level)?)
     }
 
     /// What it takes to show that two which do not differ are equivalent within a margin.
-    pub(crate) fn equivalence(&self, margin: f64) -> Option<Needed> {
-        self.of_clusters(margin, self.design.clusters_for_equivalence(margin, PLANNED_POWER, self.level)?)
+    pub(crate) fn needed_for_equivalence(&self, margin: f64) -> Option<Needed> {
+        self.plan_clusters(margin, self.design.clusters_for_equivalence(margin, PLANNED_POWER, self.level)?)
     }
 
-    fn of_clusters(&self, difference: f64, clusters: f64) -> Option<Needed> {
+    fn plan_clusters(&self, difference: f64, clusters: f64) -> Option<Needed> {
         let clusters = clusters.max(self.fewest);
         let pairs = (clusters * self.design.cluster_size).ceil();
         let samples = (pairs / self.applies - 1e-9).ceil() as u64;

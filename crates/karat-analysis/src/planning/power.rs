@@ -19,7 +19,7 @@ use crate::compare::figures::{PairedFigures, resampling};
 use crate::compare::scores::{Kind, PairedScores, Test};
 use crate::figures::estimate::{Aggregate, BOOTSTRAP_FROM, Observations};
 use crate::figures::finding::Finding;
-use crate::figures::resampled::bootstrapped;
+use crate::figures::resampled::bootstrap_figure;
 use crate::planning::needed::{Needed, PLANNED_POWER, Planning};
 use crate::score::table::ScoreTable;
 
@@ -68,7 +68,7 @@ pub struct MetricPower {
 }
 
 /// Why nobody can look for a difference: it is none, or more than the metric's range. `None` where one can.
-pub fn impossible(metric: Option<&MetricSpec>, difference: f64) -> Option<String> {
+pub fn difference_problem(metric: Option<&MetricSpec>, difference: f64) -> Option<String> {
     if !(difference > 0.0 && difference.is_finite()) {
         return Some(format!("{difference} is no difference: it has to be a number above 0"));
     }
@@ -78,9 +78,9 @@ pub fn impossible(metric: Option<&MetricSpec>, difference: f64) -> Option<String
 }
 
 /// Why nobody can plan for a metric's figure: it has no test. `None` where one can.
-pub fn unplannable(metric: &MetricSpec) -> Option<String> {
+pub fn planning_problem(metric: &MetricSpec) -> Option<String> {
     let aggregate = aggregate(metric);
-    let untested = aggregate.resampled_from().is_none();
+    let untested = aggregate.min_bootstrap_units().is_none();
     untested.then(|| format!("{} is the {} of samples, which has no test", metric.name, aggregate.name()))
 }
 
@@ -97,8 +97,8 @@ pub fn power(
     let times = if aggregate == Aggregate::Sum { samples as f64 * applies } else { 1.0 };
     let design = PairedDesign { deviation: times * spread.deviation.value(), cluster_size: spread.cluster_size };
     let fewest = match aggregate {
-        Aggregate::Mean => tested_by(metric.binary, spread.cluster_size > 1.0).fewest(level),
-        other => other.resampled_from().unwrap_or(BOOTSTRAP_FROM) as f64,
+        Aggregate::Mean => planned_test(metric.binary, spread.cluster_size > 1.0).fewest(level),
+        other => other.min_bootstrap_units().unwrap_or(BOOTSTRAP_FROM) as f64,
     };
     let planning = Planning { design, present: samples, applies, level, fewest, cost_per_sample };
     MetricPower {
@@ -116,7 +116,7 @@ pub fn power(
 }
 
 /// The test that `compare` makes of few samples: no plan is for fewer than can decide.
-fn tested_by(binary: bool, clustered: bool) -> Test {
+fn planned_test(binary: bool, clustered: bool) -> Test {
     match (clustered, binary) {
         (true, _) => Test::ClusterT,
         (false, true) => Test::McNemar,
@@ -129,7 +129,7 @@ fn aggregate(metric: &MetricSpec) -> Aggregate {
 }
 
 /// The aggregate whose spread is measured.
-fn measured_by(metric: &MetricSpec) -> Aggregate {
+fn measured_aggregate(metric: &MetricSpec) -> Aggregate {
     match aggregate(metric) {
         Aggregate::Sum => Aggregate::Mean,
         other => other,
@@ -137,8 +137,8 @@ fn measured_by(metric: &MetricSpec) -> Aggregate {
 }
 
 /// s_d of stored scores: pooled over the pairs of the first system with each other one, else of one system alone.
-pub(crate) fn measured(plan: &PlanHeader, table: &ScoreTable, metric: usize) -> Option<PairedDeviation> {
-    let aggregate = measured_by(plan.metrics.get(metric)?);
+pub(crate) fn measured_deviation(plan: &PlanHeader, table: &ScoreTable, metric: usize) -> Option<PairedDeviation> {
+    let aggregate = measured_aggregate(plan.metrics.get(metric)?);
     let kind = if table.is_binary(metric) { Kind::Binary } else { Kind::Score };
     let how = resampling(plan, Seed(1));
     let others = 1..plan.systems.len();
@@ -146,18 +146,18 @@ pub(crate) fn measured(plan: &PlanHeader, table: &ScoreTable, metric: usize) -> 
     let known: Vec<(PairedDesign, usize)> = tests.filter_map(|test| Some((test.design()?, test.n()))).collect();
     let n: usize = known.iter().map(|(_, n)| n).sum();
     if n == 0 {
-        return alone(table, metric, aggregate, &how);
+        return single_system_deviation(table, metric, aggregate, &how);
     }
     let squares: f64 = known.iter().map(|(design, n)| design.deviation.powi(2) * *n as f64).sum();
     let clusters: f64 = known.iter().map(|(design, n)| design.clusters(*n as f64)).sum();
     let pairs = known.len();
-    let what = deviation_of(aggregate, "the change of ");
+    let what = deviation_name(aggregate, "the change of ");
     let method = format!("{what} of {pairs} pair{} of systems", if pairs == 1 { "" } else { "s" });
     PairedDeviation::of((squares / n as f64).sqrt(), n, n as f64 / clusters, method)
 }
 
 /// What is planned with, in words.
-fn deviation_of(aggregate: Aggregate, change: &str) -> String {
+fn deviation_name(aggregate: Aggregate, change: &str) -> String {
     let plain = if change.is_empty() { "s" } else { "s_d" };
     match aggregate {
         Aggregate::Mean => plain.to_owned(),
@@ -166,7 +166,12 @@ fn deviation_of(aggregate: Aggregate, change: &str) -> String {
 }
 
 /// s of the first system, which is the s_d of differences whose halves are correlated by ½.
-fn alone(table: &ScoreTable, metric: usize, aggregate: Aggregate, how: &Resampling) -> Option<PairedDeviation> {
+fn single_system_deviation(
+    table: &ScoreTable,
+    metric: usize,
+    aggregate: Aggregate,
+    how: &Resampling,
+) -> Option<PairedDeviation> {
     let mut scores = PairedScores::default();
     let mut observed = table.observations(metric);
     for sample in 0..table.samples() {
@@ -181,12 +186,12 @@ fn alone(table: &ScoreTable, metric: usize, aggregate: Aggregate, how: &Resampli
         _ => resampled_error(&observed, aggregate, how)? * (n as f64).sqrt(),
     };
     let cluster_size = n as f64 / scores.n_clusters() as f64;
-    let what = deviation_of(aggregate, "");
+    let what = deviation_name(aggregate, "");
     PairedDeviation::of(deviation, n, cluster_size, format!("{what} of one system, correlation 0.5 assumed"))
 }
 
 fn resampled_error(observed: &Observations, aggregate: Aggregate, how: &Resampling) -> Option<f64> {
-    bootstrapped(observed, aggregate, how)?.drawn?.standard_error()
+    bootstrap_figure(observed, aggregate, how)?.drawn?.standard_error()
 }
 
 impl PairedDeviation {
@@ -196,7 +201,7 @@ impl PairedDeviation {
     }
 
     /// The same where only a share of the samples, above 0 and at most 1, gives a pair.
-    pub(crate) fn applying_to(self, share: f64) -> Self {
+    pub(crate) fn with_share(self, share: f64) -> Self {
         Self { applies: share, ..self }
     }
 }
@@ -214,7 +219,7 @@ fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
 
 /// Half the range: the s_d of 0 or the whole range in even shares, correlated by ½. Only means have one.
 pub(crate) fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<PairedDeviation> {
-    let (lo, hi) = metric.range.filter(|_| measured_by(metric) == Aggregate::Mean)?;
+    let (lo, hi) = metric.range.filter(|_| measured_aggregate(metric) == Aggregate::Mean)?;
     let clusters = if plan.dataset.clustered { ", clusters not counted" } else { "" };
     let method = format!("worst case of its range, correlation 0.5 assumed{clusters}");
     PairedDeviation::of(0.5 * (hi - lo), 0, 1.0, method)
@@ -223,13 +228,13 @@ pub(crate) fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<Paire
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planning::stored_deviations::spreads;
+    use crate::planning::stored_deviations::paired_deviations;
     use crate::testing::Sketch;
     use crate::{Findings, Options, analyse};
 
     fn one(stored: Option<&Findings>, samples: u64, mde: f64, cost: Option<f64>) -> MetricPower {
         let plan = Sketch::new(2, 1, 4).run().plan();
-        let spreads = spreads(&plan, stored);
+        let spreads = paired_deviations(&plan, stored);
         power(&plan.metrics[0], spreads[0].as_ref().unwrap(), samples, Some(mde), cost)
     }
 
@@ -287,7 +292,7 @@ mod tests {
         let planned = |aggregate: &str| {
             let run = sketch(aggregate);
             let findings = analyse(&run, &Options::default()).unwrap();
-            let spread = spreads(&findings.plan, Some(&findings)).remove(0)?;
+            let spread = paired_deviations(&findings.plan, Some(&findings)).remove(0)?;
             let side = |model| crate::compare::Side::of(model, &findings, Some(model), None).unwrap();
             let compared = crate::compare::compare(&side("model-a"), &side("model-b"), &Default::default()).unwrap();
             Some((power(&findings.plan.metrics[0], &spread, 60, Some(1.0), None), compared.metrics[0].clone()))
@@ -299,7 +304,7 @@ mod tests {
         let (sum, _) = planned("sum").unwrap();
         assert!((sum.detectable.unwrap() - 60.0 * mean.detectable.unwrap()).abs() < 1e-6);
         assert!(planned("max").is_none());
-        assert!(unplannable(&sketch("max").plan().metrics[0]).unwrap().contains("the max of samples"));
+        assert!(planning_problem(&sketch("max").plan().metrics[0]).unwrap().contains("the max of samples"));
     }
 
     /// BY-16: clustered samples are worth fewer, so a difference takes more of them.

@@ -2,17 +2,17 @@
 
 use karat_types::{MetricSpec, PlanHeader};
 
-use crate::planning::power::{PairedDeviation, measured, worst_case};
+use crate::planning::power::{PairedDeviation, measured_deviation, worst_case};
 use crate::run::findings::Findings;
 use crate::score::table::{ScoreTable, State};
 
 /// The spread of paired differences by metric index; `None` where nothing is known of it.
-pub fn spreads(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<PairedDeviation>> {
+pub fn paired_deviations(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<PairedDeviation>> {
     let measured = |metric: &MetricSpec| {
         let findings = stored?;
         let at = findings.plan.metric(&metric.name)?;
         let applies = applicable(&findings.table, at, findings.plan.systems.len());
-        Some(measured(&findings.plan, &findings.table, at)?.applying_to(applies))
+        Some(measured_deviation(&findings.plan, &findings.table, at)?.with_share(applies))
     };
     plan.metrics.iter().map(|metric| measured(metric).or_else(|| worst_case(plan, metric))).collect()
 }

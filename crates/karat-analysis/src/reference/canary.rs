@@ -68,7 +68,7 @@ impl Canary {
                 let differences: Vec<f64> = pairs.iter().map(|(pinned, now)| now - pinned).collect();
                 let t = paired_t(&differences, Level::P95);
                 let change = Finding::point(t.mean?, differences.len(), "paired t")?;
-                let change = change.with(t.interval, t.standard_error).degenerate_if(t.degenerate);
+                let change = change.with_interval(t.interval, t.standard_error).mark_degenerate(t.degenerate);
                 let p = sign_flip(&differences, PATTERNS, SEED).map(|test| test.p_two_sided);
                 Some((metric, change, p.filter(|_| can_tell(differences.len(), alpha))))
             })

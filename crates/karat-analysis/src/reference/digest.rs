@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::drift::{date_of, day_number};
-use crate::reference::history::{Day, History, said_of_judges};
+use crate::reference::history::{Day, History, judge_mix_warnings};
 
 /// What a window of days came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ pub fn digest(suite: &str, history: &History, as_of: &str, window: u32) -> Optio
     let last = day_number(as_of)?;
     let wanted: Vec<String> =
         (0..window.max(1)).rev().map(|back| date_of(last.saturating_sub_unsigned(back))).collect();
-    let axes = names(history);
+    let axes = axis_names(history);
     let within = |days: Vec<Day>| days.into_iter().filter(|day| wanted.contains(&day.date)).collect::<Vec<Day>>();
     let series: Vec<(String, Vec<Day>)> =
         history.series().into_iter().map(|(system, days)| (system, within(days))).collect();
@@ -69,9 +69,9 @@ pub fn digest(suite: &str, history: &History, as_of: &str, window: u32) -> Optio
     let is_silent = series.iter().all(|(_, days)| days.is_empty());
     let told = series.into_iter().filter(|(_, days)| is_silent || !days.is_empty());
     let mut systems: Vec<SystemDigest> =
-        told.map(|(system, days)| of_system(Some(system), days, &wanted, &axes)).collect();
+        told.map(|(system, days)| system_digest(Some(system), days, &wanted, &axes)).collect();
     if systems.is_empty() {
-        systems.push(of_system(None, Vec::new(), &wanted, &axes));
+        systems.push(system_digest(None, Vec::new(), &wanted, &axes));
     }
     for system in &mut systems {
         system.warnings.extend(history.warnings());
@@ -85,7 +85,7 @@ pub fn digest(suite: &str, history: &History, as_of: &str, window: u32) -> Optio
     })
 }
 
-fn of_system(system: Option<String>, days: Vec<Day>, wanted: &[String], axes: &[String]) -> SystemDigest {
+fn system_digest(system: Option<String>, days: Vec<Day>, wanted: &[String], axes: &[String]) -> SystemDigest {
     let missing = wanted.iter().filter(|date| !days.iter().any(|day| day.date == **date)).cloned().collect();
     let composites: Vec<f64> = days.iter().map(Day::value).collect();
     let composite = median(&composites).zip(extent(&composites));
@@ -102,7 +102,7 @@ fn of_system(system: Option<String>, days: Vec<Day>, wanted: &[String], axes: &[
         missing,
         composite: composite.map(|(median, (min, max))| MedianAndExtremes { median, min, max }),
         axes: axes.collect(),
-        warnings: said_of_judges(&days, "the window"),
+        warnings: judge_mix_warnings(&days, "the window"),
         judges,
         prompt_versions,
         days,
@@ -110,7 +110,7 @@ fn of_system(system: Option<String>, days: Vec<Day>, wanted: &[String], axes: &[
 }
 
 /// The axes in the order in which rows have them.
-fn names(history: &History) -> Vec<String> {
+fn axis_names(history: &History) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (axis, _) in history.rows().flat_map(|row| &row.axes) {
         if !names.contains(axis) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::reference::canary::{self, Canary};
 use crate::reference::history::{GradeRow, GradedCell, OUTPUT};
-use crate::run::served_models::{NamesByAsked, absorb, moved};
+use crate::run::served_models::{NamesByAsked, merge_names, name_changes};
 
 /// Version of the format.
 pub const GOLDEN_SCHEMA: &str = "karat.golden/1";
@@ -75,7 +75,7 @@ impl Golden {
             let of_row = |row: &&GradeRow| row.axes.iter().find(|(axis, _)| axis == name).map(|(_, value)| *value);
             karat_stats::describe::mean(&rows.iter().filter_map(of_row).collect::<Vec<_>>())
         };
-        let axes = first.axes.iter().filter_map(|(name, _)| Some((name.clone(), number(axis(name)?))));
+        let axes = first.axes.iter().filter_map(|(name, _)| Some((name.clone(), json_number(axis(name)?))));
         Some(Self {
             schema: schema(),
             sample: first.sample.clone(),
@@ -86,7 +86,7 @@ impl Golden {
             baseline_axes: axes.collect(),
             baseline_judge: first.judge_model.clone(),
             baseline_prompt_version: first.prompt_version.clone(),
-            baseline_answered_as: names(rows.iter().map(|row| &row.answered_as)),
+            baseline_answered_as: merge_all_names(rows.iter().map(|row| &row.answered_as)),
             baseline_ran_at: ran_at,
             notes: first.notes.clone(),
             baseline_content: BTreeMap::new(),
@@ -132,13 +132,13 @@ impl Golden {
 }
 
 /// All of these names.
-fn names<'a>(all: impl Iterator<Item = &'a NamesByAsked>) -> NamesByAsked {
+fn merge_all_names<'a>(all: impl Iterator<Item = &'a NamesByAsked>) -> NamesByAsked {
     let mut names = NamesByAsked::new();
-    all.for_each(|some| absorb(some, &mut names));
+    all.for_each(|some| merge_names(some, &mut names));
     names
 }
 
-fn number(value: f64) -> Value {
+fn json_number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return Value::from(value as i64);
     }
@@ -196,7 +196,7 @@ fn cells_of<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradedCell>
 }
 
 /// The grades that count against a pinned sample, one a cell: of the pinned judge where it judged, else of all.
-fn counted<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradeRow> {
+fn counted_grades<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradeRow> {
     let own = cells_of(pinned, cells).into_iter().filter_map(|cell| {
         let same = cell.rows.iter().find(|row| row.judge_model == pinned.baseline_judge);
         same.or(cell.grade())
@@ -205,7 +205,7 @@ fn counted<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradeRow> {
 }
 
 /// Parts of what was judged that are not as they were pinned. An output that a model makes is another one each time.
-fn changed(pinned: &Golden, cells: &[GradedCell], is_frozen: bool) -> Vec<String> {
+fn changed_parts(pinned: &Golden, cells: &[GradedCell], is_frozen: bool) -> Vec<String> {
     let Some(now) = cells_of(pinned, cells).first().map(|cell| &cell.content) else { return Vec::new() };
     let differs = |(name, digest): &(&String, &Key)| now.get(*name).is_some_and(|now| now != *digest);
     let counts = |(name, _): &(&String, &Key)| is_frozen || *name != OUTPUT;
@@ -214,7 +214,7 @@ fn changed(pinned: &Golden, cells: &[GradedCell], is_frozen: bool) -> Vec<String
 
 /// Whether the judge of frozen documents moved since they were pinned, out of the cells that were judged since `started_at`.
 /// `None` without any.
-fn canary<'a>(
+fn run_canary<'a>(
     golden: impl Iterator<Item = &'a Golden>,
     cells: &[GradedCell],
     started_at: karat_types::Moment,
@@ -222,7 +222,7 @@ fn canary<'a>(
     let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for pinned in golden {
         let fresh: Vec<&GradeRow> =
-            counted(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
+            counted_grades(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
         let now = Golden::of(&fresh, String::new()).map(|now| now.values()).unwrap_or_default();
         for (metric, value) in pinned.values() {
             if let Some(now) = now.get(&metric) {
@@ -235,7 +235,7 @@ fn canary<'a>(
 
 /// Holds the cells of a run that began at `started_at` against a golden set. `missing` says of pinned samples why they could
 /// not be judged. Documents that no model makes are frozen: of those that are still the pinned ones, a shift is the judge's.
-pub fn held_against(
+pub fn check_golden(
     golden: &[Golden],
     cells: &[GradedCell],
     started_at: karat_types::Moment,
@@ -244,7 +244,7 @@ pub fn held_against(
     is_frozen: bool,
 ) -> GoldenVerdict {
     let card = |pinned: &Golden| {
-        let counted = counted(pinned, cells);
+        let counted = counted_grades(pinned, cells);
         let composites: Vec<f64> = counted.iter().map(|row| row.composite).collect();
         let composite = karat_stats::describe::mean(&composites);
         let delta = composite.map(|now| now - pinned.baseline_composite);
@@ -256,7 +256,7 @@ pub fn held_against(
             delta: delta.map(|delta| (delta * 1e6).round() / 1e6),
             regression: delta.is_some_and(|delta| -delta > max_drop + ROUNDING),
             fresh: counted.iter().all(|row| row.made_at >= started_at),
-            changed: changed(pinned, cells, is_frozen),
+            changed: changed_parts(pinned, cells, is_frozen),
             problem: composite.is_none().then(|| missing.get(&pinned.sample).cloned().unwrap_or_else(unscored)),
         }
     };
@@ -265,15 +265,15 @@ pub fn held_against(
     GoldenVerdict {
         regressions: cards.iter().filter(|card| card.regression).count(),
         problems: cards.iter().filter(|card| card.problem.is_some()).count(),
-        warnings: differences(golden, cells).into_iter().chain(said_of_changes(&cards)).collect(),
+        warnings: setup_warnings(golden, cells).into_iter().chain(changed_documents_warning(&cards)).collect(),
         max_drop,
-        canary: if is_frozen { canary(same, cells, started_at) } else { None },
+        canary: if is_frozen { run_canary(same, cells, started_at) } else { None },
         cards,
     }
 }
 
 /// What a reader must know where the documents did not stand still.
-fn said_of_changes(cards: &[GoldenCard]) -> Option<String> {
+fn changed_documents_warning(cards: &[GoldenCard]) -> Option<String> {
     let changed: Vec<&GoldenCard> = cards.iter().filter(|card| !card.changed.is_empty()).collect();
     let named: Vec<&str> = changed.iter().take(NAMED).map(|card| card.sample.as_str()).collect();
     let named = named.join(", ");
@@ -289,8 +289,8 @@ fn said_of_changes(cards: &[GoldenCard]) -> Option<String> {
 }
 
 /// Judges, prompt versions and systems that are not the pinned ones.
-fn differences(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
-    let rows: Vec<&GradeRow> = golden.iter().flat_map(|pinned| counted(pinned, cells)).collect();
+fn setup_warnings(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
+    let rows: Vec<&GradeRow> = golden.iter().flat_map(|pinned| counted_grades(pinned, cells)).collect();
     let set = |names: &mut dyn Iterator<Item = Option<&String>>| -> Vec<String> {
         names.flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect()
     };
@@ -317,9 +317,11 @@ fn differences(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
         ),
         different("system", "those of the systems", |it| it.system.as_ref(), |it| Some(&it.system)),
     ];
-    let (then, now) =
-        (names(golden.iter().map(|it| &it.baseline_answered_as)), names(rows.iter().map(|row| &row.answered_as)));
-    let aliases = moved(&then, &now).into_iter().map(|(asked, then, now)| {
+    let (then, now) = (
+        merge_all_names(golden.iter().map(|it| &it.baseline_answered_as)),
+        merge_all_names(rows.iter().map(|row| &row.answered_as)),
+    );
+    let aliases = name_changes(&then, &now).into_iter().map(|(asked, then, now)| {
         format!(
             "`{asked}` answered as {then} when it was pinned, and as {now} now: differences may be the provider's. Pin the dated \
              name as its `model`; `karat golden pin` pins anew"
@@ -383,7 +385,7 @@ mod tests {
     #[test]
     fn a_drop_is_a_regression_only_beyond_the_limit() {
         let check = |now: f64, max_drop: f64| {
-            held_against(
+            check_golden(
                 &[pinned(4.2)],
                 &[GradedCell::of(row("2026-03-18", "stub-v1", now))],
                 Moment(10),
@@ -396,7 +398,7 @@ mod tests {
         let found = check(3.7, 0.5);
         assert_eq!((found.cards[0].delta, found.cards[0].fresh), (Some(-0.5), true));
         let missing = BTreeMap::from([("2026-03-18".to_owned(), "no such card".to_owned())]);
-        let none = held_against(&[pinned(4.2)], &[], Moment(10), &missing, 0.5, true);
+        let none = check_golden(&[pinned(4.2)], &[], Moment(10), &missing, 0.5, true);
         assert_eq!((none.problems, none.cards[0].problem.as_deref()), (1, Some("no such card")));
     }
 
@@ -404,16 +406,16 @@ mod tests {
     #[test]
     fn another_judge_is_said() {
         let other = || row("2026-03-18", "other", 1.0);
-        let found = held_against(&[pinned(4.2)], &[GradedCell::of(other())], Moment(11), &BTreeMap::new(), 0.5, true);
+        let found = check_golden(&[pinned(4.2)], &[GradedCell::of(other())], Moment(11), &BTreeMap::new(), 0.5, true);
         assert!(found.warnings[0].contains("stub-v1") && found.warnings[0].contains("other"), "{:?}", found.warnings);
         assert!(!found.cards[0].fresh);
         let rows = vec![other(), row("2026-03-18", "stub-v1", 4.2)];
         let both =
             [GradedCell { rows, together: Some(row("2026-03-18", "other + stub-v1", 2.6)), content: BTreeMap::new() }];
-        let found = held_against(&[pinned(4.2)], &both, Moment(10), &BTreeMap::new(), 0.5, true);
+        let found = check_golden(&[pinned(4.2)], &both, Moment(10), &BTreeMap::new(), 0.5, true);
         assert_eq!((found.regressions, found.warnings.len()), (0, 0));
         let pinned_both = Golden { baseline_judge: Some("other + stub-v1".to_owned()), ..pinned(4.2) };
-        let found = held_against(&[pinned_both], &both, Moment(10), &BTreeMap::new(), 0.5, true);
+        let found = check_golden(&[pinned_both], &both, Moment(10), &BTreeMap::new(), 0.5, true);
         assert_eq!((found.cards[0].composite, found.warnings.len()), (Some(2.6), 0));
     }
 
@@ -433,7 +435,7 @@ mod tests {
                 ..GradedCell::of(row(&sample(day), "stub-v1", 2.0))
             };
             let cells: Vec<GradedCell> = (1..=15).map(cell).collect();
-            held_against(&golden, &cells, Moment(10), &BTreeMap::new(), 0.5, is_frozen)
+            check_golden(&golden, &cells, Moment(10), &BTreeMap::new(), 0.5, is_frozen)
         };
         let all = check(1..=15, true);
         assert_eq!(
@@ -456,7 +458,7 @@ mod tests {
         };
         let pinned = Golden::of(&[&answering("alias-01")], String::new()).unwrap();
         let pinned = Golden::read(&pinned.text()).unwrap();
-        let told = |row: GradeRow| differences(std::slice::from_ref(&pinned), &[GradedCell::of(row)]);
+        let told = |row: GradeRow| setup_warnings(std::slice::from_ref(&pinned), &[GradedCell::of(row)]);
         let moved = told(answering("alias-02"));
         assert!(
             moved[0].starts_with("`alias` answered as alias-01 when it was pinned, and as alias-02 now"),

@@ -25,7 +25,11 @@ pub struct BaselineVariant {
 
 /// Every variant without a model beside the systems with one, by variant, then metric; nothing where no system has
 /// a model, or the metric depends on time or price.
-pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]) -> Vec<BaselineVariant> {
+pub(crate) fn compare_baseline_variants(
+    plan: &PlanHeader,
+    table: &ScoreTable,
+    measures: &[Measure],
+) -> Vec<BaselineVariant> {
     let (with, without): (Vec<usize>, Vec<usize>) =
         (0..plan.systems.len()).partition(|system| plan.system_model(*system).is_some());
     if with.is_empty() {
@@ -53,14 +57,14 @@ pub(crate) fn beside(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]
                 metric: metric.name.clone(),
                 figure: measure.figure(&own)?,
                 difference: estimate::figure(&changes, Aggregate::Mean, false, measure.level)
-                    .map(|found| found.apart_by(Aggregate::Mean.widest_change(measure.range))),
+                    .map(|found| found.clip_difference(Aggregate::Mean.max_change(measure.range))),
             })
         })
         .collect()
 }
 
 /// The figure of some systems on one sample, without an interval.
-pub(crate) fn on_sample(table: &ScoreTable, metric: usize, sample: usize, systems: &[usize]) -> Option<Finding> {
+pub(crate) fn mean_on_sample(table: &ScoreTable, metric: usize, sample: usize, systems: &[usize]) -> Option<Finding> {
     let values: Vec<f64> = systems.iter().filter_map(|system| table.value(metric, sample, *system)).collect();
     Finding::point(mean(&values)?, values.len(), "mean")
 }

@@ -16,7 +16,7 @@ use crate::figures::groups::Group;
 use crate::figures::leaderboard::{Leaderboard, best_first};
 use crate::figures::measure::Measure;
 use crate::figures::spread::Spread;
-use crate::run::baseline_variants::{BaselineVariant, on_sample};
+use crate::run::baseline_variants::{BaselineVariant, mean_on_sample};
 use crate::run::instrument::MeasuredRun;
 use crate::run::served_models::ServedJudge;
 use crate::score::table::ScoreTable;
@@ -132,7 +132,7 @@ impl Recommendation {
 
 impl Findings {
     /// What it was measured with.
-    pub(crate) fn measured(&self) -> MeasuredRun<'_> {
+    pub(crate) fn measured_run(&self) -> MeasuredRun<'_> {
         MeasuredRun { plan: &self.plan, judges: &self.judges }
     }
 
@@ -152,12 +152,12 @@ impl Findings {
 
     /// The mean of a group's systems on one sample, where any has a value.
     pub fn on_sample(&self, metric: usize, sample: usize, group: &Group) -> Option<Finding> {
-        on_sample(&self.table, metric, sample, &group.systems)
+        mean_on_sample(&self.table, metric, sample, &group.systems)
     }
 
     /// Up to `limit` samples by position: all in plan order where there are no more, else those with the worst mean
     /// over all systems, the worst first; ties by id.
-    pub fn hardest(&self, metric: usize, limit: usize) -> Vec<usize> {
+    pub fn hardest_samples(&self, metric: usize, limit: usize) -> Vec<usize> {
         if self.samples() <= limit {
             return (0..self.samples()).collect();
         }
@@ -274,8 +274,8 @@ mod tests {
         let sketch = Sketch::new(1, 1, values.len());
         let run = values.iter().enumerate().fold(sketch, |sketch, (at, value)| sketch.value(at, 0, *value)).run();
         let findings = analyse(&run, &Options::default()).unwrap();
-        assert_eq!(findings.hardest(0, 3), [1, 3, 4]);
-        assert_eq!(findings.hardest(0, 5), [1, 3, 4, 0, 5]);
-        assert_eq!(findings.hardest(0, 6), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(findings.hardest_samples(0, 3), [1, 3, 4]);
+        assert_eq!(findings.hardest_samples(0, 5), [1, 3, 4, 0, 5]);
+        assert_eq!(findings.hardest_samples(0, 6), [0, 1, 2, 3, 4, 5]);
     }
 }

@@ -7,8 +7,8 @@ use karat_types::{KeyBuilder, MetricSpec, PlanHeader, ScorerKind, ScorerSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::reference::history::together;
-use crate::run::served_models::{NamesByAsked, ServedJudge, by_asked, moved};
+use crate::reference::history::joined_names;
+use crate::run::served_models::{NamesByAsked, ServedJudge, by_asked, name_changes};
 
 /// A rule longer than this is told by its hash.
 const SHOWN: usize = 40;
@@ -81,7 +81,7 @@ impl Instrument {
         let rules = rules.map(|name| format!("`{name}` {} → {}", value(self, name), value(now, name)));
         let rules: Vec<String> = rules.collect();
         let rules = (!rules.is_empty()).then(|| format!("the rules of `{scorer}` changed: {}", rules.join(", ")));
-        let aliases = moved(&self.answered_as, &now.answered_as);
+        let aliases = name_changes(&self.answered_as, &now.answered_as);
         let aliases = aliases.into_iter().map(|(asked, then, now)| {
             format!(
                 "the judge `{asked}` of `{scorer}` answered as another model: {then} → {now} (pin the dated name as its `model`)"
@@ -93,7 +93,7 @@ impl Instrument {
 }
 
 /// The rulers of a run, by scorer.
-pub(crate) fn rulers(run: MeasuredRun<'_>) -> BTreeMap<String, Instrument> {
+pub(crate) fn instruments(run: MeasuredRun<'_>) -> BTreeMap<String, Instrument> {
     run.plan.scorers.iter().map(|scorer| (scorer.id.clone(), Instrument::of(run, scorer))).collect()
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn changes(then: &BTreeMap<String, Instrument>, now: &BTreeMap<String
 
 /// How the ruler of a metric changed, in words: that of its scorer, and of `pass` those of all its checks. `None` where it did
 /// not, or nothing is known of then.
-pub(crate) fn change_for(
+pub(crate) fn metric_change(
     then: &BTreeMap<String, Instrument>,
     run: MeasuredRun<'_>,
     metric: &MetricSpec,
@@ -115,7 +115,7 @@ pub(crate) fn change_for(
         Some(_) => own.into(),
         None => plan.checks().map(|check| check.scorer).collect(),
     };
-    let mut now = rulers(run);
+    let mut now = instruments(run);
     now.retain(|id, _| scorers.iter().any(|at| plan.scorers.get(*at).is_some_and(|scorer| scorer.id == *id)));
     let changed = changes(then, &now);
     (!changed.is_empty()).then(|| changed.join("; "))
@@ -134,12 +134,12 @@ pub(crate) struct SampleInstrument {
 
 /// How judge or rubric of a scorer are others than a sample was graded by, in words; `None` where they are not, or nothing is
 /// known.
-pub(crate) fn change_since(then: &SampleInstrument, run: MeasuredRun<'_>, scorer: &ScorerSpec) -> Option<String> {
+pub(crate) fn sample_change(then: &SampleInstrument, run: MeasuredRun<'_>, scorer: &ScorerSpec) -> Option<String> {
     let plan = run.plan;
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
     let judges = || rubric.judges.iter().filter_map(|id| plan.judges.iter().find(|judge| judge.id == *id));
-    let ids = together(judges().map(|judge| judge.id.as_str()));
-    let models = together(judges().map(|judge| judge.model.as_str()));
+    let ids = joined_names(judges().map(|judge| judge.id.as_str()));
+    let models = joined_names(judges().map(|judge| judge.model.as_str()));
     let is_same_judge = then.judge.is_none() || [&ids, &models].contains(&&then.judge);
     let (judge, version) = (if is_same_judge { &then.judge } else { &models }, &rubric.rubric.version);
     let ruler = |judge: &Option<String>, version: &Option<String>, answered_as: NamesByAsked| Instrument {
@@ -184,11 +184,11 @@ mod tests {
             let scorer = &mut changed["scorers"][0];
             let place = if key == "judges" { &mut scorer["kind"]["rubric"] } else { scorer };
             place[key] = value;
-            rulers(MeasuredRun { plan: &serde_json::from_value(changed).unwrap(), judges: &[] })
+            instruments(MeasuredRun { plan: &serde_json::from_value(changed).unwrap(), judges: &[] })
         };
         let same = MeasuredRun { plan: &plan, judges: &[] };
-        let told = |now: &BTreeMap<String, Instrument>| changes(&rulers(same), now).join("\n");
-        assert_eq!(told(&rulers(same)), "");
+        let told = |now: &BTreeMap<String, Instrument>| changes(&instruments(same), now).join("\n");
+        assert_eq!(told(&instruments(same)), "");
         let other = told(&with("judges", json!(["j2"])));
         assert!(other.starts_with("the judge of `quality` changed: j1") && other.contains("→ j2"), "{other}");
         let longer = told(&with("reduce", json!("median")));
@@ -204,9 +204,9 @@ mod tests {
         let told = |judge: Option<&str>, version: Option<&str>| {
             let (judge, version) = (judge.map(str::to_owned), version.map(str::to_owned));
             let then = SampleInstrument { judge, version, ..SampleInstrument::default() };
-            change_since(&then, MeasuredRun { plan: &plan, judges: &[] }, &plan.scorers[0]).unwrap_or_default()
+            sample_change(&then, MeasuredRun { plan: &plan, judges: &[] }, &plan.scorers[0]).unwrap_or_default()
         };
-        let models = together(plan.judges.iter().map(|judge| judge.model.as_str()));
+        let models = joined_names(plan.judges.iter().map(|judge| judge.model.as_str()));
         for same in [None, Some("j1 + j2"), models.as_deref()] {
             assert_eq!(told(same, scorer.rubric.version.as_deref()), "");
         }

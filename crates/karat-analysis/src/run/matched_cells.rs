@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use karat_types::PlanHeader;
 
 use crate::score::reduce::Reduce;
-use crate::score::table::{ScoreTable, State, together};
+use crate::score::table::{ScoreTable, State, reduce_trials};
 
 /// Cells, or pairs of them, that should have a score, and how many of them lack one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,7 +70,7 @@ impl<'a> SampleCells<'a> {
     }
 
     /// What they say together.
-    pub(crate) fn whole(&self) -> (State, f64) {
+    pub(crate) fn combined(&self) -> (State, f64) {
         self.whole
     }
 
@@ -86,7 +86,7 @@ impl<'a> SampleCells<'a> {
 
     /// Its cells that should have a score, and those of them of which something failed: all did where what is left is too
     /// little for the rule. Cells without a result yet are neither.
-    pub(crate) fn lost(&self) -> MissingCount {
+    pub(crate) fn missing(&self) -> MissingCount {
         let count = |is: fn(State) -> bool| self.each.iter().filter(|(state, _)| is(*state)).count();
         let (failed, scored) = (count(State::is_failure), count(|state| state == State::Value));
         let due = failed + scored;
@@ -96,14 +96,14 @@ impl<'a> SampleCells<'a> {
     /// The same as if each score that is missing because something failed were `end`, an end of the scale. What most trials
     /// have can be anything then.
     #[must_use]
-    pub(crate) fn filled(mut self, end: f64) -> Self {
+    pub(crate) fn fill_missing(mut self, end: f64) -> Self {
         if !self.each.iter().any(|(state, _)| state.is_failure()) {
             return self;
         }
         let any = self.rule == Reduce::Majority;
         let is_open = |state: State| state.is_failure() || any && state == State::Value;
         self.each.to_mut().iter_mut().filter(|(state, _)| is_open(*state)).for_each(|it| *it = (State::Value, end));
-        self.whole = together(&self.each, self.rule);
+        self.whole = reduce_trials(&self.each, self.rule);
         self
     }
 }
@@ -128,10 +128,13 @@ impl MatchedCells {
     pub(crate) fn of(baseline: SampleCells<'_>, candidate: SampleCells<'_>) -> Self {
         if baseline.each.len() == candidate.each.len() {
             let both = baseline.each.iter().zip(candidate.each.iter());
-            let due = both.filter_map(|(before, after)| due(*before, *after)).collect();
+            let due = both.filter_map(|(before, after)| due_pair(*before, *after)).collect();
             return Self { due, rules: [baseline.rule, candidate.rule] };
         }
-        Self { due: due(baseline.whole, candidate.whole).into_iter().collect(), rules: [Reduce::Mean, Reduce::Mean] }
+        Self {
+            due: due_pair(baseline.whole, candidate.whole).into_iter().collect(),
+            rules: [Reduce::Mean, Reduce::Mean],
+        }
     }
 
     /// The values of baseline and candidate over the cells that both have; `None` without any, and for too few for the rule.
@@ -147,7 +150,7 @@ impl MatchedCells {
     }
 
     /// Why each pair that is left out lacks a score: all do where what is left is too little for the rule.
-    pub(crate) fn lost(&self) -> impl Iterator<Item = State> {
+    pub(crate) fn missing_reasons(&self) -> impl Iterator<Item = State> {
         let none = self.values().is_none();
         let why = move |it: &DuePair| if none && it.why == State::Value { State::Unscored } else { it.why };
         self.due.iter().map(why).filter(|why| *why != State::Value)
@@ -167,7 +170,7 @@ impl MatchedCells {
 }
 
 /// `None` where the metric does not apply on both sides.
-fn due(before: (State, f64), after: (State, f64)) -> Option<DuePair> {
+fn due_pair(before: (State, f64), after: (State, f64)) -> Option<DuePair> {
     let states = [before.0, after.0];
     if states.iter().any(|it| matches!(it, State::NotApplicable | State::Skipped)) {
         return None;

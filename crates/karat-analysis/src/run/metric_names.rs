@@ -4,7 +4,7 @@ use karat_types::{PlanHeader, ScorerKind};
 
 /// The metric that stands for the run: a rubric's composite, else one named `overall`, else the first that depends on
 /// neither time nor price.
-pub fn primary(plan: &PlanHeader) -> Option<usize> {
+pub fn primary_metric(plan: &PlanHeader) -> Option<usize> {
     let composite = plan.scorers.iter().find_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => plan.metric(&format!("{}.{}", scorer.id, rubric.rubric.overall.as_ref()?.id)),
         ScorerKind::Metric { .. } => None,
@@ -15,7 +15,7 @@ pub fn primary(plan: &PlanHeader) -> Option<usize> {
 }
 
 /// Whether a name fits a pattern in which `*` stands for anything.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();
@@ -34,12 +34,16 @@ mod tests {
     #[test]
     fn a_star_stands_for_anything() {
         for name in ["quality.accuracy", "quality.", "quality.a.b"] {
-            assert!(fits("quality.*", name), "{name}");
+            assert!(matches_pattern("quality.*", name), "{name}");
         }
-        assert!(fits("*", "x") && fits("quality", "quality") && fits("*.a*y", "quality.accuracy"));
+        assert!(
+            matches_pattern("*", "x")
+                && matches_pattern("quality", "quality")
+                && matches_pattern("*.a*y", "quality.accuracy")
+        );
         for name in ["quality", "other.accuracy"] {
-            assert!(!fits("quality.*", name), "{name}");
+            assert!(!matches_pattern("quality.*", name), "{name}");
         }
-        assert!(!fits("quality", "quality.accuracy") && !fits("*.b*y", "quality.accuracy"));
+        assert!(!matches_pattern("quality", "quality.accuracy") && !matches_pattern("*.b*y", "quality.accuracy"));
     }
 }

@@ -17,12 +17,12 @@ use crate::figures::groups::{self, CellCounts, Group, Members};
 use crate::figures::leaderboard::{Leaderboard, rank};
 use crate::figures::measure::Measure;
 use crate::pinned::Pinned;
-use crate::run::baseline_variants::beside;
+use crate::run::baseline_variants::compare_baseline_variants;
 use crate::run::findings::{Findings, SampleCosts, Summary};
-use crate::run::metric_names::primary;
+use crate::run::metric_names::primary_metric;
 use crate::run::recommend;
-use crate::run::served_models::{ServedModels, said_of_several};
-use crate::score::checks::{is_settled, settled};
+use crate::run::served_models::{ServedModels, several_names_warnings};
+use crate::score::checks::{has_known_checks, resolve_checks};
 use crate::score::consensus::CellScores;
 use crate::score::table::{ScoreTable, TableBuilder};
 
@@ -55,10 +55,10 @@ impl Default for Options {
 pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, AnalysisError> {
     let header = rows.header();
     let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
-    let plan = settled(rows).map_err(unreadable)?;
+    let plan = resolve_checks(rows).map_err(unreadable)?;
     let mut reading = RunReader::of(header, plan, options.level)?;
     let mut wrong = None;
-    rows.for_each(&mut |row| match reading.take(rows, &row) {
+    rows.for_each(&mut |row| match reading.add_row(rows, &row) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             wrong = Some(error);
@@ -83,7 +83,7 @@ impl RunReader {
     /// # Errors
     /// As [`analyse`], as far as the plan shows it.
     pub fn begin(header: &RunHeader, level: Level) -> Result<Option<Self>, AnalysisError> {
-        if !is_settled(&header.plan) {
+        if !has_known_checks(&header.plan) {
             return Ok(None);
         }
         let finished = RunHeader { status: RunStatus::Finished, ..header.clone() };
@@ -99,12 +99,12 @@ impl RunReader {
     ///
     /// # Errors
     /// Its output cannot be read, or it contradicts the plan.
-    pub fn take(&mut self, rows: &dyn RunRows, row: &CellRow<'_>) -> Result<(), AnalysisError> {
+    pub fn add_row(&mut self, rows: &dyn RunRows, row: &CellRow<'_>) -> Result<(), AnalysisError> {
         let output = self.pass.wants_output(row).then(|| rows.output(row.cell.ordinal)).transpose();
         let output = output.map_err(|source| AnalysisError::Rows { run: self.run.clone(), source })?.flatten();
         let ordinal = row.cell.ordinal;
         let out_of_plan = |what| AnalysisError::OutOfPlan { run: self.run.clone(), ordinal, what };
-        self.pass.cell(row, output.as_ref()).map_err(out_of_plan)
+        self.pass.add_cell(row, output.as_ref()).map_err(out_of_plan)
     }
 
     /// What is known of the rows that were taken.
@@ -126,21 +126,21 @@ impl RunReader {
 /// # Errors
 /// The first analysis whose options do not fit the plan.
 pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
-    analyses::start(plan).map(drop)
+    analyses::start_analyses(plan).map(drop)
 }
 
 /// What the analyses of a plan hold before any cell: their shape.
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn of_nothing(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResult>, AnalysisError> {
+pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResult>, AnalysisError> {
     let measure = |metric| Measure::of(plan, metric, Options::default().level);
     let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
     let table = TableBuilder::new(plan.clone())?.finish();
     let boards = leaderboards(plan, &table, &measures);
     let setting =
         Setting { plan, measures: &measures, table: &table, boards: &boards, is_finished: true, baseline: None };
-    let (analyses, _) = analyses::start(plan)?;
+    let (analyses, _) = analyses::start_analyses(plan)?;
     Ok(analyses.into_iter().map(|running| running.finish(&setting)).collect())
 }
 
@@ -161,7 +161,7 @@ struct PassState {
 
 impl PassState {
     fn new(header: &RunHeader, plan: Arc<PlanHeader>) -> Result<Self, AnalysisError> {
-        let (analyses, unknown) = analyses::start(&plan)?;
+        let (analyses, unknown) = analyses::start_analyses(&plan)?;
         Ok(Self {
             plan: plan.clone(),
             is_finished: header.status == RunStatus::Finished,
@@ -185,7 +185,7 @@ impl PassState {
     }
 
     /// Takes a row, with its output where that is wanted; the error names what the plan does not have.
-    fn cell(&mut self, row: &CellRow<'_>, output: Option<&Value>) -> Result<(), String> {
+    fn add_cell(&mut self, row: &CellRow<'_>, output: Option<&Value>) -> Result<(), String> {
         if let Some((metric, _)) = row.cell.scores.iter().find(|(at, _)| usize::from(*at) >= self.plan.metrics.len()) {
             return Err(format!("metric {metric}"));
         }
@@ -195,7 +195,7 @@ impl PassState {
         let scores = CellScores::of(&self.plan, row);
         let spend = Spend::of(row);
         let cell = CellCounts::of(&self.plan, row, &scores);
-        *tally += if self.is_finished { cell } else { cell.open(&self.plan, row, &scores) };
+        *tally += if self.is_finished { cell } else { cell.with_waiting(&self.plan, row, &scores) };
         *sum += spend;
         self.breakdown.add(&self.plan, row);
         self.answers.add(row);
@@ -236,10 +236,10 @@ impl PassState {
             variant: members.variant,
             systems: members.systems,
         };
-        let primary = primary(&plan);
+        let primary = primary_metric(&plan);
         let mut findings = Findings {
             planned: plan.cells(),
-            run: group(groups::whole(&plan)),
+            run: group(groups::whole_run(&plan)),
             systems: groups::systems(&plan).into_iter().map(&mut group).collect(),
             models: groups::models(&plan).into_iter().map(&mut group).collect(),
             variants: groups::variants(&plan).into_iter().map(&mut group).collect(),
@@ -247,7 +247,7 @@ impl PassState {
             summary: summary(&plan, primary, &leaderboards),
             leaderboards,
             primary,
-            baselines: beside(&plan, &table, &measures),
+            baselines: compare_baseline_variants(&plan, &table, &measures),
             analyses,
             warnings: Vec::new(),
             recommendations: Vec::new(),
@@ -304,7 +304,7 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             findings.planned
         ));
     }
-    warnings.extend(unmeasured(findings));
+    warnings.extend(unscored_metrics_warning(findings));
     if tally.errors > 0 || tally.unscored > 0 {
         warnings.push(format!(
             "Cells without an output: {}; with a score that failed: {}. They are left out of the figures, not counted as 0.",
@@ -343,8 +343,8 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
             breach.times, breach.example, breach.sample
         )
     }));
-    warnings.extend(said_of_several("model", &findings.run.answered_as));
-    warnings.extend(findings.judges.iter().flat_map(|judge| said_of_several("judge", &judge.answered_as)));
+    warnings.extend(several_names_warnings("model", &findings.run.answered_as));
+    warnings.extend(findings.judges.iter().flat_map(|judge| several_names_warnings("judge", &judge.answered_as)));
     let clusters: std::collections::BTreeSet<u32> =
         (0..findings.samples()).map(|sample| findings.table.cluster(sample)).take(100_000).collect();
     match clusters.len() {
@@ -372,7 +372,7 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
 }
 
 /// What has not a single score because it applies to no output, or because no scorer is on.
-fn unmeasured(findings: &Findings) -> Option<String> {
+fn unscored_metrics_warning(findings: &Findings) -> Option<String> {
     if findings.run.tally.ok == 0 {
         return None;
     }

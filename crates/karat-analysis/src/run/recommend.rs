@@ -14,28 +14,28 @@ pub(crate) fn recommend(findings: &Findings) -> Vec<Recommendation> {
     let mut advice = Vec::new();
     advice.extend(choose_model(findings));
     advice.extend(best_value(findings));
-    advice.extend(variants(findings));
-    advice.extend(repair(findings));
-    advice.extend(disagreement(findings));
+    advice.extend(compare_variants(findings));
+    advice.extend(retry_advice(findings));
+    advice.extend(disagreement_advice(findings));
     advice
 }
 
-fn better(findings: &Findings) -> Option<(&str, Better)> {
+fn primary_direction(findings: &Findings) -> Option<(&str, Better)> {
     let metric = findings.plan.metrics.get(findings.primary?)?;
     Some((&metric.name, metric.better))
 }
 
 /// Whether a difference is an improvement, a decline, or undecided.
-fn improved(difference: &Finding, better: Better) -> Option<bool> {
+fn is_improvement(difference: &Finding, better: Better) -> Option<bool> {
     difference.sign().map(|above| above == (better == Better::Higher))
 }
 
 fn choose_model(findings: &Findings) -> Option<Recommendation> {
-    let (metric, better) = better(findings)?;
+    let (metric, better) = primary_direction(findings)?;
     let board = findings.primary_board()?;
     let ([first, second, ..], Some(lead)) = (board.places.as_slice(), &board.lead) else { return None };
     let caveat = caveats(findings);
-    let advice = match improved(lead, better) {
+    let advice = match is_improvement(lead, better) {
         Some(true) => format!("Prefer {} by {metric}: it leads {} by {}.", first.id, second.id, with_interval(lead)),
         _ => format!(
             "{} and {} cannot be told apart by {metric} (difference {}): choose by cost, or add samples.",
@@ -61,7 +61,7 @@ fn caveats(findings: &Findings) -> Option<String> {
 }
 
 fn best_value(findings: &Findings) -> Option<Recommendation> {
-    let (metric, better) = better(findings)?;
+    let (metric, better) = primary_direction(findings)?;
     let primary = findings.primary?;
     if better == Better::Lower {
         return None;
@@ -75,19 +75,19 @@ fn best_value(findings: &Findings) -> Option<Recommendation> {
     let (id, value) = ranked.first().filter(|_| ranked.len() > 1)?;
     let left_out = findings.models.len() - ranked.len();
     Some(Recommendation::new(
-        format!("{id} gives the most {metric} for the money: {} a dollar.", short(*value)),
+        format!("{id} gives the most {metric} for the money: {} a dollar.", three_digits(*value)),
         (left_out > 0).then(|| format!("models without a cost, or with an unknown one, are not compared: {left_out}.")),
     ))
 }
 
-fn variants(findings: &Findings) -> Vec<Recommendation> {
-    let Some((metric, better)) = better(findings) else { return Vec::new() };
+fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
+    let Some((metric, better)) = primary_direction(findings) else { return Vec::new() };
     let compared = findings.deltas().flat_map(|delta| delta.comparisons.iter().map(move |it| (&delta.base, it)));
     compared
         .filter_map(|(base, other)| {
             let change = &other.metrics.iter().find(|it| it.metric == metric)?.delta;
             let figure = with_interval(change);
-            let advice = match improved(change, better) {
+            let advice = match is_improvement(change, better) {
                 Some(true) => format!("Prefer {} to {base}: {metric} changes by {figure}.", other.id),
                 Some(false) => format!("Keep {base} rather than {}: {metric} changes by {figure}.", other.id),
                 None => format!("{} against {base} is undecided by {metric} ({figure}).", other.id),
@@ -99,7 +99,7 @@ fn variants(findings: &Findings) -> Vec<Recommendation> {
         .collect()
 }
 
-fn repair(findings: &Findings) -> Option<Recommendation> {
+fn retry_advice(findings: &Findings) -> Option<Recommendation> {
     let tally = findings.run.tally;
     if tally.errors + tally.unscored == 0 {
         return None;
@@ -118,7 +118,7 @@ fn repair(findings: &Findings) -> Option<Recommendation> {
     ))
 }
 
-fn disagreement(findings: &Findings) -> Option<Recommendation> {
+fn disagreement_advice(findings: &Findings) -> Option<Recommendation> {
     let grading = findings.grading().filter(|grading| grading.flagged_cells > 0)?;
     Some(Recommendation::new(
         format!(
@@ -139,18 +139,18 @@ fn with_interval(finding: &Finding) -> String {
             format!(
                 "{} ({} % CI {} to {}, n = {})",
                 number(finding.value()),
-                short(100.0 * level),
+                three_digits(100.0 * level),
                 number(lo),
                 number(hi),
                 finding.n()
             )
         }
-        _ => format!("{} (no interval, n = {})", signed(finding.value()), finding.n()),
+        _ => format!("{} (no interval, n = {})", signed_digits(finding.value()), finding.n()),
     }
 }
 
-fn signed(value: f64) -> String {
-    with_sign(value, short(value.abs()))
+fn signed_digits(value: f64) -> String {
+    with_sign(value, three_digits(value.abs()))
 }
 
 /// The size of a number with its sign, unless it is zero.
@@ -160,7 +160,7 @@ fn with_sign(value: f64, text: String) -> String {
 }
 
 /// Three significant digits, without trailing zeros.
-fn short(value: f64) -> String {
+fn three_digits(value: f64) -> String {
     let decimals = decimals(value);
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let texts: Vec<String> = [0.0, 1.0, 12.345, 0.012_345, 1234.5, 95.0].map(short).to_vec();
+        let texts: Vec<String> = [0.0, 1.0, 12.345, 0.012_345, 1234.5, 95.0].map(three_digits).to_vec();
         assert_eq!(texts, ["0", "1", "12.3", "0.0123", "1234", "95"]);
-        assert_eq!([signed(0.5), signed(-0.5), signed(0.0)], ["+0.5", "−0.5", "0"]);
+        assert_eq!([signed_digits(0.5), signed_digits(-0.5), signed_digits(0.0)], ["+0.5", "−0.5", "0"]);
     }
 
     /// CL-19: recommendations carry caveats, and a lead within chance is not called a lead.

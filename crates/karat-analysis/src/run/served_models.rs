@@ -124,21 +124,21 @@ pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a ServedModel>) -> N
 }
 
 /// Adds what a cell or judgment keeps.
-pub(crate) fn note(answered: &[Answered], names: &mut NamesByAsked) {
+pub(crate) fn add_answers(answered: &[Answered], names: &mut NamesByAsked) {
     answered.iter().for_each(|it| {
         names.entry(it.asked.clone()).or_default().insert(it.name().to_owned());
     });
 }
 
 /// Adds the names of another.
-pub(crate) fn absorb(others: &NamesByAsked, names: &mut NamesByAsked) {
+pub(crate) fn merge_names(others: &NamesByAsked, names: &mut NamesByAsked) {
     for (asked, others) in others {
         names.entry(asked.clone()).or_default().extend(others.iter().cloned());
     }
 }
 
 /// Names in a sentence: the first of them, and how many more.
-pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+pub(crate) fn name_list<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let names: Vec<T> = names.into_iter().collect();
     let first: Vec<&str> = names.iter().take(LISTED).map(AsRef::as_ref).collect();
     match names.len().saturating_sub(LISTED) {
@@ -149,16 +149,16 @@ pub(crate) fn listed<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Strin
 
 /// How the names of models that two sides asked differ: the name that was asked and those that came back then and now, as
 /// words. What only one side knows has not changed.
-pub(crate) fn moved(then: &NamesByAsked, now: &NamesByAsked) -> Vec<(String, String, String)> {
+pub(crate) fn name_changes(then: &NamesByAsked, now: &NamesByAsked) -> Vec<(String, String, String)> {
     let differ = |(asked, names): (&String, &BTreeSet<String>)| {
         let before = then.get(asked).filter(|before| *before != names)?;
-        Some((asked.clone(), listed(before), listed(names)))
+        Some((asked.clone(), name_list(before), name_list(names)))
     };
     now.iter().filter_map(differ).collect()
 }
 
 /// A sentence for each model of a run that answered under several names. `role` is `model` or `judge`.
-pub(crate) fn said_of_several(role: &str, list: &[ServedModel]) -> Vec<String> {
+pub(crate) fn several_names_warnings(role: &str, list: &[ServedModel]) -> Vec<String> {
     let say = |(asked, names): (String, BTreeSet<String>)| {
         let count = |it: &&ServedModel| it.asked == asked;
         let each = list.iter().filter(count).map(|it| format!("{} ({})", it.model, it.n));
@@ -167,7 +167,7 @@ pub(crate) fn said_of_several(role: &str, list: &[ServedModel]) -> Vec<String> {
                 "The {role} `{asked}` answered under {} names: {}. It changed while it was measured, or results of two were \
                  reused. Pin the dated name as its `model`.",
                 names.len(),
-                listed(each)
+                name_list(each)
             )
         })
     };

@@ -10,9 +10,9 @@ use karat_types::{MetricSpec, PlanHeader, RowError, RunRows, Score};
 ///
 /// # Errors
 /// Rows that cannot be read.
-pub fn settled(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
+pub fn resolve_checks(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
     let mut plan = rows.header().plan.clone();
-    if is_settled(&plan) {
+    if has_known_checks(&plan) {
         return Ok(plan);
     }
     let mut open: Vec<usize> =
@@ -36,7 +36,7 @@ pub fn settled(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
 }
 
 /// Whether the plan alone says which metrics are checks, or nobody needs to know.
-pub(crate) fn is_settled(plan: &PlanHeader) -> bool {
+pub(crate) fn has_known_checks(plan: &PlanHeader) -> bool {
     plan.pass().is_none() || !plan.metrics.iter().any(may_be_check)
 }
 
@@ -45,16 +45,16 @@ fn may_be_check(metric: &MetricSpec) -> bool {
 }
 
 /// Applies the bounds of the plan's metrics to the scores of a cell, and fills in `pass`.
-pub(crate) fn apply(plan: &PlanHeader, scores: &mut [Option<Score>]) {
+pub(crate) fn apply_bounds(plan: &PlanHeader, scores: &mut [Option<Score>]) {
     for (metric, score) in plan.metrics.iter().zip(scores.iter_mut()) {
         if let (true, Some(Score::Value { value, .. })) = (metric.bound.is_some(), &*score) {
-            *score = Some(held(metric, *value));
+            *score = Some(bound_score(metric, *value));
         }
     }
     if let Some(at) = plan.pass() {
         let others = plan.metrics.iter().zip(&*scores).enumerate().filter(|(other, _)| *other != at);
         let decisive: Vec<_> = others.map(|(_, it)| it).filter(|(metric, score)| decides(metric, score)).collect();
-        let all = all_of(&decisive);
+        let all = pass_score(&decisive);
         if let Some(place) = scores.get_mut(at) {
             *place = all;
         }
@@ -71,13 +71,13 @@ fn decides(metric: &MetricSpec, score: &Option<Score>) -> bool {
 }
 
 /// 1 where the bound holds, else 0 with the score as the reason.
-fn held(metric: &MetricSpec, value: f64) -> Score {
+fn bound_score(metric: &MetricSpec, value: f64) -> Score {
     if metric.bound.passes(value) { Score::value(1.0) } else { Score::because(0.0, format!("it is {value}")) }
 }
 
 /// 0 where any score is a fail, naming each; else *unscored* where any is; else 1. A score that is not there yet leaves
 /// the cell open, and where none applies, nothing is said.
-fn all_of(scores: &[(&MetricSpec, &Option<Score>)]) -> Option<Score> {
+fn pass_score(scores: &[(&MetricSpec, &Option<Score>)]) -> Option<Score> {
     let (mut failed, mut unscored, mut applies, mut open) = (Vec::new(), None, false, false);
     for (metric, score) in scores {
         match score {
@@ -120,14 +120,14 @@ mod tests {
 
     fn passed(scores: [Option<Score>; 3]) -> Option<Score> {
         let specs = ["a", "b", "c"].map(|name| metric(name, true, Bound::default()));
-        all_of(&specs.iter().zip(&scores).collect::<Vec<_>>())
+        pass_score(&specs.iter().zip(&scores).collect::<Vec<_>>())
     }
 
     #[test]
     fn a_bound_makes_a_score_pass_or_fail_and_keeps_its_number() {
         let slow = metric("slow", true, Bound { max: Some(3000.0), ..Bound::default() });
-        assert_eq!(held(&slow, 12.0), Score::value(1.0));
-        assert_eq!(held(&slow, 4000.5), Score::because(0.0, "it is 4000.5"));
+        assert_eq!(bound_score(&slow, 12.0), Score::value(1.0));
+        assert_eq!(bound_score(&slow, 4000.5), Score::because(0.0, "it is 4000.5"));
     }
 
     #[test]

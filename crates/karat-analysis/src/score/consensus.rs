@@ -48,15 +48,15 @@ impl CellScores {
         }
         let mut consensus = vec![None; plan.metrics.len()];
         for (index, metric) in plan.metrics.iter().enumerate() {
-            let graded = judged(row.judgments, metric.scorer, index);
-            if let (false, Some(rule)) = (graded.is_empty(), rule_of(plan, metric.scorer)) {
+            let graded = judge_scores(row.judgments, metric.scorer, index);
+            if let (false, Some(rule)) = (graded.is_empty(), consensus_rule(plan, metric.scorer)) {
                 let weights = weights(plan, rule.spec, row.judgments, metric.scorer);
                 consensus[index] = rule.agree(&graded, &weights);
                 scores[index] = Some(score_of(&graded, consensus[index]));
             }
         }
-        compose(plan, row.judgments, &mut scores, &mut consensus);
-        checks::apply(plan, &mut scores);
+        recompute_composites(plan, row.judgments, &mut scores, &mut consensus);
+        checks::apply_bounds(plan, &mut scores);
         Self { scores, consensus }
     }
 
@@ -72,7 +72,7 @@ impl CellScores {
 }
 
 /// The judgments of a scorer with their score of a metric. A judgment that failed as a whole counts as unscored.
-fn judged(judgments: &[JudgmentRow], scorer: usize, metric: usize) -> Vec<Score> {
+fn judge_scores(judgments: &[JudgmentRow], scorer: usize, metric: usize) -> Vec<Score> {
     let of_scorer = judgments.iter().filter(|judgment| usize::from(judgment.scorer) == scorer);
     of_scorer
         .map(|judgment| {
@@ -100,7 +100,7 @@ fn score_of(graded: &[Score], consensus: Option<Consensus>) -> Score {
 /// Makes the composites of several judges again, of what they agree on in the dimensions. No cap lets it be more than the
 /// highest that a judge was left, nor of a mean than the mean of what they were left. The mean of means and sums that nothing
 /// rounds is that of the means already.
-fn compose(
+fn recompute_composites(
     plan: &PlanHeader,
     judgments: &[JudgmentRow],
     scores: &mut [Option<Score>],
@@ -124,7 +124,7 @@ fn compose(
         let dimensions = spec.rubric.dimensions.iter();
         let values = dimensions.filter_map(|it| Some((scores.get(metric(&it.name)?)?.as_ref()?.number()?, it.weight)));
         let made = overall.of(&values.collect::<Vec<_>>());
-        let held = judged(judgments, at, place);
+        let held = judge_scores(judgments, at, place);
         let highest = held.iter().filter_map(Score::number).reduce(f64::max);
         let (Some(agreed), Some(made), Some(highest), true) = (&mut consensus[place], made, highest, held.len() > 1)
         else {
@@ -161,7 +161,7 @@ struct ConsensusRule<'p> {
     least: u32,
 }
 
-fn rule_of(plan: &PlanHeader, scorer: usize) -> Option<ConsensusRule<'_>> {
+fn consensus_rule(plan: &PlanHeader, scorer: usize) -> Option<ConsensusRule<'_>> {
     match &plan.scorers.get(scorer)?.kind {
         ScorerKind::Metric { .. } => None,
         ScorerKind::Rubric(rubric) => {
@@ -177,7 +177,7 @@ impl ConsensusRule<'_> {
         let values: Vec<f64> = graded.iter().filter_map(Score::number).collect();
         let mean = mean(&values)?;
         let value = match self.spec.method {
-            ConsensusMethod::Mean => weighted(graded, weights).unwrap_or(mean),
+            ConsensusMethod::Mean => weighted_mean(graded, weights).unwrap_or(mean),
             ConsensusMethod::Median => median(&values)?,
             ConsensusMethod::Majority => majority(&values)?,
         };
@@ -190,7 +190,7 @@ impl ConsensusRule<'_> {
 }
 
 /// The mean of the judges that gave a grade, by weight; `None` where nothing weighs.
-fn weighted(graded: &[Score], weights: &[f64]) -> Option<f64> {
+fn weighted_mean(graded: &[Score], weights: &[f64]) -> Option<f64> {
     let pairs = graded.iter().zip(weights).filter_map(|(score, weight)| Some((score.number()?, *weight)));
     let (sum, total) = pairs.fold((0.0, 0.0), |(sum, total), (grade, weight)| (sum + weight * grade, total + weight));
     (total > 0.0).then(|| sum / total)
@@ -199,7 +199,7 @@ fn weighted(graded: &[Score], weights: &[f64]) -> Option<f64> {
 /// The diagnostics of several judges as one: lists united; what another judge names as well, at the same positions and
 /// equal after case, white space and punctuation are folded, is kept once. All that one judge names stands, however
 /// often. Of anything else the first judge's.
-pub fn united_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
+pub fn merge_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
     let mut united = Map::new();
     let mut seen = BTreeSet::new();
     for (name, value) in judgments.iter().flat_map(|judgment| &judgment.diagnostics) {
@@ -209,7 +209,7 @@ pub fn united_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
         };
         let mut named: BTreeMap<_, u32> = BTreeMap::new();
         let fresh = |item: &&Value| {
-            let what = (folded(&text_of(item)), positions(item));
+            let what = (fold_text(&item_text(item)), item_positions(item));
             let times = named.entry(what.clone()).or_default();
             *times += 1;
             seen.insert((name.as_str(), what, *times))
@@ -223,7 +223,7 @@ pub fn united_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
 }
 
 /// What an item of a diagnostic list says: itself, its `text`, its first text field, or its JSON.
-pub(crate) fn text_of(item: &Value) -> String {
+pub(crate) fn item_text(item: &Value) -> String {
     let field = |object: &Map<String, Value>| {
         let named = object.get("text").and_then(Value::as_str);
         named.or_else(|| object.values().find_map(Value::as_str)).map(str::to_owned)
@@ -237,13 +237,13 @@ pub(crate) fn text_of(item: &Value) -> String {
 
 /// The text in lower case, its words apart by one blank and without punctuation at their ends:
 /// two texts with one folded form count as equal.
-pub(crate) fn folded(text: &str) -> String {
+pub(crate) fn fold_text(text: &str) -> String {
     let words = text.split_whitespace().map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()));
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 /// The whole numbers of a finding: where it says that it is.
-fn positions(item: &Value) -> Vec<i64> {
+fn item_positions(item: &Value) -> Vec<i64> {
     item.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_i64()).collect()
 }
 
@@ -262,8 +262,8 @@ mod tests {
     #[test]
     fn judges_may_weigh_more_than_others() {
         let graded = [Score::value(4.0), Score::value(8.0), Score::unscored("no JSON")];
-        assert_eq!(weighted(&graded, &[3.0, 1.0, 5.0]), Some(5.0));
-        assert_eq!((weighted(&graded, &[]), weighted(&graded, &[0.0, 0.0, 1.0])), (None, None));
+        assert_eq!(weighted_mean(&graded, &[3.0, 1.0, 5.0]), Some(5.0));
+        assert_eq!((weighted_mean(&graded, &[]), weighted_mean(&graded, &[0.0, 0.0, 1.0])), (None, None));
     }
 
     /// CL-16: mean and population variance per dimension; flagged above, not at, the limit.
@@ -372,7 +372,7 @@ mod tests {
         };
         let first = judgment(json!([{"text": "Iron rusts."}, {"text": "Gold does not."}]));
         let second = judgment(json!([{"text": "iron  rusts"}, {"text": "Tin melts."}]));
-        let united = united_diagnostics(&[first, second]);
+        let united = merge_diagnostics(&[first, second]);
         assert_eq!(
             united["missing"],
             json!([{"text": "Iron rusts."}, {"text": "Gold does not."}, {"text": "Tin melts."}])
@@ -391,7 +391,7 @@ mod tests {
         };
         let united = |judges: &[&[i64]]| {
             let judgments: Vec<JudgmentRow> = judges.iter().map(|positions| judgment(positions)).collect();
-            let found = united_diagnostics(&judgments);
+            let found = merge_diagnostics(&judgments);
             found["false"].as_array().unwrap().iter().map(|it| it["spanIndex"].as_i64().unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(united(&[&[0, 4, -1, -1]]), [0, 4, -1, -1]);
@@ -400,15 +400,15 @@ mod tests {
 
     #[test]
     fn an_item_says_its_text() {
-        assert_eq!(text_of(&json!("plain")), "plain");
-        assert_eq!(text_of(&json!({"area": "costs", "weight": 1})), "costs");
-        assert_eq!(text_of(&json!({"n": 1, "text": "t", "a": "b"})), "t");
-        assert_eq!(text_of(&json!(3)), "3");
+        assert_eq!(item_text(&json!("plain")), "plain");
+        assert_eq!(item_text(&json!({"area": "costs", "weight": 1})), "costs");
+        assert_eq!(item_text(&json!({"n": 1, "text": "t", "a": "b"})), "t");
+        assert_eq!(item_text(&json!(3)), "3");
     }
 
     #[test]
     fn case_space_and_punctuation_do_not_part_texts() {
-        assert_eq!(folded("  Iron\trusts, fast. "), folded("iron rusts fast"));
-        assert_ne!(folded("iron rusts"), folded("iron rests"));
+        assert_eq!(fold_text("  Iron\trusts, fast. "), fold_text("iron rusts fast"));
+        assert_ne!(fold_text("iron rusts"), fold_text("iron rests"));
     }
 }

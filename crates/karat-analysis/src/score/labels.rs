@@ -49,8 +49,8 @@ pub(crate) fn rater(label: &Label) -> &str {
 
 /// What a label says of the metrics of some scorers, by metric index.
 pub(crate) fn grades(plan: &PlanHeader, scorers: &[usize], label: &Label) -> Vec<(usize, f64)> {
-    let graded = |(at, metric, said): (usize, &MetricSpec, &Value)| Some((at, number(plan, metric, said)?));
-    said(plan, scorers, label).filter_map(graded).collect()
+    let graded = |(at, metric, said): (usize, &MetricSpec, &Value)| Some((at, label_number(plan, metric, said)?));
+    labelled_metrics(plan, scorers, label).filter_map(graded).collect()
 }
 
 /// How far from a step a grade may be: what writing 0.1 × 3 in binary costs.
@@ -58,21 +58,21 @@ const ROUNDING: f64 = 1e-9;
 
 /// Why a label cannot be right: a misspelt name, no name of a metric at all, or something that is no grade of the metric, lies
 /// outside its range or between its steps. Other names of no metric are [`unknown`].
-pub(crate) fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
+pub(crate) fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> {
     let all = all_scorers(plan);
     let metrics = plan.metrics.iter().map(|metric| metric.name.as_str());
     let parts = metrics.clone().filter_map(|name| Some(name.rsplit_once('.')?.1));
-    let mut misspelt =
-        unknown(plan, label).filter_map(|name| Some((name, nearest(name, parts.clone().chain(metrics.clone()))?)));
+    let mut misspelt = unknown_names(plan, label)
+        .filter_map(|name| Some((name, nearest(name, parts.clone().chain(metrics.clone()))?)));
     if let Some((name, meant)) = misspelt.next() {
         return Some(format!("the run has no metric `{name}` (did you mean `{meant}`?)"));
     }
-    if unknown(plan, label).count() == label.scores.len() {
-        return Some(nothing_known(plan, label));
+    if unknown_names(plan, label).count() == label.scores.len() {
+        return Some(no_known_metric(plan, label));
     }
-    said(plan, &all, label).find_map(|(_, metric, said)| {
+    labelled_metrics(plan, &all, label).find_map(|(_, metric, said)| {
         let name = &metric.name;
-        let Some(grade) = number(plan, metric, said) else {
+        let Some(grade) = label_number(plan, metric, said) else {
             return Some(format!("`{name}` is {said}, which is no grade{}", choices(plan, metric)));
         };
         if let Some((lo, hi)) = metric.range.filter(|(lo, hi)| !(*lo..=*hi).contains(&grade)) {
@@ -85,7 +85,7 @@ pub(crate) fn misfit(plan: &PlanHeader, label: &Label) -> Option<String> {
 }
 
 /// That a label says nothing of any metric, with those that it could be about.
-fn nothing_known(plan: &PlanHeader, label: &Label) -> String {
+fn no_known_metric(plan: &PlanHeader, label: &Label) -> String {
     let quoted =
         |names: &mut dyn Iterator<Item = &str>| names.map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ");
     let of_rubrics = plan
@@ -103,7 +103,7 @@ fn nothing_known(plan: &PlanHeader, label: &Label) -> String {
 }
 
 /// The names in a label that are no metric of the plan.
-pub(crate) fn unknown<'a>(plan: &'a PlanHeader, label: &'a Label) -> impl Iterator<Item = &'a str> {
+pub(crate) fn unknown_names<'a>(plan: &'a PlanHeader, label: &'a Label) -> impl Iterator<Item = &'a str> {
     let named = |name: &str| plan.metrics.iter().any(|metric| is_called(plan, metric, name));
     label.scores.keys().map(String::as_str).filter(move |name| !named(name))
 }
@@ -119,7 +119,7 @@ fn is_called(plan: &PlanHeader, metric: &MetricSpec, name: &str) -> bool {
 }
 
 /// The metrics of some scorers that a label is about, with what it says.
-fn said<'a>(
+fn labelled_metrics<'a>(
     plan: &'a PlanHeader,
     scorers: &'a [usize],
     label: &'a Label,
@@ -143,7 +143,7 @@ fn choices(plan: &PlanHeader, metric: &MetricSpec) -> String {
 }
 
 /// The number that a label's word stands for: itself, 0 or 1, or the value of a choice.
-fn number(plan: &PlanHeader, metric: &MetricSpec, said: &Value) -> Option<f64> {
+fn label_number(plan: &PlanHeader, metric: &MetricSpec, said: &Value) -> Option<f64> {
     match said {
         Value::Bool(holds) => Some(f64::from(u8::from(*holds))),
         Value::Number(number) => number.as_f64().filter(|it| it.is_finite()),

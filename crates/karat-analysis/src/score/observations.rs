@@ -35,7 +35,7 @@ pub(crate) struct Observations {
 
 impl Observations {
     /// Has room for so many.
-    pub(crate) fn with_room(mut self, most: usize) -> Self {
+    pub(crate) fn with_capacity(mut self, most: usize) -> Self {
         self.values.reserve_exact(most);
         self.strata.reserve_exact(most);
         self.clusters.reserve_exact(most);
@@ -100,7 +100,7 @@ impl Aggregate {
     }
 
     /// Whether it is a figure of labels rather than of values.
-    pub(crate) fn is_of_labels(self) -> bool {
+    pub(crate) fn uses_labels(self) -> bool {
         matches!(self, Self::Labels(_))
     }
 
@@ -119,7 +119,7 @@ impl Aggregate {
 
     /// From how many independent observations on resamples say how much it varies: a percentile needs some beyond it.
     /// `None` for extremes, of which they never do.
-    pub(crate) fn resampled_from(self) -> Option<usize> {
+    pub(crate) fn min_bootstrap_units(self) -> Option<usize> {
         match self {
             Self::Min | Self::Max => None,
             Self::Percentile(p) => Some((100 * BEYOND).div_ceil(usize::from(p.min(100 - p))).max(BOOTSTRAP_FROM)),
@@ -129,7 +129,7 @@ impl Aggregate {
 
     /// The furthest that the figures of values within a range can be apart. `None` without a range, for sums, which grow with
     /// their number, and for figures of labels, which have their own scale.
-    pub(crate) fn widest_change(self, range: Option<(f64, f64)>) -> Option<f64> {
+    pub(crate) fn max_change(self, range: Option<(f64, f64)>) -> Option<f64> {
         match self {
             Self::Sum | Self::Labels(_) => None,
             _ => range.map(|(lo, hi)| hi - lo),

@@ -248,7 +248,7 @@ impl Trials {
 }
 
 /// What trials say together.
-pub(crate) fn together(trials: &[(State, f64)], rule: Reduce) -> (State, f64) {
+pub(crate) fn reduce_trials(trials: &[(State, f64)], rule: Reduce) -> (State, f64) {
     let values = trials.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value);
     let reduced = rule.of(&values.collect::<Vec<f64>>());
     let state = match (trials.iter().map(|(state, _)| *state).max().unwrap_or(State::Absent), reduced) {
@@ -339,7 +339,7 @@ impl TableBuilder {
         for (at, trials) in self.trials.iter_mut().enumerate() {
             let metric = at % metrics;
             let rule = self.reduce.get(metric).copied().unwrap_or(Reduce::Mean);
-            let (state, value) = together(&trials.0, rule);
+            let (state, value) = reduce_trials(&trials.0, rule);
             if let Some(column) = self.table.columns.get_mut(metric) {
                 column.values.push(value);
                 column.states.push(state);

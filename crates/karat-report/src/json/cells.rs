@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use karat_analysis::{CellScores, Consensus, Spend, united_diagnostics};
+use karat_analysis::{CellScores, Consensus, Spend, merge_diagnostics};
 use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, Score, Usage};
 use serde::ser::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -131,7 +131,7 @@ impl<'a> Cell<'a> {
             scores: Members { keys: &shown.names, values: scores.scores },
             judgments: judged.iter().map(|judgment| Judgment::of(cells, judgment)).collect(),
             consensus: Members { keys: &shown.together, values: scores.consensus },
-            diagnostics: if judged.len() > 1 { united_diagnostics(judged) } else { Map::new() },
+            diagnostics: if judged.len() > 1 { merge_diagnostics(judged) } else { Map::new() },
             usage: cell.cost.usage,
             cost: Cost::of(&Spend::of(row), cells.cell_estimate(row.system), cells.canonical),
             latency_ms: volatile.then_some(cell.latency_ms),

@@ -155,7 +155,7 @@ fn common(page: &mut Page, all: &SpanFigures) {
 
 fn write_confidence(page: &mut Page, id: &str, confidence: &Confidence) {
     page.heading(3, Inline::plain("Does confidence predict errors?"));
-    let rows = confidence.buckets.named().map(|(name, bucket)| {
+    let rows = confidence.buckets.by_name().map(|(name, bucket)| {
         let (from, to) = bucket.range;
         vec![
             Inline::text(format!("{name}, {from} to {to}")),

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use karat_types::{AnalysisSpec, PlanHeader};
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 use crate::drift::{Drift, DriftOptions, SystemDrifts, WatchedMetric, drift};
 use crate::figures::groups::system_id;
-use crate::reference::history::{Day, together};
-use crate::run::served_models::note;
+use crate::reference::history::{Day, joined_names};
+use crate::run::served_models::add_answers;
 
 struct DriftFold {
     plan: Arc<PlanHeader>,
@@ -31,11 +31,11 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: DriftOptions = options(spec)?;
     if let Some(problem) = options.problem() {
-        return Err(refused(spec, problem));
+        return Err(options_error(spec, problem));
     }
     let known = plan.metrics.iter().position(|metric| metric.name == options.metric);
     let Some((at, metric)) = known.and_then(|at| Some((at, plan.metrics.get(at)?))) else {
-        return Err(refused(spec, format!("metric names {:?}, which is no metric of this run", options.metric)));
+        return Err(options_error(spec, format!("metric names {:?}, which is no metric of this run", options.metric)));
     };
     let watched = WatchedMetric { range: metric.range, better: metric.better };
     let series = vec![BTreeMap::new(); plan.systems.len()];
@@ -50,18 +50,18 @@ impl Analysis for DriftFold {
         }
         let days = self.series.get_mut(cell.row.system);
         if let (Some(days), Some(date), Some(value)) = (days, &sample.date, cell.scores.number(self.metric)) {
-            let day = days.entry(date.clone()).or_insert_with(|| Day::on(date.clone()));
+            let day = days.entry(date.clone()).or_insert_with(|| Day::empty(date.clone()));
             day.push(value);
             let scorer = self.plan.metrics.get(self.metric).map(|metric| metric.scorer);
             let own = cell.row.judgments.iter().filter(|judgment| Some(usize::from(judgment.scorer)) == scorer);
             let own: Vec<_> = own.filter(|judgment| judgment.error.is_none()).collect();
             let models = own.iter().filter_map(|judgment| self.plan.judges.get(usize::from(judgment.judge)));
             let models: Vec<&str> = models.map(|judge| judge.model.as_str()).collect();
-            day.judges.extend(together(models.iter().copied()));
+            day.judges.extend(joined_names(models.iter().copied()));
             day.is_together |= models.len() > 1;
             day.prompt_versions.extend(own.iter().filter_map(|judgment| judgment.prompt_version.clone()));
             let answered = own.iter().map(|judgment| &judgment.answered);
-            answered.chain([&cell.row.cell.facts.answered]).for_each(|it| note(it, &mut day.answered_as));
+            answered.chain([&cell.row.cell.facts.answered]).for_each(|it| add_answers(it, &mut day.answered_as));
         }
     }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, options_error};
 use crate::figures::groups::system_id;
 
 /// Characters of an item that are kept.
@@ -142,12 +142,12 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: MissingItemsOptions = options(spec)?;
     if !(0.0..=1.0).contains(&options.similar) {
-        return Err(refused(spec, format!("similar is {}, and similarity is from 0 to 1", options.similar)));
+        return Err(options_error(spec, format!("similar is {}, and similarity is from 0 to 1", options.similar)));
     }
     if options.from.is_empty() {
-        return Err(refused(spec, "from names no variant whose items are looked for"));
+        return Err(options_error(spec, "from names no variant whose items are looked for"));
     }
-    let path = Path::parse(&options.items).map_err(|error| refused(spec, format!("items: {error}")))?;
+    let path = Path::parse(&options.items).map_err(|error| options_error(spec, format!("items: {error}")))?;
     // A variant that `--variants` left out of this run is no mistake.
     let found = MissingItems { from: options.from.clone(), ..MissingItems::default() };
     Ok(Some(Box::new(MissingItemsFold {
@@ -172,14 +172,14 @@ impl MissingItemsFold {
         let items = found.iter().filter_map(|item| {
             let text = text(item)?;
             let own = self.options.group.as_ref().and_then(|group| item.get(group)?.as_str().map(str::to_owned));
-            let group = own.unwrap_or_else(|| self.kind(&text));
+            let group = own.unwrap_or_else(|| self.item_kind(&text));
             Some((text, group))
         });
         items.collect()
     }
 
     /// The first kind whose words the text holds.
-    fn kind(&self, text: &str) -> String {
+    fn item_kind(&self, text: &str) -> String {
         let words: Vec<String> = Folded::new(text).words().map(str::to_owned).collect();
         let holds = |phrase: &String| {
             let wanted: Vec<String> = Folded::new(phrase).words().map(str::to_owned).collect();
@@ -197,7 +197,7 @@ impl MissingItemsFold {
     }
 
     /// Compares what the sample's cells hold, and forgets it.
-    fn close(&mut self) {
+    fn compare_sample(&mut self) {
         let (wanted, others) = (std::mem::take(&mut self.wanted), std::mem::take(&mut self.others));
         let Some(sample) = self.sample.take() else { return };
         if wanted.is_empty() || others.is_empty() {
@@ -275,7 +275,7 @@ fn reach(others: &[Other], has: &[bool]) -> Reach {
 }
 
 /// What stands out of a kind of item: at least half of its items are missing systematically, or from whole variants.
-fn pattern(name: &str, group: &MissingGroup) -> Option<String> {
+fn pattern_text(name: &str, group: &MissingGroup) -> Option<String> {
     let said = |count: u64, what: &str| format!("{name}: {count} of {} items {what}", group.items);
     if group.systematic * 2 >= group.items && group.systematic > 0 {
         return Some(said(group.systematic, "are found by no system (systematic)"));
@@ -294,7 +294,7 @@ impl Analysis for MissingItemsFold {
 
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         if self.sample.as_ref() != Some(&cell.row.sample.id) {
-            self.close();
+            self.compare_sample();
             self.sample = Some(cell.row.sample.id.clone());
         }
         let Some(output) = cell.output.filter(|_| cell.row.cell.status == CellStatus::Ok) else { return };
@@ -317,9 +317,9 @@ impl Analysis for MissingItemsFold {
     }
 
     fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
-        self.close();
+        self.compare_sample();
         let mut found = self.found;
-        found.patterns = found.groups.iter().filter_map(|(name, group)| pattern(name, group)).collect();
+        found.patterns = found.groups.iter().filter_map(|(name, group)| pattern_text(name, group)).collect();
         found.missing.sort_by_key(|item| match item.reach {
             "systematic" => 0,
             "by variant" => 1,
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn a_pattern_is_half_of_a_kind() {
         let group = MissingGroup { items: 4, systematic: 2, ..MissingGroup::default() };
-        assert!(pattern("hedged", &group).unwrap().contains("2 of 4"));
-        assert_eq!(pattern("hedged", &MissingGroup { systematic: 1, ..group }), None);
+        assert!(pattern_text("hedged", &group).unwrap().contains("2 of 4"));
+        assert_eq!(pattern_text("hedged", &MissingGroup { systematic: 1, ..group }), None);
     }
 }

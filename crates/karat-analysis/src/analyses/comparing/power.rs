@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
-use crate::planning::power::{MetricPower, impossible, measured, power, unplannable};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::planning::power::{MetricPower, difference_problem, measured_deviation, planning_problem, power};
 
 /// Options of `power`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
@@ -37,14 +37,14 @@ pub(in crate::analyses) fn build(
     let options: PowerOptions = options(spec)?;
     if let Some(metric) = options.metric.as_ref().filter(|name| plan.metric(name).is_none()) {
         let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
-        return Err(refused(spec, format!("metric is {metric:?}; this run has {}", known.join(", "))));
+        return Err(options_error(spec, format!("metric is {metric:?}; this run has {}", known.join(", "))));
     }
     let named = options.metric.as_ref().and_then(|name| plan.metrics.iter().find(|it| it.name == *name));
-    if let Some(why) = named.and_then(unplannable) {
-        return Err(refused(spec, format!("metric: {why}")));
+    if let Some(why) = named.and_then(planning_problem) {
+        return Err(options_error(spec, format!("metric: {why}")));
     }
-    if let Some(why) = options.mde.and_then(|mde| impossible(named, mde)) {
-        return Err(refused(spec, format!("mde: {why}")));
+    if let Some(why) = options.mde.and_then(|mde| difference_problem(named, mde)) {
+        return Err(options_error(spec, format!("mde: {why}")));
     }
     Ok(Some(Box::new(PowerFold(options))))
 }
@@ -56,7 +56,7 @@ impl Analysis for PowerFold {
         let wanted = |name: &str| self.0.metric.as_deref().is_none_or(|metric| metric == name);
         let steady = setting.plan.metrics.iter().enumerate().filter(|(_, it)| !it.volatile && wanted(&it.name));
         let metrics = steady.filter_map(|(at, metric)| {
-            let spread = measured(setting.plan, setting.table, at)?;
+            let spread = measured_deviation(setting.plan, setting.table, at)?;
             let samples = (0..setting.table.samples()).filter(|sample| {
                 (0..setting.plan.systems.len()).any(|system| setting.table.value(at, *sample, system).is_some())
             });

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 
 /// Values kept of a column, the most frequent first.
 const KEPT: usize = 200;
@@ -74,14 +74,14 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: BalanceOptions = options(spec)?;
     if options.by.is_empty() {
-        return Err(refused(spec, "by names nothing: give entries of the dataset's `metadata`"));
+        return Err(options_error(spec, "by names nothing: give entries of the dataset's `metadata`"));
     }
     let columns = options.by.into_iter().map(|name| (name, ValueCounts::default())).collect();
     Ok(Some(Box::new(BalanceFold { columns, last: None })))
 }
 
 impl ValueCounts {
-    fn see(&mut self, value: &Value) {
+    fn count_value(&mut self, value: &Value) {
         let members = match value {
             Value::Array(members) => members.as_slice(),
             single => std::slice::from_ref(single),
@@ -122,7 +122,7 @@ impl Analysis for BalanceFold {
             return;
         }
         for (column, tally) in &mut self.columns {
-            tally.see(cell.row.sample.metadata.get(column).unwrap_or(&Value::Null));
+            tally.count_value(cell.row.sample.metadata.get(column).unwrap_or(&Value::Null));
         }
     }
 

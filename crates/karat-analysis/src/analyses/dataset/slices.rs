@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 use crate::figures::finding::Finding;
-use crate::run::metric_names::fits;
+use crate::run::metric_names::matches_pattern;
 
 /// Slices kept, the largest first.
 const KEPT: usize = 200;
@@ -69,7 +69,7 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: SlicesOptions = options(spec)?;
     if options.by.is_empty() {
-        return Err(refused(spec, "by names nothing: give entries of the dataset's `metadata`"));
+        return Err(options_error(spec, "by names nothing: give entries of the dataset's `metadata`"));
     }
     let parts = vec![BTreeMap::new(); options.by.len()];
     Ok(Some(Box::new(SlicesFold { columns: options.by, metrics: options.metrics, parts, last: None })))
@@ -87,7 +87,7 @@ impl Analysis for SlicesFold {
     }
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let wanted = |name: &str| self.metrics.is_empty() || self.metrics.iter().any(|it| fits(it, name));
+        let wanted = |name: &str| self.metrics.is_empty() || self.metrics.iter().any(|it| matches_pattern(it, name));
         let metrics: Vec<usize> =
             setting.plan.metrics.iter().enumerate().filter(|(_, it)| wanted(&it.name)).map(|(at, _)| at).collect();
         let by = self.columns.iter().zip(&self.parts).map(|(column, parts)| {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, OrderedMap, Outcome, ScoredCell, Setting, options, refused};
+use crate::analyses::{Analysis, OrderedMap, Outcome, ScoredCell, Setting, options, options_error};
 use crate::figures::aggregate::spread;
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
@@ -137,7 +137,7 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let SummaryCorpusOptions { scorer } = options(spec)?;
     let Some(at) = plan.scorers.iter().position(|known| known.id == scorer) else {
-        return Err(refused(spec, format!("scorer names {scorer:?}, which is no scorer of this suite")));
+        return Err(options_error(spec, format!("scorer names {scorer:?}, which is no scorer of this suite")));
     };
     let own = plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == at);
     let mut figures: Vec<(String, usize)> = own
@@ -149,7 +149,7 @@ pub(in crate::analyses) fn build(
     // The composite is called so, or stands last.
     let place = figures.iter().position(|(name, _)| name == "overall").or(figures.len().checked_sub(1));
     let Some((_, overall)) = place.map(|place| figures.remove(place)) else {
-        return Err(refused(
+        return Err(options_error(
             spec,
             format!("the scorer {scorer:?} has no figure in this run; name a judge or another scorer"),
         ));

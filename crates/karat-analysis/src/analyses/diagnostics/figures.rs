@@ -193,7 +193,7 @@ pub(super) fn categories(assessed: &OrderedMap<Assessed>) -> OrderedMap<Category
 }
 
 /// Every word that the rubric has, in its order, then words that it does not have.
-pub(super) fn reasons(counts: &BTreeMap<String, u64>, declared: &[String]) -> Map<String, Value> {
+pub(super) fn reason_counts(counts: &BTreeMap<String, u64>, declared: &[String]) -> Map<String, Value> {
     let mut all: Map<String, Value> =
         declared.iter().map(|word| (word.clone(), Value::from(counts.get(word).copied().unwrap_or(0)))).collect();
     for (word, count) in counts {
@@ -219,7 +219,7 @@ pub(super) fn top_confusions(
 }
 
 /// The most frequent texts; ties by text.
-pub(super) fn most_often(texts: &BTreeMap<String, TextCount>) -> Vec<TextCount> {
+pub(super) fn most_frequent_texts(texts: &BTreeMap<String, TextCount>) -> Vec<TextCount> {
     let mut all: Vec<&TextCount> = texts.values().collect();
     all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.text.cmp(&b.text)));
     all.into_iter().take(COMMON).cloned().collect()
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn common_texts_are_ordered() {
         let often = |text: &str, count| (text.to_owned(), TextCount { text: text.to_owned(), count });
-        let found = most_often(&BTreeMap::from([often("b", 2), often("a", 2), often("c", 3)]));
+        let found = most_frequent_texts(&BTreeMap::from([often("b", 2), often("a", 2), often("c", 3)]));
         assert_eq!(found.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["c", "a", "b"]);
     }
 

@@ -23,7 +23,7 @@ pub use confidence::{BestThreshold, Bucket, Buckets, Confidence, ConfidenceOptio
 pub use figures::{Category, Confusion, Evaluation, Latency, SpanFigures, TextCount};
 pub use sections::{Offsets, SectionRange};
 
-use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use super::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 use crate::AnalysisError;
 use crate::figures::aggregate::spread;
 use crate::figures::groups::system_id;
@@ -181,7 +181,7 @@ struct DiagnosticsFold {
 }
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
-    let reading = CheckedOptions::new(options(spec)?, plan).map_err(|message| refused(spec, message))?;
+    let reading = CheckedOptions::new(options(spec)?, plan).map_err(|message| options_error(spec, message))?;
     let several = if plan.systems.len() > 1 { plan.systems.len() } else { 0 };
     let systems = (0..several).map(|_| DiagnosticsTally::default()).collect();
     Ok(Some(Box::new(DiagnosticsFold { reading, plan: plan.clone(), all: DiagnosticsTally::default(), systems })))

@@ -13,7 +13,7 @@ use super::figures::{self, Assessed, Confused, Evaluation, SpanFigures, TextCoun
 use super::sections::Sections;
 use crate::analyses::{OrderedMap, ScoredCell, excerpt};
 use crate::figures::finding::Finding;
-use crate::score::consensus::{text_of, united_diagnostics};
+use crate::score::consensus::{item_text, merge_diagnostics};
 
 /// Evaluations that are listed; all are counted.
 const LISTED: usize = 10_000;
@@ -60,8 +60,8 @@ impl DiagnosticsTally {
         let evaluation = case.evaluation(&cell.row, system.map(str::to_owned), score);
         self.count(&evaluation, case.is_judged);
         if case.is_judged {
-            self.lists(reading, &case);
-            self.confidence(reading, &case);
+            self.count_lists(reading, &case);
+            self.count_confidence(reading, &case);
         }
         if self.evaluations.len() < LISTED {
             self.evaluations.push(evaluation);
@@ -90,10 +90,10 @@ impl DiagnosticsTally {
         }
     }
 
-    fn lists(&mut self, reading: &CheckedOptions, case: &CellDiagnostics<'_>) {
+    fn count_lists(&mut self, reading: &CheckedOptions, case: &CellDiagnostics<'_>) {
         for list in reading.shape.lists.iter().filter(|list| case.assesses(&list.name)) {
             let common = self.common.entry(&list.name);
-            for text in case.findings(&list.name).iter().map(text_of).filter(|text| !text.is_empty()) {
+            for text in case.findings(&list.name).iter().map(item_text).filter(|text| !text.is_empty()) {
                 let first = || TextCount { text: excerpt(&text, EXCERPT), count: 0 };
                 common.entry(text.to_lowercase()).or_insert_with(first).count += 1;
             }
@@ -112,7 +112,7 @@ impl DiagnosticsTally {
                 let side = |field: &str| item.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let confused = self.confusions.entry((side(&pair.from), side(&pair.to))).or_default();
                 confused.count += 1;
-                let text = excerpt(&text_of(item), EXCERPT);
+                let text = excerpt(&item_text(item), EXCERPT);
                 if confused.examples.len() < EXAMPLES && !confused.examples.contains(&text) {
                     confused.examples.push(text);
                 }
@@ -120,7 +120,7 @@ impl DiagnosticsTally {
         }
     }
 
-    fn confidence(&mut self, reading: &CheckedOptions, case: &CellDiagnostics<'_>) {
+    fn count_confidence(&mut self, reading: &CheckedOptions, case: &CellDiagnostics<'_>) {
         let (Some(path), Some(options)) = (&reading.confidence, &reading.options.confidence) else { return };
         let first = options.errors.first();
         if first.is_some_and(|list| !case.assesses(list)) {
@@ -147,7 +147,7 @@ impl DiagnosticsTally {
     pub fn figures(self, reading: &CheckedOptions, score: Option<Finding>) -> SpanFigures {
         let options = &reading.options;
         let confidence = options.confidence.as_ref().map(|it| it.figures(&self.stated, self.unstated));
-        let common = self.common.iter().map(|(list, texts)| (list.to_owned(), figures::most_often(texts)));
+        let common = self.common.iter().map(|(list, texts)| (list.to_owned(), figures::most_frequent_texts(texts)));
         let is_assessed = |list: &str| self.common.get(list).is_some();
         let reasons = reading.shape.reasons.as_ref().filter(|(list, ..)| is_assessed(list));
         SpanFigures {
@@ -161,7 +161,7 @@ impl DiagnosticsTally {
             score_distribution: figures::distribution(&self.scores, &options.bands, reading.highest),
             avg_category_scores: figures::categories(&self.categories),
             false_positive_reasons: reasons
-                .map(|(.., words)| figures::reasons(&self.reasons, words))
+                .map(|(.., words)| figures::reason_counts(&self.reasons, words))
                 .unwrap_or_default(),
             top_taxonomy_errors: figures::top_confusions(self.confusions, reading),
             errors_by_section: self.by_section,
@@ -176,7 +176,7 @@ impl DiagnosticsTally {
 }
 
 /// The labelled text: the output's, or the row's where a labeller returns items only.
-fn text<'a>(reading: &CheckedOptions, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<'a, str> {
+fn labelled_text<'a>(reading: &CheckedOptions, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<'a, str> {
     if let Some(text) = reading.text.first(output).and_then(Value::as_str) {
         return text.into();
     }
@@ -185,7 +185,7 @@ fn text<'a>(reading: &CheckedOptions, cell: &ScoredCell<'_>, output: &'a Value) 
 }
 
 /// The lists that the row says were not assessed.
-fn unassessed(reading: &CheckedOptions, cell: &ScoredCell<'_>) -> Vec<String> {
+fn unassessed_lists(reading: &CheckedOptions, cell: &ScoredCell<'_>) -> Vec<String> {
     let Some(path) = &reading.unassessed else { return Vec::new() };
     let metadata = Value::Object(cell.row.sample.metadata.clone());
     let lists = path.first(&metadata).and_then(Value::as_array);
@@ -210,10 +210,10 @@ impl<'a> CellDiagnostics<'a> {
     fn of(reading: &'a CheckedOptions, cell: &ScoredCell<'_>, output: &'a Value) -> Self {
         let own = cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == reading.shape.scorer);
         let judged: Vec<_> = own.filter(|judgment| judgment.error.is_none()).cloned().collect();
-        let text = text(reading, cell, output);
+        let text = labelled_text(reading, cell, output);
         let items = reading.items.first(output).and_then(Value::as_array).map(Vec::as_slice);
-        let (sections, found) = (reading.headers.cut(&text), united_diagnostics(&judged));
-        let unassessed = unassessed(reading, cell);
+        let (sections, found) = (reading.headers.cut(&text), merge_diagnostics(&judged));
+        let unassessed = unassessed_lists(reading, cell);
         Self { reading, text, items, sections, is_judged: !judged.is_empty(), unassessed, found }
     }
 
@@ -301,11 +301,11 @@ impl<'a> CellDiagnostics<'a> {
     fn section_of(&self, item: &Value) -> &str {
         match item.get("start").and_then(Value::as_f64) {
             Some(start) => self.sections.at(start.max(0.0) as u64),
-            None => self.located(item.get("text").and_then(Value::as_str).unwrap_or_default()),
+            None => self.section_of_text(item.get("text").and_then(Value::as_str).unwrap_or_default()),
         }
     }
 
-    fn located(&self, piece: &str) -> &str {
+    fn section_of_text(&self, piece: &str) -> &str {
         self.reading.headers.locate(&self.sections, &self.text, piece)
     }
 
@@ -315,6 +315,6 @@ impl<'a> CellDiagnostics<'a> {
         let position = list.and_then(|list| finding.get(list.index.as_ref()?)?.as_u64());
         let item = position.and_then(|at| self.items().get(usize::try_from(at).ok()?));
         let text = || list.and_then(|list| finding.get(list.text.as_ref()?)?.as_str()).unwrap_or_default();
-        item.map_or_else(|| self.located(text()), |item| self.section_of(item)).to_owned()
+        item.map_or_else(|| self.section_of_text(text()), |item| self.section_of(item)).to_owned()
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
 use crate::agreement::coefficients::{GradedItem, MetricAgreement, Panel, agreement};
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 use crate::score::scales::steps;
 
 /// Options of `agreement`.
@@ -47,7 +47,7 @@ pub(in crate::analyses) fn build(
     let wanted = |id: &str| options.scorer.as_deref().is_none_or(|wanted| wanted == id);
     let scorers: Vec<usize> = with_judges.filter(|(_, it)| wanted(&it.id)).map(|(at, _)| at).collect();
     if let (Some(scorer), true) = (&options.scorer, scorers.is_empty()) {
-        return Err(refused(spec, format!("scorer is {scorer:?}, which is no scorer with judges in this suite")));
+        return Err(options_error(spec, format!("scorer is {scorer:?}, which is no scorer with judges in this suite")));
     }
     // A judge of the list that did not run in this run is no mistake: `--judges` may have left it out.
     let listed = |id: &String| options.between.as_ref().is_none_or(|list| list.contains(id));

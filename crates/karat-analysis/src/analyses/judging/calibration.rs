@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
 use crate::agreement::coefficients::{GradedItem, Panel, agreement};
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::score::labels::grades;
@@ -246,28 +246,28 @@ pub(in crate::analyses) fn build(
         return match &options.scorer {
             // A judge that is off in this run is no mistake.
             Some(off) if rubrics.clone().next().is_some() => {
-                Err(refused(spec, format!("scorer is {off:?}, which is no scorer with judges in this suite")))
+                Err(options_error(spec, format!("scorer is {off:?}, which is no scorer with judges in this suite")))
             }
             _ => Ok(None),
         };
     };
     if !(0.0..1.0).contains(&options.threshold) {
-        return Err(refused(spec, format!("threshold is {}, and agreement is at most 1", options.threshold)));
+        return Err(options_error(spec, format!("threshold is {}, and agreement is at most 1", options.threshold)));
     }
     if options.threshold < THRESHOLD && options.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
         let what = format!("threshold is {}, below the usual {THRESHOLD}, and no reason is given", options.threshold);
-        return Err(refused(spec, format!("{what}: add `reason: …` beside it, it is recorded with each round")));
+        return Err(options_error(spec, format!("{what}: add `reason: …` beside it, it is recorded with each round")));
     }
     if !(0.0..=1.0).contains(&options.coverage) {
-        return Err(refused(spec, format!("coverage is {}, but is a share from 0 to 1", options.coverage)));
+        return Err(options_error(spec, format!("coverage is {}, but is a share from 0 to 1", options.coverage)));
     }
     let dimensions = &rubric.rubric.dimensions;
     for (dimension, decision) in &options.decisions {
         if !dimensions.iter().any(|known| known.name == *dimension) {
-            return Err(refused(spec, format!("decisions names {dimension:?}, which is no dimension of `{id}`")));
+            return Err(options_error(spec, format!("decisions names {dimension:?}, which is no dimension of `{id}`")));
         }
         if decision.reason.trim().is_empty() {
-            return Err(refused(spec, format!("the decision on {dimension:?} has no reason")));
+            return Err(options_error(spec, format!("the decision on {dimension:?} has no reason")));
         }
     }
     Ok(Some(Box::new(CalibrationFold {
@@ -302,7 +302,7 @@ fn labels(plan: &PlanHeader, scorer: usize, rubric: &RubricScorer) -> BTreeMap<(
 
 impl CalibrationFold {
     /// The rubric's dimensions, and its overall where somebody labelled that: place among the metrics and name.
-    fn measured(&self) -> Vec<(usize, String)> {
+    fn measured_dimensions(&self) -> Vec<(usize, String)> {
         let is_labelled = |at: usize| self.labels.values().any(|label| label.scores.contains_key(&at));
         let of_scorer = self.plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == self.scorer);
         let named = of_scorer.map(|(at, metric)| (at, dimension(&metric.name).to_owned()));
@@ -362,7 +362,7 @@ impl CalibrationFold {
 }
 
 /// Whether all of several pass, unknown where it is of one. None of nothing does.
-fn all(passed: impl ExactSizeIterator<Item = Option<bool>>) -> Option<bool> {
+fn all_pass(passed: impl ExactSizeIterator<Item = Option<bool>>) -> Option<bool> {
     let some = passed.len() > 0;
     passed.collect::<Option<Vec<bool>>>().map(|passed| some && passed.into_iter().all(|it| it))
 }
@@ -384,13 +384,13 @@ fn within_share(scored: &[(u32, f64, f64)], range: f64, level: Level) -> Option<
         observed.push(1.0 - (judged - people).abs() / range, 0, *cluster);
     }
     observed.clustered = true;
-    estimate::figure(&observed, Aggregate::Mean, false, level).map(|found| found.clipped(0.0, 1.0))
+    estimate::figure(&observed, Aggregate::Mean, false, level).map(|found| found.clip_interval(0.0, 1.0))
 }
 
 impl Analysis for CalibrationFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let place = (cell.row.sample.id.clone(), cell.row.cell.output_hash);
-        let dimensions = self.measured();
+        let dimensions = self.measured_dimensions();
         let Some(labelled) = self.labels.get_mut(&place) else { return };
         if labelled.seen {
             return;
@@ -413,7 +413,7 @@ impl Analysis for CalibrationFold {
     }
 
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let dimensions = self.measured();
+        let dimensions = self.measured_dimensions();
         let own = self.plan.judges.iter().enumerate().filter(|(_, judge)| self.judges.contains(&judge.id));
         let judges: Vec<CalibratedJudge> = own
             .map(|(at, judge)| {
@@ -422,7 +422,7 @@ impl Analysis for CalibrationFold {
                 CalibratedJudge {
                     judge: judge.id.clone(),
                     graded: self.graded.get(&at).copied().unwrap_or(0),
-                    passed: all(dimensions.iter().map(|dimension| dimension.passed)),
+                    passed: all_pass(dimensions.iter().map(|dimension| dimension.passed)),
                     dimensions,
                 }
             })
@@ -436,7 +436,7 @@ impl Analysis for CalibrationFold {
             samples: self.samples.len() as u64,
             unmatched: self.labels.len() as u64 - sets,
             coverage: self.options.coverage,
-            passed: all(judges.iter().map(|judge| judge.passed)),
+            passed: all_pass(judges.iter().map(|judge| judge.passed)),
             judges,
         })
     }

@@ -21,7 +21,7 @@ use crate::AnalysisError;
 use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
-use crate::figures::slope::{slope, within};
+use crate::figures::slope::{center_within_groups, slope};
 
 /// Bytes that findings are counted by.
 const BYTES: f64 = 1_000.0;
@@ -187,10 +187,10 @@ impl EvidencePositionFold {
             }
             estimate::figure(&observed, Aggregate::Mean, false, level)
         };
-        let centred = within(&samples, &values);
+        let centred = center_within_groups(&samples, &values);
         let over = |feature: fn(f64) -> f64, clusters: &[u32]| {
             let feature: Vec<f64> = places.iter().map(|place| feature(*place)).collect();
-            slope(&within(&samples, &feature), &centred, clusters, level)
+            slope(&center_within_groups(&samples, &feature), &centred, clusters, level)
         };
         let inward: fn(f64) -> f64 = |place| 1.0 - (2.0 * place - 1.0).abs();
         let by_text = over(|place| place, &clusters).filter(|it| it.interval().is_some());

@@ -108,7 +108,7 @@ impl GradingFold {
         asked.of += 1;
     }
 
-    fn failing(&self) -> Vec<FailingJudge> {
+    fn failing_judges(&self) -> Vec<FailingJudge> {
         let failing = |(asked, judge): (&JudgeCalls, &ModelSpec)| {
             let error = asked.error.clone()?;
             Some(FailingJudge { judge: judge.id.clone(), failed: asked.failed, of: asked.of, error })
@@ -149,7 +149,7 @@ impl Analysis for GradingFold {
 
     fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
         self.keep_widest();
-        self.found.failing_judges = self.failing();
+        self.found.failing_judges = self.failing_judges();
         Outcome::Grading(self.found)
     }
 }

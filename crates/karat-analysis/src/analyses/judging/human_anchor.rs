@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
@@ -132,16 +132,16 @@ pub(in crate::analyses) fn build(
     let options: HumanAnchorOptions = options(spec)?;
     let at = plan.scorers.iter().position(|it| it.id == options.scorer);
     let Some((scorer, ScorerKind::Rubric(rubric))) = at.and_then(|at| Some((at, &plan.scorers.get(at)?.kind))) else {
-        return Err(refused(
+        return Err(options_error(
             spec,
             format!("scorer is {:?}, which is no scorer with judges in this suite", options.scorer),
         ));
     };
     if options.width.is_some_and(|width| !(width > 0.0 && width.is_finite())) {
-        return Err(refused(spec, "width has to be above 0"));
+        return Err(options_error(spec, "width has to be above 0"));
     }
     if rubric.labels.is_empty() {
-        return Err(refused(spec, format!("scorer {:?} has no labels: give it `labels: FILE`", options.scorer)));
+        return Err(options_error(spec, format!("scorer {:?} has no labels: give it `labels: FILE`", options.scorer)));
     }
     let shown = shown_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
     let unseen = rubric.labels.iter().enumerate().filter(|(at, _)| !shown.contains(at));
@@ -254,13 +254,14 @@ impl HumanAnchorFold {
         let outcome = match self.options.method {
             _ if measure.aggregate != Aggregate::Mean => Err("only means are anchored".to_owned()),
             _ if samples.human.len() < 2 => Err(format!("it takes two labels, and {} fit", samples.human.len())),
-            AnchorMethod::RoganGladen => rate(&samples, clustered, measure.level).map(|it| figure.anchored = it),
-            method => {
-                powered(&samples, method, clustered, measure.level).map(|found| found.write(&samples, &mut figure))
+            AnchorMethod::RoganGladen => {
+                corrected_rate(&samples, clustered, measure.level).map(|it| figure.anchored = it)
             }
+            method => prediction_powered(&samples, method, clustered, measure.level)
+                .map(|found| found.write(&samples, &mut figure)),
         };
         figure.why = outcome.err();
-        figure.labels_needed = self.options.width.and_then(|width| needed(&samples, width, measure.level));
+        figure.labels_needed = self.options.width.and_then(|width| labels_needed(&samples, width, measure.level));
         Some(figure)
     }
 }
@@ -280,7 +281,8 @@ impl PoweredMean {
     fn write(self, samples: &AnchorSamples, figure: &mut AnchoredFigure) {
         let n = samples.human.len() + samples.unlabelled.len();
         let point = |value, n, name| Finding::point(value, n, name);
-        figure.anchored = point(self.estimate, n, self.name).map(|it| it.bounded(self.interval).erring(self.se));
+        figure.anchored =
+            point(self.estimate, n, self.name).map(|it| it.with_named_interval(self.interval).with_se(self.se));
         figure.lambda =
             point(self.lambda, samples.human.len(), "PPI++ weight of the judge").filter(|_| self.lambda > 0.0);
         let worth = samples.human.len() as f64 * (self.human_se / self.se).powi(2);
@@ -288,7 +290,7 @@ impl PoweredMean {
     }
 }
 
-fn powered(
+fn prediction_powered(
     samples: &AnchorSamples,
     method: AnchorMethod,
     clustered: bool,
@@ -358,7 +360,7 @@ fn influence(samples: &AnchorSamples, lambda: f64, centre: f64, level: Level) ->
 }
 
 /// The pass rate behind the judge's, from how often it is right about passes and about fails.
-fn rate(samples: &AnchorSamples, clustered: bool, level: Level) -> Result<Option<Finding>, String> {
+fn corrected_rate(samples: &AnchorSamples, clustered: bool, level: Level) -> Result<Option<Finding>, String> {
     let is_verdict = |value: &f64| [0.0_f64, 1.0].iter().any(|verdict| value.total_cmp(verdict).is_eq());
     let all = samples.human.iter().chain(&samples.judge).chain(&samples.unlabelled);
     if !all.clone().all(is_verdict) {
@@ -386,11 +388,11 @@ fn rate(samples: &AnchorSamples, clustered: bool, level: Level) -> Result<Option
     )?;
     let n = samples.human.len() + samples.unlabelled.len();
     let point = Finding::point(corrected.estimate, n, "Rogan-Gladen");
-    Ok(point.map(|it| it.bounded(corrected.interval).erring(corrected.standard_error)))
+    Ok(point.map(|it| it.with_named_interval(corrected.interval).with_se(corrected.standard_error)))
 }
 
 /// The labels that an interval of this width takes, with the judge and without one.
-fn needed(samples: &AnchorSamples, width: f64, level: Level) -> Option<(u64, u64)> {
+fn labels_needed(samples: &AnchorSamples, width: f64, level: Level) -> Option<(u64, u64)> {
     let plan = LabelPlan {
         var_human: variance(&samples.human)?,
         var_judge: variance(&samples.judge)?,

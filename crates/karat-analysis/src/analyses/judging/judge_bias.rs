@@ -25,10 +25,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
-use crate::figures::slope::{self, within};
+use crate::figures::slope::{self, center_within_groups};
 use crate::score::labels::{LabelIndex, grades};
 
 /// Options of `judge_bias`.
@@ -182,7 +182,7 @@ pub(in crate::analyses) fn build(
     }
     let at = plan.scorers.iter().position(|it| it.id == options.scorer);
     let Some((scorer, ScorerKind::Rubric(rubric))) = at.and_then(|at| Some((at, &plan.scorers.get(at)?.kind))) else {
-        return Err(refused(
+        return Err(options_error(
             spec,
             format!("scorer is {:?}, which is no scorer with judges in this suite", options.scorer),
         ));
@@ -208,7 +208,7 @@ impl Analysis for JudgeBiasFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
         let Some(output) = cell.output.filter(|_| cell.row.cell.status == CellStatus::Ok) else { return };
         let text = all_text(output);
-        let (words, markup) = ((1.0 + text.split_whitespace().count() as f64).log2(), markup(&text));
+        let (words, markup) = ((1.0 + text.split_whitespace().count() as f64).log2(), markup_share(&text));
         let mut people: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for (_, label) in LabelIndex::new(&self.labels).about(&self.plan, &cell.row) {
             grades(&self.plan, &[self.scorer], label).into_iter().for_each(|(metric, grade)| {
@@ -265,16 +265,16 @@ impl Analysis for JudgeBiasFold {
                     BiasCheck::Style => |it| it.markup,
                     BiasCheck::Family | BiasCheck::Position | BiasCheck::Votes => continue,
                 };
-                found.leanings.extend(leaning(graded, feature, setting, level).map(|(slope, correlation, against)| {
-                    FeatureSlope {
+                found.leanings.extend(feature_slope(graded, feature, setting, level).map(
+                    |(slope, correlation, against)| FeatureSlope {
                         judge: judge.id.clone(),
                         metric: spec.name.clone(),
                         check: *check,
                         slope,
                         correlation,
                         against_people: against,
-                    }
-                }));
+                    },
+                ));
             }
             if let (true, Some(family)) = (self.options.check.contains(&BiasCheck::Family), &judge.family) {
                 let favour = self.favour(graded, family, setting, level);
@@ -295,11 +295,11 @@ impl Analysis for JudgeBiasFold {
             let names = (judge.id.clone(), spec.name.clone());
             found
                 .positions
-                .extend(position(names.clone(), rounds, setting, level).filter(|_| wanted(BiasCheck::Position)));
-            found.votes.extend(repeated(names, rounds, setting, level).filter(|_| wanted(BiasCheck::Votes)));
+                .extend(position_effect(names.clone(), rounds, setting, level).filter(|_| wanted(BiasCheck::Position)));
+            found.votes.extend(vote_consistency(names, rounds, setting, level).filter(|_| wanted(BiasCheck::Votes)));
         }
         if self.options.check.contains(&BiasCheck::Family) {
-            found.notes.extend(self.unseen_family());
+            found.notes.extend(self.family_note());
         }
         Outcome::JudgeBias(found)
     }
@@ -325,7 +325,7 @@ impl JudgeBiasFold {
     }
 
     /// Judges of a family that is judged, where nothing tells preference from quality.
-    fn unseen_family(&self) -> Option<String> {
+    fn family_note(&self) -> Option<String> {
         let families: Vec<&String> = self.plan.models.iter().filter_map(|model| model.family.as_ref()).collect();
         let kin =
             self.plan.judges.iter().filter(|judge| judge.family.as_ref().is_some_and(|it| families.contains(&it)));
@@ -341,7 +341,11 @@ impl JudgeBiasFold {
 }
 
 /// The share of samples for which something holds, with an interval that knows their clusters.
-fn share(holds: impl Iterator<Item = (usize, bool)>, setting: &Setting<'_>, level: Level) -> Option<Finding> {
+fn share_of_samples(
+    holds: impl Iterator<Item = (usize, bool)>,
+    setting: &Setting<'_>,
+    level: Level,
+) -> Option<Finding> {
     let mut samples: Vec<(usize, bool)> = holds.collect();
     samples.sort_unstable();
     let repeated = samples.windows(2).any(|pair| pair[0].0 == pair[1].0);
@@ -352,7 +356,7 @@ fn share(holds: impl Iterator<Item = (usize, bool)>, setting: &Setting<'_>, leve
     estimate::figure(&observed, Aggregate::Mean, true, level)
 }
 
-fn position(
+fn position_effect(
     (judge, metric): (String, String),
     rounds: &[(usize, VoteRounds)],
     setting: &Setting<'_>,
@@ -374,14 +378,14 @@ fn position(
     Some(PositionEffect {
         judge,
         metric,
-        consistency: share(pairs.iter().map(|(sample, (a, b))| (*sample, a == b)), setting, level)?,
+        consistency: share_of_samples(pairs.iter().map(|(sample, (a, b))| (*sample, a == b)), setting, level)?,
         first: found.first_position_rate.and_then(|rate| Finding::point(rate, decisive, "share of decisive judgments")),
         flips,
         p: Finding::point(found.p_value, (flips.0 + flips.1) as usize, "exact binomial"),
     })
 }
 
-fn repeated(
+fn vote_consistency(
     (judge, metric): (String, String),
     rounds: &[(usize, VoteRounds)],
     setting: &Setting<'_>,
@@ -390,13 +394,13 @@ fn repeated(
     let same = |votes: &[f64]| votes.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
     let voted = rounds.iter().filter(|(_, said)| said.straight.len() > 1);
     let cells = voted.map(|(sample, said)| (*sample, same(&said.straight) && same(&said.swapped)));
-    Some(VoteConsistency { judge, metric, same: share(cells, setting, level)? })
+    Some(VoteConsistency { judge, metric, same: share_of_samples(cells, setting, level)? })
 }
 
 type SlopeFindings = (Finding, Option<Finding>, Option<Finding>);
 
 /// Slope and correlation of grades on a feature, and the slope of judge − people.
-fn leaning(
+fn feature_slope(
     graded: &[JudgeGrade],
     feature: fn(&JudgeGrade) -> f64,
     setting: &Setting<'_>,
@@ -404,7 +408,8 @@ fn leaning(
 ) -> Option<SlopeFindings> {
     let clusters: Vec<u32> = graded.iter().map(|it| setting.table.cluster(it.sample)).collect();
     let samples: Vec<usize> = graded.iter().map(|it| it.sample).collect();
-    let each = |value: fn(&JudgeGrade) -> f64| within(&samples, &graded.iter().map(value).collect::<Vec<_>>());
+    let each =
+        |value: fn(&JudgeGrade) -> f64| center_within_groups(&samples, &graded.iter().map(value).collect::<Vec<_>>());
     let (x, y) = (each(feature), each(|it| it.grade));
     let slope = slope::slope(&x, &y, &clusters, level)?;
     let correlation = pearson(&x, &y, level).ok().flatten();
@@ -433,7 +438,7 @@ fn all_text(output: &Value) -> String {
 }
 
 /// The share of a text's lines that Markdown marks up: headings, lists, tables, quotes, code, bold.
-fn markup(text: &str) -> f64 {
+fn markup_share(text: &str) -> f64 {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let numbered = |line: &str| {
         let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -527,7 +532,7 @@ mod tests {
 
     #[test]
     fn markup_is_a_share_of_lines() {
-        assert_eq!((markup("# Head\n\nplain\n- item\n2. second"), markup("**a**")), (0.75, 1.0));
-        assert_eq!((markup(""), markup("2024 was plain"), markup("a **b** c")), (0.0, 0.0, 1.0));
+        assert_eq!((markup_share("# Head\n\nplain\n- item\n2. second"), markup_share("**a**")), (0.75, 1.0));
+        assert_eq!((markup_share(""), markup_share("2024 was plain"), markup_share("a **b** c")), (0.0, 0.0, 1.0));
     }
 }

@@ -79,7 +79,7 @@ impl Categories {
                     system: system_id(plan, cell.row.system),
                     value: shortfall.value,
                     why: shortfall.why.clone(),
-                    shown: shown(&self.show, cell.output),
+                    shown: shown_parts(&self.show, cell.output),
                 });
             }
         }
@@ -87,8 +87,8 @@ impl Categories {
     }
 
     /// The parts of an output that are shown.
-    pub fn shown(&self, output: Option<&Value>) -> BTreeMap<String, String> {
-        shown(&self.show, output)
+    pub fn shown_parts(&self, output: Option<&Value>) -> BTreeMap<String, String> {
+        shown_parts(&self.show, output)
     }
 
     /// The most frequent categories, ties in the plan's order.
@@ -100,7 +100,7 @@ impl Categories {
     }
 }
 
-fn shown(paths: &[(String, Path)], output: Option<&Value>) -> BTreeMap<String, String> {
+fn shown_parts(paths: &[(String, Path)], output: Option<&Value>) -> BTreeMap<String, String> {
     let Some(output) = output else { return BTreeMap::new() };
     let part = |(name, path): &(String, Path)| {
         let text = match path.first(output)? {

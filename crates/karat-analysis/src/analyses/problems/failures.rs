@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::categories::{Categories, FailureCategory};
 use super::shortfall::Shortfall;
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, options_error};
 use crate::figures::groups::system_id;
-use crate::run::metric_names::fits;
+use crate::run::metric_names::matches_pattern;
 
 /// Without `below`, a score in the worst 40 % of its metric's range is a failure: below 4 on 0 to 10.
 const SHARE: f64 = 0.4;
@@ -93,12 +93,12 @@ pub(in crate::analyses) fn build(
     plan: &Arc<PlanHeader>,
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: FailuresOptions = options(spec)?;
-    let unknown = |pattern: &&String| !plan.metrics.iter().any(|metric| fits(pattern, &metric.name));
+    let unknown = |pattern: &&String| !plan.metrics.iter().any(|metric| matches_pattern(pattern, &metric.name));
     if let Some(pattern) = options.below.keys().find(unknown) {
-        return Err(refused(spec, format!("below names {pattern:?}, which is no metric of this suite")));
+        return Err(options_error(spec, format!("below names {pattern:?}, which is no metric of this suite")));
     }
     let show = options.show.iter().map(|text| Ok((text.clone(), Path::parse(text)?)));
-    let show = show.collect::<Result<_, PathError>>().map_err(|error| refused(spec, format!("show: {error}")))?;
+    let show = show.collect::<Result<_, PathError>>().map_err(|error| options_error(spec, format!("show: {error}")))?;
     let thresholds: Vec<Option<f64>> = plan.metrics.iter().map(|metric| threshold(metric, &options)).collect();
     let below = plan.metrics.iter().zip(&thresholds);
     let below = below.filter_map(|(metric, limit)| Some((metric.name.clone(), (*limit)?))).collect();
@@ -116,7 +116,7 @@ pub(in crate::analyses) fn build(
 /// The longest fitting pattern's threshold; without any pattern the share of the range.
 fn threshold(metric: &MetricSpec, options: &FailuresOptions) -> Option<f64> {
     if !options.below.is_empty() {
-        let fitting = options.below.iter().filter(|(pattern, _)| fits(pattern, &metric.name));
+        let fitting = options.below.iter().filter(|(pattern, _)| matches_pattern(pattern, &metric.name));
         return fitting.max_by_key(|(pattern, _)| pattern.len()).map(|(_, limit)| *limit);
     }
     let (lo, hi) = metric.range.filter(|_| !metric.volatile)?;
@@ -138,7 +138,7 @@ fn severity(metric: &MetricSpec, value: f64, threshold: f64) -> Option<f64> {
 
 impl FailuresFold {
     fn keep_worst(&mut self) {
-        self.found.worst = one_a_sample(std::mem::take(&mut self.found.worst));
+        self.found.worst = worst_per_sample(std::mem::take(&mut self.found.worst));
         self.found.worst.truncate(self.top);
         let last = self.found.worst.last().filter(|_| self.found.worst.len() == self.top);
         self.floor = last.map(|last| last.severity);
@@ -150,7 +150,8 @@ impl FailuresFold {
             .filter_map(|(at, (metric, limit))| {
                 let (value, threshold) = (cell.scores.number(at)?, (*limit)?);
                 let severity = severity(metric, value, threshold)?;
-                let shortfall = Shortfall { metric: metric.name.clone(), value, threshold, why: why(cell, at) };
+                let shortfall =
+                    Shortfall { metric: metric.name.clone(), value, threshold, why: shortfall_reason(cell, at) };
                 Some((severity, at, shortfall))
             })
             .collect();
@@ -160,7 +161,7 @@ impl FailuresFold {
 }
 
 /// The worst cell of each sample and system, the worst first, ties in plan order.
-fn one_a_sample(mut failures: Vec<Failure>) -> Vec<Failure> {
+fn worst_per_sample(mut failures: Vec<Failure>) -> Vec<Failure> {
     failures.sort_by(|a, b| b.severity.total_cmp(&a.severity).then(a.ordinal.cmp(&b.ordinal)));
     let mut seen = HashSet::new();
     failures.retain(|failure| seen.insert((failure.sample.clone(), failure.system.clone())));
@@ -168,7 +169,7 @@ fn one_a_sample(mut failures: Vec<Failure>) -> Vec<Failure> {
 }
 
 /// The score's own reason, else the first judge's words.
-fn why(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
+fn shortfall_reason(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
     let reason = match cell.scores.scores.get(metric)?.as_ref()? {
         Score::Value { reason, .. } => reason.as_deref(),
         _ => None,
@@ -198,7 +199,7 @@ impl Analysis for FailuresFold {
             system: system_id(&self.plan, cell.row.system),
             trial: cell.row.trial,
             why: worst.why.clone(),
-            shown: self.categories.shown(cell.output),
+            shown: self.categories.shown_parts(cell.output),
             severity: *severity,
             shortfalls: shortfalls.into_iter().map(|(_, _, shortfall)| shortfall).collect(),
         };
@@ -213,14 +214,14 @@ impl Analysis for FailuresFold {
         self.keep_worst();
         self.found.categories = self.categories.top(self.top);
         self.found.worst.append(&mut self.examples);
-        self.found.worst = one_a_sample(self.found.worst);
+        self.found.worst = worst_per_sample(self.found.worst);
         Outcome::Failures(self.found)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Failure, one_a_sample};
+    use super::{Failure, worst_per_sample};
     use crate::testing::Sketch;
     use crate::{AnalysisError, Options, analyse};
     use serde_json::json;
@@ -281,7 +282,7 @@ mod tests {
         let listed: Vec<&str> = failures.worst.iter().map(|it| it.sample.as_str()).collect();
         assert_eq!((failures.cells, listed), (4, vec!["sample-0", "sample-1"]));
         let twice = Failure { severity: 2.0, trial: 1, ..failures.worst[1].clone() };
-        let of_trials = one_a_sample(failures.worst.iter().cloned().chain([twice]).collect());
+        let of_trials = worst_per_sample(failures.worst.iter().cloned().chain([twice]).collect());
         let trials: Vec<(&str, u32)> = of_trials.iter().map(|it| (it.sample.as_str(), it.trial)).collect();
         assert_eq!(trials, [("sample-1", 1), ("sample-0", 0)]);
     }

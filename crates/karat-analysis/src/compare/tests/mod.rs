@@ -551,7 +551,7 @@ fn missing_scores_have_a_best_and_a_worst_case() {
     let run = sketch(40, 1.0, 0.0).unscored(0, 1).error(1, 0, "timeout").run();
     let found = models(&run, &CompareOptions::default());
     let (lo, hi) = only(&found).bounds.unwrap();
-    assert_eq!((only(&found).left_out.lost(), only(&found).left_out.n), (2, 2));
+    assert_eq!((only(&found).left_out.missing(), only(&found).left_out.n), (2, 2));
     assert!(
         (lo - (38.0 - 3.0 - 5.0) / 40.0).abs() < 1e-12 && (hi - (38.0 + 7.0 + 5.0) / 40.0).abs() < 1e-12,
         "{lo} {hi}"

@@ -15,8 +15,8 @@ use karat_types::{Answered, CellRow, CellStatus, Key, Moment, PlanHeader, RunRow
 
 use crate::AnalysisError;
 use crate::figures::groups::system_id;
-use crate::run::metric_names::primary;
-use crate::run::served_models::{NamesByAsked, absorb, listed, note};
+use crate::run::metric_names::primary_metric;
+use crate::run::served_models::{NamesByAsked, add_answers, merge_names, name_list};
 use crate::score::consensus::CellScores;
 
 /// Name of the output among what was judged.
@@ -101,9 +101,9 @@ impl GradedCell {
     }
 
     /// The same with the rows that are chosen; `None` without any. Judges that are left out have no part in the grade.
-    pub fn chosen(mut self, choice: &RowFilter) -> Option<Self> {
+    pub fn select(mut self, choice: &RowFilter) -> Option<Self> {
         let all = self.rows.len();
-        self.rows.retain(|row| choice.takes(row));
+        self.rows.retain(|row| choice.matches(row));
         self.together = self.together.filter(|_| self.rows.len() == all);
         (!self.rows.is_empty()).then_some(self)
     }
@@ -128,7 +128,7 @@ pub struct RowFilter {
 
 impl RowFilter {
     /// Whether a row is meant.
-    pub fn takes(&self, row: &GradeRow) -> bool {
+    pub fn matches(&self, row: &GradeRow) -> bool {
         let at_least = |bound: &Option<String>| bound.as_ref().is_none_or(|bound| row.date.as_ref() >= Some(bound));
         let at_most = self.until.as_ref().is_none_or(|bound| row.date.as_ref().is_some_and(|date| date <= bound));
         let judge = self.judge.as_ref().is_none_or(|judge| is_judge(judge, row));
@@ -162,7 +162,7 @@ struct GradedMetric {
 
 impl GradedMetric {
     fn of(plan: &PlanHeader, metric: Option<&str>) -> Option<Self> {
-        let metric = metric.map_or_else(|| primary(plan), |name| plan.metric(name))?;
+        let metric = metric.map_or_else(|| primary_metric(plan), |name| plan.metric(name))?;
         let scorer = plan.metrics.get(metric)?.scorer;
         let spec = plan.scorers.get(scorer)?;
         let own = plan.metrics.iter().enumerate().filter(|(at, it)| it.scorer == scorer && *at != metric);
@@ -190,20 +190,24 @@ pub fn source_of(plan: &PlanHeader) -> String {
 ///
 /// # Errors
 /// Rows that cannot be read.
-pub fn judged(rows: &dyn RunRows, metric: Option<&str>, each: &mut dyn FnMut(GradedCell)) -> Result<(), AnalysisError> {
+pub fn for_each_graded(
+    rows: &dyn RunRows,
+    metric: Option<&str>,
+    each: &mut dyn FnMut(GradedCell),
+) -> Result<(), AnalysisError> {
     let header = rows.header();
     let plan = header.plan.clone();
     let Some(graded) = GradedMetric::of(&plan, metric) else { return Ok(()) };
     let read = rows.for_each(&mut |row| {
         if row.cell.status == CellStatus::Ok {
-            of_cell(&plan, &header.id, header.started_at, &graded, &row).into_iter().for_each(&mut *each);
+            grade_cell(&plan, &header.id, header.started_at, &graded, &row).into_iter().for_each(&mut *each);
         }
         ControlFlow::Continue(())
     });
     read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })
 }
 
-fn of_cell(
+fn grade_cell(
     plan: &PlanHeader,
     run: &str,
     started_at: Moment,
@@ -212,7 +216,7 @@ fn of_cell(
 ) -> Option<GradedCell> {
     let names = |answered: &[Answered]| {
         let mut names = NamesByAsked::new();
-        note(answered, &mut names);
+        add_answers(answered, &mut names);
         names
     };
     let base = |(composite, axes)| GradeRow {
@@ -243,7 +247,7 @@ fn of_cell(
     };
     if !graded.by_judges {
         let own = base(of_scores(&row.cell.scores)?);
-        return Some(GradedCell { content: content(row), ..GradedCell::of(own) });
+        return Some(GradedCell { content: content_digests(row), ..GradedCell::of(own) });
     }
     let own = row.judgments.iter().filter(|judgment| usize::from(judgment.scorer) == graded.scorer);
     let mut rows: Vec<(u16, GradeRow)> = own
@@ -258,7 +262,7 @@ fn of_cell(
                 caps: judgment.caps.clone(),
                 ..base(of_scores(&judgment.scores)?)
             };
-            note(&judgment.answered, &mut judged.answered_as);
+            add_answers(&judgment.answered, &mut judged.answered_as);
             Some((judgment.judge, judged))
         })
         .collect();
@@ -266,29 +270,29 @@ fn of_cell(
     let rows: Vec<GradeRow> = rows.into_iter().map(|(_, judged)| judged).collect();
     let scores = (rows.len() > 1).then(|| CellScores::of(plan, row));
     let together = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
-    let together = together.map(|figures| united(base(figures), &rows));
-    (!rows.is_empty()).then(|| GradedCell { rows, together, content: content(row) })
+    let together = together.map(|figures| merge_judges(base(figures), &rows));
+    (!rows.is_empty()).then(|| GradedCell { rows, together, content: content_digests(row) })
 }
 
 /// What of a cell was judged.
-fn content(row: &CellRow<'_>) -> BTreeMap<String, Key> {
+fn content_digests(row: &CellRow<'_>) -> BTreeMap<String, Key> {
     let read = row.sample.reads.iter().map(|(name, digest)| (name.clone(), *digest));
     // A column may have this name, too: the output is what counts.
     read.chain([(OUTPUT.to_owned(), row.cell.output_hash)]).collect()
 }
 
 /// The name of judges that are one grade, whatever their order: `a + b`.
-pub(crate) fn together<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn joined_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
     let names: BTreeSet<&str> = names.collect();
     (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(" + "))
 }
 
 /// What judges said together, around the figures they have together.
-fn united(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {
-    let names = |of: fn(&GradeRow) -> Option<&String>| together(rows.iter().filter_map(of).map(String::as_str));
+fn merge_judges(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {
+    let names = |of: fn(&GradeRow) -> Option<&String>| joined_names(rows.iter().filter_map(of).map(String::as_str));
     let caps: BTreeSet<&String> = rows.iter().flat_map(|row| &row.caps).collect();
     let mut answered_as = NamesByAsked::new();
-    rows.iter().for_each(|row| absorb(&row.answered_as, &mut answered_as));
+    rows.iter().for_each(|row| merge_names(&row.answered_as, &mut answered_as));
     GradeRow {
         judge: names(|row| row.judge.as_ref()),
         judge_model: names(|row| row.judge_model.as_ref()),
@@ -329,7 +333,7 @@ impl History {
     /// was taken first. What measured the ruler stands only where nothing else does.
     pub fn add(&mut self, cell: GradedCell) {
         for row in &cell.rows {
-            let (date, sample, system, trial) = place(row);
+            let (date, sample, system, trial) = cell_key(row);
             let place = (date, sample, system, trial, row.judge_model.clone(), row.prompt_version.clone());
             if row.of_ruler && self.checks.get(&place).is_none_or(|known| known.made_at < row.made_at) {
                 self.checks.insert(place.clone(), row.clone());
@@ -338,8 +342,8 @@ impl History {
                 self.rows.insert(place, row.clone());
             }
         }
-        let Some(place) = cell.rows.first().map(place) else { return };
-        if let Some(sources) = self.cells.get(&place).and_then(|known| disputed(known, &cell)) {
+        let Some(place) = cell.rows.first().map(cell_key) else { return };
+        if let Some(sources) = self.cells.get(&place).and_then(|known| source_conflict(known, &cell)) {
             self.disputed.entry(sources).or_default().insert(place.1.clone());
         }
         if self.cells.get(&place).is_none_or(|known| known.rank() < cell.rank()) {
@@ -358,11 +362,11 @@ impl History {
                 samples.len()
             )
         };
-        self.disputed.iter().map(say).chain(self.said_of_rulers()).collect()
+        self.disputed.iter().map(say).chain(self.golden_only_warning()).collect()
     }
 
     /// Samples that nothing but a golden check has graded.
-    fn said_of_rulers(&self) -> Option<String> {
+    fn golden_only_warning(&self) -> Option<String> {
         let of_ruler = self.cells().filter_map(GradedCell::grade).filter(|grade| grade.of_ruler);
         let samples: BTreeSet<&str> = of_ruler.map(|grade| grade.sample.as_str()).collect();
         let first = samples.first()?;
@@ -374,18 +378,18 @@ impl History {
 
     /// The rows, by date, then sample.
     pub fn rows(&self) -> impl Iterator<Item = &GradeRow> {
-        self.standing().map(|(_, row)| row)
+        self.current_rows().map(|(_, row)| row)
     }
 
     /// The last that was said of each of them, by golden checks, too: what a table of grades shows.
     pub fn latest(&self) -> impl Iterator<Item = &GradeRow> {
-        self.standing().map(|(place, row)| {
+        self.current_rows().map(|(place, row)| {
             let check = self.checks.get(place).filter(|check| check.made_at > row.made_at);
             check.unwrap_or(row)
         })
     }
 
-    fn standing(&self) -> impl Iterator<Item = (&RowKey, &GradeRow)> {
+    fn current_rows(&self) -> impl Iterator<Item = (&RowKey, &GradeRow)> {
         self.rows.iter().filter(|(_, row)| !row.of_ruler || !self.is_graded(row))
     }
 
@@ -397,18 +401,18 @@ impl History {
 
     /// Whether its judge has graded any trial of a row's sample without measuring the ruler.
     fn is_graded(&self, row: &GradeRow) -> bool {
-        let (date, sample, system, _) = place(row);
+        let (date, sample, system, _) = cell_key(row);
         let all = self.rows.range((date, sample, system, 0, None, None)..).map(|(_, other)| other);
         let is_same =
             |other: &GradeRow| other.judge_model == row.judge_model && other.prompt_version == row.prompt_version;
-        all.take_while(|other| is_of_one(other, row)).any(|other| !other.of_ruler && is_same(other))
+        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.of_ruler && is_same(other))
     }
 
     /// Whether anybody has graded any trial of a row's sample without measuring the ruler.
     fn has_cell(&self, row: &GradeRow) -> bool {
-        let (date, sample, system, _) = place(row);
+        let (date, sample, system, _) = cell_key(row);
         let all = self.cells.range((date, sample, system, 0)..).filter_map(|(_, cell)| cell.rows.first());
-        all.take_while(|other| is_of_one(other, row)).any(|other| !other.of_ruler)
+        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.of_ruler)
     }
 
     /// How many rows stand.
@@ -431,7 +435,7 @@ impl History {
             };
             let days = series.entry(grade.system.clone()).or_default();
             if days.last().is_none_or(|day| day.date != date) {
-                days.push(Day::on(date));
+                days.push(Day::empty(date));
             }
             if let Some(day) = days.last_mut() {
                 day.add(grade);
@@ -443,18 +447,18 @@ impl History {
 }
 
 /// The sources of two cells of one place, in the order of their names, where they differ and so does what was judged.
-fn disputed(known: &GradedCell, cell: &GradedCell) -> Option<(String, String)> {
+fn source_conflict(known: &GradedCell, cell: &GradedCell) -> Option<(String, String)> {
     let (one, other) = (&known.rows.first()?.source, &cell.rows.first()?.source);
     let differ = one != other && known.content != cell.content;
     differ.then(|| (one.min(other).clone(), one.max(other).clone()))
 }
 
-fn place(row: &GradeRow) -> CellKey {
+fn cell_key(row: &GradeRow) -> CellKey {
     (row.date.clone(), row.sample.clone(), row.system.clone(), row.trial)
 }
 
 /// Whether two rows are of one sample and system.
-fn is_of_one(one: &GradeRow, other: &GradeRow) -> bool {
+fn is_same_sample(one: &GradeRow, other: &GradeRow) -> bool {
     (&one.date, &one.sample, &one.system) == (&other.date, &other.sample, &other.system)
 }
 
@@ -483,17 +487,17 @@ impl Day {
         }
         self.judges.extend(row.judge_model.clone());
         self.prompt_versions.extend(row.prompt_version.clone());
-        absorb(&row.answered_as, &mut self.answered_as);
+        merge_names(&row.answered_as, &mut self.answered_as);
     }
 
     /// A day without a figure.
-    pub(crate) fn on(date: impl Into<String>) -> Self {
+    pub(crate) fn empty(date: impl Into<String>) -> Self {
         Self { date: date.into(), ..Self::default() }
     }
 
     /// A day with one figure.
     pub fn new(date: impl Into<String>, value: f64) -> Self {
-        Self { composites: vec![value], ..Self::on(date) }
+        Self { composites: vec![value], ..Self::empty(date) }
     }
 
     /// One figure more.
@@ -518,14 +522,14 @@ impl Day {
 }
 
 /// What a reader must know of who judged a stretch of days.
-pub(crate) fn said_of_judges<'a>(days: impl IntoIterator<Item = &'a Day>, stretch: &str) -> Vec<String> {
+pub(crate) fn judge_mix_warnings<'a>(days: impl IntoIterator<Item = &'a Day>, stretch: &str) -> Vec<String> {
     let (mut judges, mut versions, mut is_together) = (BTreeSet::new(), BTreeSet::new(), false);
     let mut answered = NamesByAsked::new();
     for day in days {
         judges.extend(day.judges.iter().map(String::as_str));
         versions.extend(day.prompt_versions.iter().map(String::as_str));
         is_together |= day.is_together;
-        absorb(&day.answered_as, &mut answered);
+        merge_names(&day.answered_as, &mut answered);
     }
     let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
     let mixed = |what: &str, names: &BTreeSet<&str>| {
@@ -541,7 +545,7 @@ pub(crate) fn said_of_judges<'a>(days: impl IntoIterator<Item = &'a Day>, stretc
         format!(
             "{stretch} mixes models that answered as `{asked}` ({}): a change of them can look like drift. Pin the dated name as \
              its `model`",
-            listed(names)
+            name_list(names)
         )
     });
     let mixed = mixed("judges", &judges).into_iter().chain(mixed("prompt versions", &versions));

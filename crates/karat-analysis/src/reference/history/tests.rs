@@ -41,7 +41,7 @@ fn the_latest_row_of_a_judge_stands() {
 #[test]
 fn judges_of_one_run_are_one_grade() {
     let rows = vec![row("2026-03-01", "b", 1, 2.0), row("2026-03-01", "a", 1, 4.0)];
-    let together = Some(united(row("2026-03-01", "", 1, 3.0), &rows));
+    let together = Some(merge_judges(row("2026-03-01", "", 1, 3.0), &rows));
     let cell = GradedCell { rows, together, content: BTreeMap::new() };
     let day = |cells: &[GradedCell]| {
         let mut history = History::default();
@@ -54,8 +54,8 @@ fn judges_of_one_run_are_one_grade() {
     let again = GradedCell::of(row("2026-03-01", "a", 2, 5.0));
     assert_eq!(day(&[cell.clone(), again]), (5.0, vec!["a-v1".to_owned()]));
     let choice = RowFilter { judge: Some("a".to_owned()), ..RowFilter::default() };
-    assert_eq!(day(&[cell.clone().chosen(&choice).unwrap()]), (4.0, vec!["a-v1".to_owned()]));
-    assert_eq!(cell.chosen(&RowFilter { judge: Some("c".to_owned()), ..choice }), None);
+    assert_eq!(day(&[cell.clone().select(&choice).unwrap()]), (4.0, vec!["a-v1".to_owned()]));
+    assert_eq!(cell.select(&RowFilter { judge: Some("c".to_owned()), ..choice }), None);
 }
 
 /// BR-12, BR-13: what a golden check says is no day's grade, whenever it was made and in whichever trial; where nothing
@@ -93,11 +93,11 @@ fn a_choice_takes_dates_judges_and_versions() {
         judge: judge.map(str::to_owned),
         ..RowFilter::default()
     };
-    assert!(choice("2026-03-05", "2026-03-05", None).takes(&row));
-    assert!(!choice("2026-03-06", "2026-03-09", None).takes(&row));
-    assert!(choice("2026-03-01", "2026-03-09", Some("a-v1")).takes(&row));
-    assert!(!choice("2026-03-01", "2026-03-09", Some("b")).takes(&row));
-    assert!(!choice("2026-03-01", "2026-03-09", None).takes(&GradeRow { date: None, ..row }));
+    assert!(choice("2026-03-05", "2026-03-05", None).matches(&row));
+    assert!(!choice("2026-03-06", "2026-03-09", None).matches(&row));
+    assert!(choice("2026-03-01", "2026-03-09", Some("a-v1")).matches(&row));
+    assert!(!choice("2026-03-01", "2026-03-09", Some("b")).matches(&row));
+    assert!(!choice("2026-03-01", "2026-03-09", None).matches(&GradeRow { date: None, ..row }));
 }
 
 /// BR-13, BR-14: every system has a series of its own; a system is chosen by its id, its model or its variant.
@@ -113,7 +113,7 @@ fn each_system_has_its_days() {
     assert_eq!(history.series().values().map(values).collect::<Vec<_>>(), [[2.0, 2.0], [4.0, 4.0]]);
     let taken = |name: &str| {
         let choice = RowFilter { system: Some(name.to_owned()), ..RowFilter::default() };
-        history.rows().filter(|row| choice.takes(row)).count()
+        history.rows().filter(|row| choice.matches(row)).count()
     };
     assert_eq!(["gpt-5/raw", "raw", "gpt-5", "gpt", ""].map(taken), [2, 2, 4, 0, 0]);
 }
@@ -125,7 +125,7 @@ fn days_of_two_models_behind_an_alias_are_told() {
         answered_as: [("alias".to_owned(), [name.to_owned()].into())].into(),
         ..Day::new(date, 4.0)
     };
-    let said = |last: &str| said_of_judges(&[day("2026-03-01", "alias-01"), day("2026-03-02", last)], "the window");
+    let said = |last: &str| judge_mix_warnings(&[day("2026-03-01", "alias-01"), day("2026-03-02", last)], "the window");
     let told = "the window mixes models that answered as `alias` (alias-01, alias-02)";
     assert!(said("alias-02").iter().any(|it| it.starts_with(told)), "{:?}", said("alias-02"));
     assert_eq!(said("alias-01"), Vec::<String>::new());

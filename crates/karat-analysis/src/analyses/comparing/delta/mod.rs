@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, refused};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, options_error};
 use crate::compare::figures::{PairedFigures, resampling};
 use crate::compare::scores::Kind;
 use crate::figures::estimate::{self, Aggregate, RESAMPLED_UP_TO};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 use crate::pinned::Pinned;
-use crate::score::consensus::{folded, text_of};
+use crate::score::consensus::{fold_text, item_text};
 use crate::score::reduce::Reduce;
 
 /// The base of a delta to what is pinned.
@@ -219,7 +219,7 @@ struct DeltaFold {
 }
 
 /// The base by its id; of a swept one, the first that is made of it.
-fn base_of(ids: &[String], base: &str) -> Option<usize> {
+fn base_index(ids: &[String], base: &str) -> Option<usize> {
     let of_sweep = |id: &String| id.strip_prefix(base).is_some_and(|rest| rest.starts_with('{'));
     ids.iter().position(|id| id == base).or_else(|| ids.iter().position(of_sweep))
 }
@@ -232,12 +232,12 @@ pub(in crate::analyses) fn build(
     if let Some(NotableLimit::By(limits)) = &options.notable
         && let Some(unknown) = limits.keys().find(|name| plan.metric(name).is_none())
     {
-        return Err(refused(spec, format!("notable names {unknown:?}, which is no metric of this suite")));
+        return Err(options_error(spec, format!("notable names {unknown:?}, which is no metric of this suite")));
     }
     let ids = axis(plan, options.over);
     let base = match options.base {
-        Some(base) => base_of(&ids, &base).ok_or_else(|| {
-            refused(spec, format!("base is {base:?}, which this run does not have; it has {}", ids.join(", ")))
+        Some(base) => base_index(&ids, &base).ok_or_else(|| {
+            options_error(spec, format!("base is {base:?}, which this run does not have; it has {}", ids.join(", ")))
         })?,
         None => 0,
     };
@@ -315,7 +315,7 @@ impl DeltaFold {
         for (name, items) in cell.row.judgments.iter().flat_map(|it| &it.diagnostics) {
             if let (true, Value::Array(items)) = (self.names.contains(name), items) {
                 let texts = side.texts.entry(name.clone()).or_default();
-                texts.extend(items.iter().map(text_of).map(|text| (folded(&text), text)));
+                texts.extend(items.iter().map(item_text).map(|text| (fold_text(&text), text)));
             }
         }
     }
@@ -396,7 +396,7 @@ impl TrackedComparison {
 }
 
 /// Each system against what is pinned of it, sample by sample.
-fn since_baseline(pinned: &Pinned, notable: Option<&NotableLimit>, setting: &Setting<'_>) -> Vec<Comparison> {
+fn compare_with_baseline(pinned: &Pinned, notable: Option<&NotableLimit>, setting: &Setting<'_>) -> Vec<Comparison> {
     let compared = |system: usize| {
         let id = system_id(setting.plan, system);
         let then = pinned.system(&id)?;
@@ -433,10 +433,8 @@ fn figures(
         let metric = *metric;
         metrics.extend(figure(metric, changes, setting).map(|delta| MetricDelta { metric: named(metric), delta }));
         let limit = notable.and_then(|notable| notable.of(&named(metric)));
-        movers.extend(limit.into_iter().flat_map(|limit| moved(changes, limit)).map(|(sample, delta)| SampleMove {
-            sample: setting.table.sample_id(sample).to_owned(),
-            metric: named(metric),
-            delta,
+        movers.extend(limit.into_iter().flat_map(|limit| notable_samples(changes, limit)).map(|(sample, delta)| {
+            SampleMove { sample: setting.table.sample_id(sample).to_owned(), metric: named(metric), delta }
         }));
     }
     let size = |mover: &SampleMove| mover.delta.value().abs();
@@ -456,13 +454,13 @@ fn figure(metric: usize, changes: &[ScoreChange], setting: &Setting<'_>) -> Opti
         let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
         observed.clustered = distinct.len() < observed.len();
         let found = estimate::figure(&observed, Aggregate::Mean, false, measure.level)?;
-        return Some(found.apart_by(measure.widest_change()));
+        return Some(found.clip_difference(measure.max_change()));
     }
     let mut paired = PairedFigures::of(table.observations(metric));
     for change in changes {
         let of = |system: usize| table.labels(metric, change.sample, system);
         let labels = change.base.and_then(of).zip(of(change.other)).map(<[_; 2]>::from);
-        if measure.aggregate.is_of_labels() && labels.is_none() {
+        if measure.aggregate.uses_labels() && labels.is_none() {
             return None;
         }
         paired.push_of([change.before, change.after], labels, change.other, table.cluster(change.sample));
@@ -500,7 +498,7 @@ fn matched_changes(
 }
 
 /// Samples whose mean change is at least `limit`.
-fn moved(changes: &[ScoreChange], limit: f64) -> Vec<(usize, Finding)> {
+fn notable_samples(changes: &[ScoreChange], limit: f64) -> Vec<(usize, Finding)> {
     let of_sample = |chunk: &[ScoreChange]| {
         let values: Vec<f64> = chunk.iter().map(ScoreChange::size).collect();
         Some((chunk.first()?.sample, Finding::point(mean(&values)?, values.len(), "mean")?))
@@ -524,7 +522,7 @@ impl Analysis for DeltaFold {
         self.flush();
         let (names, notable) = (self.names, self.notable.as_ref());
         let comparisons = match (self.over, setting.baseline) {
-            (DeltaAxis::Baseline, Some(pinned)) => since_baseline(pinned, notable, setting),
+            (DeltaAxis::Baseline, Some(pinned)) => compare_with_baseline(pinned, notable, setting),
             _ => self.tracked.into_iter().map(|it| it.finish(&names, notable, setting)).collect(),
         };
         Outcome::Delta(Delta { over: self.over, base: self.base, comparisons })
