@@ -51,7 +51,7 @@ pub use run::baseline_variants::BaselineVariant;
 pub use run::findings::{Findings, Recommendation, SampleFindings, Summary};
 pub use run::instrument::Instrument;
 pub use run::metric_names::primary_metric;
-pub use run::pass::{Options, RunReader, analyse, check};
+pub use run::pass::{Options, analyse, check};
 pub use run::served_models::{ServedJudge, ServedModel};
 pub use score::checks::resolve_checks;
 pub use score::consensus::{CellScores, Consensus, merge_diagnostics};

@@ -132,7 +132,7 @@ pub struct MetricAgreement {
 pub(crate) fn agreement(items: &[GradedItem], panel: &Panel<'_>) -> MetricAgreement {
     let raters = panel.raters.len();
     let pairs = (0..raters).flat_map(|a| (a + 1..raters).map(move |b| (a, b)));
-    let pairs: Vec<JudgePair> = pairs.filter_map(|pair| self::pair_agreement(items, pair, panel)).collect();
+    let pairs: Vec<JudgePair> = pairs.filter_map(|pair| pair_agreement(items, pair, panel)).collect();
     let (icc, icc_panel) = intraclass_correlations(items, panel.level);
     let alpha = match pairs.first().filter(|_| raters == 2) {
         Some(both) => both.alpha.clone(),
