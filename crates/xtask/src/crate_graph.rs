@@ -1,4 +1,4 @@
-//! The rooms of ARCHITECTURE.md: a test reads the graph of crates and refuses an arrow that goes up.
+//! The dependency graph of ARCHITECTURE.md: a test reads the real one and rejects a dependency on a higher layer.
 
 #![cfg(test)]
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What each crate may depend on, beside crates from outside.
+/// The workspace crates that each crate may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("karat-types", &[]),
     ("karat-stats", &[]),
@@ -39,19 +39,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("karat", &["karat-types", "karat-app"]),
 ];
 
-/// Crates that must not be anywhere below a library that promises to have no network stack.
+/// Crates that no library without a network stack may pull in.
 const NETWORK: &[&str] = &["reqwest", "hyper", "tokio", "rustls", "rusqlite"];
 
 fn metadata() -> Value {
     let cargo = option_env!("CARGO").unwrap_or("cargo");
-    // Of other platforms nothing was downloaded where nobody builds for them.
-    let platform = printed(cargo, &["-vV"]);
+    // Without the filter, cargo asks for packages of other platforms, which an offline machine lacks.
+    let platform = stdout_of(cargo, &["-vV"]);
     let platform = platform.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
     let metadata = ["metadata", "--format-version", "1", "--offline", "--filter-platform", platform];
-    serde_json::from_str(&printed(cargo, &metadata)).unwrap()
+    serde_json::from_str(&stdout_of(cargo, &metadata)).unwrap()
 }
 
-fn printed(program: &str, arguments: &[&str]) -> String {
+fn stdout_of(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -78,11 +78,11 @@ fn graph(metadata: &Value) -> BTreeMap<String, Vec<String>> {
 
 /// Dependencies go downwards only.
 #[test]
-fn no_arrow_goes_up() {
+fn crates_depend_on_lower_layers_only() {
     let graph = graph(&metadata());
     for (name, allowed) in ALLOWED {
-        let rooms = graph[*name].iter().filter(|dep| dep.starts_with("karat"));
-        let wrong: Vec<&String> = rooms.filter(|dep| !allowed.contains(&dep.as_str())).collect();
+        let internal = graph[*name].iter().filter(|dep| dep.starts_with("karat"));
+        let wrong: Vec<&String> = internal.filter(|dep| !allowed.contains(&dep.as_str())).collect();
         assert!(wrong.is_empty(), "{name} must not depend on {wrong:?}; ARCHITECTURE.md says what it may");
     }
     let unknown: Vec<&String> = graph
