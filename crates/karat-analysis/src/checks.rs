@@ -36,7 +36,7 @@ pub fn settled(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
 }
 
 /// Whether the plan alone says which metrics are checks, or nobody needs to know.
-pub(crate) fn is_settled(plan: &PlanHeader) -> bool {
+fn is_settled(plan: &PlanHeader) -> bool {
     plan.pass().is_none() || !plan.metrics.iter().any(may_be_check)
 }
 

@@ -79,7 +79,7 @@ pub use groups::{Group, Tally, system_id};
 pub use history::{Choice, Day, History, Judged, JudgedCell, judged, source_of};
 pub use leaderboard::{Gap, Leaderboard, Place};
 pub use named::Named;
-pub use pass::{Options, Reading, analyse, check};
+pub use pass::{Options, analyse, check};
 pub use pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
 pub use primary::primary;
 pub use ruler::Ruler;

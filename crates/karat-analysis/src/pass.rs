@@ -14,7 +14,7 @@ use crate::analyses::{self, Analysed, Running, ScoredCell, Setting};
 use crate::answered::{Answers, said_of_several};
 use crate::baseline::beside;
 use crate::breakdown::Sums;
-use crate::checks::{is_settled, settled};
+use crate::checks::settled;
 use crate::consensus::CellScores;
 use crate::cost::Spend;
 use crate::findings::{Findings, SampleCosts, Summary};
@@ -55,9 +55,11 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
     let header = rows.header();
     let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
     let plan = settled(rows).map_err(unreadable)?;
-    let mut reading = Reading::of(header, plan, options.level)?;
+    let measures = plan.metrics.iter().map(|metric| Measure::of(&plan, metric, options.level));
+    let measures = measures.collect::<Result<Vec<_>, _>>()?;
+    let mut pass = Pass::new(header, plan)?;
     let mut wrong = None;
-    rows.for_each(&mut |row| match reading.take(rows, &row) {
+    rows.for_each(&mut |row| match take(&mut pass, rows, &row) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             wrong = Some(error);
@@ -65,58 +67,24 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
         }
     })
     .map_err(unreadable)?;
-    wrong.map_or_else(|| reading.finish(options.baseline.as_deref()), Err)
+    match wrong {
+        Some(error) => Err(error),
+        None if pass.is_empty() => Err(AnalysisError::Empty {
+            run: header.id.clone(),
+            suite: pass.plan.suite.clone(),
+            planned: pass.plan.cells(),
+        }),
+        None => Ok(pass.finish(measures, options.baseline.as_deref())),
+    }
 }
 
-/// The one pass over a run, as far as it has come.
-pub struct Reading {
-    run: String,
-    measures: Vec<Measure>,
-    pass: Pass,
-}
-
-impl Reading {
-    /// Begins before a run has ended, in the expectation that it will be finished. `None` where only its scores tell what its
-    /// metrics mean.
-    ///
-    /// # Errors
-    /// As [`analyse`], as far as the plan shows it.
-    pub fn begin(header: &RunHeader, level: Level) -> Result<Option<Self>, AnalysisError> {
-        if !is_settled(&header.plan) {
-            return Ok(None);
-        }
-        let finished = RunHeader { status: RunStatus::Finished, ..header.clone() };
-        Self::of(&finished, header.plan.clone(), level).map(Some)
-    }
-
-    fn of(header: &RunHeader, plan: Arc<PlanHeader>, level: Level) -> Result<Self, AnalysisError> {
-        let measures = plan.metrics.iter().map(|metric| Measure::of(&plan, metric, level)).collect::<Result<_, _>>()?;
-        Ok(Self { run: header.id.clone(), measures, pass: Pass::new(header, plan)? })
-    }
-
-    /// Takes the next row in plan order, which these rows are showing.
-    ///
-    /// # Errors
-    /// Its output cannot be read, or it contradicts the plan.
-    pub fn take(&mut self, rows: &dyn RunRows, row: &CellRow<'_>) -> Result<(), AnalysisError> {
-        let output = self.pass.wants_output(row).then(|| rows.output(row.cell.ordinal)).transpose();
-        let output = output.map_err(|source| AnalysisError::Rows { run: self.run.clone(), source })?.flatten();
-        let ordinal = row.cell.ordinal;
-        let out_of_plan = |what| AnalysisError::OutOfPlan { run: self.run.clone(), ordinal, what };
-        self.pass.cell(row, output.as_ref()).map_err(out_of_plan)
-    }
-
-    /// What is known of the rows that were taken.
-    ///
-    /// # Errors
-    /// There were none.
-    pub fn finish(self, baseline: Option<&Pinned>) -> Result<Findings, AnalysisError> {
-        let Self { run, measures, pass } = self;
-        if pass.is_empty() {
-            return Err(AnalysisError::Empty { run, suite: pass.plan.suite.clone(), planned: pass.plan.cells() });
-        }
-        Ok(pass.finish(measures, baseline))
-    }
+/// Adds the row that `rows` are at, with its output where an analysis needs it.
+fn take(pass: &mut Pass, rows: &dyn RunRows, row: &CellRow<'_>) -> Result<(), AnalysisError> {
+    let (run, ordinal) = (&rows.header().id, row.cell.ordinal);
+    let output = pass.wants_output(row).then(|| rows.output(ordinal)).transpose();
+    let output = output.map_err(|source| AnalysisError::Rows { run: run.clone(), source })?.flatten();
+    let out_of_plan = |what| AnalysisError::OutOfPlan { run: run.clone(), ordinal, what };
+    pass.cell(row, output.as_ref()).map_err(out_of_plan)
 }
 
 /// Whether every analysis of a plan can be begun: what only the analysis itself can say of its options, before anything

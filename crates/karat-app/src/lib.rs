@@ -43,7 +43,6 @@ mod readiness;
 mod recomputed;
 mod reference;
 mod report;
-mod report_ahead;
 mod run;
 mod tape;
 mod today;
@@ -57,8 +56,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use karat_store::{Store, StoreError};
 use karat_types::Clock;
 
-use crate::report_ahead::ReportAhead;
-
 pub use again::Rescoring;
 pub use agree::{Agreeing, Agreement};
 pub use annotate::{Annotating, Joined, LabelledSample};
@@ -67,7 +64,10 @@ pub use compare::{Comparing, Comparison, Correction, Party};
 pub use digest::{Digested, Window};
 pub use doctor::{Finding, Health};
 pub use drift::{Drifted, Drifting, SystemReplayed};
-pub use error::AppError;
+pub use error::{
+    AnalyseError, AppError, BudgetError, Bug, CallCount, FileError, GoldenError, ImportError, LabelError, Lines, Names,
+    RunError, StoredError, SuiteError, Usd,
+};
 pub use fetch::Fetched;
 pub use gates::{Gated, Gating};
 pub use golden::{GoldenAsked, GoldenCheck, GoldenPin, PinAsked, Pinning};
@@ -144,17 +144,11 @@ struct Steps {
     /// The store, once something has opened it to write: what others have written since, whoever looks for results catches up
     /// with.
     store: Mutex<Option<Store>>,
-    /// The report of the run that has just ended, as far as it was made meanwhile.
-    report: Mutex<Option<ReportAhead>>,
 }
 
 impl Opened {
     fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn report(&self) -> MutexGuard<'_, Option<ReportAhead>> {
-        self.0.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -184,8 +178,7 @@ impl App {
     /// Opens the store of commands about stored runs: there must be one. One that may not be written can be read.
     fn existing_store(&self) -> Result<Store, AppError> {
         if !self.store.exists() {
-            return Err(AppError::harness(format!("there is no store at {}", self.store.path().display()))
-                .hint("`karat run` makes one; `--store` names another place"));
+            return Err(StoredError::NoStore { path: self.store.path().display().to_string() }.into());
         }
         self.store_to_read()
     }

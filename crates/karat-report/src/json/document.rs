@@ -11,14 +11,15 @@ use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Value, json};
 
 use super::CellsFile;
+use super::cells::CellList;
 use super::money::{Cost, RunCost};
 use crate::moment::rfc3339;
 use crate::report::Report;
 
-/// The whole report, but its cells: they come last.
+/// The whole report. Its cells come last.
 pub(super) struct Document<'a> {
     pub(super) report: Report<'a>,
-    /// The file that they are in, where it is not this one.
+    /// The file of the cells, if they are not in the report itself.
     pub(super) cells: Option<&'a CellsFile>,
 }
 
@@ -44,8 +45,9 @@ impl Serialize for Document<'_> {
         map.serialize_entry("cost", &RunCost::of(report))?;
         verdict(report, &mut map)?;
         map.serialize_entry("analyses", &analyses(report))?;
-        if let Some(file) = self.cells {
-            map.serialize_entry("cells_file", file)?;
+        match self.cells {
+            Some(file) => map.serialize_entry("cells_file", file)?,
+            None => map.serialize_entry("cells", &CellList(report.cells()))?,
         }
         map.end()
     }
