@@ -111,7 +111,10 @@ impl Providers {
         observer: &dyn Observer,
     ) -> Result<Held, P::Refusal> {
         let way = Way { gate, line: gate.line(errand.who), limiter: None, tokens: 0 };
-        let captured = self.dispatch.secrets.clean(Bytes::from(captured.to_string()));
+        let captured = match self.dispatch.secrets.checked(errand.who, &Bytes::from(captured.to_string())) {
+            Ok(captured) => captured,
+            Err(refused) => return Ok((*refused, None)),
+        };
         let waits = Waits::new(self.dispatch.backoff, errand.retries, errand.jitter_seed);
         let quest = |place| Quest { place, request: captured.clone(), waits };
         match errand.request {
