@@ -3,15 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use crate::testing;
+use crate::{reference, testing};
 
 /// Writes the generated files below `root`; with `check`, says which differ instead. `Ok(false)` when any does.
 pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<bool, String> {
-    let files = [
-        ("docs/testing.md", testing::render(root)?),
-        ("schemas/suite.schema.json", karat_app::suite_schema()),
-        ("docs/reference.md", karat_app::reference()),
-    ];
+    let mut files =
+        vec![("docs/testing.md", testing::render(root)?), ("schemas/suite.schema.json", karat_app::suite_schema())];
+    files.extend(reference::pages()?);
     let mut fresh = true;
     for (path, content) in files {
         let target = root.join(path);

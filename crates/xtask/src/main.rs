@@ -7,6 +7,7 @@ mod bench;
 mod circles;
 mod generate;
 mod measure;
+mod reference;
 mod rooms;
 mod soak;
 mod testing;
