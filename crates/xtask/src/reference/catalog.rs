@@ -1,7 +1,6 @@
 //! The pages of everything that is registered by name.
 
 use karat_providers::HttpProvider;
-use serde_json::Value;
 
 use super::examples::{self, MetricExample};
 use super::options;
@@ -109,8 +108,8 @@ fn spaced(list: &str) -> String {
 
 /// Returns true if the schema has options.
 #[cfg(test)]
-fn has_options(schema: &Value) -> bool {
-    schema.get("properties").and_then(Value::as_object).is_some_and(|options| !options.is_empty())
+fn has_options(schema: &serde_json::Value) -> bool {
+    schema.get("properties").and_then(serde_json::Value::as_object).is_some_and(|options| !options.is_empty())
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ const fn shown(name: &'static str, scorer: &'static str) -> MetricExample {
 #[rustfmt::skip]
 static METRICS: [MetricExample; 36] = [
     shown("assert", "{ metric: assert }"),
-    shown("attribution", "{ metric: attribution, output: $.speakers, reference: speakers, with: { need: all } }"),
+    shown("attribution", "{ metric: attribution, output: $.speakers, with: { need: all } }"),
     scored("bleu", "{ metric: bleu }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "37.992"),
     scored("chrf", "{ metric: chrf }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "64.578"),
     scored("citation_match", "{ metric: citation_match, with: { keys: [doc, page] } }", r#"[{"doc": "a", "page": 3}]"#, r#"[{"doc": "a", "page": 3}, {"doc": "b", "page": 1}]"#, "1"),

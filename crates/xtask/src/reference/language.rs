@@ -103,10 +103,10 @@ fn kind(property: &Value) -> String {
     match property.get("type") {
         Some(Value::String(name)) => word(name),
         // Scalars of texts are taken as they are written, so the schema allows numbers and booleans there too.
-        Some(Value::Array(names)) if names.len() == 3 && names.iter().any(|name| name == "boolean") => "text".to_owned(),
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).map(word).collect::<Vec<_>>().join(" or ")
+        Some(Value::Array(names)) if names.len() == 3 && names.iter().any(|name| name == "boolean") => {
+            "text".to_owned()
         }
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(word).collect::<Vec<_>>().join(" or "),
         _ => "any".to_owned(),
     }
 }

@@ -100,6 +100,8 @@ fn every_code_block_is_executed_or_marked() {
         let executed = EXECUTED.contains(&page.path.as_str());
         for block in page.blocks().iter().filter(|block| !block.no_run) {
             let checked = match (block.language.as_str(), &block.title) {
+                // The examples of commands come from their help, whose own test parses them.
+                ("sh", None) if page.path == "docs/reference/commands.md" => true,
                 (_, Some(_)) | ("sh" | "console", None) => executed,
                 ("yaml" | "text", None) => true,
                 ("json", None) => {
