@@ -9,6 +9,7 @@ use karat_store::{Store, StoredRun};
 use karat_types::{Label, ModelSpec, PlanHeader, RunRows, RunStatus};
 use serde_json::json;
 
+use crate::error::{FileError, LabelError, Names};
 use crate::{App, AppError};
 
 /// What is asked.
@@ -39,7 +40,7 @@ impl Agreement {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::agreement::json(&self.0).map_err(|error| AppError::harness(error.to_string()))
+        karat_report::agreement::json(&self.0).map_err(AppError::from)
     }
 }
 
@@ -52,7 +53,7 @@ impl App {
     pub fn agree(&self, runs: &[String], asked: &Agreeing) -> Result<Agreement, AppError> {
         let runs = self.rated(runs)?;
         let Some((first, others)) = runs.split_first() else {
-            return Err(AppError::harness("there is no finished run to compare").hint("`karat run` makes one"));
+            return Err(LabelError::NoRuns {}.into());
         };
         let plan = &first.header().plan;
         let mut labels =
@@ -60,26 +61,21 @@ impl App {
         let mut shared = 0;
         let by_model = of_several_models(&runs);
         for other in others {
-            let beside = beside(first, other, &by_model).map_err(|error| AppError::harness(error.to_string()))?;
+            let beside = beside(first, other, &by_model)?;
             labels.extend(beside.labels);
             shared += beside.shared;
         }
         let (scorer, between) = (asked.scorer.clone(), asked.between.clone());
         let options = Options { scorer, between, by_model, ..Options::default() };
-        let mut found = agree(first, &labels, &options).map_err(|error| AppError::harness(error.to_string()))?;
+        let mut found = agree(first, &labels, &options)?;
         found.shared_judgments = shared;
         found.run = runs.iter().map(|run| run.header().id.as_str()).collect::<Vec<_>>().join(", ");
         if found.metrics.is_empty() {
-            let taken = match shared {
+            let shared = match shared {
                 0 => String::new(),
                 _ => format!(" ({shared} judgments are one run's, which the other took over)"),
             };
-            let what = format!("nothing to compare: no item has two of the raters{taken}");
-            return Err(AppError::harness(what).hint(format!(
-                "raters of this run: {}; run with several `--judges`, name several runs over the same outputs (judged afresh: \
-                 `--no-cache`), or give `--labels FILE`",
-                found.raters.join(", ")
-            )));
+            return Err(LabelError::NothingShared { shared, raters: Names(found.raters) }.into());
         }
         Ok(Agreement(found))
     }
@@ -129,24 +125,24 @@ fn of_several_models(runs: &[StoredRun]) -> BTreeSet<String> {
 
 /// The labels of a file, each of which can be of a run of this plan.
 fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
-    const FORM: &str =
-        "a label is a line such as {\"sample\": \"s1\", \"annotator\": \"ann\", \"scores\": {\"accuracy\": 7}}";
-    let failed = |what: String| AppError::harness(format!("reading the labels {}: {what}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+    let text = fs::read_to_string(file).map_err(|error| FileError::of("reading the labels", file, error))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let mut seen = Seen::default();
     let label = |(at, line): (usize, &str)| {
         let place = format!("{}:{}", file.display(), at + 1);
-        let label: Label = serde_json::from_str(line)
-            .map_err(|error| AppError::harness(format!("{place}: this is no label: {error}")).hint(FORM))?;
+        let label: Label =
+            serde_json::from_str(line).map_err(|source| LabelError::NoLabel { place: place.clone(), source })?;
         let what = misfit(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.again(&label));
         match what {
-            Some(what) => Err(AppError::harness(format!("{place}: {what}")).hint("correct the label, or leave it out")),
+            Some(problem) => Err(LabelError::Misfit { place, problem }.into()),
             None => Ok(label),
         }
     };
     let labels: Vec<Label> = lines.map(label).collect::<Result<_, AppError>>()?;
-    if labels.is_empty() { Err(failed("it holds no label".to_owned()).hint(FORM)) } else { Ok(labels) }
+    if labels.is_empty() {
+        return Err(LabelError::Empty { path: file.display().to_string() }.into());
+    }
+    Ok(labels)
 }
 
 /// What is wrong with an annotator who bears a judge's name: the grades would pass for the judge's own.

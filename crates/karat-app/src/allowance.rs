@@ -9,7 +9,8 @@ use karat_store::Account;
 use karat_suite::Plan;
 use karat_types::{Money, RunSpec};
 
-use crate::{AppError, Invocation};
+use crate::Invocation;
+use crate::error::{BudgetError, CallCount, Names, Usd};
 
 /// Money that a run may spend when nothing is said.
 const DEFAULT_CEILING_USD: f64 = 25.0;
@@ -35,22 +36,15 @@ impl Earlier {
 }
 
 /// A suite that bounds its calls refuses a larger sweep before the first of them (BR-10).
-fn within_calls(plan: &Plan, estimate: &Estimate, earlier: Earlier) -> Result<(), AppError> {
+fn within_calls(plan: &Plan, estimate: &Estimate, earlier: Earlier) -> Result<(), BudgetError> {
     let run = &plan.header.run;
     let (made, left) = (earlier.calls, earlier.left(estimate));
     let needed = made + left;
     let Some(max) = run.max_calls.filter(|max| run.refuses_calls && needed > *max) else { return Ok(()) };
-    let what = match made {
-        0 => format!("the run takes at least {}, and its suite allows {max}; none was made", counted(needed, "call")),
-        _ => format!(
-            "what is left of the run takes at least {}; with the {made} that it made before these are {needed}, \
-             and its suite allows {max}; none was made now",
-            counted(left, "call")
-        ),
-    };
-    Err(AppError::budget(what).hint(format!(
-        "raise to `--max-calls {needed}` or more, or make the run smaller with `--sample`, `--limit` or `--as-of`"
-    )))
+    Err(match made {
+        0 => BudgetError::TooManyCalls { needed, calls: CallCount(needed), max },
+        _ => BudgetError::TooManyCallsLeft { needed, left: CallCount(left), made, max },
+    })
 }
 
 /// A run that its calls or its money have stopped.
@@ -172,39 +166,24 @@ pub(crate) fn allow(
     estimate: &Estimate,
     invocation: &Invocation,
     earlier: Earlier,
-) -> Result<(), AppError> {
+) -> Result<(), BudgetError> {
     within_calls(plan, estimate, earlier)?;
     let unpriced: Vec<&str> = estimate.unpriced().collect();
     let declared = plan.header.run.budget_declared;
     let (low, high) = estimate.cost();
     if !unpriced.is_empty() && declared {
-        return Err(AppError::budget(format!(
-            "the run has a budget, but nobody knows the price of {}",
-            unpriced.join(", ")
-        ))
-        .hint("declare `price: { input, output }` for it in the suite, or run without a budget and with `--yes`"));
+        return Err(BudgetError::UnpricedUnderBudget { models: Names::of(unpriced) });
     }
     if !unpriced.is_empty() && !invocation.yes {
-        return Err(AppError::budget(format!("nobody knows the price of {}", unpriced.join(", ")))
-            .hint("declare `price: { input, output }` for it in the suite, or approve with `--yes`"));
+        return Err(BudgetError::Unpriced { models: Names::of(unpriced) });
     }
     let budget = plan.header.run.budget_usd.unwrap_or(DEFAULT_CEILING_USD);
     let limit = Money::from_usd(budget).unwrap_or(Money::ZERO);
     if declared && estimate.floor() > limit {
-        return Err(AppError::budget(format!(
-            "the run costs at least {}, and its budget is {}",
-            usd(Some(estimate.floor().usd())),
-            usd(Some(budget))
-        ))
-        .hint("raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`"));
+        return Err(BudgetError::AboveBudget { least: estimate.floor().into(), budget: Usd(budget) });
     }
     if !declared && !invocation.yes && high > limit {
-        let range = format!("{} to {}", usd(Some(low.usd())), usd(Some(high.usd())));
-        return Err(AppError::budget(format!(
-            "the run may cost {range}, which is above the default ceiling of {}",
-            usd(Some(budget))
-        ))
-        .hint("approve with `--yes`, set `--budget-usd`, or make the run smaller; `karat plan` shows where it goes"));
+        return Err(BudgetError::AboveCeiling { least: low.into(), most: high.into(), ceiling: Usd(budget) });
     }
     settle_limit(plan, invocation);
     Ok(())

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use karat_types::{CellStatus, Dimension, Key, KeyBuilder, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
 use serde_json::{Map, Value, json};
 
+use crate::error::{FileError, LabelError, Lines, Names};
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, whole};
 
@@ -70,13 +71,13 @@ impl App {
             }
             ControlFlow::Continue(())
         });
-        read.map_err(|error| AppError::harness(error.to_string()))?;
+        read?;
         let blank: Map<String, Value> =
             rubric.rubric.dimensions.iter().map(|dimension| (dimension.name.clone(), Value::Null)).collect();
         let mut tasks: Vec<(Key, Value)> = Vec::new();
         for (sample, outputs) in found {
             for (rank, (hash, ordinal)) in outputs.into_iter().take(asked.per_sample) {
-                let output = stored.output(ordinal).map_err(|error| AppError::harness(error.to_string()))?;
+                let output = stored.output(ordinal)?;
                 let Some(output) = output else { continue };
                 let task = json!({
                     "task": hash.to_string(), "sample": sample, "output": output, "scores": blank, "annotator": "", "note": "",
@@ -85,8 +86,7 @@ impl App {
             }
         }
         if tasks.is_empty() {
-            return Err(AppError::harness(format!("run {} has no output that could be labelled", stored.header().id))
-                .hint("outputs are kept unless the suite says `privacy: { keep_content: false }`"));
+            return Err(LabelError::NoOutputs { run: stored.header().id.clone() }.into());
         }
         tasks.sort_by_key(|(rank, _)| *rank);
         Ok(tasks.into_iter().map(|(_, task)| task).collect())
@@ -115,9 +115,7 @@ impl App {
             }
         }
         if !wrong.is_empty() {
-            return Err(
-                AppError::harness(wrong.join("\n")).hint("mend these lines and import again; nothing was changed")
-            );
+            return Err(LabelError::WrongTasks { problems: Lines(wrong) }.into());
         }
         let mut all: Vec<Value> =
             if labels.exists() { rows(labels)?.into_iter().map(|(_, row)| row).collect() } else { Vec::new() };
@@ -134,8 +132,7 @@ impl App {
             }
         }
         let text: String = all.iter().map(|row| format!("{row}\n")).collect();
-        whole::write(labels, text.as_bytes())
-            .map_err(|error| AppError::harness(format!("writing {}: {error}", labels.display())))?;
+        whole::write(labels, text.as_bytes()).map_err(|error| FileError::writing(labels, error))?;
         Ok(joined)
     }
 
@@ -175,22 +172,16 @@ fn rubric_of<'a>(plan: &'a PlanHeader, wanted: Option<&str>) -> Result<(&'a str,
         ScorerKind::Metric { .. } => None,
     });
     let mut fitting = judged.clone().filter(|(id, _)| wanted.is_none_or(|wanted| wanted == *id));
-    fitting.next().ok_or_else(|| {
-        let there: Vec<&str> = judged.map(|(id, _)| id).collect();
-        AppError::harness("labels are scores by a rubric, and there is no such scorer with judges in this suite").hint(
-            format!("scorers with judges: {}", if there.is_empty() { "none".to_owned() } else { there.join(", ") }),
-        )
-    })
+    fitting.next().ok_or_else(|| LabelError::NoRubric { scorers: Names::of(judged.map(|(id, _)| id)) }.into())
 }
 
 /// The rows of a file of JSON lines, with their line numbers.
 fn rows(file: &Path) -> Result<Vec<(usize, Value)>, AppError> {
-    let text =
-        fs::read_to_string(file).map_err(|error| AppError::harness(format!("reading {}: {error}", file.display())))?;
+    let text = fs::read_to_string(file).map_err(|error| FileError::reading(file, error))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let row = |(at, line): (usize, &str)| match serde_json::from_str(line) {
         Ok(row) => Ok((at + 1, row)),
-        Err(error) => Err(AppError::harness(format!("{}:{}: this is no JSON: {error}", file.display(), at + 1))),
+        Err(source) => Err(LabelError::NotJson { place: format!("{}:{}", file.display(), at + 1), source }.into()),
     };
     lines.map(row).collect()
 }

@@ -9,12 +9,13 @@ use karat_types::{AnalysisSpec, PlanHeader, RunRows};
 
 use crate::AppError;
 use crate::begun::begun;
+use crate::error::{AnalyseError, FileError};
 use crate::preset::SuiteFiles;
 
 /// What a stored run found, its pinned baseline beside it where an analysis asks for one.
 pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
     let options = Options { baseline: baseline(stored)?.map(Arc::new), ..Options::default() };
-    analyse(stored, &options).map_err(|error| AppError::harness(error.to_string()))
+    analyse(stored, &options).map_err(AppError::from)
 }
 
 /// The pinned run that the suite of a run names, where an analysis compares with it and something is pinned.
@@ -29,7 +30,7 @@ pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
     match SuiteFiles.read(&path) {
         Ok(bytes) => pinned(&path, &bytes, &header.plan).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(AppError::harness(format!("reading the baseline {path}: {error}"))),
+        Err(error) => Err(FileError::of("reading the baseline", path, error).into()),
     }
 }
 
@@ -37,8 +38,6 @@ pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
 pub(crate) fn pinned(path: &str, bytes: &[u8], plan: &PlanHeader) -> Result<Pinned, AppError> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned());
     let sound = |pinned: Pinned| pinned.fits(plan).map(|()| pinned);
-    text.and_then(Pinned::read).and_then(sound).map_err(|what| {
-        AppError::harness(format!("reading the baseline {path}: {what}"))
-            .hint(format!("`karat baseline pin RUN -o {path}` makes a new one"))
-    })
+    let problem = |problem| AnalyseError::BadBaseline { path: path.to_owned(), problem }.into();
+    text.and_then(Pinned::read).and_then(sound).map_err(problem)
 }

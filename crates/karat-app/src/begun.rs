@@ -6,6 +6,7 @@ use karat_store::Store;
 use karat_types::{Money, PlanHeader, Rules, RunHeader};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Names, RunError};
 use crate::{AppError, Invocation, Tape};
 
 /// What a run remembers of its beginning, under `invocation` of its header.
@@ -45,10 +46,8 @@ impl Begun {
 
 /// What a run remembers of its beginning.
 pub(crate) fn begun(header: &RunHeader) -> Result<Begun, AppError> {
-    serde_json::from_value(header.invocation.clone()).map_err(|error| {
-        AppError::harness(format!("run {} does not say what it was started with: {error}", header.id))
-            .hint("go on with `karat run SUITE … --resume --run-id ID` and the flags it was started with")
-    })
+    let unknown = |source| RunError::UnknownStart { run: header.id.clone(), source }.into();
+    serde_json::from_value(header.invocation.clone()).map_err(unknown)
 }
 
 /// What an earlier run of the plan was expected to cost from the beginning, as this version of Karat would say it.
@@ -84,7 +83,6 @@ pub(crate) fn same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppE
     if stored.plan.plan_hash == now.plan_hash {
         return Ok(());
     }
-    let what = karat_suite::plan_changes(&stored.plan, now).join(", ");
-    Err(AppError::harness(format!("run {} cannot be gone on with: {what} changed since it was begun", stored.id))
-        .hint("start a new run: what is unchanged is reused. Or undo the change and resume"))
+    let changes = Names::of(karat_suite::plan_changes(&stored.plan, now));
+    Err(RunError::PlanChanged { run: stored.id.clone(), changes }.into())
 }

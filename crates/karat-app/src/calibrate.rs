@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::baseline::findings;
 use crate::begun::begun;
+use crate::error::{LabelError, Names};
 use crate::load::Loaded;
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Calibrating, Invocation};
@@ -40,7 +41,7 @@ impl Rounds {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::calibration::json(&self.0).map_err(|error| AppError::harness(error.to_string()))
+        karat_report::calibration::json(&self.0).map_err(AppError::from)
     }
 
     /// Whether every judge of the last round agrees enough with people.
@@ -56,19 +57,13 @@ impl App {
     /// A suite without a judged scorer that has labels; a threshold without a reason; trials.
     pub(crate) fn load_round(&self, invocation: &Invocation, asked: &Calibrating) -> Result<Loaded, AppError> {
         if invocation.trials.is_some_and(|trials| trials > 1) {
-            return Err(AppError::harness(
-                "`--trials` repeats what makes outputs, and a round makes none: it grades labelled ones",
-            )
-            .hint("leave it out; `votes` of the scorer lets a judge grade each output several times"));
+            return Err(LabelError::TrialsOfRound {}.into());
         }
         let suite = self.load_with(invocation, Arc::new(SuiteFiles), |it| it.calibrating = true)?.plan.header;
         let (id, rubric) = scorer(&suite, asked.scorer.as_deref())?;
         let labelled = Labelled::new(&rubric.labels);
         if labelled.sets.is_empty() {
-            return Err(AppError::harness(format!(
-                "the labels of `{id}` hold no row with `sample`, `output` and `scores`"
-            ))
-            .hint("a label is a line such as {\"sample\": \"s1\", \"output\": {…}, \"scores\": {\"accuracy\": 7}}"));
+            return Err(LabelError::NoLabelledRows { scorer: id.to_owned() }.into());
         }
         let analyses = analyses(&suite, id, asked)?;
         let variants: Map<String, Value> = (0..labelled.most())
@@ -130,8 +125,7 @@ impl App {
             rounds.extend(findings(&stored).ok().and_then(|found| round(before + 1, stored.header(), &found)));
         }
         if rounds.is_empty() {
-            return Err(AppError::harness(format!("no round of calibration of `{suite}` is stored"))
-                .hint(format!("`karat calibrate {}` makes one", invocation.suite)));
+            return Err(LabelError::NoRounds { suite, path: invocation.suite.clone() }.into());
         }
         Ok(Rounds(rounds))
     }
@@ -164,13 +158,12 @@ fn scorer<'a>(plan: &'a PlanHeader, wanted: Option<&str>) -> Result<(&'a str, &'
     if let Some(found) = judged.clone().find(fits) {
         return Ok(found);
     }
-    let there: Vec<&str> = judged.map(|(id, _)| id).collect();
+    let scorers = Names::of(judged.map(|(id, _)| id));
     Err(match wanted {
-        Some(wanted) => AppError::harness(format!("calibrating `{wanted}`: it is no scorer with judges in this suite"))
-            .hint(format!("scorers with judges: {}", there.join(", "))),
-        None => AppError::harness("nothing to calibrate: no scorer of this suite has judges and `labels`")
-            .hint("add `labels: FILE` to a scorer with a `rubric`: lines of {sample, output, scores}"),
-    })
+        Some(wanted) => LabelError::NotJudged { scorer: wanted.to_owned(), scorers },
+        None => LabelError::NothingToCalibrate {},
+    }
+    .into())
 }
 
 /// The suite's own calibration of the scorer with the thresholds asked for, and agreement between its judges.
@@ -183,8 +176,7 @@ fn analyses(plan: &PlanHeader, scorer: &str, asked: &Calibrating) -> Result<Vec<
     if !asked.thresholds.is_empty() {
         let reason = asked.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
         let Some(reason) = reason else {
-            return Err(AppError::harness("`--threshold` moves what counts as calibrated, and no reason is given")
-                .hint("say why with `--reason`: it is recorded with the round"));
+            return Err(LabelError::NoReason {}.into());
         };
         let dimensions: Vec<&str> = plan
             .scorers

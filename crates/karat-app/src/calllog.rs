@@ -10,6 +10,7 @@ use karat_text::template::{Context, Template};
 use karat_types::{Clock, PlanHeader};
 use serde_json::{Value, json};
 
+use crate::error::RunError;
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, load};
 
@@ -109,14 +110,14 @@ impl App {
         invocation: &Invocation,
     ) -> Result<Option<Arc<LogFile>>, AppError> {
         let Some(wanted) = &plan.run.call_log else { return Ok(None) };
-        let broken = |what: String| AppError::harness(format!("`run.call_log: {wanted}` names no file: {what}"));
+        let broken = |source| RunError::CallLogTemplate { wanted: wanted.clone(), source };
         let date = self.today(plan).to_string();
         let context = Context::new().with("run", &json!({ "date": date, "suite": plan.suite }));
         let context = context.with("params", &Value::Object(plan.params.clone()));
-        let template = Template::compile(wanted).map_err(|error| broken(error.to_string()))?;
-        let name = template.render(&context).map_err(|error| broken(error.to_string()))?;
+        let template = Template::compile(wanted).map_err(broken)?;
+        let name = template.render(&context).map_err(broken)?;
         if name.trim().is_empty() {
-            return Err(broken("it is empty".to_owned()));
+            return Err(RunError::CallLogEmpty { wanted: wanted.clone() }.into());
         }
         let suite = load::find(&invocation.suite, &SuiteFiles)?;
         let folder = Path::new(&suite).parent().filter(|_| !suite.starts_with("preset:"));

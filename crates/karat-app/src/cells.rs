@@ -15,6 +15,7 @@ use karat_types::{Key, KeyBuilder, PlanHeader, RunRows};
 
 use crate::AppError;
 use crate::begun::expected;
+use crate::error::Bug;
 use crate::manifest::Listed;
 use crate::whole::{WholeFile, unwritable};
 
@@ -83,9 +84,9 @@ impl CellSource {
         {
             return Ok(WrittenCells { facts: CellsFile { path, n, blake3 }, target, made_of });
         }
-        let mut out = WholeFile::create(&target).map_err(|error| unwritable(&target, &error))?;
+        let mut out = WholeFile::create(&target).map_err(|error| unwritable(&target, error))?;
         let facts = json::write_cells(&cells, &path, &mut out)?;
-        out.finish().map_err(|error| unwritable(&target, &error))?;
+        out.finish().map_err(|error| unwritable(&target, error))?;
         Ok(WrittenCells { target, facts, made_of })
     }
 }
@@ -109,7 +110,7 @@ impl CellsBeside<'_> {
         if let Self::Writing(_) = self
             && let Self::Writing(thread) = std::mem::take(self)
         {
-            let died = |_| Err(AppError::harness("writing the cells of the report stopped; this is a bug in karat"));
+            let died = |_| Err(AppError::from(Bug::CellsWriter));
             *self = Self::Written(thread.join().unwrap_or_else(died)?);
         }
         Ok(if let Self::Written(cells) = self { Some(cells) } else { None })

@@ -11,6 +11,7 @@ use karat_types::{Exit, PlanHeader, RunRows, Threshold};
 
 use crate::baseline::findings;
 use crate::begun::begun;
+use crate::error::{AnalyseError, Names};
 use crate::{App, AppError};
 
 /// One side of a comparison.
@@ -73,7 +74,7 @@ impl Comparison {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::comparison::json(&self.0).map_err(|error| AppError::harness(error.to_string()))
+        karat_report::comparison::json(&self.0).map_err(AppError::from)
     }
 }
 
@@ -98,13 +99,13 @@ impl App {
             (None, Some(_)) if is_run(words[0]) => Err(unlike(words[0], words[1], &id)),
             (found, _) => {
                 let unknown = if found.is_none() && !is_run(words[0]) { words[0] } else { words[1] };
-                let list = |ids: Vec<&str>| if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
-                Err(AppError::harness(format!("`{unknown}` is no stored run, and no model or variant of run {id}"))
-                    .hint(format!(
-                        "`karat ls` lists the runs; models of this one: {}; variants: {}",
-                        list(plan.models.iter().map(|it| it.id.as_str()).collect()),
-                        list(plan.variants.iter().map(|it| it.id.as_str()).collect())
-                    )))
+                Err(AnalyseError::NoSide {
+                    name: unknown.to_owned(),
+                    run: id,
+                    models: Names::of(plan.models.iter().map(|it| &it.id)),
+                    variants: Names::of(plan.variants.iter().map(|it| &it.id)),
+                }
+                .into())
             }
         }
     }
@@ -112,8 +113,7 @@ impl App {
     /// Compares the candidate with the baseline.
     pub fn compare(&self, baseline: &Party, candidate: &Party, comparing: &Comparing) -> Result<Comparison, AppError> {
         if baseline == candidate {
-            return Err(AppError::harness("a run is compared with itself")
-                .hint("name two runs, or two models or variants of one with `--models A B` or `--variants A B`"));
+            return Err(AnalyseError::Itself {}.into());
         }
         let mut options = options(comparing)?;
         let (before, after) = (self.stored(&baseline.run)?, self.stored(&candidate.run)?);
@@ -121,7 +121,7 @@ impl App {
         let one_run = before.header().id == after.header().id;
         let same_data = before.header().plan.dataset.hash == after.header().plan.dataset.hash;
         if !same_data && !comparing.allow_changed {
-            options.changed = changed(&before, &after).map_err(|error| AppError::harness(error.to_string()))?;
+            options.changed = changed(&before, &after)?;
         }
         let before_findings = findings(&before)?;
         let other_findings = if one_run { None } else { Some(findings(&after)?) };
@@ -129,15 +129,13 @@ impl App {
         let baseline = side(baseline, &before.header().id, &before_findings, one_run)?;
         let candidate = side(candidate, &after.header().id, after_findings, one_run)?;
         let compared = karat_analysis::compare::compare(&baseline, &candidate, &options);
-        compared.map(Comparison).map_err(|error| AppError::harness(error.to_string()))
+        compared.map(Comparison).map_err(AppError::from)
     }
 }
 
 /// A run beside what only lies within one.
 fn unlike(run: &str, part: &str, of: &str) -> AppError {
-    AppError::harness(format!("`{run}` is a run and `{part}` a part of run {of}: the two are nothing alike")).hint(
-        format!("name two runs, or two models or variants of one, such as `karat compare {part} OTHER --run {run}`"),
-    )
+    AnalyseError::Unlike { run: run.to_owned(), part: part.to_owned(), of: of.to_owned() }.into()
 }
 
 /// The model, variant or `model/variant` of a plan that a word means. As in a suite's `against`, `model:x` and `variant:x`
@@ -164,21 +162,16 @@ fn side<'a>(party: &Party, run: &str, findings: &'a Findings, one_run: bool) -> 
         parts => format!("{run} {}", parts.join("/")),
     };
     Side::of(label, findings, model, variant).map_err(|NotThere { wanted, has }| {
-        AppError::harness(format!("run {run} has no system with `{wanted}`"))
-            .hint(format!("its systems are {}", has.join(", ")))
+        AnalyseError::NoSystem { run: run.to_owned(), wanted, has: Names::of(has) }.into()
     })
 }
 
 fn options(comparing: &Comparing) -> Result<Options, AppError> {
-    let level = Level::new(comparing.confidence).ok_or_else(|| {
-        AppError::harness(format!("`--confidence {}` is no level", comparing.confidence))
-            .hint("give a share between 0 and 1, such as 0.95")
-    })?;
+    let confidence = comparing.confidence;
+    let level = Level::new(confidence).ok_or(AnalyseError::BadConfidence { confidence })?;
     let is_none = |margin: &Threshold| !(margin.value > 0.0 && margin.value.is_finite());
     if let Some((metric, margin)) = comparing.margins.iter().find(|(_, margin)| is_none(margin)) {
-        return Err(AppError::harness(format!("`--margin {metric}={}` is no margin", margin.value)).hint(
-            "give the smallest difference that matters, above 0: in the metric's unit, or `5%` of the baseline",
-        ));
+        return Err(AnalyseError::BadMargin { metric: metric.clone(), margin: margin.value }.into());
     }
     Ok(Options {
         level,

@@ -2,6 +2,7 @@
 
 use karat_demo::{Faults, Library, Service, serve};
 
+use crate::error::{Bug, Names, SuiteError};
 use crate::preset::{files_of, names};
 use crate::{App, AppError};
 
@@ -24,10 +25,7 @@ impl App {
                 }
             })
         });
-        served.map_err(|error| {
-            AppError::harness(format!("serving the demo of `{preset}` on port {port}: {error}"))
-                .hint("name another port with --port")
-        })
+        served.map_err(|source| SuiteError::Serve { preset: preset.to_owned(), port, source }.into())
     }
 }
 
@@ -37,11 +35,9 @@ fn service(preset: &str, repaired: bool) -> Result<Service, AppError> {
     let texts: Vec<(&str, &str)> = texts.collect();
     let Some((_, faults)) = texts.iter().find(|(path, _)| *path == FAULTS) else {
         let served = names().into_iter().filter(|name| crate::preset::text(&format!("{name}/{FAULTS}")).is_some());
-        let served: Vec<&str> = served.collect();
-        return Err(AppError::harness(format!("`{preset}` has no demo service"))
-            .hint(format!("there is one for {}", served.join(", "))));
+        return Err(SuiteError::NoDemo { preset: preset.to_owned(), presets: Names::of(served) }.into());
     };
-    let broken = |error: String| AppError::harness(format!("{error}. This is a bug in karat"));
+    let broken = |problem: String| Bug::Demo { problem };
     let faults = if repaired { "" } else { faults };
     let faults = Faults::read(faults).map_err(|error| broken(format!("reading {FAULTS}: {error}")))?;
     let library = Library::read(texts.iter().copied()).map_err(|error| broken(error.to_string()))?;

@@ -3,6 +3,7 @@
 use karat_analysis::Choice;
 use karat_analysis::digest::{Digest, digest};
 
+use crate::error::StoredError;
 use crate::judged::{check_date, collect_named};
 use crate::{App, AppError};
 
@@ -32,7 +33,7 @@ impl Digested {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::digest::json(&self.0).map_err(|error| AppError::harness(error.to_string()))
+        karat_report::digest::json(&self.0).map_err(AppError::from)
     }
 }
 
@@ -43,20 +44,20 @@ impl App {
     /// A suite that is unknown, has no run, or whose samples have no date; a window of no or too many days.
     pub fn digest(&self, suite: &str, window: &Window) -> Result<Digested, AppError> {
         if !(1..=MOST_DAYS).contains(&window.days) {
-            return Err(AppError::harness(format!("`--window {}` is no window", window.days))
-                .hint(format!("give 1 to {MOST_DAYS} days")));
+            return Err(StoredError::BadWindow { days: window.days, most: MOST_DAYS }.into());
         }
         let store = self.existing_store()?;
         let suite = self.suite_name(&store, suite)?;
         let history = collect_named(&store, &suite, &window.choice, None)?;
         let as_of = match &window.as_of {
             Some(date) => check_date("--as-of", date).map(|()| date.clone())?,
-            None => history.rows().filter_map(|row| row.date.clone()).max().ok_or_else(|| {
-                AppError::harness(format!("no sample of the suite {suite} has a date, so there are no days to sum up"))
-                    .hint("name the column under `dataset.date`")
-            })?,
+            None => history
+                .rows()
+                .filter_map(|row| row.date.clone())
+                .max()
+                .ok_or_else(|| StoredError::NoDates { suite: suite.clone() })?,
         };
         let found = digest(&suite, &history, &as_of, window.days);
-        found.map(Digested).ok_or_else(|| AppError::harness(format!("`{as_of}` is no date")))
+        found.map(Digested).ok_or_else(|| StoredError::NoDay { date: as_of }.into())
     }
 }

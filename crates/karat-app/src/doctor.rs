@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use karat_providers::{Settings, proxies, reach, surroundings, unused_proxy};
 use serde::Serialize;
 
+use crate::error::RunError;
 use crate::{App, AppError};
 
 /// How one thing stands.
@@ -73,7 +74,7 @@ impl App {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
-                .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
+                .map_err(|source| RunError::Runtime { source })?;
             for host in hosts.iter().filter(|host| host.key.is_some()) {
                 let Some(url) = &host.base_url else { continue };
                 let (health, says) = match runtime.block_on(reach(url, &settings)) {

@@ -17,6 +17,7 @@ use karat_types::PlanHeader;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::error::{AnalyseError, Bug, Names};
 use crate::judged::{check_date, collect_named, newest_plan};
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, load};
@@ -117,8 +118,7 @@ struct Closed {
 }
 
 fn journaled(entry: &impl Serialize) -> Result<Value, AppError> {
-    serde_json::to_value(entry)
-        .map_err(|error| AppError::harness(format!("writing the journal: {error}. This is a bug in karat")))
+    serde_json::to_value(entry).map_err(|source| Bug::Json { what: "the journal", source }.into())
 }
 
 /// A suite's rule and what it is applied to: the series of one system.
@@ -164,7 +164,7 @@ impl App {
     fn drifted(&self, store: &Store, rules: &[Rule]) -> Result<Drifts<Drifted>, AppError> {
         let systems: Vec<Drifted> =
             rules.iter().map(|rule| self.drift_of(store, rule)).collect::<Result<_, AppError>>()?;
-        Drifts::of(systems).ok_or_else(|| AppError::harness("no series to look at. This is a bug in karat"))
+        Drifts::of(systems).ok_or_else(|| Bug::NoSeries.into())
     }
 
     fn drift_of(&self, store: &Store, rule: &Rule) -> Result<Drifted, AppError> {
@@ -203,14 +203,10 @@ impl App {
         why: &str,
     ) -> Result<Drifts<Drifted>, AppError> {
         if why.trim().is_empty() {
-            return Err(AppError::harness(
-                "`--close` says nothing, and the reason is what the incident's history keeps",
-            )
-            .hint("write it: `--close \"new editor, new style\"`"));
+            return Err(AnalyseError::NoReason {}.into());
         }
         if asked.is_stretch() {
-            return Err(AppError::harness("a stretch of days has no incident to close")
-                .hint("`--close` goes with the whole series: leave out `--since` and `--until`"));
+            return Err(AnalyseError::Stretch {}.into());
         }
         let store = self.existing_store()?;
         let rules = self.rules(&store, invocation, asked)?;
@@ -241,8 +237,7 @@ impl App {
         shift: f64,
     ) -> Result<Vec<SystemReplayed>, AppError> {
         if !shift.is_finite() || shift == 0.0 {
-            return Err(AppError::harness(format!("`--replay {shift}` is no shift that could be planted"))
-                .hint("give a number of score units, such as `--replay=-0.5`"));
+            return Err(AnalyseError::BadShift { shift }.into());
         }
         let store = self.existing_store()?;
         let methods = asked.method.map_or_else(|| Method::ALL.to_vec(), |method| vec![method]);
@@ -259,10 +254,7 @@ impl App {
             replayed.extend(found);
         }
         if replayed.is_empty() {
-            return Err(AppError::harness(
-                "there is nothing to draw from: a replay wants at least two days with a score",
-            )
-            .hint("`--since`, `--until` and `--as-of` choose the days"));
+            return Err(AnalyseError::NoDays {}.into());
         }
         Ok(replayed)
     }
@@ -286,9 +278,8 @@ impl App {
         check_order(&asked.choice, &as_of)?;
         takes_z(asked, options.method)?;
         let Some(metric) = plan.metrics.iter().find(|metric| metric.name == options.metric) else {
-            let known: Vec<&str> = plan.metrics.iter().map(|metric| metric.name.as_str()).collect();
-            return Err(AppError::harness(format!("the suite {suite} has no metric `{}`", options.metric))
-                .hint(format!("it has: {}", known.join(", "))));
+            let known = Names::of(plan.metrics.iter().map(|metric| &metric.name));
+            return Err(AnalyseError::NoSuiteMetric { suite, metric: options.metric, known }.into());
         };
         let watched = Watched { range: metric.range, better: metric.better };
         let sources = self.chosen_sources(store, invocation, &plan)?;
@@ -358,13 +349,11 @@ fn the_one<'a>(rules: &'a [Rule], open: &[(&'a Rule, &'a Incident)]) -> Result<(
         [one] => Ok(*one),
         [] => {
             let (id, as_of) = rules.first().map_or(("", ""), |rule| (&rule.id, &rule.as_of));
-            Err(AppError::harness(format!("no incident of `{id}` is open on {as_of}"))
-                .hint("`--as-of` names another day, `--id` another analysis"))
+            Err(AnalyseError::NoIncident { id: id.to_owned(), as_of: as_of.to_owned() }.into())
         }
         several => {
-            let names: Vec<&str> = several.iter().filter_map(|(rule, _)| rule.system.as_deref()).collect();
-            Err(AppError::harness(format!("incidents of {} systems are open: {}", names.len(), names.join(", ")))
-                .hint("`--system` names the one that is closed"))
+            let systems = Names::of(several.iter().filter_map(|(rule, _)| rule.system.as_deref()));
+            Err(AnalyseError::SeveralIncidents { count: systems.0.len(), systems }.into())
         }
     }
 }
@@ -373,10 +362,7 @@ fn the_one<'a>(rules: &'a [Rule], open: &[(&'a Rule, &'a Incident)]) -> Result<(
 fn check_order(choice: &Choice, as_of: &str) -> Result<(), AppError> {
     match choice.since.as_deref().filter(|since| *since > as_of) {
         None => Ok(()),
-        Some(since) => {
-            Err(AppError::harness(format!("`--since {since}` is after the day that is asked about, {as_of}"))
-                .hint("name an earlier `--since`, or a later `--as-of`"))
-        }
+        Some(since) => Err(AnalyseError::LateSince { since: since.to_owned(), as_of: as_of.to_owned() }.into()),
     }
 }
 
@@ -393,11 +379,8 @@ fn watches(rule: &Rule, shift: f64) -> Result<(), AppError> {
     if is_seen {
         return Ok(());
     }
-    Err(AppError::harness(format!(
-        "`--replay {shift}` is no drift of `{}`: the analysis `{}` watches for {watched} scores",
-        rule.options.metric, rule.id
-    ))
-    .hint(format!("`--replay={}` goes that way; `worse: both`, under `with` of the analysis, watches both", -shift)))
+    let (metric, id) = (rule.options.metric.clone(), rule.id.clone());
+    Err(AnalyseError::Unwatched { shift, back: -shift, metric, id, watched }.into())
 }
 
 /// Refuses a threshold of z where the method has none.
@@ -410,13 +393,11 @@ fn takes_z(asked: &Drifting, method: Method) -> Result<(), AppError> {
     if asked.z.is_none() {
         return Ok(());
     }
-    let name = method.as_str();
-    Err(AppError::harness(format!("`--z-thresh` is the threshold of `median_mad`; `{name}` has none"))
-        .hint(format!("what `{name}` takes is `{own}`, under `with` of the suite's `drift` analysis")))
+    Err(AnalyseError::NoThreshold { method: method.as_str().to_owned(), own }.into())
 }
 
 fn refused(id: &str, what: &str) -> AppError {
-    AppError::harness(format!("the analysis `{id}` cannot be made: {what}"))
+    AnalyseError::Refused { id: id.to_owned(), problem: what.to_owned() }.into()
 }
 
 /// Id and options of the suite's analysis, or the defaults for its primary metric, with what is asked for instead. A
@@ -453,9 +434,8 @@ fn declared(plan: &PlanHeader, asked: &Drifting) -> Result<(String, DriftOptions
 }
 
 fn unknown(plan: &PlanHeader, id: &str, all: &[(String, DriftOptions)]) -> AppError {
-    let known: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
-    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    AppError::harness(format!("the suite {} has no drift analysis `{id}`", plan.suite)).hint(format!("it has: {known}"))
+    let known = Names::of(all.iter().map(|(id, _)| id));
+    AnalyseError::NoDrift { suite: plan.suite.clone(), id: id.to_owned(), known }.into()
 }
 
 /// Date and score of the days up to one.

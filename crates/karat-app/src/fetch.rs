@@ -7,6 +7,7 @@ use karat_providers::{Errand, Outside, Providers, Settings};
 use karat_suite::{Fetch, Registry, Suite};
 use karat_types::{GapText, Request, Silent};
 
+use crate::error::{Lines, RunError};
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, catalog, load, whole};
 
@@ -44,7 +45,7 @@ impl App {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|error| AppError::harness(format!("starting the runtime: {error}")))?;
+            .map_err(|source| RunError::Runtime { source })?;
         let mut all = Vec::new();
         for fetch in absent {
             let outcome = runtime.block_on(one(&providers, &suite, &fetch));
@@ -69,7 +70,7 @@ impl App {
         let lookup = self.lookup.clone();
         let settings = Settings { own_program: self.own_program.clone(), ..Settings::new(move |name| lookup(name)) };
         Providers::connect_all(&[], &outside, settings)
-            .map_err(|errors| AppError::harness(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")))
+            .map_err(|errors| RunError::NotConnected { errors: Lines(errors) }.into())
     }
 }
 

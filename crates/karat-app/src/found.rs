@@ -5,6 +5,7 @@ use karat_store::{Account, Store, StoreError, StoredRun};
 use karat_types::RunHeader;
 
 use crate::AppError;
+use crate::error::RunError;
 
 /// The run that results go to.
 #[derive(Default)]
@@ -38,8 +39,10 @@ impl Found {
     /// A failure of the store while it is made: what may pass leaves a run that can be gone on with.
     pub fn unwritten(&self, error: StoreError) -> AppError {
         let passes = matches!(error, StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::ReadOnly { .. });
-        let failed = AppError::from(error);
-        if passes { failed.hint(format!("`karat {} {}` goes on with it", self.command(), self.id)) } else { failed }
+        match passes {
+            true => RunError::StoreFailed { source: error, command: self.command(), run: self.id.clone() }.into(),
+            false => error.into(),
+        }
     }
 
     /// What its earlier parts have spent and paid for.
@@ -58,7 +61,7 @@ mod tests {
         for (retry, next) in [(false, "`karat resume a`"), (true, "`karat retry a`")] {
             let found = Found { id: "a".to_owned(), retry, ..Found::default() };
             let full = StoreError::Full { path: "karat.db".into(), why: "full".to_owned() };
-            let AppError::Failed { hint: Some(hint), .. } = found.unwritten(full) else { panic!("no hint") };
+            let hint = found.unwritten(full).hint().unwrap();
             assert!(hint.starts_with(next), "{hint}");
         }
     }

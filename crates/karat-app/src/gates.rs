@@ -11,6 +11,7 @@ use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, Ru
 
 use crate::baseline::{findings, pinned};
 use crate::begun::begun;
+use crate::error::{AnalyseError, Bug, FileError};
 use crate::preset::SuiteFiles;
 use crate::whole::write_whole;
 use crate::{App, AppError, GateFlags};
@@ -48,8 +49,7 @@ impl Gated {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::verdict::json(&self.run, &self.verdicts, &self.failures)
-            .map_err(|error| AppError::harness(error.to_string()))
+        karat_report::verdict::json(&self.run, &self.verdicts, &self.failures).map_err(AppError::from)
     }
 }
 
@@ -58,8 +58,7 @@ impl GateFlags {
     pub(crate) fn applied(&self, mut rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
         if let Some(baseline) = &self.baseline {
             if !Path::new(baseline).exists() {
-                return Err(AppError::harness(format!("reading the baseline {baseline}: there is no such file"))
-                    .hint(format!("`karat baseline pin RUN -o {baseline}` makes one of a stored run")));
+                return Err(AnalyseError::NoBaselineFile { path: baseline.clone() }.into());
             }
             rules.baseline = Some(baseline.clone());
         }
@@ -93,19 +92,15 @@ fn pinnable(stored: &StoredRun) -> Result<String, AppError> {
     finished(header, "a baseline is a whole run")?;
     let findings = findings(stored)?;
     if findings.run.metrics.iter().all(|spread| spread.n() == 0) {
-        return Err(AppError::harness(format!(
-            "run {} has no score at all, and nothing could be held to it",
-            header.id
-        ))
-        .hint(format!("`karat retry {}` runs again what failed; `karat report {0}` says why", header.id)));
+        return Err(AnalyseError::NoScores { run: header.id.clone() }.into());
     }
     serde_json::to_string(&Pinned::of(header, &findings))
-        .map_err(|error| AppError::harness(format!("writing the baseline: {error}. This is a bug in karat")))
+        .map_err(|source| Bug::Json { what: "the baseline", source }.into())
 }
 
 /// Rules that a run can be held to, said before anything is paid: what gates name is there, and the baseline can be read.
 pub(crate) fn applicable(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
-    check(plan, &rules).map_err(impossible)?;
+    check(plan, &rules)?;
     if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
         && let Ok(bytes) = SuiteFiles.read(path)
     {
@@ -138,8 +133,7 @@ impl App {
         finished(header, "gates judge whole runs")?;
         let rules = self.rules_of(header, gating)?;
         if rules.gates.is_empty() {
-            return Err(AppError::harness(format!("run {} has no gates: none are declared", header.id))
-                .hint("name them with `--policy FILE`, `--min METRIC=X` or `--max-drop X`"));
+            return Err(AnalyseError::NoGates { run: header.id.clone() }.into());
         }
         let findings = findings(&stored)?;
         let verdicts = self.decided(&stored, &findings, &rules)?;
@@ -154,9 +148,7 @@ impl App {
         let stored = self.stored(run)?;
         let header = stored.header();
         let declared = begun(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
-        let path = output.map(str::to_owned).or(declared).ok_or_else(|| {
-            AppError::harness("nothing says where the baseline is kept").hint("name a file with `-o baseline.json`")
-        })?;
+        let path = output.map(str::to_owned).or(declared).ok_or(AnalyseError::NoBaselinePath {})?;
         let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| pinned(&path, &bytes, &header.plan).ok());
         write_whole(Path::new(&path), pinnable(&stored)?.as_bytes())?;
         Ok((path, replaced.map(|pinned| pinned.run.id)))
@@ -186,7 +178,7 @@ impl App {
         }
         let mut notes = Vec::new();
         let references = self.references(stored, rules, &mut notes)?;
-        let mut verdicts = decide(findings, stored, rules, &references).map_err(impossible)?;
+        let mut verdicts = decide(findings, stored, rules, &references)?;
         verdicts.notes.splice(0..0, notes);
         Ok(verdicts)
     }
@@ -217,7 +209,7 @@ impl App {
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => notes
                     .push(format!("nothing is pinned at {path} yet: `karat baseline pin RUN -o {path}` pins a run")),
-                Err(error) => return Err(AppError::harness(format!("reading the baseline {path}: {error}"))),
+                Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
             }
         }
         for against in changes(rules).filter_map(|gate| gate.against.as_ref()) {
@@ -259,12 +251,11 @@ fn is_shipped(bytes: &[u8]) -> bool {
     given.is_some() && crate::preset::names().into_iter().filter_map(shipped).any(|own| Some(own) == given)
 }
 
-fn finished(header: &RunHeader, why: &str) -> Result<(), AppError> {
+fn finished(header: &RunHeader, why: &'static str) -> Result<(), AppError> {
     if header.status == RunStatus::Finished {
         return Ok(());
     }
-    Err(AppError::harness(format!("run {} is not finished, and {why}", header.id))
-        .hint(format!("`karat resume {}` finishes it", header.id)))
+    Err(AnalyseError::NotFinished { run: header.id.clone(), why }.into())
 }
 
 /// The gates that bound a change.
@@ -278,10 +269,6 @@ fn wants_baseline(rules: &Rules) -> bool {
 
 /// Runs that are looked through for the previous one.
 const RECENT: usize = 1_000;
-
-fn impossible(error: karat_analysis::AnalysisError) -> AppError {
-    AppError::harness(error.to_string())
-}
 
 /// Why a run that has gates has no verdict.
 pub(crate) fn unjudged(header: &RunHeader, rules: &Rules) -> Option<String> {

@@ -13,6 +13,7 @@ use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus, System};
 use serde::Serialize;
 
 use crate::baseline;
+use crate::error::{FileError, GoldenError, Names};
 use crate::judged::collect_named;
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Execution, Invocation, RunEnd, whole};
@@ -114,11 +115,7 @@ impl App {
             sample.into_iter().for_each(|sample| of_sample.entry(sample).or_default().push(cell));
         }
         if of_sample.is_empty() {
-            return Err(AppError::harness(format!(
-                "nothing to pin: the suite {} has no such judgment",
-                plan.header.suite
-            ))
-            .hint("`karat show SUITE --format tsv` lists what there is; `karat run` judges"));
+            return Err(GoldenError::NothingToPin { suite: plan.header.suite.clone() }.into());
         }
         one_system(history.rows())?;
         let now: Vec<Golden> = of_sample.values().filter_map(|cells| latest(cells)).collect();
@@ -141,7 +138,7 @@ impl App {
         if !asked.dry_run {
             write(&folder, &now)?;
             for (path, _) in &stale {
-                fs::remove_file(path).map_err(|error| unwritable(path, &error))?;
+                fs::remove_file(path).map_err(|error| unwritable(path, error))?;
             }
         }
         files.extend(stale.into_iter().map(|(_, sample)| (sample, Pinning::Removed)));
@@ -176,21 +173,19 @@ impl App {
         let folder = self.golden_folder(&whole)?;
         let pinned: Vec<Golden> = read_folder(&folder, &whole.header)?.into_iter().map(|(_, golden)| golden).collect();
         if pinned.is_empty() {
-            return Err(AppError::harness(format!("there is no golden file in {}", folder.display()))
-                .hint("add some first: `karat golden pin SUITE` pins what the store holds"));
+            return Err(GoldenError::Empty { folder: folder.display().to_string() }.into());
         }
         let all = pinned.len();
         let golden = chosen(pinned, &invocation);
         if golden.is_empty() {
-            return Err(AppError::harness(format!("none of the {all} pinned samples is asked for"))
-                .hint("`karat golden list` shows them; `--sample` names one, `--limit` is at least 1"));
+            return Err(GoldenError::NoneAsked { all }.into());
         }
         let there: BTreeSet<String> = ids(&whole);
         let samples: Vec<String> =
             golden.iter().map(|pinned| pinned.sample.clone()).filter(|id| there.contains(id)).collect();
         if samples.is_empty() {
-            return Err(AppError::harness(format!("none of the {} pinned samples is in the dataset", golden.len()))
-                .hint(format!("`karat golden list` shows them; they lie in {}", folder.display())));
+            let folder = folder.display().to_string();
+            return Err(GoldenError::NoneInDataset { count: golden.len(), folder }.into());
         }
         let invocation = of_pinned_systems(Invocation { samples, limit: None, ..invocation }, &golden, &whole.header);
         let plan = self.load(&invocation)?.plan;
@@ -199,8 +194,7 @@ impl App {
         let end = self.run(plan, &invocation, execution)?;
         let stored = self.stored(&end.run)?;
         let mut cells = Vec::new();
-        judged(&stored, Some(&metric), &mut |cell| cells.push(cell))
-            .map_err(|error| AppError::harness(error.to_string()))?;
+        judged(&stored, Some(&metric), &mut |cell| cells.push(cell))?;
         let mut missing: BTreeMap<String, String> = failures(&stored)?;
         for pinned in golden.iter().filter(|pinned| !there.contains(&pinned.sample)) {
             missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
@@ -238,16 +232,10 @@ impl App {
     /// The folder of a suite's golden set. That of a preset, which is part of this program, has a place in the state.
     pub(crate) fn golden_folder(&self, plan: &Plan) -> Result<PathBuf, AppError> {
         let Some(path) = plan.rules.baseline.as_deref() else {
-            return Err(AppError::harness(format!(
-                "the suite {} names no folder for its golden set",
-                plan.header.suite
-            ))
-            .hint("add `baseline: golden`, the folder of the pinned files"));
+            return Err(GoldenError::NoFolder { suite: plan.header.suite.clone() }.into());
         };
-        self.golden_place(path, &plan.header.suite).ok_or_else(|| {
-            AppError::harness(format!("the baseline {path} is a file: a pinned run, and no golden set"))
-                .hint("a golden set is a folder with one file a sample; `karat gate` compares with a pinned run")
-        })
+        let place = self.golden_place(path, &plan.header.suite);
+        place.ok_or_else(|| GoldenError::IsFile { path: path.to_owned() }.into())
     }
 
     /// The folder that a suite's `baseline` means; `None` where it means the file of a pinned run.
@@ -347,7 +335,7 @@ fn failures(stored: &dyn RunRows) -> Result<BTreeMap<String, String>, AppError> 
         }
         std::ops::ControlFlow::Continue(())
     });
-    read.map_err(|error| AppError::harness(error.to_string()))?;
+    read?;
     Ok(failures)
 }
 
@@ -357,13 +345,7 @@ fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError
     if systems.len() < 2 {
         return Ok(());
     }
-    let systems: Vec<&str> = systems.into_iter().collect();
-    Err(AppError::harness(format!(
-        "the rows are of {} systems ({}), and a golden set is of one",
-        systems.len(),
-        systems.join(", ")
-    ))
-    .hint("`--system` names it; `karat baseline pin RUN` pins all of a run"))
+    Err(GoldenError::SeveralSystems { count: systems.len(), systems: Names::of(systems) }.into())
 }
 
 /// The latest grade of a sample, with those of the other trials of its run.
@@ -380,17 +362,14 @@ pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathB
     let names = match SuiteFiles.list(&folder.to_string_lossy()) {
         Ok(names) => names,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(AppError::harness(format!("reading the golden set {}: {error}", folder.display()))),
+        Err(error) => return Err(FileError::of("reading the golden set", folder, error).into()),
     };
     let mut names: Vec<String> = names.into_iter().filter(|name| name.ends_with(".json")).collect();
     names.sort();
     let primary = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
     let read = |name: String| {
         let path = folder.join(name);
-        let failed = |what: String| {
-            AppError::harness(format!("reading the golden file {}: {what}", path.display()))
-                .hint("remove it, then `karat golden pin` writes it anew")
-        };
+        let failed = |problem: String| GoldenError::BadFile { path: path.display().to_string(), problem };
         let bytes = SuiteFiles.read(&path.to_string_lossy()).map_err(|error| failed(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| failed("it is no UTF-8 text".to_owned()))?;
         let mut golden = Golden::read(&text).map_err(failed)?;
@@ -404,27 +383,22 @@ pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathB
         }
         Ok((path, golden))
     };
-    let golden: Vec<(PathBuf, Golden)> = names.into_iter().map(read).collect::<Result<_, AppError>>()?;
+    let golden: Vec<(PathBuf, Golden)> = names.into_iter().map(read).collect::<Result<_, GoldenError>>()?;
     let mut files: BTreeMap<&str, &Path> = BTreeMap::new();
     for (path, pinned) in &golden {
         if let Some(other) = files.insert(&pinned.sample, path) {
-            return Err(AppError::harness(format!(
-                "reading the golden set: {} and {} pin the same sample `{}`",
-                other.display(),
-                path.display(),
-                pinned.sample
-            ))
-            .hint("remove the copy, or name its own sample in it"));
+            let (one, other) = (other.display().to_string(), path.display().to_string());
+            return Err(GoldenError::Twice { one, other, sample: pinned.sample.clone() }.into());
         }
     }
     Ok(golden)
 }
 
 fn write(folder: &Path, golden: &[Golden]) -> Result<(), AppError> {
-    fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    fs::create_dir_all(folder).map_err(|error| unwritable(folder, error))?;
     for pinned in golden {
         let path = folder.join(file_name(&pinned.sample));
-        whole::write(&path, pinned.text().as_bytes()).map_err(|error| unwritable(&path, &error))?;
+        whole::write(&path, pinned.text().as_bytes()).map_err(|error| unwritable(&path, error))?;
     }
     Ok(())
 }
@@ -439,9 +413,8 @@ fn file_name(sample: &str) -> String {
     format!("{harmless}-{}.json", &blake3::hash(sample.as_bytes()).to_hex()[..12])
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> AppError {
-    AppError::harness(format!("writing {}: {error}", path.display()))
-        .hint("`-p golden=DIR`, or the suite's `baseline`, names another folder")
+fn unwritable(path: &Path, error: std::io::Error) -> FileError {
+    FileError::writing(path, error).with_hint("`-p golden=DIR`, or the suite's `baseline`, names another folder")
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use karat_types::RunStatus;
 use serde::Serialize;
 
 use crate::baseline::findings;
+use crate::error::{Names, StoredError};
 use crate::{App, AppError, rfc3339};
 
 /// A metric in one run: how its samples are distributed.
@@ -53,9 +54,8 @@ impl App {
             }
         }
         if lines.is_empty() {
-            let known = known.filter(|names| !names.is_empty()).map_or_else(|| "none".to_owned(), |it| it.join(", "));
-            return Err(AppError::harness(format!("no stored run has the metric `{metric}`"))
-                .hint(format!("`karat ls` lists the runs; the metrics of the latest: {known}")));
+            let known = Names::of(known.into_iter().flatten());
+            return Err(StoredError::NoMetric { metric: metric.to_owned(), known }.into());
         }
         Ok(lines)
     }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use karat_suite::Files;
 
+use crate::error::{Bug, FileError, ImportError};
 use crate::preset::{self, SuiteFiles};
 use crate::{App, AppError, whole};
 
@@ -58,18 +59,17 @@ impl App {
     /// A file that cannot be read or is no snapshot, a folder that has a suite already.
     pub fn import_span_snapshot(&self, file: &Path, folder: &Path) -> Result<Imported, AppError> {
         let snapshot = read(file)?;
-        let wrong = |what: String| AppError::harness(format!("{} is no span snapshot: {what}", file.display()));
+        let path = || file.display().to_string();
+        let wrong = |problem: String| ImportError::BadSnapshot { path: path(), problem };
         let Some(results) = snapshot.get("results").and_then(Value::as_array) else {
-            return Err(wrong("it has no list `results`".to_owned())
-                .hint("a snapshot is `{timestamp, results: [{promptId, output, spans, judgeResult}], …}`"));
+            return Err(ImportError::NoResults { path: path() }.into());
         };
         if results.is_empty() {
-            return Err(wrong("its list `results` is empty".to_owned()));
+            return Err(wrong("its list `results` is empty".to_owned()).into());
         }
         let suite = folder.join(SUITE);
         if suite.exists() {
-            return Err(AppError::harness(format!("{} is there already", suite.display()))
-                .hint("name another folder with `-o`"));
+            return Err(ImportError::Exists { path: suite.display().to_string() }.into());
         }
         let (mut rows, mut replies, mut verdicts) = (Vec::new(), Vec::new(), 0);
         for (at, (id, result)) in ids(results).into_iter().zip(results).enumerate() {
@@ -90,13 +90,13 @@ impl App {
 
 pub(crate) fn read(file: &Path) -> Result<Value, AppError> {
     let path = file.display().to_string();
-    let bytes = SuiteFiles.read(&path).map_err(|error| AppError::harness(format!("reading {path}: {error}")))?;
-    serde_json::from_slice(&bytes).map_err(|error| AppError::harness(format!("{} is no JSON: {error}", file.display())))
+    let bytes = SuiteFiles.read(&path).map_err(|error| FileError::reading(&path, error))?;
+    serde_json::from_slice(&bytes).map_err(|source| ImportError::NotJson { path, source }.into())
 }
 
 /// A file of the preset with its edits.
 fn edited(name: &str) -> Result<String, AppError> {
-    let bug = |what: &str| AppError::harness(format!("the preset's {name} has no {what:?}; this is a bug in karat"));
+    let bug = |part: &str| AppError::from(Bug::PresetText { file: name.to_owned(), part: part.to_owned() });
     let text = preset::text(&format!("spans/{name}")).ok_or_else(|| bug("text"))?.to_owned();
     EDITS.iter().filter(|(file, ..)| *file == name).try_fold(text, |text, (_, from, to)| {
         if text.contains(from) { Ok(text.replace(from, to)) } else { Err(bug(from)) }
@@ -211,8 +211,7 @@ fn lines(rows: &[Value]) -> String {
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), AppError> {
     let path = folder.join(name);
-    let unwritable = |error: std::io::Error| AppError::harness(format!("writing {}: {error}", path.display()));
-    whole::write(&path, text.as_bytes()).map_err(unwritable)
+    Ok(whole::write(&path, text.as_bytes()).map_err(|error| FileError::writing(&path, error))?)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::error::{FileError, Names, SuiteError};
 use crate::preset::{files_of, names};
 use crate::{App, AppError, whole};
 
@@ -23,16 +24,15 @@ impl App {
         if !present.is_empty() && !replace {
             let shown = present.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
             let more = if present.len() > 3 { format!(" and {} more", present.len() - 3) } else { String::new() };
-            return Err(AppError::harness(format!("writing the preset `{preset}`: {shown}{more} would be replaced"))
-                .hint("name another folder, or allow it with `--force`"));
+            let files = format!("{shown}{more}");
+            return Err(SuiteError::WouldReplace { preset: preset.to_owned(), files }.into());
         }
         let mut written = Vec::new();
         for (path, content) in files {
             let target = folder.join(path);
             let content = if is_ignore_file(&target) { joined(&target, content) } else { content.to_vec() };
-            whole::write(&target, &content).map_err(|error| {
-                AppError::harness(format!("writing {}: {error}", target.display())).hint("name another folder")
-            })?;
+            whole::write(&target, &content)
+                .map_err(|error| FileError::writing(&target, error).with_hint("name another folder"))?;
             written.push(target);
         }
         Ok(written)
@@ -53,10 +53,10 @@ fn joined(path: &Path, lines: &[u8]) -> Vec<u8> {
 }
 
 fn unknown(preset: &str) -> AppError {
-    let presets = names();
-    let hint = match karat_suite::nearest(preset, presets.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("the presets are {}", presets.join(", ")),
-    };
-    AppError::harness(format!("there is no preset `{preset}`")).hint(hint)
+    let (presets, preset) = (names(), preset.to_owned());
+    match karat_suite::nearest(&preset, presets.iter().copied()).map(str::to_owned) {
+        Some(near) => SuiteError::NoPresetNear { preset, near },
+        None => SuiteError::NoPreset { preset, presets: Names::of(presets) },
+    }
+    .into()
 }

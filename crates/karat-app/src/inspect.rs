@@ -15,6 +15,7 @@ use karat_types::{
 };
 use serde::Serialize;
 
+use crate::error::StoredError;
 use crate::{App, AppError, address};
 
 /// A stored run in one line.
@@ -201,7 +202,7 @@ impl App {
     pub fn cells(&self, run: &str) -> Result<(Vec<String>, Vec<CellLine>), AppError> {
         let store = self.existing_store()?;
         let rows = store.rows(&store.resolve(run)?)?;
-        let plan = settled(&rows).map_err(|error| AppError::harness(error.to_string()))?;
+        let plan = settled(&rows)?;
         let mut lines = Vec::new();
         let read = rows.for_each(&mut |row| {
             lines.push(CellLine {
@@ -216,7 +217,7 @@ impl App {
             });
             ControlFlow::Continue(())
         });
-        read.map_err(|error| AppError::harness(error.to_string()))?;
+        read?;
         Ok((plan.metrics.iter().map(|metric| metric.name.clone()).collect(), lines))
     }
 
@@ -256,11 +257,8 @@ impl App {
             found = Some((trace, keys));
             ControlFlow::Break(())
         });
-        read.map_err(|error| AppError::harness(error.to_string()))?;
-        let (mut trace, keys) = found.ok_or_else(|| {
-            AppError::harness(format!("run {run} has no cell `{cell}`"))
-                .hint("give its number in `karat show`, or `sample/model/variant`")
-        })?;
+        read?;
+        let (mut trace, keys) = found.ok_or_else(|| StoredError::NoCell { run: run.clone(), cell: cell.to_owned() })?;
         for (judge_of, place, key) in keys {
             if let Some(stored) = store.call(Some(&run), key)? {
                 let call = stored.record;
@@ -281,7 +279,7 @@ impl App {
                 });
             }
         }
-        let output = rows.output(trace.cell).map_err(|error| AppError::harness(error.to_string()))?;
+        let output = rows.output(trace.cell)?;
         trace.output = output.map(|output| match output {
             serde_json::Value::String(text) => text,
             other => serde_json::to_string_pretty(&other).unwrap_or_default(),

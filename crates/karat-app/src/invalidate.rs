@@ -3,6 +3,7 @@
 use karat_store::{Cached, OrdinalSet, Pruned, Withdrawal};
 use karat_types::{Moment, RunRows};
 
+use crate::error::StoredError;
 use crate::{App, AppError, address};
 
 /// What an invalidation takes out of reuse, or would, with the names of the cells.
@@ -62,11 +63,10 @@ impl App {
             });
             if missing.is_empty() { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
         });
-        read.map_err(|error| AppError::harness(error.to_string()))?;
+        read?;
         match missing.first() {
             None => Ok(found),
-            Some(cell) => Err(AppError::harness(format!("run {} has no cell `{cell}`", rows.header().id))
-                .hint("give its number in `karat show`, or `sample/model/variant[/trial]`")),
+            Some(cell) => Err(StoredError::NoCell { run: rows.header().id.clone(), cell: cell.to_string() }.into()),
         }
     }
 }

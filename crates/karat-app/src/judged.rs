@@ -9,6 +9,7 @@ use karat_store::Store;
 use karat_suite::Files;
 use karat_types::{PlanHeader, RunRows};
 
+use crate::error::{Names, StoredError};
 use crate::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, load};
 
@@ -58,8 +59,7 @@ impl App {
             return Ok(None);
         }
         let mut rows = Vec::new();
-        judged(&stored, None, &mut |cell| rows.extend(cell.rows))
-            .map_err(|error| AppError::harness(error.to_string()))?;
+        judged(&stored, None, &mut |cell| rows.extend(cell.rows))?;
         Ok(Some(karat_report::rows::lines(rows.iter())))
     }
 
@@ -96,9 +96,8 @@ impl App {
         let is_meant = |source: &String| *source == own || is_one_place(source, &own);
         let chosen: BTreeSet<String> = stored.iter().filter(|source| is_meant(source)).cloned().collect();
         if chosen.is_empty() && !stored.is_empty() {
-            let stored: Vec<String> = stored.into_iter().collect();
-            return Err(AppError::harness(format!("no stored run of the suite {} has read {own}", plan.suite))
-                .hint(format!("there are runs of: {}; `karat run` with the same `-p` makes one", stored.join(", "))));
+            let (suite, stored) = (plan.suite.clone(), Names::of(stored));
+            return Err(StoredError::NoRunsOfData { suite, own: own.to_string(), stored }.into());
         }
         Ok(Some(chosen))
     }
@@ -142,7 +141,7 @@ pub(crate) fn newest_plan(store: &Store, suite: &str) -> Result<Arc<PlanHeader>,
 }
 
 fn without_runs(suite: &str) -> AppError {
-    AppError::harness(format!("the suite {suite} has no stored run")).hint("`karat run` makes one")
+    StoredError::NoRuns { suite: suite.to_owned() }.into()
 }
 
 /// The rows of a suite: of its primary metric, or of the one that is named.
@@ -153,8 +152,7 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
     if let (Some(since), Some(until)) = (&choice.since, &choice.until)
         && since > until
     {
-        return Err(AppError::harness(format!("`--since {since}` is after `--until {until}`: no day lies between"))
-            .hint("exchange the two"));
+        return Err(StoredError::EmptyRange { since: since.clone(), until: until.clone() }.into());
     }
     let runs = store.runs_of_suite(suite, usize::MAX)?;
     if runs.is_empty() {
@@ -166,7 +164,7 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
         let rows = store.rows(run)?;
         let read =
             judged(&rows, metric, &mut |cell| cell.chosen(choice).into_iter().for_each(|cell| history.add(cell)));
-        read.map_err(|error| AppError::harness(error.to_string()))?;
+        read?;
     }
     Ok(history)
 }
@@ -200,9 +198,8 @@ fn known<'a>(flag: &str, name: Option<&String>, stored: impl Iterator<Item = &'a
     let stored: BTreeSet<&str> = stored.map(String::as_str).collect();
     match name {
         Some(name) if !stored.is_empty() && !stored.contains(name.as_str()) => {
-            let names: Vec<&str> = stored.into_iter().collect();
-            Err(AppError::harness(format!("`{flag} {name}`: no stored judgment has it"))
-                .hint(format!("there are: {}", names.join(", "))))
+            let stored = Names::of(stored);
+            Err(StoredError::NotJudged { flag: flag.to_owned(), name: name.clone(), stored }.into())
         }
         _ => Ok(()),
     }
@@ -213,5 +210,5 @@ pub(crate) fn check_date(flag: &str, date: &str) -> Result<(), AppError> {
     if date.len() == 10 && day_number(date).is_some() {
         return Ok(());
     }
-    Err(AppError::harness(format!("`{flag} {date}` is no date")).hint("write it as YYYY-MM-DD"))
+    Err(StoredError::BadDate { flag: flag.to_owned(), date: date.to_owned() }.into())
 }

@@ -66,7 +66,10 @@ pub use compare::{Comparing, Comparison, Correction, Party};
 pub use digest::{Digested, Window};
 pub use doctor::{Finding, Health};
 pub use drift::{Drifted, Drifting, SystemReplayed};
-pub use error::AppError;
+pub use error::{
+    AnalyseError, AppError, BudgetError, Bug, CallCount, FileError, GoldenError, ImportError, LabelError, Lines, Names,
+    RunError, StoredError, SuiteError, Usd,
+};
 pub use fetch::Fetched;
 pub use gates::{Gated, Gating};
 pub use golden::{GoldenAsked, GoldenCheck, GoldenPin, PinAsked, Pinning};
@@ -182,8 +185,7 @@ impl App {
     /// Opens the store of commands about stored runs: there must be one. One that may not be written can be read.
     fn existing_store(&self) -> Result<Store, AppError> {
         if !self.store.exists() {
-            return Err(AppError::harness(format!("there is no store at {}", self.store.path().display()))
-                .hint("`karat run` makes one; `--store` names another place"));
+            return Err(StoredError::NoStore { path: self.store.path().display().to_string() }.into());
         }
         self.store_to_read()
     }

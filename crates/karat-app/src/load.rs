@@ -1,11 +1,13 @@
 //! A suite file or preset becomes a plan.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use karat_analysis::gate;
 use karat_suite::{Files, Overrides, Plan, Registry, Suite};
 use karat_types::{PlanHeader, ScorerKind};
 
+use crate::error::{Lines, Names, SuiteError};
 use crate::preset::{SuiteFiles, names, suite_path};
 use crate::{App, AppError, Invocation, catalog};
 
@@ -39,11 +41,12 @@ impl App {
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let plan = suite.plan()?;
         let mut problems = wrong_scorers(&plan.header);
-        match karat_analysis::check(&plan.header) {
-            Err(error) => problems.push(error.to_string()),
-            Ok(()) => problems.extend(gate::check(&plan.header, &plan.rules).err().map(|error| error.to_string())),
+        let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
+        problems.extend(checked.err().map(|error| error.into()));
+        if problems.is_empty() {
+            return Ok(Loaded { plan });
         }
-        if problems.is_empty() { Ok(Loaded { plan }) } else { Err(AppError::harness(problems.join("\n"))) }
+        Err(SuiteError::Problems { problems: Lines(problems) }.into())
     }
 
     /// What the checks of a suite's dataset counted; all of them hold.
@@ -67,9 +70,9 @@ impl App {
 }
 
 /// What only the metric itself can say of its options, said before anything is run.
-fn wrong_scorers(plan: &PlanHeader) -> Vec<String> {
+fn wrong_scorers(plan: &PlanHeader) -> Vec<Box<dyn Error + Send + Sync>> {
     let metrics = plan.scorers.iter().filter(|scorer| matches!(scorer.kind, ScorerKind::Metric { .. }));
-    metrics.filter_map(|scorer| Some(karat_scoring::scorer::build(scorer).err()?.to_string())).collect()
+    metrics.filter_map(|scorer| Some(karat_scoring::scorer::build(scorer).err()?.into())).collect()
 }
 
 /// What to say where a preset is meant and a folder with a suite has its name.
@@ -91,12 +94,12 @@ pub(crate) fn find(suite: &str, files: &dyn Files) -> Result<String, AppError> {
         return Ok(in_folder);
     }
     let presets = names();
-    let near = karat_suite::nearest(suite, presets.iter().copied());
-    let hint = match near {
-        Some(name) => format!("did you mean the preset `{name}`?"),
-        None => format!("name a suite file, or one of the presets: {}", presets.join(", ")),
-    };
-    Err(AppError::harness(format!("there is no suite file and no preset `{suite}`")).hint(hint))
+    let wanted = suite.to_owned();
+    Err(match karat_suite::nearest(suite, presets.iter().copied()) {
+        Some(name) => SuiteError::NotFoundNear { suite: wanted, preset: name.to_owned() },
+        None => SuiteError::NotFound { suite: wanted, presets: Names::of(presets) },
+    }
+    .into())
 }
 
 #[cfg(test)]

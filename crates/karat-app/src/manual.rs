@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use karat_text::markdown;
 
+use crate::error::{Bug, FileError, ImportError, Lines};
 use crate::{App, AppError, whole};
 
 /// The preset whose suite the snapshots join.
@@ -49,8 +50,7 @@ impl App {
     pub fn import_manual_baseline(&self, from: &Path, folder: &Path) -> Result<Baseline, AppError> {
         let suite = folder.join("karat.yaml");
         if suite.exists() {
-            return Err(AppError::harness(format!("{} is there already", suite.display()))
-                .hint("name another folder with `-o`"));
+            return Err(ImportError::Exists { path: suite.display().to_string() }.into());
         }
         let snapshots = snapshots(from)?;
         let (mut sources, mut wrong, mut claims) = (BTreeSet::new(), Vec::new(), 0);
@@ -64,20 +64,18 @@ impl App {
             }
         }
         if !wrong.is_empty() {
-            return Err(AppError::harness(wrong.join("\n"))
-                .hint("`manual-baseline/guide.md` of the preset `claims` (see `karat init claims`) shows the form"));
+            return Err(ImportError::WrongSnapshots { problems: Lines(wrong) }.into());
         }
         let variants: Vec<String> = sources.iter().map(Source::variant).collect();
         self.init(PRESET, folder, false)?;
         let manual = folder.join("data/manual");
-        let failed = |error: std::io::Error| AppError::harness(format!("writing {}: {error}", manual.display()));
+        let failed = |error: std::io::Error| FileError::writing(&manual, error);
         fs::remove_dir_all(&manual).map_err(failed)?;
         for (name, text) in &snapshots {
             whole::write(&manual.join(name), text.as_bytes()).map_err(failed)?;
         }
         let written = fs::read_to_string(&suite).map_err(failed)?;
-        let text = with_variants(&written, &sources)
-            .ok_or_else(|| AppError::harness("the preset's suite has no manual variants; this is a bug in karat"))?;
+        let text = with_variants(&written, &sources).ok_or(Bug::NoManualVariants)?;
         whole::write(&suite, text.as_bytes()).map_err(failed)?;
         Ok(Baseline { suite, snapshots: snapshots.len(), claims, variants })
     }
@@ -86,8 +84,8 @@ impl App {
 /// The Markdown files of a folder, by name.
 fn snapshots(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
     let failed = |error: std::io::Error| {
-        AppError::harness(format!("reading the snapshots in {}: {error}", folder.display()))
-            .hint("name the folder that holds `{videoId}-{provider}-{mode}.md` files")
+        FileError::of("reading the snapshots in", folder, error)
+            .with_hint("name the folder that holds `{videoId}-{provider}-{mode}.md` files")
     };
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -99,8 +97,7 @@ fn snapshots(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
     }
     found.sort();
     if found.is_empty() {
-        return Err(AppError::harness(format!("there is no snapshot in {}", folder.display()))
-            .hint("a snapshot is a file `{videoId}-{provider}-{mode}.md`"));
+        return Err(ImportError::NoSnapshots { folder: folder.display().to_string() }.into());
     }
     Ok(found)
 }

@@ -5,6 +5,7 @@ use karat_suite::Plan;
 use karat_types::{MetricSpec, Threshold};
 
 use crate::baseline::findings;
+use crate::error::{AnalyseError, Names};
 use crate::{App, AppError};
 
 /// A difference that should be detected.
@@ -55,23 +56,15 @@ impl App {
                 return Err(unknown(metric.as_deref(), plan));
             };
             if let Some(why) = unplannable(spec) {
-                return Err(AppError::harness(format!("`--mde`: {why}, so no number of samples detects a difference"))
-                    .hint("plan for a metric whose `aggregate` is another"));
+                return Err(AnalyseError::Unplannable { why: why.to_string() }.into());
             }
             let spread = spread.as_ref().ok_or_else(|| unmeasured(spec, run.as_deref()))?;
             let figure =
                 stored.as_ref().and_then(|found| found.run.metrics.get(found.plan.metric(&spec.name)?)?.value());
-            let difference = difference.from_figure(figure).ok_or_else(|| {
-                AppError::harness(format!(
-                    "`--mde`: a percentage is one of {} so far, and no stored run has it",
-                    spec.name
-                ))
-                .hint("give the smallest difference that matters in the metric's unit, such as 0.02")
-            })?;
+            let difference = difference.from_figure(figure);
+            let difference = difference.ok_or_else(|| AnalyseError::NoFigure { metric: spec.name.clone() })?;
             if let Some(why) = impossible(Some(spec), difference) {
-                return Err(AppError::harness(format!("`--mde`: {why}")).hint(
-                    "give the smallest difference that matters, in the metric's unit or as a percentage of its figure",
-                ));
+                return Err(AnalyseError::BadDifference { why: why.to_string() }.into());
             }
             metrics.push(power(spec, spread, header.dataset.rows, Some(difference), cost));
         }
@@ -98,14 +91,14 @@ fn unmeasured(metric: &MetricSpec, run: Option<&str>) -> AppError {
         None => "no run of this suite is stored".to_owned(),
         Some(run) => format!("run {run} has too few samples (or clusters of samples), or scores that do not differ"),
     };
-    AppError::harness(format!("nothing says how much {name} varies: {range}, and {why}")).hint(
-        "run a few samples first (`--limit 20`), of several clusters where the dataset names them, then plan again",
-    )
+    AnalyseError::NoSpread { metric: name.clone(), range, why }.into()
 }
 
 fn unknown(metric: Option<&str>, plan: &Plan) -> AppError {
-    let known: Vec<&str> = plan.header.metrics.iter().map(|metric| metric.name.as_str()).collect();
-    let what =
-        metric.map_or_else(|| "this suite has no metric".to_owned(), |name| format!("there is no metric `{name}`"));
-    AppError::harness(format!("`--mde`: {what}")).hint(format!("there are {}", known.join(", ")))
+    let known = Names::of(plan.header.metrics.iter().map(|metric| &metric.name));
+    match metric {
+        Some(metric) => AnalyseError::NoMetric { metric: metric.to_owned(), known },
+        None => AnalyseError::NoMetrics { known },
+    }
+    .into()
 }

@@ -6,6 +6,7 @@ use karat_analysis::Outcome;
 use serde_json::Value;
 
 use crate::baseline::findings;
+use crate::error::Bug;
 use crate::import::read;
 use crate::{App, AppError};
 
@@ -38,7 +39,8 @@ impl App {
         let mut found = Recomputed::default();
         for analysed in findings.analyses.iter().filter(|analysed| analysed.id == FIGURES) {
             let Outcome::Diagnostics(figures) = &analysed.outcome else { continue };
-            let mut again = serde_json::to_value(figures).map_err(|error| AppError::harness(error.to_string()))?;
+            let mut again =
+                serde_json::to_value(figures).map_err(|source| Bug::Json { what: "the figures", source })?;
             again["promptCount"] = findings.samples().into();
             for (name, own) in snapshot.as_object().into_iter().flatten() {
                 match counterpart(&again, name) {

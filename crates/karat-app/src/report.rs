@@ -224,7 +224,7 @@ impl Place<'_> {
 
     fn writer(&self, name: &str) -> Result<(PathBuf, WholeFile), AppError> {
         let target = self.path(name);
-        let file = WholeFile::create(&target).map_err(|error| unwritable(&target, &error))?;
+        let file = WholeFile::create(&target).map_err(|error| unwritable(&target, error))?;
         Ok((target, file))
     }
 
@@ -252,7 +252,7 @@ impl Place<'_> {
                 Vec::new()
             }
         };
-        out.finish().map_err(|error| unwritable(&target, &error))?;
+        out.finish().map_err(|error| unwritable(&target, error))?;
         Ok(std::iter::once(target).chain(beside).collect())
     }
 
@@ -267,7 +267,7 @@ impl Place<'_> {
             let drawing = karat_report::reliability::svg(confidence);
             out.write_all(drawing.as_bytes())
                 .and_then(|()| out.finish())
-                .map_err(|error| unwritable(&target, &error))?;
+                .map_err(|error| unwritable(&target, error))?;
             Ok(target)
         };
         drawn.map(write).collect()
@@ -284,12 +284,12 @@ impl Place<'_> {
     /// One JSON file a cell, named by its place in the plan: a dataset's ids never become paths.
     fn cells(&self, report: Report<'_>) -> Result<PathBuf, AppError> {
         let folder = self.path("cells");
-        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, error))?;
         let mut lines = Vec::new();
         karat_report::json::write_cells(&[report.cells()], CELLS_FILE, &mut lines)?;
         for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
             let target = folder.join(format!("{at:06}.json"));
-            fs::write(&target, line).map_err(|error| unwritable(&target, &error))?;
+            fs::write(&target, line).map_err(|error| unwritable(&target, error))?;
         }
         Ok(folder)
     }
@@ -306,12 +306,12 @@ impl Place<'_> {
                 Some(cells) => cells.listed(path),
                 None => Listed::of(path, file),
             }
-            .map_err(|error| unwritable(file, &error))
+            .map_err(|error| unwritable(file, error))
         });
         let manifest = Manifest::new(header, listed.collect::<Result<_, _>>()?);
         let (target, mut out) = self.writer(MANIFEST)?;
         let text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
-        writeln!(out, "{text}").and_then(|()| out.finish()).map_err(|error| unwritable(&target, &error))?;
+        writeln!(out, "{text}").and_then(|()| out.finish()).map_err(|error| unwritable(&target, error))?;
         Ok(target)
     }
 }

@@ -103,7 +103,7 @@ impl ReportAhead {
         };
         let lines = CellLines::of(Cells { plan, rows: stored, estimate, canonical: false });
         let mut take = |row: &CellRow<'_>| -> Result<(), AppError> {
-            reading.take(stored, row).map_err(|error| AppError::harness(error.to_string()))?;
+            reading.take(stored, row).map_err(AppError::from)?;
             file.as_mut().map_or(Ok(()), |file| Ok(file.add(&lines, row)?))
         };
         let mut taken = Ok(());
@@ -130,11 +130,11 @@ impl ReportAhead {
 
     /// What is found, and the file of cells where it goes to the same place.
     pub fn finish(self, baseline: Option<&Pinned>, target: &Path) -> Result<(Findings, Option<CellsFile>), AppError> {
-        let findings = self.reading.finish(baseline).map_err(|error| AppError::harness(error.to_string()))?;
+        let findings = self.reading.finish(baseline).map_err(AppError::from)?;
         let cells = self.cells.filter(|cells| cells.target == target).map(|cells| {
             let name = target.file_name().unwrap_or_default().to_string_lossy();
             let (file, facts) = cells.file.end(&name)?;
-            file.finish().map_err(|error| unwritable(target, &error))?;
+            file.finish().map_err(|error| unwritable(target, error))?;
             Ok::<_, AppError>(facts)
         });
         Ok((findings, cells.transpose()?))

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use karat_engine::{CallLog, EngineError, Estimate, Job, Outcome, Part, Stop, execute};
-use karat_providers::{Player, Providers, Recorder, Settings, TapeError};
-use karat_store::{Store, StoreError};
+use karat_engine::{Afresh, CallLog, EngineError, Estimate, Job, Outcome, Part, Stop, execute};
+use karat_providers::{Player, Providers, Recorder, Settings};
+use karat_store::{Ledger, Store, StoreError};
 use karat_suite::Plan;
 use karat_text::redact::Redactor;
-use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
+use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, Rules, RunHeader, RunRows, RunStatus};
 use tokio::runtime::Runtime;
 
 use crate::adopted::rescoring;
 use crate::allowance::{Earlier, Standstill, allow, overspending, settle_limit};
 use crate::begun::{Begun, begun, same_plan};
+use crate::error::{Bug, Lines, RunError};
 use crate::forecast::{Forecast, survey};
 use crate::found::Found;
 use crate::gates::applicable;
@@ -169,6 +170,7 @@ impl App {
         format!("{}-{}-{}", moment.strftime("%Y%m%d-%H%M%S"), plan.suite, &unique[unique.len() - 4..])
     }
 
+    /// Runs what is left of a plan, in five phases: terms, preflight, ledger, calls, end.
     pub(crate) fn go(
         &self,
         store: Arc<Store>,
@@ -177,67 +179,12 @@ impl App {
         execution: Execution,
         found: Found,
     ) -> Result<RunEnd, AppError> {
-        if plan.header.cells() == 0 {
-            return Err(AppError::harness("nothing to run: the plan has no cell")
-                .hint("check `dataset`, `where`, `limit`, `--sample`, `--models` and `--variants`; `karat plan` shows what is left"));
-        }
-        let before = found.header.as_ref().map(begun).transpose()?;
-        let is_remembered = execution.tape == Tape::None;
-        let (rules, tape) = match (before, execution.tape) {
-            (Some(before), Tape::None) => (before.rules, before.tape),
-            (Some(before), tape) => (before.rules, tape.absolute()),
-            (None, tape) => (
-                applicable(invocation.gates.applied(plan.rules.clone(), &plan.header)?, &plan.header)?,
-                tape.absolute(),
-            ),
-        };
-        let stop = execution.stop;
-        let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
-        let oldest = plan.header.run.cache.oldest(started_at);
-        let outset =
-            |plan: &Plan, estimate: Option<&Estimate>| self.providers(plan, estimate, &tape, &found, is_remembered);
-        let known = match &found.outputs {
-            None => Forecast::known(&store, &plan.header, invocation)?,
-            // Scoring given outputs costs something else than making them.
-            Some(_) => None,
-        };
-        // A model that cannot be connected may be one that has nothing to do.
-        let known = known.and_then(|forecast| Some((forecast, outset(&plan, None).ok()?)));
-        let as_planned = plan.clone();
-        let (forecast, (providers, recorder)) = match known {
-            Some(known) => {
-                store.catch_up()?;
-                settle_limit(&mut plan, invocation);
-                known
-            }
-            None => {
-                let mut expected = survey(&store, &as_planned, oldest, Some((&found, found.part())))?;
-                let is_begun = found.header.is_some();
-                let earlier = if is_begun { Earlier::of(&found.account(&store)?) } else { Earlier::default() };
-                let is_allowed =
-                    |estimate: &Estimate| allow(&mut as_planned.clone(), estimate, invocation, earlier).is_ok();
-                let forecast = Forecast::of(&mut expected, &as_planned.header, is_allowed)?;
-                if let Some(estimate) = &forecast.estimate {
-                    allow(&mut plan, estimate, invocation, earlier)?;
-                }
-                let providers = outset(&plan, forecast.estimate.as_ref())?;
-                (forecast, providers)
-            }
-        };
+        refuse_empty(&plan)?;
+        let terms = self.terms(&plan, invocation, execution.tape, &found)?;
+        let Preflight { afresh, providers, recorder } =
+            self.preflight(&store, &mut plan, invocation, &terms, &found)?;
         let call_log = self.call_log(&plan.header, invocation)?;
-        let ledger = match &found.header {
-            Some(header) => store.reopen(&header.id)?,
-            None => {
-                let begun = Begun {
-                    invocation: Invocation { as_of: plan.header.as_of.clone(), ..invocation.clone() },
-                    rules,
-                    score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
-                    tape,
-                    ..Begun::expecting(&forecast.afresh)
-                };
-                store.begin(&self.header(&found.id, &plan.header, &begun, started_at))?
-            }
-        };
+        let ledger = self.open_ledger(&store, &plan.header, invocation, &terms, &found, &afresh)?;
         recorder.iter().for_each(|recorder| recorder.begin());
         let job = Job {
             files: plan.files(),
@@ -248,8 +195,8 @@ impl App {
             providers: Arc::new(providers),
             clock: self.clock.clone(),
             observer: execution.observer,
-            stop: stop.clone(),
-            oldest,
+            stop: execution.stop,
+            oldest: terms.oldest,
             retry: found.retry,
             call_log: call_log.clone().map(|log| log as Arc<dyn CallLog>),
             outputs: found.outputs.clone(),
@@ -261,30 +208,99 @@ impl App {
         let (outcome, ahead) = report_ahead::beside(ahead, || executed(&runtime, job, &found))?;
         *self.opened.report() = ahead;
         drop(runtime);
-        if let Some(recorder) = recorder.as_ref().filter(|_| outcome.status == RunStatus::Finished) {
-            recorder.finish();
+        let mut notices: Vec<String> = found.notice.iter().cloned().collect();
+        if let Some(recorder) = &recorder {
+            notices.extend(finish_recording(recorder, outcome.status)?);
         }
-        if let Some(failure) = recorder.as_ref().and_then(|recorder| recorder.failure()) {
-            return Err(AppError::harness(failure).hint("make room and record again"));
-        }
+        notices.extend(call_log.and_then(|log| log.failure()));
         let stopped = (outcome.status == RunStatus::BudgetStopped)
-            .then(|| stopped(&store, &plan, oldest, &found, outcome.refused))
+            .then(|| stopped(&store, &plan, terms.oldest, &found, outcome.refused))
             .transpose()?;
-        let unwritten = call_log.and_then(|log| log.failure());
-        let recorded = recorder.iter().flat_map(|recorder| [recorder.whereabouts(), recorder.lacks()]).flatten();
-        let command = found.command();
-        let notice = found.notice.into_iter().chain(recorded).chain(unwritten).collect::<Vec<_>>().join("\n");
         Ok(RunEnd {
+            command: found.command(),
             run: found.id,
-            command,
             status: outcome.status,
             calls: outcome.calls,
             requests: outcome.requests,
             spent: outcome.spent,
             stopped,
             overspent: overspending(&plan.header.run, outcome.overspent),
-            notice: Some(notice).filter(|notice| !notice.is_empty()),
+            notice: Some(notices.join("\n")).filter(|notice| !notice.is_empty()),
         })
+    }
+
+    /// The terms that hold for the whole run: those of its beginning where an earlier process began it.
+    fn terms(&self, plan: &Plan, invocation: &Invocation, tape: Tape, found: &Found) -> Result<Terms, AppError> {
+        let is_remembered = tape == Tape::None;
+        let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
+        let oldest = plan.header.run.cache.oldest(started_at);
+        let (rules, tape) = match found.header.as_ref().map(begun).transpose()? {
+            Some(before) if is_remembered => (before.rules, before.tape),
+            Some(before) => (before.rules, tape.absolute()),
+            None => {
+                let rules = invocation.gates.applied(plan.rules.clone(), &plan.header)?;
+                (applicable(rules, &plan.header)?, tape.absolute())
+            }
+        };
+        Ok(Terms { rules, tape, is_remembered, started_at, oldest })
+    }
+
+    /// Estimates what is left of a run, refuses one that its limits do not allow, and connects the models that it calls. An
+    /// estimate that an earlier run of the plan has stored saves the walk over the dataset.
+    fn preflight(
+        &self,
+        store: &Store,
+        plan: &mut Plan,
+        invocation: &Invocation,
+        terms: &Terms,
+        found: &Found,
+    ) -> Result<Preflight, AppError> {
+        let known = match &found.outputs {
+            None => Forecast::known(store, &plan.header, invocation)?,
+            // Scoring given outputs costs something else than making them.
+            Some(_) => None,
+        };
+        // A model that cannot be connected may be one that has nothing to do.
+        let known = known.and_then(|forecast| Some((forecast, self.providers(plan, None, terms, found).ok()?)));
+        if let Some((forecast, (providers, recorder))) = known {
+            store.catch_up()?;
+            settle_limit(plan, invocation);
+            return Ok(Preflight { afresh: forecast.afresh, providers, recorder });
+        }
+        let as_planned = plan.clone();
+        let mut expected = survey(store, &as_planned, terms.oldest, Some((found, found.part())))?;
+        let is_begun = found.header.is_some();
+        let earlier = if is_begun { Earlier::of(&found.account(store)?) } else { Earlier::default() };
+        let is_allowed = |estimate: &Estimate| allow(&mut as_planned.clone(), estimate, invocation, earlier).is_ok();
+        let forecast = Forecast::of(&mut expected, &as_planned.header, is_allowed)?;
+        if let Some(estimate) = &forecast.estimate {
+            allow(plan, estimate, invocation, earlier)?;
+        }
+        let (providers, recorder) = self.providers(plan, forecast.estimate.as_ref(), terms, found)?;
+        Ok(Preflight { afresh: forecast.afresh, providers, recorder })
+    }
+
+    /// The ledger that results go to: that of the stored run, or of a new one with all that a later part needs to know.
+    fn open_ledger(
+        &self,
+        store: &Store,
+        plan: &Arc<PlanHeader>,
+        invocation: &Invocation,
+        terms: &Terms,
+        found: &Found,
+        afresh: &Afresh,
+    ) -> Result<Ledger, AppError> {
+        if let Some(header) = &found.header {
+            return Ok(store.reopen(&header.id)?);
+        }
+        let begun = Begun {
+            invocation: Invocation { as_of: plan.as_of.clone(), ..invocation.clone() },
+            rules: terms.rules.clone(),
+            score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
+            tape: terms.tape.clone(),
+            ..Begun::expecting(afresh)
+        };
+        Ok(store.begin(&self.header(&found.id, plan, &begun, terms.started_at))?)
     }
 
     fn header(&self, id: &str, plan: &Arc<PlanHeader>, begun: &Begun, started_at: Moment) -> RunHeader {
@@ -305,32 +321,27 @@ impl App {
         &self,
         plan: &Plan,
         estimate: Option<&Estimate>,
-        tape: &Tape,
+        terms: &Terms,
         found: &Found,
-        is_remembered: bool,
     ) -> Result<(Providers, Option<Arc<Recorder>>), AppError> {
         let header = &plan.header;
-        let broken = |error: TapeError| AppError::harness(error.to_string());
-        match tape {
+        match &terms.tape {
             Tape::None => Ok((self.connect(plan, estimate)?, None)),
-            Tape::Record(_) if !header.privacy.is_open() => {
-                Err(AppError::harness("`--record` writes calls as they are, and this suite has `privacy` rules")
-                    .hint("record a suite without `privacy`, on data that may be kept"))
-            }
+            Tape::Record(_) if !header.privacy.is_open() => Err(RunError::PrivateRecording {}.into()),
             Tape::Record(path) => {
                 let providers = self.connect(plan, estimate)?;
                 let recorder = match found.part() {
                     Part::Whole => Recorder::create(path, &found.id),
                     // A run that was begun without a recording, or has lost it, gets one where the user says so.
-                    Part::Rest | Part::Retry if !is_remembered => Recorder::join(path, &found.id),
+                    Part::Rest | Part::Retry if !terms.is_remembered => Recorder::join(path, &found.id),
                     Part::Rest | Part::Retry => Recorder::go_on(path, &found.id),
                 };
-                let recorder = Arc::new(recorder.map_err(broken)?);
+                let recorder = Arc::new(recorder?);
                 Ok((providers.recorded(recorder.clone()), Some(recorder)))
             }
             Tape::Replay(path) => {
                 let models: Vec<ModelSpec> = header.models.iter().chain(&header.judges).cloned().collect();
-                Ok((Providers::replayed(&models, Player::open(path).map_err(broken)?), None))
+                Ok((Providers::replayed(&models, Player::open(path)?), None))
             }
         }
     }
@@ -358,25 +369,64 @@ impl App {
             max_connections: defaults.max_connections.max(calls),
             ..defaults
         };
-        Providers::connect_all(&models, &karat_engine::outside(header), settings).map_err(|errors| {
-            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            AppError::harness(lines.join("\n"))
-        })
+        let connected = Providers::connect_all(&models, &karat_engine::outside(header), settings);
+        connected.map_err(|errors| RunError::NotConnected { errors: Lines(errors) }.into())
+    }
+}
+
+/// The terms of a run.
+struct Terms {
+    /// Its gates.
+    rules: Rules,
+    /// The recording that gets its calls, or answers them.
+    tape: Tape,
+    /// Whether the recording is that of the run's beginning, and none was asked for now.
+    is_remembered: bool,
+    started_at: Moment,
+    /// Results are reused from runs that began at this moment or later; `None`: from none.
+    oldest: Option<Moment>,
+}
+
+/// A run that may begin.
+struct Preflight {
+    /// The estimated cost of the plan with nothing cached.
+    afresh: Afresh,
+    providers: Providers,
+    recorder: Option<Arc<Recorder>>,
+}
+
+fn refuse_empty(plan: &Plan) -> Result<(), AppError> {
+    if plan.header.cells() > 0 {
+        return Ok(());
+    }
+    Err(RunError::NoCells {}.into())
+}
+
+/// Ends the recording of a run: what the user should know about it.
+///
+/// # Errors
+/// It could not be written.
+fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String>, AppError> {
+    if status == RunStatus::Finished {
+        recorder.finish();
+    }
+    match recorder.failure() {
+        Some(failure) => Err(RunError::Recording { failure }.into()),
+        None => Ok([recorder.whereabouts(), recorder.lacks()].into_iter().flatten().collect()),
     }
 }
 
 /// Where a run's calls are made.
 fn runtime() -> Result<Runtime, AppError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|error| AppError::harness(format!("starting the runtime: {error}")))
+    runtime.map_err(|source| RunError::Runtime { source }.into())
 }
 
 /// Makes what is left of a run.
 fn executed(runtime: &Runtime, job: Job, found: &Found) -> Result<Outcome, AppError> {
     // On a worker: this thread would be woken for every row and cell.
     let outcome = runtime.block_on(async { tokio::spawn(execute(job)).await });
-    outcome.map_err(|error| AppError::harness(format!("{error}; this is a bug in karat")))?.map_err(|error| match error
-    {
+    outcome.map_err(|source| Bug::RunTask { source })?.map_err(|error| match error {
         EngineError::Store(error) => found.unwritten(error),
         error => error.into(),
     })
@@ -408,6 +458,5 @@ pub(crate) fn check_id(id: &str) -> Result<String, AppError> {
     if fine && id != "latest" && !id.starts_with('.') {
         return Ok(id.to_owned());
     }
-    Err(AppError::harness(format!("`--run-id {id}` is no id for a run"))
-        .hint("use up to 128 letters, digits, `-`, `_`, `.` and `:`, and not `latest`"))
+    Err(RunError::BadId { id: id.to_owned() }.into())
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::AppError;
-use crate::error::OTHER_FOLDER;
+use crate::error::{FileError, OTHER_FOLDER};
 
 /// A file under way: its content goes beside it and takes its place when it is finished, so that what stood there stays
 /// until then. Dropped before, it leaves nothing. What is no file, such as `/dev/stdout`, is written as it is.
@@ -137,9 +137,7 @@ fn begun_as(part: &Path, options: &OpenOptions) -> io::Result<File> {
 
 /// Writes a file so that either the old content or the new one is there, never a part.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), AppError> {
-    let broken = |error: io::Error| {
-        AppError::harness(format!("writing {}: {error}", path.display())).hint("name another file with `-o`")
-    };
+    let broken = |error| FileError::writing(path, error).with_hint("name another file with `-o`").into();
     write(path, bytes).map_err(broken)
 }
 
@@ -153,8 +151,8 @@ pub(crate) fn held(folder: &Path) -> Option<File> {
 }
 
 /// A file of a report cannot be written.
-pub(crate) fn unwritable(target: &Path, error: &io::Error) -> AppError {
-    AppError::harness(format!("writing {}: {error}", target.display())).hint(OTHER_FOLDER)
+pub(crate) fn unwritable(target: &Path, error: io::Error) -> AppError {
+    FileError::writing(target, error).with_hint(OTHER_FOLDER).into()
 }
 
 /// Writes a file as a whole.

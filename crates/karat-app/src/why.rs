@@ -7,6 +7,7 @@ use karat_engine::{CellOutlook, Standing, outlook};
 use karat_suite::Plan;
 use karat_types::Moment;
 
+use crate::error::StoredError;
 use crate::{App, AppError, address};
 
 /// Cells whose reasons are looked up for a plan.
@@ -76,8 +77,7 @@ impl App {
             if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         found.ok_or_else(|| {
-            AppError::harness(format!("the plan of {} has no cell `{cell}`", plan.header.suite))
-                .hint("give its number in `karat show`, or `sample/model/variant` (`sample/variant` without a model)")
+            StoredError::NoPlannedCell { suite: plan.header.suite.clone(), cell: cell.to_owned() }.into()
         })
     }
 

@@ -43,7 +43,7 @@ impl<'a> Announcer<'a> {
     /// Whether nothing is left to do of a row.
     fn is_finished(&self, row: u64) -> bool {
         let per_row = self.workshop.plan.cells_per_row();
-        (row * per_row..(row + 1) * per_row).all(|ordinal| self.workshop.before(ordinal).is_none())
+        (row * per_row..(row + 1) * per_row).all(|ordinal| self.workshop.resolver.before(ordinal).is_none())
     }
 
     /// Records rows that cannot be read as errored samples.
@@ -55,7 +55,7 @@ impl<'a> Announcer<'a> {
             let id = error.sample();
             let sample = SampleRecord { row, id: id.to_string(), ..SampleRecord::default() };
             let cells: Vec<Arc<CellRecord>> = (row * per_row..(row + 1) * per_row)
-                .filter(|ordinal| !workshop.remaining.has_row(*ordinal))
+                .filter(|ordinal| !workshop.resolver.has_row(*ordinal))
                 .map(|ordinal| Arc::new(broken_cell(ordinal, &error)))
                 .collect();
             let records = std::iter::once(Record::Sample(sample)).chain(cells.iter().cloned().map(Record::Cell));

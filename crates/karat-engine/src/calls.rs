@@ -91,7 +91,7 @@ pub(crate) struct Calls {
     providers: Arc<Providers>,
     ledger: Arc<Ledger>,
     observer: Arc<dyn Observer>,
-    library: Library,
+    library: Arc<Library>,
     gate: Gate,
     budget: Budget,
     /// What earlier parts of the run have paid.
@@ -111,7 +111,7 @@ pub(crate) struct CallsInit {
     pub providers: Arc<Providers>,
     pub ledger: Arc<Ledger>,
     pub observer: Arc<dyn Observer>,
-    pub library: Library,
+    pub library: Arc<Library>,
     pub budget: Budget,
     pub fees: Fees,
     pub paid: Paid,

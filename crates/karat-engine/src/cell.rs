@@ -13,7 +13,6 @@ use serde_json::Value;
 use crate::EngineError;
 use crate::cell_time::CellTime;
 use crate::flights::Landing;
-use crate::history::{Earlier, Place};
 use crate::made::{Origin, Output, StepResult, Unmade, Why};
 use crate::remaining::{Before, Stage};
 use crate::row::Row;
@@ -51,9 +50,9 @@ impl Workshop {
     pub async fn cell(&self, row: &Row, ordinal: u64, before: Before) -> CellDone {
         let (_, system, trial) = self.plan.place(ordinal);
         let system = &self.systems.systems[system];
-        let Attempt { record, step, landing } = match (&self.outputs, &self.own) {
-            (Some(earlier), _) => self.take(row, system, ordinal, trial, earlier).await,
-            (None, Some(own)) if before.stage == Stage::Made => self.score_again(row, system, ordinal, own).await,
+        let Attempt { record, step, landing } = match (&self.resolver.given, &self.resolver.own) {
+            (Some(given), _) => self.take(row, system, ordinal, trial, given.run()).await,
+            (None, Some(_)) if before.stage == Stage::Made => self.score_again(row, system, ordinal).await,
             (None, Some(own)) if before.stage == Stage::New => {
                 let mut attempt = self.make(row, system, ordinal, trial).await;
                 // The row that it takes the place of has told what was paid then.
@@ -99,13 +98,11 @@ impl Workshop {
     }
 
     /// The stored output of a cell, with today's scores.
-    async fn take(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32, earlier: &Earlier) -> Attempt {
-        let model = system.model.as_ref().map(|model| model.id.as_str());
-        let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
-        let mut record = match earlier.stored(place) {
+    async fn take(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32, run: &str) -> Attempt {
+        let mut record = match self.resolver.given_cell(row, system, trial) {
             Ok(Some(stored)) => CellRecord { ordinal, scores: Vec::new(), ..stored },
             Ok(None) => {
-                let why = format!("run {} has no output of this cell", earlier.run());
+                let why = format!("run {run} has no output of this cell");
                 CellRecord {
                     status: CellStatus::Skipped,
                     error: Some(CellError::new("not_stored", why)),
@@ -115,9 +112,6 @@ impl Workshop {
             Err(error) => unreadable(ordinal, &error),
         };
         record.cost.paid = Money::ZERO;
-        if record.status == CellStatus::Ok && record.output.is_none() {
-            self.find_again(row, system, &mut record).await;
-        }
         if let Some(output) = record.output.clone() {
             record.scores = self.score(row, &record, &output).await;
         }
@@ -125,32 +119,15 @@ impl Workshop {
     }
 
     /// A cell of this run whose scores are made again; nothing else of it changes.
-    async fn score_again(&self, row: &Row, system: &ReadySystem, ordinal: u64, own: &Earlier) -> Attempt {
-        let mut record = match own.as_it_stands(ordinal) {
+    async fn score_again(&self, row: &Row, system: &ReadySystem, ordinal: u64) -> Attempt {
+        let mut record = match self.resolver.own_cell(row, system, ordinal) {
             Ok(found) => found.unwrap_or_else(|| CellRecord::empty(ordinal)),
             Err(error) => unreadable(ordinal, &error),
         };
-        if record.status == CellStatus::Ok && record.output.is_none() {
-            self.find_again(row, system, &mut record).await;
-        }
         if let Some(output) = record.output.clone() {
             record.scores = self.score(row, &record, &output).await;
         }
         Attempt { record, step: None, landing: None }
-    }
-
-    /// An output that was not stored because it stands in the dataset, if it still stands there.
-    async fn find_again(&self, row: &Row, system: &ReadySystem, record: &mut CellRecord) {
-        let Some(step) = system.recorded.as_ref().filter(|_| system.chain.is_empty()) else { return };
-        let found = self.found(row, system, step).await.ok();
-        match found.filter(|made| output_key(&made.step.output) == record.output_hash) {
-            Some(made) => record.output = Some(made.step.output.clone()),
-            None => {
-                record.status = CellStatus::Error;
-                let why = "the run did not keep this document, and the dataset has another one now. Run the suite anew";
-                record.error = Some(CellError::new("not_stored", why));
-            }
-        }
     }
 
     async fn make(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> Attempt {

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::calls::Tally;
 use crate::cell_time::CellTime;
-use crate::identity::recorded_key;
 use crate::made::{Made, Origin, Output, StepResult, Unmade, Why};
+use crate::resolver::RecordedOutput;
 use crate::row::{Row, step_input};
 use crate::steps::{StepEnd, StepInput};
 use crate::systems::{ReadyStep, ReadySystem};
@@ -22,17 +22,12 @@ use crate::workshop::Workshop;
 impl Workshop {
     /// What becomes of the system's last step.
     pub async fn output(&self, row: &Row, system: &ReadySystem, trial: u32, time: Option<Arc<CellTime>>) -> Output {
-        let mut before = self.systems.root;
-        let mut found = None;
-        if let Some(step) = &system.recorded {
-            let made = match self.found(row, system, step).await {
-                Ok(made) => made,
-                unmade => return Output::free(unmade),
-            };
-            before = made.step.key;
-            found = Some(made);
-        }
-        let keys = system.keys(&self.systems, &row.digests, before, trial);
+        let found = match system.recorded.as_ref().map(|step| self.recorded(row, system, step)).transpose() {
+            Ok(found) => found,
+            Err(unmade) => return Output::free(Err(unmade)),
+        };
+        let start = found.as_ref().map(|made| &*made.step.output);
+        let keys = self.resolver.keys(row, system, trial, start);
         let chain = Chain { workshop: self, row, system, keys: &keys, found: found.clone(), time };
         match chain.keys.len().checked_sub(1) {
             Some(last) => chain.step(last).await,
@@ -44,16 +39,11 @@ impl Workshop {
     }
 
     /// A recorded output. It is read anew for every cell and never stored for reuse: reading it costs nothing.
-    pub async fn found(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
-        let machine = step.step.machine(step_input(row, system, None));
+    fn recorded(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
+        let recorded = self.resolver.recorded(row, system, step);
+        let RecordedOutput { key, output, notes, metered } =
+            recorded.map_err(|why| Arc::new(Unmade { why, tally: Tally::default() }))?;
         let mut tally = Tally::default();
-        let (output, notes, metered) = match self.calls.drive(machine, Key::default(), None, &mut tally).await {
-            StepEnd::Failed(error) => return Err(Arc::new(Unmade { why: Why::Failed(error), tally })),
-            StepEnd::Skipped(reason) => return Err(Arc::new(Unmade { why: Why::Skipped(reason), tally })),
-            StepEnd::Output { output, notes, metered } => (output, notes, metered),
-        };
-        let output = self.systems.privacy.output(output);
-        let key = recorded_key(&output);
         tally.meter(&metered);
         let step = Arc::new(step_record(key, output, notes, tally));
         Ok(Arc::new(Made { step, origin: Origin::Recorded }))
@@ -102,7 +92,7 @@ impl Chain<'_> {
     async fn make(&self, at: usize, paid: &mut Money) -> StepResult {
         let workshop = self.workshop;
         let key = self.keys[at];
-        let find = || workshop.stock.step(key).ok().flatten();
+        let find = || workshop.resolver.step(key).ok().flatten();
         if let Some(stored) = workshop.found_or_leased(&workshop.steps, key, find).await {
             let step = Arc::new(stored.record);
             if stored.run != workshop.ledger.run() {

@@ -11,8 +11,6 @@ use serde_json::Value;
 
 use crate::cell::Trail;
 use crate::flights::Landing;
-use crate::history::Place;
-use crate::identity::subject_key;
 use crate::made::Why;
 use crate::row::Row;
 use crate::systems::{JudgmentKeys, ReadyJudge};
@@ -49,8 +47,7 @@ impl Workshop {
     async fn judgment(&self, row: &Row, record: &CellRecord, output: &Value, judge: &ReadyJudge) -> Recorded {
         let left = (Judged { unscored: true, left: true }, None, None);
         let Ok((other, paid)) = self.other(row, record.ordinal, judge).await else { return left };
-        let subject = subject_key(record.output_hash, other.as_deref());
-        let keys = judge.keys(subject, row.digests.get(&self.systems.reads, judge.reads));
+        let keys = self.resolver.judgment_keys(row, judge, record.output_hash, other.as_deref());
         let made = pin!(self.judge_once(keys, row, output, other.as_deref(), judge));
         let (judgment, landing) = self.judgments.join(keys.own, made).await;
         let mut judgment =
@@ -90,10 +87,9 @@ impl Workshop {
         let (_, system, trial) = self.plan.place(ordinal);
         let Some(partner) = judge.partner(system) else { return Ok((None, Money::ZERO)) };
         let (partner, trial) = (&self.systems.systems[partner], self.plan.trial_beside(partner, trial));
-        if let Some(earlier) = &self.outputs {
-            let model = partner.model.as_ref().map(|model| model.id.as_str());
-            let place = Place { row: row.sample.row, sample: &row.sample.id, model, variant: &partner.variant, trial };
-            return Ok((earlier.stored(place).ok().flatten().and_then(|cell| cell.output), Money::ZERO));
+        if self.resolver.given.is_some() {
+            let cell = self.resolver.given_cell(row, partner, trial).ok().flatten();
+            return Ok((cell.and_then(|cell| cell.output), Money::ZERO));
         }
         // Boxed: most judges compare with nothing.
         let output = Box::pin(self.output(row, partner, trial, None)).await;
@@ -106,7 +102,7 @@ impl Workshop {
 
     /// What the judgment cost that this one takes the place of.
     fn paid_before(&self, ordinal: u64, judge: &ReadyJudge) -> Money {
-        let rows = self.own.as_ref().and_then(|own| own.judgments(ordinal).ok()).unwrap_or_default();
+        let rows = self.resolver.own.as_ref().and_then(|own| own.judgments(ordinal).ok()).unwrap_or_default();
         let same = rows.into_iter().filter(|row| (row.scorer, row.judge) == (judge.scorer, judge.judge));
         same.map(|row| row.cost.paid).sum()
     }
@@ -119,7 +115,7 @@ impl Workshop {
         other: Option<&Value>,
         judge: &ReadyJudge,
     ) -> Arc<JudgmentRecord> {
-        let find = || keys.stored(|key| self.stock.judgment(key)).ok().flatten();
+        let find = || self.resolver.judgment(keys).ok().flatten();
         if let Some(stored) = self.found_or_leased(&self.judgments, keys.own, find).await {
             let reused = stored.run != self.ledger.run();
             let (made_at, known) = (reused.then_some(stored.run_started_at), stored.record);

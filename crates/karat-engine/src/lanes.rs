@@ -11,14 +11,13 @@ use futures::future::{join, join_all};
 use karat_providers::Door;
 use karat_suite::{DatasetError, Plan};
 use karat_types::{PlanHeader, Sample};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use crate::EngineError;
 use crate::announcer::Announcer;
 use crate::progress::{Ended, Progress, TRAILING};
-use crate::queue::{Putter, Taker, queue};
 use crate::remaining::Before;
 use crate::row::Row;
 use crate::systems::Systems;
@@ -26,6 +25,12 @@ use crate::workshop::Workshop;
 
 /// Rows that are read ahead and announced to the ledger together.
 const ROWS_AHEAD: usize = 64;
+
+/// Cells that may wait for a worker of their group.
+const WAITING_CELLS: usize = 64;
+
+/// Cells that are put into a group's channel together: the feeder is woken once a batch, not once a cell.
+const BATCH: usize = WAITING_CELLS / 2;
 
 /// A cell that is to be made, or finished.
 struct Work {
@@ -47,12 +52,13 @@ pub(crate) async fn dispatch(plan: &Plan, workshop: &Arc<Workshop>, progress: &P
     let door = |models: Vec<&str>| models.first().map(|first| workshop.calls.door(first));
     let paces: Vec<_> = paces.into_iter().map(|(models, cells)| (door(models), cells)).collect();
     for (door, cells) in paces {
-        let waiting = queue();
+        let (sender, receiver) = mpsc::channel(WAITING_CELLS);
+        let waiting = Arc::new(Mutex::new(receiver));
         let most = workshop.plan.dataset.rows.saturating_mul(cells.len() as u64);
         for _ in 0..most.min(each as u64) {
-            lanes.spawn(lane(workshop.clone(), door.clone(), waiting.taker(), ended.clone()));
+            lanes.spawn(lane(workshop.clone(), door.clone(), waiting.clone(), ended.clone()));
         }
-        feeds.push(feed(plan, &announcer, cells, waiting));
+        feeds.push(feed(plan, &announcer, cells, sender));
     }
     drop(ended);
     let work = async {
@@ -83,14 +89,19 @@ fn paces<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&'a str>, 
     paces
 }
 
-/// Makes one cell after the other, none while enough wait for a slot for the model that it would call first.
-async fn lane(workshop: Arc<Workshop>, mut door: Option<Door>, cells: Taker<Work>, ended: mpsc::Sender<Ended>) {
-    let mut at_the_door = async || {
+/// Makes one cell after the other. Takes none while enough calls wait for a slot for the model that it would call first.
+async fn lane(
+    workshop: Arc<Workshop>,
+    mut door: Option<Door>,
+    cells: Arc<Mutex<mpsc::Receiver<Work>>>,
+    ended: mpsc::Sender<Ended>,
+) {
+    loop {
+        // Before a cell is taken, so that cells are made in the order of the plan whichever worker is let in first.
         if let Some(door) = &mut door {
             door.short().await;
         }
-    };
-    while let Some(Work { row, ordinal, before }) = cells.take(at_the_door()).await {
+        let Some(Work { row, ordinal, before }) = cells.lock().await.recv().await else { return };
         // With the budget used up, cells that need no call are made all the same.
         if workshop.stop.is_set() {
             return;
@@ -110,7 +121,7 @@ async fn feed(
     plan: &Plan,
     announcer: &Announcer<'_>,
     places: Vec<u64>,
-    cells: Putter<Work>,
+    cells: mpsc::Sender<Work>,
 ) -> Result<(), EngineError> {
     let workshop = announcer.workshop;
     let stopped = workshop.stop.wait();
@@ -134,19 +145,23 @@ async fn feed(
         let mut open = Vec::with_capacity(samples.len());
         for sample in samples {
             let first = sample.row * workshop.plan.cells_per_row();
-            let of_row = |place: &u64| Some((first + place, workshop.before(first + place)?));
+            let of_row = |place: &u64| Some((first + place, workshop.resolver.before(first + place)?));
             let mut of_row = places.iter().filter_map(of_row).peekable();
             if of_row.peek().is_some() {
                 let row = Arc::new(Row::new(sample, &workshop.systems));
                 open.extend(of_row.map(|(ordinal, before)| Work { row: row.clone(), ordinal, before }));
             }
         }
-        cells.put(open);
-        let goes_on = tokio::select! {
-            few_left = cells.few_left() => few_left,
-            () = &mut stopped => false,
-        };
-        if !goes_on {
+        let mut open = open.into_iter();
+        while open.len() > 0 {
+            let permits = tokio::select! {
+                permits = cells.reserve_many(open.len().min(BATCH)) => permits,
+                () = &mut stopped => return Ok(()),
+            };
+            let Ok(permits) = permits else { return Ok(()) };
+            permits.zip(open.by_ref()).for_each(|(permit, work)| permit.send(work));
+        }
+        if workshop.stop.is_set() {
             return Ok(());
         }
     }

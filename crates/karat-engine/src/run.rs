@@ -20,6 +20,7 @@ use crate::lanes::dispatch;
 use crate::paid::Paid;
 use crate::progress::Progress;
 use crate::remaining::Remaining;
+use crate::resolver::Resolver;
 use crate::stop::Stop;
 use crate::systems::Systems;
 use crate::workshop::Workshop;
@@ -77,13 +78,14 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let remaining = Remaining::of(&job.store, &job.run, job.retry)?;
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
+    let library = Arc::new(Library::new(job.files, plan.dataset.rows));
     let account = if job.retry { job.store.account_of_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let calls = Calls::new(crate::calls::CallsInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
-        library: Library::new(job.files, plan.dataset.rows),
+        library: library.clone(),
         fees: Fees::new(plan.run.budget_declared, account.dearest),
         budget: Budget::new(limit, plan.run.max_calls, account.spending.committed()),
         paid: Paid::new(account.paid),
@@ -103,21 +105,27 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         .then(|| job.store.company(&job.run))
         .and_then(|company| company.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok());
     let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
+    let systems = Arc::new(systems.serving(&crate::services::seen(services.urls())));
+    let done = remaining.done(&plan, &systems);
     let workshop = Arc::new(Workshop {
         plan: plan.clone(),
-        systems: systems.serving(&crate::services::seen(services.urls())),
+        systems: systems.clone(),
         ledger: ledger.clone(),
         calls,
         steps: Flights::new(),
         judgments: Flights::new(),
         neighbours: Neighbours::new(company, call),
         stop: job.stop.clone(),
-        stock: job.store.stock(&job.run, job.oldest)?,
-        remaining,
-        outputs: job.outputs.map(Earlier::new),
-        own: job.retry.then(|| job.store.rows(&job.run).map(Earlier::new)).transpose()?,
+        resolver: Resolver {
+            plan,
+            systems,
+            library,
+            reuse: job.store.stock(&job.run, job.oldest)?,
+            given: job.outputs.map(Earlier::new),
+            own: job.retry.then(|| job.store.rows(&job.run).map(Earlier::new)).transpose()?,
+            remaining: Some(remaining),
+        },
     });
-    let done = workshop.remaining.done(&plan, &workshop.systems);
     job.observer.on(&Event::Started { run: &job.run, cells: total, done });
     let progress = Progress::new(job.observer.clone(), done, total);
     if workshop.neighbours.greet(&job.stop).await {

@@ -3,18 +3,18 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use karat_store::{Stock, Store};
+use karat_store::Store;
 use karat_suite::{DatasetError, Files, Plan};
 use karat_types::{CachePolicy, CellError, CellStatus, Key, Moment, output_key};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::EngineError;
-use crate::estimate::{Idle, first_asks, recorded_output};
 use crate::files::Library;
 use crate::history::{History, Made, Place};
-use crate::identity::{recorded_key, subject_key};
+use crate::made::Why;
 use crate::parts::Change;
+use crate::resolver::{Resolver, first_asks};
 use crate::row::Row;
 use crate::systems::{ReadyJudge, ReadySystem, Systems};
 
@@ -86,11 +86,11 @@ pub enum Standing {
     Follows,
 }
 
-impl From<Idle> for Standing {
-    fn from(idle: Idle) -> Self {
-        match idle {
-            Idle::Skipped => Self::Skipped,
-            Idle::Fails(CellError { code, message }) => Self::Fails { code, message },
+impl From<Why> for Standing {
+    fn from(why: Why) -> Self {
+        match why {
+            Why::Skipped(_) => Self::Skipped,
+            Why::Failed(CellError { code, message }) => Self::Fails { code, message },
         }
     }
 }
@@ -175,12 +175,20 @@ pub fn outlook(
     each: &mut dyn FnMut(CellOutlook) -> ControlFlow<()>,
 ) -> Result<(), EngineError> {
     let files: Arc<dyn Files> = plan.files();
+    let systems = Arc::new(Systems::new(&plan.header, "")?);
     let desk = Desk {
         plan,
         store,
-        stock: store.stock("", oldest)?,
-        systems: Systems::new(&plan.header, "")?,
-        library: Library::new(files, plan.header.dataset.rows),
+        resolver: Resolver {
+            plan: plan.header.clone(),
+            systems: systems.clone(),
+            library: Arc::new(Library::new(files, plan.header.dataset.rows)),
+            reuse: store.stock("", oldest)?,
+            given: None,
+            own: None,
+            remaining: None,
+        },
+        systems,
         history: History::of(store, &plan.header.suite)?,
     };
     let per_row = plan.header.cells_per_row();
@@ -218,9 +226,8 @@ pub fn outlook(
 struct Desk<'a> {
     plan: &'a Plan,
     store: &'a Store,
-    stock: Stock,
-    systems: Systems,
-    library: Library,
+    systems: Arc<Systems>,
+    resolver: Resolver,
     history: History,
 }
 
@@ -257,8 +264,7 @@ impl Desk<'_> {
             let Some(partner) = judge.partner(at) else {
                 return self.judgment(row, reads, judge, output.value.as_deref(), None, last.as_ref());
             };
-            let beside = self.plan.header.trial_beside(partner, trial);
-            let other = self.output(row, reads, partner, beside, None)?.value;
+            let other = self.resolver.existing_output(row, partner, trial)?;
             // Half a pair is not judged: it follows when both are there.
             let own = output.value.as_deref().filter(|_| other.is_some());
             self.judgment(row, reads, judge, own, other.as_deref(), last.as_ref())
@@ -283,48 +289,29 @@ impl Desk<'_> {
         last: Option<&Made<'_>>,
     ) -> Result<Output, EngineError> {
         let system: &ReadySystem = &self.systems.systems[at];
-        let mut before = self.systems.root;
-        let mut found = None;
-        if let Some(step) = &system.recorded {
-            let output = match recorded_output(&self.systems, &self.library, row, system, step) {
-                Ok(output) => Arc::new(output),
-                Err(idle) => return Ok(Output { standing: idle.into(), value: None }),
-            };
-            before = recorded_key(&output);
-            if system.chain.is_empty() {
-                return Ok(Output { standing: Standing::Recorded, value: Some(output) });
+        let start = match self.resolver.start(row, system, trial)? {
+            Ok(start) => start,
+            Err(why) => return Ok(Output { standing: why.into(), value: None }),
+        };
+        let keys = self.resolver.keys(row, system, trial, start.as_deref());
+        let Some(key) = keys.last() else {
+            let standing = if start.is_some() { Standing::Recorded } else { Standing::Skipped };
+            return Ok(Output { standing, value: start });
+        };
+        let latest = self.resolver.latest_step(&keys, true)?;
+        let (first, output) = match latest.and_then(|latest| Some((latest.at + 1, latest.stored?))) {
+            Some((made, stored)) if made == keys.len() => {
+                let standing = Standing::Reused { run: stored.run, made_at: stored.run_started_at };
+                return Ok(Output { standing, value: Some(stored.record.output) });
             }
-            found = Some(output);
-        }
-        let keys = system.keys(&self.systems, &row.digests, before, trial);
-        let Some(key) = keys.last() else { return Ok(Output { standing: Standing::Skipped, value: None }) };
-        if let Some(stored) = self.stock.step(*key)? {
-            let standing = Standing::Reused { run: stored.run, made_at: stored.run_started_at };
-            return Ok(Output { standing, value: Some(stored.record.output) });
-        }
-        let standing = match self.idle(row, system, &keys, found)? {
-            Some(idle) => idle.into(),
-            None => self.missing(*key, reads, at, last)?,
+            Some((made, stored)) => (made, Some(stored.record.output)),
+            None => (0, start),
+        };
+        let standing = match first_asks(row, system, &system.chain[first], output.as_deref()) {
+            Err(why) => why.into(),
+            Ok(_) => self.missing(*key, reads, at, last)?,
         };
         Ok(Output { standing, value: None })
-    }
-
-    /// Why the first step that has to be made asks nobody, where it does not.
-    fn idle(
-        &self,
-        row: &Row,
-        system: &ReadySystem,
-        keys: &[Key],
-        found: Option<Arc<Value>>,
-    ) -> Result<Option<Idle>, EngineError> {
-        let (mut first, mut output) = (0, found);
-        for (at, key) in keys.iter().enumerate().rev().skip(1) {
-            if let Some(stored) = self.stock.step(*key)? {
-                (first, output) = (at + 1, Some(stored.record.output));
-                break;
-            }
-        }
-        Ok(first_asks(row, system, &system.chain[first], output.as_deref()).err())
     }
 
     /// Why an output has to be made.
@@ -392,9 +379,8 @@ impl Desk<'_> {
         last: Option<&Made<'_>>,
     ) -> Result<Standing, EngineError> {
         let output = output_key(output);
-        let subject = subject_key(output, other);
-        let keys = judge.keys(subject, row.digests.get(&self.systems.reads, judge.reads));
-        if let Some(stored) = keys.stored(|key| self.stock.judgment(key))? {
+        let keys = self.resolver.judgment_keys(row, judge, output, other);
+        if let Some(stored) = self.resolver.judgment(keys)? {
             return Ok(Standing::Reused { run: stored.run, made_at: stored.run_started_at });
         }
         if let Some(old) = keys.stored(|key| self.store.judgment(key))? {

@@ -60,12 +60,12 @@ impl Printer {
             Failure::Usage(error) => {
                 let _ = error.print();
             }
-            Failure::App(AppError::Suite(problems)) => {
+            Failure::App(AppError::Diagnostics(problems)) => {
                 self.say(&if self.colour_err { problems.coloured() } else { problems.plain() });
             }
-            Failure::App(AppError::Failed { message, hint, .. }) => {
-                self.say(&format!("error: {message}"));
-                if let Some(hint) = hint {
+            Failure::App(error) => {
+                self.say(&format!("error: {error}"));
+                if let Some(hint) = error.hint() {
                     self.say(&format!(" hint: {hint}"));
                 }
             }

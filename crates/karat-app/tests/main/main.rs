@@ -11,4 +11,5 @@
 mod clock;
 mod journal;
 mod opened;
+mod reuse;
 mod schema;

@@ -8,7 +8,7 @@ use crate::row::Row;
 impl Ground<'_> {
     /// Estimates the inputs that were looked at in an earlier run: how the two differ is how others will.
     pub fn calibrate(&mut self) -> Result<(), EngineError> {
-        if !self.lengths.knows_inputs() || self.outputs.is_some() {
+        if !self.lengths.knows_inputs() || self.resolver.given.is_some() {
             return Ok(());
         }
         let mut comparison = self.lengths.comparison();

@@ -5,7 +5,6 @@
 //! they took in an earlier run of the suite ([`Lengths`]); where there is none, replies are between a tenth and the whole of
 //! `max_tokens`.
 
-mod asks;
 mod calibration;
 mod ground;
 mod needed;
@@ -18,7 +17,6 @@ use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Moment, Money};
 
-pub(crate) use asks::{Idle, first_asks, recorded_output};
 use ground::Ground;
 use sums::Planned;
 use walk::Rows;
@@ -27,7 +25,9 @@ use crate::EngineError;
 use crate::files::Library;
 use crate::history::Earlier;
 use crate::lengths::Lengths;
+use crate::made::Why;
 use crate::remaining::Remaining;
+use crate::resolver::Resolver;
 use crate::systems::Systems;
 
 /// What a run would do.
@@ -118,8 +118,9 @@ impl Estimate {
         self.judgments_reused += other.judgments_reused;
     }
 
-    fn idle(&mut self, idle: &Idle) {
-        let count = if let Idle::Skipped = idle { &mut self.skipped } else { &mut self.failing };
+    /// Counts a cell that makes no call.
+    fn count_idle(&mut self, why: &Why) {
+        let count = if let Why::Skipped(_) = why { &mut self.skipped } else { &mut self.failing };
         *count += 1;
     }
 
@@ -201,13 +202,23 @@ impl<'a> Survey<'a> {
             (None, _) | (_, Part::Whole) => None,
             (Some(run), part) => Some(Remaining::of(store, run, part == Part::Retry)?),
         };
+        let systems = Arc::new(Systems::new(&plan.header, run.unwrap_or_default())?);
+        let own = match (run, given.part) {
+            (Some(run), Part::Retry) => Some(Earlier::new(store.rows(run)?)),
+            _ => None,
+        };
         let mut ground = Ground {
             plan,
-            stock: store.stock(run.unwrap_or_default(), given.oldest)?,
-            outputs: given.outputs.map(Earlier::new),
-            remaining,
-            systems: Systems::new(&plan.header, run.unwrap_or_default())?,
-            library: Library::new(files, plan.header.dataset.rows),
+            resolver: Resolver {
+                plan: plan.header.clone(),
+                systems: systems.clone(),
+                library: Arc::new(Library::new(files, plan.header.dataset.rows)),
+                reuse: store.stock(run.unwrap_or_default(), given.oldest)?,
+                given: given.outputs.map(Earlier::new),
+                own,
+                remaining,
+            },
+            systems,
             lengths: given.lengths,
             afresh: given.afresh,
             planned: Planned::default(),

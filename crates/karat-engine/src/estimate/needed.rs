@@ -6,9 +6,10 @@ use karat_scoring::judge::JudgeInput;
 use karat_types::{Action, Ask, Key, Machine, ModelSpec, Request, Turn};
 use serde_json::Value;
 
-use super::asks::{Idle, first_asks};
 use super::ground::{Ground, Known, Place};
 use super::sums::{Needed, Sum, Who};
+use crate::made::Why;
+use crate::resolver::first_asks;
 use crate::row::Row;
 use crate::steps::DEFAULT_MAX_TOKENS;
 use crate::systems::{ReadyJudge, ReadyStep, ReadySystem};
@@ -22,7 +23,7 @@ const UNKNOWN_PROMPT: u64 = 500;
 
 impl Ground<'_> {
     /// The calls of the steps from `first` on, and what is then known of the output.
-    pub fn steps(&self, place: &Place<'_>, first: usize, mut known: Known) -> Result<(Vec<Needed>, Known), Idle> {
+    pub fn steps(&self, place: &Place<'_>, first: usize, mut known: Known) -> Result<(Vec<Needed>, Known), Why> {
         let mut needed = Vec::with_capacity(place.keys.len() + self.systems.judges.len());
         for (step, key) in place.system.chain.iter().zip(place.keys).skip(first) {
             let (who, sum, length) = match (&step.model, outside(step)) {
@@ -63,19 +64,13 @@ impl Ground<'_> {
     }
 
     /// Calls of one step with the least and greatest length of its output.
-    fn step(
-        &self,
-        row: &Row,
-        system: &ReadySystem,
-        step: &ReadyStep,
-        known: &Known,
-    ) -> Result<(Sum, (u64, u64)), Idle> {
+    fn step(&self, row: &Row, system: &ReadySystem, step: &ReadyStep, known: &Known) -> Result<(Sum, (u64, u64)), Why> {
         let model = step.model.as_deref();
         let max_tokens = max_tokens(step.step.spec.parameters.max_tokens, model);
         let reasks = u64::from(step.step.spec.parse.as_ref().map_or(0, |parse| parse.reask));
         let after = |output: Option<&Value>| {
             let asks = first_asks(row, system, step, output)?;
-            Ok::<_, Idle>((asks.len() as u64, asks.iter().map(prompt_tokens).sum::<u64>()))
+            Ok::<_, Why>((asks.len() as u64, asks.iter().map(prompt_tokens).sum::<u64>()))
         };
         let (calls, input, sure) = match known {
             Known::Length(least, most) => {

@@ -10,8 +10,7 @@ use super::Estimate;
 use super::ground::{Ground, Known, Place};
 use super::sums::{AfreshSums, Needed, Sums};
 use crate::EngineError;
-use crate::identity::subject_key;
-use crate::remaining::Before;
+use crate::remaining::{Before, Stage};
 use crate::row::Row;
 
 /// Rows that a thread takes at a time.
@@ -128,10 +127,7 @@ impl<'a> Walk<'a> {
 
     fn cell(&mut self, row: &Row, ordinal: u64) -> Result<(), EngineError> {
         let systems = &self.ground.systems;
-        let before = match &self.ground.remaining {
-            Some(remaining) => remaining.before(&self.ground.plan.header, systems, ordinal),
-            None => Some(Before::default()),
-        };
+        let before = self.ground.resolver.before(ordinal);
         self.counts.done += u64::from(before.is_none());
         if before.is_none() && self.afresh.is_none() {
             return Ok(());
@@ -140,15 +136,15 @@ impl<'a> Walk<'a> {
         let system = &systems.systems[at];
         let start = match self.ground.start(row, system, trial)? {
             Ok(start) => start,
-            Err(idle) => {
-                before.iter().for_each(|_| self.counts.idle(&idle));
+            Err(why) => {
+                before.iter().for_each(|_| self.counts.count_idle(&why));
                 return Ok(());
             }
         };
         let keys = self.ground.keys(row, system, trial, &start);
         let place = Place { row, at, trial, system, keys: &keys };
         let rest = match &before {
-            Some(before) => self.rest(&place, &start, before)?,
+            Some(before) => self.rest(&place, &start, before, ordinal)?,
             None => None,
         };
         let whole = match &rest {
@@ -167,12 +163,25 @@ impl<'a> Walk<'a> {
     }
 
     /// Counts what is left of a cell. `None` when a step skips it or fails before any call.
-    fn rest(&mut self, place: &Place<'_>, start: &Known, before: &Before) -> Result<Option<Rest>, EngineError> {
-        let (made, known) = self.ground.made(place.keys, start)?;
+    fn rest(
+        &mut self,
+        place: &Place<'_>,
+        start: &Known,
+        before: &Before,
+        ordinal: u64,
+    ) -> Result<Option<Rest>, EngineError> {
+        let own = match before.stage {
+            Stage::Made => self.ground.resolver.own_cell(place.row, place.system, ordinal)?,
+            Stage::New | Stage::Recorded => None,
+        };
+        let (made, known) = match own.and_then(|cell| cell.output) {
+            Some(output) => (place.keys.len(), Known::Output(output)),
+            None => self.ground.made(place.keys, start)?,
+        };
         let (mut needed, known) = match self.ground.steps(place, made, known) {
             Ok(steps) => steps,
-            Err(idle) => {
-                self.counts.idle(&idle);
+            Err(why) => {
+                self.counts.count_idle(&why);
                 return Ok(None);
             }
         };
@@ -198,21 +207,22 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let other = match judge.partner(place.at) {
-                Some(partner) => self.ground.known_output(row, partner, place.trial)?,
+                Some(partner) => self.ground.resolver.existing_output(row, partner, place.trial)?,
                 None => None,
             };
             let is_known = judge.partners.is_none() || other.is_some();
-            let subject = match (known, place.keys.last()) {
-                (Known::Output(output), _) if is_known => Some(subject_key(output_key(output), other.as_deref())),
+            let resolver = &self.ground.resolver;
+            let keys = |output, other| resolver.judgment_keys(row, judge, output, other);
+            let (keys, exists) = match (known, place.keys.last()) {
+                (Known::Output(output), _) if is_known => {
+                    let keys = keys(output_key(output), other.as_deref());
+                    (Some(keys), resolver.has_judgment(keys)?)
+                }
                 // Cells that share their last step share its output, whatever that will be.
-                (_, Some(last)) if judge.partners.is_none() => Some(*last),
-                _ => None,
+                (_, Some(last)) if judge.partners.is_none() => (Some(keys(*last, None)), false),
+                _ => (None, false),
             };
-            let columns = row.digests.get(&self.ground.systems.reads, judge.reads);
-            let keys = subject.map(|subject| judge.keys(subject, columns));
-            if let Some(keys) = keys
-                && keys.is_stored(&self.ground.stock)?
-            {
+            if exists {
                 all_are_made = false;
                 self.counts.judgments_reused += 1;
                 continue;

@@ -1,0 +1,29 @@
+//! Stored runs, cells, metrics and dates that are not there.
+
+use super::{Names, errors};
+
+errors! {
+    /// Something asked of stored runs that is not there.
+    enum StoredError {
+        NoStore { path: String } => "there is no store at {path}"
+            hint "`karat run` makes one; `--store` names another place";
+        NoCell { run: String, cell: String } => "run {run} has no cell `{cell}`"
+            hint "give its number in `karat show`, or `sample/model/variant[/trial]`";
+        NoPlannedCell { suite: String, cell: String } => "the plan of {suite} has no cell `{cell}`"
+            hint "give its number in `karat show`, or `sample/model/variant` (`sample/variant` without a model)";
+        NoMetric { metric: String, known: Names } => "no stored run has the metric `{metric}`"
+            hint "`karat ls` lists the runs; the metrics of the latest: {known}";
+        NoRuns { suite: String } => "the suite {suite} has no stored run" hint "`karat run` makes one";
+        NoRunsOfData { suite: String, own: String, stored: Names } => "no stored run of the suite {suite} has read {own}"
+            hint "there are runs of: {stored}; `karat run` with the same `-p` makes one";
+        EmptyRange { since: String, until: String } => "`--since {since}` is after `--until {until}`: no day lies between"
+            hint "exchange the two";
+        NotJudged { flag: String, name: String, stored: Names } => "`{flag} {name}`: no stored judgment has it"
+            hint "there are: {stored}";
+        BadDate { flag: String, date: String } => "`{flag} {date}` is no date" hint "write it as YYYY-MM-DD";
+        BadWindow { days: u32, most: u32 } => "`--window {days}` is no window" hint "give 1 to {most} days";
+        NoDates { suite: String } => "no sample of the suite {suite} has a date, so there are no days to sum up"
+            hint "name the column under `dataset.date`";
+        NoDay { date: String } => "`{date}` is no date";
+    }
+}

@@ -1,0 +1,22 @@
+//! Suites and presets that cannot be used.
+
+use super::{Lines, Names, errors};
+
+errors! {
+    /// A suite or preset that cannot be used.
+    enum SuiteError {
+        NotFoundNear { suite: String, preset: String } => "there is no suite file and no preset `{suite}`"
+            hint "did you mean the preset `{preset}`?";
+        NotFound { suite: String, presets: Names } => "there is no suite file and no preset `{suite}`"
+            hint "name a suite file, or one of the presets: {presets}";
+        Problems { problems: Lines<Box<dyn std::error::Error + Send + Sync>> } => "{problems}";
+        NoPresetNear { preset: String, near: String } => "there is no preset `{preset}`" hint "did you mean `{near}`?";
+        NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`" hint "the presets are {presets}";
+        WouldReplace { preset: String, files: String } => "writing the preset `{preset}`: {files} would be replaced"
+            hint "name another folder, or allow it with `--force`";
+        NoDemo { preset: String, presets: Names } => "`{preset}` has no demo service" hint "there is one for {presets}";
+        Serve { preset: String, port: u16, source: std::io::Error } =>
+            "serving the demo of `{preset}` on port {port}: {source}"
+            hint "name another port with --port";
+    }
+}

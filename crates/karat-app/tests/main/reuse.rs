@@ -1,0 +1,142 @@
+//! `plan`, `why` and `run` look at the same results.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use karat_app::{App, Execution, Invocation, Opened, Standing, Stop, StoreUrl, Tape};
+use karat_store::Store;
+use karat_types::{Clock, Event, Moment, Observer, ReuseLabel, RunRows, RunStatus};
+
+/// A suite whose variants share a step, with a judge; what differs between two runs is filled in.
+const SUITE: &str = "name: shared
+dataset: { source: rows.jsonl, id: id, input: q, reference: a }
+models: [ { id: m, provider: stub, model: s } ]
+judges: [ { id: j, provider: stub, model: s } ]
+variants:
+  direct: [ { prompt: { text: 'PROMPT {{ sample.q }}' } } ]
+  again: [ { prompt: { text: 'PROMPT {{ sample.q }}' } } ]
+  chain:
+    - { id: draft, prompt: { text: 'PROMPT {{ sample.q }}' } }
+    - { id: final, prompt: { text: 'Improve: {{ output }}' } }
+  column: [ { recorded: { column: a } } ]
+scorers: { hit: { metric: contains }, good: { rubric: { ask: 'RUBRIC' } } }
+";
+
+const ROWS: &str = r#"{"id":"s0","q":"zero","a":"nought"}
+{"id":"s1","q":"one","a":"uno"}
+{"id":"s2","q":"two","a":"dos"}
+"#;
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Moment {
+        Moment(1_700_000_000_000)
+    }
+}
+
+/// Which cells took their output from an earlier run.
+#[derive(Default)]
+struct Labels(Mutex<BTreeMap<u64, ReuseLabel>>);
+
+impl Observer for Labels {
+    fn on(&self, event: &Event<'_>) {
+        if let Event::CellFinished(cell) = event {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(cell.ordinal, cell.reuse);
+        }
+    }
+}
+
+fn app(folder: &Path) -> App {
+    App {
+        store: StoreUrl::in_folder(folder),
+        home: folder.to_owned(),
+        lookup: Arc::new(|_| None),
+        clock: Arc::new(Still),
+        own_program: None,
+        opened: Opened::default(),
+    }
+}
+
+/// Runs a suite with this prompt and rubric, and gives the calls made and the label of each cell.
+fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, ReuseLabel>) {
+    let labels = Arc::new(Labels::default());
+    let execution = Execution {
+        run_id: Some(id.to_owned()),
+        resume: false,
+        observer: labels.clone(),
+        stop: Stop::default(),
+        tape: Tape::None,
+        report: None,
+    };
+    let end = app.run(app.load(invocation).unwrap().plan, invocation, execution).unwrap();
+    assert_eq!(end.status, RunStatus::Finished);
+    let labels = labels.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    (end.calls, labels)
+}
+
+fn is_there(standing: &Standing) -> bool {
+    matches!(standing, Standing::Reused { .. } | Standing::Recorded)
+}
+
+/// BY-06: whatever is stored, the counts of `plan`, the answers of `why`, and what a run makes and calls are the same.
+#[test]
+fn plan_why_and_run_agree() {
+    for case in 0..64_u32 {
+        let is = |bit: u32| case & (1 << bit) != 0;
+        let folder = testkit::scratch().unwrap();
+        let app = app(folder.path());
+        std::fs::write(folder.path().join("rows.jsonl"), ROWS).unwrap();
+        let suite = folder.path().join("karat.yaml");
+        let invocation = Invocation { suite: suite.display().to_string(), ..Invocation::default() };
+        let write = |prompt: &str, rubric: &str| {
+            std::fs::write(&suite, SUITE.replace("PROMPT", prompt).replace("RUBRIC", rubric)).unwrap();
+        };
+
+        write("Answer", "Is it good?");
+        if is(0) {
+            run(&app, "limited", &Invocation { limit: Some(2), ..invocation.clone() });
+        }
+        if is(1) {
+            run(&app, "chain", &Invocation { variants: vec!["chain".to_owned()], ..invocation.clone() });
+        }
+        if is(0) && is(2) {
+            app.invalidate("limited", &["s1/m/direct".to_owned()], false).unwrap();
+        }
+        write(if is(3) { "Reply" } else { "Answer" }, if is(4) { "Is it true?" } else { "Is it good?" });
+        let invocation = Invocation { no_cache: is(5), ..invocation };
+
+        let plan = app.load(&invocation).unwrap().plan;
+        let estimate = app.estimate(&plan).unwrap();
+        let cells: Vec<_> = (0..plan.header.cells()).map(|cell| app.why(&plan, &cell.to_string()).unwrap()).collect();
+        let judgments = cells.iter().flat_map(|cell| &cell.judgments);
+        let (there, open): (Vec<_>, Vec<_>) = cells.iter().partition(|cell| is_there(&cell.standing));
+        let (judged, unjudged): (Vec<_>, Vec<_>) = judgments.partition(|judgment| is_there(&judgment.standing));
+        let said = [there.len(), open.len(), judged.len(), unjudged.len()].map(|count| count as u64);
+        let counted = [estimate.reused, estimate.fresh, estimate.judgments_reused, estimate.judgments_fresh];
+        assert_eq!((counted, estimate.skipped, estimate.failing), (said, 0, 0), "case {case}");
+
+        let (calls, labels) = run(&app, "last", &invocation);
+        assert_eq!((calls, calls), estimate.calls(), "case {case}");
+        let store = Store::open(&app.store).unwrap();
+        let mut seen = 0;
+        store
+            .rows("last")
+            .unwrap()
+            .for_each(&mut |row| {
+                let cell = &cells[usize::try_from(row.cell.ordinal).unwrap()];
+                let is_reused = matches!(cell.standing, Standing::Reused { .. });
+                assert_eq!(labels[&cell.cell] == ReuseLabel::Reused, is_reused, "case {case}: {}", cell.path());
+                assert_eq!(row.judgments.len(), cell.judgments.len());
+                let is_judged = row.judgments.iter().all(|judgment| judgment.reused);
+                let was_judged = cell.judgments.iter().all(|judgment| is_there(&judgment.standing));
+                assert_eq!(is_judged, was_judged, "case {case}: judgment of {}", cell.path());
+                seen += 1;
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert_eq!(seen, plan.header.cells());
+    }
+}
