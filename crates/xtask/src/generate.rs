@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use crate::reference;
+
 /// Writes the generated files below `root`. With `check`, writes nothing and returns `Ok(false)` when one is out of date.
 pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<bool, String> {
-    let files =
-        [("schemas/suite.schema.json", karat_app::suite_schema()), ("docs/reference.md", karat_app::reference())];
+    let mut files = vec![("schemas/suite.schema.json", karat_app::suite_schema())];
+    files.extend(reference::pages()?);
     let mut current = true;
     for (path, content) in files {
         let target = root.join(path);

@@ -9,6 +9,7 @@ mod generate;
 mod measure;
 mod module_cycles;
 mod plain_language;
+mod reference;
 mod requirements;
 mod soak;
 mod vectors;
