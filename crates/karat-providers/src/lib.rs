@@ -56,7 +56,7 @@ pub use errands::{Errand, answer};
 pub use error::ProviderError;
 pub use exchange::{Call, Exchange, Held, Payer, Ran, Wasted};
 pub use headers::HeaderText;
-pub use hosts::catalog;
+pub use hosts::{HttpProvider, catalog, http_providers};
 pub use limiter::{Door, Gate, Slot};
 pub use outside::Outside;
 pub use process::end_processes;

@@ -34,7 +34,6 @@ mod privacy;
 mod progress;
 mod provider;
 mod rag;
-mod readme;
 mod recording;
 mod reuse;
 mod scale;
