@@ -267,7 +267,7 @@ fn a_golden_set_is_pinned_and_checked() {
     );
     let moved = place.fine(&["golden", "pin", "mine", "--since", "2026-03-01", "--until", "2026-03-02", "--clean"]);
     assert!(
-        moved.stdout.contains("2026-03-02 moved    4.35 → ") && moved.stdout.contains("2026-03-05 removed"),
+        moved.stdout.contains("2026-03-02 changed  4.35 → ") && moved.stdout.contains("2026-03-05 removed"),
         "{}",
         moved.all()
     );
@@ -435,7 +435,7 @@ fn a_late_card_makes_the_next_days_stale() {
     let late = place.text("my/data/cards/2026-03-24-card.json");
     place.write("my/data/cards/2026-03-25-card.json", &late);
     let planned = place.fine(&["plan", "my"]).stdout;
-    assert!(planned.contains("judgments: 8 to make") && planned.contains("37 reused"), "{planned}");
+    assert!(planned.contains("judgments: 8 to make") && planned.contains("37 cached"), "{planned}");
     place.fine(&["run", "my", "--sample", "2026-03-25", "-q"]);
     assert_eq!(rows(), before, "a run of one day judges no other");
     let summary = place.fine(&["run", "my", "-q"]).stdout;
