@@ -6,18 +6,16 @@ use karat_stats::sequential::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    Adapter,
-    input::{complete_pairs, field, integer, json, message, number, observed, text},
-};
+use crate::vectors::Adapter;
+use crate::vectors::input::{complete_pairs, field, integer, json, message, number, observed_values, text};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[
     ("confseq_empbern", bernstein),
-    ("confseq_betting", hedged),
+    ("confseq_betting", betting_sequence),
     ("confseq_asymptotic", asymptotic),
     ("gate_early_stop", gate),
-    ("sequential_paired", paired),
+    ("sequential_paired", paired_sequence),
     ("group_sequential", group),
 ];
 
@@ -26,7 +24,7 @@ fn series<T>(points: &[T], of: impl Fn(&T) -> f64) -> Vec<Value> {
 }
 
 fn bernstein(input: &Value) -> Result<Value, String> {
-    let values = observed(input, "values")?;
+    let values = observed_values(input, "values")?;
     let (alpha, truncation) = (number(input, "alpha")?, number(input, "truncation")?);
     let points = empirical_bernstein(&values, alpha, truncation).map_err(message)?;
     Ok(json!({
@@ -38,8 +36,8 @@ fn bernstein(input: &Value) -> Result<Value, String> {
 }
 
 /// The vectors test three fixed means and that of the values, and look after some of the values.
-fn hedged(input: &Value) -> Result<Value, String> {
-    let values = observed(input, "values")?;
+fn betting_sequence(input: &Value) -> Result<Value, String> {
+    let values = observed_values(input, "values")?;
     let population = match field(input, "population_size")? {
         Value::Null => None,
         _ => Some(integer(input, "population_size")? as u64),
@@ -75,7 +73,7 @@ fn hedged(input: &Value) -> Result<Value, String> {
 
 fn asymptotic(input: &Value) -> Result<Value, String> {
     let sequence = AsymptoticSequence::new(number(input, "alpha")?, number(input, "t_opt")?).map_err(message)?;
-    let points = sequence.points(&observed(input, "values")?).map_err(message)?;
+    let points = sequence.points(&observed_values(input, "values")?).map_err(message)?;
     Ok(json!({
         "rho2_approx": json(sequence.rho_squared()),
         "rho2_exact": json(sequence.rho_squared_exact()),
@@ -90,7 +88,7 @@ fn gate(input: &Value) -> Result<Value, String> {
         threshold: number(input, "threshold")?,
         alpha: number(input, "alpha")?,
     };
-    let run = gate_early_stop(&observed(input, "scores_in_random_order")?, &gate).map_err(message)?;
+    let run = gate_early_stop(&observed_values(input, "scores_in_random_order")?, &gate).map_err(message)?;
     let verdict = |verdict: GateVerdict| match verdict {
         GateVerdict::Pass => "pass",
         GateVerdict::Fail => "fail",
@@ -109,7 +107,7 @@ fn gate(input: &Value) -> Result<Value, String> {
     }))
 }
 
-fn paired(input: &Value) -> Result<Value, String> {
+fn paired_sequence(input: &Value) -> Result<Value, String> {
     let (baseline, candidate) = complete_pairs(input, "baseline", "candidate")?;
     let test = sequential_paired(&baseline, &candidate, number(input, "alpha")?).map_err(message)?;
     Ok(json!({

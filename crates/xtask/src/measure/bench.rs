@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: Karat beside the least client there is, on one fake provider. Builds nothing: run
-//! `cargo build --release -p karat -p testkit` first.
+//! `cargo xtask bench`: measures Karat against the smallest possible client (the floor) on one fake provider. Builds
+//! nothing: run `cargo build --release -p karat -p testkit` first.
 //!
-//! Wall times depend on the machine and on who else uses it, so each round runs the floor and Karat in turn and what is
-//! compared are medians and ratios. CPU is user + system time of the process alone, the provider's apart.
+//! Wall times depend on the machine and its other load, so each round runs the floor and Karat in turn, and medians and
+//! ratios are reported. CPU is the user and system time of the client process, without the provider.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,12 +11,12 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 use testkit::Scratch;
 
-use crate::measure::{Took, binary, size_of, took};
+use crate::measure::process::{Usage, binary, run_measured, size_of};
 
-/// Traces that are held against the provider's own bytes.
+/// Traces that are compared with the provider's own bytes.
 const TRACES: usize = 100;
 
-/// What a judge of the fake provider replies with.
+/// The reply of the fake provider's judge.
 const VERDICT: &str = r#"{"reason": "It is what was asked for.", "pass": true}"#;
 
 /// One line of the table.
@@ -26,7 +26,7 @@ struct Case {
     concurrency: usize,
     latency_ms: u64,
     judge: bool,
-    /// Whether the questions are noise that no compression makes smaller.
+    /// True when the questions are random text that does not compress.
     noise: bool,
 }
 
@@ -70,18 +70,18 @@ impl Case {
         for round in 0..rounds {
             let place = self.place(&provider)?;
             floor.push(self.floor(&place, &provider)?);
-            karat.push(took(binary("karat", place.path(), &["run", "-q", "--run-id", "first"])?)?);
+            karat.push(run_measured(binary("karat", place.path(), &["run", "-q", "--run-id", "first"])?)?);
             if round == 0 {
                 disk = size_of(&place.path().join(".karat"));
             }
-            again.push(took(binary("karat", place.path(), &["run", "-q", "--run-id", "again"])?)?);
+            again.push(run_measured(binary("karat", place.path(), &["run", "-q", "--run-id", "again"])?)?);
             if round == 0 {
                 sound = self.traces_are_the_providers_bytes(&place, &provider, out)?;
             }
         }
         let (floor, karat, again) = (median(floor), median(karat), median(again));
-        let rate = |took: Took| self.cells as f64 / took.wall.as_secs_f64();
-        let each = |took: Took| took.cpu.as_secs_f64() * 1e3 / self.cells as f64;
+        let rate = |took: Usage| self.cells as f64 / took.wall.as_secs_f64();
+        let each = |took: Usage| took.cpu.as_secs_f64() * 1e3 / self.cells as f64;
         say(
             out,
             &format!(
@@ -104,7 +104,7 @@ impl Case {
         Ok(sound)
     }
 
-    fn floor(&self, place: &Scratch, provider: &Provider) -> Result<Took, String> {
+    fn floor(&self, place: &Scratch, provider: &Provider) -> Result<Usage, String> {
         let url = format!("{}/chat/completions", provider.base_url);
         let concurrency = self.concurrency.to_string();
         let mut arguments = vec!["--data", "data.jsonl", "--out", "floor.jsonl", "--url", &url];
@@ -112,7 +112,7 @@ impl Case {
         if self.judge {
             arguments.extend(["--judge", "judge-model"]);
         }
-        took(binary("floor-client", place.path(), &arguments)?)
+        run_measured(binary("floor-client", place.path(), &arguments)?)
     }
 
     fn place(&self, provider: &Provider) -> Result<Scratch, String> {
@@ -183,7 +183,7 @@ fn start_up(rounds: usize, out: &mut dyn Write) -> Result<(), String> {
     for _ in 0..rounds {
         let place = one.place(&provider)?;
         floor.push(one.floor(&place, &provider)?);
-        karat.push(took(binary("karat", place.path(), &["run", "-q"])?)?);
+        karat.push(run_measured(binary("karat", place.path(), &["run", "-q"])?)?);
     }
     let ms = |times| median(times).wall.as_secs_f64() * 1e3;
     say(out, &format!("start-up with one sample: {:.0} ms, the floor {:.0} ms", ms(karat), ms(floor)))
@@ -268,12 +268,12 @@ impl Drop for Provider {
     }
 }
 
-fn median(mut times: Vec<Took>) -> Took {
+fn median(mut times: Vec<Usage>) -> Usage {
     times.sort_by_key(|took| took.wall);
     let wall = times.get(times.len() / 2).copied().unwrap_or_default().wall;
     times.sort_by_key(|took| took.cpu);
     let middle = times.get(times.len() / 2).copied().unwrap_or_default();
-    Took { wall, cpu: middle.cpu, peak: times.iter().map(|took| took.peak).max().unwrap_or(0) }
+    Usage { wall, cpu: middle.cpu, peak: times.iter().map(|took| took.peak).max().unwrap_or(0) }
 }
 
 fn say(out: &mut dyn Write, line: &str) -> Result<(), String> {

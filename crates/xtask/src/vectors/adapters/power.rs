@@ -9,10 +9,8 @@ use karat_stats::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    Adapter,
-    input::{integer, json, number, text},
-};
+use crate::vectors::Adapter;
+use crate::vectors::input::{integer, json, number, text};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[("power", solve)];

@@ -6,10 +6,8 @@ use karat_stats::correction::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    Adapter,
-    input::{as_indices, field, integer, json, level, lower, message, number, observed, upper},
-};
+use crate::vectors::Adapter;
+use crate::vectors::input::{as_indices, field, integer, json, level, lower, message, number, observed_values, upper};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[
@@ -21,9 +19,9 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
 ];
 
 fn ppi(input: &Value) -> Result<Value, String> {
-    let human = observed(input, "human")?;
-    let judge_unlabelled = observed(input, "judge_unlabelled")?;
-    let judge_on_human = observed(input, "judge_on_human")?;
+    let human = observed_values(input, "human")?;
+    let judge_unlabelled = observed_values(input, "judge_unlabelled")?;
+    let judge_on_human = observed_values(input, "judge_on_human")?;
     let means = ppi_mean(&human, &judge_on_human, &judge_unlabelled, level(input)?).map_err(message)?;
     let estimator = |mean: Option<AnchoredMean>| {
         mean.map(|mean| {
@@ -102,10 +100,10 @@ fn pass_rate(input: &Value) -> Result<Value, String> {
 }
 
 fn isotonic(input: &Value) -> Result<Value, String> {
-    let x = observed(input, "x")?;
+    let x = observed_values(input, "x")?;
     let weights = match field(input, "weights")? {
         Value::Null => None,
-        _ => Some(observed(input, "weights")?),
+        _ => Some(observed_values(input, "weights")?),
     };
     let direction = match field(input, "increasing")?.as_bool() {
         Some(true) => Direction::Increasing,
@@ -114,15 +112,16 @@ fn isotonic(input: &Value) -> Result<Value, String> {
             return Err("reading the input: field increasing should be true or false".to_owned());
         }
     };
-    let fit = Isotonic::fit(&x, &observed(input, "y")?, weights.as_deref(), direction).map_err(message)?;
+    let fit = Isotonic::fit(&x, &observed_values(input, "y")?, weights.as_deref(), direction).map_err(message)?;
     let values =
         |at: Vec<f64>| -> Vec<Value> { at.into_iter().map(|x| json(fit.as_ref().map(|fit| fit.predict(x)))).collect() };
-    Ok(json!({ "fitted": values(x), "predicted": values(observed(input, "x_new")?) }))
+    Ok(json!({ "fitted": values(x), "predicted": values(observed_values(input, "x_new")?) }))
 }
 
 fn recalibration(input: &Value) -> Result<Value, String> {
     let fold = as_indices(field(input, "fold")?).ok_or("reading the input: field fold should hold whole numbers")?;
-    let result = recalibrate(&observed(input, "judge")?, &observed(input, "human")?, &fold).map_err(message)?;
+    let result =
+        recalibrate(&observed_values(input, "judge")?, &observed_values(input, "human")?, &fold).map_err(message)?;
     let Some(result) = result else {
         return Ok(Value::Null);
     };

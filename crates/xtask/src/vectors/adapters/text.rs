@@ -7,8 +7,8 @@ use karat_scoring::metrics::squad::{self, EmptyRule};
 use karat_scoring::metrics::{Overlap, edit, porter};
 use serde_json::{Value, json};
 
-use super::Adapter;
-use super::input::{array, field, text};
+use crate::vectors::Adapter;
+use crate::vectors::input::{array, field, text};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[

@@ -1,13 +1,13 @@
-//! The release binaries, and what running them takes: wall time, CPU, peak of memory. Reads `/proc`.
+//! Runs release binaries and measures wall time, CPU time and peak memory. Reads `/proc`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a process took.
+/// The resources that a process used.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Took {
+pub struct Usage {
     /// From start to end.
     pub wall: Duration,
     /// User and system time, the process alone.
@@ -29,7 +29,7 @@ pub fn binary(name: &str, folder: &Path, arguments: &[&str]) -> Result<Command, 
 
 /// Runs a command to its end and measures it.
 #[expect(clippy::disallowed_methods, reason = "time is what is measured")]
-pub fn took(mut command: Command) -> Result<Took, String> {
+pub fn run_measured(mut command: Command) -> Result<Usage, String> {
     let name = command.get_program().display().to_string();
     let before = children_cpu()?;
     let start = Instant::now();
@@ -37,9 +37,9 @@ pub fn took(mut command: Command) -> Result<Took, String> {
     let mut child = spawned.map_err(|error| format!("starting {name}: {error}"))?;
     let stderr = child.stderr.take();
     let reader = std::thread::spawn(move || {
-        let mut said = String::new();
-        let _ = stderr.map(|mut stderr| stderr.read_to_string(&mut said));
-        said
+        let mut text = String::new();
+        let _ = stderr.map(|mut stderr| stderr.read_to_string(&mut text));
+        text
     });
     let status_file = PathBuf::from(format!("/proc/{}/status", child.id()));
     let mut peak = 0;
@@ -51,14 +51,14 @@ pub fn took(mut command: Command) -> Result<Took, String> {
         std::thread::sleep(Duration::from_millis(2));
     };
     let wall = start.elapsed();
-    let said = reader.join().unwrap_or_default();
+    let stderr = reader.join().unwrap_or_default();
     if !status.success() {
-        return Err(format!("{name} ended with {status}: {said}"));
+        return Err(format!("{name} ended with {status}: {stderr}"));
     }
-    Ok(Took { wall, cpu: children_cpu()?.saturating_sub(before), peak })
+    Ok(Usage { wall, cpu: children_cpu()?.saturating_sub(before), peak })
 }
 
-/// CPU time of all children that have ended.
+/// CPU time of all children that have exited.
 fn children_cpu() -> Result<Duration, String> {
     let stat = std::fs::read_to_string("/proc/self/stat").map_err(|error| format!("reading CPU times: {error}"))?;
     // Behind the name in parentheses; the 16th and 17th field of the line, in ticks of a hundredth of a second.

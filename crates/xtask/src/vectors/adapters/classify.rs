@@ -7,10 +7,8 @@ use karat_stats::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{
-    Adapter,
-    input::{array, integer, json, labels, message, observed},
-};
+use crate::vectors::Adapter;
+use crate::vectors::input::{array, integer, json, labels, message, observed_values};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[("classification", classify), ("ece", reliability)];
@@ -50,7 +48,7 @@ fn classify(input: &Value) -> Result<Value, String> {
 }
 
 fn rank(input: &Value) -> Result<Value, String> {
-    let ranking = ranking(&flags(input, "truth")?, &observed(input, "scores")?).map_err(message)?;
+    let ranking = ranking(&flags(input, "truth")?, &observed_values(input, "scores")?).map_err(message)?;
     Ok(json!({
         "roc_auc": json(ranking.roc_auc),
         "average_precision": json(ranking.average_precision),
@@ -65,8 +63,9 @@ fn flags(input: &Value, name: &str) -> Result<Vec<bool>, String> {
 }
 
 fn reliability(input: &Value) -> Result<Value, String> {
-    let result = calibration(&observed(input, "confidence")?, &flags(input, "correct")?, integer(input, "n_bins")?)
-        .map_err(message)?;
+    let result =
+        calibration(&observed_values(input, "confidence")?, &flags(input, "correct")?, integer(input, "n_bins")?)
+            .map_err(message)?;
     let bins = result.bins.iter().map(|bin| {
         json!({
             "lower": bin.lower,

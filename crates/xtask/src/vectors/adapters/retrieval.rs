@@ -4,8 +4,8 @@ use karat_quantity::{is_close, within_tolerance};
 use karat_scoring::metrics::retrieval::{Gain, Judged, Relevance, top};
 use serde_json::{Map, Value, json as object};
 
-use super::Adapter;
-use super::input::{field, json, number};
+use crate::vectors::Adapter;
+use crate::vectors::input::{field, json, number};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[("ir_metrics", ir_metrics), ("numeric_match", numeric_match)];

@@ -1,5 +1,4 @@
-//! `cargo xtask soak NAME`: the full sizes of what the tests check in small. Builds nothing: run
-//! `cargo build --release -p karat` first.
+//! `cargo xtask soak NAME`: test scenarios at full size. Builds nothing: run `cargo build --release -p karat` first.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use testkit::{Echo, FakeProvider, Memory, Scratch, Script};
 
-use crate::measure::{binary, took};
+use crate::measure::process::{binary, run_measured};
 
 const CONCURRENCY: usize = 64;
 
@@ -17,7 +16,7 @@ pub fn run(name: &str, sizes: &[&str], out: &mut dyn Write) -> Result<bool, Stri
     let size = |key, default| size(sizes, key, default);
     match name {
         "kill" => kill(size("kills", 1000)?, size("cells", 200_000)?, out),
-        "aa" => crate::aa_study::soak(size("runs", 5_000)? as u64, out),
+        "aa" => crate::measure::aa_study::soak(size("runs", 5_000)? as u64, out),
         "faults" => faults(size("cells", 20_000)?, out),
         "scale" => scale(size("cells", 1_000_000)?, out),
         _ => Err(format!(
@@ -29,7 +28,7 @@ pub fn run(name: &str, sizes: &[&str], out: &mut dyn Write) -> Result<bool, Stri
 /// The number that `key=` gives among the sizes, or the default.
 pub fn size(sizes: &[&str], key: &str, default: usize) -> Result<usize, String> {
     let given = sizes.iter().find_map(|size| size.strip_prefix(key)?.strip_prefix('='));
-    given.map_or(Ok(default), |text| text.parse().map_err(|_| format!("`{key}={text}` is no whole number")))
+    given.map_or(Ok(default), |text| text.parse().map_err(|_| format!("`{key}={text}` is not a whole number")))
 }
 
 /// BY-04: `kill -9` at many points of one run, then the same canonical report as of an uninterrupted one, with at most
@@ -80,8 +79,8 @@ fn faults(cells: usize, out: &mut dyn Write) -> Result<bool, String> {
 fn scale(cells: usize, out: &mut dyn Write) -> Result<bool, String> {
     let provider = provider(Echo::default())?;
     let place = place(&provider, cells)?;
-    let run = took(binary("karat", place.path(), &["run", "-q", "--run-id", "a", "--format", "md"])?)?;
-    let report = || took(binary("karat", place.path(), &["report", "a", "--format", "both"])?);
+    let run = run_measured(binary("karat", place.path(), &["run", "-q", "--run-id", "a", "--format", "md"])?)?;
+    let report = || run_measured(binary("karat", place.path(), &["report", "a", "--format", "both"])?);
     // The second one finds its file of cells as the first one left it.
     let (with_cells, report) = (report()?, report()?);
     let store = place.path().join(".karat").join("karat.db");

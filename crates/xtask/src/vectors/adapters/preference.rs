@@ -6,10 +6,8 @@ use karat_stats::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    Adapter,
-    input::{array, integer, json, lower, message, number, upper},
-};
+use crate::vectors::Adapter;
+use crate::vectors::input::{array, integer, json, lower, message, number, upper};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[("bradley_terry", strengths), ("position_bias", positions)];

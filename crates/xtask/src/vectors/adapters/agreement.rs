@@ -9,11 +9,9 @@ use karat_stats::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{
-    Adapter,
-    input::{
-        array, as_indices, as_observations, complete_pairs, json, label, labels, level, lower, message, text, upper,
-    },
+use crate::vectors::Adapter;
+use crate::vectors::input::{
+    array, as_indices, as_observations, complete_pairs, json, label, labels, level, lower, message, text, upper,
 };
 
 /// Adapters by the stem of the vector file.

@@ -9,18 +9,8 @@ use std::{fs, io::Write, path::Path};
 
 use serde_json::Value;
 
-mod agreement;
-mod classify;
-mod compare;
-mod correction;
-mod describe;
-mod drift;
+mod adapters;
 pub mod input;
-mod power;
-mod preference;
-mod retrieval;
-mod sequential;
-mod text;
 pub mod tolerance;
 
 /// Computes the actual result of one case from its `input`, in the shape of its `expected`.
@@ -28,21 +18,21 @@ pub type Adapter = fn(&Value) -> Result<Value, String>;
 
 /// Every statistic with an adapter, by the stem of its vector file.
 const REGISTRY: &[&[(&str, Adapter)]] = &[
-    agreement::ADAPTERS,
-    classify::ADAPTERS,
-    compare::ADAPTERS,
-    correction::ADAPTERS,
-    describe::ADAPTERS,
-    drift::ADAPTERS,
-    power::ADAPTERS,
-    preference::ADAPTERS,
-    retrieval::ADAPTERS,
-    sequential::ADAPTERS,
-    text::ADAPTERS,
+    adapters::agreement::ADAPTERS,
+    adapters::classify::ADAPTERS,
+    adapters::compare::ADAPTERS,
+    adapters::correction::ADAPTERS,
+    adapters::describe::ADAPTERS,
+    adapters::drift::ADAPTERS,
+    adapters::power::ADAPTERS,
+    adapters::preference::ADAPTERS,
+    adapters::retrieval::ADAPTERS,
+    adapters::sequential::ADAPTERS,
+    adapters::text::ADAPTERS,
 ];
 
 /// The index of the checked-in vectors: it names the statistic of each file.
-const INDEX: &str = include_str!("../../../fixtures/vectors/index.json");
+const INDEX: &str = include_str!("../../../../fixtures/vectors/index.json");
 
 /// At most this many mismatches of a case are listed.
 const SHOWN: usize = 5;

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, ImplItemFn, Item, ItemEnum, ItemFn, ItemStruct, ItemTrait, ItemType, TraitItemFn};
 
-use crate::module_cycles::is_cfg_test;
+use crate::checks::module_cycles::is_cfg_test;
 
 /// Files and folders of one folder, beside its `mod.rs`, `lib.rs` or `main.rs`.
 const MOST_IN_FOLDER: usize = 13;

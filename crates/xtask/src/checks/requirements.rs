@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const REQUIREMENTS: &str = include_str!("../requirements.txt");
+const REQUIREMENTS: &str = include_str!("../../requirements.txt");
 
 /// Writes `target/testing.md` below `root`, one section a requirement. Returns `Ok(false)` when a requirement has no test,
 /// unless `requirements.txt` marks it as `(planned)`, or when a planned one has a test by now.

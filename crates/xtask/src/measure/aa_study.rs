@@ -1,5 +1,7 @@
-//! `cargo xtask soak aa`: systems that do not differ, and systems whose difference is known, through the code of
-//! `karat compare`. How often does it say "different", and how often does its interval hold the truth?
+//! `cargo xtask soak aa`: an A/A study of `karat compare`.
+//!
+//! Compares systems that do not differ, and systems with a known difference. Reports how often the comparison says
+//! "different", and how often its interval covers the truth.
 
 use std::io::Write;
 
@@ -10,16 +12,16 @@ use karat_stats::seed::Seed;
 use karat_stats::special::normal_quantile;
 use rand_chacha::{ChaCha8Rng, rand_core::Rng};
 
-/// Samples of one cluster, where there are clusters.
+/// Samples in one cluster, in generators with clusters.
 const CLUSTER: usize = 6;
 
-/// Resamples of a figure that is no mean, as `compare` makes them.
+/// Bootstrap resamples for figures other than means, as in `compare`.
 const RESAMPLES: usize = 1_999;
 
-/// Samples in which the true change of a figure is found that no formula gives.
+/// Samples from which the true change is estimated for figures without a closed form.
 const POPULATION: usize = 200_000;
 
-/// What is compared.
+/// The kind of scores that two systems are compared on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scores {
     /// Passes and fails.
@@ -30,7 +32,7 @@ enum Scores {
     Labels,
 }
 
-/// A way in which paired scores come about.
+/// A generator of paired scores.
 #[derive(Debug, Clone, Copy)]
 pub struct World {
     /// Its name.
@@ -46,7 +48,7 @@ impl World {
         Self { name, scores, aggregate, samples, clustered: false }
     }
 
-    const fn clustered(self) -> Self {
+    const fn with_clusters(self) -> Self {
         Self { clustered: true, ..self }
     }
 
@@ -54,7 +56,7 @@ impl World {
         if self.scores == Scores::Passes { Kind::Binary } else { Kind::Score }
     }
 
-    /// What the candidate is ahead by, where it is: in a pass rate, in a share of right labels, or in numbers.
+    /// The lead of a better candidate: in a pass rate, in a share of right labels, or in score points.
     fn lead(self) -> f64 {
         if self.scores == Scores::Numbers { 0.3 } else { 0.08 }
     }
@@ -83,9 +85,9 @@ pub struct Rates {
 /// Means: pass/fail and scores, with and without clusters, many samples and few.
 pub const MEANS: [World; 5] = [
     World::new("pass/fail", Scores::Passes, "mean", 240),
-    World::new("pass/fail", Scores::Passes, "mean", 240).clustered(),
+    World::new("pass/fail", Scores::Passes, "mean", 240).with_clusters(),
     World::new("scores", Scores::Numbers, "mean", 240),
-    World::new("scores", Scores::Numbers, "mean", 240).clustered(),
+    World::new("scores", Scores::Numbers, "mean", 240).with_clusters(),
     World::new("scores", Scores::Numbers, "mean", 16),
 ];
 
@@ -94,11 +96,11 @@ pub const FIGURES: [World; 9] = [
     World::new("macro F1", Scores::Labels, "f1", 30),
     World::new("macro F1", Scores::Labels, "f1", 100),
     World::new("macro F1", Scores::Labels, "f1", 300),
-    World::new("macro F1", Scores::Labels, "f1", 120).clustered(),
-    World::new("macro F1", Scores::Labels, "f1", 300).clustered(),
+    World::new("macro F1", Scores::Labels, "f1", 120).with_clusters(),
+    World::new("macro F1", Scores::Labels, "f1", 300).with_clusters(),
     World::new("median", Scores::Numbers, "median", 30),
     World::new("median", Scores::Numbers, "median", 120),
-    World::new("median", Scores::Numbers, "median", 240).clustered(),
+    World::new("median", Scores::Numbers, "median", 240).with_clusters(),
     World::new("p90", Scores::Numbers, "p90", 120),
 ];
 

@@ -14,12 +14,10 @@ use karat_stats::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{
-    Adapter,
-    input::{
-        array, as_indices, as_observations, field, integer, json, labels, level, lower, message, number, observations,
-        observed, text, upper,
-    },
+use crate::vectors::Adapter;
+use crate::vectors::input::{
+    array, as_indices, as_observations, field, integer, json, labels, level, lower, message, number, observations,
+    observed_values, text, upper,
 };
 
 /// Adapters by the stem of the vector file.
@@ -30,7 +28,7 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
     ("wilson", proportion),
     ("clustered_se", clustered_se),
     ("variance_components", components),
-    ("stratified_mean", stratified),
+    ("stratified_mean", stratified_estimate),
     ("pass_at_k", passes),
     ("bootstrap_bca", bootstrap_bca),
     ("bootstrap_cluster", bootstrap_cluster),
@@ -38,7 +36,7 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
 
 fn special_functions(input: &Value) -> Result<Value, String> {
     let name = text(input, "fn")?;
-    let args = observed(input, "args")?;
+    let args = observed_values(input, "args")?;
     let value = special_function(name, &args).ok_or_else(|| format!("no function {name} of {args:?}"))?;
     Ok(json!({ "value": json(value) }))
 }
@@ -99,7 +97,7 @@ fn descriptive(input: &Value) -> Result<Value, String> {
 }
 
 fn mean_ci(input: &Value) -> Result<Value, String> {
-    let (values, level) = (observed(input, "values")?, level(input)?);
+    let (values, level) = (observed_values(input, "values")?, level(input)?);
     let t = mean_with_t_interval(&values, level);
     let z = mean_with_normal_interval(&values, level);
     Ok(json!({
@@ -183,9 +181,10 @@ fn components(input: &Value) -> Result<Value, String> {
     Ok(result)
 }
 
-fn stratified(input: &Value) -> Result<Value, String> {
-    let stratum =
-        |value: &Value| Ok(Stratum { population: number(value, "population")?, values: observed(value, "values")? });
+fn stratified_estimate(input: &Value) -> Result<Value, String> {
+    let stratum = |value: &Value| {
+        Ok(Stratum { population: number(value, "population")?, values: observed_values(value, "values")? })
+    };
     let strata: Vec<Stratum> = array(input, "strata")?.iter().map(stratum).collect::<Result<_, String>>()?;
     let m = stratified_mean(&strata);
     let m = m.as_ref();
@@ -218,7 +217,7 @@ fn passes(input: &Value) -> Result<Value, String> {
 }
 
 fn bootstrap_bca(input: &Value) -> Result<Value, String> {
-    let values = observed(input, "values")?;
+    let values = observed_values(input, "values")?;
     let level = level(input)?;
     let statistic: fn(&[f64]) -> Option<f64> = match text(input, "statistic")? {
         "mean" => mean,
@@ -226,7 +225,7 @@ fn bootstrap_bca(input: &Value) -> Result<Value, String> {
         "std" => standard_deviation,
         other => return Err(format!("no bootstrap of the statistic {other}")),
     };
-    let distribution = resampled(input, "resample_indices", statistic(&values), |drawn| {
+    let distribution = resample(input, "resample_indices", statistic(&values), |drawn| {
         let drawn: Option<Vec<f64>> = drawn.iter().map(|i| values.get(*i).copied()).collect();
         statistic(&drawn?)
     })?;
@@ -259,7 +258,7 @@ fn bootstrap_cluster(input: &Value) -> Result<Value, String> {
         (!values.is_empty()).then(|| sum(&values) / values.len() as f64)
     };
     let everything: Vec<usize> = (0..clusters.len()).collect();
-    let distribution = resampled(input, "resample_cluster_indices", pooled(&everything), pooled)?;
+    let distribution = resample(input, "resample_cluster_indices", pooled(&everything), pooled)?;
     let level = level(input)?;
     Ok(json!({
         "mean": json(distribution.estimate()),
@@ -270,7 +269,7 @@ fn bootstrap_cluster(input: &Value) -> Result<Value, String> {
 }
 
 /// The distribution of a statistic over resamples given as rows of indices.
-fn resampled(
+fn resample(
     input: &Value,
     rows: &str,
     estimate: Option<f64>,

@@ -6,10 +6,8 @@ use karat_stats::drift::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    Adapter,
-    input::{array, field, integer, json, message, number, observations, observed, text},
-};
+use crate::vectors::Adapter;
+use crate::vectors::input::{array, field, integer, json, message, number, observations, observed_values, text};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[
@@ -155,7 +153,7 @@ fn hinkley(input: &Value) -> Result<Value, String> {
             other => return Err(format!("reading the input: unknown mode {other}")),
         },
     };
-    let chart = page_hinkley(&observed(input, "values")?, &test).map_err(message)?;
+    let chart = page_hinkley(&observed_values(input, "values")?, &test).map_err(message)?;
     Ok(json!({
         "stat_up": chart.points.iter().map(|point| point.up).collect::<Vec<_>>(),
         "stat_down": chart.points.iter().map(|point| point.down).collect::<Vec<_>>(),
@@ -170,7 +168,7 @@ fn ewma_chart(input: &Value) -> Result<Value, String> {
         weight: number(input, "lambda")?,
         limit: number(input, "L")?,
     };
-    let result = ewma(&observed(input, "values")?, &chart).map_err(message)?;
+    let result = ewma(&observed_values(input, "values")?, &chart).map_err(message)?;
     Ok(json!({
         "ewma": result.points.iter().map(|point| point.average).collect::<Vec<_>>(),
         "lcl": result.points.iter().map(|point| point.lower).collect::<Vec<_>>(),
@@ -181,9 +179,9 @@ fn ewma_chart(input: &Value) -> Result<Value, String> {
 
 fn betting(input: &Value) -> Result<Value, String> {
     let result = e_detector(
-        &observed(input, "values")?,
+        &observed_values(input, "values")?,
         number(input, "mean_lower_bound")?,
-        &observed(input, "lambdas")?,
+        &observed_values(input, "lambdas")?,
         number(input, "alpha")?,
     )
     .map_err(message)?;

@@ -11,14 +11,12 @@ use karat_stats::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{
-    Adapter,
-    input::{integer, json, level, lower, message, number, observations, observed, upper},
-};
+use crate::vectors::Adapter;
+use crate::vectors::input::{integer, json, level, lower, message, number, observations, observed_values, upper};
 
 /// Adapters by the stem of the vector file.
 pub const ADAPTERS: &[(&str, Adapter)] = &[
-    ("paired_t", paired),
+    ("paired_t", paired_test),
     ("wilcoxon", signed_rank),
     ("sign_test", sign),
     ("permutation_signflip", sign_flip),
@@ -28,7 +26,7 @@ pub const ADAPTERS: &[(&str, Adapter)] = &[
     ("effect_sizes", effects),
 ];
 
-fn paired(input: &Value) -> Result<Value, String> {
+fn paired_test(input: &Value) -> Result<Value, String> {
     let pairs = pair(&observations(input, "baseline")?, &observations(input, "candidate")?).map_err(message)?;
     let test = paired_t(&pairs.differences, level(input)?);
     Ok(json!({
@@ -49,7 +47,7 @@ fn paired(input: &Value) -> Result<Value, String> {
 }
 
 fn signed_rank(input: &Value) -> Result<Value, String> {
-    let d = observed(input, "differences")?;
+    let d = observed_values(input, "differences")?;
     Ok(json!({
         "n": d.len(),
         "n_zero": d.iter().filter(|d| d.abs() <= 0.0).count(),
@@ -75,7 +73,7 @@ fn ranks(test: SignedRank) -> Value {
 }
 
 fn sign(input: &Value) -> Result<Value, String> {
-    let test = sign_test(&observed(input, "differences")?);
+    let test = sign_test(&observed_values(input, "differences")?);
     Ok(json!({
         "n_pos": test.map_or(0, |t| t.positive),
         "n_neg": test.map_or(0, |t| t.negative),
@@ -87,7 +85,7 @@ fn sign(input: &Value) -> Result<Value, String> {
 }
 
 fn sign_flip(input: &Value) -> Result<Value, String> {
-    let d = observed(input, "differences")?;
+    let d = observed_values(input, "differences")?;
     let test = sign_flip_exact(&d);
     Ok(json!({
         "mean": json(mean(&d)),
@@ -156,7 +154,7 @@ fn effects(input: &Value) -> Result<Value, String> {
         let h = cohen_h(number(input, "p_candidate")?, number(input, "p_baseline")?);
         return Ok(json!({ "cohen_h": json(h) }));
     }
-    let sizes = effect_sizes(&observed(input, "baseline")?, &observed(input, "candidate")?);
+    let sizes = effect_sizes(&observed_values(input, "baseline")?, &observed_values(input, "candidate")?);
     Ok(json!({
         "cohen_d": json(sizes.cohen_d),
         "hedges_g": json(sizes.hedges_g),
