@@ -1,4 +1,4 @@
-//! Files that are there as a whole or not at all.
+//! Files that are replaced as a whole or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use crate::AppError;
 use crate::error::{FileError, OTHER_FOLDER};
 
-/// A file under way: its content goes beside it and takes its place when it is finished, so that what stood there stays
-/// until then. Dropped before, it leaves nothing. What is no file, such as `/dev/stdout`, is written as it is.
+/// A file that is being written: its content goes to a file beside it and replaces the target at the end. If it is
+/// dropped before, nothing remains. Special files such as `/dev/stdout` are written directly.
 #[derive(Debug)]
 pub struct AtomicFile {
     target: PathBuf,
-    /// Where it is written meanwhile.
+    /// The file that is written in the meantime.
     part: Option<PathBuf>,
     out: Option<BufWriter<File>>,
 }
 
 impl AtomicFile {
-    /// Begins a file, and makes its folder where there is none.
+    /// Starts a file, and makes its folder if there is none.
     ///
     /// # Errors
     /// The folder or the file cannot be made.
@@ -26,7 +26,7 @@ impl AtomicFile {
         if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder)?;
         }
-        // A link stays a link: what it leads to is replaced.
+        // A link stays a link: its target is replaced.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         let is_special = fs::metadata(&target).is_ok_and(|it| !it.is_file() && !it.is_dir());
         let part = (!is_special).then(|| part_path(&target));
@@ -37,10 +37,10 @@ impl AtomicFile {
         Ok(Self { target, part, out: Some(BufWriter::new(out)) })
     }
 
-    /// Puts it in its place.
+    /// Replaces the target.
     ///
     /// # Errors
-    /// The rest of it cannot be written, or something else stands there that no file can replace.
+    /// The rest cannot be written, or something that a file cannot replace is in its place.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         if let Some(part) = &self.part {
@@ -64,21 +64,21 @@ impl Write for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(out) = self.out.take() {
-            // What could not be written is not tried again.
+            // Unwritten bytes are dropped without another attempt.
             drop(out.into_parts());
             let _ = self.part.as_ref().map(fs::remove_file);
         }
     }
 }
 
-/// Where a file is written meanwhile.
+/// The path of the file that is written in the meantime.
 fn part_path(target: &Path) -> PathBuf {
     let mut part = target.as_os_str().to_owned();
     part.push(".part");
     PathBuf::from(part)
 }
 
-/// A new file. One that was given up there before goes, and a link there is not followed.
+/// Creates a file. An abandoned one is removed, and a link is not followed.
 fn create_new(part: &Path) -> io::Result<File> {
     match fs::remove_file(part) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -86,14 +86,14 @@ fn create_new(part: &Path) -> io::Result<File> {
     }
 }
 
-/// Writes a file so that either the old content or the new one is there, never a part.
+/// Writes a file as a whole, with an error that names another option.
 pub(crate) fn write_explained(path: &Path, bytes: &[u8]) -> Result<(), AppError> {
     let broken = |error| FileError::writing(path, error).with_hint("name another file with `-o`").into();
     write(path, bytes).map_err(broken)
 }
 
-/// Makes a folder and holds it until dropped, so that whoever else fills it waits. `None` where it cannot be made or the
-/// system locks no folders: what is written into it says what is wrong with it, if anything.
+/// Makes a folder and locks it until the file is dropped, so that other writers wait. `None` if it cannot be made or
+/// locked: the write into it reports the problem, if there is one.
 pub(crate) fn lock_dir(folder: &Path) -> Option<File> {
     fs::create_dir_all(folder).ok()?;
     let folder = File::open(folder).ok()?;
@@ -101,7 +101,7 @@ pub(crate) fn lock_dir(folder: &Path) -> Option<File> {
     Some(folder)
 }
 
-/// A file of a report cannot be written.
+/// The error for a report file that cannot be written.
 pub(crate) fn report_write_error(target: &Path, error: io::Error) -> AppError {
     FileError::writing(target, error).with_hint(OTHER_FOLDER).into()
 }
@@ -109,7 +109,7 @@ pub(crate) fn report_write_error(target: &Path, error: io::Error) -> AppError {
 /// Writes a file as a whole.
 ///
 /// # Errors
-/// It cannot be written; what stood there stays.
+/// The file cannot be written; the old content stays.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes)?;
@@ -120,7 +120,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// BY-04: what was given up leaves the old content, and nothing beside it.
+    /// BY-04: an abandoned write leaves the old content and nothing beside it.
     #[test]
     fn a_file_is_replaced_as_a_whole_or_not_at_all() {
         let folder = testkit::scratch().unwrap();
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path().join("out")).unwrap().count(), 1);
     }
 
-    /// Law 2: a link that somebody has laid where a file will come leads nobody astray.
+    /// Invariant 2: a planted link beside a file is not followed.
     #[test]
     fn links_beside_a_file_are_not_followed() {
         let folder = testkit::scratch().unwrap();

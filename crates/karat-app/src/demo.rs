@@ -1,4 +1,4 @@
-//! The demo service of a preset: what its suite measures where no other service is named.
+//! The demo service of a preset: the system under test if no other service is named.
 
 use karat_demo::{Faults, Library, Service, serve};
 
@@ -6,14 +6,14 @@ use crate::error::{Bug, Names, SuiteError};
 use crate::suite::preset::{files_of, names};
 use crate::{App, AppError};
 
-/// Where a preset keeps the faults of its demo service.
+/// Path of a preset's planted faults.
 const FAULTS: &str = "service/faults.jsonl";
 
 impl App {
-    /// Serves a preset's documents on a loopback port until `end` is there; repaired, without its planted faults.
+    /// Serves a preset's documents on a loopback port until `end` resolves. `repaired` leaves out the planted faults.
     ///
     /// # Errors
-    /// A preset without a service, documents that cannot be read, a port that is taken.
+    /// A preset without a service, documents that cannot be read, a port in use.
     pub fn demo(&self, preset: &str, port: u16, repaired: bool, end: impl Future<Output = ()>) -> Result<(), AppError> {
         let service = service(preset, repaired)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

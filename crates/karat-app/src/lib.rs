@@ -1,7 +1,8 @@
-//! The use cases of Karat, composed once: load, validate, plan, run, resume, report, show, trace.
+//! The use cases of Karat: load, validate, plan, run, resume, report, inspect, analyse.
 //!
-//! The command line (and later the server and bindings) resolve settings, call one function here and print what comes
-//! back. Nothing here prints, reads the environment or exits.
+//! The command line (later also the server and bindings) resolves settings, calls one function here and prints the
+//! result. Nothing here prints, reads the environment or exits. Reading order: `suite::load`, `run::execution`,
+//! `report::write`; then any file of `analyse`.
 
 mod analyse;
 mod atomic_file;
@@ -46,17 +47,16 @@ pub use crate::suite::fetch::FetchedFile;
 pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
 pub use crate::suite::load::LoadedSuite;
 pub use crate::suite::preset::names as preset_names;
-pub use crate::suite::reference::reference;
 pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
 pub use error::{
     AnalyseError, AppError, BudgetError, Bug, CallCount, FileError, GoldenError, ImportError, LabelError, Lines, Names,
     RunError, StoredError, SuiteError, Usd,
 };
-pub use karat_analysis::Choice;
-pub use karat_analysis::compare::Verdict as ComparedVerdict;
-pub use karat_analysis::drift::{DriftStatus, Drifts, Method};
-pub use karat_analysis::power::MetricPower;
+pub use karat_analysis::RowFilter;
+pub use karat_analysis::compare::ComparisonVerdict as ComparedVerdict;
+pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
+pub use karat_analysis::planning::MetricPower;
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
 pub use karat_providers::end_processes;
 pub use karat_report::counted;
@@ -83,31 +83,30 @@ fn pretty(value: &serde_json::Value) -> String {
 /// Looks up environment variables by name.
 pub type EnvLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Karat with everything from outside passed in.
+/// Karat with all of its external dependencies passed in.
 #[derive(Clone)]
 pub struct App {
-    /// Where results are kept.
+    /// The store of results.
     pub store: StoreUrl,
-    /// Folder of the state: run folders lie below it.
+    /// The state folder; run folders lie below it.
     pub home: PathBuf,
     /// The environment.
     pub lookup: EnvLookup,
-    /// What time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// This program, which a command named `karat` in a suite stands for.
+    /// This program; a command named `karat` in a suite runs it.
     pub own_program: Option<PathBuf>,
-    /// What one step of a command leaves to the next.
+    /// State that the steps of a command share.
     pub opened: Session,
 }
 
-/// What stays open from one step of a command to the next. Clones are the same.
+/// State that stays open between the steps of a command. Clones share it.
 #[derive(Clone, Default)]
 pub struct Session(Arc<SessionState>);
 
 #[derive(Default)]
 struct SessionState {
-    /// The store, once something has opened it to write: what others have written since, whoever looks for results catches up
-    /// with.
+    /// The store, once it was opened for writing. Lookups catch up with what other processes have written since.
     store: Mutex<Option<Store>>,
 }
 
@@ -118,12 +117,12 @@ impl Session {
 }
 
 impl App {
-    /// The store, opened or made where it is not there.
+    /// Opens the store; makes it if it does not exist.
     fn open_store(&self) -> Result<Store, AppError> {
         self.open_with(Store::open)
     }
 
-    /// The store to read it, made where it is not there. One that may not be written is read as it is.
+    /// Opens the store for reading; makes it if it does not exist. A read-only store is read as it is.
     fn store_to_read(&self) -> Result<Store, AppError> {
         self.open_with(if self.store.exists() { Store::open_to_read } else { Store::open })
     }
@@ -140,7 +139,7 @@ impl App {
         Ok(store)
     }
 
-    /// Opens the store of commands about stored runs: there must be one. One that may not be written can be read.
+    /// Opens the store for commands about stored runs: it must exist. It may be read-only.
     fn existing_store(&self) -> Result<Store, AppError> {
         if !self.store.exists() {
             return Err(StoredError::NoStore { path: self.store.path().display().to_string() }.into());
@@ -148,7 +147,7 @@ impl App {
         self.store_to_read()
     }
 
-    /// The id of the run that is meant by an id, its beginning, or `latest`.
+    /// Resolves an id, a prefix of one, or `latest` to a run's id.
     pub fn run_id(&self, run: &str) -> Result<String, AppError> {
         Ok(self.existing_store()?.resolve(run)?)
     }

@@ -1,10 +1,10 @@
-//! How far judges, and people, agree on stored runs. Makes no call.
+//! Agreement of judges and people on stored runs. Makes no API calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use karat_analysis::agree::{Agreed, Options, agree, beside, misfit};
+use karat_analysis::agree::{AgreeOptions, RunAgreement, agree, label_problem, labels_of_run};
 use karat_store::{Store, StoredRun};
 use karat_types::{Label, ModelSpec, PlanHeader, RunRows, RunStatus};
 use serde_json::json;
@@ -12,20 +12,20 @@ use serde_json::json;
 use crate::error::{FileError, LabelError, Names};
 use crate::{App, AppError};
 
-/// What is asked.
+/// The request for an agreement.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgreementRequest {
-    /// The scorer; every one with judges without it.
+    /// The scorer; every scorer with judges if absent.
     pub scorer: Option<String>,
-    /// Names of the raters that are compared; all without any.
+    /// Names of the raters to compare; all if empty.
     pub between: Vec<String>,
     /// A file of labels: JSON lines `{sample, model?, variant?, annotator?, scores{}}`.
     pub labels: Option<String>,
 }
 
-/// What was found.
+/// The agreement of raters.
 #[derive(Debug, Clone)]
-pub struct Agreement(Agreed);
+pub struct Agreement(RunAgreement);
 
 impl Agreement {
     /// For a terminal.
@@ -45,11 +45,11 @@ impl Agreement {
 }
 
 impl App {
-    /// Says how far the raters of runs agree, on the outputs that the first run shares with the others. A suite stands for
-    /// the runs of its judges.
+    /// Computes how far the raters of runs agree, on the outputs that the first run shares with the others. A suite
+    /// stands for the runs of its judges.
     ///
     /// # Errors
-    /// A run that is unknown, labels that cannot be read, raters that share nothing.
+    /// An unknown run, labels that cannot be read, raters that share no output.
     pub fn agree(&self, runs: &[String], asked: &AgreementRequest) -> Result<Agreement, AppError> {
         let runs = self.rated_runs(runs)?;
         let Some((first, others)) = runs.split_first() else {
@@ -61,12 +61,12 @@ impl App {
         let mut shared = 0;
         let by_model = judges_with_several_models(&runs);
         for other in others {
-            let beside = beside(first, other, &by_model)?;
+            let beside = labels_of_run(first, other, &by_model)?;
             labels.extend(beside.labels);
             shared += beside.shared;
         }
         let (scorer, between) = (asked.scorer.clone(), asked.between.clone());
-        let options = Options { scorer, between, by_model, ..Options::default() };
+        let options = AgreeOptions { scorer, between, by_model, ..AgreeOptions::default() };
         let mut found = agree(first, &labels, &options)?;
         found.shared_judgments = shared;
         found.run = runs.iter().map(|run| run.header().id.as_str()).collect::<Vec<_>>().join(", ");
@@ -80,7 +80,7 @@ impl App {
         Ok(Agreement(found))
     }
 
-    /// The runs that are meant by words.
+    /// The runs that the words name.
     fn rated_runs(&self, words: &[String]) -> Result<Vec<StoredRun>, AppError> {
         let store = self.existing_store()?;
         let mut ids = Vec::new();
@@ -96,7 +96,7 @@ impl App {
     }
 }
 
-/// Of each judge of a suite the finished run over the most rows, the newest of those; the largest run first.
+/// For each judge of a suite, the newest of its finished runs over the most rows; the largest run first.
 fn one_run_per_judge(store: &Store, suite: &str) -> Result<Vec<String>, AppError> {
     let mut runs = Vec::new();
     for id in store.runs_of_suite(suite, usize::MAX)? {
@@ -105,7 +105,8 @@ fn one_run_per_judge(store: &Store, suite: &str) -> Result<Vec<String>, AppError
             runs.push((header.plan.dataset.rows, id, header));
         }
     }
-    // The store gives the newest first, and the sort keeps that order among equals. What measured a ruler comes last.
+    // The store returns the newest first, and the sort keeps that order among equals. Runs that measure a judge come
+    // last.
     runs.sort_by_key(|(rows, _, header)| (header.plan.run.of_ruler, std::cmp::Reverse(*rows)));
     let mut known = BTreeSet::new();
     let mut has_new =
@@ -115,7 +116,7 @@ fn one_run_per_judge(store: &Store, suite: &str) -> Result<Vec<String>, AppError
     Ok(runs.into_iter().map(|(_, id, _)| id).collect())
 }
 
-/// Ids of judges behind which different runs have different models.
+/// Ids of judges that have different models in different runs.
 fn judges_with_several_models(runs: &[StoredRun]) -> BTreeSet<String> {
     let mut models: BTreeMap<&str, &str> = BTreeMap::new();
     let judges = runs.iter().flat_map(|run| &run.header().plan.judges);
@@ -123,7 +124,7 @@ fn judges_with_several_models(runs: &[StoredRun]) -> BTreeSet<String> {
     another.map(|judge| judge.id.clone()).collect()
 }
 
-/// The labels of a file, each of which can be of a run of this plan.
+/// The labels of a file, checked against a plan.
 fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
     let text = fs::read_to_string(file).map_err(|error| FileError::of("reading the labels", file, error))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -132,7 +133,7 @@ fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
         let place = format!("{}:{}", file.display(), at + 1);
         let label: Label =
             serde_json::from_str(line).map_err(|source| LabelError::NoLabel { place: place.clone(), source })?;
-        let what = misfit(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.repeated(&label));
+        let what = label_problem(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.repeated(&label));
         match what {
             Some(problem) => Err(LabelError::Misfit { place, problem }.into()),
             None => Ok(label),
@@ -145,19 +146,18 @@ fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
     Ok(labels)
 }
 
-/// What is wrong with an annotator who bears a judge's name: the grades would pass for the judge's own.
+/// The problem of an annotator with a judge's name: the labels would pass for the judge's grades.
 fn namesake(plan: &PlanHeader, label: &Label) -> Option<String> {
     let name = label.annotator.as_deref().filter(|name| plan.judges.iter().any(|judge| judge.id == **name))?;
     Some(format!("the annotator {name:?} has the name of a judge of this run"))
 }
 
-/// What people have graded on the lines before, as JSON: sample, system, annotator, output and metric.
+/// The grades of earlier lines as JSON: sample, system, annotator, output and metric.
 #[derive(Default)]
 struct SeenLabels(BTreeSet<String>);
 
 impl SeenLabels {
-    /// What is wrong with a label that grades once more what its annotator has graded. Labels without a name are of
-    /// several people.
+    /// The problem of a label that repeats a grade of its annotator. Labels without a name are of several people.
     fn repeated(&mut self, label: &Label) -> Option<String> {
         let Label { sample, model, variant, annotator, output, scores } = label;
         let who = annotator.as_deref()?;

@@ -1,4 +1,4 @@
-//! The pinned run that a run is held against, and the findings that compare with it.
+//! The pinned run that a run is compared with, and the findings of the comparison.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::error::{AnalyseError, FileError};
 use crate::run::stored_invocation::begun;
 use crate::suite::preset::SuiteFiles;
 
-/// What a stored run found, its pinned baseline beside it where an analysis asks for one.
+/// The findings of a stored run, with its pinned baseline if an analysis needs one.
 pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
     let options = Options { baseline: baseline(stored)?.map(Arc::new), ..Options::default() };
     analyse(stored, &options).map_err(AppError::from)
 }
 
-/// The pinned run that the suite of a run names, where an analysis compares with it and something is pinned.
+/// The pinned run that the suite of a run names, if an analysis compares with it and it exists.
 ///
 /// # Errors
-/// The file cannot be read, or is no pinned run.
+/// The file cannot be read, or is not a pinned run.
 pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
     let compares = |spec: &AnalysisSpec| spec.with.get("over").is_some_and(|over| over == "baseline");
     let header = stored.header();
@@ -34,10 +34,10 @@ pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
     }
 }
 
-/// The pinned run of a file, for a run of this plan.
+/// Reads a pinned run for a run of this plan.
 pub(crate) fn pinned(path: &str, bytes: &[u8], plan: &PlanHeader) -> Result<Pinned, AppError> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned());
-    let sound = |pinned: Pinned| pinned.fits(plan).map(|()| pinned);
+    let sound = |pinned: Pinned| pinned.check_plan(plan).map(|()| pinned);
     let problem = |problem| AnalyseError::BadBaseline { path: path.to_owned(), problem }.into();
     text.and_then(Pinned::read).and_then(sound).map_err(problem)
 }

@@ -1,9 +1,9 @@
-//! CompareRequest stored runs, or the models and variants of one. Makes no call.
+//! Compares stored runs, or models and variants of one run. Makes no API calls.
 
 use std::collections::BTreeMap;
 
 use karat_analysis::Findings;
-use karat_analysis::compare::{Compared, NotThere, Options, Side, Verdict, changed};
+use karat_analysis::compare::{CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, changed_samples};
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::StepRule;
 use karat_stats::seed::Seed;
@@ -19,13 +19,13 @@ use crate::{App, AppError};
 pub struct Party {
     /// A run: its id, its beginning, or `latest`.
     pub run: String,
-    /// The model, where only its systems count.
+    /// The model, if only its systems count.
     pub model: Option<String>,
-    /// The variant, where only its systems count.
+    /// The variant, if only its systems count.
     pub variant: Option<String>,
 }
 
-/// How p-values are corrected for the number of metrics.
+/// The correction of p-values for the number of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Correction {
     /// Holm.
@@ -37,24 +37,24 @@ pub enum Correction {
     None,
 }
 
-/// What is asked of a comparison.
+/// The request for a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareRequest {
-    /// Names of metrics, or their beginnings followed by `*`; all without any.
+    /// Names of metrics, or prefixes followed by `*`; all if empty.
     pub metrics: Vec<String>,
     /// The correction.
     pub correction: Correction,
     /// Confidence level of all metrics together, between 0 and 1.
     pub confidence: f64,
-    /// The smallest difference that matters, by metric; a percentage is one of the baseline's figure.
+    /// The smallest relevant difference by metric; a percentage refers to the baseline's figure.
     pub margins: BTreeMap<String, Threshold>,
-    /// Whether is decided although the ruler, or the content of samples, is not the same on both sides.
+    /// True if the comparison is decided even though the judge, or the content of samples, differs between the sides.
     pub allow_changed: bool,
 }
 
-/// A comparison that was made.
+/// A finished comparison.
 #[derive(Debug, Clone)]
-pub struct Comparison(Compared);
+pub struct Comparison(RunComparison);
 
 impl Comparison {
     /// For a terminal.
@@ -67,8 +67,8 @@ impl Comparison {
         karat_report::markdown::comparison(&self.0)
     }
 
-    /// The exit code, where some verdicts bind: 2 for a metric that is worse, 4 for an undecided one.
-    pub fn exit(&self, binding: &[Verdict]) -> Exit {
+    /// The exit code if some verdicts bind: 2 for a metric that is worse, 4 for an undecided one.
+    pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
         self.0.exit(binding)
     }
 
@@ -79,7 +79,7 @@ impl Comparison {
 }
 
 impl App {
-    /// The sides that two words mean: two runs, or else two models, variants or systems (`model/variant`) of `run`.
+    /// Resolves two words: two runs, or else two models, variants or systems (`model/variant`) of `run`.
     pub fn parties(&self, words: [&str; 2], run: Option<&str>) -> Result<[Party; 2], AppError> {
         let store = self.existing_store()?;
         let runs = words.map(|word| store.resolve(word.strip_prefix("run:").unwrap_or(word)));
@@ -126,7 +126,7 @@ impl App {
         let one_run = before.header().id == after.header().id;
         let same_data = before.header().plan.dataset.hash == after.header().plan.dataset.hash;
         if !same_data && !comparing.allow_changed {
-            options.changed = changed(&before, &after)?;
+            options.changed = changed_samples(&before, &after)?;
         }
         let before_findings = findings(&before)?;
         let other_findings = if one_run { None } else { Some(findings(&after)?) };
@@ -138,13 +138,13 @@ impl App {
     }
 }
 
-/// A run beside what only lies within one.
+/// The error for comparing a run with a part of a run.
 fn unlike_sides(run: &str, part: &str, of: &str) -> AppError {
     AnalyseError::Unlike { run: run.to_owned(), part: part.to_owned(), of: of.to_owned() }.into()
 }
 
-/// The model, variant or `model/variant` of a plan that a word means. As in a suite's `against`, `model:x` and `variant:x`
-/// say which of them is meant.
+/// Resolves a word to a model, variant or `model/variant` of a plan. As in a suite's `against`, `model:x` and
+/// `variant:x` are explicit.
 fn party_named(plan: &PlanHeader, word: &str) -> Option<Party> {
     let model = |id: &str| plan.models.iter().any(|it| it.id == id).then(|| id.to_owned());
     let variant = |id: &str| plan.variants.iter().any(|it| it.id == id).then(|| id.to_owned());
@@ -166,19 +166,19 @@ fn side<'a>(party: &Party, run: &str, findings: &'a Findings, one_run: bool) -> 
         parts if one_run => parts.join("/"),
         parts => format!("{run} {}", parts.join("/")),
     };
-    Side::of(label, findings, model, variant).map_err(|NotThere { wanted, has }| {
+    Side::of(label, findings, model, variant).map_err(|UnknownSystem { wanted, has }| {
         AnalyseError::NoSystem { run: run.to_owned(), wanted, has: Names::of(has) }.into()
     })
 }
 
-fn options(comparing: &CompareRequest) -> Result<Options, AppError> {
+fn options(comparing: &CompareRequest) -> Result<CompareOptions, AppError> {
     let confidence = comparing.confidence;
     let level = Level::new(confidence).ok_or(AnalyseError::BadConfidence { confidence })?;
     let is_none = |margin: &Threshold| !(margin.value > 0.0 && margin.value.is_finite());
     if let Some((metric, margin)) = comparing.margins.iter().find(|(_, margin)| is_none(margin)) {
         return Err(AnalyseError::BadMargin { metric: metric.clone(), margin: margin.value }.into());
     }
-    Ok(Options {
+    Ok(CompareOptions {
         level,
         correction: match comparing.correction {
             Correction::Holm => StepRule::Holm,
@@ -189,6 +189,6 @@ fn options(comparing: &CompareRequest) -> Result<Options, AppError> {
         margins: comparing.margins.clone(),
         any_ruler: comparing.allow_changed,
         seed: Seed(1),
-        ..Options::default()
+        ..CompareOptions::default()
     })
 }

@@ -1,27 +1,27 @@
-//! The digest of a suite's last days. Makes no call.
+//! The digest of a suite's last days. Makes no API calls.
 
-use karat_analysis::Choice;
+use karat_analysis::RowFilter;
 use karat_analysis::digest::{Digest, digest};
 
 use crate::analyse::suite_rows::{check_date, collect_named};
 use crate::error::StoredError;
 use crate::{App, AppError};
 
-/// Days that a digest may sum up.
+/// Maximum of days in a digest.
 const MAX_DAYS: u32 = 3660;
 
-/// Which window.
+/// The window of a digest.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Window {
-    /// The last day, YYYY-MM-DD; the last one with a row without it.
+    /// The last day, YYYY-MM-DD; the last day with a row if absent.
     pub as_of: Option<String>,
     /// Calendar days.
     pub days: u32,
-    /// Of which judge and prompt version.
-    pub choice: Choice,
+    /// The filter of rows.
+    pub choice: RowFilter,
 }
 
-/// A window, summed up.
+/// The digest of a window.
 #[derive(Debug, Clone)]
 pub struct DigestReport(Digest);
 
@@ -38,10 +38,10 @@ impl DigestReport {
 }
 
 impl App {
-    /// Sums up a window of days of a suite, over all of its runs.
+    /// Computes the digest of a window of days over all runs of a suite.
     ///
     /// # Errors
-    /// A suite that is unknown, has no run, or whose samples have no date; a window of no or too many days.
+    /// An unknown suite, one without runs or dates, a window of no or too many days.
     pub fn digest(&self, suite: &str, window: &Window) -> Result<DigestReport, AppError> {
         if !(1..=MAX_DAYS).contains(&window.days) {
             return Err(StoredError::BadWindow { days: window.days, most: MAX_DAYS }.into());

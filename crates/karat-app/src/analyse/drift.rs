@@ -1,17 +1,15 @@
-//! Drift over all stored runs of a suite, of each system by itself. Makes no call.
+//! Drift over all stored runs of a suite, for each system separately. Makes no API calls.
 //!
-//! An alert that was raised stays raised: what it said is kept in the suite's journal, and a row that comes late does not
-//! take it back. Nor does it take back an incident that somebody closed. What late rows would change is said beside it. A
-//! stretch of days (`since`, `until`) is a question of its own: it neither raises an alert nor is it answered with one.
+//! Keeps an alert that was raised, and lists what came later.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
 
 use karat_analysis::drift::{
-    Closing, Drift, DriftDay, DriftOptions, DriftStatus, Drifts, Incident, Method, Replayed, Watched, Worse, date_of,
-    day_number, drift, replay, standing,
+    Drift, DriftDay, DriftOptions, DriftStatus, Incident, IncidentClosing, Method, ReplayResult, SystemDrifts,
+    WatchedMetric, Worse, date_of, day_number, drift, replay, resolve_incident,
 };
-use karat_analysis::{Choice, Day, primary};
+use karat_analysis::{Day, RowFilter, primary_metric};
 use karat_store::{JournalEntry, Store};
 use karat_types::PlanHeader;
 use serde::{Deserialize, Serialize};
@@ -23,22 +21,22 @@ use crate::suite::load;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, Invocation};
 
-/// Kinds of entries in the journal.
+/// Kinds of journal entries.
 const RAISED: &str = "drift_alert";
 const CLOSED: &str = "incident_closed";
 /// Simulated series of a replay.
 const SERIES: u32 = 200;
 
-/// What is asked, beside the suite.
+/// The request for a drift analysis.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DriftRequest {
-    /// The day, YYYY-MM-DD; yesterday in the zone of the dataset without it.
+    /// The day, YYYY-MM-DD; yesterday in the time zone of the dataset if absent.
     pub as_of: Option<String>,
-    /// Id of one of the suite's `drift` analyses; the first without it.
+    /// Id of one of the suite's `drift` analyses; the first if absent.
     pub id: Option<String>,
-    /// The method, where it is not the suite's.
+    /// The method, instead of the suite's.
     pub method: Option<Method>,
-    /// The metric, where it is not the suite's.
+    /// The metric, instead of the suite's.
     pub metric: Option<String>,
     /// Days of the short window.
     pub short: Option<i32>,
@@ -46,20 +44,20 @@ pub struct DriftRequest {
     pub long: Option<i32>,
     /// The threshold of z.
     pub z: Option<f64>,
-    /// Days that must all be bad.
+    /// Number of consecutive bad days.
     pub streak: Option<u32>,
-    /// Which rows.
-    pub choice: Choice,
+    /// The filter of rows.
+    pub choice: RowFilter,
 }
 
 impl DriftRequest {
-    /// Whether only some of the days are looked at.
+    /// Returns whether only a range of days is analysed.
     fn is_stretch(&self) -> bool {
         self.choice.since.is_some() || self.choice.until.is_some()
     }
 }
 
-/// What was found, and what of it was said before.
+/// The drift of a system, with what the journal says of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DriftResult {
     /// The finding.
@@ -67,13 +65,13 @@ pub struct DriftResult {
     pub drift: Drift,
     /// Id of the suite's analysis.
     pub analysis: String,
-    /// When the alert of this day was raised first.
+    /// Time at which the alert of this day was first raised.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raised_at: Option<String>,
-    /// Days whose score came or changed after the alert was raised, or after the incident was closed by hand.
+    /// Days whose score appeared or changed after the alert was raised, or after the incident was closed by hand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<String>,
-    /// Days of the alert that would say something else with them, and the day of an incident that they would move.
+    /// Days of the alert that would change with them, and the day to which an incident would move.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
 }
@@ -84,14 +82,14 @@ impl Borrow<Drift> for DriftResult {
     }
 }
 
-/// A shift planted in the series of a system.
+/// The replay of a shift planted in a system's series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemReplayed {
-    /// The system whose days were drawn from.
+    /// The system whose days are resampled.
     pub system: Option<String>,
-    /// What was found.
+    /// The result of the replay.
     #[serde(flatten)]
-    pub replayed: Replayed,
+    pub replayed: ReplayResult,
 }
 
 /// An alert as it was raised.
@@ -100,20 +98,20 @@ struct RaisedAlert {
     rule: Value,
     as_of: String,
     alerts: Vec<DriftDay>,
-    /// Date and score of every day that the alert saw.
+    /// Date and score of every day known when the alert was raised.
     series: Vec<(String, f64)>,
     /// The incident that it belongs to.
     #[serde(default)]
     incident: Option<Incident>,
 }
 
-/// An incident that somebody closed.
+/// An incident that was closed by hand.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ClosedIncident {
     rule: Value,
     #[serde(flatten)]
-    closing: Closing,
-    /// Date and score of every day that the closing saw; empty in what earlier versions wrote.
+    closing: IncidentClosing,
+    /// Date and score of every day known when the incident was closed; empty in entries of earlier versions.
     #[serde(default)]
     series: Vec<(String, f64)>,
 }
@@ -122,55 +120,55 @@ fn journal_body(entry: &impl Serialize) -> Result<Value, AppError> {
     serde_json::to_value(entry).map_err(|source| Bug::Json { what: "the journal", source }.into())
 }
 
-/// A suite's rule and what it is applied to: the series of one system.
+/// A suite's drift rule and the series of one system.
 #[derive(Clone)]
 struct Rule {
     suite: String,
     id: String,
     as_of: String,
-    /// None where nothing was judged.
+    /// The system; `None` if nothing was judged.
     system: Option<String>,
     options: DriftOptions,
-    watched: Watched,
+    watched: WatchedMetric,
     days: Vec<Day>,
     plan: Arc<PlanHeader>,
-    /// What the reader must know of the rows.
+    /// Warnings about the rows.
     warnings: Vec<String>,
-    /// Whether it is applied to a stretch of days only.
+    /// True if only a range of days is analysed.
     is_stretch: bool,
-    /// What tells this rule from others in the journal.
+    /// The name of this rule in the journal.
     name: Value,
-    /// What told it in earlier versions.
+    /// Names of this rule in journals of earlier versions.
     older_names: Vec<Value>,
 }
 
 impl Rule {
-    /// Whether an entry in the journal is its own.
+    /// Returns whether a journal entry belongs to this rule.
     fn is_called(&self, name: &Value) -> bool {
         self.name == *name || self.older_names.contains(name)
     }
 }
 
 impl App {
-    /// Says whether the last days are worse than the weeks before them, over all runs of the suite. An alert is kept.
+    /// Tests whether the last days are worse than the weeks before, over all runs of the suite. Alerts are stored.
     ///
     /// # Errors
-    /// A suite that is unknown or has no run; options that make no sense.
-    pub fn drift(&self, invocation: &Invocation, asked: &DriftRequest) -> Result<Drifts<DriftResult>, AppError> {
+    /// An unknown suite or one without runs; invalid options.
+    pub fn drift(&self, invocation: &Invocation, asked: &DriftRequest) -> Result<SystemDrifts<DriftResult>, AppError> {
         let store = self.existing_store()?;
         let rules = self.rules(&store, invocation, asked)?;
         self.drift_of_all(&store, &rules)
     }
 
-    fn drift_of_all(&self, store: &Store, rules: &[Rule]) -> Result<Drifts<DriftResult>, AppError> {
+    fn drift_of_all(&self, store: &Store, rules: &[Rule]) -> Result<SystemDrifts<DriftResult>, AppError> {
         let systems: Vec<DriftResult> =
             rules.iter().map(|rule| self.drift_of(store, rule)).collect::<Result<_, AppError>>()?;
-        Drifts::of(systems).ok_or_else(|| Bug::NoSeries.into())
+        SystemDrifts::of(systems).ok_or_else(|| Bug::NoSeries.into())
     }
 
     fn drift_of(&self, store: &Store, rule: &Rule) -> Result<DriftResult, AppError> {
         let closed = if rule.is_stretch { Vec::new() } else { closed_incidents(store, rule)? };
-        let closings: Vec<Closing> = closed.iter().map(|it| it.closing.clone()).collect();
+        let closings: Vec<IncidentClosing> = closed.iter().map(|it| it.closing.clone()).collect();
         let found = drift(&rule.days, &rule.as_of, &rule.options, rule.watched, &closings)
             .map_err(|what| refusal(&rule.id, &what))?;
         let warnings = found.warnings.iter().chain(&rule.warnings).cloned().collect();
@@ -197,17 +195,17 @@ impl App {
         Ok(drifted)
     }
 
-    /// Closes the incident that is open on a day, with a reason. The level of that day is accepted: it raises no alert until
-    /// the series changes anew.
+    /// Closes the incident that is open on a day, with a reason. The level of that day is accepted: it raises no alert
+    /// until the series changes again.
     ///
     /// # Errors
-    /// No incident is open, or those of several systems are; else as [`App::drift`].
+    /// No incident is open, or several systems have one; else as [`App::drift`].
     pub fn close_incident(
         &self,
         invocation: &Invocation,
         asked: &DriftRequest,
         why: &str,
-    ) -> Result<Drifts<DriftResult>, AppError> {
+    ) -> Result<SystemDrifts<DriftResult>, AppError> {
         if why.trim().is_empty() {
             return Err(AnalyseError::NoReason {}.into());
         }
@@ -223,7 +221,7 @@ impl App {
         });
         let open: Vec<(&Rule, &Incident)> = open.collect();
         let (rule, incident) = open_incident(&rules, &open)?;
-        let closing = Closing::of(incident, &rule.days, &rule.as_of, why, &rule.options, rule.watched);
+        let closing = IncidentClosing::of(incident, &rule.days, &rule.as_of, why, &rule.options, rule.watched);
         let closing = closing.map_err(|what| refusal(&rule.id, &what))?;
         let closed = ClosedIncident { rule: rule.name.clone(), closing, series: series(&rule.days, &rule.as_of) };
         let body = journal_body(&closed)?;
@@ -231,11 +229,11 @@ impl App {
         self.drift_of_all(&store, &rules)
     }
 
-    /// How soon every method would find a shift of this size in a series like this suite's, and how often each would cry
-    /// wolf.
+    /// Replays a shift of this size on the suite's series: how soon each method would find it, and how often each would
+    /// raise a false alarm.
     ///
     /// # Errors
-    /// As [`App::drift`]; a shift of 0, or the way that nobody watches; fewer than two days with a score.
+    /// As [`App::drift`]; a shift of 0 or in a direction that is not watched; fewer than two days with a score.
     pub fn replay_drift(
         &self,
         invocation: &Invocation,
@@ -272,7 +270,7 @@ impl App {
         }
     }
 
-    /// The suite's rule for each system that it says something of, one at least.
+    /// The suite's rule for each system with data; at least one.
     fn rules(&self, store: &Store, invocation: &Invocation, asked: &DriftRequest) -> Result<Vec<Rule>, AppError> {
         let suite = self.suite_name(store, &invocation.suite)?;
         let plan = match load::find_suite(&invocation.suite, &SuiteFiles) {
@@ -287,9 +285,9 @@ impl App {
             let known = Names::of(plan.metrics.iter().map(|metric| &metric.name));
             return Err(AnalyseError::NoSuiteMetric { suite, metric: options.metric, known }.into());
         };
-        let watched = Watched { range: metric.range, better: metric.better };
+        let watched = WatchedMetric { range: metric.range, better: metric.better };
         let sources = self.chosen_sources(store, invocation, &plan)?;
-        let choice = Choice { sources: sources.clone(), ..asked.choice.clone() };
+        let choice = RowFilter { sources: sources.clone(), ..asked.choice.clone() };
         let history = collect_named(store, &suite, &choice, Some(&options.metric))?;
         let (all, warnings) = (history.series(), history.warnings());
         let is_only = all.len() == 1;
@@ -297,10 +295,10 @@ impl App {
         if series.is_empty() {
             series.push((None, Vec::new()));
         }
-        let Choice { judge, prompt_version, .. } = &asked.choice;
+        let RowFilter { judge, prompt_version, .. } = &asked.choice;
         let name = json!({ "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version });
         let is_stretch = asked.is_stretch();
-        // What earlier versions wrote says nothing of sources, and of one system no name.
+        // Entries of earlier versions have no sources, and no name for a single system.
         let older = |system: &Option<String>| -> Vec<Value> {
             let named = json!({ "system": system, "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version });
             let names = [Some(named), is_only.then(|| name.clone())];
@@ -339,7 +337,7 @@ impl App {
     }
 }
 
-/// The series that say something of the day: those with a score in its windows; all of them where none has any.
+/// The series with a score in the windows of the day; all series if none has any.
 fn watched_systems(
     all: Vec<(String, Vec<Day>)>,
     as_of: &str,
@@ -353,7 +351,7 @@ fn watched_systems(
     seen.map(|(system, days)| (Some(system), days)).collect()
 }
 
-/// The one incident that can be meant.
+/// The only open incident.
 fn open_incident<'a>(
     rules: &'a [Rule],
     open: &[(&'a Rule, &'a Incident)],
@@ -371,15 +369,15 @@ fn open_incident<'a>(
     }
 }
 
-/// Refuses a stretch that holds no day.
-fn check_order(choice: &Choice, as_of: &str) -> Result<(), AppError> {
+/// Refuses a range without days.
+fn check_order(choice: &RowFilter, as_of: &str) -> Result<(), AppError> {
     match choice.since.as_deref().filter(|since| *since > as_of) {
         None => Ok(()),
         Some(since) => Err(AnalyseError::LateSince { since: since.to_owned(), as_of: as_of.to_owned() }.into()),
     }
 }
 
-/// Refuses a shift the way that the rule does not watch: no alert could answer it.
+/// Refuses a shift in a direction that the rule does not watch: it could raise no alert.
 fn check_watched(rule: &Rule, shift: f64) -> Result<(), AppError> {
     if let Some(problem) = rule.options.problem() {
         return Err(refusal(&rule.id, &problem));
@@ -396,7 +394,7 @@ fn check_watched(rule: &Rule, shift: f64) -> Result<(), AppError> {
     Err(AnalyseError::Unwatched { shift, back: -shift, metric, id, watched }.into())
 }
 
-/// Refuses a threshold of z where the method has none.
+/// Refuses a z threshold for a method without one.
 fn check_threshold(asked: &DriftRequest, method: Method) -> Result<(), AppError> {
     let own = match method {
         Method::MedianMad => return Ok(()),
@@ -413,8 +411,8 @@ fn refusal(id: &str, what: &str) -> AppError {
     AnalyseError::Refused { id: id.to_owned(), problem: what.to_owned() }.into()
 }
 
-/// Id and options of the suite's analysis, or the defaults for its primary metric, with what is asked for instead. A
-/// method takes the first analysis by that method, else the first one's windows.
+/// Id and options of the suite's analysis, or the defaults for its primary metric, with the request applied. A method
+/// selects the first analysis with it, else the windows of the first analysis.
 fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Result<(String, DriftOptions), AppError> {
     let mut all = Vec::new();
     for spec in plan.analyses.iter().filter(|spec| spec.analysis == "drift") {
@@ -430,11 +428,11 @@ fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Result<(String,
         }
     };
     let (id, options) = found.cloned().unwrap_or_else(|| {
-        let metric = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
+        let metric = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
         ("drift".to_owned(), DriftOptions::of(metric.unwrap_or_default()))
     });
     let method = asked.method.unwrap_or(options.method);
-    let options = options.by(method);
+    let options = options.with_method(method);
     let options = DriftOptions {
         metric: asked.metric.clone().unwrap_or(options.metric),
         short: asked.short.unwrap_or(options.short),
@@ -451,13 +449,13 @@ fn unknown_analysis(plan: &PlanHeader, id: &str, all: &[(String, DriftOptions)])
     AnalyseError::NoDrift { suite: plan.suite.clone(), id: id.to_owned(), known }.into()
 }
 
-/// Date and score of the days up to one.
+/// Date and score of the days up to a date.
 fn series(days: &[Day], as_of: &str) -> Vec<(String, f64)> {
     let seen = days.iter().filter(|day| day.date.as_str() <= as_of);
     seen.map(|day| (day.date.clone(), day.value())).collect()
 }
 
-/// The alerts of this rule that were raised, oldest first, and when.
+/// The alerts of this rule, oldest first, with the time they were raised.
 fn raised_alerts(store: &Store, rule: &Rule) -> Result<Vec<(String, RaisedAlert)>, AppError> {
     let entries = store.journal(&rule.suite, RAISED)?.into_iter();
     let raised = entries.filter_map(|entry| {
@@ -467,19 +465,21 @@ fn raised_alerts(store: &Store, rule: &Rule) -> Result<Vec<(String, RaisedAlert)
     Ok(raised.filter(|(_, raised)| rule.is_called(&raised.rule)).collect())
 }
 
-/// An incident that was opened by an alert that was raised, or closed by hand, stays as it was opened: rows that come late
-/// can close it, and neither move it nor take it back.
+/// Keeps an incident that an alert opened or that was closed by hand: late rows can close it, but neither move nor
+/// remove it.
 fn keep_known_incident(
     rule: &Rule,
     raised: &[(String, RaisedAlert)],
-    closings: &[Closing],
+    closings: &[IncidentClosing],
     drifted: &mut DriftResult,
 ) -> Result<(), AppError> {
-    let known =
-        raised.iter().filter_map(|(_, raised)| raised.incident.clone()).chain(closings.iter().map(Closing::incident));
+    let known = raised
+        .iter()
+        .filter_map(|(_, raised)| raised.incident.clone())
+        .chain(closings.iter().map(IncidentClosing::incident));
     let last = known.filter(|incident| incident.opened <= rule.as_of).max_by(|a, b| a.opened.cmp(&b.opened));
     let Some(opened) = last else { return Ok(()) };
-    let kept = standing(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, &opened)
+    let kept = resolve_incident(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, &opened)
         .map_err(|what| refusal(&rule.id, &what))?;
     let is_another = drifted.drift.incident.as_ref().is_some_and(|now| {
         let after_it = kept.closed.as_ref().is_some_and(|closed| now.opened > *closed);
@@ -491,7 +491,7 @@ fn keep_known_incident(
     Ok(())
 }
 
-/// An alert that was raised stands; what came since is said beside it.
+/// Keeps an alert that was raised, and lists what came later.
 fn stands(drifted: &mut DriftResult, days: &[Day], at: String, raised: &RaisedAlert) {
     drifted.late = late_rows(days, &raised.as_of, &raised.series);
     let figures = |alert: &DriftDay| (alert.short_median, alert.long_median, alert.z);
@@ -504,13 +504,13 @@ fn stands(drifted: &mut DriftResult, days: &[Day], at: String, raised: &RaisedAl
     drifted.raised_at = Some(at);
 }
 
-/// Days up to one whose score is not as it was known.
+/// Days up to a date whose score differs from the known one.
 fn late_rows(days: &[Day], as_of: &str, known: &[(String, f64)]) -> Vec<String> {
     series(days, as_of).into_iter().filter(|day| !known.contains(day)).map(|(date, _)| date).collect()
 }
 
-/// An incident that somebody closed stands; what came since is said beside it. `found` is what the series, as it is known
-/// now, says of its own.
+/// Keeps an incident that was closed by hand, and lists what came later. `found` is what the current series would say
+/// by itself.
 fn is_still_closed(drifted: &mut DriftResult, days: &[Day], closed: &[ClosedIncident], found: Option<&Incident>) {
     let Some(incident) = drifted.drift.incident.as_ref().filter(|incident| incident.closed_by_hand.is_some()) else {
         return;
@@ -522,7 +522,7 @@ fn is_still_closed(drifted: &mut DriftResult, days: &[Day], closed: &[ClosedInci
     drifted.moved = if is_moved { vec![incident.opened.clone()] } else { Vec::new() };
 }
 
-/// The incidents of this rule that somebody closed, oldest first.
+/// The incidents of this rule that were closed by hand, oldest first.
 fn closed_incidents(store: &Store, rule: &Rule) -> Result<Vec<ClosedIncident>, AppError> {
     let entries = store.journal(&rule.suite, CLOSED)?.into_iter();
     let closed = entries.filter_map(|entry| serde_json::from_value::<ClosedIncident>(entry.body).ok());

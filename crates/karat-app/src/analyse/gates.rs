@@ -1,10 +1,10 @@
-//! What a run is held to, and what its gates say. Everything here reads the store and files; no connection is opened.
+//! Quality gates of stored runs. Everything here reads the store and files; no connection is opened.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_analysis::gate::{check, decide, misspelt, too_many_errors};
-use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary};
+use karat_analysis::gate::{check, decide, misspelt_paths, systems_over_error_limit};
+use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary_metric};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
 use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
@@ -16,21 +16,21 @@ use crate::run::stored_invocation::begun;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, GateFlags};
 
-/// What is asked of `karat gate`.
+/// The request of `karat gate`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GateRequest {
     /// A file with the gates and the policy, instead of the run's own.
     pub policy: Option<String>,
-    /// What the command line says beside.
+    /// Gate flags of the command line.
     pub flags: GateFlags,
 }
 
-/// Gates that were applied to a run.
+/// The verdicts of gates on a run.
 #[derive(Debug, Clone)]
 pub struct GateReport {
     run: String,
     verdicts: Verdicts,
-    /// Why the run failed whatever its gates say, one line each; empty for a run that did not.
+    /// Failures of the run apart from its gates, one line each.
     pub failures: Vec<String>,
     /// The exit code: gates always bind here.
     pub exit: Exit,
@@ -54,7 +54,7 @@ impl GateReport {
 }
 
 impl GateFlags {
-    /// The rules with what the flags change of them.
+    /// The rules with these flags applied.
     pub(crate) fn apply_to(&self, mut rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
         if let Some(baseline) = &self.baseline {
             if !Path::new(baseline).exists() {
@@ -62,7 +62,7 @@ impl GateFlags {
             }
             rules.baseline = Some(baseline.clone());
         }
-        let primary = || primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
+        let primary = || primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
         for (metric, threshold) in &self.min {
             set_bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
         }
@@ -98,7 +98,7 @@ fn baseline_text(stored: &StoredRun) -> Result<String, AppError> {
         .map_err(|source| Bug::Json { what: "the baseline", source }.into())
 }
 
-/// Rules that a run can be held to, said before anything is paid: what gates name is there, and the baseline can be read.
+/// Checks rules before anything is paid: every name in a gate exists, and the baseline can be read.
 pub(crate) fn check_rules(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
     check(plan, &rules)?;
     if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
@@ -109,7 +109,7 @@ pub(crate) fn check_rules(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules,
     Ok(rules)
 }
 
-/// Sets a bound of the gates on a metric, or adds a gate where none has such a bound.
+/// Sets a bound of the gates on a metric, or adds a gate if none has such a bound.
 fn set_bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option<Threshold>, threshold: Threshold) {
     let mut found = false;
     for gate in gates.iter_mut().filter(|gate| gate.is_on(metric)) {
@@ -142,8 +142,8 @@ impl App {
         Ok(GateReport { run: header.id.clone(), verdicts, failures, exit })
     }
 
-    /// Writes the results of a run as a baseline: into `output`, or where its suite expects one. Gives the path and the
-    /// id of the run that was pinned there before.
+    /// Writes the results of a run as a baseline: into `output`, or where its suite expects one. Returns the path and
+    /// the id of the run that was pinned there before.
     pub fn pin(&self, run: &str, output: Option<&str>) -> Result<(String, Option<String>), AppError> {
         let stored = self.stored(run)?;
         let header = stored.header();
@@ -171,7 +171,7 @@ impl App {
         gating.flags.apply_to(rules, &header.plan)
     }
 
-    /// What the gates of a run say, and its figures beside the baseline; nothing where it has neither.
+    /// Decides the gates of a run and compares it with its baseline; empty if it has neither.
     pub(crate) fn decide_gates(
         &self,
         stored: &StoredRun,
@@ -231,7 +231,7 @@ impl App {
         Ok(references)
     }
 
-    /// The newest finished run of the same suite that began before this one, golden checks apart.
+    /// The newest finished run of the same suite that started before this one, except golden checks.
     fn previous(&self, stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
         let header = stored.header();
         let store = self.existing_store()?;
@@ -248,7 +248,7 @@ impl App {
     }
 }
 
-/// Whether a baseline is one that a preset ships, or its copy by `karat init`, however that is laid out.
+/// Returns whether a baseline is shipped with a preset, or is its copy by `karat init`, whatever its layout.
 fn is_shipped(bytes: &[u8]) -> bool {
     let read = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
     let shipped = |preset: &str| read(crate::suite::preset::text(&format!("{preset}/baseline.json"))?.as_bytes());
@@ -272,22 +272,22 @@ fn wants_baseline(rules: &Rules) -> bool {
     change_gates(rules).any(|gate| matches!(gate.against, None | Some(Against::Baseline)))
 }
 
-/// Runs that are looked through for the previous one.
+/// Number of runs that are searched for the previous one.
 const RECENT: usize = 1_000;
 
-/// Why a run that has gates has no verdict.
+/// The reason why a run with gates has no verdict.
 pub(crate) fn no_verdict_note(header: &RunHeader, rules: &Rules) -> Option<String> {
     let open = !rules.gates.is_empty() && header.status != RunStatus::Finished;
     open.then(|| "the run is not finished, and gates judge whole runs".to_owned())
 }
 
-/// Why a run failed, whatever its gates say, in words: more errors than the policy allows, or nothing at all (no output,
-/// a metric without one score, a path that matches nothing). Empty for a run that did not.
+/// Failures of a run apart from its gates: more errors than the policy allows, no output at all, a metric without a
+/// single score, a path that matches nothing.
 pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -> Vec<String> {
     let allowed = percent(rules.policy.max_errors);
-    let too_many = too_many_errors(findings, &rules.policy).into_iter().map(|it| {
+    let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
         format!(
-            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; mend the cause, then `karat retry RUN`",
+            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause, then `karat retry RUN`",
             it.system,
             percent(it.share())
         )
@@ -298,7 +298,7 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -
             failures.push("no cell has an output".to_owned());
         }
         let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
-        // A few broken rows of a metric that applies to nothing else are no failure of the metric.
+        // A few broken rows are no failure of a metric that applies to nothing else.
         let is_tolerable = |spread: &Spread| {
             let all = spread.n_na() + spread.n_unscored();
             spread.n_na() > 0 && spread.n_unscored() as f64 <= rules.policy.max_unscored * all as f64
@@ -315,7 +315,7 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -
         let judges = findings.grading().into_iter().flat_map(|grading| &grading.failing_judges);
         let silent = judges.filter(|judge| judge.is_silent());
         failures.extend(silent.map(|it| format!("the judge {} gave no score at all: {}", it.judge, it.error)));
-        failures.extend(misspelt(&findings.analyses, rules).iter().map(ToString::to_string));
+        failures.extend(misspelt_paths(&findings.analyses, rules).iter().map(ToString::to_string));
         failures.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
             Outcome::Diagnostics(found) if found.lacks_items() => {
                 Some(format!("{}: its path of items, `{}`, leads to a list in no output", analysis.id, found.items))
@@ -326,7 +326,7 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -
     failures
 }
 
-/// Whether there are metrics, and outputs to score, and none of them gave a single score.
+/// Returns whether there are metrics and outputs to score, but not a single score.
 fn measures_nothing(findings: &Findings) -> bool {
     let spreads = &findings.run.metrics;
     findings.run.tally.ok > 0 && !spreads.is_empty() && spreads.iter().all(|spread| spread.n() == 0)
@@ -336,12 +336,12 @@ fn percent(share: f64) -> String {
     format!("{:.3}", share * 100.0).trim_end_matches('0').trim_end_matches('.').to_owned() + " %"
 }
 
-/// The exit code of what a run found, gates apart.
+/// The exit code of a run's failures, without its gates.
 pub(crate) fn harness_exit(failures: &[String]) -> Exit {
     if failures.is_empty() { Exit::Pass } else { Exit::HarnessError }
 }
 
-/// The exit code of what a run found.
+/// The exit code of a run's failures and gates.
 pub(crate) fn exit(failures: &[String], rules: &Rules, verdicts: &Verdicts, flags: &GateFlags) -> Exit {
     let binds = flags.binds.unwrap_or(!rules.policy.on_request);
     let gates = if binds { verdicts.exit() } else { Exit::Pass };

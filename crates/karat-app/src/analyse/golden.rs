@@ -1,12 +1,14 @@
-//! Golden sets: pinned from the store, listed, and judged afresh. Nothing but [`App::golden_pin`] moves a baseline.
+//! Golden sets: pinned from the store, listed, and judged again. Only [`App::golden_pin`] moves a baseline.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
-use karat_analysis::{Choice, FailingJudge, Judged, JudgedCell, Pinned, PinnedRun, judged, primary, system_id};
+use karat_analysis::golden::{Golden, GoldenVerdict, check_golden};
+use karat_analysis::{
+    FailingJudge, GradeRow, GradedCell, Pinned, PinnedRun, RowFilter, for_each_graded, primary_metric, system_id,
+};
 use karat_store::StoredRun;
 use karat_suite::{Files, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus, System};
@@ -18,67 +20,67 @@ use crate::error::{FileError, GoldenError, Names};
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, Execution, Invocation, RunEnd, atomic_file};
 
-/// What is pinned.
+/// The request to pin a golden set.
 #[derive(Debug, Clone, Default)]
 pub struct PinRequest {
-    /// Which rows.
-    pub choice: Choice,
-    /// Whether nothing is changed.
+    /// The filter of rows.
+    pub choice: RowFilter,
+    /// True if nothing is changed.
     pub dry_run: bool,
-    /// Whether the files of other samples are removed.
+    /// True if files of other samples are removed.
     pub clean: bool,
 }
 
-/// What pinning does to one file.
+/// The effect of pinning on one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pinning {
-    /// There was none.
+    /// There was no file.
     New {
         /// The composite.
         to: f64,
     },
-    /// It was another one.
+    /// The composite changed.
     Moved {
-        /// The composite that was pinned.
+        /// The composite pinned before.
         from: f64,
         /// The composite now.
         to: f64,
     },
-    /// It stays as it is.
+    /// Nothing changed.
     Same,
-    /// It goes.
+    /// The file is removed.
     Removed,
 }
 
-/// What pinning did, or would do.
+/// The effect of pinning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GoldenPin {
     /// The folder.
     pub folder: PathBuf,
     /// By sample.
     pub files: BTreeMap<String, Pinning>,
-    /// What the reader must know of the rows.
+    /// Warnings about the rows.
     pub warnings: Vec<String>,
 }
 
-/// What is checked.
+/// The request to check a golden set.
 #[derive(Debug, Clone, Default)]
 pub struct GoldenRequest {
     /// The judge, instead of the suite's.
     pub judge: Option<String>,
-    /// The largest drop that is no regression.
+    /// The largest tolerated drop.
     pub max_drop: f64,
-    /// Whether judgments of earlier runs may be taken over.
+    /// True if judgments of earlier runs may be reused.
     pub cached: bool,
 }
 
-/// A golden set that was judged.
+/// The result of checking a golden set.
 #[derive(Debug, Clone, Serialize)]
 pub struct GoldenCheck {
     /// `karat.golden-check/1`.
     pub schema: &'static str,
-    /// The run that judged.
+    /// Id of the run that judged.
     pub run: String,
     /// The folder of the set.
     pub folder: PathBuf,
@@ -98,18 +100,18 @@ impl GoldenCheck {
 }
 
 impl App {
-    /// Pins the rows that stand for a suite: of each sample the latest.
+    /// Pins the latest row of each sample of a suite.
     ///
     /// # Errors
-    /// No row to pin, several systems, a folder that cannot be written.
+    /// No row to pin, rows of several systems, a folder that cannot be written.
     pub fn golden_pin(&self, invocation: &Invocation, asked: &PinRequest) -> Result<GoldenPin, AppError> {
         let plan = self.load(invocation)?.plan;
         let folder = self.golden_folder(&plan)?;
         let store = self.existing_store()?;
         let sources = self.chosen_sources(&store, invocation, &plan.header)?;
-        let choice = Choice { sources, ..asked.choice.clone() };
+        let choice = RowFilter { sources, ..asked.choice.clone() };
         let history = collect_named(&store, &plan.header.suite, &choice, None)?;
-        let mut of_sample: BTreeMap<&str, Vec<&JudgedCell>> = BTreeMap::new();
+        let mut of_sample: BTreeMap<&str, Vec<&GradedCell>> = BTreeMap::new();
         for cell in history.cells() {
             let sample = cell.grade().map(|grade| grade.sample.as_str());
             sample.into_iter().for_each(|sample| of_sample.entry(sample).or_default().push(cell));
@@ -148,7 +150,7 @@ impl App {
     /// The golden set of a suite, and its folder.
     ///
     /// # Errors
-    /// A suite without a `baseline`, a file that is no golden file.
+    /// A suite without a `baseline`, a file that is not a golden file.
     pub fn golden_list(&self, invocation: &Invocation) -> Result<(PathBuf, Vec<Golden>), AppError> {
         let plan = self.load(invocation)?.plan;
         let folder = self.golden_folder(&plan)?;
@@ -156,7 +158,7 @@ impl App {
         Ok((folder, golden.into_iter().map(|(_, golden)| golden).collect()))
     }
 
-    /// Judges the pinned samples afresh, stores that as a run, and says which dropped.
+    /// Judges the pinned samples again as a new run, and reports which of them dropped.
     ///
     /// # Errors
     /// No golden file, none of its samples in the dataset; else as [`App::run`].
@@ -195,13 +197,13 @@ impl App {
         let end = self.run(plan, &invocation, execution)?;
         let stored = self.stored(&end.run)?;
         let mut cells = Vec::new();
-        judged(&stored, Some(&metric), &mut |cell| cells.push(cell))?;
+        for_each_graded(&stored, Some(&metric), &mut |cell| cells.push(cell))?;
         let mut missing: BTreeMap<String, String> = failures(&stored)?;
         for pinned in golden.iter().filter(|pinned| !there.contains(&pinned.sample)) {
             missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
         }
         let started_at = stored.header().started_at;
-        let mut verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
+        let mut verdict = check_golden(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
         let failing = failing_judges(&stored)?;
         let is_judge_silent = failing.iter().any(FailingJudge::is_silent);
         verdict.warnings.extend(failing.iter().map(|it| {
@@ -230,7 +232,7 @@ impl App {
         Ok((check, end))
     }
 
-    /// The folder of a suite's golden set. That of a preset, which is part of this program, has a place in the state.
+    /// The folder of a suite's golden set. Golden sets of presets lie in the state folder.
     pub(crate) fn golden_folder(&self, plan: &Plan) -> Result<PathBuf, AppError> {
         let Some(path) = plan.rules.baseline.as_deref() else {
             return Err(GoldenError::NoFolder { suite: plan.header.suite.clone() }.into());
@@ -239,7 +241,7 @@ impl App {
         place.ok_or_else(|| GoldenError::IsFile { path: path.to_owned() }.into())
     }
 
-    /// The folder that a suite's `baseline` means; `None` where it means the file of a pinned run.
+    /// The folder that a suite's `baseline` names; `None` if it names a pinned run.
     fn golden_place(&self, path: &str, suite: &str) -> Option<PathBuf> {
         if SuiteFiles.is_file(path) {
             return None;
@@ -248,12 +250,12 @@ impl App {
             return Some(self.home.join("golden").join(suite));
         }
         let path = Path::new(path);
-        // A pinned run is JSON; any other name that is not taken, such as `golden-v1.2`, becomes a folder.
+        // A pinned run is JSON; any other free name, such as `golden-v1.2`, becomes a folder.
         let is_folder = path.is_dir() || !path.exists() && path.extension().is_none_or(|it| it != "json");
         is_folder.then(|| path.to_owned())
     }
 
-    /// The golden set that gates of a plan compare with, and a note on it; `None` where the baseline is a pinned run.
+    /// The golden set that the gates of a plan compare with, and a note on it; `None` if the baseline is a pinned run.
     pub(crate) fn golden_baseline(
         &self,
         path: &str,
@@ -284,14 +286,15 @@ impl App {
     }
 }
 
-/// The pinned samples that are asked about: all of them, or those of `--sample`, or the first `--limit`.
+/// The requested samples: all, those of `--sample`, or the first `--limit`.
 fn filter_chosen(pinned: Vec<Golden>, invocation: &Invocation) -> Vec<Golden> {
     let is_named = |golden: &Golden| invocation.samples.is_empty() || invocation.samples.contains(&golden.sample);
     let most = invocation.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     pinned.into_iter().filter(is_named).take(most).collect()
 }
 
-/// The same, of the pinned systems alone: where every sample names one that the suite still has, and nobody has chosen others.
+/// Limits the invocation to the pinned systems, if every sample names one that the suite still has and the command line
+/// chooses no others.
 fn limit_to_pinned_systems(invocation: Invocation, golden: &[Golden], plan: &PlanHeader) -> Invocation {
     let chooses = !invocation.variants.is_empty() || !invocation.models.is_empty() || invocation.tier.is_some();
     let named = |id: &str| plan.systems.iter().enumerate().find(|(at, _)| system_id(plan, *at) == id).map(|(_, it)| it);
@@ -316,7 +319,7 @@ fn sample_ids(plan: &Plan) -> BTreeSet<String> {
     plan.rows().filter_map(id).collect()
 }
 
-/// Judges of which some judgments failed; none are known of a run that is not finished.
+/// Judges with failed judgments; none for an unfinished run.
 fn failing_judges(stored: &StoredRun) -> Result<Vec<FailingJudge>, AppError> {
     if stored.header().status != RunStatus::Finished {
         return Ok(Vec::new());
@@ -325,7 +328,7 @@ fn failing_judges(stored: &StoredRun) -> Result<Vec<FailingJudge>, AppError> {
     Ok(found.grading().map(|grading| grading.failing_judges.clone()).unwrap_or_default())
 }
 
-/// Why samples have no judgment.
+/// The reasons for missing judgments, by sample.
 fn failures(stored: &dyn RunRows) -> Result<BTreeMap<String, String>, AppError> {
     let mut failures = BTreeMap::new();
     let read = stored.for_each(&mut |row| {
@@ -340,8 +343,8 @@ fn failures(stored: &dyn RunRows) -> Result<BTreeMap<String, String>, AppError> 
     Ok(failures)
 }
 
-/// A golden set has one row a sample, so the rows must be of one system.
-fn require_one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError> {
+/// Refuses rows of several systems: a golden set has one row per sample.
+fn require_one_system<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> Result<(), AppError> {
     let systems: BTreeSet<&str> = rows.map(|row| row.system.as_str()).collect();
     if systems.len() < 2 {
         return Ok(());
@@ -350,15 +353,15 @@ fn require_one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), 
 }
 
 /// The latest grade of a sample, with those of the other trials of its run.
-fn latest(cells: &[&JudgedCell]) -> Option<Golden> {
+fn latest(cells: &[&GradedCell]) -> Option<Golden> {
     let newest = cells.iter().map(|cell| cell.made_at()).max()?;
-    let newest_cells: Vec<&&JudgedCell> = cells.iter().filter(|cell| cell.made_at() == newest).collect();
-    let trials: Vec<&Judged> = newest_cells.iter().filter_map(|cell| cell.grade()).collect();
+    let newest_cells: Vec<&&GradedCell> = cells.iter().filter(|cell| cell.made_at() == newest).collect();
+    let trials: Vec<&GradeRow> = newest_cells.iter().filter_map(|cell| cell.grade()).collect();
     let content = newest_cells.first().map(|cell| cell.content.clone()).unwrap_or_default();
     Some(Golden { baseline_content: content, ..Golden::of(&trials, crate::rfc3339(newest))? })
 }
 
-/// The golden files of a folder by name; none where there is no folder.
+/// The golden files of a folder by name; none if the folder does not exist.
 pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathBuf, Golden)>, AppError> {
     let names = match SuiteFiles.list(&folder.to_string_lossy()) {
         Ok(names) => names,
@@ -367,7 +370,7 @@ pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathB
     };
     let mut names: Vec<String> = names.into_iter().filter(|name| name.ends_with(".json")).collect();
     names.sort();
-    let primary = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
+    let primary = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
     let read = |name: String| {
         let path = folder.join(name);
         let failed = |problem: String| GoldenError::BadFile { path: path.display().to_string(), problem };
@@ -404,7 +407,7 @@ fn write(folder: &Path, golden: &[Golden]) -> Result<(), AppError> {
     Ok(())
 }
 
-/// The name of a sample's file: its id where that is a harmless name, else what is harmless of it and a digest.
+/// The file name of a sample: its id if that is a safe name, else its safe characters and a digest.
 fn file_name(sample: &str) -> String {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !sample.is_empty() && sample.len() <= 100 && sample.chars().all(is_fine) && !sample.starts_with('.') {

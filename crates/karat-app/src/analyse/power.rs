@@ -1,6 +1,6 @@
-//! How many samples and dollars a difference takes, before a run is made (BY-16).
+//! Plans the samples and dollars that detecting a difference takes (BY-16).
 
-use karat_analysis::power::{MetricPower, impossible, power, spreads, unplannable};
+use karat_analysis::planning::{MetricPower, difference_problem, paired_deviations, planning_problem, power};
 use karat_suite::Plan;
 use karat_types::{MetricSpec, Threshold};
 
@@ -8,27 +8,27 @@ use crate::analyse::baseline::findings;
 use crate::error::{AnalyseError, Names};
 use crate::{App, AppError};
 
-/// A difference that should be detected.
+/// A difference to detect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PowerRequest {
-    /// The metric; the one that stands for the run without it.
+    /// The metric; the primary one if absent.
     pub metric: Option<String>,
-    /// The difference; a percentage is one of the metric's figure in the stored run.
+    /// The difference; a percentage refers to the metric's figure in the stored run.
     pub difference: Threshold,
 }
 
-/// What the plan's samples can tell.
+/// The differences that the plan's samples can detect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanPower {
-    /// The metrics that were asked for.
+    /// The requested metrics.
     pub metrics: Vec<MetricPower>,
-    /// The stored run that says how much differences vary; `None` where there is none of this suite.
+    /// The stored run that the spread is taken from; `None` if the suite has none.
     pub run: Option<String>,
 }
 
 impl App {
-    /// Plans for the differences that are wanted: with the spread and the cost of the latest stored run of this suite,
-    /// else with the worst case and the estimate. Makes no call.
+    /// Plans for the requested differences: with the spread and the cost of the suite's latest stored run, else with
+    /// the worst case and the estimate. Makes no API calls.
     pub fn power(&self, plan: &Plan, wanted: &[PowerRequest]) -> Result<PlanPower, AppError> {
         let header = &plan.header;
         let runs =
@@ -43,19 +43,19 @@ impl App {
             Some(cost) => Some(cost),
             None => self.estimated_cost(plan)?,
         };
-        let spreads = spreads(header, stored.as_ref());
+        let spreads = paired_deviations(header, stored.as_ref());
         let mut metrics = Vec::new();
         for PowerRequest { metric, difference } in wanted {
             let at = match metric {
                 Some(name) => header.metric(name),
-                None => karat_analysis::primary(header),
+                None => karat_analysis::primary_metric(header),
             };
             let (Some(spec), Some(spread)) =
                 (at.and_then(|at| header.metrics.get(at)), at.and_then(|at| spreads.get(at)))
             else {
                 return Err(unknown_metric(metric.as_deref(), plan));
             };
-            if let Some(why) = unplannable(spec) {
+            if let Some(why) = planning_problem(spec) {
                 return Err(AnalyseError::Unplannable { why: why.to_string() }.into());
             }
             let spread = spread.as_ref().ok_or_else(|| no_spread(spec, run.as_deref()))?;
@@ -63,7 +63,7 @@ impl App {
                 stored.as_ref().and_then(|found| found.run.metrics.get(found.plan.metric(&spec.name)?)?.value());
             let difference = difference.from_figure(figure);
             let difference = difference.ok_or_else(|| AnalyseError::NoFigure { metric: spec.name.clone() })?;
-            if let Some(why) = impossible(Some(spec), difference) {
+            if let Some(why) = difference_problem(Some(spec), difference) {
                 return Err(AnalyseError::BadDifference { why: why.to_string() }.into());
             }
             metrics.push(power(spec, spread, header.dataset.rows, Some(difference), cost));
@@ -71,7 +71,7 @@ impl App {
         Ok(PlanPower { metrics, run })
     }
 
-    /// Dollars of one sample under all systems, judges included, on the estimate's upper side.
+    /// Upper estimate of the dollars for one sample under all systems, with judges.
     fn estimated_cost(&self, plan: &Plan) -> Result<Option<f64>, AppError> {
         let per_cell = self.estimate(plan)?.uncached.per_cell;
         let trials = plan.header.systems.iter().map(|system| f64::from(system.trials));
@@ -80,7 +80,7 @@ impl App {
     }
 }
 
-/// That nothing says how much a metric varies.
+/// The error for a metric of unknown spread.
 fn no_spread(metric: &MetricSpec, run: Option<&str>) -> AppError {
     let MetricSpec { name, aggregate, .. } = metric;
     let range = match metric.range {

@@ -1,10 +1,10 @@
-//! The rows that stand for a suite, out of all of its stored runs. Makes no call.
+//! The judged rows of a suite, from all of its stored runs. Makes no API calls.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use karat_analysis::drift::day_number;
-use karat_analysis::{Choice, History, judged, source_of};
+use karat_analysis::{History, RowFilter, for_each_graded, source_of};
 use karat_store::Store;
 use karat_suite::Files;
 use karat_types::{PlanHeader, RunRows};
@@ -14,16 +14,16 @@ use crate::suite::load;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, Invocation};
 
-/// Which rows of which suite.
+/// The request for the rows of a suite.
 #[derive(Debug, Clone, Default)]
 pub struct RowsRequest {
-    /// A suite file, a preset, the name of a suite that has stored runs, or one of its runs.
+    /// A suite file, a preset, the name of a suite with stored runs, or one of its runs.
     pub suite: String,
-    /// Which rows.
-    pub choice: Choice,
+    /// The filter of rows.
+    pub choice: RowFilter,
 }
 
-/// SuiteRows of a suite.
+/// The rows of a suite.
 #[derive(Debug, Clone)]
 pub struct SuiteRows {
     /// The suite's name.
@@ -33,7 +33,7 @@ pub struct SuiteRows {
 }
 
 impl SuiteRows {
-    /// One JSON object a row, in a list.
+    /// A JSON list with one object per row.
     pub fn json(&self) -> String {
         karat_report::rows::json(self.history.latest())
     }
@@ -43,31 +43,31 @@ impl SuiteRows {
         karat_report::rows::tsv(self.history.latest())
     }
 
-    /// Names and texts of a table.
+    /// Column names and cells of a table.
     pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
         karat_report::rows::table(self.history.latest())
     }
 }
 
 impl App {
-    /// The rows of one run as JSON lines, where its suite wants them on stdout instead of the report.
+    /// The rows of one run as JSON lines, if its suite prints them instead of the report.
     ///
     /// # Errors
-    /// A run that cannot be read.
+    /// The run cannot be read.
     pub fn printed_rows(&self, run: &str) -> Result<Option<String>, AppError> {
         let stored = self.stored(run)?;
         if !stored.header().plan.run.prints_rows {
             return Ok(None);
         }
         let mut rows = Vec::new();
-        judged(&stored, None, &mut |cell| rows.extend(cell.rows))?;
+        for_each_graded(&stored, None, &mut |cell| rows.extend(cell.rows))?;
         Ok(Some(karat_report::rows::lines(rows.iter())))
     }
 
-    /// The rows that stand for a suite.
+    /// The rows of a suite.
     ///
     /// # Errors
-    /// A suite that is unknown or has no run; a date that is none.
+    /// An unknown suite or one without runs; an invalid date.
     pub fn history(&self, asked: &RowsRequest) -> Result<SuiteRows, AppError> {
         let store = self.existing_store()?;
         let suite = self.suite_name(&store, &asked.suite)?;
@@ -75,7 +75,7 @@ impl App {
         Ok(SuiteRows { suite, history })
     }
 
-    /// The sources of stored rows that the params mean, where they choose other ones than the suite itself.
+    /// The stored sources that the params select, if they differ from the suite's own.
     ///
     /// # Errors
     /// No stored run has read them.
@@ -103,7 +103,7 @@ impl App {
         Ok(Some(chosen))
     }
 
-    /// Whether a word means a suite, and not one of its runs.
+    /// Returns whether a word names a suite rather than one of its runs.
     pub fn is_suite(&self, word: &str) -> bool {
         let run = self.existing_store().is_ok_and(|store| store.resolve(word).is_ok());
         !run && (load::find_suite(word, &SuiteFiles).is_ok() || self.has_runs(word))
@@ -114,7 +114,7 @@ impl App {
         runs.is_ok_and(|runs| !runs.is_empty())
     }
 
-    /// The name of the suite that is meant.
+    /// The name of the suite that a word names.
     pub(crate) fn suite_name(&self, store: &Store, word: &str) -> Result<String, AppError> {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         match load::find_suite(word, &*files) {
@@ -128,7 +128,7 @@ impl App {
     }
 }
 
-/// Whether two paths lead to one place.
+/// Returns whether two paths lead to the same place.
 fn has_one_source(one: &str, other: &str) -> bool {
     std::fs::canonicalize(one).is_ok_and(|one| std::fs::canonicalize(other).is_ok_and(|other| one == other))
 }
@@ -145,8 +145,13 @@ fn no_runs(suite: &str) -> AppError {
     StoredError::NoRuns { suite: suite.to_owned() }.into()
 }
 
-/// The rows of a suite: of its primary metric, or of the one that is named.
-pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Option<&str>) -> Result<History, AppError> {
+/// The rows of a suite for its primary metric, or for the named one.
+pub(crate) fn collect(
+    store: &Store,
+    suite: &str,
+    choice: &RowFilter,
+    metric: Option<&str>,
+) -> Result<History, AppError> {
     for (flag, date) in [("--since", &choice.since), ("--until", &choice.until)] {
         date.as_deref().map_or(Ok(()), |date| check_date(flag, date))?;
     }
@@ -160,21 +165,22 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
         return Err(no_runs(suite));
     }
     let mut history = History::default();
-    // The oldest first: where a row was taken over by later runs, the run that made it stands.
+    // The oldest run first: a reused row counts for the run that made it.
     for run in runs.iter().rev() {
         let rows = store.rows(run)?;
-        let read =
-            judged(&rows, metric, &mut |cell| cell.chosen(choice).into_iter().for_each(|cell| history.add(cell)));
+        let read = for_each_graded(&rows, metric, &mut |cell| {
+            cell.select(choice).into_iter().for_each(|cell| history.add(cell))
+        });
         read?;
     }
     Ok(history)
 }
 
-/// The rows of a suite, for a question that must not be answered with "nothing" because a name is mistyped.
+/// The rows of a suite; a mistyped name is an error instead of an empty answer.
 pub(crate) fn collect_named(
     store: &Store,
     suite: &str,
-    choice: &Choice,
+    choice: &RowFilter,
     metric: Option<&str>,
 ) -> Result<History, AppError> {
     let history = collect(store, suite, choice, metric)?;
@@ -182,19 +188,19 @@ pub(crate) fn collect_named(
     if history.rows().next().is_some() || !is_named {
         return Ok(history);
     }
-    let all = collect(store, suite, &Choice::default(), metric)?;
+    let all = collect(store, suite, &RowFilter::default(), metric)?;
     let judges = all.rows().flat_map(|row| [&row.judge, &row.judge_model]).flatten();
     check_known("--judge", choice.judge.as_ref(), judges)?;
     let versions = all.rows().filter_map(|row| row.prompt_version.as_ref());
     check_known("--prompt-version", choice.prompt_version.as_ref(), versions)?;
-    let of_system = Choice { system: choice.system.clone(), ..Choice::default() };
-    if !all.rows().any(|row| of_system.takes(row)) {
+    let of_system = RowFilter { system: choice.system.clone(), ..RowFilter::default() };
+    if !all.rows().any(|row| of_system.matches(row)) {
         check_known("--system", choice.system.as_ref(), all.rows().map(|row| &row.system))?;
     }
     Ok(history)
 }
 
-/// Refuses a name that is not among those of the stored rows, where there are any.
+/// Refuses a name that no stored row has.
 fn check_known<'a>(
     flag: &str,
     name: Option<&String>,
@@ -210,7 +216,7 @@ fn check_known<'a>(
     }
 }
 
-/// Refuses what is no date.
+/// Refuses an invalid date.
 pub(crate) fn check_date(flag: &str, date: &str) -> Result<(), AppError> {
     if date.len() == 10 && day_number(date).is_some() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! People's labels in files: blind tasks of a run's outputs, filled in by people, checked and joined to a labels file (CL-08).
+//! Labels by people in files: blind tasks from a run's outputs, filled in by people, checked and joined to a labels
+//! file (CL-08).
 //!
 //! | step | what |
 //! |---|---|
@@ -20,25 +21,25 @@ use crate::error::{FileError, LabelError, Lines, Names};
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, Invocation, atomic_file};
 
-/// Which outputs become tasks.
+/// The selection of outputs that become tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnnotationRequest {
-    /// The scorer whose dimensions are asked for; the first with a rubric without it.
+    /// The scorer whose dimensions are labelled; the first with a rubric if absent.
     pub scorer: Option<String>,
-    /// At most so many different outputs of a sample.
+    /// Maximum of different outputs per sample.
     pub per_sample: usize,
-    /// Seed of their order and choice.
+    /// Seed of their order and selection.
     pub seed: u64,
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JoinedLabels {
     /// New labels.
     pub added: usize,
-    /// Labels that replaced the same person's of the same output.
+    /// Labels that replaced an earlier one of the same person and output.
     pub replaced: usize,
-    /// Tasks without any score yet.
+    /// Tasks without a score so far.
     pub open: usize,
 }
 
@@ -47,9 +48,9 @@ pub struct JoinedLabels {
 pub struct LabelledSample {
     /// The sample.
     pub sample: String,
-    /// Different outputs that are labelled.
+    /// Number of different labelled outputs.
     pub sets: usize,
-    /// Who labelled.
+    /// Names of the annotators.
     pub annotators: Vec<String>,
 }
 
@@ -92,10 +93,10 @@ impl App {
         Ok(tasks.into_iter().map(|(_, task)| task).collect())
     }
 
-    /// Joins filled-in tasks to a labels file, which is made where it is not there.
+    /// Joins filled-in tasks to a labels file, which is made if it does not exist.
     ///
     /// # Errors
-    /// Every row that is no label, with its line; a file that cannot be written. Then nothing is changed.
+    /// Every invalid row, with its line; a file that cannot be written. Nothing is changed then.
     pub fn join_labels(
         &self,
         invocation: &Invocation,
@@ -136,18 +137,18 @@ impl App {
         Ok(joined)
     }
 
-    /// The labels of a suite's scorer, as they are in its file.
+    /// The labels of a suite's scorer, as in its file.
     pub fn labels(&self, invocation: &Invocation, scorer: Option<&str>) -> Result<Vec<Value>, AppError> {
         let plan = self.labelled_suite(invocation)?;
         Ok(rubric_of(&plan, scorer)?.1.labels.clone())
     }
 
-    /// The plan of a suite whose labels may have yet to be made.
+    /// The plan of a suite whose labels may not exist yet.
     fn labelled_suite(&self, invocation: &Invocation) -> Result<Arc<PlanHeader>, AppError> {
         Ok(self.load_with(invocation, Arc::new(SuiteFiles), |it| it.labelling = true)?.plan.header)
     }
 
-    /// How far the outputs of each sample are labelled.
+    /// The labelling status of each sample.
     pub fn label_status(&self, invocation: &Invocation, scorer: Option<&str>) -> Result<Vec<LabelledSample>, AppError> {
         let mut samples: BTreeMap<String, (BTreeSet<Key>, BTreeSet<String>)> = BTreeMap::new();
         for row in self.labels(invocation, scorer)? {
@@ -186,7 +187,7 @@ fn rows(file: &Path) -> Result<Vec<(usize, Value)>, AppError> {
     lines.map(row).collect()
 }
 
-/// A filled-in task as a label; `None` where no score stands in it yet.
+/// Turns a filled-in task into a label; `None` if it has no score yet.
 fn label(row: &Value, dimensions: &[Dimension]) -> Result<Option<Value>, String> {
     let text = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
     let sample =
@@ -219,7 +220,7 @@ fn label(row: &Value, dimensions: &[Dimension]) -> Result<Option<Value>, String>
     })))
 }
 
-/// Sample, output and person: one label each.
+/// The identity of a label: sample, output and person.
 fn identity(label: &Value) -> (String, Key, String) {
     let text = |name: &str| match label.get(name) {
         Some(Value::String(text)) => text.clone(),

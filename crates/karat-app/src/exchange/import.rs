@@ -1,4 +1,4 @@
-//! Results of other tools become suites that can be run, re-scored and compared.
+//! Imports results of other tools as suites that can be run, re-scored and compared.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use crate::suite::preset;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, atomic_file};
 
-/// Where a suite lies within its folder.
+/// Name of the suite file in its folder.
 const SUITE: &str = "karat.yaml";
 
-/// The lists of findings that a verdict may have.
+/// Lists of findings that a verdict may have.
 const LISTS: [&str; 4] = ["missedElements", "falsePositives", "taxonomyErrors", "granularityErrors"];
 
-/// What an import has written.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedSnapshot {
-    /// The suite: `karat run` re-computes the figures from it.
+    /// The suite file; `karat run` computes the figures again from it.
     pub suite: PathBuf,
     /// Samples.
     pub samples: usize,
@@ -29,7 +29,7 @@ pub struct ImportedSnapshot {
     pub without_verdict: usize,
 }
 
-/// What makes the preset `spans` a suite of recorded verdicts: file, what stands there, and what takes its place.
+/// Edits that turn the preset `spans` into a suite of recorded verdicts: file, old text, new text.
 ///
 /// A verdict is found by its result's id, whatever the texts are; it is one reply, however many spans it is about; its
 /// scores stand as they were given; it costs nothing and is not asked for again. What had none then has none now: lists
@@ -57,7 +57,7 @@ impl App {
     /// comes again gets a number behind a `#`; a result that failed has no number of spans.
     ///
     /// # Errors
-    /// A file that cannot be read or is no snapshot, a folder that has a suite already.
+    /// A file that cannot be read or is no snapshot, a folder that already has a suite.
     pub fn import_span_snapshot(&self, file: &Path, folder: &Path) -> Result<ImportedSnapshot, AppError> {
         let snapshot = read(file)?;
         let path = || file.display().to_string();
@@ -95,7 +95,7 @@ pub(crate) fn read(file: &Path) -> Result<Value, AppError> {
     serde_json::from_slice(&bytes).map_err(|source| ImportError::NotJson { path, source }.into())
 }
 
-/// A file of the preset with its edits.
+/// A file of the preset with its edits applied.
 fn edit_preset(name: &str) -> Result<String, AppError> {
     let bug = |part: &str| AppError::from(Bug::PresetText { file: name.to_owned(), part: part.to_owned() });
     let text = preset::text(&format!("spans/{name}")).ok_or_else(|| bug("text"))?.to_owned();
@@ -104,7 +104,7 @@ fn edit_preset(name: &str) -> Result<String, AppError> {
     })
 }
 
-/// The file with where the snapshot comes from in the place of what the preset is about.
+/// Describes the source of the snapshot in the file's header.
 fn describe_source(snapshot: &Value, text: &str) -> String {
     let said = |name: &str| snapshot.get(name).and_then(Value::as_str).unwrap_or("unknown");
     let source = format!("Spans of {}, judged by {} at {}", said("sourceFile"), said("judgeModel"), said("timestamp"));
@@ -114,14 +114,14 @@ fn describe_source(snapshot: &Value, text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// What a result is called.
+/// The id of a result.
 fn id(at: usize, result: &Value) -> String {
     let id = result.get("promptId").or_else(|| result.get("id")).filter(|id| !id.is_null());
     let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
     id.filter(|id| !id.trim().is_empty()).unwrap_or_else(|| format!("result-{at}"))
 }
 
-/// What each result is called: an id that came before gets the first number behind it that makes it another.
+/// Unique ids of the results: a repeated id gets the first number that makes it unique.
 fn ids(results: &[Value]) -> Vec<String> {
     let given: Vec<String> = results.iter().enumerate().map(|(at, result)| id(at, result)).collect();
     let mut taken: BTreeSet<String> = given.iter().cloned().collect();
@@ -136,7 +136,7 @@ fn ids(results: &[Value]) -> Vec<String> {
     given.iter().map(&mut free).collect()
 }
 
-/// A result as a row of the preset's dataset; the error ends a sentence that begins with the result.
+/// A result as a row of the preset's dataset. The error ends a sentence that starts with the result.
 fn row(id: &str, result: &Value) -> Result<Value, &'static str> {
     let fields = result.as_object().ok_or("is no object")?;
     let error = fields.get("error").filter(|error| !error.is_null());
@@ -158,15 +158,15 @@ fn row(id: &str, result: &Value) -> Result<Value, &'static str> {
     Ok(row)
 }
 
-/// A span; an old one may be its text only.
+/// A span; old ones may be just a text.
 fn span(span: &Value) -> Value {
     if span.is_string() { json!({ "text": span }) } else { span.clone() }
 }
 
-/// Names under which a result may hold what the judge said.
+/// Names under which a result may hold the judge's verdict.
 const HOLDERS: [&str; 3] = ["judgeResult", "judge", "evaluation"];
 
-/// Why there is no verdict, in the words of the judge, else of the result.
+/// The reason for a missing verdict, from the judge or from the result.
 fn failure(result: &Value) -> Option<String> {
     let of_judge = HOLDERS.iter().filter_map(|name| result.get(name)?.get("error"));
     let own = ["judgeError", "error"].iter().filter_map(|name| result.get(name));
@@ -175,7 +175,7 @@ fn failure(result: &Value) -> Option<String> {
     Some(error.get("message").map_or_else(|| text(error), text))
 }
 
-/// The judge's verdict as the snapshot has it; `None` where there are no scores.
+/// The judge's verdict in the snapshot; `None` if it has no scores.
 fn judge_result(result: &Value) -> Option<&Map<String, Value>> {
     let judged = HOLDERS.iter().find_map(|name| result.get(name)).unwrap_or(result).as_object()?;
     judged.get("scores").is_some_and(Value::is_object).then_some(judged)
@@ -187,7 +187,7 @@ fn is_unassessed(result: &Value) -> Vec<&'static str> {
     LISTS.into_iter().filter(|list| judged.get(*list).is_none_or(Value::is_null)).collect()
 }
 
-/// The judge's verdict as a reply of the preset's rubric; `None` where there are no scores.
+/// The judge's verdict as a reply to the preset's rubric; `None` if it has no scores.
 fn verdict(result: &Value) -> Option<Value> {
     let mut verdict = judge_result(result)?.clone();
     verdict.retain(|name, value| {
@@ -219,7 +219,7 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), AppError> {
 mod tests {
     use super::*;
 
-    /// SP-09: every edit of the preset still finds its place.
+    /// SP-09: every edit still applies to the preset.
     #[test]
     fn every_edit_applies_to_the_preset() {
         for (name, from, to) in EDITS {
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// SP-09: no two samples have one id, even where a snapshot uses the number of another.
+    /// SP-09: ids are unique, even if a snapshot uses the number of another id.
     #[test]
     fn equal_ids_are_numbered() {
         let results: Vec<Value> = ["a", "a", "a#2", "a", ""].iter().map(|id| json!({ "promptId": id })).collect();

@@ -1,27 +1,29 @@
-//! Lists that people took from a chat window become variants of a suite, beside the systems that it runs (CL-09).
+//! Imports lists that people copied from a chat window as variants of a suite (CL-09).
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use karat_suite::{DiskFiles, Files};
 use karat_text::markdown;
+use karat_types::FilePath;
 
 use crate::error::{Bug, FileError, ImportError, Lines};
 use crate::{App, AppError, atomic_file};
 
-/// The preset whose suite the snapshots join.
+/// The preset whose suite gets the variants.
 const PRESET: &str = "claims";
 
-/// What the front matter of a snapshot must say.
+/// Required keys of a snapshot's front matter.
 const FACTS: [&str; 4] = ["date", "ui", "model", "toggles"];
 
-/// The two ways of asking.
+/// The two modes of prompting.
 const MODES: [&str; 2] = ["high_recall", "high_precision"];
 
 /// The heading above the claims.
 const SECTION: &str = "Claims";
 
-/// What was imported.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedBaseline {
     /// The suite.
@@ -30,11 +32,11 @@ pub struct ImportedBaseline {
     pub snapshots: usize,
     /// Claims in all of them.
     pub claims: usize,
-    /// The variants that they make.
+    /// The variants made of them.
     pub variants: Vec<String>,
 }
 
-/// A snapshot's name: `{sample}-{provider}-{mode}.md`.
+/// The source of a snapshot, from its file name `{sample}-{provider}-{mode}.md`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct ManualSource {
     provider: String,
@@ -42,11 +44,11 @@ struct ManualSource {
 }
 
 impl App {
-    /// Makes a suite of a folder of snapshots: the preset's, with a variant for each provider and mode.
+    /// Makes a suite of a folder of snapshots: the preset's suite, with one variant per provider and mode.
     ///
     /// # Errors
     /// A folder without snapshots; every snapshot with a wrong name, without front matter or without claims; a folder
-    /// that has a suite already.
+    /// that already has a suite.
     pub fn import_manual_baseline(&self, from: &Path, folder: &Path) -> Result<ImportedBaseline, AppError> {
         let suite = folder.join("karat.yaml");
         if suite.exists() {
@@ -92,7 +94,10 @@ fn snapshots(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
         let path = entry.map_err(failed)?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if path.is_file() && name.ends_with(".md") && !name.starts_with('.') {
-            found.push((name, fs::read_to_string(&path).map_err(failed)?));
+            let bytes = DiskFiles.read_path(&FilePath::beneath(folder.to_string_lossy(), &*name)).map_err(failed)?;
+            let problem = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{name} is not UTF-8 text"));
+            let text = String::from_utf8(bytes).map_err(problem).map_err(failed)?;
+            found.push((name, text));
         }
     }
     found.sort();
@@ -102,7 +107,7 @@ fn snapshots(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
     Ok(found)
 }
 
-/// Provider and mode of a snapshot and the number of its claims, or what is wrong with it.
+/// Returns the source of a snapshot and the number of its claims, or its problem.
 fn check_snapshot(name: &str, text: &str) -> Result<(ManualSource, usize), String> {
     let source = ManualSource::of(name).ok_or_else(|| {
         format!("the name is not `{{videoId}}-{{provider}}-{{mode}}.md` with a mode of {}", MODES.join(" or "))
@@ -140,7 +145,7 @@ impl ManualSource {
     }
 }
 
-/// The preset's suite with these variants in the place of its own manual ones.
+/// The preset's suite with these variants instead of its own manual ones.
 fn with_variants(suite: &str, sources: &BTreeSet<ManualSource>) -> Option<String> {
     let (before, rest) = suite.split_once("  manual-high-recall:")?;
     let (_, after) = rest.split_once("\nscorers:")?;
@@ -167,7 +172,7 @@ mod tests {
     const SNAPSHOT: &str =
         "---\ndate: d\nui: u\nmodel: m\ntoggles: t\n---\n# Claims\n- a\n- b\n# What I excluded\n- c\n";
 
-    /// CL-09: names, front matter and claims are checked, and what is wrong is said.
+    /// CL-09: names, front matter and claims are checked, and problems are reported.
     #[test]
     fn a_snapshot_without_claims_is_refused() {
         let (source, claims) = check_snapshot("kr-oats-01-gemini-high_recall.md", SNAPSHOT).unwrap();
@@ -185,7 +190,7 @@ mod tests {
         assert_eq!(check_snapshot("a-b-high_recall.md", &format!("\u{feff}{pasted}")).unwrap().1, 3);
     }
 
-    /// CL-09: the preset's suite takes any provider's snapshots as variants.
+    /// CL-09: the preset's suite accepts snapshots of any provider as variants.
     #[test]
     fn the_suite_gets_the_imported_variants() {
         let suite = crate::suite::preset::text("claims/karat.yaml").unwrap();

@@ -1,4 +1,4 @@
-//! A span snapshot's own figures beside those that a run of its rows gave (SP-09).
+//! Compares a span snapshot's own figures with those of a run over its rows (SP-09).
 
 use std::path::Path;
 
@@ -13,23 +13,23 @@ use crate::{App, AppError};
 /// The analysis of the preset `spans` that has a snapshot's summary figures.
 const FIGURES: &str = "spans";
 
-/// Names that snapshots use for a figure of ours.
+/// Names that snapshots use for our figures.
 const ALIASES: [(&str, &str); 3] =
     [("confidenceAnalysis", "confidence"), ("confidenceCorrelation", "confidence"), ("latency", "latencyMs")];
 
-/// A snapshot's own figures beside those of the run.
+/// The comparison of a snapshot's figures with those of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SnapshotCheck {
-    /// Figures that agree to the digits which the snapshot gives.
+    /// Number of figures that agree to the digits given in the snapshot.
     pub same: usize,
-    /// Figures that differ, in words.
+    /// Descriptions of figures that differ.
     pub differing: Vec<String>,
-    /// Places of the snapshot's figures that have no counterpart here.
+    /// Paths of figures in the snapshot without a counterpart.
     pub unknown: Vec<String>,
 }
 
 impl App {
-    /// Compares every number that a snapshot says of its results with what the run found.
+    /// Compares every number in a snapshot's summary with the run's findings.
     ///
     /// # Errors
     /// A file or a run that cannot be read.
@@ -45,7 +45,7 @@ impl App {
             for (name, own) in snapshot.as_object().into_iter().flatten() {
                 match counterpart(&again, name) {
                     _ if name == "summary" => found.figures("", own, Some(&again)),
-                    // Beside the summary stands much that is no figure.
+                    // Much beside the summary is not a figure.
                     beside => beside.into_iter().for_each(|again| found.figures(name, own, Some(again))),
                 }
             }
@@ -55,7 +55,7 @@ impl App {
 }
 
 impl SnapshotCheck {
-    /// Goes into objects and lists, by what the snapshot has. Texts are no figures.
+    /// Compares objects and lists member by member, following the snapshot. Texts are not figures.
     fn figures(&mut self, place: &str, own: &Value, again: Option<&Value>) {
         match own {
             Value::Object(members) => {
@@ -75,7 +75,8 @@ impl SnapshotCheck {
         }
     }
 
-    /// Objects that their texts tell apart, in whatever order: `{assignedRole, expectedRole, count}`.
+    /// Compares lists of objects that are told apart by their texts, in any order: `{assignedRole, expectedRole,
+    /// count}`.
     fn named_figures(&mut self, place: &str, own: &[Value], again: Option<&Value>) {
         let listed = again.and_then(Value::as_array).map(Vec::as_slice);
         for (at, item) in own.iter().enumerate() {
@@ -99,7 +100,7 @@ impl SnapshotCheck {
     fn figure(&mut self, place: &str, own: &Value, again: Option<&Value>) {
         match again {
             Some(again) if are_equal(own, again) => self.same += 1,
-            // A figure that a snapshot leaves open says nothing.
+            // A null figure in a snapshot says nothing.
             _ if own.is_null() && again.is_none_or(|again| again.is_object() || again.is_array()) => {}
             Some(again) if !again.is_object() && !again.is_array() => {
                 self.differing.push(format!("{place} is {own} in the snapshot and {again} here"));
@@ -109,15 +110,15 @@ impl SnapshotCheck {
     }
 }
 
-/// Whether an entry may have lost a tie for the last place of a list by count.
+/// Returns whether an entry may have lost a tie for the last place of a list sorted by count.
 fn is_beyond(item: &Value, listed: &[Value]) -> bool {
     let count = |item: &Value| item.get("count").and_then(Value::as_u64);
     let lowest = listed.iter().filter_map(count).min();
     count(item).zip(lowest).is_some_and(|(count, lowest)| count <= lowest)
 }
 
-/// The member that a snapshot's name stands for: the same name, a known alias, or the only one with the same numbers in its
-/// name, since bands of scores are called `23-25` and `excellent (23–25)`.
+/// The member with a snapshot's name: the same name, a known alias, or the only one with the same numbers in its name,
+/// because bands of scores are called `23-25` and `excellent (23–25)`.
 fn counterpart<'a>(again: &'a Value, name: &str) -> Option<&'a Value> {
     let members = again.as_object()?;
     let alias = ALIASES.iter().find(|(known, _)| *known == name).map(|(_, ours)| *ours);
@@ -129,13 +130,13 @@ fn counterpart<'a>(again: &'a Value, name: &str) -> Option<&'a Value> {
     })
 }
 
-/// The numbers within a name; `None` without any.
+/// The numbers in a name; `None` if there are none.
 fn numbers(name: &str) -> Option<Vec<&str>> {
     let numbers: Vec<&str> = name.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).collect();
     (!numbers.is_empty()).then_some(numbers)
 }
 
-/// Whether two values are the same to the digits of the first. What was never assessed is 0 in a snapshot, and no number
+/// Returns whether two values agree to the digits of the first. An unassessed figure is 0 in a snapshot and missing
 /// here.
 fn are_equal(own: &Value, again: &Value) -> bool {
     match (own.as_f64(), again.as_f64()) {
@@ -160,8 +161,8 @@ mod tests {
         found
     }
 
-    /// SP-09: figures agree to the digits that the snapshot gives; every one is compared, and what has no counterpart is
-    /// named.
+    /// SP-09: figures agree to the digits in the snapshot; every one is compared, and those without a counterpart are
+    /// listed.
     #[test]
     fn figures_agree_to_the_digits_given() {
         let own = json!({
@@ -185,8 +186,8 @@ mod tests {
         assert_eq!(found.unknown, ["old", "avgCategoryScores.mood.coverage"]);
     }
 
-    /// SP-09: confusions are found by their roles, in whatever order; those missing on either side are told, but for one
-    /// that may have lost a tie for the last place.
+    /// SP-09: confusions are found by their roles in any order; missing ones are reported, except one that may have
+    /// lost a tie for the last place.
     #[test]
     fn confusions_agree_by_role() {
         let confusion = |from: &str, count: u64| json!({"assignedRole": from, "expectedRole": "x", "count": count});
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(longer.differing, ["top has 0 entries in the snapshot and 3 more here"]);
     }
 
-    /// SP-09: what old formats call otherwise is compared; numbers in lists by their place.
+    /// SP-09: figures of old formats have other names; numbers in lists are compared by position.
     #[test]
     fn figures_have_other_names() {
         let own = json!({"confidenceAnalysis": {"range": [0.8, 1.0], "recommendedThreshold": null}});

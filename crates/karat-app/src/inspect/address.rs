@@ -1,22 +1,22 @@
-//! How people name a cell: by its place in the plan, or by `sample/model/variant[/trial]`.
+//! Names of cells: the ordinal in the plan, or `sample/model/variant[/trial]`.
 
 use karat_types::{CellRow, PlanHeader};
 
-/// `sample/model/variant`, without a model where the system has none.
+/// `sample/model/variant`; without the model if the system has none.
 pub(crate) fn path(plan: &PlanHeader, sample: &str, system: usize) -> String {
     let model = plan.system_model(system).map(|model| model.id.as_str());
     let parts = [Some(sample), model, Some(plan.system_variant(system))];
     parts.into_iter().flatten().collect::<Vec<_>>().join("/")
 }
 
-/// Whether `name` means the cell at this place; without a trial it means the first.
+/// Returns whether `name` names this cell; without a trial, it names the first.
 pub(crate) fn is_named(name: &str, ordinal: u64, path: &str, trial: u32) -> bool {
     let behind = name.strip_prefix(path);
     name == ordinal.to_string()
         || behind.is_some_and(|rest| (rest.is_empty() && trial == 0) || rest == format!("/{trial}"))
 }
 
-/// Whether `name` means this row of a stored run.
+/// Returns whether `name` names this row of a stored run.
 pub(crate) fn is_row(name: &str, plan: &PlanHeader, row: &CellRow<'_>) -> bool {
     is_named(name, row.cell.ordinal, &path(plan, &row.sample.id, row.system), row.trial)
 }

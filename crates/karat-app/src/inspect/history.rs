@@ -8,16 +8,16 @@ use crate::analyse::baseline::findings;
 use crate::error::{Names, StoredError};
 use crate::{App, AppError, rfc3339};
 
-/// A metric in one run: how its samples are distributed.
+/// The distribution of a metric over the samples of one run.
 #[derive(Debug, Clone, Serialize)]
 pub struct MetricLine {
     /// The run's id.
     pub id: String,
     /// The suite.
     pub suite: String,
-    /// When it began, RFC 3339.
+    /// Start of the run, RFC 3339.
     pub started_at: String,
-    /// Whether every planned cell was made.
+    /// True if every planned cell was made.
     pub finished: bool,
     /// The distribution over sample × system.
     #[serde(flatten)]
@@ -25,10 +25,10 @@ pub struct MetricLine {
 }
 
 impl App {
-    /// The newest runs that have a metric, the newest first, and how the metric is distributed in each.
+    /// The newest runs with a metric, newest first, and its distribution in each.
     ///
     /// # Errors
-    /// No run has it: the message names the metrics of the latest run.
+    /// No run has the metric: the message names those of the latest run.
     pub fn metric_history(&self, metric: &str, suite: Option<&str>, limit: usize) -> Result<Vec<MetricLine>, AppError> {
         let store = self.existing_store()?;
         let mut lines = Vec::new();

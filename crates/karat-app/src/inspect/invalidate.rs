@@ -1,4 +1,4 @@
-//! Results that no later run shall take over.
+//! Invalidates cached results.
 
 use karat_store::{Cached, OrdinalSet, Pruned, Withdrawal};
 use karat_types::{Moment, RunRows};
@@ -7,20 +7,20 @@ use crate::error::StoredError;
 use crate::inspect::address;
 use crate::{App, AppError};
 
-/// What an invalidation takes out of reuse, or would, with the names of the cells.
+/// The results that an invalidation affects, with the names of their cells.
 #[derive(Debug, Clone)]
 pub struct Invalidation {
     /// Id of the run.
     pub run: String,
-    /// What goes and what stays.
+    /// The removed and the kept results.
     pub results: Withdrawal,
-    /// `sample/model/variant/trial` of the cells that are named there.
+    /// `sample/model/variant/trial` by ordinal.
     pub cells: std::collections::BTreeMap<u64, String>,
 }
 
 impl App {
-    /// Takes the results of a run, or of some of its cells, out of reuse, or says what would go. The run's own rows and
-    /// reports stay, and so does what other runs rest on.
+    /// Invalidates the cached results of a run or of some of its cells, or lists them on a dry run. The run's own rows
+    /// and reports stay, and so do results that other runs use.
     pub fn invalidate(&self, run: &str, cells: &[String], dry_run: bool) -> Result<Invalidation, AppError> {
         let store = self.existing_store()?;
         let run = store.resolve(run)?;
@@ -38,13 +38,13 @@ impl App {
         Ok(Invalidation { run, results, cells: names })
     }
 
-    /// What later runs may take over, by the run that made it, newest first.
+    /// The cached results by the run that made them, newest first.
     pub fn cached(&self) -> Result<Vec<Cached>, AppError> {
         Ok(if self.store.exists() { self.store_to_read()?.cached()? } else { Vec::new() })
     }
 
-    /// Takes results out of reuse that were made by runs of more than this age, removes their requests and responses where
-    /// `traces` says so, and makes the store smaller.
+    /// Invalidates results of runs older than this age, removes their requests and responses if `traces`, and compacts
+    /// the store.
     pub fn prune(&self, older_than_ms: u64, traces: bool, dry_run: bool) -> Result<Pruned, AppError> {
         let before = Moment(self.clock.now().0.saturating_sub_unsigned(older_than_ms));
         Ok(self.existing_store()?.prune(before, traces, !dry_run)?)

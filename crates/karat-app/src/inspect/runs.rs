@@ -17,22 +17,22 @@ pub struct RunLine {
     pub id: String,
     /// The suite.
     pub suite: String,
-    /// How it stands.
+    /// Its status.
     pub status: String,
     /// Cells of its plan.
     pub planned: u64,
-    /// Cells that nothing is left to do of, judgments included.
+    /// Finished cells, including their judgments.
     pub cells: u64,
-    /// Those of them that are errors.
+    /// Finished cells that are errors.
     pub errors: u64,
-    /// When it began, RFC 3339.
+    /// Start of the run, RFC 3339.
     pub started_at: String,
 }
 
 /// A cell in one line.
 #[derive(Debug, Clone, Serialize)]
 pub struct CellLine {
-    /// Its place in the plan.
+    /// Its ordinal in the plan.
     pub cell: u64,
     /// Id of its sample.
     pub sample: String,
@@ -42,11 +42,11 @@ pub struct CellLine {
     pub variant: String,
     /// Repetition, from 0.
     pub trial: u32,
-    /// How it ended.
+    /// Its status.
     pub status: CellStatus,
-    /// Scores by metric; the mean of the judges where there are several.
+    /// Scores by metric; the mean over judges if there are several.
     pub scores: BTreeMap<String, Score>,
-    /// Why it has no output.
+    /// The reason for a missing output.
     pub error: Option<CellError>,
 }
 
@@ -95,19 +95,19 @@ impl App {
     }
 }
 
-/// Scores by metric name, as reports count them: judges made one, bounds applied.
+/// Scores by metric name as in reports: averaged over judges, bounds applied.
 fn scores(plan: &PlanHeader, row: &CellRow<'_>) -> BTreeMap<String, Score> {
     let scores = CellScores::of(plan, row).scores;
     let named = plan.metrics.iter().zip(scores).filter_map(|(metric, score)| Some((metric.name.clone(), score?)));
     named.collect()
 }
 
-/// A moment as RFC 3339 in UTC; empty where no calendar holds it.
+/// A moment as RFC 3339 in UTC; empty if it is out of range.
 pub fn rfc3339(moment: karat_types::Moment) -> String {
     jiff::Timestamp::from_millisecond(moment.0).map_or_else(|_| String::new(), |moment| moment.to_string())
 }
 
-/// Cells of a run that nothing is left to do of.
+/// The number of finished cells of a run.
 fn count_done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
     if run.status == RunStatus::Finished {
         return Ok(run.totals.cells);
@@ -123,7 +123,7 @@ fn count_done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
     Ok(store.finished(&run.id)?.done(&judges))
 }
 
-/// A unit enum's name as it stands in files.
+/// The serialized name of a unit enum.
 fn serialized_name<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,

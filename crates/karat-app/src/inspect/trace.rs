@@ -17,7 +17,7 @@ use crate::{App, AppError};
 /// The calls of one cell.
 #[derive(Debug, Clone, Serialize)]
 pub struct Trace {
-    /// Its place in the plan.
+    /// Its ordinal in the plan.
     pub cell: u64,
     /// Id of its sample.
     pub sample: String,
@@ -27,7 +27,7 @@ pub struct Trace {
     pub variant: String,
     /// Repetition, from 0.
     pub trial: u32,
-    /// What reports must not be silent about: of its steps, then of its judgments.
+    /// Notes of its steps, then of its judgments.
     pub notes: Vec<String>,
     /// Its calls, steps first, then judges.
     pub calls: Vec<TracedCall>,
@@ -42,7 +42,7 @@ pub struct TracedCall {
     pub id: String,
     /// The scorer whose judge made it; `None` for calls of steps.
     pub judge_of: Option<String>,
-    /// Which of a judgment's calls it is; `None` for calls of steps.
+    /// Its position among the calls of a judgment; `None` for calls of steps.
     #[serde(flatten)]
     pub place: Option<JudgeCall>,
     /// Registry id of the model.
@@ -53,36 +53,36 @@ pub struct TracedCall {
     pub attempts: u32,
     /// Milliseconds of the last attempt.
     pub latency_ms: f64,
-    /// Why there was no reply.
+    /// The reason for a missing reply.
     pub error: Option<String>,
-    /// The body as sent, secrets removed; empty where it is no text.
+    /// The sent body without secrets; empty if it is not text.
     pub request: String,
-    /// The body as sent in hexadecimal digits, where it is no text.
+    /// The sent body in hexadecimal, if it is not text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub request_hex: String,
-    /// The body as received, secrets removed; empty where it is no text.
+    /// The received body without secrets; empty if it is not text.
     pub response: String,
-    /// The body as received in hexadecimal digits, where it is no text.
+    /// The received body in hexadecimal, if it is not text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub response_hex: String,
 }
 
-/// Which of a judgment's calls one is.
+/// The position of a call among those of a judgment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JudgeCall {
     /// The vote, from 1.
     pub vote: u32,
-    /// How many votes there are.
+    /// The number of votes.
     pub votes: u32,
-    /// Whether the other output of a pair was shown first.
+    /// True if the other output of a pair was shown first.
     pub swapped: bool,
-    /// The part, from 1; `None` for the call beside the parts.
+    /// The part, from 1; `None` for the call on the whole.
     pub part: Option<usize>,
-    /// How many parts there are.
+    /// The number of parts.
     pub parts: usize,
-    /// Which half of the part, where its reply did not fit: `a`, `b`, `aa`, …
+    /// The half of the part, if its reply did not fit: `a`, `b`, `aa`, …
     pub half: String,
-    /// How often the judge was asked before.
+    /// The number of earlier requests for the same.
     pub reask: u32,
 }
 
@@ -109,7 +109,7 @@ impl fmt::Display for JudgeCall {
     }
 }
 
-/// Which call of a judgment each of its calls is.
+/// The position of each call of a judgment.
 fn judge_calls(scorer: &RubricScorer, judgment: &JudgmentRecord) -> Vec<Option<JudgeCall>> {
     let known: HashMap<Key, Asked> = places(scorer, judgment.calls.len())
         .map(|asked| (call_key(judgment.key, &asked.slot), asked))

@@ -1,4 +1,4 @@
-//! What a run would take over, what it would make, and why.
+//! Explains which results a run would reuse, which it would make, and why.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,19 +11,19 @@ use crate::error::StoredError;
 use crate::inspect::address;
 use crate::{App, AppError};
 
-/// Cells whose reasons are looked up for a plan.
+/// Maximum of cells that are explained for a plan.
 const MAX_EXPLAINED: u64 = 10_000;
 
-/// Why the results of a plan are made or taken over, counted.
+/// Counts of the reasons for making or reusing results.
 #[derive(Debug, Clone, Default)]
 pub struct ReuseReasons {
-    /// Cells that were looked at: the first of the plan.
+    /// Number of explained cells: the first of the plan.
     pub cells: u64,
-    /// Cells whose output has to be made, by reason.
+    /// Cells whose output must be made, by reason.
     pub outputs: BTreeMap<String, u64>,
-    /// Judgments that have to be made, by reason.
+    /// Judgments that must be made, by reason.
     pub judgments: BTreeMap<String, u64>,
-    /// When the oldest result that is taken over was made.
+    /// Time of the oldest reused result.
     pub oldest_reused: Option<Moment>,
 }
 
@@ -54,7 +54,7 @@ fn count(counts: &mut BTreeMap<String, u64>, standing: &ReuseStatus) {
 }
 
 impl App {
-    /// Why the results of a plan would be made or taken over. Makes no call.
+    /// Counts why the results of a plan would be made or reused. Makes no API calls.
     pub fn reasons(&self, plan: &Plan) -> Result<ReuseReasons, AppError> {
         let mut reasons = ReuseReasons::default();
         self.explain_reuse(plan, |_, _| true, &mut |cell| {
@@ -64,7 +64,7 @@ impl App {
         Ok(reasons)
     }
 
-    /// How one cell of a plan stands: by its number, or by `sample/model/variant[/trial]`.
+    /// The reuse status of one cell: by its number, or by `sample/model/variant[/trial]`.
     pub fn why(&self, plan: &Plan, cell: &str) -> Result<CellReuse, AppError> {
         let number: Option<u64> = cell.parse().ok();
         let row = number.map(|number| plan.header.place(number).0);

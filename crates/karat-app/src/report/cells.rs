@@ -1,5 +1,5 @@
-//! The cells of a report, which are most of what it costs: serialised while everything else is found. A file of them is left
-//! as it is where the same would be written again.
+//! The file of cells, the largest part of a report: written while everything else is computed, and left alone if it
+//! would stay the same.
 
 use std::fs::File;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
 
-use karat_analysis::settled;
+use karat_analysis::resolve_checks;
 use karat_report::json::{self, CellsFile};
 use karat_report::{Cells, Estimate, RenderError, Report};
 use karat_store::{Store, StoredRun};
@@ -37,7 +37,7 @@ impl CellSource {
         let state = rows.state()?;
         let made_of = KeyBuilder::new("karat/cells-file/1").key(state).number(canonical.into());
         Ok(Self {
-            plan: settled(&rows).map_err(RenderError::from)?,
+            plan: resolve_checks(&rows).map_err(RenderError::from)?,
             estimate: stored_estimate(rows.header()),
             canonical,
             made_of: made_of.text(env!("CARGO_PKG_VERSION")).finish(),
@@ -46,7 +46,7 @@ impl CellSource {
         })
     }
 
-    /// Whether they are too many for report.json.
+    /// Returns whether there are too many cells for report.json.
     pub fn fills_file(&self) -> bool {
         self.count > json::INLINE_CELLS
     }
@@ -56,12 +56,12 @@ impl CellSource {
         Cells { plan, rows, estimate: estimate.as_ref(), canonical: *canonical }
     }
 
-    /// The file of them in plan order. `kept` is what the manifest says of the one that lies there.
+    /// Writes the file of cells in plan order. `kept` is the manifest's entry for the present file.
     pub fn file(&self, target: PathBuf, kept: Option<&Listed>) -> Result<WrittenCells, AppError> {
         let (cells, made_of) = (self.cells(), self.made_of);
         let path = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = kept.filter(|kept| kept.made_of == Some(made_of) && kept.is_intact(&target));
-        // Of a run under way there may be more cells by now than the file holds.
+        // A running run may have more cells by now than the file holds.
         if let Some((n, blake3)) = kept.and_then(|kept| kept.n.zip(kept.blake3.clone()))
             && starts_alike(cells, &target)?
         {
@@ -80,13 +80,13 @@ pub(crate) enum CellsBeside<'scope> {
     /// No format needs the file.
     #[default]
     Nowhere,
-    /// A file that is being written, or was.
+    /// The file is being written, or is finished.
     Writing(ScopedJoinHandle<'scope, Result<WrittenCells, AppError>>),
     Written(WrittenCells),
 }
 
 impl CellsBeside<'_> {
-    /// The file of them, once it is written, where there is one.
+    /// Waits for the file of cells, if there is one.
     pub fn written(&mut self) -> Result<Option<&WrittenCells>, AppError> {
         if let Self::Writing(_) = self
             && let Self::Writing(thread) = std::mem::take(self)
@@ -97,7 +97,7 @@ impl CellsBeside<'_> {
         Ok(if let Self::Written(cells) = self { Some(cells) } else { None })
     }
 
-    /// Writes report.json with them, or with where they are.
+    /// Writes report.json with the cells, or with the name of their file.
     pub fn report(&mut self, report: Report<'_>, out: &mut dyn Write) -> Result<(), AppError> {
         Ok(match self.written()? {
             Some(cells) => json::write_beside_cells(report, &cells.facts, out),
@@ -106,7 +106,7 @@ impl CellsBeside<'_> {
     }
 }
 
-/// A file of cells as it lies there.
+/// A finished file of cells.
 pub(crate) struct WrittenCells {
     pub target: PathBuf,
     pub facts: CellsFile,
@@ -114,7 +114,7 @@ pub(crate) struct WrittenCells {
 }
 
 impl WrittenCells {
-    /// What a manifest says of it.
+    /// Its manifest entry.
     pub fn listed(&self, path: String) -> std::io::Result<Listed> {
         let bytes = std::fs::metadata(&self.target)?.len();
         let CellsFile { n, blake3, .. } = self.facts.clone();
@@ -123,7 +123,8 @@ impl WrittenCells {
     }
 }
 
-/// Whether a file begins as it would be written now: a Karat that writes cells in another way writes all of them anew.
+/// Returns whether a file starts as it would be written now: a version of Karat that writes cells differently rewrites
+/// all of them.
 fn starts_alike(cells: Cells<'_>, target: &Path) -> Result<bool, AppError> {
     let Ok(mut file) = File::open(target) else { return Ok(false) };
     Ok(json::starts_alike(cells, &mut file)?)

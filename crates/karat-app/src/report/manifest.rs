@@ -1,4 +1,5 @@
-//! `manifest.json` (`karat.manifest/1`): whose report lies in a folder, and each of its files with size and BLAKE3.
+//! `manifest.json` (`karat.manifest/1`): the run that a folder's report belongs to, and the size and BLAKE3 hash of
+//! each file.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,7 +13,7 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 
 const SCHEMA: &str = "karat.manifest/1";
 
-/// A manifest is not longer than this; what is, was not written by Karat.
+/// Maximum size of a manifest; a larger file was not written by Karat.
 const MAX_HASHED_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,18 +33,18 @@ pub(crate) struct Manifest {
 pub(crate) struct Listed {
     /// Relative to the folder that the report was written into.
     pub path: String,
-    /// How many files a folder has.
+    /// Number of files, for a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Hexadecimal.
+    /// BLAKE3 hash in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blake3: Option<String>,
-    /// How many cells it holds, where it is one of cells.
+    /// Number of cells, for a file of cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n: Option<u64>,
-    /// Of a file that is left as it is as long as it would be made of the same again.
+    /// Hash of the file's inputs: the file is kept while it stays the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_of: Option<Key>,
 }
@@ -62,7 +63,7 @@ impl Manifest {
         }
     }
 
-    /// What a manifest says of a file, where it is one of this run and can be read.
+    /// A manifest's entry for a file, if the manifest belongs to this run and can be read.
     pub fn listed(manifest: &Path, run: &str, path: &Path) -> Option<Listed> {
         let mut text = Vec::new();
         File::open(manifest).ok()?.take(MAX_HASHED_BYTES).read_to_end(&mut text).ok()?;
@@ -73,7 +74,7 @@ impl Manifest {
 }
 
 impl Listed {
-    /// A file, or a folder of files, as it lies there.
+    /// The entry for a file or folder as it is on disk.
     pub fn of(path: String, place: &Path) -> io::Result<Self> {
         if place.is_dir() {
             return Ok(Self { path, files: Some(fs::read_dir(place)?.count()), ..Self::default() });
@@ -82,7 +83,7 @@ impl Listed {
         Ok(Self { path, bytes: Some(bytes), blake3: Some(blake3), ..Self::default() })
     }
 
-    /// Whether the file is still what the manifest says.
+    /// Returns whether the file still matches its entry.
     pub fn is_intact(&self, file: &Path) -> bool {
         // A file of another size need not be read.
         fs::metadata(file).is_ok_and(|of| Some(of.len()) == self.bytes)
@@ -90,7 +91,7 @@ impl Listed {
     }
 }
 
-/// The size of a file and its BLAKE3, hexadecimal.
+/// Size and hexadecimal BLAKE3 hash of a file.
 fn hash_file(file: &Path) -> io::Result<(u64, String)> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(File::open(file)?)?;

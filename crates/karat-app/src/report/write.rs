@@ -1,4 +1,4 @@
-//! A stored run becomes files, or bytes on stdout.
+//! Writes the report of a stored run as files, or as bytes to stdout.
 
 use std::fs;
 use std::io::Write;
@@ -19,14 +19,14 @@ use crate::run::stored_invocation::{StoredInvocation, stored_estimate};
 use crate::run::unbilled_risk::possible_unbilled_cost;
 use crate::{App, AppError};
 
-/// A form of the report.
+/// A format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// `report.md`.
     Markdown,
     /// `report.json`, with `cells.jsonl` beside it for large runs.
     Json,
-    /// `cells/`, one JSON file a cell.
+    /// `cells/`, one JSON file per cell.
     Cells,
     /// `report.html`, one page that loads nothing.
     Html,
@@ -36,14 +36,14 @@ pub enum Format {
     Csv,
 }
 
-/// Where a report goes, and in which forms.
+/// The target and formats of a report.
 #[derive(Debug, Clone, Default)]
 pub struct ReportTo {
-    /// The folder; that of the run where none is named.
+    /// The folder; the run's own if absent.
     pub folder: Option<PathBuf>,
-    /// How its files lie there; as the run's suite says where nothing else is asked for.
+    /// The layout of its files; the suite's if absent.
     pub layout: Option<Layout>,
-    /// Its forms.
+    /// Its formats.
     pub formats: Vec<Format>,
 }
 
@@ -72,7 +72,7 @@ fn path(layout: Layout, run: &str, name: &str) -> String {
     }
 }
 
-/// What was written.
+/// A written report.
 #[derive(Debug, Clone)]
 pub struct WrittenReport {
     /// The files.
@@ -84,8 +84,8 @@ pub struct WrittenReport {
 }
 
 impl App {
-    /// Writes the report of a run into a folder, with a manifest of what was written. Reports into one folder come one after
-    /// the other.
+    /// Writes the report of a run into a folder, with a manifest of its files. Concurrent reports into one folder wait
+    /// for each other.
     pub fn report_into(&self, run: &str, to: &ReportTo, canonical: bool) -> Result<WrittenReport, AppError> {
         let store = self.existing_store()?;
         let run = store.resolve(run)?;
@@ -95,7 +95,7 @@ impl App {
         let place = ReportFolder { folder: &folder, layout, run: &run };
         let formats = &to.formats;
         let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
-        // The file of cells and the findings both read the whole run, and neither needs the other.
+        // The file of cells and the findings both read the whole run and are independent.
         std::thread::scope(|scope| {
             let mut cells = match &source {
                 None => CellsBeside::Nowhere,
@@ -117,12 +117,12 @@ impl App {
         })
     }
 
-    /// Whether a run has no cell yet, so that there is nothing to report.
+    /// Returns whether a run has no cell yet.
     pub fn is_empty(&self, run: &str) -> Result<bool, AppError> {
         Ok(self.stored(run)?.totals()?.cells == 0)
     }
 
-    /// Writes the report of a run in one form as a stream; cells as JSON lines.
+    /// Streams the report of a run in one format; cells as JSON lines.
     pub fn export(&self, run: &str, format: Format, canonical: bool, out: &mut dyn Write) -> Result<Exit, AppError> {
         let stored = self.stored(run)?;
         let findings = findings(&stored)?;
@@ -139,7 +139,7 @@ impl App {
         Ok((karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }), exit))
     }
 
-    /// What is said beside the findings, and the exit code that follows from both.
+    /// The context of the findings, and the exit code of both.
     fn context(&self, stored: &StoredRun, findings: &Findings, canonical: bool) -> Result<(Context, Exit), AppError> {
         let header = stored.header();
         let begun: Option<StoredInvocation> = serde_json::from_value(header.invocation.clone()).ok();
@@ -242,7 +242,7 @@ impl ReportFolder<'_> {
         drawn.map(write).collect()
     }
 
-    /// The cells of a run that are too many for report.json, in a file of their own.
+    /// The file of cells, if they are too many for report.json.
     fn cells_file(&self, source: &CellSource) -> Result<WrittenCells, AppError> {
         let target = self.path(CELLS_FILE);
         let listed = target.strip_prefix(self.folder).unwrap_or(&target);
@@ -250,7 +250,7 @@ impl ReportFolder<'_> {
         source.file(target, kept.as_ref())
     }
 
-    /// One JSON file a cell, named by its place in the plan: a dataset's ids never become paths.
+    /// Writes one JSON file per cell, named by its ordinal: ids of a dataset never become paths.
     fn cells(&self, report: Report<'_>) -> Result<PathBuf, AppError> {
         let folder = self.path("cells");
         fs::create_dir_all(&folder).map_err(|error| report_write_error(&folder, error))?;

@@ -1,4 +1,5 @@
-//! CalibrationRequest judges: they grade labelled outputs afresh, and are held beside the people who labelled them (CL-13).
+//! Calibrates judges: they grade labelled outputs again, and their grades are compared with the labels of people
+//! (CL-13).
 //!
 //! A round is a run of its own, of a suite named `SUITE-calibration`: its variants are the labelled outputs, the first
 //! one of every sample, the second, and so on. So a round is stored, traced, gone on with, reported and exported like any run.
@@ -21,7 +22,7 @@ use crate::suite::load::LoadedSuite;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, CalibrationRequest, Invocation};
 
-/// So many rounds of a suite are listed.
+/// Maximum of listed rounds.
 const ROUNDS: usize = 200;
 
 /// Rounds of a suite, the newest last.
@@ -44,17 +45,17 @@ impl Rounds {
         karat_report::calibration::json(&self.0).map_err(AppError::from)
     }
 
-    /// Whether every judge of the last round agrees enough with people.
+    /// Returns whether every judge of the last round agrees enough with people.
     pub fn passed(&self) -> bool {
         self.0.last().is_some_and(|round| round.calibration.passed == Some(true))
     }
 }
 
 impl App {
-    /// The plan of a round: it grades labelled outputs. Makes no call.
+    /// The plan of a round, which grades labelled outputs. Makes no API calls.
     ///
     /// # Errors
-    /// A suite without a judged scorer that has labels; a threshold without a reason; trials.
+    /// A suite without a judged scorer with labels; a threshold without a reason; several trials.
     pub(crate) fn load_round(
         &self,
         invocation: &Invocation,
@@ -103,7 +104,7 @@ impl App {
         })
     }
 
-    /// Whether a stored run is a round of calibration.
+    /// Returns whether a stored run is a round of calibration.
     pub fn is_round(&self, run: &str) -> Result<bool, AppError> {
         let header = self.existing_store()?.run(run)?;
         Ok(begun(&header)?.invocation.calibrating.is_some())
@@ -125,7 +126,7 @@ impl App {
         let mut rounds = Vec::new();
         for (before, run) in store.runs_of_suite(&round_name(&suite), ROUNDS)?.iter().rev().enumerate() {
             let stored = store.rows(run)?;
-            // A round that was stopped before its first cell has nothing to say.
+            // A round that was stopped before its first cell has no findings.
             rounds.extend(findings(&stored).ok().and_then(|found| round(before + 1, stored.header(), &found)));
         }
         if rounds.is_empty() {
@@ -152,7 +153,7 @@ fn round(number: usize, header: &karat_types::RunHeader, findings: &Findings) ->
     })
 }
 
-/// The scorer that is calibrated.
+/// The scorer to calibrate.
 fn scorer<'a>(plan: &'a PlanHeader, wanted: Option<&str>) -> Result<(&'a str, &'a RubricScorer), AppError> {
     let judged = plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => Some((scorer.id.as_str(), &**rubric)),
@@ -170,7 +171,7 @@ fn scorer<'a>(plan: &'a PlanHeader, wanted: Option<&str>) -> Result<(&'a str, &'
     .into())
 }
 
-/// The suite's own calibration of the scorer with the thresholds asked for, and agreement between its judges.
+/// The suite's own calibration analysis with the requested thresholds, and agreement between judges.
 fn analyses(plan: &PlanHeader, scorer: &str, asked: &CalibrationRequest) -> Result<Vec<Value>, AppError> {
     let own = plan.analyses.iter().find(|it| {
         it.analysis == "calibration" && it.with.get("scorer").is_none_or(|named| named.as_str() == Some(scorer))
@@ -207,7 +208,7 @@ fn analyses(plan: &PlanHeader, scorer: &str, asked: &CalibrationRequest) -> Resu
     ])
 }
 
-/// LabelledOutputs outputs by sample, each once, as files of rows: the first one of every sample, the second, …
+/// Labelled outputs as files of rows: the first output of every sample, the second, and so on.
 struct LabelledOutputs {
     sets: BTreeMap<String, Vec<Value>>,
 }
@@ -225,7 +226,7 @@ impl LabelledOutputs {
         Self { sets }
     }
 
-    /// Most outputs that a sample has.
+    /// The largest number of outputs of a sample.
     fn largest_set(&self) -> usize {
         self.sets.values().map(Vec::len).max().unwrap_or(0)
     }
@@ -234,7 +235,7 @@ impl LabelledOutputs {
         format!("{LABELLED}{at}.json")
     }
 
-    /// The rows of a path: the output at its place, of each sample.
+    /// The rows of a path: for each sample, the output at this position.
     fn rows(&self, path: &str) -> Option<Value> {
         let at: usize = path.strip_prefix(LABELLED)?.strip_suffix(".json")?.parse().ok()?;
         let rows = self.sets.iter();
@@ -254,6 +255,10 @@ impl Files for LabelledOutputs {
 
     fn is_file(&self, path: &str) -> bool {
         self.rows(path).is_some() || SuiteFiles.is_file(path)
+    }
+
+    fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
+        SuiteFiles.open_beneath(folder, path)
     }
 
     fn open(&self, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {

@@ -1,4 +1,4 @@
-//! The call log as a file: one block a call, appended (BR-07).
+//! The call log file: one appended block per call (BR-07).
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -15,12 +15,12 @@ use crate::suite::load;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, Invocation};
 
-/// Characters of a request that are written.
+/// Maximum of written characters of a request.
 const INPUT: usize = 200;
-/// Characters of an answer that are written.
+/// Maximum of written characters of an answer.
 const OUTPUT: usize = 2_000;
 
-/// The file that a run's calls are written into; it is made with the first call.
+/// The file that a run's calls are written to; created with the first call.
 pub(crate) struct LogFile {
     path: PathBuf,
     clock: Arc<dyn Clock>,
@@ -34,7 +34,7 @@ struct LogState {
 }
 
 impl LogFile {
-    /// What went wrong with it, where something did.
+    /// The first failure to write it.
     pub fn failure(&self) -> Option<String> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).failure.clone()
     }
@@ -62,7 +62,7 @@ impl LogState {
                 none.insert(OpenOptions::new().append(true).create(true).open(path)?)
             }
         };
-        // One write a block, so that blocks of several processes do not mix.
+        // One write per block, so that blocks of several processes do not mix.
         file.write_all(block.as_bytes())
     }
 }
@@ -79,7 +79,7 @@ fn block(at: &str, call: &LoggedCall<'_>) -> String {
     )
 }
 
-/// The words of a request: of a chat its messages, else its body.
+/// The text of a request: the messages of a chat, else its body.
 fn request_text(body: &[u8]) -> String {
     let json: Option<Value> = serde_json::from_slice(body).ok();
     let messages = json.as_ref().and_then(|json| json["messages"].as_array());
@@ -92,7 +92,7 @@ fn request_text(body: &[u8]) -> String {
     }
 }
 
-/// The first characters, without any that act on a terminal.
+/// The first characters, without control characters.
 fn first_chars(text: &str, limit: usize) -> String {
     let shown = |c: char| if c.is_control() && !"\n\t".contains(c) { char::REPLACEMENT_CHARACTER } else { c };
     text.chars().take(limit).map(shown).collect()
@@ -103,8 +103,8 @@ fn one_line(text: &str) -> String {
 }
 
 impl App {
-    /// The call log that a plan asks for. Its path is relative to the suite's folder, and for a preset to the working
-    /// directory; `run.date` is the day on which the run goes on.
+    /// The call log of a plan. Its path is relative to the suite's folder, for a preset to the working directory;
+    /// `run.date` is the current day.
     pub(crate) fn call_log(
         &self,
         plan: &PlanHeader,
@@ -131,7 +131,7 @@ impl App {
 mod tests {
     use super::*;
 
-    /// BR-07: time, end, elapsed, command, 200 characters in, 2,000 out; nothing acts on a terminal.
+    /// BR-07: time, end, duration, command, 200 characters in, 2,000 out; no control characters.
     #[test]
     fn a_block_is_cut_and_has_no_control_characters() {
         let body = json!({ "messages": [{ "content": "Judge\nthis. ".repeat(100) }] }).to_string();

@@ -1,4 +1,4 @@
-//! Running and resuming.
+//! Starts and resumes runs.
 
 use std::sync::Arc;
 
@@ -19,28 +19,28 @@ use crate::run::stored_invocation::{StoredInvocation, begun, check_same_plan};
 use crate::run::target::RunTarget;
 use crate::{App, AppError, CallRecording, Invocation};
 
-/// How a run is begun, and who watches it.
+/// The settings for executing a run.
 pub struct Execution {
-    /// Id of the run; made up when absent.
+    /// Id of the run; generated if absent.
     pub run_id: Option<String>,
-    /// Whether an unfinished run may be gone on with.
+    /// True if an unfinished run may be resumed.
     pub resume: bool,
-    /// Who watches.
+    /// The observer of its events.
     pub observer: Arc<dyn Observer>,
-    /// How it is stopped.
+    /// The signal that stops it.
     pub stop: Stop,
-    /// A recording that gets its calls, or answers them.
+    /// The recording that stores or answers its calls.
     pub tape: CallRecording,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone)]
 pub struct RunEnd {
     /// Its id.
     pub run: String,
-    /// The command that goes on with it: `resume` or `retry`.
+    /// The command that resumes it: `resume` or `retry`.
     pub command: &'static str,
-    /// How it stands.
+    /// Its status.
     pub status: RunStatus,
     /// Calls made now.
     pub calls: u64,
@@ -48,16 +48,20 @@ pub struct RunEnd {
     pub requests: u64,
     /// Money spent now.
     pub spent: Money,
-    /// What stopped it, and with what it can go on, where its calls or its money are used up.
+    /// True if all calls were simulated by scripted models: nothing was billed.
+    pub simulated: bool,
+    /// Calls of this part whose cost is unknown, which `spent` does not include.
+    pub unpriced: u64,
+    /// The reason why it stopped and the command to resume it, if its calls or its money are used up.
     pub stopped: Option<String>,
-    /// By how much answers that cost more than was reserved went beyond the budget, in words, where they did.
+    /// A message about the amount beyond the budget, if answers cost more than was reserved.
     pub overspent: Option<String>,
-    /// Something that the user should know about how it was begun.
+    /// A notice for the user.
     pub notice: Option<String>,
 }
 
 impl RunEnd {
-    /// The exit code that follows from the run's end alone, results apart.
+    /// The exit code of the run's end, apart from its results.
     pub fn exit(&self) -> Exit {
         match self.status {
             RunStatus::Finished if self.overspent.is_some() => Exit::Budget,
@@ -69,7 +73,7 @@ impl RunEnd {
 }
 
 impl App {
-    /// Says what a run would do. Makes no call.
+    /// Estimates what a run would do. Makes no API calls.
     pub fn estimate(&self, plan: &Plan) -> Result<Estimate, AppError> {
         let store = self.store_to_read()?;
         Ok(new_estimator(&store, plan, plan.header.run.cache.oldest(self.clock.now()), None)?.estimate_all()?)
@@ -82,7 +86,7 @@ impl App {
         self.run_phases(store, plan, invocation, execution, found)
     }
 
-    /// Goes on with a stored run: its suite is read again and must still be the same plan.
+    /// Resumes a stored run: its suite is read again and must still give the same plan.
     pub fn resume(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
@@ -94,16 +98,18 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
+                unpriced: 0,
                 stopped: None,
                 overspent: None,
-                notice: Some("the run is finished: there is nothing to go on with".to_owned()),
+                notice: Some("the run is finished: there is nothing to resume".to_owned()),
             });
         }
         let (plan, invocation, found) = self.reopen(&store, header, later)?;
         self.run_phases(store, plan, &invocation, execution, found)
     }
 
-    /// The plan of a stored run, made again from its suite, and the run as one to be gone on with.
+    /// Plans a stored run again from its suite, and returns it as the run to resume.
     pub(crate) fn reopen(
         &self,
         store: &Store,
@@ -122,7 +128,7 @@ impl App {
         Ok((plan, invocation, found))
     }
 
-    /// Where the reports of a stored run were asked for when it was begun.
+    /// The report folder that was given when a stored run was started.
     pub fn output_dir(&self, run: &str) -> Result<Option<String>, AppError> {
         let store = self.existing_store()?;
         Ok(begun(&store.run(&store.resolve(run)?)?)?.invocation.output_dir)
@@ -142,7 +148,7 @@ impl App {
             (None, true) => match store.latest_unfinished(plan.header.plan_hash)? {
                 Some(header) => Ok(RunTarget { id: header.id.clone(), header: Some(header), ..RunTarget::default() }),
                 None => {
-                    let notice = "there is no unfinished run of this plan: a new one is begun".to_owned();
+                    let notice = "there is no unfinished run of this plan: a new one is started".to_owned();
                     Ok(RunTarget { id: self.new_id(&plan.header), notice: Some(notice), ..RunTarget::default() })
                 }
             },
@@ -150,7 +156,7 @@ impl App {
         }
     }
 
-    /// The id, where it may name a new run: it is well formed and no run has it.
+    /// Returns the id if it is valid and no run has it.
     pub fn free_run_id(&self, wanted: &str) -> Result<Option<String>, AppError> {
         let Ok(id) = check_id(wanted) else { return Ok(None) };
         match self.open_store()?.run(&id) {
@@ -160,7 +166,7 @@ impl App {
         }
     }
 
-    /// Time, suite and a few random digits: sorts by time and says what it is.
+    /// A new run id of time, suite and random digits, which sorts by time.
     pub(crate) fn new_id(&self, plan: &PlanHeader) -> String {
         let moment = jiff::Timestamp::from_millisecond(self.clock.now().0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         let unique = uuid::Uuid::now_v7().simple().to_string();
@@ -207,7 +213,10 @@ impl App {
         }
         notices.extend(call_log.and_then(|log| log.failure()));
         let stopped = (outcome.status == RunStatus::BudgetStopped)
-            .then(|| stop_message(&store, &plan, terms.oldest, &found, outcome.refused))
+            .then(|| match &outcome.unreadable_cost {
+                Some(unreadable) => Ok(budget_not_kept_message(unreadable, &found)),
+                None => stop_message(&store, &plan, terms.oldest, &found, outcome.refused),
+            })
             .transpose()?;
         Ok(RunEnd {
             command: found.command(),
@@ -216,13 +225,15 @@ impl App {
             calls: outcome.calls,
             requests: outcome.requests,
             spent: outcome.spent,
+            simulated: plan.header.is_simulated(),
+            unpriced: outcome.unpriced,
             stopped,
             overspent: overspend_message(&plan.header.run, outcome.overspent),
             notice: Some(notices.join("\n")).filter(|notice| !notice.is_empty()),
         })
     }
 
-    /// The terms that hold for the whole run: those of its beginning where an earlier process began it.
+    /// The terms of the whole run: those of its start if an earlier process started it.
     fn terms(
         &self,
         plan: &Plan,
@@ -244,8 +255,8 @@ impl App {
         Ok(Terms { rules, tape, is_remembered, started_at, oldest })
     }
 
-    /// Estimates what is left of a run, refuses one that its limits do not allow, and connects the models that it calls. An
-    /// estimate that an earlier run of the plan has stored saves the walk over the dataset.
+    /// Estimates the rest of a run, refuses one that its limits do not allow, and connects the models that it calls. A
+    /// stored estimate of the same plan saves the walk over the dataset.
     fn preflight(
         &self,
         store: &Store,
@@ -256,10 +267,10 @@ impl App {
     ) -> Result<Preflight, AppError> {
         let known = match &found.outputs {
             None => PreflightEstimate::from_earlier_run(store, &plan.header, invocation)?,
-            // Scoring given outputs costs something else than making them.
+            // Scoring given outputs has a different cost than making them.
             Some(_) => None,
         };
-        // A model that cannot be connected may be one that has nothing to do.
+        // A model that cannot be connected may have nothing to do.
         let known = known.and_then(|forecast| Some((forecast, self.providers(plan, None, terms, found).ok()?)));
         if let Some((forecast, (providers, recorder))) = known {
             store.catch_up()?;
@@ -280,7 +291,7 @@ impl App {
         Ok(Preflight { uncached: forecast.uncached, providers, recorder })
     }
 
-    /// The ledger that results go to: that of the stored run, or of a new one with all that a later part needs to know.
+    /// The ledger of the run: that of the stored run, or a new one with everything that a later part needs.
     fn open_ledger(
         &self,
         store: &Store,
@@ -316,7 +327,7 @@ impl App {
         }
     }
 
-    /// The models, live or from a recording, and what records them: those that an estimate wants called, else all.
+    /// The models, live or from a recording, and the recorder: those that the estimate calls, or all without one.
     fn providers(
         &self,
         plan: &Plan,
@@ -332,7 +343,7 @@ impl App {
                 let providers = self.connect(plan, estimate)?;
                 let recorder = match found.plan_part() {
                     PlanPart::Whole => Recorder::create(path, &found.id),
-                    // A run that was begun without a recording, or has lost it, gets one where the user says so.
+                    // A run that was started without a recording, or has lost it, gets one if the user asks for it.
                     PlanPart::Rest | PlanPart::Retry if !terms.is_remembered => Recorder::join(path, &found.id),
                     PlanPart::Rest | PlanPart::Retry => Recorder::go_on(path, &found.id),
                 };
@@ -346,7 +357,7 @@ impl App {
         }
     }
 
-    /// Connects the models that will be called; a key is wanted only for those.
+    /// Connects the models that will be called; only these need a key.
     fn connect(&self, plan: &Plan, estimate: Option<&Estimate>) -> Result<Providers, AppError> {
         let header = &plan.header;
         let called =
@@ -378,16 +389,16 @@ impl App {
 struct Terms {
     /// Its gates.
     rules: Rules,
-    /// The recording that gets its calls, or answers them.
+    /// The recording that stores or answers its calls.
     tape: CallRecording,
-    /// Whether the recording is that of the run's beginning, and none was asked for now.
+    /// True if the recording is that of the run's start, and the command line names none.
     is_remembered: bool,
     started_at: Moment,
     /// Results are reused from runs that began at this moment or later; `None`: from none.
     oldest: Option<Moment>,
 }
 
-/// A run that may begin.
+/// The result of a passed preflight.
 struct Preflight {
     /// The estimated cost of the plan with nothing cached.
     uncached: UncachedCost,
@@ -402,10 +413,10 @@ fn refuse_empty(plan: &Plan) -> Result<(), AppError> {
     Err(RunError::NoCells {}.into())
 }
 
-/// Ends the recording of a run: what the user should know about it.
+/// Ends the recording of a run and returns notices for the user.
 ///
 /// # Errors
-/// It could not be written.
+/// The recording could not be written.
 fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String>, AppError> {
     if status == RunStatus::Finished {
         recorder.finish();
@@ -416,15 +427,15 @@ fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String
     }
 }
 
-/// Where a run's calls are made.
+/// Starts the async runtime of a run.
 fn runtime() -> Result<Runtime, AppError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(|source| RunError::Runtime { source }.into())
 }
 
-/// Makes what is left of a run.
+/// Executes the rest of a run.
 fn execute_job(runtime: &Runtime, job: Job, found: &RunTarget) -> Result<Outcome, AppError> {
-    // On a worker: this thread would be woken for every row and cell.
+    // On a worker thread: otherwise this thread would be woken for every row and cell.
     let outcome = runtime.block_on(async { tokio::spawn(execute(job)).await });
     outcome.map_err(|source| Bug::RunTask { source })?.map_err(|error| match error {
         EngineError::Store(error) => found.store_error(error),
@@ -432,8 +443,18 @@ fn execute_job(runtime: &Runtime, job: Job, found: &RunTarget) -> Result<Outcome
     })
 }
 
-/// What stopped a run whose calls or money are used up, and with what it can go on. `refused`: what the call that did not fit
-/// can cost.
+/// The message of a run that stopped because an answer reports a cost that cannot be read.
+fn budget_not_kept_message(unreadable: &str, found: &RunTarget) -> String {
+    format!(
+        "{unreadable}, so the run's budget cannot be kept. Correct the service and continue with `karat {} {}`, or correct \
+         `meter` and run the suite again; without a budget the cost counts as unknown",
+        found.command(),
+        found.id
+    )
+}
+
+/// The message of a run whose calls or money are used up, with the command to resume it. `refused` is the upper bound
+/// of the refused call.
 fn stop_message(
     store: &Store,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Whether a run may begin: its estimate against its budget and its bound of calls.
+//! Checks the estimate of a run against its budget and its maximum of calls.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use karat_types::{Money, RunSpec};
 use crate::Invocation;
 use crate::error::{BudgetError, CallCount, Names, Usd};
 
-/// Money that a run may spend when nothing is said.
+/// The default ceiling of a run's cost in dollars.
 const DEFAULT_CEILING_USD: f64 = 25.0;
 
-/// What a run has made in its earlier parts. Budget and bound of calls are of the whole run, over all of its parts.
+/// The calls of earlier parts of a run. Budget and maximum of calls hold for all parts together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct EarlierCalls {
     /// Calls.
     pub calls: u64,
-    /// Those of them whose replies no cell rests on yet: they need not be made again.
+    /// Calls whose replies no cell uses yet: they need not be repeated.
     pub waiting: u64,
 }
 
@@ -29,13 +29,13 @@ impl EarlierCalls {
         Self { calls: account.spending.committed().calls, waiting: account.paid.len() as u64 }
     }
 
-    /// Calls that are left to make at least.
+    /// The lower bound of remaining calls.
     fn calls_left(self, estimate: &Estimate) -> u64 {
         estimate.calls().0.saturating_sub(self.waiting)
     }
 }
 
-/// A suite that bounds its calls refuses a larger sweep before the first of them (BR-10).
+/// Refuses a plan with more calls than its suite allows, before the first call (BR-10).
 fn check_call_limit(plan: &Plan, estimate: &Estimate, earlier: EarlierCalls) -> Result<(), BudgetError> {
     let run = &plan.header.run;
     let (made, left) = (earlier.calls, earlier.calls_left(estimate));
@@ -47,26 +47,26 @@ fn check_call_limit(plan: &Plan, estimate: &Estimate, earlier: EarlierCalls) -> 
     })
 }
 
-/// A run that its calls or its money have stopped.
+/// A run that stopped because its calls or its money are used up.
 pub(crate) struct BudgetStop<'a> {
     /// Its id.
     pub run: &'a str,
-    /// The command that goes on with it: `resume` or `retry`.
+    /// The command that resumes it: `resume` or `retry`.
     pub command: &'a str,
-    /// The limits of this part of it.
+    /// The limits of this part.
     pub settings: &'a RunSpec,
-    /// Those with which it began: they hold again for the next part, unless that has its own.
+    /// The limits at its start: they hold again for the next part unless it sets its own.
     pub begun: &'a RunSpec,
-    /// What counts against them.
+    /// The account that counts against them.
     pub account: Account,
-    /// What is left to make.
+    /// The estimate of the rest.
     pub left: &'a Estimate,
-    /// What the largest call that was refused can cost at the most.
+    /// The upper bound of the largest refused call.
     pub refused: Money,
 }
 
 impl BudgetStop<'_> {
-    /// What stopped it, and with what it can go on.
+    /// The reason why it stopped and the command to resume it.
     pub fn message(&self) -> String {
         match self.settings.max_calls.filter(|max| self.account.spending.committed().calls >= *max) {
             Some(max) => self.calls_message(max),
@@ -81,7 +81,7 @@ impl BudgetStop<'_> {
         let made = spending.committed().calls;
         let left = EarlierCalls { calls: made, waiting: self.unused_replies() }.calls_left(self.left).max(1);
         format!(
-            "the maximum of {} is used up{}, and at least {left} {} left to make: go on with \
+            "the maximum of {} is used up{}, and at least {left} {} left to make: continue with \
              `karat {command} {run} --max-calls {}{}`",
             counted(max, "call"),
             uncertain_note(spending.open.calls > 0, &spending.open.calls.to_string(), "that were cut off"),
@@ -96,20 +96,16 @@ impl BudgetStop<'_> {
         let spending = account.spending;
         let (low, high) = self.left.cost();
         let high = high.max(self.cost_by_experience());
-        // Before the last call, the most that it can cost must fit beside what the others came to.
+        // Before the last call, its upper bound must fit beside the cost of all others.
         let enough = ((spending.committed().upper + high + self.refused).usd() * 100.0).ceil() / 100.0;
         let calls = self.left.calls().1.saturating_sub(self.unused_replies()).max(1);
         let bound = Money(self.refused.0.saturating_mul(calls.into()));
         format!(
-            "the next call does not fit the budget of {}: {} are paid{}, what is left to make costs {} to {}, and a call \
-             reserves up to {}{}. Go on with `karat {command} {run} --budget-usd {enough:.2}{}`",
+            "the next call does not fit the budget of {}: {} are paid{}, the rest costs {} to {}, and a call reserves \
+             up to {}{}. Continue with `karat {command} {run} --budget-usd {enough:.2}{}`",
             usd(Some(self.settings.budget_usd.unwrap_or(DEFAULT_CEILING_USD))),
             usd(Some(spending.spent.usd())),
-            uncertain_note(
-                spending.open.upper > Money::ZERO,
-                &usd(Some(spending.open.upper.usd())),
-                "of which nobody knows what they cost",
-            ),
+            uncertain_note(spending.open.upper > Money::ZERO, &usd(Some(spending.open.upper.usd())), "of unknown cost",),
             usd(Some(low.usd())),
             usd(Some(high.usd())),
             usd(Some(self.refused.usd())),
@@ -122,8 +118,8 @@ impl BudgetStop<'_> {
         )
     }
 
-    /// What the calls that are left cost if they cost a tenth more than those that were billed before, and none of them fails for
-    /// nothing: estimates may know nothing of services, and too little of providers that count other tokens than we do.
+    /// The cost of the remaining calls at a tenth above the average of those billed before, if none fails: estimates
+    /// may know nothing of services, and too little of providers with other tokenizers.
     fn cost_by_experience(&self) -> Money {
         let left = self.left.calls().0.saturating_sub(self.unused_replies());
         Money(
@@ -132,13 +128,13 @@ impl BudgetStop<'_> {
         )
     }
 
-    /// Calls whose replies no cell rests on yet.
+    /// The number of calls whose replies no cell uses yet.
     fn unused_replies(&self) -> u64 {
         self.account.paid.len() as u64
     }
 }
 
-/// Why a run is not within its budget although it was kept: answers may cost more than anybody could reserve for them.
+/// The message for a run that went beyond its budget because answers cost more than could be reserved.
 pub(crate) fn overspend_message(settings: &RunSpec, by: Money) -> Option<String> {
     let budget = settings.budget_usd.filter(|_| by > Money::ZERO)?;
     Some(format!(
@@ -150,17 +146,17 @@ pub(crate) fn overspend_message(settings: &RunSpec, by: Money) -> Option<String>
     ))
 }
 
-/// The other limit, where this part of the run was given one that the next would not have.
+/// The flag for the other limit, if the next part would not have it by itself.
 fn repeat_flag<T: PartialEq + Display>(flag: &str, now: Option<T>, begun: Option<T>) -> String {
     now.filter(|now| Some(now) != begun.as_ref()).map_or_else(String::new, |now| format!(" {flag} {now}"))
 }
 
-/// What counts beside what was made and paid for sure: for which calls.
+/// A note on the amount that counts for calls of unknown outcome.
 fn uncertain_note(is_any: bool, amount: &str, calls: &str) -> String {
     if is_any { format!(" ({amount} more count for calls {calls})") } else { String::new() }
 }
 
-/// Holds the estimate against the budget (law 13) and settles which limit the run has.
+/// Checks the estimate against the limits and settles the limit of the run.
 pub(crate) fn check_limits(
     plan: &mut Plan,
     estimate: &Estimate,
@@ -189,16 +185,16 @@ pub(crate) fn check_limits(
     Ok(())
 }
 
-/// A run without a budget that was approved has no limit.
+/// Removes the limit of an approved run without a budget.
 pub(crate) fn settle_limit(plan: &mut Plan, invocation: &Invocation) {
     if !plan.header.run.budget_declared && invocation.yes {
         Arc::make_mut(&mut plan.header).run.budget_usd = None;
     }
 }
 
-/// Whether a plan of this cost is allowed even if nothing of it is there: its budget is declared and suffices, or none is
-/// wanted. It may be allowed where this says that it is not. The default ceiling is held against what calls really took
-/// before, which may be more than what is expected of those that nobody has made.
+/// Returns whether a plan is certainly allowed with nothing cached: its budget is declared and suffices, or it needs
+/// none. A plan may be allowed even if this returns false. The default ceiling is compared with the usage that calls
+/// really had, which may exceed the estimate.
 pub(crate) fn allows_all(run: &RunSpec, uncached: &UncachedCost, invocation: &Invocation) -> bool {
     let budget = run.budget_usd.filter(|_| run.budget_declared).and_then(Money::from_usd);
     let is_enough = budget.map_or(!run.budget_declared && invocation.yes, |budget| uncached.total.1 <= budget);
@@ -210,7 +206,7 @@ pub(crate) fn allows_all(run: &RunSpec, uncached: &UncachedCost, invocation: &In
 mod tests {
     use super::*;
 
-    /// BY-05: what a plan costs is allowed as a whole where nothing of it could be refused.
+    /// BY-05: a plan is allowed as a whole if no limit could refuse it.
     #[test]
     fn a_plan_within_its_limits_is_allowed_whole() {
         let uncached = |usd: f64| UncachedCost {

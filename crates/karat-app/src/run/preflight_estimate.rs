@@ -1,8 +1,8 @@
-//! What a run is expected to cost, before its first call.
+//! The estimate of a run's cost before its first call.
 //!
-//! A walk over a large dataset takes a while. Where some rows that stand for all leave no doubt that the run may begin, it
-//! begins, and they tell what the whole plan comes to. Where an earlier run of the plan has told what all of it costs, and
-//! that much is allowed, there is no walk.
+//! A walk over a large dataset takes a while. If a sample of the rows leaves no doubt that the run is allowed, it
+//! starts, and the sample gives the estimate of the whole plan. If an earlier run of the plan stored the cost of all of
+//! it, and that is allowed, there is no walk.
 
 use karat_engine::{Estimate, EstimateInput, Estimator, PlanPart, UncachedCost, UsageHistory};
 use karat_store::Store;
@@ -14,24 +14,23 @@ use crate::run::stored_invocation::known_estimate;
 use crate::run::target::RunTarget;
 use crate::{AppError, Invocation};
 
-/// Fewer rows are walked over sooner than models are connected that may have nothing to do.
+/// Below this number of rows, a walk is faster than connecting models that may have nothing to do.
 const MIN_ROWS: u64 = 4_096;
 
-/// All rows may ask for so many times what is expected of them, before anybody would have to think.
+/// Factor by which all rows may exceed the sampled estimate without changing the decision.
 const SAFETY_FACTOR: u64 = 4;
 
-/// What is known of a run's cost when it begins.
+/// The estimate of a run at its start.
 pub(crate) struct PreflightEstimate {
-    /// What is left to make, or about what all rows come to; `None` where it is nothing that anybody would have to think
-    /// about, whatever is left.
+    /// The estimate of the rest, or of all rows; `None` if the run is allowed whatever is left.
     pub estimate: Option<Estimate>,
-    /// What the plan comes to if nothing of it is there.
+    /// The cost of the plan with nothing cached.
     pub uncached: UncachedCost,
 }
 
 impl PreflightEstimate {
-    /// What an earlier run of the plan has told, where so much is allowed: then nobody walks over anything. A few rows are
-    /// walked over all the same, which takes less time than connecting models that may have nothing to do.
+    /// The estimate of an earlier run of the plan, if that much is allowed: then there is no walk. Small datasets are
+    /// always walked, which is faster than connecting models that may have nothing to do.
     pub fn from_earlier_run(
         store: &Store,
         plan: &PlanHeader,
@@ -44,7 +43,7 @@ impl PreflightEstimate {
         Ok(known.map(|uncached| Self { estimate: None, uncached }))
     }
 
-    /// Walks over as many rows as it takes to know whether the run may begin; `is_allowed` says so of an estimate.
+    /// Walks over as many rows as the decision needs; `is_allowed` decides on an estimate.
     pub fn of(
         survey: &mut Estimator<'_>,
         plan: &PlanHeader,
@@ -62,13 +61,13 @@ impl PreflightEstimate {
     }
 }
 
-/// Whether every model of the plan has something to do, so that no row can add one.
+/// Returns whether every model of the plan is called, so that no further row can add one.
 fn calls_all_models(estimate: &Estimate, plan: &PlanHeader) -> bool {
     let mut models = plan.models.iter().chain(&plan.judges);
     models.all(|spec| estimate.models.iter().any(|model| model.id == spec.id && model.calls.0 > 0))
 }
 
-/// The survey of what is left to make of a plan, by a run or before one, and of what all of it costs.
+/// An estimator for the rest of a plan and for the cost of all of it, for a run or before one.
 pub(crate) fn new_estimator<'a>(
     store: &'a Store,
     plan: &'a Plan,
@@ -86,7 +85,7 @@ pub(crate) fn new_estimator<'a>(
     Ok(Estimator::new(plan, store, plan.files(), found.map(|(found, _)| found.id.as_str()), given)?)
 }
 
-/// What calls took in the latest finished run of the suite.
+/// The usage of calls in the latest finished run of the suite.
 fn usage_history(store: &Store, plan: &PlanHeader) -> Result<UsageHistory, AppError> {
     match store.latest_finished(&plan.suite)? {
         Some(run) => Ok(UsageHistory::of(&store.rows(&run)?, plan)?),
@@ -133,7 +132,7 @@ scorers: { hit: { metric: contains } }
         new_estimator(store, plan, Some(Moment(0)), None).unwrap()
     }
 
-    /// CL-22: some rows of a large dataset stand for all, also where some that are much longer stand together.
+    /// CL-22: a sample of a large dataset stands for all rows, even if much longer rows stand together.
     #[test]
     fn sampled_rows_stand_for_all() {
         let long = |at: usize| if (30_000..32_000).contains(&at) { 200 } else { at / 2_000 };
@@ -153,7 +152,7 @@ scorers: { hit: { metric: contains } }
         assert_eq!((forecast.uncached.sampled, whole.uncached.sampled), (true, false));
     }
 
-    /// BY-05: where those rows leave a doubt, all are walked over before the run begins; a few always are.
+    /// BY-05: if the sample leaves a doubt, all rows are walked before the run starts; small datasets always are.
     #[test]
     fn doubtful_plans_are_walked_whole() {
         for (rows, is_allowed) in [(40_000, false), (600, true)] {
@@ -165,7 +164,7 @@ scorers: { hit: { metric: contains } }
         }
     }
 
-    /// How often rows of a large dataset ask for the same, a few of them do not tell.
+    /// A sample does not tell how often rows of a large dataset repeat requests.
     #[test]
     fn repeated_rows_are_walked_whole() {
         let (_folder, plan, store) = plan(40_000, |at| format!("question {:05}", at % 20_000));
@@ -175,7 +174,7 @@ scorers: { hit: { metric: contains } }
         assert_eq!(forecast.uncached, whole.uncached);
     }
 
-    /// A budget that four times as much would not fit is looked at row by row.
+    /// A budget below four times the sampled estimate is checked row by row.
     #[test]
     fn a_sample_suffices_below_a_quarter_of_the_budget() {
         let (_folder, plan, store) = plan(40_000, |at| format!("question {at}"));

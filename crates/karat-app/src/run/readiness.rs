@@ -1,4 +1,4 @@
-//! What a run of a valid suite would stumble over on this machine: keys that are not set, prices that nobody knows.
+//! Problems that a run of a valid suite would meet on this machine: missing keys, unknown prices.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use karat_types::{ModelSpec, Pricing};
 use crate::App;
 
 impl App {
-    /// What is missing to run a plan, or makes keys stay in what is kept, a sentence each; empty when nothing is. Makes no call.
+    /// The missing prerequisites of a plan, and weaknesses that would leave keys in stored data, a sentence each. Makes
+    /// no API calls.
     pub fn readiness(&self, plan: &Plan) -> Vec<String> {
         let header = &plan.header;
         let mut models: Vec<ModelSpec> = Vec::new();
@@ -30,7 +31,7 @@ impl App {
         for model in models.iter().filter(|model| model.price == Pricing::Unknown) {
             let id = &model.id;
             missing.push(format!(
-                "model {id}: nobody knows its price, so a budget refuses it; declare `price: {{ input, output }}`, or run with `--yes`"
+                "model {id}: its price is unknown, so a budget refuses it; declare `price: {{ input, output }}`, or run with `--yes`"
             ));
         }
         missing

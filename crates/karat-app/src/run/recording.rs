@@ -1,23 +1,23 @@
-//! What a recording has to do with a run.
+//! The use of a recording in a run.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What a recording has to do with a run. Either way nothing is taken over from earlier runs.
+/// The use of a recording in a run. With one, no results of earlier runs are reused.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum CallRecording {
-    /// Nothing.
+    /// No recording.
     #[default]
     None,
-    /// It gets every call: `--record`.
+    /// It stores every call: `--record`.
     Record(PathBuf),
     /// It answers every call: `--replay`.
     Replay(PathBuf),
 }
 
 impl CallRecording {
-    /// The same from any folder: the run may be gone on with elsewhere.
+    /// The same with an absolute path, so that the run can be resumed from another folder.
     pub(crate) fn with_absolute_path(self) -> Self {
         let from_root = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         match self {

@@ -1,4 +1,4 @@
-//! A stored run once more: what failed is made again, or its outputs are scored with today's scorers.
+//! Runs a stored run again: re-runs failed cells, or scores its outputs with the current scorers.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::run::stored_invocation::begun;
 use crate::run::target::RunTarget;
 use crate::{App, AppError, Execution, Invocation, RunEnd};
 
-/// What is different when a stored run is scored again.
+/// The changes for scoring a stored run again.
 #[derive(Debug, Clone, Default)]
 pub struct Rescoring {
-    /// Suite file or preset whose scorers are used; the run's own without it.
+    /// Suite file or preset whose scorers are used; the run's own if absent.
     pub suite: Option<String>,
     /// Judges, instead of the suite's.
     pub judges: Vec<String>,
@@ -22,8 +22,8 @@ pub struct Rescoring {
 }
 
 impl App {
-    /// Makes again what a run could not make: cells without an output, and scores and judgments that are unscored. What
-    /// is left of an unfinished run is made too.
+    /// Re-runs the failed cells of a run: cells without an output, and unscored scores and judgments. Also makes the
+    /// rest of an unfinished run.
     pub fn retry(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
@@ -38,17 +38,19 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
+                unpriced: 0,
                 stopped: None,
                 overspent: None,
-                notice: Some("nothing in this run failed: there is nothing to make again".to_owned()),
+                notice: Some("no cell of this run failed: there is nothing to re-run".to_owned()),
             });
         }
         let (plan, invocation, found) = self.reopen(&store, header, later)?;
         self.run_phases(store, plan, &invocation, execution, RunTarget { retry: true, ..found })
     }
 
-    /// Scores the stored outputs of a run with the scorers that its suite has now, as a run of its own. No output is
-    /// made; judges are asked for what they have not judged yet. Scorers that the suite no longer has are kept.
+    /// Scores the stored outputs of a run with the suite's current scorers, as a new run. No output is made; judges
+    /// only grade what they have not graded yet. Scorers that the suite no longer has are kept.
     pub fn score(&self, run: &str, rescoring: &Rescoring, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let source = store.rows(&store.resolve(run)?)?;

@@ -1,4 +1,4 @@
-//! A plan that scores the outputs of an earlier run: its own scorers, and those that only the earlier run has.
+//! Plans the scoring of an earlier run's outputs: with the plan's scorers, and those that only the earlier run has.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use karat_types::{KeyBuilder, MetricSpec, PlanHeader, RunHeader, ScorerKind, Sco
 /// The scorers of a stored run that the suite no longer has.
 #[derive(Default)]
 pub(crate) struct AdoptedScorers {
-    /// Those that are scored on.
+    /// Scorers that are kept.
     pub kept: Vec<String>,
-    /// Those that cannot be.
+    /// Scorers that cannot be kept.
     pub lost: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn rescore_plan(plan: &mut Plan, source: &RunHeader) -> AdoptedScorer
     adopted
 }
 
-/// Adds the judges of an older scorer to a plan. `false` when the plan has another judge of the same id.
+/// Adds the judges of an older scorer to a plan. Returns `false` if the plan has a different judge with the same id.
 fn adopt_judges(plan: &mut PlanHeader, scorer: &ScorerSpec, source: &PlanHeader) -> bool {
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return true };
     let judges = || source.judges.iter().filter(|judge| rubric.judges.contains(&judge.id));

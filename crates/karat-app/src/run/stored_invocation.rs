@@ -1,4 +1,4 @@
-//! What a stored run remembers of its beginning, and what a later run takes from it.
+//! The stored start of a run, from which later runs read.
 
 use karat_engine::UncachedCost;
 use karat_report::Estimate;
@@ -9,30 +9,30 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Names, RunError};
 use crate::{AppError, CallRecording, Invocation};
 
-/// What a run remembers of its beginning, under `invocation` of its header.
+/// The start of a run, stored under `invocation` of its header.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct StoredInvocation {
-    /// What it was started with.
+    /// The invocation that started it.
     pub invocation: Invocation,
-    /// What it was expected to cost if nothing had been there, on conservative assumptions: at the most, and at least. Not
-    /// known yet where `estimate_per_cell` is empty.
+    /// Maximum and minimum of the estimated cost with nothing cached, on conservative assumptions. Unknown if
+    /// `estimate_per_cell` is empty.
     pub estimate: Money,
     pub estimate_low: Money,
-    /// The same for one cell, by system; `None` where a price is unknown.
+    /// The same for one cell by system; `None` if a price is unknown.
     pub estimate_per_cell: Vec<Option<Money>>,
-    /// Whether some rows stood for others.
+    /// True if the estimate was of a sample of the rows.
     pub estimate_sampled: bool,
-    /// What it is held to.
+    /// The gates of the run.
     pub rules: Rules,
-    /// The stored run whose outputs it scores, where it makes none.
+    /// The stored run whose outputs it scores, if it makes none.
     pub score_of: Option<String>,
-    /// The recording that gets its calls, or answers them.
+    /// The recording that stores or answers its calls.
     pub tape: CallRecording,
 }
 
 impl StoredInvocation {
-    /// What is expected, and nothing else.
+    /// A stored start with only the estimate.
     pub fn with_estimate(UncachedCost { total: (least, most), per_cell, sampled }: &UncachedCost) -> Self {
         Self {
             estimate: *most,
@@ -44,15 +44,15 @@ impl StoredInvocation {
     }
 }
 
-/// What a run remembers of its beginning.
+/// Reads the stored start of a run.
 pub(crate) fn begun(header: &RunHeader) -> Result<StoredInvocation, AppError> {
     let unknown = |source| RunError::UnknownStart { run: header.id.clone(), source }.into();
     serde_json::from_value(header.invocation.clone()).map_err(unknown)
 }
 
-/// What an earlier run of the plan was expected to cost from the beginning, as this version of Karat would say it.
+/// The estimate that an earlier run of the plan stored, if this version of Karat would compute the same.
 pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<UncachedCost>, AppError> {
-    // Prices are no part of a plan's hash.
+    // Prices are not part of a plan's hash.
     let same = |header: &RunHeader| {
         header.version == env!("CARGO_PKG_VERSION")
             && header.plan.models == plan.models
@@ -67,7 +67,7 @@ pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<
     }))
 }
 
-/// What the plan of a run expected it to cost.
+/// The stored estimate of a run.
 pub(crate) fn stored_estimate(header: &RunHeader) -> Option<Estimate> {
     let begun: StoredInvocation = serde_json::from_value(header.invocation.clone()).ok()?;
     (!begun.estimate_per_cell.is_empty()).then_some(Estimate {
@@ -78,7 +78,7 @@ pub(crate) fn stored_estimate(header: &RunHeader) -> Option<Estimate> {
     })
 }
 
-/// A run is gone on with only under the plan that it was begun with.
+/// Refuses to resume a run with a different plan.
 pub(crate) fn check_same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
     if stored.plan.plan_hash == now.plan_hash {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The run that is begun or gone on with.
+//! The run that is started or resumed.
 
 use karat_engine::PlanPart;
 use karat_store::{Account, Store, StoreError, StoredRun};
@@ -11,32 +11,32 @@ use crate::error::RunError;
 #[derive(Default)]
 pub(crate) struct RunTarget {
     pub id: String,
-    /// How it was begun, where an earlier process did.
+    /// The header of its start, if an earlier process started it.
     pub header: Option<RunHeader>,
     pub notice: Option<String>,
-    /// Whether what failed is made again.
+    /// True if failed cells are re-run.
     pub retry: bool,
-    /// The stored run whose outputs are scored, instead of making any.
+    /// The stored run whose outputs are scored; `None` if outputs are made.
     pub outputs: Option<StoredRun>,
 }
 
 impl RunTarget {
-    /// Which part of the plan is made now.
+    /// The part of the plan that is made now.
     pub fn plan_part(&self) -> PlanPart {
         if self.header.is_some() { self.remaining_part() } else { PlanPart::Whole }
     }
 
-    /// Which part of the plan is left once the run has begun.
+    /// The part of the plan that is left once the run has started.
     pub fn remaining_part(&self) -> PlanPart {
         if self.retry { PlanPart::Retry } else { PlanPart::Rest }
     }
 
-    /// The command that goes on with it.
+    /// The command that resumes it.
     pub fn command(&self) -> &'static str {
         if self.retry { "retry" } else { "resume" }
     }
 
-    /// A failure of the store while it is made: what may pass leaves a run that can be gone on with.
+    /// The error for a failure of the store during the run: after a temporary one, the run can be resumed.
     pub fn store_error(&self, error: StoreError) -> AppError {
         let passes = matches!(error, StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::ReadOnly { .. });
         match passes {
@@ -45,7 +45,7 @@ impl RunTarget {
         }
     }
 
-    /// What its earlier parts have spent and paid for.
+    /// The account of its earlier parts.
     pub fn account(&self, store: &Store) -> Result<Account, AppError> {
         Ok(if self.retry { store.account_of_retry(&self.id)? } else { store.account(&self.id)? })
     }
@@ -55,7 +55,7 @@ impl RunTarget {
 mod tests {
     use super::*;
 
-    /// CL-04: a store that was full names the command that goes on with what was begun.
+    /// CL-04: the error of a full store names the command that resumes the run.
     #[test]
     fn a_full_store_names_the_command_to_go_on() {
         for (retry, next) in [(false, "`karat resume a`"), (true, "`karat retry a`")] {

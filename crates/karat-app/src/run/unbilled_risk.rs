@@ -1,16 +1,16 @@
-//! What may have been billed for a run beyond what is told as paid: for calls of which nobody knows what became of them.
+//! Warns of cost that may have been billed beyond the reported amount, for calls of unknown outcome.
 
 use karat_report::{counted, usd};
 use karat_store::Spending;
 use karat_types::{Money, PlanHeader, RunStatus, StepSpec};
 
-/// Says so of a run that nobody writes, where there is anything to say. What a run under way has reserved it may still need.
+/// The warning for a run that is not being written, if there is a risk. A running run may still need its reservations.
 pub(crate) fn possible_unbilled_cost(status: RunStatus, plan: &PlanHeader, spending: Spending) -> Option<String> {
     (status != RunStatus::Running).then(|| risk_message(spending, is_bounded(plan)))?
 }
 
-/// Whether what is reserved for a call is the most that it can cost. For a service whose answers say what they cost it is
-/// nothing, or what the dearest before it came to.
+/// Returns whether reservations bound the cost of calls. For a service that reports its cost, the reservation is zero
+/// or the cost of the dearest answer before.
 fn is_bounded(plan: &PlanHeader) -> bool {
     let is_priced = plan.models.iter().chain(&plan.judges).all(|model| model.price.is_known());
     is_priced && !plan.variants.iter().flat_map(|variant| &variant.steps).any(StepSpec::meters_cost)
@@ -18,7 +18,7 @@ fn is_bounded(plan: &PlanHeader) -> bool {
 
 fn risk_message(spending: Spending, is_bounded: bool) -> Option<String> {
     let open = spending.open;
-    // At no price a call that was cut off cost nothing, unless the price is one that nobody knows.
+    // A cut-off call at no price cost nothing, unless its price is unknown.
     let is_unknown = !is_bounded || spending.unpriced > 0;
     if open.upper == Money::ZERO && (open.calls == 0 || !is_unknown) {
         return None;
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// BY-05: what nobody knows of a run's cost is said with how many calls and how much it can be.
+    /// BY-05: unknown cost is reported with the number of calls and the largest possible amount.
     #[test]
     fn unknown_cost_is_reported() {
         let spending = |calls, upper, unpriced| Spending {

@@ -1,4 +1,5 @@
-//! What is registered, gathered from the crates that know it, so that suites are checked against it.
+//! The catalog of metrics, providers and analyses that suites are checked against, gathered from the crates that define
+//! them.
 
 use karat_suite::{Catalog, Entry};
 

@@ -1,10 +1,10 @@
-//! `dataset fetch`: absent files of columns are made by the step that their suite declares.
+//! `dataset fetch`: makes missing files of columns with the step that their suite declares.
 
 use std::path::Path;
 use std::time::Duration;
 
 use karat_providers::{Errand, Outside, Providers, Settings};
-use karat_suite::{Fetch, Registry, Suite};
+use karat_suite::{Fetch, Registry, Suite, place_beneath};
 use karat_types::{GapText, Request, Silent};
 
 use crate::error::{Lines, RunError};
@@ -12,29 +12,28 @@ use crate::suite::preset::SuiteFiles;
 use crate::suite::{catalog, load};
 use crate::{App, AppError, Invocation, atomic_file};
 
-/// How long one file may take.
+/// Time limit for one file.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Attempts after the first over HTTP.
+/// Retries over HTTP.
 const RETRIES: u32 = 3;
 
-/// What became of one absent file.
+/// The outcome for one missing file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedFile {
     /// The file.
     pub path: String,
     /// Id of the row that wants it.
     pub sample: String,
-    /// Bytes that were written, or why there are none.
+    /// The number of bytes written, or the reason for a failure.
     pub outcome: Result<usize, String>,
 }
 
 impl App {
-    /// Makes the files that columns with `fetch` want and that are not there; files that are there stay as they are.
-    /// `each` hears of every file as it is done.
+    /// Makes the missing files of columns with `fetch`; existing files stay. Calls `each` with every file.
     ///
     /// # Errors
-    /// A suite that cannot be used, apart from its absent files; a key or variable that is missing.
+    /// A suite that cannot be used, apart from its missing files; a missing key or variable.
     pub fn fetch(
         &self,
         invocation: &Invocation,
@@ -54,7 +53,7 @@ impl App {
         let mut all = Vec::new();
         for fetch in absent {
             let outcome = runtime.block_on(fetch_one(&providers, &suite, &fetch));
-            let fetched = FetchedFile { path: fetch.path, sample: fetch.sample, outcome };
+            let fetched = FetchedFile { path: fetch.path.to_string(), sample: fetch.sample, outcome };
             each(&fetched);
             all.push(fetched);
         }
@@ -80,13 +79,19 @@ impl App {
 }
 
 async fn fetch_one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usize, String> {
-    let folder = Path::new(&fetch.path).parent().filter(|folder| !folder.as_os_str().is_empty());
+    let path = fetch.path.to_string();
+    if path.starts_with("preset:") {
+        return Err("a preset's own files cannot be written; `karat init` copies it".to_owned());
+    }
+    let folder = Path::new(&path).parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(format!("there is no folder {}; make it", folder.display()));
     }
-    if fetch.path.starts_with("preset:") {
-        return Err("a preset's own files cannot be written; `karat init` copies it".to_owned());
-    }
+    let place = match &fetch.path.beneath {
+        Some(folder) => place_beneath(folder, &fetch.path.path),
+        None => Ok(path.clone().into()),
+    };
+    let place = place.map_err(|error| format!("the file {path} cannot be written: {error}"))?;
     let request = fetch.request.as_ref().map_err(Clone::clone)?;
     let who = format!("column {} of {}", fetch.column, fetch.sample);
     let errand = Errand { who: &who, request, timeout: FETCH_TIMEOUT, retries: RETRIES, jitter_seed: 0 };
@@ -98,7 +103,6 @@ async fn fetch_one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Resul
     suite
         .accepts(fetch, &exchange.response)
         .map_err(|problem| format!("{who}: what came cannot be used, so nothing was written: {problem}"))?;
-    atomic_file::write(Path::new(&fetch.path), &exchange.response)
-        .map_err(|error| format!("writing {}: {error}", fetch.path))?;
+    atomic_file::write(&place, &exchange.response).map_err(|error| format!("writing {path}: {error}"))?;
     Ok(exchange.response.len())
 }

@@ -1,4 +1,4 @@
-//! A preset becomes a suite of one's own.
+//! Copies a preset as a suite of one's own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use crate::suite::preset::{files_of, names};
 use crate::{App, AppError, atomic_file};
 
 impl App {
-    /// Copies a preset into a folder, which is made where it is not there. Returns the files, `karat.yaml` first.
+    /// Copies a preset into a folder, which is made if it does not exist. Returns the files, `karat.yaml` first.
     ///
     /// # Errors
-    /// An unknown preset; files that are there already, unless they may be replaced; a folder that cannot be written.
+    /// An unknown preset; existing files, unless they may be replaced; a folder that cannot be written.
     pub fn init(&self, preset: &str, folder: &Path, replace: bool) -> Result<Vec<PathBuf>, AppError> {
         let mut files = files_of(preset).ok_or_else(|| unknown_preset(preset))?;
         files.sort_by_key(|(path, _)| (path != Path::new("karat.yaml"), path.clone()));
@@ -43,7 +43,7 @@ fn is_ignore_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ".gitignore")
 }
 
-/// What git ignores already, and the lines that are new.
+/// The present ignore file with the new lines added.
 fn merge_ignore_lines(path: &Path, lines: &[u8]) -> Vec<u8> {
     let Ok(present) = fs::read_to_string(path) else { return lines.to_vec() };
     let lines = String::from_utf8_lossy(lines);

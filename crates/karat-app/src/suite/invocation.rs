@@ -1,4 +1,4 @@
-//! What a suite is run with: stored with the run, so that `resume` needs nothing but the run's id.
+//! The invocation of a suite, stored with the run so that `resume` needs only the run's id.
 
 use karat_suite::{Environment, Overrides};
 use karat_types::{CachePolicy, Moment, Threshold, Tier};
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::EnvLookup;
 
-/// What the command line says of gates, on top of the suite's.
+/// Gate flags of the command line, applied on top of the suite's gates.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GateFlags {
-    /// `--gate` (true) and `--no-gate` (false): whether gates bind, whatever the policy says.
+    /// `--gate` (true) and `--no-gate` (false) override whether gates bind.
     pub binds: Option<bool>,
     /// `--baseline`: a pinned run or a report.json.
     pub baseline: Option<String>,
-    /// `--min`: the least of a metric.
+    /// `--min`: the minimum of a metric.
     pub min: Vec<(String, Threshold)>,
-    /// `--max-drop`: the largest drop of a metric; without a metric of every gate on a drop.
+    /// `--max-drop`: the largest drop of a metric; without a metric, of every gate on a drop.
     pub max_drop: Vec<(Option<String>, Threshold)>,
-    /// `--gate-threshold`: the least of the primary metric.
+    /// `--gate-threshold`: the minimum of the primary metric.
     pub threshold: Option<Threshold>,
 }
 
-/// A suite and every change to it that the command line asks for.
+/// A suite with all changes from the command line.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Invocation {
@@ -48,9 +48,9 @@ pub struct Invocation {
     pub limit: Option<u64>,
     /// `--sweep`.
     pub sweep: Vec<(String, String)>,
-    /// `--as-of`; once the run has begun, the day that it is about.
+    /// `--as-of`; after the start of the run, its day.
     pub as_of: Option<String>,
-    /// `--safe`: nothing that runs a program is accepted.
+    /// `--safe`: nothing may run a program.
     pub safe: bool,
     /// `--trials`.
     pub trials: Option<u32>,
@@ -72,29 +72,29 @@ pub struct Invocation {
     pub timeout_ms: Option<u64>,
     /// `--retries`.
     pub retries: Option<u32>,
-    /// `--yes`: the default ceiling does not hold.
+    /// `--yes`: the default ceiling does not apply.
     pub yes: bool,
     /// `--no-cache`.
     pub no_cache: bool,
-    /// What the command line says of gates.
+    /// Gate flags of the command line.
     pub gates: GateFlags,
     /// `--output-dir`.
     pub output_dir: Option<String>,
-    /// `karat golden check`: the run measures the ruler.
+    /// `karat golden check`: the run measures the judge.
     pub of_ruler: bool,
     /// `karat calibrate`: the run is a round of the suite's calibration.
     pub calibrating: Option<CalibrationRequest>,
 }
 
-/// What is asked of a round: part of the run's invocation, so that the round can be gone on with.
+/// The request for a round of calibration: part of the run's invocation, so that the round can be resumed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CalibrationRequest {
-    /// The scorer; the first with labels and judges without it.
+    /// The scorer; the first with labels and judges if absent.
     pub scorer: Option<String>,
     /// Agreement that must be exceeded: of every dimension, or `DIMENSION=X` of one.
     pub thresholds: Vec<(Option<String>, f64)>,
-    /// Why the thresholds are others than the suite's.
+    /// The reason for thresholds other than the suite's.
     pub reason: Option<String>,
 }
 
@@ -136,7 +136,7 @@ impl Invocation {
         }
     }
 
-    /// The same, with the settings of execution that a later part of the run asks for.
+    /// The same invocation with the execution settings of a later part of the run.
     #[must_use]
     pub fn with_execution(mut self, later: &Self) -> Self {
         self.max_concurrency = later.max_concurrency.or(self.max_concurrency);

@@ -1,4 +1,4 @@
-//! A suite file or preset becomes a plan.
+//! Loads a suite file or preset as a plan.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::suite::catalog;
 use crate::suite::preset::{SuiteFiles, names, suite_path};
 use crate::{App, AppError, Invocation};
 
-/// A suite, read and checked, and its plan.
+/// A suite that was read, checked and planned.
 pub struct LoadedSuite {
-    /// The plan, with the suite's warnings and what is not planned.
+    /// The plan, with the suite's warnings and unplanned parts.
     pub plan: Plan,
 }
 
 impl App {
-    /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no call.
+    /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no API calls.
     pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         let mut loaded = match &invocation.calibrating {
             Some(asked) => self.load_round(invocation, asked),
@@ -29,7 +29,7 @@ impl App {
         Ok(loaded)
     }
 
-    /// The same, with other files and further changes.
+    /// Loads a suite with other files and further changes.
     pub(crate) fn load_with(
         &self,
         invocation: &Invocation,
@@ -50,7 +50,7 @@ impl App {
         Err(SuiteError::Problems { problems: Lines(problems) }.into())
     }
 
-    /// What the checks of a suite's dataset counted; all of them hold.
+    /// The number of rows, and the counts of the suite's dataset checks, all of which hold.
     pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::Checked>), AppError> {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find_suite(&invocation.suite, &*files)?;
@@ -70,19 +70,19 @@ impl App {
     }
 }
 
-/// What only the metric itself can say of its options, said before anything is run.
+/// Option problems that only the metrics themselves can find.
 fn scorer_problems(plan: &PlanHeader) -> Vec<Box<dyn Error + Send + Sync>> {
     let metrics = plan.scorers.iter().filter(|scorer| matches!(scorer.kind, ScorerKind::Metric { .. }));
     metrics.filter_map(|scorer| Some(karat_scoring::scorer::build(scorer).err()?.into())).collect()
 }
 
-/// What to say where a preset is meant and a folder with a suite has its name.
+/// The note for a preset that hides a folder with a suite of the same name.
 fn preset_shadow_note(suite: &str, files: &dyn Files) -> Option<String> {
     let hidden = !files.is_file(suite) && suite_path(suite).is_some() && files.is_file(&format!("{suite}/karat.yaml"));
     hidden.then(|| format!("`{suite}` is the built-in preset, not the folder of this name: that one is `./{suite}`"))
 }
 
-/// A file as given, a preset's name, or the `karat.yaml` of a folder: `./faq` and `faq/` are always the folder.
+/// The suite of a file, a preset's name, or the `karat.yaml` of a folder: `./faq` and `faq/` are always the folder.
 pub(crate) fn find_suite(suite: &str, files: &dyn Files) -> Result<String, AppError> {
     let in_folder = format!("{}/karat.yaml", suite.trim_end_matches('/'));
     if files.is_file(suite) {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use karat_scoring::summary::{JudgeOptions, judge_rubric};
 
-    /// SU-06: the preset's judge and the library's are asked the same.
+    /// SU-06: the preset's judge and the library's get the same request.
     #[test]
     fn the_summary_rubric_equals_the_library_rubric() {
         let overrides = Overrides { judges: Some(vec!["sim-summary-judge".to_owned()]), ..Overrides::default() };

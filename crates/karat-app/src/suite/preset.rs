@@ -1,10 +1,10 @@
-//! The presets that are built in, and the files of a suite: disk, with `preset:NAME/…` layered on top.
+//! The built-in presets, and the files of a suite: on disk, with `preset:NAME/…` layered on top.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use karat_suite::{DiskFiles, Files};
+use karat_suite::{DiskFiles, Files, join_beneath};
 
 static PRESETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../presets");
 
@@ -13,10 +13,10 @@ pub fn names() -> Vec<&'static str> {
     PRESETS.dirs().filter_map(|dir| dir.path().to_str()).collect()
 }
 
-/// The suite's path of a preset, when there is one of this name.
+/// The path of a preset's suite, if there is a preset of this name.
 pub(crate) fn suite_path(name: &str) -> Option<String> {
     let suite = format!("{name}/karat.yaml");
-    // By its text: as a path `faq/` is `faq`, and means a folder.
+    // By its text: as a path, `faq/` equals `faq` and means a folder.
     (names().contains(&name) && PRESETS.get_file(&suite).is_some()).then(|| format!("preset:{suite}"))
 }
 
@@ -63,6 +63,13 @@ impl Files for SuiteFiles {
         match path.strip_prefix("preset:") {
             None => DiskFiles.is_file(path),
             Some(inner) => PRESETS.get_file(inner).is_some(),
+        }
+    }
+
+    fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
+        match folder.starts_with("preset:") {
+            false => DiskFiles.open_beneath(folder, path),
+            true => self.open(&join_beneath(folder, path)?),
         }
     }
 

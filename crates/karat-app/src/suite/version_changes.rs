@@ -1,16 +1,16 @@
-//! What of a suite changed since its stored runs although its declared version did not (CL-07, CL-17).
+//! Content of a suite that changed since its stored runs although its declared version did not (CL-07, CL-17).
 
 use karat_types::{Action, Key, PlanHeader, Rubric, RunHeader, ScorerKind, StepSpec};
 use serde::Serialize;
 
 use crate::{App, AppError};
 
-/// Newest runs of a suite that are looked at.
+/// Number of the newest runs that are compared.
 const RUNS: usize = 8;
 
 impl App {
-    /// Prompts and rubrics of a plan that are not those of the suite's newest runs though they have the same version, and
-    /// diagnostics that judges gave in another form: a sentence each. Makes no call.
+    /// Prompts and rubrics of a plan that differ from the suite's newest runs despite the same version, and diagnostics
+    /// that judges gave in another form: a sentence each. Makes no API calls.
     pub fn changes(&self, plan: &PlanHeader) -> Result<Vec<String>, AppError> {
         let store = self.store_to_read()?;
         let runs = store.runs_of_suite(&plan.suite, RUNS)?;

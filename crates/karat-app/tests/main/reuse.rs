@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_app::{App, Execution, Invocation, Opened, ReuseStatus, Stop, StoreUrl, Tape};
+use karat_app::{App, CallRecording, Execution, Invocation, ReuseStatus, Session, Stop, StoreUrl};
 use karat_store::Store;
 use karat_types::{Clock, Event, Moment, Observer, ReuseLabel, RunRows, RunStatus};
 
@@ -57,7 +57,7 @@ fn app(folder: &Path) -> App {
         lookup: Arc::new(|_| None),
         clock: Arc::new(Still),
         own_program: None,
-        opened: Opened::default(),
+        opened: Session::default(),
     }
 }
 
@@ -69,7 +69,7 @@ fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, Reus
         resume: false,
         observer: labels.clone(),
         stop: Stop::default(),
-        tape: Tape::None,
+        tape: CallRecording::None,
     };
     let end = app.run(app.load(invocation).unwrap().plan, invocation, execution).unwrap();
     assert_eq!(end.status, RunStatus::Finished);

@@ -168,6 +168,11 @@ impl<'a> Claim<'a> {
         (if state.attempts > 0 { state.upper } else { Money::ZERO }, owed)
     }
 
+    /// Ends the run's reservations, because its budget can no longer be kept.
+    pub fn give_up(&self, reason: String) {
+        self.funds.budget.give_up(reason);
+    }
+
     /// Lets the calls go on that waited to learn the cost of this one.
     pub fn end_turn(&self) {
         self.state().turn = None;
@@ -286,5 +291,6 @@ fn refusal_message(refusal: Refusal) -> String {
     match refusal {
         Refusal::Money => "the next call does not fit the run's budget. Raise `--budget-usd` and resume".to_owned(),
         Refusal::Calls => "the run has made as many calls as it may. Raise `--max-calls` and resume".to_owned(),
+        Refusal::UnreadableCost => "the run stopped: an answer reports a cost that cannot be read".to_owned(),
     }
 }

@@ -4,7 +4,7 @@
 //! nothing that running calls need. A call that waits for its next attempt holds no money either. The durable part is
 //! in [`crate::budget::reservations`].
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use karat_store::Reservation;
 use karat_types::Money;
@@ -18,6 +18,8 @@ pub(crate) struct Budget {
     earlier: Money,
     state: Mutex<BudgetState>,
     settled: Notify,
+    /// The reason why the limit can no longer be kept, if it cannot.
+    unkeepable: OnceLock<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,13 +40,23 @@ pub(crate) enum Refusal {
     Money,
     /// The maximum of calls is reached.
     Calls,
+    /// An answer reports a cost that cannot be read, so the limit can no longer be kept.
+    UnreadableCost,
 }
 
 impl Budget {
     /// A budget after the spending of earlier parts of the run.
     pub fn new(limit: Option<Money>, max_calls: Option<u64>, spent: Reservation) -> Self {
         let state = BudgetState { spent: spent.upper, calls: spent.calls, ..BudgetState::default() };
-        Self { limit, max_calls, earlier: spent.upper, state: Mutex::new(state), settled: Notify::new() }
+        let earlier = spent.upper;
+        Self {
+            limit,
+            max_calls,
+            earlier,
+            state: Mutex::new(state),
+            settled: Notify::new(),
+            unkeepable: OnceLock::new(),
+        }
     }
 
     /// Reserves a call of at most `upper`. Waits while running calls may still free money. Once one call is refused,
@@ -80,6 +92,21 @@ impl Budget {
         state.calls += 1;
         state.in_flight += 1;
         Ok(())
+    }
+
+    /// Refuses every further reservation, because the limit can no longer be kept; the first reason is kept.
+    pub fn give_up(&self, reason: String) {
+        {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.stopped = state.stopped.or(Some(Refusal::UnreadableCost));
+        }
+        let _ = self.unkeepable.set(reason);
+        self.settled.notify_waiters();
+    }
+
+    /// The reason why the limit can no longer be kept, if it cannot.
+    pub fn unkeepable(&self) -> Option<&str> {
+        self.unkeepable.get().map(String::as_str)
     }
 
     /// Settles a reservation at the actual cost of the attempt.
@@ -205,6 +232,23 @@ mod tests {
         budget.settle(Money(60), Money(60));
         assert_eq!(budget.reserve(Money(60)).await, Err(Refusal::Money));
         assert!(budget.is_stopped());
+    }
+
+    /// FT-B2: once the limit cannot be kept every reservation is refused, including those that wait.
+    #[tokio::test]
+    async fn a_limit_that_cannot_be_kept_refuses_everything() {
+        let budget = Arc::new(Budget::new(Some(Money(100)), None, Reservation::default()));
+        budget.reserve(Money(60)).await.unwrap();
+        let waiting = tokio::spawn({
+            let budget = budget.clone();
+            async move { budget.reserve(Money(60)).await }
+        });
+        tokio::task::yield_now().await;
+        budget.give_up("first".to_owned());
+        budget.give_up("second".to_owned());
+        assert_eq!(waiting.await.unwrap(), Err(Refusal::UnreadableCost));
+        assert_eq!(budget.reserve(Money(0)).await, Err(Refusal::UnreadableCost));
+        assert!(budget.is_stopped() && budget.unkeepable() == Some("first"));
     }
 
     /// BY-05: reservations of calls that were cut off are not part of the overspend.

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The reported costs of all steps of a run.
 pub(crate) struct ServiceCosts {
     /// True if the run has a declared budget.
-    is_careful: bool,
+    pub is_careful: bool,
     /// The dearest call of earlier parts of the run; 0 if none is known to cost anything.
     earlier: Money,
     steps: Mutex<BTreeMap<Arc<str>, StepFee>>,

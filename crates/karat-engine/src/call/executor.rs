@@ -58,6 +58,8 @@ pub(crate) struct CallExecutor {
     requests: AtomicU64,
     spent: AtomicU64,
     service_costs: ServiceCosts,
+    /// Calls whose cost is unknown.
+    unpriced: AtomicU64,
 }
 
 /// The parts of a [`CallExecutor`].
@@ -93,6 +95,7 @@ impl CallExecutor {
             requests: AtomicU64::new(0),
             spent: AtomicU64::new(0),
             service_costs: init.service_costs,
+            unpriced: AtomicU64::new(0),
         }
     }
 
@@ -110,6 +113,16 @@ impl CallExecutor {
     /// Returns whether the budget refused a call.
     pub fn is_budget_stopped(&self) -> bool {
         self.budget.is_stopped()
+    }
+
+    /// Calls of this process whose cost is unknown.
+    pub fn unpriced(&self) -> u64 {
+        self.unpriced.load(Ordering::Relaxed)
+    }
+
+    /// The reported cost that cannot be read and stopped the run, if there is one.
+    pub fn unreadable_cost(&self) -> Option<String> {
+        self.budget.unkeepable().map(str::to_owned)
     }
 
     /// The amount by which calls exceeded the budget, because they cost more than was reserved for them.
@@ -283,6 +296,7 @@ impl CallExecutor {
         let ended = EndedCall { key, request, bytes, target, exchange, was_impossible };
         let (settled, record, owed) = ended.settle(&claim, &self.service_costs);
         self.spent.fetch_add(u64::try_from(settled.paid.0).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.unpriced.fetch_add(u64::from(settled.cost.is_none()), Ordering::Relaxed);
         let released = claim.take_surplus().map(|Reservation { calls, upper }| Record::Released { calls, upper });
         // Never released, so that it counts as spent like the reservation of the call.
         let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use karat_types::{Answered, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, Usage};
 
 use crate::cell::deadline::CellDeadline;
-use crate::steps::CompiledStep;
+use crate::steps::{CompiledStep, UnknownCost};
 
 /// The recipient of a machine's calls.
 #[derive(Clone)]
@@ -46,11 +46,11 @@ impl Target {
         }
     }
 
-    /// The cost of a call: by the model's price, or as the answer reports it. The error is the lower bound of an
-    /// unknown cost.
-    pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, Money> {
+    /// The cost of a call: by the model's price, or as the answer reports it. The error holds what
+    /// is known of an unknown cost.
+    pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, UnknownCost> {
         match (&self.model, &self.meter, outcome) {
-            (Some(model), _, _) => model.price.cost(usage).ok_or(Money::ZERO),
+            (Some(model), _, _) => model.price.cost(usage).ok_or_else(UnknownCost::default),
             (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
             _ => Ok(Money::ZERO),
         }

@@ -1,4 +1,4 @@
-//! What an earlier run has shown of inputs, against what is expected of the same ones.
+//! Calibrates estimates of input lengths with those that an earlier run measured.
 
 use super::context::{EstimateContext, PlannedCell};
 use crate::EngineError;
@@ -6,7 +6,8 @@ use crate::cell::row::Row;
 use crate::estimate::usage_history::SAMPLED_CELLS;
 
 impl EstimateContext<'_> {
-    /// Estimates the inputs that were looked at in an earlier run: how the two differ is how others will.
+    /// Estimates the inputs that an earlier run measured, and learns from the difference how to correct other
+    /// estimates.
     pub fn calibrate(&mut self) -> Result<(), EngineError> {
         if !self.usage_history.has_inputs() || self.resolver.given.is_some() {
             return Ok(());
@@ -14,7 +15,7 @@ impl EstimateContext<'_> {
         let mut comparison = self.usage_history.new_comparison();
         let header = &self.plan.header;
         let rows = usize::try_from(SAMPLED_CELLS / header.cells_per_row().max(1)).unwrap_or(usize::MAX);
-        // What is wrong with a row is told where it is walked over.
+        // The walk over all rows reports broken rows.
         for sample in self.plan.rows().take(rows.max(1)).filter_map(Result::ok) {
             let row = Row::new(sample, &self.systems);
             let first = row.sample.row * header.cells_per_row();

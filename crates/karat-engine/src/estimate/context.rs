@@ -1,4 +1,4 @@
-//! What an estimate walks on, and what of a cell is there already.
+//! The state that an estimate reads, and the parts of a cell that exist.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::plan::ready::ReadySystem;
 use crate::plan::systems::Systems;
 use crate::reuse::resolver::Resolver;
 
-/// What is known of an output that a judge or later step will read.
+/// The known part of an output that a judge or later step will read.
 #[derive(Clone)]
 pub(super) enum KnownOutput {
     Output(Arc<Value>),
-    /// There is none yet, and the next step is the first.
+    /// There is no output yet; the next step is the first.
     Nothing,
-    /// Nothing but its least and greatest length in tokens.
+    /// Only its minimum and maximum length in tokens.
     Length(u64, u64),
 }
 
@@ -32,19 +32,19 @@ impl KnownOutput {
     }
 }
 
-/// What all threads walk on.
+/// The state that all threads of an estimate share.
 pub(super) struct EstimateContext<'a> {
     pub plan: &'a Plan,
     pub systems: Arc<Systems>,
     pub resolver: Resolver,
     pub usage_history: UsageHistory,
-    /// What an earlier run has found of the plan's cost.
+    /// The cost of the plan as an earlier run estimated it.
     pub uncached: Option<UncachedCost>,
     pub counted: CountedKeys,
     pub counted_uncached: CountedKeys,
 }
 
-/// A cell as the walk sees it.
+/// A cell of the plan, with its keys.
 pub(super) struct PlannedCell<'a> {
     pub row: &'a Row,
     pub at: usize,
@@ -54,7 +54,7 @@ pub(super) struct PlannedCell<'a> {
 }
 
 impl EstimateContext<'_> {
-    /// What the first step that is made begins with: a found output, or nothing.
+    /// The output that the first step starts from, if there is one.
     pub fn start(
         &self,
         row: &Row,
@@ -65,12 +65,12 @@ impl EstimateContext<'_> {
         Ok(start.map(|output| output.map_or(KnownOutput::Nothing, KnownOutput::Output)))
     }
 
-    /// The keys of a cell's steps behind the one that it starts with; none where outputs are given.
+    /// The keys of a cell's steps after its start; none where outputs are given.
     pub fn keys(&self, row: &Row, system: &ReadySystem, trial: u32, start: &KnownOutput) -> Vec<Key> {
         self.resolver.keys(row, system, trial, start.output())
     }
 
-    /// How many steps of a cell need not be made, and what is known of the output of the last of them.
+    /// The number of steps that need not be made, and what is known of the output of the last of them.
     pub fn existing_steps(&self, keys: &[Key], start: &KnownOutput) -> Result<(usize, KnownOutput), EngineError> {
         Ok(match self.resolver.latest_step(keys, !self.systems.judges.is_empty())? {
             None => (0, start.clone()),

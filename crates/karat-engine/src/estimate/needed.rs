@@ -1,4 +1,4 @@
-//! The calls that a cell needs: exactly where what they read is there, else bounded.
+//! The calls that a cell needs: exact where their input exists, else bounded.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::plan::ready::{ReadyJudge, ReadyStep, ReadySystem};
 use crate::reuse::resolver::first_asks;
 use crate::steps::DEFAULT_MAX_TOKENS;
 
-/// Tokens that the answer of a service or program is expected to have.
+/// Expected tokens of the answer of a service or program.
 const UNKNOWN_ANSWER: u64 = 1_000;
 
-/// Tokens that a prompt is expected to have beside an output that it looks into and that does not exist yet.
+/// Expected tokens of a prompt beside an output that does not exist yet.
 const UNKNOWN_PROMPT: u64 = 500;
 
 impl EstimateContext<'_> {
-    /// The calls of the steps from `first` on, and what is then known of the output.
+    /// The calls of the steps from `first` on, and what is known of the output after them.
     pub fn step_calls(
         &self,
         place: &PlannedCell<'_>,
@@ -60,7 +60,7 @@ impl EstimateContext<'_> {
         Ok((needed, known))
     }
 
-    /// The calls of a cell of which nothing is there.
+    /// The calls of a cell with nothing cached.
     pub fn all_calls(&self, place: &PlannedCell<'_>, start: KnownOutput) -> Vec<NeededCalls> {
         let Ok((mut needed, known)) = self.step_calls(place, 0, start) else { return Vec::new() };
         let judges = self.systems.judges.iter().filter(|judge| judge.is_asked(place.at));
@@ -68,7 +68,7 @@ impl EstimateContext<'_> {
         needed
     }
 
-    /// Calls of one step with the least and greatest length of its output.
+    /// The calls of one step, with the minimum and maximum length of its output.
     fn model_step_sum(
         &self,
         row: &Row,
@@ -114,7 +114,7 @@ impl EstimateContext<'_> {
     }
 }
 
-/// What a step asks that calls no model.
+/// The recipient of a step that calls no model.
 fn external_recipient(step: &ReadyStep) -> Option<Recipient> {
     let kind = match step.step.spec.action {
         Action::Http(_) => "http",
@@ -124,7 +124,8 @@ fn external_recipient(step: &ReadyStep) -> Option<Recipient> {
     Some(Recipient::Outside { kind, metered: step.step.meters_cost(), cost: Default::default() })
 }
 
-/// An output that does not exist yet, as a text of so many tokens. Prompts that look into an output find nothing in it.
+/// A placeholder for an output that does not exist yet: a text of so many tokens. Prompts that look into the output
+/// find nothing in it.
 fn placeholder_output(tokens: u64) -> Value {
     Value::from(" the".repeat(usize::try_from(tokens).unwrap_or_default()))
 }
@@ -134,7 +135,7 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &KnownOutput, seed: u64) -> C
     let (calls, input, sure) = match known {
         KnownOutput::Output(output) => {
             let input = JudgeInput { sample: &row.shown, output, seed };
-            // The other output of a pair is taken to be as long as this one.
+            // The other output of a pair is assumed to be as long as this one.
             match judge.machine.against(input, Some(&**output)).poll(Vec::new()) {
                 Turn::Ask(asks) => {
                     let tokens = asks.iter().map(prompt_tokens).sum();
@@ -146,7 +147,7 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &KnownOutput, seed: u64) -> C
         KnownOutput::Nothing => (0, (0, 0), 0),
         KnownOutput::Length(least, most) => {
             let pieces = judge.machine.expected_calls(&row.shown, seed);
-            // A pair shows two outputs; one that is judged in pieces is shown to them and once as a whole.
+            // A pair shows two outputs; an output judged in pieces is shown in pieces and once as a whole.
             let times = if judge.partners.is_some() || pieces > 1 { 2 } else { 1 };
             let beside = pieces * judge.rubric_tokens + row_tokens(row);
             let input = |length: &u64| judge.rounds * (times * length + beside);
@@ -162,7 +163,7 @@ fn judge_sum(row: &Row, judge: &ReadyJudge, known: &KnownOutput, seed: u64) -> C
     }
 }
 
-/// What is known exactly, as least and most.
+/// An exact count as minimum and maximum.
 fn exactly(tokens: u64) -> (u64, u64) {
     (tokens, tokens)
 }

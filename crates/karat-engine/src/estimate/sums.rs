@@ -1,4 +1,4 @@
-//! What cells need, added up: by model, and once where several need the same.
+//! Adds up the calls of cells: by model, counting shared calls once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,31 +10,31 @@ use super::{ModelEstimate, UncachedCost};
 use crate::estimate::usage_history::{LearnedInput, LikelyUsage};
 use crate::reuse::identity::seed_from_key;
 
-/// Beginnings of the keys that count already.
+/// The keys that are counted already, by their first bytes.
 #[derive(Default)]
 pub(super) struct CountedKeys(Mutex<SeenKeys>);
 
 #[derive(Default)]
 struct SeenKeys {
     keys: FxHashSet<u64>,
-    /// Each with each row that has it, where that is asked for.
+    /// Pairs of row and key, if repeats are counted.
     by_row: Option<FxHashSet<(u64, u64)>>,
-    /// How often a key of one row came again in another.
+    /// The number of times that a key of one row came again in another.
     again: u64,
 }
 
 impl CountedKeys {
-    /// One that knows how often rows ask for the same.
+    /// A set that counts how often rows repeat requests.
     pub fn counting_rows() -> Self {
         Self(Mutex::new(SeenKeys { by_row: Some(FxHashSet::default()), ..SeenKeys::default() }))
     }
 
-    /// How often a key of one row came again in another, where that was asked for.
+    /// The number of times that a key of one row came again in another, if that is counted.
     pub fn repeat_count(&self) -> u64 {
         self.lock().again
     }
 
-    /// Whether a key counts for the first time.
+    /// Returns whether a key is counted for the first time.
     fn is_first(&self, row: u64, key: Key) -> bool {
         let (seen, key) = (&mut *self.lock(), seed_from_key(key));
         let is_first = seen.keys.insert(key);
@@ -48,21 +48,21 @@ impl CountedKeys {
     }
 }
 
-/// What is asked of each model. Step outputs that several cells share count once.
+/// The calls of each model. Shared step outputs count once.
 pub(super) struct CallTotals<'a> {
     counted: &'a CountedKeys,
     models: BTreeMap<(bool, String), CallSum>,
-    /// ExternalTotals to services and programs.
+    /// Requests to services and programs.
     outside: BTreeMap<&'static str, ExternalTotals>,
 }
 
-/// ExternalTotals to services or programs.
+/// Requests to services or programs.
 #[derive(Default)]
 struct ExternalTotals {
     count: u64,
-    /// Whether some of them say what they cost, and nothing else does.
+    /// True if the cost of some requests is known only from their answers.
     metered: bool,
-    /// What the others are likely to cost, at least and at most.
+    /// Minimum and maximum of the likely cost of the others.
     cost: (Money, Money),
 }
 
@@ -74,42 +74,42 @@ impl ExternalTotals {
     }
 }
 
-/// What the whole plan needs if nothing is there.
+/// The calls of the whole plan with nothing cached.
 pub(super) struct UncachedTotals<'a> {
     sums: CallTotals<'a>,
     by_system: Vec<Option<Money>>,
-    /// Whether some rows stand for others.
+    /// True if the totals are of a sample of the rows.
     sampled: bool,
 }
 
-/// Calls that a cell needs: of which step or judge, and how much.
+/// The calls of one step or judge of a cell.
 pub(super) struct NeededCalls {
-    /// Key of the step or judgment, by which others share it; `None` where it is not known yet.
+    /// Key of the step or judgment, which others may share; `None` if it is not known yet.
     pub key: Option<Key>,
     pub who: Recipient,
     pub sum: CallSum,
-    /// What it took in an earlier run.
+    /// Its usage in an earlier run.
     pub likely: Option<LikelyUsage>,
-    /// What its answers said there that they cost: likely at least and at most.
+    /// Minimum and maximum of the cost that its answers reported there.
     pub fee: Option<(Money, Money)>,
 }
 
-/// Recipient is asked.
+/// The recipient of calls.
 pub(super) enum Recipient {
     Model(Arc<ModelSpec>),
     Judge(Arc<ModelSpec>),
     /// Services or programs.
     Outside {
         kind: &'static str,
-        /// Whether the answer says what it cost, and nobody has an idea of it before.
+        /// True if the cost is known only from the answer.
         metered: bool,
-        /// What it is likely to cost, at least and at most.
+        /// Minimum and maximum of the likely cost.
         cost: (Money, Money),
     },
 }
 
 impl NeededCalls {
-    /// It is taken to be as it was, instead of as it may be.
+    /// Replaces the possible usage by that of an earlier run.
     pub fn apply_history(&mut self) {
         if let (Recipient::Outside { metered, cost, .. }, Some(fee)) = (&mut self.who, self.fee) {
             (*metered, *cost) = (false, fee);
@@ -125,20 +125,20 @@ impl NeededCalls {
         sum.calls.1 = likely.calls.clamp(sum.calls.0, sum.calls.1);
     }
 
-    /// What is known of its input by earlier ones, where something is, and what is expected of it without that.
+    /// The learned correction of its input, if there is one, with the input that is expected without it.
     pub fn expected_input(&self) -> Option<(LearnedInput, f64)> {
         let learned = self.likely.as_ref()?.input?;
         Some((learned, midpoint(self.likely_input()?)))
     }
 
-    /// Input tokens if it takes as many calls as it is likely to; `None` where that is not known, or it takes none.
+    /// Input tokens for the likely number of calls; `None` if that is unknown or 0.
     fn likely_input(&self) -> Option<(u64, u64)> {
         let Self { sum: CallSum { calls, input, output, .. }, likely, .. } = self;
         let likely = likely.as_ref().filter(|_| calls.0 > 0)?;
         if likely.calls.clamp(calls.0, calls.1) > calls.0 {
             return Some(*input);
         }
-        // Nobody is asked again, so no prompt quotes the reply before it.
+        // Nothing is asked again, so no prompt quotes an earlier reply.
         let times = calls.1 / calls.0;
         Some((input.0, (input.1 / times).saturating_sub((times - 1) * output.1 / times).max(input.0)))
     }
@@ -148,23 +148,23 @@ fn midpoint((least, most): (u64, u64)) -> f64 {
     (least as f64 + most as f64) / 2.0
 }
 
-/// Calls and tokens, each at least and at most.
+/// Minimum and maximum of calls and tokens.
 #[derive(Clone, Default)]
 pub(super) struct CallSum {
     pub calls: (u64, u64),
     pub input: (u64, u64),
     pub output: (u64, u64),
-    /// Input tokens that are needed however short the outputs are that do not exist yet.
+    /// Input tokens that are needed however short the missing outputs are.
     pub sure: u64,
 }
 
 impl<'a> CallTotals<'a> {
-    /// Nothing yet, beside others that count the same keys.
+    /// Empty totals that share the set of counted keys with others.
     pub fn new(counted: &'a CountedKeys) -> Self {
         Self { counted, models: BTreeMap::new(), outside: BTreeMap::new() }
     }
 
-    /// Adds those of another thread.
+    /// Adds the totals of another thread.
     pub fn join(&mut self, other: Self) {
         for (model, sum) in other.models {
             self.models.entry(model).or_default().add_if(true, &sum);
@@ -174,12 +174,12 @@ impl<'a> CallTotals<'a> {
         }
     }
 
-    /// Adds what a cell of a row needs.
+    /// Adds the calls of a cell of this row.
     pub fn add(&mut self, row: u64, needed: &[NeededCalls]) {
         for NeededCalls { key, who, sum, .. } in needed {
             let is_first = key.is_none_or(|key| self.counted.is_first(row, key));
             match who {
-                // Of several models that share a call, whoever comes first makes it.
+                // Of several models that share a call, the first to come makes it.
                 Recipient::Model(model) => {
                     self.models.entry((false, model.id.clone())).or_default().add_if(is_first, sum)
                 }
@@ -194,7 +194,7 @@ impl<'a> CallTotals<'a> {
         }
     }
 
-    /// By model in the plan's order, then services and programs.
+    /// One entry per model in the plan's order, then services and programs.
     pub fn models(&self, plan: &PlanHeader) -> Vec<ModelEstimate> {
         let specs = plan.models.iter().map(|spec| (false, spec)).chain(plan.judges.iter().map(|spec| (true, spec)));
         let known = specs.filter_map(|(judge, spec)| {
@@ -217,12 +217,12 @@ impl<'a> CallTotals<'a> {
 }
 
 impl<'a> UncachedTotals<'a> {
-    /// Nothing yet, of so many systems.
+    /// Empty totals for so many systems.
     pub fn new(counted: &'a CountedKeys, systems: usize) -> Self {
         Self { sums: CallTotals::new(counted), by_system: vec![Some(Money::ZERO); systems], sampled: false }
     }
 
-    /// Adds what a cell of a row needs, of this system.
+    /// Adds the calls of a cell of this row and system.
     pub fn add(&mut self, row: u64, system: usize, needed: &[NeededCalls]) {
         self.sums.add(row, needed);
         let charged = &mut self.by_system[system];
@@ -235,7 +235,7 @@ impl<'a> UncachedTotals<'a> {
         }
     }
 
-    /// Adds those of another thread.
+    /// Adds the totals of another thread.
     pub fn join(&mut self, other: Self) {
         self.sums.join(other.sums);
         self.sampled |= other.sampled;
@@ -244,7 +244,7 @@ impl<'a> UncachedTotals<'a> {
         }
     }
 
-    /// What it would be for `all` rows where it is that of `some` of them.
+    /// Scales totals of `some` rows to `all` rows.
     pub fn scale_to(&mut self, all: u64, some: u64) {
         self.sampled = all > some;
         let money = |sum: Money| Money(sum.0 * i128::from(all) / i128::from(some));
@@ -254,7 +254,7 @@ impl<'a> UncachedTotals<'a> {
         self.sums.outside.values_mut().for_each(|requests| count(&mut requests.count));
     }
 
-    /// What it comes to.
+    /// The cost of the totals.
     pub fn total(&self, plan: &PlanHeader) -> UncachedCost {
         let costs = self.sums.models(plan).into_iter().filter_map(|model| model.cost);
         let total = costs.fold(Default::default(), |sum: (Money, Money), it| (sum.0 + it.0, sum.1 + it.1));
@@ -296,7 +296,7 @@ impl CallSum {
         }
     }
 
-    /// Least and most; `None` when the price is unknown.
+    /// Minimum and maximum of the cost; `None` when the price is unknown.
     fn cost(&self, model: &ModelSpec) -> Option<(Money, Money)> {
         let cost =
             |input, output| model.price.cost(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() });

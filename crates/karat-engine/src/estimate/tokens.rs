@@ -1,6 +1,6 @@
-//! How many tokens a text has, told quickly.
+//! A quick estimate of the number of tokens in a text.
 
-/// Tokens of a text by script: four characters of ASCII a token, one character of anything else.
+/// Estimated tokens of a text: four ASCII characters per token, one character of any other script.
 pub(crate) fn estimate_tokens(text: &str) -> u64 {
     if text.is_ascii() {
         return text.len().div_ceil(4) as u64;

@@ -1,7 +1,7 @@
-//! What calls took before: what an estimate goes by where the same model has answered the same step of the same variant, or
-//! judged the same scorer, in an earlier run; and what the answers of services and programs said that they cost.
+//! The usage of calls in an earlier run. Estimates follow it where the same model has answered the same step of the
+//! same variant, or judged the same scorer. It also holds the costs that services and programs reported.
 //!
-//! Estimates are of many cells together, so the average counts, and not how far single cells are from it.
+//! Estimates are sums over many cells, so averages matter and the spread of single cells does not.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,62 +12,62 @@ use karat_types::{
 
 use crate::EngineError;
 
-/// Cells that are looked at: the first ones of the run.
+/// Number of cells that are read: the first ones of the run.
 pub(crate) const SAMPLED_CELLS: u64 = 2_000;
 
-/// With fewer of them nothing is said.
+/// Observations below which no average is used.
 const MIN_OBSERVATIONS: usize = 20;
 
-/// What cells' steps, and judgments, took in an earlier run.
+/// The usage of steps and judgments in an earlier run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct UsageHistory {
-    /// What inputs took, by sample: tokens, and of how many; one for each [`LearnedInput`].
+    /// Input tokens by sample; one map for each [`LearnedInput`].
     inputs: Vec<TokensBySample>,
-    /// By model, variant and step, one within the other.
+    /// By model, then variant, then step.
     steps: BTreeMap<String, BTreeMap<String, BTreeMap<String, LikelyUsage>>>,
-    /// What the answers of a step said that they cost, by variant and step: a tenth less than the average, and a tenth more.
+    /// Costs that the answers of a step reported, by variant and step: a tenth below and a tenth above the average.
     fees: BTreeMap<String, BTreeMap<String, (Money, Money)>>,
     /// By scorer and judge.
     judgments: BTreeMap<(String, String), LikelyUsage>,
 }
 
-/// What a step of a cell, or a judgment, is likely to take on average.
+/// The average usage of a step or judgment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LikelyUsage {
-    /// Output tokens: a tenth less than the average, and a tenth more.
+    /// Output tokens: a tenth below and a tenth above the average.
     pub output: (u64, u64),
-    /// Input tokens; `None` where prompt, model or dataset is another one now.
+    /// Input tokens; `None` if the prompt, model or dataset has changed.
     pub input: Option<LearnedInput>,
-    /// Calls that nine of ten do with.
+    /// The 90th percentile of calls.
     pub calls: u64,
 }
 
-/// Tokens by sample, and of how many inputs.
+/// By sample: tokens, and the number of inputs that they are summed over.
 type TokensBySample = BTreeMap<String, (u64, u64)>;
 
-/// What inputs took, against what is expected of the same ones: a prompt is known before it is sent, and may be many times as
-/// long as those that were looked at.
+/// A correction of expected input lengths by measured ones: a prompt is known before it is sent, and may be many times
+/// longer than the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LearnedInput {
-    /// Which of all that is known of inputs.
+    /// Index into the inputs of the history.
     at: usize,
-    /// `None` until the two were compared, and where they cannot be.
+    /// The fitted line; `None` until the two were compared, and if they cannot be.
     line: Option<TokenLine>,
 }
 
-/// Tokens that are taken, by those that are expected.
+/// Measured tokens as a line over expected ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct TokenLine {
-    /// What a provider adds to each input.
+    /// Tokens that a provider adds to each input.
     added: f64,
-    /// How many tokens it counts for one of ours.
+    /// Tokens that the provider counts for one of ours.
     times: f64,
 }
 
-/// Other tokenizers are taken to count up to so many times as many tokens, or as few,
+/// Largest ratio between tokenizers that a fit may find.
 const MAX_TOKENIZER_RATIO: f64 = 4.0;
 
-/// and the same where inputs are all about as long: their standard deviation is below this part of their mean.
+/// Relative standard deviation of input lengths below which no slope is fitted.
 const MIN_SPREAD: f64 = 0.25;
 
 /// RegressionSums of what is expected of inputs (x) and of what they took (y); one for each [`LearnedInput`].
@@ -91,7 +91,7 @@ impl RegressionSums {
         self.xy += x * y;
     }
 
-    /// The line of least squares; `None` where too few were compared.
+    /// The least-squares line; `None` with too few observations.
     fn line(&self) -> Option<TokenLine> {
         let count = self.count as f64;
         let (x, y) = (self.x / count, self.y / count);
@@ -104,13 +104,13 @@ impl RegressionSums {
 }
 
 impl LearnedInput {
-    /// What an input takes of which so many tokens are expected.
+    /// The corrected length of an input with so many expected tokens.
     pub fn of(self, expected: f64) -> f64 {
         self.line.map_or(expected, |TokenLine { added, times }| (added + times * expected).max(0.0))
     }
 }
 
-/// What was seen of one kind.
+/// The observations of one step or judgment.
 #[derive(Default)]
 struct ObservedUsage {
     usage: Usage,
@@ -119,7 +119,7 @@ struct ObservedUsage {
 }
 
 impl UsageHistory {
-    /// What a stored run says of them, for a plan of the same suite.
+    /// Reads the history from a stored run, for a plan of the same suite.
     ///
     /// # Errors
     /// Its rows cannot be read.
@@ -181,17 +181,17 @@ impl UsageHistory {
         Ok(Self { inputs, steps, fees, judgments })
     }
 
-    /// Whether anything is known of inputs.
+    /// Returns whether input lengths are known.
     pub(crate) fn has_inputs(&self) -> bool {
         !self.inputs.is_empty()
     }
 
-    /// Nothing is compared yet.
+    /// An empty comparison.
     pub(crate) fn new_comparison(&self) -> InputComparison {
         InputComparison(vec![RegressionSums::default(); self.inputs.len()])
     }
 
-    /// Compares what is expected of an input of a sample with what it took; nothing where that was not looked at.
+    /// Compares the expected length of a sample's input with the measured one, if there is one.
     pub(crate) fn compare(&self, comparison: &mut InputComparison, learned: LearnedInput, sample: &str, expected: f64) {
         let taken = self.inputs.get(learned.at).and_then(|taken| taken.get(sample));
         if let (Some((tokens, count)), Some(sums)) = (taken, comparison.0.get_mut(learned.at)) {
@@ -199,7 +199,7 @@ impl UsageHistory {
         }
     }
 
-    /// Goes by what was compared.
+    /// Fits the lines of all learned inputs.
     pub(crate) fn apply_comparison(&mut self, comparison: &InputComparison) {
         let steps = self.steps.values_mut().flat_map(BTreeMap::values_mut).flat_map(BTreeMap::values_mut);
         for learned in steps.chain(self.judgments.values_mut()).filter_map(|likely| likely.input.as_mut()) {
@@ -207,24 +207,25 @@ impl UsageHistory {
         }
     }
 
-    /// What a step is likely to take.
+    /// The likely usage of a step.
     pub(crate) fn step_usage(&self, model: &str, variant: &str, step: &str) -> Option<LikelyUsage> {
         self.steps.get(model)?.get(variant)?.get(step).copied()
     }
 
-    /// What a step of a cell is likely to cost by the words of its answers, at least and at most.
+    /// Minimum and maximum of the likely cost that a step's answers report.
     pub(crate) fn step_fee(&self, variant: &str, step: &str) -> Option<(Money, Money)> {
         self.fees.get(variant)?.get(step).copied()
     }
 
-    /// What a judgment is likely to take.
+    /// The likely usage of a judgment.
     pub(crate) fn judgment_usage(&self, scorer: &str, judge: &str) -> Option<LikelyUsage> {
         self.judgments.get(&(scorer.to_owned(), judge.to_owned())).copied()
     }
 }
 
-/// What the steps of a cell have used, each with its place in its variant, and the most calls that it can have made: only how
-/// many all of them made together is known, and each made one. Nothing where they were not kept apart.
+/// The usage of each step of a cell, with its index in the variant and the most calls that it can have made: only the
+/// number of calls of all steps together is stored, and each made at least one. Empty if the steps' usage was not
+/// stored separately.
 fn step_usages(plan: &PlanHeader, row: &CellRow<'_>) -> Vec<(usize, StepCost, usize)> {
     let steps = plan.systems.get(row.system).and_then(|system| plan.variants.get(system.variant));
     let steps = steps.map_or(&[][..], |variant| &variant.steps);
@@ -241,18 +242,18 @@ fn step_usages(plan: &PlanHeader, row: &CellRow<'_>) -> Vec<(usize, StepCost, us
     kept.into_iter().enumerate().map(|(at, cost)| (first + at, cost, calls)).collect()
 }
 
-/// Whether the answers of a step say what they cost.
+/// Returns whether the answers of a step report their cost.
 fn reports_cost(step: &StepSpec) -> bool {
     step.action.is_outside() && step.meter.as_ref().is_some_and(MeterSpec::has_cost)
 }
 
-/// A tenth less than the average, and a tenth more; `None` when too few were seen.
+/// A tenth below and a tenth above the average; `None` with too few observations.
 fn within_a_tenth(costs: &[Money]) -> Option<(Money, Money)> {
     let (sum, count) = (costs.iter().copied().sum::<Money>(), costs.len() as i128);
     (costs.len() >= MIN_OBSERVATIONS).then(|| (Money(sum.0 * 9 / (10 * count)), Money(sum.0 * 11 / (10 * count))))
 }
 
-/// Whether a model of this id and name is among these.
+/// Returns whether a model of this id and name is among these.
 fn has_model(models: &[ModelSpec], model: &ModelSpec) -> bool {
     models.iter().any(|it| (&it.id, &it.model) == (&model.id, &model.model))
 }
@@ -267,7 +268,8 @@ impl ObservedUsage {
         }
     }
 
-    /// `None` when too few were seen. `inputs` gets what they took, where what is asked now is what was asked then.
+    /// The average usage; `None` with too few observations. `inputs` gets the input lengths if the request is
+    /// unchanged.
     fn likely_usage(mut self, inputs: Option<&mut Vec<TokensBySample>>) -> Option<LikelyUsage> {
         let count = self.calls.len();
         if count < MIN_OBSERVATIONS {
@@ -287,7 +289,7 @@ impl ObservedUsage {
 mod tests {
     use super::*;
 
-    /// BY-05: the average of what was seen counts, where enough was seen.
+    /// BY-05: the average of the observations counts, if there are enough.
     #[test]
     fn the_average_of_observations_counts() {
         let seen = |count: u64| {
@@ -306,7 +308,7 @@ mod tests {
         assert_eq!(seen(19).likely_usage(Some(&mut inputs)), None);
     }
 
-    /// BY-05: an input is counted as those of the same samples were, whatever its length.
+    /// BY-05: an input is corrected by those of the same samples, whatever its length.
     #[test]
     fn inputs_follow_the_fitted_line() {
         let of = |taken: fn(f64) -> f64, usage_history: [f64; 2], expected: f64| {
@@ -325,7 +327,7 @@ mod tests {
         assert_eq!((few.line(), LearnedInput { at: 0, line: None }.of(30.0) as u64), (None, 30));
     }
 
-    /// Only samples that were looked at are compared, and enough of them.
+    /// Only measured samples are compared, and enough of them.
     #[test]
     fn only_observed_samples_are_compared() {
         let learned = LearnedInput { at: 0, line: None };

@@ -16,7 +16,7 @@ use crate::run::remaining::{CellStage, RecordedParts};
 /// RowQueue that a thread takes at a time.
 const ROWS_AT_ONCE: usize = 64;
 
-/// The way of one thread over some of the rows.
+/// The walk of one thread over some of the rows.
 pub(super) struct EstimateWalk<'a> {
     context: &'a EstimateContext<'a>,
     now: CallTotals<'a>,
@@ -25,10 +25,10 @@ pub(super) struct EstimateWalk<'a> {
     counts: Estimate,
 }
 
-/// The rows that nobody has taken yet.
+/// The rows that no thread has taken yet.
 pub(super) struct RowQueue<'a> {
     left: Mutex<Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send + 'a>>,
-    /// How many there were.
+    /// The number of rows at the start.
     count: u64,
 }
 
@@ -38,26 +38,26 @@ impl<'a> RowQueue<'a> {
         Self { left: Mutex::new(plan.rows()), count: plan.header.dataset.rows }
     }
 
-    /// Those that stand for all.
+    /// A sample of the rows.
     pub fn sampled(spread: &'a Spread) -> Self {
         Self { left: Mutex::new(Box::new(spread.samples.iter().cloned().map(Ok))), count: spread.samples.len() as u64 }
     }
 
-    /// Some of them; none when there are no more.
+    /// The next rows; empty at the end.
     fn take_batch(&self) -> Vec<Result<Sample, DatasetError>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(ROWS_AT_ONCE).collect()
     }
 }
 
-/// What a cell has left to make.
+/// The calls that a cell still needs.
 struct RemainingCalls {
     needed: Vec<NeededCalls>,
-    /// Whether that is all of it.
+    /// True if nothing of the cell exists.
     is_whole: bool,
 }
 
 impl EstimateContext<'_> {
-    /// One walk over the rows, by as many threads as help.
+    /// Walks over the rows with as many threads as there are cores.
     pub fn walk_rows(&self, rows: &RowQueue<'_>) -> Result<EstimateWalk<'_>, EngineError> {
         let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
         let threads = (rows.count / ROWS_AT_ONCE as u64).clamp(1, cores);
@@ -85,7 +85,7 @@ impl<'a> EstimateWalk<'a> {
         }
     }
 
-    /// Takes rows until there are none.
+    /// Takes rows until none is left.
     fn walk(mut self, rows: &RowQueue<'_>) -> Result<Self, EngineError> {
         loop {
             let taken = rows.take_batch();
@@ -96,7 +96,7 @@ impl<'a> EstimateWalk<'a> {
         }
     }
 
-    /// Its rows stand for all: what the whole plan needs is so many times what they need.
+    /// Scales the cost of the whole plan from a sample of the rows.
     pub fn scale_to(mut self, all: u64, some: u64) -> Self {
         self.uncached.iter_mut().for_each(|sums| sums.scale_to(all, some));
         self
@@ -116,7 +116,7 @@ impl<'a> EstimateWalk<'a> {
         (first..first + per_row).try_for_each(|ordinal| self.cell(&row, ordinal))
     }
 
-    /// Adds what another walk has found.
+    /// Adds the result of another walk.
     fn add(&mut self, other: Self) {
         self.now.join(other.now);
         if let (Some(sums), Some(more)) = (&mut self.uncached, other.uncached) {
@@ -163,7 +163,7 @@ impl<'a> EstimateWalk<'a> {
         Ok(())
     }
 
-    /// Counts what is left of a cell. `None` when a step skips it or fails before any call.
+    /// Counts the calls that a cell still needs. `None` if a step is skipped or fails before any call.
     fn remaining_calls(
         &mut self,
         place: &PlannedCell<'_>,
@@ -192,7 +192,7 @@ impl<'a> EstimateWalk<'a> {
         Ok(Some(RemainingCalls { needed, is_whole: made == 0 && all_are_made }))
     }
 
-    /// Adds the calls of the judgments that are not there; whether that is all of them.
+    /// Adds the calls of missing judgments. Returns whether all of them are missing.
     fn judgments(
         &mut self,
         place: &PlannedCell<'_>,
@@ -219,7 +219,7 @@ impl<'a> EstimateWalk<'a> {
                     let keys = keys(output_key(output), other.as_deref());
                     (Some(keys), resolver.has_judgment(keys)?)
                 }
-                // Cells that share their last step share its output, whatever that will be.
+                // Cells that share their last step share its output, whatever it will be.
                 (_, Some(last)) if judge.partners.is_none() => (Some(keys(*last, None)), false),
                 _ => (None, false),
             };
@@ -234,7 +234,7 @@ impl<'a> EstimateWalk<'a> {
         Ok(all_are_made)
     }
 
-    /// What it has found so far.
+    /// The estimate so far.
     pub fn estimate(&self) -> Estimate {
         let header = &self.context.plan.header;
         let known = || self.context.uncached.clone().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! What is kept of content: the one place that blacks it out before it is stored or shown to a judge.
+//! Redacts and drops content before it is stored or shown to a judge. This is the one place that does so.
 //!
-//! The model under test gets the row as it is. What it answers is blacked out before it is parsed, so live and resumed
-//! runs read the same; scorers and judges get the row blacked out too, so that both sides of a comparison are alike.
+//! The model under test gets the row as it is. Its answers are redacted before they are parsed, so live and resumed
+//! runs read the same. Scorers and judges get the redacted row, so that both sides of a comparison are alike.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,13 +17,13 @@ use serde_json::{Map, Value};
 
 use crate::EngineError;
 
-/// How content is kept.
+/// The rules by which content is kept.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Privacy {
     redactor: Option<Redactor>,
     drops_content: bool,
     capture: Capture,
-    /// Stages and models by the suite's own names.
+    /// Names of stages and models that the suite itself uses.
     known: Arc<BTreeSet<String>>,
 }
 
@@ -38,27 +38,27 @@ impl Privacy {
         Ok(Self { redactor, drops_content: !spec.keep_content, capture: plan.run.capture, known: Arc::new(known) })
     }
 
-    /// Whether outputs may be stored, and so be taken over by others.
+    /// Returns whether outputs may be stored, and so be reused by others.
     pub fn keeps_content(&self) -> bool {
         !self.drops_content && self.capture != Capture::Hash
     }
 
-    /// Whether rules say what is blacked out.
+    /// Returns whether there are redaction rules.
     pub fn has_rules(&self) -> bool {
         self.redactor.is_some()
     }
 
-    /// Whether the words of a call may be written down.
+    /// Returns whether the text of a call may be written down.
     pub fn keeps_words(&self) -> bool {
         !self.drops_content
     }
 
-    /// A body; the same bytes, shared, where nothing is found.
+    /// A redacted body; the same bytes if nothing is found.
     pub fn body(&self, bytes: Bytes) -> Bytes {
         self.redactor.as_ref().and_then(|redactor| redactor.body(&bytes)).map_or(bytes, Bytes::from)
     }
 
-    /// A message.
+    /// A redacted message.
     pub fn text(&self, text: String) -> String {
         match &self.redactor {
             Some(redactor) => redactor.text(&text).into_owned(),
@@ -66,12 +66,12 @@ impl Privacy {
         }
     }
 
-    /// An error: it may quote what is no value of an output, such as the names of members.
+    /// A redacted error: it may quote text that is no value of an output, such as the names of members.
     pub fn error(&self, error: &CellError) -> CellError {
         CellError { message: self.text(error.message.clone()), code: error.code.clone() }
     }
 
-    /// An output.
+    /// A redacted output.
     pub fn output(&self, mut output: Value) -> Value {
         if let Some(redactor) = &self.redactor {
             redactor.value(&mut output);
@@ -79,7 +79,7 @@ impl Privacy {
         output
     }
 
-    /// The row as scorers, judges and reports get it; `None` when it is the row itself.
+    /// The row for scorers, judges and reports; `None` when it is unchanged.
     pub fn row(&self, sample: &Sample) -> Option<Sample> {
         let redactor = self.redactor.as_ref()?;
         let mut row = sample.clone();
@@ -88,7 +88,7 @@ impl Privacy {
         Some(row)
     }
 
-    /// A call as it is stored.
+    /// The call to store.
     pub fn call(&self, record: CallRecord) -> CallRecord {
         if self.drops_content {
             let error = record
@@ -105,7 +105,7 @@ impl Privacy {
         }
     }
 
-    /// A cell as it is stored; whether its output was found in the dataset, so that it is there still.
+    /// The cell to store. `is_found`: its output was read from the dataset, and can be read there again.
     pub fn cell(&self, record: Arc<CellRecord>, is_found: bool) -> Arc<CellRecord> {
         let drops = self.drops_content || self.capture == Capture::Hash;
         if drops || is_found && !self.capture.is_full() {
@@ -115,7 +115,7 @@ impl Privacy {
         }
     }
 
-    /// A cell as it is told: with its output, which its scorers and judges read, but without words about its content.
+    /// The cell for observers: with its output, which scorers and judges read, but without text about its content.
     pub fn as_reported(&self, record: Arc<CellRecord>) -> Arc<CellRecord> {
         if !self.drops_content {
             return record;
@@ -129,7 +129,7 @@ impl Privacy {
         })
     }
 
-    /// A judgment as it is stored.
+    /// The judgment to store.
     pub fn judgment(&self, record: JudgmentRecord) -> JudgmentRecord {
         if self.drops_content {
             return JudgmentRecord {
@@ -145,7 +145,7 @@ impl Privacy {
     }
 }
 
-/// What is kept of bytes that are not: their hash, as JSON; nothing of nothing.
+/// A hash as JSON in the place of bytes that are not kept; empty for no bytes.
 fn hash_record(bytes: &Bytes) -> Bytes {
     if bytes.is_empty() {
         return Bytes::new();
@@ -154,8 +154,8 @@ fn hash_record(bytes: &Bytes) -> Bytes {
     serde_json::json!({ "hash": hash, "bytes": bytes.len() }).to_string().into()
 }
 
-/// Scores without their reasons, which quote answers and gold; why a metric does not apply stays where a scorer says it in
-/// words of its own.
+/// Scores without their reasons, which quote answers and gold. The reason why a metric does not apply stays where it is
+/// a fixed text of the scorer.
 fn strip_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
     let bare = |score: Score| match score {
         Score::Value { .. } => score.explained(None),
@@ -184,20 +184,20 @@ fn strip_error(error: CellError) -> CellError {
     CellError { message: strip_message(&error.code, error.message), code: error.code }
 }
 
-/// A message about a connection; any other may quote content and is not kept.
+/// A message about a connection; any other message may quote content and is replaced.
 fn strip_message(code: &str, message: String) -> String {
     let harmless = ["connect", "timeout", "cell_timeout", "cut", "too_large", "redirect", "cancelled", "budget"];
     if harmless.contains(&code) { message } else { NOT_KEPT.to_owned() }
 }
 
-/// What stands for words that may quote content.
+/// The text in the place of text that may quote content.
 const NOT_KEPT: &str = "not kept: the suite keeps no content";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// RG-15: words of a scorer's own stay, quotations go.
+    /// RG-15: fixed texts of a scorer are kept, quotations are dropped.
     #[test]
     fn reasons_that_quote_nothing_are_kept() {
         let said = |score: Score| strip_scores(vec![(0, score)]).remove(0).1;
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(said(Score::unscored("Ada")), Score::unscored(NOT_KEPT));
     }
 
-    /// RG-15: what an answer says of itself in words of its own goes.
+    /// RG-15: text that an answer reports about itself is dropped.
     #[test]
     fn facts_in_suite_names_are_kept() {
         let pairs = [("llm", "gpt-5"), ("Ada Lind", "gpt-5"), ("retrieval", "as Ada said")];
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!((bare.models, bare.version), ([("llm".to_owned(), "gpt-5".to_owned())].into(), None));
     }
 
-    /// BR-08: what is kept is the judgment, of the document a hash.
+    /// BR-08: the judgment is kept; of the document only a hash.
     #[test]
     fn dropped_bytes_leave_a_hash() {
         let one = hash_record(&Bytes::from_static(b"the document"));

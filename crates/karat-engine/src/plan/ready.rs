@@ -20,80 +20,79 @@ pub(crate) struct ReadyStep {
     /// Index into [`crate::plan::systems::Systems::reads`].
     pub reads: usize,
     pub model: Option<Arc<ModelSpec>>,
-    /// In messages: `step query`.
+    /// Name in messages: `step query`.
     pub who: Arc<str>,
     pub timeout: Duration,
     pub retries: u32,
-    /// Whether other runs may take its output over: what answers has a version.
+    /// True if other runs may reuse its output: the recipient has a version.
     pub reusable: bool,
-    /// Whether another cell of the same row can need this step's output.
+    /// True if another cell of the same row can need this step's output.
     pub shared: bool,
 }
 
-/// Model × variant, ready.
+/// A model × variant, ready to be keyed and run.
 pub(crate) struct ReadySystem {
-    /// The found output that the chain starts from, where there is one: steps before it cannot matter.
+    /// The recorded output that the chain starts from, if there is one: steps before it cannot matter.
     pub recorded: Option<ReadyStep>,
     /// The steps whose outputs are made.
     pub chain: Vec<ReadyStep>,
     pub model: Option<Arc<ModelSpec>>,
     pub variant: String,
-    /// What its templates see that is the same for all rows: `params`, `variant`, `model`, `run`,
-    /// `services`.
+    /// The names that its templates see for all rows alike: `params`, `variant`, `model`, `run`, `services`.
     pub context: Context,
 }
 
-/// A deterministic scorer and where its scores stand.
+/// A deterministic scorer and the positions of its scores.
 pub(crate) struct ReadyScorer {
     pub scorer: Box<dyn Scorer>,
     pub metrics: Vec<u16>,
-    /// In messages: `scorer tone`.
+    /// Name in messages: `scorer tone`.
     pub who: Arc<str>,
-    /// Of one attempt, where somebody outside is asked.
+    /// Limit of one attempt, if a service or program is called.
     pub timeout: Duration,
     /// Attempts after the first.
     pub retries: u32,
 }
 
-/// One rubric scorer put to one judge.
+/// One rubric scorer with one of its judges.
 pub(crate) struct ReadyJudge {
     pub scorer: u16,
     pub judge: u16,
     pub machine: RubricJudge,
     pub identity: Key,
-    /// The identity under which it grades when no ruler is measured, where one is: those grades may be taken over, too.
+    /// The identity of its ordinary grades, if this run measures the judge itself: ordinary grades may be reused too.
     pub everyday: Option<Key>,
-    /// Whether other runs may take its judgments over: a program that judges has a version.
+    /// True if other runs may reuse its judgments: a program that judges has a version.
     pub reusable: bool,
     /// The names that the rubric reads.
     pub names: Vec<String>,
     /// Index into [`crate::plan::systems::Systems::reads`].
     pub reads: usize,
     pub model: Arc<ModelSpec>,
-    /// In messages: `scorer quality`.
+    /// Name in messages: `scorer quality`.
     pub who: Arc<str>,
     pub timeout: Duration,
     pub version: Option<String>,
     /// Metric index by dimension.
     pub metrics: Vec<(String, u16)>,
-    /// By system, the one whose output it is compared with; `None` for judges of single outputs.
+    /// By system: the system whose output it is compared with; `None` for judges of single outputs.
     pub partners: Option<Vec<Option<usize>>>,
-    /// How often it is asked about an output.
+    /// The number of rounds per output.
     pub rounds: u64,
-    /// Declared bound of a reply.
+    /// Declared maximum of output tokens.
     pub max_tokens: Option<u32>,
-    /// How often it may be asked again.
+    /// The number of allowed re-asks.
     pub reasks: u64,
-    /// About how many tokens the rubric itself takes in a prompt.
+    /// Estimated tokens of the rubric in a prompt.
     pub rubric_tokens: u64,
 }
 
-/// Where a judge's judgment of something lies.
+/// The keys under which a judgment is stored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JudgmentKeys {
-    /// Where this run records it.
+    /// The key under which this run records it.
     pub own: Key,
-    /// Where it may lie besides.
+    /// Another key under which it may be stored.
     everyday: Option<Key>,
 }
 
@@ -110,7 +109,7 @@ impl JudgmentKeys {
         iter::once(self.own).chain(self.everyday)
     }
 
-    /// The latest judgment that `find` finds.
+    /// The latest judgment that `find` returns.
     pub fn find_latest(
         self,
         find: impl Fn(Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError>,
@@ -119,7 +118,7 @@ impl JudgmentKeys {
         Ok(found.into_iter().flatten().max_by_key(|it| it.run_started_at))
     }
 
-    /// Whether there is one that may be taken over.
+    /// Returns whether a reusable judgment is stored.
     pub fn is_stored(self, stock: &Stock) -> Result<bool, StoreError> {
         for key in self.all() {
             if stock.has_judgment(key)? {
@@ -131,7 +130,7 @@ impl JudgmentKeys {
 }
 
 impl ReadySystem {
-    /// The keys of the steps that are made, given the key of what was found before them.
+    /// The keys of the steps, given the key of the output before them.
     pub fn keys(&self, reads: &[Reads], row: &RowDigests, before: Key, trial: u32) -> Vec<Key> {
         let mut before = before;
         let mut next = |step: &ReadyStep| {
@@ -162,12 +161,12 @@ impl ReadyJudge {
         stored.rounds.iter().map(moved).collect()
     }
 
-    /// The system whose output a system's is compared with, where it is.
+    /// The system whose output is compared with that of a system.
     pub fn partner(&self, system: usize) -> Option<usize> {
         self.partners.as_ref()?.get(system).copied().flatten()
     }
 
-    /// Whether it is asked about a system's outputs: the other side of its pairs it is not.
+    /// Returns whether the judge grades outputs of a system: it does not grade the other side of its pairs.
     pub fn is_asked(&self, system: usize) -> bool {
         self.partners.is_none() || self.partner(system).is_some()
     }

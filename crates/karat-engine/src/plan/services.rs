@@ -1,5 +1,5 @@
-//! What of a plan is asked outside: the addresses of its services as templates see them (`{ID: {url}}`), and the texts
-//! with gaps that must be filled before the run.
+//! The external needs of a plan: the addresses of its services as templates see them (`{ID: {url}}`), and texts with
+//! environment variables to be filled before the run.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use karat_text::template::Context;
 use karat_types::{Action, PlanHeader, ScorerKind};
 use serde_json::{Value, json};
 
-/// Services by their addresses.
+/// The template context of services, from their addresses.
 pub(crate) fn service_context(urls: &BTreeMap<String, String>) -> Value {
     urls.iter().map(|(id, url)| (id.clone(), json!({ "url": url }))).collect::<serde_json::Map<_, _>>().into()
 }
 
-/// Services that are not started, so that templates which read their addresses can be rendered.
+/// Addresses of services that are not started, so that templates with them can be rendered.
 pub(crate) fn placeholder_services(plan: &PlanHeader) -> Value {
     service_context(&plan.services.keys().map(|id| (id.clone(), "http://127.0.0.1:0".to_owned())).collect())
 }
 
-/// What steps, scorers and services of a plan need of the environment and the network.
+/// The needs of a plan's steps, scorers and services: environment variables and network.
 pub fn external_needs(plan: &PlanHeader) -> Outside {
     let mut outside = Outside::default();
     let mut add = |who: String, text: &str| outside.texts.push((who, gaps::parts(text)));
@@ -60,7 +60,7 @@ pub fn external_needs(plan: &PlanHeader) -> Outside {
     outside
 }
 
-/// A header with the address that it goes to, as far as that is known without a row.
+/// A header with the address that it is sent to, as far as that is known without a row.
 fn header_text(plan: &PlanHeader, who: &str, (name, text): (&str, &str), url: &str) -> HeaderText {
     let context = Context::new().with("services", &placeholder_services(plan));
     let url = GapTemplate::compile(url).and_then(|url| url.render(&context)).unwrap_or_default();

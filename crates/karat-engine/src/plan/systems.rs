@@ -23,32 +23,32 @@ use crate::steps::CompiledStep;
 const STEP: &str = "karat/step-spec/2";
 const JUDGE: &str = "karat/judge/2";
 
-/// Everything of a plan that is the same for all cells.
+/// The parts of a plan that are the same for all cells.
 pub(crate) struct Systems {
     pub systems: Vec<ReadySystem>,
     pub scorers: Vec<ReadyScorer>,
     pub judges: Vec<ReadyJudge>,
     /// The distinct sets of names that steps and rubrics read.
     pub reads: Vec<Reads>,
-    /// What any of them reads.
+    /// The union of all read sets.
     pub all_reads: Reads,
     /// Every name that a step reads.
     pub names: Arc<[String]>,
-    /// Where every chain of keys begins.
+    /// The start of every chain of keys.
     pub root: Key,
-    /// How content is kept.
+    /// The rules by which content is kept.
     pub privacy: Privacy,
 }
 
 impl Systems {
-    /// The longest that one attempt of a call may take.
+    /// The longest timeout of a single attempt.
     pub fn longest_timeout(&self) -> Duration {
         let steps = self.systems.iter().flat_map(|system| &system.chain).map(|step| step.timeout);
         steps.chain(self.judges.iter().map(|judge| judge.timeout)).max().unwrap_or_default()
     }
 
-    /// Compiles a plan for the run of this id. Its services are not started: templates that read their addresses can be
-    /// rendered, and nobody answers there.
+    /// Compiles a plan for the run of this id. Its services are not started: templates with their addresses can be
+    /// rendered, but nothing answers there.
     pub fn new(plan: &PlanHeader, run: &str) -> Result<Self, EngineError> {
         let mut reads = Vec::new();
         let models: Vec<Arc<ModelSpec>> = plan.models.iter().cloned().map(Arc::new).collect();
@@ -75,7 +75,7 @@ impl Systems {
         Ok(systems.with_service_urls(&placeholder_services(plan)))
     }
 
-    /// The same with services at these addresses: `{ID: {url}}`.
+    /// The same systems with services at these addresses: `{ID: {url}}`.
     pub fn with_service_urls(mut self, services: &Value) -> Self {
         for system in &mut self.systems {
             system.context = system.context.child().with("services", services);
@@ -153,7 +153,8 @@ fn system_context(plan: &PlanHeader, variant: &str, model: Option<&ModelSpec>) -
     })
 }
 
-/// A system's last step is its own unless another system begins with the same steps; earlier steps count as shared.
+/// Marks shared steps: a system's last step is its own unless another system begins with the same steps; earlier steps
+/// count as shared.
 fn mark_shared(systems: &mut [ReadySystem]) {
     let prefixes: Vec<Vec<Key>> =
         systems.iter().map(|system| system.chain.iter().map(|step| step.identity).collect()).collect();
@@ -166,7 +167,7 @@ fn mark_shared(systems: &mut [ReadySystem]) {
     }
 }
 
-/// What others are compared with is needed by their cells, too.
+/// Marks outputs that judges compare with as shared: their own cells need them, too.
 fn share_partners(systems: &mut [ReadySystem], judges: &[ReadyJudge]) {
     let partners: BTreeSet<usize> =
         judges.iter().flat_map(|judge| judge.partners.iter().flatten().flatten().copied()).collect();

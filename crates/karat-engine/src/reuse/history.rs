@@ -1,7 +1,7 @@
-//! The last runs of a suite, as far as one cell is concerned: what a cell was made of when it was last made.
+//! The last runs of a suite, to find how a cell was made when it was last made.
 //!
-//! A plan is stored with its run, and digests of what was read of a row with its sample; so a cell's parts of then can
-//! be laid beside those of now. Only the newest [`RUNS`] runs are looked at, whatever the store holds.
+//! A plan is stored with its run, and digests of the columns that were read with its samples, so the parts of a cell
+//! can be compared with those of today. Only the newest [`RUNS`] runs are read, however many the store holds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -18,20 +18,20 @@ use crate::reuse::identity::seed_from_key;
 use crate::reuse::identity_parts;
 use crate::reuse::identity_parts::{Change, IdentityParts};
 
-/// So many runs are looked through for the last one that made a cell.
+/// Number of runs that are searched for a cell.
 const RUNS: usize = 8;
 
 /// The last runs of a suite, newest first.
 pub(crate) struct History(Vec<EarlierRun>);
 
-/// One of them.
+/// One earlier run.
 pub(crate) struct EarlierRun {
     rows: StoredRun,
-    /// Row by a hash of the sample's id; made when rows turn out to stand elsewhere.
+    /// Row by a hash of the sample's id; filled when a sample is not at the expected row.
     places: OnceLock<HashMap<u64, u64>>,
 }
 
-/// A cell as an earlier run made it.
+/// A cell of an earlier run.
 pub(crate) struct EarlierCell<'h> {
     pub earlier: &'h EarlierRun,
     pub system: usize,
@@ -44,13 +44,12 @@ impl History {
         let runs = store.runs_of_suite(suite, RUNS)?;
         let rows = runs.iter().map(|run| Ok(EarlierRun::new(store.rows(run)?)));
         let mut earlier: Vec<EarlierRun> = rows.collect::<Result<_, StoreError>>()?;
-        // What measured a ruler made no grade that could be stale.
+        // Runs that measure a judge make no grade that could be stale.
         earlier.retain(|it| !it.plan().run.of_ruler);
         Ok(Self(earlier))
     }
 
-    /// The cell of this sample, model, variant and trial in the newest run that has an output of it, else in the
-    /// newest that has it at all.
+    /// The cell of this name in the newest run that has an output of it, else in the newest run that has it at all.
     pub fn latest(&self, place: CellName<'_>) -> Result<Option<EarlierCell<'_>>, EngineError> {
         let mut failed = None;
         for earlier in &self.0 {
@@ -63,7 +62,7 @@ impl History {
     }
 }
 
-/// A cell by the names of what it is made of.
+/// The name of a cell: sample, model, variant and trial.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CellName<'a> {
     pub row: u64,
@@ -78,7 +77,7 @@ impl EarlierRun {
         Self { rows, places: OnceLock::new() }
     }
 
-    /// A cell with its output, by the names of what it is made of.
+    /// The cell of this name, with its output.
     pub fn cell_by_name(&self, place: CellName<'_>) -> Result<Option<CellRecord>, EngineError> {
         let Some(made) = self.find_cell(place)? else { return Ok(None) };
         let output = self.rows.output(made.cell.ordinal).map_err(|error| EngineError::Plan(error.to_string()))?;
@@ -93,7 +92,7 @@ impl EarlierRun {
         Ok(Some(CellRecord { output: output.map(Arc::new), ..cell }))
     }
 
-    /// What a cell of the run has paid so far.
+    /// The amount paid for a cell of the run so far.
     pub fn paid_for_cell(&self, ordinal: u64) -> Result<Money, EngineError> {
         Ok(self.rows.cell(ordinal)?.map_or(Money::ZERO, |cell| cell.cost.paid))
     }
@@ -126,7 +125,7 @@ impl EarlierRun {
         Ok(cell.map(|cell| EarlierCell { earlier: self, system, sample, cell }))
     }
 
-    /// The sample of this id: at the same row, as a rule.
+    /// The sample of this id, which is usually at the same row.
     fn sample(&self, place: CellName<'_>) -> Result<Option<SampleRecord>, EngineError> {
         let here = self.rows.sample(place.row)?.filter(|sample| sample.id == place.sample);
         if here.is_some() {
@@ -153,8 +152,8 @@ fn hash_sample_id(id: &str) -> u64 {
 }
 
 impl EarlierCell<'_> {
-    /// What of the cell's steps is not what it was: of what the plan says, then of what is read of the row.
-    /// `reads` are the digests of the row as it is now.
+    /// The changes of the cell's steps: first those of the plan, then those of the row. `reads` are the digests of the
+    /// current row.
     pub fn step_changes(&self, plan: &PlanHeader, system: usize, reads: &[(String, Key)]) -> Vec<Change> {
         let then = effective_steps(self.earlier.plan(), self.system);
         let now = effective_steps(plan, system);
@@ -186,7 +185,7 @@ impl EarlierCell<'_> {
         Ok(judgments.into_iter().find(is_it))
     }
 
-    /// The columns and roles among `names` whose content is not what it was.
+    /// The columns and roles among `names` whose content has changed.
     pub fn column_changes<'a>(&self, names: impl Iterator<Item = &'a str>, now: &[(String, Key)]) -> Vec<Change> {
         let wanted = Reads::new(names);
         let then = |name: &str| self.sample.reads.iter().find(|(it, _)| it == name).map(|(_, digest)| *digest);
@@ -195,14 +194,14 @@ impl EarlierCell<'_> {
         changed.map(|(name, _)| Change::of(name_of_read(name))).collect()
     }
 
-    /// What of a rubric and judge is not what it was.
+    /// The changes of a rubric and judge.
     pub fn judge_changes(&self, plan: &PlanHeader, scorer: &str, judge: &str) -> Vec<Change> {
         let then = stored_judge_parts(self.earlier.plan(), scorer, judge).unwrap_or_default();
         stored_judge_parts(plan, scorer, judge).unwrap_or_default().changes_since(&then)
     }
 }
 
-/// The steps that a system's output is made by, with their parts: a recording makes what stands before it moot.
+/// The steps that make a system's output, with their parts: steps before a recording do not matter.
 fn effective_steps(plan: &PlanHeader, system: usize) -> Vec<(&StepSpec, IdentityParts)> {
     let variant = &plan.variants[plan.systems[system].variant];
     let matrix = plan.system_model(system);

@@ -1,7 +1,7 @@
-//! Content keys of steps, calls and judgments (design law 4).
+//! Content keys of steps, calls and judgments (invariant 3).
 //!
-//! A step's key is a chain: what was read before it, what it is, what it reads of the row, which model answers, which
-//! trial it is. Labels (ids of steps, variants, models, samples) are not in it unless a template shows them to a model.
+//! The key of a step chains the key before it, the step's identity, the columns that it reads, the model and the trial.
+//! Labels (ids of steps, variants, models, samples) are not part of it unless a template shows them to a model.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ pub(crate) fn step_key(before: Key, identity: Key, row: Key, trial: u32) -> Key 
     KeyBuilder::new("karat/step/1").key(before).key(identity).key(row).number(u64::from(trial)).finish()
 }
 
-/// Key of an output that was not made but found.
+/// Key of a recorded output.
 pub(crate) fn recorded_key(output: &Value) -> Key {
     KeyBuilder::new("karat/recorded/1").value(output).finish()
 }
 
-/// What a judgment is about: an output, or a pair of them.
+/// Key of the subject of a judgment: an output, or a pair of outputs.
 pub(crate) fn subject_key(output: Key, other: Option<&Value>) -> Key {
     match other {
         None => output,
@@ -31,13 +31,13 @@ pub fn call_key(owner: Key, slot: &Slot) -> Key {
     KeyBuilder::new("karat/call/1").key(owner).text(&slot.0).finish()
 }
 
-/// The identity of something that a program or service without a declared version answers: nothing says what answered, so
-/// only the run itself finds it again.
+/// The identity of a step or judge whose recipient has no declared version: only the run itself may find its results
+/// again.
 pub(crate) fn run_only_identity(identity: Key, run: &str) -> Key {
     KeyBuilder::new("karat/unknown-v0/1").key(identity).text(run).finish()
 }
 
-/// The identity of a judge whose ruler is measured: what it says then, no other run takes for a grade of the output.
+/// The identity of a judge that is being measured: other runs must not reuse these judgments as grades.
 pub(crate) fn instrument_identity(identity: Key) -> Key {
     KeyBuilder::new("karat/ruler/1").key(identity).finish()
 }
@@ -47,21 +47,21 @@ pub(crate) fn judgment_key(judge: Key, output: Key, row: Key) -> Key {
     KeyBuilder::new("karat/judgment/1").key(judge).key(output).key(row).finish()
 }
 
-/// A seed that follows from content, so that equal content is shuffled equally.
+/// A seed derived from content, so that equal content is shuffled equally.
 pub(crate) fn seed_from_key(key: Key) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&key.0[..8]);
     u64::from_le_bytes(bytes)
 }
 
-/// Digests of one row by what is read of it, each computed at most once.
+/// Digests of one row by read set, each computed at most once.
 pub(crate) struct RowDigests {
     sample: Arc<Sample>,
     digests: Vec<std::sync::OnceLock<Key>>,
 }
 
 impl RowDigests {
-    /// For a row and as many read sets as the run has.
+    /// Empty digests for a row and the number of read sets.
     pub fn new(sample: Arc<Sample>, sets: usize) -> Self {
         Self { sample, digests: std::iter::repeat_with(std::sync::OnceLock::new).take(sets).collect() }
     }

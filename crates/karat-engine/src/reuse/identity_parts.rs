@@ -1,33 +1,33 @@
-//! What identities are made of, by name: one list makes a key, and says later which part of it changed.
+//! The named parts of identities: one list makes the key and later tells which part has changed.
 
 use karat_types::{Action, Key, KeyBuilder, ModelSpec, PlanHeader, PrivacySpec, RubricScorer, ServiceSpec, StepSpec};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Something that an identity is made of, and that is not the same as it was.
+/// A part of an identity that has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// What it is: `prompt`, `parameters`, `column question`, `rubric` …
+    /// Name of the part: `prompt`, `parameters`, `column question`, `rubric` …
     pub part: String,
-    /// The step it belongs to, where the variant has several.
+    /// The step it belongs to, if the variant has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// What it was, where that is known; columns are known by their digest only.
+    /// The earlier value, if it is known; columns are known by their digest only.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub then: Value,
-    /// What it is now.
+    /// The current value.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub now: Value,
 }
 
 impl Change {
-    /// A change of a part whose values are not known.
+    /// A changed part with unknown values.
     pub(crate) fn of(part: impl Into<String>) -> Self {
         Self { part: part.into(), step: None, then: Value::Null, now: Value::Null }
     }
 }
 
-/// The named parts of an identity. A part that is null says nothing.
+/// The named parts of an identity. Absent parts are left out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct IdentityParts(Vec<(String, Value)>);
 
@@ -39,12 +39,12 @@ impl IdentityParts {
         }
     }
 
-    /// The identity that they make.
+    /// The identity made of these parts.
     pub fn key(&self, domain: &str) -> Key {
         KeyBuilder::new(domain).json(&self.0).finish()
     }
 
-    /// The parts that are not the same in both, in the order of `self`, then what only `earlier` has.
+    /// The parts that differ, in the order of `self`, then those that only `earlier` has.
     pub fn changes_since(&self, earlier: &Self) -> Vec<Change> {
         let value = |parts: &Self, name: &str| {
             parts.0.iter().find(|(known, _)| known == name).map_or(Value::Null, |(_, value)| value.clone())
@@ -61,7 +61,7 @@ impl IdentityParts {
     }
 }
 
-/// Whether a value is what its absence means.
+/// Returns whether a value means the same as its absence.
 fn is_absent(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -71,7 +71,7 @@ fn is_absent(value: &Value) -> bool {
     }
 }
 
-/// What a step is, whatever it is called: everything of the plan that can change its output.
+/// The identity of a step: everything of the plan that can change its output, but no label.
 pub(crate) fn step_parts(
     step: &StepSpec,
     model: Option<&ModelSpec>,
@@ -127,8 +127,8 @@ pub(crate) fn step_parts(
     parts
 }
 
-/// What a judge's grades depend on apart from what is judged. `prompt_version` is that of the way in which rubrics are
-/// put to judges.
+/// The identity of a judge: everything that its grades depend on except the output. `prompt_version` is the version of
+/// the prompt that presents rubrics.
 pub(crate) fn judge_parts(
     scorer: &RubricScorer,
     prompt_version: &str,
@@ -171,7 +171,7 @@ fn take_entries(from: &mut Map<String, Value>, names: &[&str]) -> Map<String, Va
     names.iter().filter_map(|name| Some(((*name).to_owned(), from.remove(*name)?))).collect()
 }
 
-/// What of a model can change an answer: see [`ModelSpec::identity`].
+/// Adds the parts of a model that can change an answer: see [`ModelSpec::identity`].
 fn add_model(parts: &mut IdentityParts, role: &str, model: &ModelSpec) {
     parts.add(role, json!({ "provider": model.provider, "name": model.model }));
     parts.add(format!("{role}'s API root"), &model.base_url);
@@ -191,7 +191,7 @@ mod tests {
         parts
     }
 
-    /// BY-06: equal parts make equal keys, and what differs is named with both values.
+    /// BY-06: equal parts make equal keys, and a difference is named with both values.
     #[test]
     fn changes_name_their_part() {
         let then = parts(&[("prompt", json!("a")), ("model", json!("m")), ("merging", json!("union"))]);

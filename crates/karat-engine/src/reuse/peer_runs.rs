@@ -1,12 +1,12 @@
-//! Runs of other processes on the same store: what one of them is making, this one waits for, and takes over.
+//! Runs of other processes on the same store: this run waits for results that another run is making, and reuses them.
 //!
 //! ```text
-//! alone       nobody says what is being made; whether there is company is asked now and then
-//! in company  whoever makes a result has its lease until it is on disk; who finds it taken waits, then looks again
+//! alone       no leases are taken; the store is checked for other runs at intervals
+//! with peers  a run holds the lease of a result until it is on disk; others wait for the lease, then look again
 //! ```
 //!
-//! Who comes waits until the others have noticed, and have taken leases of what they had under way. Who was in company once
-//! stays so: somebody else may come.
+//! A run that starts waits until the others have noticed it and have taken leases on their running work. A run that has
+//! met a peer keeps taking leases, because another may start.
 
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -20,52 +20,52 @@ use tokio::time::{Instant, sleep};
 use crate::cell::single_flight::SingleFlight;
 use crate::run::stop::Stop;
 
-/// So often it is asked whether there is company.
+/// Interval of the checks for other runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// So long the others are waited for until they know of this process: one of them may hang.
+/// Longest wait for the others to notice this run: one of them may hang.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Somebody who waits looks this often at first, then less and less often,
+/// First interval at which a waiting task checks a lease; it grows
 const FIRST_WAIT: Duration = Duration::from_millis(2);
 
-/// up to this.
+/// to this interval.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
-/// WaiterGuard for others ends where nothing has come from any of them for so long, or for as long as a call may take: they
-/// hang, or were suspended.
+/// Waiting ends if no peer has written anything for this long, or for the longest duration of a call if that is longer:
+/// they hang, or were suspended.
 const SILENCE_LIMIT: Duration = Duration::from_mins(15);
 
-/// So often it is asked whether anything has come.
+/// Interval of the checks for activity of peers.
 const ACTIVITY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// With so many who wait, each looks half as often, and so on: a look costs more the more there are.
+/// Number of waiting tasks at which each checks half as often, and so on: a check costs more the more tasks wait.
 const WAITERS_PER_STEP: u32 = 64;
 
-/// What the user is told.
+/// The notice for the user.
 pub(crate) const NOTICE: &str = "another run is under way on this store: what both need is made once, and each waits for what \
      the other is making";
 
-/// What is known of other processes.
+/// The known state of other runs.
 pub(crate) struct PeerRuns {
-    /// None where this run takes nothing over from others.
+    /// `None` if this run reuses nothing from others.
     company: Option<Company>,
     are_there: AtomicBool,
     patience: Duration,
-    /// How many wait for them.
+    /// The number of tasks that wait for them.
     waiting: AtomicU32,
     heard: Mutex<PeerActivity>,
 }
 
-/// When something was last heard of them.
+/// The last sign of life of the peers.
 struct PeerActivity {
-    /// None since they have been silent for too long.
+    /// `None` once they have been silent for too long.
     at: Option<Instant>,
     asked: Instant,
 }
 
 impl PeerRuns {
-    /// For a run whose calls may take so long.
+    /// The peers of a run whose calls may take so long.
     pub fn new(company: Option<Company>, call: Duration) -> Self {
         let now = Instant::now();
         Self {
@@ -77,12 +77,12 @@ impl PeerRuns {
         }
     }
 
-    /// Whether there are any, as far as is known.
+    /// Returns whether there are any, as far as is known.
     pub fn are_present(&self) -> bool {
         self.are_there.load(Ordering::Relaxed)
     }
 
-    /// Lets those who are there notice this run, where there are any. Says whether there are.
+    /// Waits until present runs have noticed this one. Returns whether there are any.
     pub async fn announce(&self, stop: &Stop) -> bool {
         let Some(company) = self.company.as_ref().filter(|company| company.is_there()) else { return false };
         self.are_there.store(true, Ordering::Relaxed);
@@ -94,8 +94,8 @@ impl PeerRuns {
         true
     }
 
-    /// Looks for others now and then, until some have come. Then whoever begins to make something takes a lease of it, and
-    /// what is under way already is the caller's to lease. Never ends where there are some already, or are of no concern.
+    /// Checks for other runs until one is present. From then on, new work takes a lease; the caller takes leases on
+    /// running work. Never returns if a run is present already, or if none matters.
     pub async fn wait_for_peer(&self) -> &Company {
         let Some(company) = self.company.as_ref().filter(|_| !self.are_present()) else { return pending().await };
         while !company.is_there() {
@@ -105,7 +105,7 @@ impl PeerRuns {
         company
     }
 
-    /// Takes the lease of work that is under way here; waits while another process has it.
+    /// Takes the lease of running work; waits while another process holds it.
     pub async fn lease<T>(&self, flights: &SingleFlight<T>, key: Key, stop: &Stop) {
         let Some(company) = &self.company else { return };
         if flights.take_lease(company, key) {
@@ -119,7 +119,7 @@ impl PeerRuns {
         }
     }
 
-    /// Counts one who waits, until it is dropped. The first of them has heard nothing bad yet.
+    /// Counts a waiting task until the guard is dropped. The first one starts a new period of silence.
     fn count_waiter(&self) -> WaiterGuard<'_> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
             let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +128,7 @@ impl PeerRuns {
         WaiterGuard(&self.waiting)
     }
 
-    /// Whether others can be expected to go on.
+    /// Returns whether the peers can be expected to go on.
     fn are_active(&self, company: &Company) -> bool {
         let (mut heard, now) = (self.heard.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
         if now.duration_since(heard.asked) >= ACTIVITY_INTERVAL {
@@ -176,7 +176,7 @@ mod tests {
 
     type Side = (PeerRuns, SingleFlight<()>);
 
-    /// Two runs on one store, as two processes have them, each with what it knows of the other and its work.
+    /// Two runs on one store, as two processes have them, each with its peers and its work.
     fn two_runs(folder: &Path, call: Duration) -> [(Arc<Side>, Ledger); 2] {
         ["one", "other"].map(|run| {
             let store = Store::open(&StoreUrl::in_folder(folder)).unwrap();
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Works on something, and says how long it waited for that.
+    /// Joins some work and returns the time that it waited for it.
     fn time_lease(side: &Arc<Side>, key: Key, stop: &Stop) -> JoinHandle<Duration> {
         let (side, stop) = (side.clone(), stop.clone());
         tokio::spawn(async move {
@@ -209,7 +209,7 @@ mod tests {
         })
     }
 
-    /// BY-06: what another process makes is waited for until it is done, or until the run is stopped.
+    /// BY-06: a run waits for the work of another process until it is done, or until the run is stopped.
     #[tokio::test(start_paused = true)]
     async fn a_run_waits_for_a_lease() {
         let folder = testkit::scratch().unwrap();
@@ -217,7 +217,7 @@ mod tests {
         let (key, stop) = (Key::of("test", b""), Stop::new());
         let greeting = Instant::now();
         assert!(one.0.announce(&stop).await && other.0.announce(&stop).await);
-        // Nobody looks for the other here, so one of them has waited in vain.
+        // Neither run watches for the other here, so one of them has waited for the whole timeout.
         assert!((HANDSHAKE_TIMEOUT..HANDSHAKE_TIMEOUT + LONGEST_WAIT).contains(&greeting.elapsed()));
         let (_, landing) = one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await;
         let stopped = Stop::new();
@@ -227,13 +227,13 @@ mod tests {
         assert_eq!(waiting.await.unwrap(), Duration::from_secs(1));
         let waiting = time_lease(&other, key, &stop);
         sleep(Duration::from_secs(1)).await;
-        // On disk, though the cell that it belongs to is not done.
+        // On disk, although its cell is not done.
         drop(landing.unwrap().lease());
         assert!((Duration::from_secs(1)..Duration::from_secs(1) + LONGEST_WAIT).contains(&waiting.await.unwrap()));
     }
 
-    /// BY-06: a process that is slow is waited for as long as something comes of it; one of which nothing comes for a quarter
-    /// of an hour, that long and not once more for each thing that it has.
+    /// BY-06: a run waits for a slow process as long as it writes; for a silent one it waits a quarter of an hour once,
+    /// not once per result.
     #[tokio::test(start_paused = true)]
     async fn a_silent_peer_is_waited_for_once() {
         let folder = testkit::scratch().unwrap();
@@ -243,7 +243,7 @@ mod tests {
         for key in keys {
             landings.push(one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await.1);
         }
-        // On a thread of its own: time stands still meanwhile.
+        // On a thread of its own, because time stands still in the meantime.
         let write = || {
             let record = || vec![Record::Released { calls: 0, upper: Money::ZERO }];
             let append = || Runtime::new().unwrap().block_on(ledger.append(record())).unwrap();
@@ -258,7 +258,7 @@ mod tests {
         let whole = waiting.await.unwrap();
         assert!((4 * SILENCE_LIMIT - 6 * ACTIVITY_INTERVAL..4 * SILENCE_LIMIT).contains(&whole), "{whole:?}");
         assert!(time_lease(&other, keys[1], &stop).await.unwrap() <= ACTIVITY_INTERVAL);
-        // It goes on, and is waited for again.
+        // It writes again, and is waited for again.
         write();
         sleep(ACTIVITY_INTERVAL).await;
         let waiting = time_lease(&other, keys[2], &stop);
@@ -268,7 +268,7 @@ mod tests {
         assert!((SILENCE_LIMIT / 2..SILENCE_LIMIT / 2 + LONGEST_WAIT).contains(&waiting.await.unwrap()));
     }
 
-    /// BY-06: where a call may take longer than that, it is waited for as long as that.
+    /// BY-06: if a call may take longer than that, the wait is as long as the call.
     #[tokio::test(start_paused = true)]
     async fn a_run_waits_as_long_as_a_call_may_take() {
         let folder = testkit::scratch().unwrap();
@@ -279,7 +279,7 @@ mod tests {
         assert!((call..call + ACTIVITY_INTERVAL).contains(&time_lease(&other, key, &stop).await.unwrap()));
     }
 
-    /// BY-06: what was under way before somebody came is leased when that is noticed, and once.
+    /// BY-06: running work is leased once a peer is noticed, and only once.
     #[tokio::test(start_paused = true)]
     async fn running_work_is_leased_when_a_peer_starts() {
         let folder = testkit::scratch().unwrap();

@@ -63,7 +63,7 @@ impl Resolver {
         }
     }
 
-    /// Whether a cell has a row, a failed one included.
+    /// Returns whether a cell has a row, including a failed one.
     pub fn has_row(&self, ordinal: u64) -> bool {
         self.remaining.as_ref().is_some_and(|remaining| remaining.has_row(ordinal))
     }
@@ -169,7 +169,7 @@ impl Resolver {
         keys.find_latest(|key| self.reuse.judgment(key))
     }
 
-    /// Whether a judgment is stored under these keys.
+    /// Returns whether a judgment is stored under these keys.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -206,7 +206,8 @@ impl Resolver {
         match found.filter(|found| output_key(&found.output) == cell.output_hash) {
             Some(found) => CellRecord { output: Some(Arc::new(found.output)), ..cell },
             None => {
-                let why = "the run did not keep this document, and the dataset has another one now. Run the suite anew";
+                let why =
+                    "the run did not keep this document, and the dataset has another one now. Run the suite again";
                 CellRecord { status: CellStatus::Error, error: Some(CellError::new("not_stored", why)), ..cell }
             }
         }

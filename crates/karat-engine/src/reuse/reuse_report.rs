@@ -1,4 +1,4 @@
-//! How cells and judgments stand before a run: which results are taken over, which are made anew, and why.
+//! Reports which results a run would reuse, which it would make, and why.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,26 +19,26 @@ use crate::reuse::history::{CellName, EarlierCell, History};
 use crate::reuse::identity_parts::Change;
 use crate::reuse::resolver::{Resolver, first_asks};
 
-/// How a cell's output, or a judgment, stands.
+/// The reuse status of a cell's output or of a judgment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum ReuseStatus {
-    /// It exists and is taken over.
+    /// It exists and is reused.
     Reused {
         /// Id of the run that made it.
         run: String,
-        /// When that run began.
+        /// Start of that run.
         made_at: Moment,
     },
-    /// It is found in a file or column: nothing makes it.
+    /// It is read from a file or column.
     Recorded,
     /// None of the suite's last runs has it.
     New,
-    /// An earlier run has it, but not of what it would be made of now.
+    /// An earlier run has it, but made of something else.
     Stale {
         /// Id of that run.
         run: String,
-        /// What is not the same.
+        /// The parts that have changed.
         changes: Vec<Change>,
     },
     /// An earlier run tried and failed.
@@ -48,25 +48,25 @@ pub enum ReuseStatus {
         /// The failure's code.
         code: String,
     },
-    /// It exists, but the suite's `cache` wants a newer one.
+    /// It exists, but is older than the suite's `cache` allows.
     TooOld {
         /// Id of the run that made it.
         run: String,
-        /// When that run began.
+        /// Start of that run.
         made_at: Moment,
     },
-    /// It exists, but the suite's `cache`, or the command line, takes nothing over.
+    /// It exists, but the suite's `cache` or the command line turns reuse off.
     CacheOff {
         /// Id of the run that made it.
         run: String,
-        /// When that run began.
+        /// Start of that run.
         made_at: Moment,
     },
-    /// An earlier run has it, and no other run may take it over: nobody says which version of what answers made it.
+    /// An earlier run has it, but no other run may reuse it, because its recipient has no declared version.
     Unversioned {
         /// Id of that run.
         run: String,
-        /// The step or judge without a version, in words: `step query`.
+        /// The step or judge without a version: `step query`.
         who: String,
     },
     /// It exists no more: it was invalidated or pruned.
@@ -74,16 +74,16 @@ pub enum ReuseStatus {
         /// Id of the run that made it.
         run: String,
     },
-    /// A condition leaves it out.
+    /// A condition skips it.
     Skipped,
     /// It fails before any call.
     Fails {
         /// The failure's code.
         code: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
-    /// It depends on an output that is made first.
+    /// It depends on an output that must be made first.
     Follows,
 }
 
@@ -97,12 +97,12 @@ impl From<Reason> for ReuseStatus {
 }
 
 impl ReuseStatus {
-    /// Whether there is an output to judge, or will be.
+    /// Returns whether there is or will be an output to judge.
     fn is_judged(&self) -> bool {
         !matches!(self, Self::Skipped | Self::Fails { .. })
     }
 
-    /// In a word or two, for counting: what changed first where something did.
+    /// A short reason for counting: the first change, if there is one.
     pub fn reason(&self) -> String {
         match self {
             Self::Reused { .. } => "reused".to_owned(),
@@ -123,10 +123,10 @@ impl ReuseStatus {
     }
 }
 
-/// One cell before a run.
+/// The reuse status of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellReuse {
-    /// Its place in the plan.
+    /// Its ordinal in the plan.
     pub cell: u64,
     /// Id of its sample.
     pub sample: String,
@@ -136,35 +136,35 @@ pub struct CellReuse {
     pub variant: String,
     /// Repetition, from 0.
     pub trial: u32,
-    /// How its output stands.
+    /// Status of its output.
     #[serde(flatten)]
     pub standing: ReuseStatus,
-    /// How its judgments stand.
+    /// Status of its judgments.
     pub judgments: Vec<JudgmentReuse>,
 }
 
 impl CellReuse {
-    /// `sample/model/variant/trial`, without a model where it has none.
+    /// `sample/model/variant/trial`; without the model if it has none.
     pub fn path(&self) -> String {
         let parts = [Some(self.sample.as_str()), self.model.as_deref(), Some(self.variant.as_str())];
         format!("{}/{}", parts.into_iter().flatten().collect::<Vec<_>>().join("/"), self.trial)
     }
 }
 
-/// One judgment before a run.
+/// The reuse status of a judgment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgmentReuse {
     /// Id of the scorer.
     pub scorer: String,
     /// Registry id of the judge.
     pub judge: String,
-    /// How it stands.
+    /// Its status.
     #[serde(flatten)]
     pub standing: ReuseStatus,
 }
 
-/// Says of each cell of a plan how it stands, until `each` breaks. Only cells of samples that are `wanted`, by their id and
-/// row. Results are taken over from runs that began at `oldest` or later; without it, from none.
+/// Passes the reuse status of each cell of a plan to `each`, until that breaks. `wanted` selects samples by id and row.
+/// Results are reused from runs that started at `oldest` or later; without it, from none.
 ///
 /// # Errors
 /// The plan cannot be compiled; rows or the store cannot be read.
@@ -232,7 +232,7 @@ struct ReuseReporter<'a> {
     history: History,
 }
 
-/// What is known of a cell's output.
+/// The status of a cell's output, and the output if it exists.
 struct OutputStatus {
     standing: ReuseStatus,
     value: Option<Arc<Value>>,
@@ -266,7 +266,7 @@ impl ReuseReporter<'_> {
                 return self.judgment_reuse(row, reads, judge, output.value.as_deref(), None, last.as_ref());
             };
             let other = self.resolver.existing_output(row, partner, trial)?;
-            // Half a pair is not judged: it follows when both are there.
+            // Half a pair is not judged: the judgment follows when both outputs exist.
             let own = output.value.as_deref().filter(|_| other.is_some());
             self.judgment_reuse(row, reads, judge, own, other.as_deref(), last.as_ref())
         });
@@ -315,7 +315,7 @@ impl ReuseReporter<'_> {
         Ok(OutputStatus { standing, value: None })
     }
 
-    /// Reason an output has to be made.
+    /// The reason for making an output.
     fn made_status(
         &self,
         key: Key,
@@ -346,7 +346,7 @@ impl ReuseReporter<'_> {
         })
     }
 
-    /// Reason a result that exists is not taken over.
+    /// The reason for not reusing a result that exists.
     fn ignored_result(&self, run: String, made_at: Moment) -> ReuseStatus {
         match self.plan.header.run.cache {
             CachePolicy::Off => ReuseStatus::CacheOff { run, made_at },

@@ -1,4 +1,4 @@
-//! The run: what it needs, and how it begins and ends.
+//! Starts and ends a run.
 
 use std::sync::Arc;
 
@@ -26,54 +26,58 @@ use crate::run::remaining::Remaining;
 use crate::run::scheduler::dispatch;
 use crate::run::stop::Stop;
 
-/// Everything that a run needs from outside.
+/// The input of a run.
 pub struct Job {
-    /// What to do.
+    /// The plan to run.
     pub plan: Plan,
     /// Id of the run; the ledger belongs to it.
     pub run: String,
-    /// Where earlier results are found.
+    /// The store of earlier results.
     pub store: Arc<Store>,
-    /// Where results go.
+    /// The ledger that results go to.
     pub ledger: Ledger,
-    /// Who answers.
+    /// The connected models, services and programs.
     pub providers: Arc<Providers>,
     /// Files that recorded steps read.
     pub files: Arc<dyn Files>,
-    /// What time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Who watches.
+    /// The observer of its events.
     pub observer: Arc<dyn Observer>,
-    /// How it is stopped.
+    /// The signal that stops it.
     pub stop: Stop,
-    /// Whether cells without an output, and scores and judgments that are unscored, are made again.
+    /// True if cells without an output, and unscored scores and judgments, are re-run.
     pub retry: bool,
-    /// Who writes the calls down.
+    /// The call log, if calls are logged.
     pub call_log: Option<Arc<dyn CallLog>>,
-    /// A stored run whose outputs are scored, instead of making any.
+    /// A stored run whose outputs are scored; `None` if outputs are made.
     pub outputs: Option<StoredRun>,
-    /// Results are taken over from other runs that began at this moment or later; without it, from none.
+    /// Results are reused from other runs that started at this moment or later; `None`: from none.
     pub oldest: Option<Moment>,
 }
 
-/// How a run, or the part of it that this process did, ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The outcome of a run, or of the part that this process ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// How it stands now.
+    /// Its status now.
     pub status: RunStatus,
-    /// CallExecutor made.
+    /// Calls made.
     pub calls: u64,
-    /// Requests that they took: more where some were tried again, which a bound of calls counts.
+    /// Requests that they took, with retries; the maximum of calls counts these.
     pub requests: u64,
     /// Money spent.
     pub spent: Money,
-    /// What the largest call that was refused can cost at the most; zero when none was.
+    /// The upper bound of the largest refused call; zero if none was refused.
     pub refused: Money,
-    /// By how much calls that cost more than was reserved for them have gone beyond the budget.
+    /// The amount by which calls exceeded the budget, because they cost more than was reserved for them.
     pub overspent: Money,
+    /// Calls whose cost is unknown.
+    pub unpriced: u64,
+    /// The reported cost that cannot be read and stopped the run, if there is one.
+    pub unreadable_cost: Option<String>,
 }
 
-/// Runs a plan, or what is left of it.
+/// Runs a plan, or the rest of it.
 pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let plan = job.plan.header.clone();
     let remaining = Remaining::load(&job.store, &job.run, job.retry)?;
@@ -82,13 +86,14 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let recorded_files = Arc::new(RecordedFiles::new(job.files, plan.dataset.rows));
     let account = if job.retry { job.store.account_of_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
+    let earlier = account.spending.committed();
     let calls = CallExecutor::new(crate::call::executor::CallExecutorInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
         recorded_files: recorded_files.clone(),
         service_costs: ServiceCosts::new(plan.run.budget_declared, account.dearest),
-        budget: Budget::new(limit, plan.run.max_calls, account.spending.committed()),
+        budget: Budget::new(limit, plan.run.max_calls, earlier),
         paid: PaidReplies::new(account.paid),
         stop: job.stop.clone(),
         privacy: systems.privacy.clone(),
@@ -100,7 +105,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         None => start_services(&job.providers, &plan, &job.stop).await?,
     };
     let total = plan.cells();
-    // What is not kept, and what is made anew whatever there is, nobody waits for.
+    // Other runs never wait for results that are not stored or not reused.
     let is_shared = job.oldest.is_some() && systems.privacy.keeps_content();
     let company = is_shared
         .then(|| job.store.company(&job.run))
@@ -127,8 +132,15 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
             remaining: Some(remaining),
         },
     });
-    job.observer.on(&Event::Started { run: &job.run, cells: total, done });
-    let progress = Progress::new(job.observer.clone(), done, total);
+    job.observer.on(&Event::Started {
+        run: &job.run,
+        cells: total,
+        done,
+        spent: earlier.upper,
+        budget: limit,
+        cell_line: context.plan.run.cell_line.as_deref(),
+    });
+    let progress = Progress::new(job.observer.clone(), done, total, earlier.upper);
     if context.peers.announce(&job.stop).await {
         job.observer.on(&Event::Warning(peer_runs::NOTICE));
     }
@@ -154,10 +166,11 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     ledger.finish(status, job.clock.now()).await.map_err(unwritten)?;
     read?;
     job.observer.on(&Event::Finished { status, calls, spent });
-    Ok(Outcome { status, calls, requests, spent, refused, overspent })
+    let (unpriced, unreadable_cost) = (context.calls.unpriced(), context.calls.unreadable_cost());
+    Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost })
 }
 
-/// Starts the plan's services; none when the run is stopped meanwhile.
+/// Starts the plan's services; none if the run is stopped in the meantime.
 async fn start_services(providers: &Providers, plan: &PlanHeader, stop: &Stop) -> Result<Services, EngineError> {
     tokio::select! {
         services = providers.start(&plan.services) => services.map_err(|error| EngineError::Plan(error.to_string())),

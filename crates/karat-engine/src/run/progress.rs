@@ -1,4 +1,4 @@
-//! What observers learn of cells: each is told of when it is on disk, and not before.
+//! Reports cells to the observer, each once it is on disk.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -6,26 +6,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use karat_store::{LedgerError, Receipt};
-use karat_types::{CellError, CellProgress, CellStatus, Event, Observer, ReuseLabel};
+use karat_types::{CellError, CellProgress, CellStatus, Event, Money, Observer, ReuseLabel};
 use tokio::sync::mpsc;
 
 use crate::cell::context::RunContext;
 use crate::cell::evaluate::{CellResult, PendingWrites};
 
-/// So many cells may be on their way to disk, and as many again wait to be looked at; whoever makes more waits.
+/// Number of finished cells that may wait for the disk, and as many again for a look at them; workers wait when it is
+/// reached.
 pub(crate) const MAX_TRAILING: usize = 1024;
 
-/// So long a cell waits for records that somebody else needs on disk, and goes there together with them.
+/// Time that a cell waits for other records to be flushed, so that it goes to disk together with them.
 const FLUSH_AFTER: Duration = Duration::from_millis(5);
 
-/// Counts finished cells and tells the observer.
+/// Counts finished cells and reports them to the observer.
 pub(crate) struct Progress {
     observer: Arc<dyn Observer>,
     done: AtomicU64,
     total: u64,
+    /// Money that earlier parts of the run have spent.
+    earlier: Money,
 }
 
-/// A cell that is made, as far as observers are concerned, and what of it is on its way to disk.
+/// A finished cell for observers, with its pending writes.
 pub(crate) struct FinishedCell {
     sample: Arc<str>,
     ordinal: u64,
@@ -38,7 +41,7 @@ pub(crate) struct FinishedCell {
 }
 
 impl FinishedCell {
-    /// A cell that was made in this time; `None` for one that is left for `resume`.
+    /// A cell that took this time; `None` for one that is left for `resume`.
     pub fn new(sample: Arc<str>, cell: CellResult, took: Duration) -> Option<Self> {
         let CellResult { record, unscored, left, trail } = cell;
         (!left).then(|| Self {
@@ -55,12 +58,12 @@ impl FinishedCell {
 }
 
 impl Progress {
-    /// For a run of so many cells, of which some were done before.
-    pub fn new(observer: Arc<dyn Observer>, done: u64, total: u64) -> Self {
-        Self { observer, done: AtomicU64::new(done), total }
+    /// The progress of a run, some of whose cells were done before.
+    pub fn new(observer: Arc<dyn Observer>, done: u64, total: u64, earlier: Money) -> Self {
+        Self { observer, done: AtomicU64::new(done), total, earlier }
     }
 
-    /// Tells of cells until nobody sends any more, each once it is on disk.
+    /// Reports cells until the channel closes, each once it is on disk.
     pub async fn report_finished(&self, context: &RunContext, mut ended: mpsc::Receiver<FinishedCell>) {
         let mut cells = Vec::with_capacity(MAX_TRAILING);
         while ended.recv_many(&mut cells, MAX_TRAILING).await > 0 {
@@ -74,7 +77,7 @@ impl Progress {
         }
     }
 
-    /// Tells of a cell that is on disk.
+    /// Reports a cell that is on disk.
     pub fn notify_observer(&self, context: &RunContext, cell: &FinishedCell) {
         let (_, system, trial) = context.plan.place(cell.ordinal);
         let system = &context.systems.systems[system];
@@ -91,11 +94,12 @@ impl Progress {
             reuse: cell.reuse,
             duration_ms: u64::try_from(cell.took.as_millis()).unwrap_or(u64::MAX),
             error: cell.error.as_ref(),
+            spent: self.earlier + context.calls.made().2,
         }));
     }
 }
 
-/// Waits until records are on disk, and has them written if that takes long.
+/// Waits until records are on disk; flushes them if that takes long.
 async fn wait_until_durable(context: &RunContext, receipts: Vec<Receipt>) -> Result<(), LedgerError> {
     for receipt in receipts {
         let mut written = pin!(receipt.on_disk());

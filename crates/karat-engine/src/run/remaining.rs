@@ -1,42 +1,42 @@
-//! What an earlier part of a run has left to do of each cell.
+//! The work that earlier parts of a run have left.
 
 use karat_store::{Finished, Store, StoreError};
 use karat_types::PlanHeader;
 
 use crate::plan::systems::Systems;
 
-/// What an earlier part of a run has done, and whether what failed of it is made again.
+/// The work that earlier parts of a run have finished, and whether failed parts are re-run.
 pub(crate) struct Remaining {
     finished: Finished,
     retry: bool,
 }
 
-/// What an earlier part of the run has recorded of a cell.
+/// The parts of a cell that are recorded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordedParts {
-    /// How far the cell itself is.
+    /// The stage of the cell itself.
     pub stage: CellStage,
     /// Judgments by scorer and judge.
     pub judgments: Vec<(u16, u16)>,
 }
 
-/// How far a cell is.
+/// The stage of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CellStage {
-    /// Nothing is there, or nothing that counts.
+    /// Nothing is recorded, or it is re-run.
     #[default]
     New,
-    /// It has its output, and its scores are made again.
+    /// It has its output; its scores are computed again.
     Made,
-    /// It is recorded. Its output is found again by its content.
+    /// It is recorded. Its output is found by its content.
     Recorded,
 }
 
 impl Remaining {
-    /// What is left of a stored run.
+    /// Loads the state of a stored run.
     ///
     /// # Errors
-    /// The run is not there, or its rows cannot be read.
+    /// The run does not exist, or its rows cannot be read.
     pub fn load(store: &Store, run: &str, retry: bool) -> Result<Self, StoreError> {
         let mut finished = store.finished(run)?;
         if retry {
@@ -45,7 +45,7 @@ impl Remaining {
         Ok(Self { finished, retry })
     }
 
-    /// What was done of a cell; `None` when nothing is left to do.
+    /// The recorded parts of a cell; `None` when nothing is left to do.
     pub fn recorded_parts(&self, plan: &PlanHeader, systems: &Systems, ordinal: u64) -> Option<RecordedParts> {
         let finished = &self.finished;
         if !finished.cells.contains(ordinal) || self.retry && finished.errors.contains(ordinal) {
@@ -64,12 +64,12 @@ impl Remaining {
         (is_unscored || !no_output && !open.is_empty()).then_some(RecordedParts { stage, judgments: present })
     }
 
-    /// Whether a cell has a row, a failed one included.
+    /// Returns whether a cell has a row, including a failed one.
     pub fn has_row(&self, ordinal: u64) -> bool {
         self.finished.cells.contains(ordinal)
     }
 
-    /// How many of the cells with a row have nothing left to do.
+    /// The number of cells with nothing left to do.
     pub fn count_done(&self, plan: &PlanHeader, systems: &Systems) -> u64 {
         self.finished.cells.iter().filter(|ordinal| self.recorded_parts(plan, systems, *ordinal).is_none()).count()
             as u64

@@ -1,4 +1,4 @@
-//! Rows, as the ledger learns of them: each once, by whoever comes to it first, and before any of its cells.
+//! Writes rows to the ledger: each once, before any of its cells.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,21 +11,21 @@ use crate::cell::context::RunContext;
 use crate::cell::evaluate::{CellResult, PendingWrites};
 use crate::run::progress::{FinishedCell, Progress};
 
-/// Tells the ledger of rows.
+/// Writes rows to the ledger.
 pub(crate) struct SampleWriter<'a> {
     pub context: &'a RunContext,
     pub progress: &'a Progress,
-    /// The first row that nobody has come to. Held while rows are announced: who comes to them meanwhile waits.
+    /// The first row that is not written. Locked while rows are written, so that other groups wait for them.
     next: Mutex<u64>,
 }
 
 impl<'a> SampleWriter<'a> {
-    /// No row is announced yet.
+    /// A writer that has written no row.
     pub fn new(context: &'a RunContext, progress: &'a Progress) -> Self {
         Self { context, progress, next: Mutex::new(0) }
     }
 
-    /// Tells of those among these rows that are new and not finished, of broken ones as errored samples. `false` when the
+    /// Writes the new and unfinished ones among these rows, and broken rows as errored samples. Returns `false` if the
     /// ledger cannot be written.
     pub async fn write_rows(&self, samples: &[Sample], broken: Vec<DatasetError>) -> bool {
         let mut next = self.next.lock().await;
@@ -40,7 +40,7 @@ impl<'a> SampleWriter<'a> {
         is_told
     }
 
-    /// Whether nothing is left to do of a row.
+    /// Returns whether nothing is left to do of a row.
     fn is_finished(&self, row: u64) -> bool {
         let per_row = self.context.plan.cells_per_row();
         (row * per_row..(row + 1) * per_row).all(|ordinal| self.context.resolver.recorded_parts(ordinal).is_none())
@@ -72,7 +72,7 @@ impl<'a> SampleWriter<'a> {
         true
     }
 
-    /// Tells the ledger of samples, which it writes before any of their cells.
+    /// Writes samples, which the ledger stores before any of their cells.
     async fn write_samples(&self, samples: impl Iterator<Item = &Sample>) -> bool {
         let RunContext { systems, ledger, stop, .. } = self.context;
         let records = samples.map(|sample| {

@@ -1,8 +1,8 @@
-//! Lanes: many cells at once, each lane one after the other.
+//! Schedules cells: many workers at once, each making one cell after the other.
 //!
-//! Systems that call the same models have lanes of their own and walk the rows at their own pace, so those of a slow model
-//! are not in the way of the others. Rows are read again for each, which costs less than keeping those in which one is
-//! ahead; calls at once are shared by the gate that all of them pass.
+//! Systems that call the same models form a group with workers of its own, and each group reads the rows at its own
+//! pace, so that a slow model does not delay the others. Each group reads the rows again, which costs less than keeping
+//! those in which one group is ahead. All groups share the call slots.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,32 +23,33 @@ use crate::run::progress::{FinishedCell, MAX_TRAILING, Progress};
 use crate::run::remaining::RecordedParts;
 use crate::run::sample_writer::SampleWriter;
 
-/// Rows that are read ahead and announced to the ledger together.
+/// Rows that are read ahead and written to the ledger together.
 const ROWS_AHEAD: usize = 64;
 
 /// Cells that may wait for a worker of their group.
 const WAITING_CELLS: usize = 64;
 
-/// Cells that are put into a group's channel together: the feeder is woken once a batch, not once a cell.
+/// Cells that are put into a group's channel together, so that the feeder is woken once per batch instead of once per
+/// cell.
 const BATCH: usize = WAITING_CELLS / 2;
 
-/// A cell that is to be made, or finished.
+/// A cell to be made or finished.
 struct CellWork {
     row: Arc<Row>,
     ordinal: u64,
     before: RecordedParts,
 }
 
-/// Sends cells down the lanes until the rows end or the run is stopped, and tells of each when it is on disk.
+/// Runs cells until the rows end or the run is stopped, and reports each once it is on disk.
 pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &Progress) -> Result<(), EngineError> {
     let (ended, followed) = mpsc::channel(MAX_TRAILING);
     let announcer = SampleWriter::new(context, progress);
     let (mut lanes, mut feeds) = (JoinSet::new(), Vec::new());
     let paces = group_by_model(&context.plan, &context.systems);
-    // Cells that are being scored hold no call slot, so more cells than calls are under way.
+    // Cells that are being scored hold no call slot, so there are more workers than slots.
     let calls = context.plan.run.max_concurrency.max(1) as usize;
     let each = calls + calls.div_ceil(paces.len().max(1));
-    // All doors before the first cell: who comes late would find no slot.
+    // Every group registers before the first cell starts: a late one would find no free slot.
     let door = |models: Vec<&str>| models.first().map(|first| context.calls.door(first));
     let paces: Vec<_> = paces.into_iter().map(|(models, cells)| (door(models), cells)).collect();
     for (door, cells) in paces {
@@ -77,8 +78,8 @@ pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &
     result
 }
 
-/// The cells of a row that go at one pace, each as its place among all cells of the row: those that call the same models,
-/// in the same order.
+/// Groups the cells of a row by the models that they call, in the same order. A cell is given as its index among the
+/// cells of its row.
 fn group_by_model<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&'a str>, Vec<u64>> {
     let mut paces: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
     for cell in 0..plan.cells_per_row() {
@@ -89,7 +90,7 @@ fn group_by_model<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&
     paces
 }
 
-/// Makes one cell after the other. Takes none while enough calls wait for a slot for the model that it would call first.
+/// Makes one cell after the other. Takes none while enough calls wait for a slot of the model that it would call first.
 async fn worker(
     context: Arc<RunContext>,
     mut door: Option<Door>,
@@ -97,12 +98,12 @@ async fn worker(
     ended: mpsc::Sender<FinishedCell>,
 ) {
     loop {
-        // RecordedParts a cell is taken, so that cells are made in the order of the plan whichever worker is let in first.
+        // Before a cell is taken, so that cells are made in plan order whichever worker is admitted first.
         if let Some(door) = &mut door {
             door.short().await;
         }
         let Some(CellWork { row, ordinal, before }) = cells.lock().await.recv().await else { return };
-        // With the budget used up, cells that need no call are made all the same.
+        // Once the budget is used up, cells that need no call are still made.
         if context.stop.is_set() {
             return;
         }
@@ -116,7 +117,7 @@ async fn worker(
     }
 }
 
-/// Announces rows to the ledger and sends what is left of these cells of theirs.
+/// Writes rows to the ledger and sends the unfinished cells of this group to its workers.
 async fn feed_rows(
     plan: &Plan,
     announcer: &SampleWriter<'_>,
@@ -168,8 +169,8 @@ async fn feed_rows(
     Ok(())
 }
 
-/// Rows that are read on a thread of their own, [`ROWS_AHEAD`] at a time and a bounded number ahead: handing over takes
-/// longer than reading a row.
+/// Reads rows on a thread of its own, [`ROWS_AHEAD`] at a time and a bounded number ahead: handing over a row takes
+/// longer than reading it.
 struct RowPrefetch {
     batches: mpsc::Receiver<Vec<Result<Sample, DatasetError>>>,
     reader: JoinHandle<()>,
@@ -189,7 +190,7 @@ impl RowPrefetch {
         Self { batches, reader }
     }
 
-    /// The next rows; `None` behind the last. A reader that died has not come to the end of them.
+    /// The next rows; `None` after the last. A reader that died has not reached the end.
     async fn next(&mut self) -> Result<Option<Vec<Result<Sample, DatasetError>>>, EngineError> {
         match self.batches.recv().await {
             Some(batch) => Ok(Some(batch)),
@@ -202,7 +203,7 @@ impl RowPrefetch {
 mod tests {
     use super::*;
 
-    /// Rows behind a reader that died are not left out unawares.
+    /// Rows after a reader that died are not left out silently.
     #[tokio::test]
     async fn a_reader_that_dies_is_an_error() {
         let sample = |row| Sample {

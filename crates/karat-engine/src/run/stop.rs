@@ -1,10 +1,10 @@
-//! How a run is asked to stop: by the user, or because the ledger can no longer be written.
+//! The signal that stops a run: from the user, or because the ledger can no longer be written.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
 
-/// A stop signal that everybody holds. Calls in flight end, their records are kept, nothing new begins.
+/// A stop signal; clones share it. Running calls end, their records are kept, and nothing new starts.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<StopState>);
 
@@ -16,7 +16,7 @@ struct StopState {
 }
 
 impl Stop {
-    /// A signal that nobody has given.
+    /// A signal that is not set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -27,23 +27,23 @@ impl Stop {
         self.0.notify.notify_waiters();
     }
 
-    /// Stops the run because something it cannot do without failed; the first reason is kept.
+    /// Stops the run because of a failure; the first reason is kept.
     pub(crate) fn fail(&self, reason: String) {
         self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
         self.set();
     }
 
-    /// Whether the run shall stop.
+    /// Returns whether the run should stop.
     pub fn is_set(&self) -> bool {
         self.0.set.get().is_some()
     }
 
-    /// Why it had to stop, when it was not the user.
+    /// The failure that stopped it, if it was not the user.
     pub(crate) fn failure(&self) -> Option<String> {
         self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Resolves when the run shall stop.
+    /// Resolves once the run should stop.
     pub async fn wait(&self) {
         let notified = self.0.notify.notified();
         if !self.is_set() {

@@ -1,4 +1,4 @@
-//! `http` and `command`: asks a service or a program, and reads what it answers.
+//! `http` and `command`: calls a service or a program and reads its answer.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use karat_types::{
 };
 use serde_json::{Map, Value};
 
-use super::meter::{Meter, Metered};
+use super::meter::{Meter, Metered, UnknownCost};
 use super::parse::{Parser, exact_json};
 use super::pieces::{Cutter, merge_pieces};
 use super::{StepEnd, StepError, StepInput, shape, take, template_error};
 
-/// A step that asks somebody outside, with templates compiled.
+/// A step that calls a service or program, with compiled templates.
 pub(crate) struct CompiledOutside {
     request: CompiledRequest,
     cutter: Cutter,
@@ -39,7 +39,7 @@ enum CompiledRequest {
     },
 }
 
-/// A value in which every text is a template.
+/// A value in which every string is a template.
 enum BodyTemplate {
     Fixed(Value),
     Text(Template),
@@ -87,18 +87,17 @@ impl CompiledOutside {
         Ok(Self { request, cutter: Cutter::new(spec)?, parser, meter })
     }
 
-    /// What an answer says that it cost, also one that the step cannot use: nothing where nobody asks.
+    /// The cost that an answer reports, even one that the step cannot use; zero if the step does not meter it.
     ///
     /// # Errors
-    /// It does not say all of it, or a price is not known: the least that it can have cost.
-    pub fn cost_of(&self, answer: &str) -> Result<Money, Money> {
+    /// The answer does not report all of it, or a price is missing: the known part of it.
+    pub fn cost_of(&self, answer: &str) -> Result<Money, UnknownCost> {
         let Some(meter) = &self.meter else { return Ok(Money::ZERO) };
         let document = match &self.parser {
             Some(parser) => parser.document(answer).map(|(document, _)| document).map_err(drop),
             None => exact_json(answer).map_err(drop),
         };
-        let metered = meter.read(&document.map_err(|()| Money::ZERO)?);
-        metered.cost.ok_or(metered.least)
+        meter.read(&document.map_err(|()| UnknownCost::default())?).cost_or_least()
     }
 }
 
@@ -185,9 +184,9 @@ impl OutsideMachine {
         Self { step, outside, input, notes: Vec::new() }
     }
 
-    /// One request a piece.
+    /// One request per piece.
     fn start(&mut self) -> Result<Vec<Ask>, StepEnd> {
-        // A service has no window to fit: without a size, a text is one piece.
+        // A service has no context window: without a size, a text is one piece.
         let pieces = self.outside.cutter.cut(&self.step, &self.input.context, || Ok(u32::MAX))?;
         self.notes.extend(pieces.note);
         let asks = pieces.contexts.iter().enumerate().map(|(at, context)| {
@@ -209,7 +208,7 @@ impl OutsideMachine {
             }
             values.push(document);
         }
-        // Each request has its own cost already.
+        // The cost counts with each request already.
         metered.cost = Some(Money::ZERO);
         self.notes.extend(std::mem::take(&mut metered.notes));
         let notes = std::mem::take(&mut self.notes);
@@ -230,8 +229,8 @@ impl OutsideMachine {
         Ok(value)
     }
 
-    /// An answer that the suite says nothing about: JSON where it is an object or a list, else text. Whoever looks
-    /// into it needs JSON.
+    /// Reads an answer without `parse`: as JSON if it is an object or a list, else as text. `take` and `meter` need
+    /// JSON.
     fn read_untyped(&self, text: &str) -> Result<Value, String> {
         match exact_json(text) {
             Ok(document @ (Value::Object(_) | Value::Array(_))) => Ok(document),

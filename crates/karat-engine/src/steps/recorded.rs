@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use karat_suite::RowPath;
 use karat_text::path::Path;
 use karat_text::template::Template;
 use karat_types::{
@@ -25,7 +26,7 @@ pub(crate) struct CompiledRecorded {
 
 enum RecordedSource {
     Column(Path),
-    File { from: Template, by: Option<Template>, column: Option<Path> },
+    File { from: RowPath, by: Option<Template>, column: Option<Path> },
 }
 
 impl CompiledRecorded {
@@ -35,7 +36,7 @@ impl CompiledRecorded {
             RecordedSpec::File { from, by, column, .. } => {
                 let by = by.as_deref().map(Template::compile).transpose()?;
                 let column = column.as_deref().map(Path::parse).transpose()?;
-                RecordedSource::File { from: Template::compile(from)?, by, column }
+                RecordedSource::File { from: RowPath::compile(from)?, by, column }
             }
         };
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
@@ -48,7 +49,7 @@ pub(super) struct RecordedMachine {
     step: Arc<StepSpec>,
     recorded: Arc<CompiledRecorded>,
     input: StepInput,
-    /// What was asked for, in words.
+    /// Description of the requested file or row.
     asked: Option<String>,
 }
 
@@ -76,7 +77,7 @@ impl RecordedMachine {
         if self.recorded.parser.is_some() { Value::Null } else { Value::from("") }
     }
 
-    /// The step's output from what was found, and its facts from the row or document around it.
+    /// The output from the recorded value, and facts from the row or document around it.
     fn output_from(&self, value: &Value, document: &Value) -> StepEnd {
         let spec = &self.step;
         let (output, mut notes): (Value, Vec<Note>) = match (&self.recorded.parser, value) {
@@ -94,12 +95,12 @@ impl RecordedMachine {
         StepEnd::Output { output: take(spec, output), notes, metered: Box::new(metered) }
     }
 
-    /// What is there and cannot be read: an error, or a text that says so.
+    /// The end for an unreadable recording: an error, or a text that says so.
     fn unreadable(&self, code: &str, problem: String, text: &str) -> StepEnd {
         match self.recorded.broken {
             Broken::Error => StepEnd::Failed(CellError::new(code, format!("step `{}`: {problem}", self.step.id))),
             Broken::Text => {
-                // Nothing to show is not nothing there: the output then says what is wrong.
+                // An empty text says what is wrong instead.
                 let (output, taken) = match text.trim().is_empty() {
                     true => (problem.clone(), "it counts as a text that says so"),
                     false => (text.to_owned(), "it counts as the text that it is"),
@@ -129,14 +130,6 @@ impl RecordedMachine {
                         return Turn::Done(StepEnd::Failed(template_error(&self.step, &error)));
                     }
                 };
-                if karat_suite::leads_out(from.source(), &path) {
-                    let message = format!(
-                        "step `{}`: it wants the file {path}, and a row must not lead out of the folder. The folder is \
-                         the suite's to name: `from: FOLDER/{{{{ sample.id }}}}.json`",
-                        self.step.id
-                    );
-                    return Turn::Done(StepEnd::Failed(CellError::new("recorded", message)));
-                }
                 self.asked = Some(match &row {
                     Some(id) => format!("row {id:?} of {path}"),
                     None => format!("file {path}"),

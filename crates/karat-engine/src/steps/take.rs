@@ -1,4 +1,4 @@
-//! `take`: a smaller object of named parts of a value.
+//! `take`: selects named parts of a value.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use karat_text::path::Path;
 use karat_types::{StepSpec, Taken};
 use serde_json::Value;
 
-/// The parts that a step takes, an absent one as null; the whole value where it takes none.
+/// The parts that a step takes, null for missing ones; the whole value if it takes none.
 pub(super) fn take(spec: &StepSpec, output: Value) -> Value {
     if spec.take.is_empty() {
         return output;
@@ -29,7 +29,7 @@ fn rename_parts(parts: &BTreeMap<String, String>, value: &Value) -> Value {
     Value::Object(parts.iter().map(|(name, path)| (name.clone(), value_at(path, value))).collect())
 }
 
-/// What a path leads to: null where that is nothing, a list where it may be several places.
+/// The value at a path: null if there is none, a list if the path may lead to several.
 fn value_at(path: &str, value: &Value) -> Value {
     match Path::parse(path) {
         Ok(path) if path.is_plural() => path.all(value).into_iter().cloned().collect(),
@@ -44,7 +44,7 @@ mod tests {
 
     use super::*;
 
-    /// RG-03: parts of any JSON answer come under the names that scorers read.
+    /// RG-03: parts of any JSON answer are available under the names that scorers read.
     #[test]
     fn parts_are_renamed() {
         let answer = json!({"result": {"text": "x", "refs": [{"kind": "release", "loc": {"pg": 3}}, {"kind": "slides"}]},
