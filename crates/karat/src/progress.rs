@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use in_order::InOrder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use karat_app::counted;
+use karat_app::count_noun;
 use karat_types::{CellProgress, CellStatus, Event, Observer, ReuseLabel};
 
 use crate::printer::Printer;
@@ -69,10 +69,12 @@ impl Observer for Lines {
     fn on(&self, event: &Event<'_>) {
         match event {
             Event::Started { run, cells, done } if *done > 0 => {
-                let (cells, are) = (counted(*cells, "cell"), if *done == 1 { "is" } else { "are" });
+                let (cells, are) = (count_noun(*cells, "cell"), if *done == 1 { "is" } else { "are" });
                 self.printer.say(&format!("run {run}: {done} of {cells} {are} done, judgments included"));
             }
-            Event::Started { run, cells, .. } => self.printer.say(&format!("run {run}: {}", counted(*cells, "cell"))),
+            Event::Started { run, cells, .. } => {
+                self.printer.say(&format!("run {run}: {}", count_noun(*cells, "cell")))
+            }
             Event::CellFinished(cell) => self.cells.say(cell, outcome(cell)),
             Event::Warning(text) => self.printer.say(&format!("warning: {text}")),
             Event::Finished { .. } => self.cells.end(),

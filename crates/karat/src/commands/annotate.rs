@@ -1,6 +1,6 @@
 //! `karat annotate`.
 
-use karat_app::{Annotating, Invocation, counted};
+use karat_app::{Annotating, Invocation, count_noun};
 use karat_types::Exit;
 
 use super::{Edge, table};
@@ -19,7 +19,7 @@ pub fn annotate(edge: &Edge<'_>, command: &AnnotateCommand) -> Result<Exit, Fail
             write(edge, output, &lines(&tasks))?;
             edge.printer.say(&format!(
                 "{}. Fill in `scores` and `annotator`, then `karat annotate import FILE --labels labels.jsonl`",
-                counted(tasks.len() as u64, "task")
+                count_noun(tasks.len() as u64, "task")
             ));
         }
         AnnotateCommand::Import { tasks, labels, scorer, suite } => {
@@ -27,9 +27,9 @@ pub fn annotate(edge: &Edge<'_>, command: &AnnotateCommand) -> Result<Exit, Fail
             let said = format!(
                 "{}: {} added, {} replaced; {} open",
                 labels.display(),
-                counted(joined.added as u64, "label"),
+                count_noun(joined.added as u64, "label"),
                 joined.replaced,
-                counted(joined.open as u64, "task")
+                count_noun(joined.open as u64, "task")
             );
             edge.printer.data(&said)?;
         }

@@ -1,6 +1,6 @@
 //! `karat cache`: what later runs may take over.
 
-use karat_app::counted;
+use karat_app::count_noun;
 use karat_types::Exit;
 use serde_json::json;
 
@@ -39,7 +39,8 @@ fn prune(edge: &Edge<'_>, older_than: &str, traces: bool, dry_run: bool) -> Resu
     let pruned = edge.app.prune(age, traces, dry_run)?;
     let (taken, removed) = if dry_run { ("would be taken", "would be removed") } else { ("taken", "removed") };
     let kib = |bytes: u64| bytes.div_ceil(1024);
-    let mut said = format!("{} {taken} out of reuse; runs and their reports stay", counted(pruned.results, "result"));
+    let mut said =
+        format!("{} {taken} out of reuse; runs and their reports stay", count_noun(pruned.results, "result"));
     if traces {
         said.push_str(&format!("; {} KiB of requests and responses {removed}", kib(pruned.trace_bytes)));
     }

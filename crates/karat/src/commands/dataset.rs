@@ -1,6 +1,6 @@
 //! `karat dataset`.
 
-use karat_app::counted;
+use karat_app::count_noun;
 use karat_types::Exit;
 
 use super::{Edge, selection};
@@ -23,7 +23,11 @@ pub fn check(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
         let line = format!("ok  {}: {} ({})", check.name, counts.join(", "), wanted.join(", "));
         edge.printer.data(&super::visible(&line))?;
     }
-    edge.printer.data(&format!("{}, {}: all hold", counted(rows, "row"), counted(checks.len() as u64, "rule")))?;
+    edge.printer.data(&format!(
+        "{}, {}: all hold",
+        count_noun(rows, "row"),
+        count_noun(checks.len() as u64, "rule")
+    ))?;
     Ok(Exit::Pass)
 }
 
@@ -35,6 +39,6 @@ pub fn fetch(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
         Err(problem) => edge.printer.say(&format!("{}: {problem}", one.path)),
     })?;
     let failed = fetched.iter().filter(|one| one.outcome.is_err()).count();
-    edge.printer.data(&format!("{} fetched, {failed} failed", counted((fetched.len() - failed) as u64, "file")))?;
+    edge.printer.data(&format!("{} fetched, {failed} failed", count_noun((fetched.len() - failed) as u64, "file")))?;
     Ok(if failed > 0 { Exit::HarnessError } else { Exit::Pass })
 }

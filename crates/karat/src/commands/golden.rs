@@ -1,6 +1,6 @@
 //! `karat golden pin`, `check` and `list`.
 
-use karat_app::{GoldenAsked, Invocation, PinAsked, Pinning, counted};
+use karat_app::{GoldenAsked, Invocation, PinAsked, Pinning, count_noun};
 use karat_types::Exit;
 
 use super::drift::choice;
@@ -38,7 +38,7 @@ fn pin(edge: &Edge<'_>, args: &GoldenPinArgs) -> Result<Exit, Failure> {
     let lines: Vec<String> = lines.collect();
     let same = pinned.files.len() - lines.len();
     let done = if args.dry_run { "would change" } else { "changed" };
-    let files = counted(lines.len() as u64, "file");
+    let files = count_noun(lines.len() as u64, "file");
     let sum = format!("{}: {done} {files}, {same} unchanged", pinned.folder.display());
     edge.printer.data(&lines.into_iter().chain([sum]).collect::<Vec<_>>().join("\n"))?;
     Ok(Exit::Pass)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use karat_app::{Invocation, counted};
+use karat_app::{Invocation, count_noun};
 use karat_types::Exit;
 
 use super::{Edge, making, run};
@@ -31,7 +31,7 @@ fn span_snapshot(edge: &Edge<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
     let suite = imported.suite.display().to_string();
     edge.printer.say(&format!(
         "{suite}: {}, {} without a verdict; `karat run {suite}` computes their figures again",
-        counted(imported.samples as u64, "sample"),
+        count_noun(imported.samples as u64, "sample"),
         imported.without_verdict
     ));
     let invocation = Invocation { suite, ..Invocation::default() };

@@ -1,6 +1,6 @@
 //! `karat init`.
 
-use karat_app::{counted, preset_names};
+use karat_app::{count_noun, preset_names};
 use std::path::PathBuf;
 
 use karat_types::Exit;
@@ -18,7 +18,8 @@ pub fn init(edge: &Edge<'_>, args: &InitArgs) -> Result<Exit, Failure> {
         let folder = folder.display().to_string();
         // The bare name of a preset is the preset.
         let own = if preset_names().contains(&folder.as_str()) { "./" } else { "" };
-        edge.printer.say(&format!("{} written. Next: `karat run {own}{folder}`", counted(lines.len() as u64, "file")));
+        edge.printer
+            .say(&format!("{} written. Next: `karat run {own}{folder}`", count_noun(lines.len() as u64, "file")));
     }
     Ok(Exit::Pass)
 }

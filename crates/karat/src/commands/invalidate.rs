@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_app::{Invalidation, Reusable, counted};
+use karat_app::{Invalidation, ReusableResult, count_noun};
 use karat_types::Exit;
 
 use super::{Edge, visible};
@@ -28,7 +28,7 @@ fn text(done: &Invalidation, dry_run: bool) -> String {
             if runs.is_empty() { " (other cells)".to_owned() } else { format!(" (run {})", runs.join(", ")) }
         }));
     }
-    if done.results == karat_app::Withdrawal::default() {
+    if done.results == karat_app::InvalidatedResults::default() {
         text.push_str(
             "Nothing of what was asked for is in reuse: it failed, was never reusable, or was taken out before (what other runs \
              have made since is theirs).\n",
@@ -38,14 +38,14 @@ fn text(done: &Invalidation, dry_run: bool) -> String {
     text
 }
 
-fn kinds(results: &[Reusable]) -> String {
+fn kinds(results: &[ReusableResult]) -> String {
     let judgments = results.iter().filter(|result| result.is_judgment).count() as u64;
     let outputs = results.len() as u64 - judgments;
-    format!("{} and {}", counted(outputs, "output"), counted(judgments, "judgment"))
+    format!("{} and {}", count_noun(outputs, "output"), count_noun(judgments, "judgment"))
 }
 
 /// One line a cell and reason, for the first of them; what no cell rests on stands last.
-fn list(done: &Invalidation, results: &[Reusable], why: impl Fn(&Reusable) -> String) -> String {
+fn list(done: &Invalidation, results: &[ReusableResult], why: impl Fn(&ReusableResult) -> String) -> String {
     let mut lines: BTreeMap<(bool, u64, String), (u64, u64)> = BTreeMap::new();
     for result in results {
         let first = result.cells.first().copied();
@@ -57,7 +57,7 @@ fn list(done: &Invalidation, results: &[Reusable], why: impl Fn(&Reusable) -> St
             Some(name) if !nowhere => format!("cell {cell} {}", visible(name)),
             _ => "steps that no finished cell rests on".to_owned(),
         };
-        format!("  {name}: {}, {}{why}\n", counted(*outputs, "output"), counted(*judgments, "judgment"))
+        format!("  {name}: {}, {}{why}\n", count_noun(*outputs, "output"), count_noun(*judgments, "judgment"))
     };
     let more = lines.len().saturating_sub(LISTED);
     let rest = if more > 0 { format!("  and {more} more\n") } else { String::new() };

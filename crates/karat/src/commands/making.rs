@@ -1,6 +1,6 @@
 //! What every command that makes cells shares: who watches and stops it, and what is said when it ends.
 
-use karat_app::{Execution, RunEnd, Stop, Tape, counted};
+use karat_app::{Execution, RunEnd, Stop, Tape, count_noun};
 use karat_types::RunStatus;
 
 use super::{Edge, plan};
@@ -26,9 +26,9 @@ pub(super) fn say_end(edge: &Edge<'_>, end: &RunEnd) {
         edge.printer.say(notice);
     }
     if !edge.quiet {
-        let calls = counted(end.calls, "call");
+        let calls = count_noun(end.calls, "call");
         let requests =
-            if end.requests > end.calls { format!(", {}", counted(end.requests, "request")) } else { String::new() };
+            if end.requests > end.calls { format!(", {}", count_noun(end.requests, "request")) } else { String::new() };
         edge.printer.say(&format!("run {}: {calls} made{requests}, {} paid", end.run, plan::usd(end.spent.usd())));
     }
 }

@@ -1,6 +1,6 @@
 //! `karat plan`, which is `karat run --dry-run`.
 
-use karat_app::{Estimate, ModelEstimate, Reasons, counted};
+use karat_app::{Estimate, ModelEstimate, Reasons, count_noun};
 use karat_types::{Exit, PlanHeader};
 use serde_json::json;
 
@@ -47,13 +47,13 @@ fn text(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
     let mut text = format!(
         "{}: {} × {} ({}, {}){} = {}, {}\n",
         plan.suite,
-        counted(plan.dataset.rows, "sample"),
-        counted(plan.systems.len() as u64, "system"),
-        counted(models.len() as u64, "model"),
-        counted(plan.variants.len() as u64, "variant"),
+        count_noun(plan.dataset.rows, "sample"),
+        count_noun(plan.systems.len() as u64, "system"),
+        count_noun(models.len() as u64, "model"),
+        count_noun(plan.variants.len() as u64, "variant"),
         trials(plan),
-        counted(plan.cells(), "cell"),
-        counted(plan.judges.len() as u64, "judge")
+        count_noun(plan.cells(), "cell"),
+        count_noun(plan.judges.len() as u64, "judge")
     );
     let failing = match estimate.failing {
         0 => String::new(),

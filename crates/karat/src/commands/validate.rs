@@ -1,6 +1,6 @@
 //! `karat validate`.
 
-use karat_app::counted;
+use karat_app::count_noun;
 use karat_types::Exit;
 
 use super::{Edge, selection};
@@ -22,7 +22,7 @@ pub fn validate(edge: &Edge<'_>, suite: &SuiteArgs) -> Result<Exit, Failure> {
         (header.scorers.len() as u64, "scorer"),
         (header.judges.len() as u64, "judge"),
     ];
-    let parts = parts.map(|(count, what)| counted(count, what)).join(", ");
+    let parts = parts.map(|(count, what)| count_noun(count, what)).join(", ");
     edge.printer.data(&format!("{}: fine. {parts}", header.suite))?;
     Ok(Exit::Pass)
 }
