@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use karat_analysis::Judged;
+use karat_analysis::GradeRow;
 use serde_json::{Map, Value};
 
 use crate::shared::history_row::{AFTER, BEFORE, row};
 use crate::shared::visible::one_line;
 
 /// Returns the column names and the fields of each row. No field can control a terminal or contain a separator.
-pub fn table<'a>(rows: impl Iterator<Item = &'a Judged>) -> (Vec<String>, Vec<Vec<String>>) {
+pub fn table<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> (Vec<String>, Vec<Vec<String>>) {
     let rows: Vec<Value> = rows.map(row).collect();
     let fixed: BTreeSet<&str> = BEFORE.iter().chain(&AFTER).copied().chain(["caps"]).collect();
     let mut axes: Vec<&str> = Vec::new();
@@ -25,7 +25,7 @@ pub fn table<'a>(rows: impl Iterator<Item = &'a Judged>) -> (Vec<String>, Vec<Ve
 }
 
 /// Returns all rows as tab-separated values with a header.
-pub fn history<'a>(rows: impl Iterator<Item = &'a Judged>) -> String {
+pub fn history<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> String {
     let (names, rows) = table(rows);
     let lines = std::iter::once(names).chain(rows).map(|fields| fields.join("\t"));
     lines.map(|line| line + "\n").collect()

@@ -1,6 +1,6 @@
 //! The agreement of raters as JSON (`karat.agree/1`).
 
-use karat_analysis::agree::Agreed;
+use karat_analysis::agree::RunAgreement;
 use serde::Serialize;
 
 use super::pretty;
@@ -10,12 +10,12 @@ use crate::RenderError;
 ///
 /// # Errors
 /// Never for an agreement that [`agree`](karat_analysis::agree::agree) made.
-pub fn agreement(agreed: &Agreed) -> Result<String, RenderError> {
+pub fn agreement(agreed: &RunAgreement) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct AgreementDocument<'a> {
         schema: &'static str,
         #[serde(flatten)]
-        agreed: &'a Agreed,
+        agreed: &'a RunAgreement,
     }
     let document = AgreementDocument { schema: "karat.agree/1", agreed };
     pretty(&document)

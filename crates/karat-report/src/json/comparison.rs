@@ -1,6 +1,6 @@
 //! A comparison as JSON (`karat.compare/1`).
 
-use karat_analysis::compare::Compared;
+use karat_analysis::compare::RunComparison;
 use serde::Serialize;
 
 use super::pretty;
@@ -10,12 +10,12 @@ use crate::RenderError;
 ///
 /// # Errors
 /// Never for a comparison that [`compare`](karat_analysis::compare::compare) made.
-pub fn comparison(compared: &Compared) -> Result<String, RenderError> {
+pub fn comparison(compared: &RunComparison) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct ComparisonDocument<'a> {
         schema: &'static str,
         #[serde(flatten)]
-        compared: &'a Compared,
+        compared: &'a RunComparison,
     }
     let document = ComparisonDocument { schema: "karat.compare/1", compared };
     pretty(&document)

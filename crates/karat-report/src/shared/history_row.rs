@@ -1,6 +1,6 @@
 //! One row of a suite's history: one judge's grades of one sample (BR-09, BR-15).
 
-use karat_analysis::Judged;
+use karat_analysis::GradeRow;
 use serde_json::{Map, Number, Value, json};
 
 use crate::shared::moment::rfc3339;
@@ -12,7 +12,7 @@ pub(crate) const AFTER: [&str; 5] = ["notes", "sample", "system", "ran_at", "run
 
 /// Returns one row: `{card_date, judge_model, prompt_version, composite, <axes>, notes, sample, system, ran_at, run,
 /// caps?}`.
-pub fn row(judged: &Judged) -> Value {
+pub fn row(judged: &GradeRow) -> Value {
     let mut row = Map::new();
     let mut put = |name: &str, value: Value| row.insert(name.to_owned(), value);
     put("card_date", json!(judged.date));

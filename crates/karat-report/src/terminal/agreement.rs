@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use karat_analysis::agree::Agreed;
+use karat_analysis::agree::RunAgreement;
 
 use crate::shared::visible::excerpt;
 use crate::wording::agreement::{coefficients, pair_sentence, side_notes};
@@ -11,7 +11,7 @@ use crate::wording::agreement::{coefficients, pair_sentence, side_notes};
 const WIDTH: usize = 100;
 
 /// Returns the agreement for a terminal, without control sequences.
-pub fn agreement(agreed: &Agreed) -> String {
+pub fn agreement(agreed: &RunAgreement) -> String {
     let mut text =
         format!("run {}; raters: {}\n", excerpt(&agreed.run, WIDTH), excerpt(&agreed.raters.join(", "), WIDTH));
     for metric in &agreed.metrics {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use karat_analysis::Finding;
-use karat_analysis::compare::{Compared, ComparedMetric};
+use karat_analysis::compare::{ComparedMetric, RunComparison};
 
 use crate::shared::figures::{self, percent};
 use crate::shared::visible::excerpt;
@@ -18,7 +18,7 @@ use crate::wording::comparison::{
 const WIDTH: usize = 100;
 
 /// Returns the comparison for a terminal, without control sequences.
-pub fn comparison(compared: &Compared) -> String {
+pub fn comparison(compared: &RunComparison) -> String {
     let mut text = String::new();
     let mut line = |line: String| {
         // Writing to a String cannot fail.
@@ -48,7 +48,7 @@ pub fn comparison(compared: &Compared) -> String {
     text
 }
 
-fn table(compared: &Compared) -> Table {
+fn table(compared: &RunComparison) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let right = |text: String| Cell::new_owned(text).set_alignment(CellAlignment::Right);

@@ -1,12 +1,12 @@
 //! Sentences and figures about the agreement of raters, the same in every format.
 
-use karat_analysis::agree::{Agreed, MetricRaters};
+use karat_analysis::agree::{MetricRaters, RunAgreement};
 use karat_analysis::{Finding, JudgePair};
 
 use crate::shared::figures::{self, count, percent};
 
 /// Returns notes on labels that match nothing, and on judgments shared by several runs.
-pub(crate) fn side_notes(agreed: &Agreed) -> Vec<String> {
+pub(crate) fn side_notes(agreed: &RunAgreement) -> Vec<String> {
     let said = [
         ("labels that match no cell and metric of the run", agreed.unmatched_labels),
         ("grades in labels under unknown metric names, left out", agreed.unknown_grades),

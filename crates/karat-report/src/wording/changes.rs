@@ -1,7 +1,7 @@
 //! Sentences about changes in diagnostics between two sides.
 
-use karat_analysis::Named;
-use karat_analysis::compare::{DiagnosticsChange, Moved, TestedChange};
+use karat_analysis::OrderedMap;
+use karat_analysis::compare::{DiagnosticsChange, MovedSample, TestedChange};
 use serde_json::{Map, Value};
 
 use crate::shared::figures::{self, NONE, Unscaled, count};
@@ -12,7 +12,7 @@ const SHOWN: usize = 5;
 /// Returns the lists that are not empty, each with its heading.
 pub(crate) fn change_lists(found: &DiagnosticsChange) -> Vec<(String, Vec<String>)> {
     let pair = |fields: &Map<String, Value>| fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
-    let moved = |moved: &Moved| format!("{} {}", moved.sample, signed_or_none(moved.score.change));
+    let moved = |moved: &MovedSample| format!("{} {}", moved.sample, signed_or_none(moved.score.change));
     let left_out = (found.left_out > 0).then(|| {
         format!(
             "{} evaluations beyond the first 10,000 of each side, which are in the figures only",
@@ -32,7 +32,7 @@ pub(crate) fn change_lists(found: &DiagnosticsChange) -> Vec<(String, Vec<String
 }
 
 /// Returns group, name and value of every grouped entry.
-pub(crate) fn grouped_entries<T>(groups: &Named<Named<T>>) -> impl Iterator<Item = (&str, &str, &T)> {
+pub(crate) fn grouped_entries<T>(groups: &OrderedMap<OrderedMap<T>>) -> impl Iterator<Item = (&str, &str, &T)> {
     groups.iter().flat_map(|(group, named)| named.iter().map(move |(name, it)| (group, name, it)))
 }
 

@@ -1,7 +1,7 @@
 //! Sentences and figures about a comparison, the same in every format.
 
 use karat_analysis::Finding;
-use karat_analysis::compare::{Compared, ComparedMetric, LeftOut, SecondTest, SideSummary, Verdict};
+use karat_analysis::compare::{ComparedMetric, ComparisonVerdict, LeftOut, RunComparison, SecondTest, SideSummary};
 use karat_analysis::planning::{Needed, PLANNED_POWER};
 
 use crate::shared::figures::{self, MOST_DIGITS, NONE, count, percent};
@@ -21,7 +21,7 @@ const OPEN: &str = "not finished";
 const IDS: usize = 10;
 
 /// Returns for example `paired by id: 400 samples in both`.
-pub(crate) fn pairing_line(compared: &Compared) -> String {
+pub(crate) fn pairing_line(compared: &RunComparison) -> String {
     format!("paired by id: {} samples in both", count(compared.matched))
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn unmatched_samples(side: &SideSummary) -> Option<String> {
 }
 
 /// Lists the samples whose content differs between the sides, so that they are not pairs, or returns `None`.
-pub(crate) fn changed_samples(compared: &Compared) -> Option<String> {
+pub(crate) fn changed_samples(compared: &RunComparison) -> Option<String> {
     id_list("content differs between the two sides, left out", compared.changed.iter(), compared.changed.len() as u64)
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn missing_scores(left_out: LeftOut) -> Option<String> {
         format!("{} left out: {}", count(n), reasons(&[absent, (errors, FAILED), (unscored, UNSCORED), (open, OPEN)]))
     });
     let cells = left_out.is_partial().then(|| {
-        let (lost, due) = (count(cells.lost()), count(cells.due));
+        let (lost, due) = (count(cells.missing()), count(cells.due));
         let why = reasons(&[(cells.errors, FAILED), (cells.unscored, UNSCORED), (cells.open, OPEN)]);
         format!("{lost} of {due} pairs of cells left out: {why}")
     });
@@ -76,18 +76,18 @@ fn reasons(counted: &[(u64, &str)]) -> String {
 pub(crate) fn missing_scores_short(left_out: LeftOut) -> String {
     let samples = count(left_out.n);
     match left_out.is_partial() {
-        true => format!("{samples} ({} of {} cells)", count(left_out.cells.lost()), count(left_out.cells.due)),
+        true => format!("{samples} ({} of {} cells)", count(left_out.cells.missing()), count(left_out.cells.due)),
         false => samples,
     }
 }
 
 /// Returns the word of a verdict.
-pub(crate) fn verdict_word(verdict: Verdict) -> &'static str {
+pub(crate) fn verdict_word(verdict: ComparisonVerdict) -> &'static str {
     match verdict {
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::Equivalent => "equivalent",
-        Verdict::Undecided => "undecided",
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::Equivalent => "equivalent",
+        ComparisonVerdict::Undecided => "undecided",
     }
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn conclusion(metric: &ComparedMetric) -> String {
 /// Returns a note if a difference is significant but smaller than the margin.
 fn significance_note(metric: &ComparedMetric) -> Option<String> {
     let (lo, hi) = metric.difference.interval()?;
-    let is_certain = metric.verdict == Verdict::Equivalent && (lo > 0.0 || hi < 0.0);
+    let is_certain = metric.verdict == ComparisonVerdict::Equivalent && (lo > 0.0 || hi < 0.0);
     is_certain.then(|| "the difference is significant, but smaller than the margin".to_owned())
 }
 
@@ -213,7 +213,9 @@ fn no_difference(metric: &ComparedMetric) -> Option<String> {
 fn worst_case_note(metric: &ComparedMetric) -> Option<String> {
     let (lo, hi) = metric.bounds?;
     let turned = match metric.verdict {
-        Verdict::Better | Verdict::Worse if lo <= 0.0 && hi >= 0.0 => ", which could reverse the verdict",
+        ComparisonVerdict::Better | ComparisonVerdict::Worse if lo <= 0.0 && hi >= 0.0 => {
+            ", which could reverse the verdict"
+        }
         _ => "",
     };
     Some(format!(
@@ -234,7 +236,7 @@ fn margin_note(metric: &ComparedMetric) -> Option<String> {
 /// Returns the difference whose interval decides the verdict.
 pub(crate) fn deciding_difference(metric: &ComparedMetric) -> &Finding {
     match (metric.verdict, &metric.equivalence) {
-        (Verdict::Equivalent, Some(tested)) => tested,
+        (ComparisonVerdict::Equivalent, Some(tested)) => tested,
         _ => &metric.difference,
     }
 }
@@ -271,7 +273,7 @@ pub(crate) fn second_test(metric: &ComparedMetric, second: &SecondTest) -> Strin
 }
 
 /// Returns how the numbers were made.
-pub(crate) fn how_made(compared: &Compared) -> String {
+pub(crate) fn how_made(compared: &RunComparison) -> String {
     let correction = match compared.correction {
         _ if compared.family < 2 => "one metric".to_owned(),
         "holm" => format!("p-values corrected by Holm over {} metrics", compared.family),

@@ -29,7 +29,12 @@ pub(super) fn say_end(edge: &Edge<'_>, end: &RunEnd) {
         let calls = count_noun(end.calls, "call");
         let requests =
             if end.requests > end.calls { format!(", {}", count_noun(end.requests, "request")) } else { String::new() };
-        edge.printer.say(&format!("run {}: {calls} made{requests}, {} paid", end.run, plan::usd(end.spent.usd())));
+        let unpriced = match end.unpriced {
+            0 => String::new(),
+            calls => format!(", and {} of unknown cost", count_noun(calls, "call")),
+        };
+        let paid = plan::usd(end.spent.usd());
+        edge.printer.say(&format!("run {}: {calls} made{requests}, {paid} paid{unpriced}", end.run));
     }
 }
 

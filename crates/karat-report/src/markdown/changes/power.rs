@@ -2,7 +2,7 @@
 //! (BY-16).
 
 use karat_analysis::Outcome;
-use karat_analysis::power::MetricPower;
+use karat_analysis::planning::MetricPower;
 
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures::{self, count, percent};

@@ -1,6 +1,6 @@
 //! Document of `karat agree`: agreement of raters.
 
-use karat_analysis::agree::{Agreed, MetricRaters};
+use karat_analysis::agree::{MetricRaters, RunAgreement};
 use karat_analysis::{Finding, JudgePair};
 
 use crate::markdown::page::{Column, Inline, Page};
@@ -8,7 +8,7 @@ use crate::shared::figures::{self, DifferenceScale, NONE, count};
 use crate::wording::agreement::{coefficient, coefficients, side_notes};
 
 /// Returns the agreement as Markdown.
-pub fn agreement(agreed: &Agreed) -> String {
+pub fn agreement(agreed: &RunAgreement) -> String {
     let mut page = Page::default();
     page.heading(1, Inline::plain("Agreement"));
     page.paragraph(

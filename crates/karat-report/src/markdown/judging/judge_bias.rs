@@ -1,6 +1,6 @@
 //! Section on judge bias: preferences for properties other than quality (GE-04).
 
-use karat_analysis::{BiasCheck, Finding, JudgeBias, Leaning, Outcome, OwnFamily};
+use karat_analysis::{BiasCheck, FeatureSlope, Finding, JudgeBias, Outcome, OwnFamily};
 use karat_types::MetricSpec;
 
 use crate::markdown::page::{Column, Inline, Page};
@@ -36,7 +36,7 @@ fn write_leanings(page: &mut Page, report: Report<'_>, bias: &JudgeBias) {
         Column::right(Inline::plain("Correlation")),
         Column::right(Inline::plain("Slope against human labels")),
     ];
-    let row = |leaning: &Leaning| {
+    let row = |leaning: &FeatureSlope| {
         let metric = metric(report, &leaning.metric)?;
         let said = |it: &Finding| figures::difference_with_method(metric, it);
         let correlation = leaning.correlation.as_ref().map(|it| figures::to_digits(it.value(), 2));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_analysis::{ErrorKind, Failure, Failures, LeftOut, NoteCount, Stage};
+use karat_analysis::{ErrorKind, Failure, Failures, NoteCount, SkippedCells, Stage};
 use karat_types::{MetricSpec, NoteKind};
 
 use crate::markdown::page::{Column, Inline, Page, columns};
@@ -144,7 +144,7 @@ pub(in crate::markdown) fn write_skipped(page: &mut Page, report: Report<'_>) {
         Column::right(Inline::plain("Cells")),
         Column::left(Inline::plain("First reason")),
     ];
-    let row = |it: &LeftOut| {
+    let row = |it: &SkippedCells| {
         let reason = Inline::code(&it.sample).and(": ").and_text(excerpt(&it.reason, MESSAGE));
         vec![Inline::code(&it.system), Inline::text(count(it.count)), reason]
     };
