@@ -64,7 +64,7 @@ impl Write for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(out) = self.out.take() {
-            // Unwritten bytes are dropped without another attempt.
+            // WriteFailed bytes are dropped without another attempt.
             drop(out.into_parts());
             let _ = self.part.as_ref().map(fs::remove_file);
         }

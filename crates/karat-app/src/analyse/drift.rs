@@ -225,7 +225,7 @@ impl App {
         let closing = closing.map_err(|what| refusal(&rule.id, &what))?;
         let closed = ClosedIncident { rule: rule.name.clone(), closing, series: series(&rule.days, &rule.as_of) };
         let body = journal_body(&closed)?;
-        store.note(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
+        store.add_journal_entry(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
         self.drift_of_all(&store, &rules)
     }
 
@@ -331,7 +331,7 @@ impl App {
         };
         let at = self.clock.now();
         let body = journal_body(&raised)?;
-        store.note(&rule.suite, RAISED, &JournalEntry { at, body })?;
+        store.add_journal_entry(&rule.suite, RAISED, &JournalEntry { at, body })?;
         drifted.raised_at = Some(crate::rfc3339(at));
         Ok(())
     }
@@ -457,7 +457,7 @@ fn series(days: &[Day], as_of: &str) -> Vec<(String, f64)> {
 
 /// The alerts of this rule, oldest first, with the time they were raised.
 fn raised_alerts(store: &Store, rule: &Rule) -> Result<Vec<(String, RaisedAlert)>, AppError> {
-    let entries = store.journal(&rule.suite, RAISED)?.into_iter();
+    let entries = store.journal_entries(&rule.suite, RAISED)?.into_iter();
     let raised = entries.filter_map(|entry| {
         let raised: RaisedAlert = serde_json::from_value(entry.body).ok()?;
         Some((crate::rfc3339(entry.at), raised))
@@ -524,7 +524,7 @@ fn is_still_closed(drifted: &mut DriftResult, days: &[Day], closed: &[ClosedInci
 
 /// The incidents of this rule that were closed by hand, oldest first.
 fn closed_incidents(store: &Store, rule: &Rule) -> Result<Vec<ClosedIncident>, AppError> {
-    let entries = store.journal(&rule.suite, CLOSED)?.into_iter();
+    let entries = store.journal_entries(&rule.suite, CLOSED)?.into_iter();
     let closed = entries.filter_map(|entry| serde_json::from_value::<ClosedIncident>(entry.body).ok());
     Ok(closed.filter(|closed| rule.is_called(&closed.rule)).collect())
 }

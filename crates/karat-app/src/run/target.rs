@@ -47,7 +47,7 @@ impl RunTarget {
 
     /// The account of its earlier parts.
     pub fn account(&self, store: &Store) -> Result<Account, AppError> {
-        Ok(if self.retry { store.account_of_retry(&self.id)? } else { store.account(&self.id)? })
+        Ok(if self.retry { store.account_for_retry(&self.id)? } else { store.account(&self.id)? })
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Door, Errand, Exchange, Gate, Held, Providers};
-use karat_store::{Hold, Ledger, Reservation, Unwritten};
+use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, CellError, Key, Machine, Money, Observer, Pricing, Record, Request, Score,
     Turn,
@@ -302,12 +302,12 @@ impl CallExecutor {
         let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });
         let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(owed).collect();
         // Once the record is on disk the call is no longer open, so the next call needs no reservation of its own.
-        let hold = Hold::new((claim.take_drawn(), slot));
-        if let Err(Unwritten { error, hold }) = self.ledger.append_holding(records, hold).await {
+        let hold = WriteGuard::new((claim.take_drawn(), slot));
+        if let Err(WriteFailed { error, guard }) = self.ledger.append_guarded(records, hold).await {
             // Shut before the slot is returned: only calls that run now can be lost. Nothing is written any more, so
             // the call stays open on disk.
             self.gate.shut();
-            drop(hold);
+            drop(guard);
             self.stop.fail(error.to_string());
             return SettledCall::refusal(key, CallErrorCode::Cancelled, error.to_string());
         }

@@ -35,14 +35,14 @@ impl PaidReplies {
     /// failed.
     pub fn give_up(&self, calls: &[Key], error: &CellError) -> bool {
         let is_unread = error.code == CellError::UNREADABLE || error.code == CallErrorCode::Malformed.as_str();
-        let kept = calls.iter().filter(|key| is_unread && self.calls.is_of_failure(**key));
+        let kept = calls.iter().filter(|key| is_unread && self.calls.is_of_rerun(**key));
         let mut useless = lock(&self.useless);
         kept.filter(|key| useless.insert(**key)).count() > 0
     }
 
     /// Returns whether the run was stopped between attempts of this call, one of which reported impossible counts.
     pub fn was_impossible(&self, store: &Store, key: Key) -> bool {
-        self.calls.cut_short(store, key).is_ok_and(|record| record.is_some_and(|record| record.impossible))
+        self.calls.interrupted_call(store, key).is_ok_and(|record| record.is_some_and(|record| record.impossible))
     }
 
     /// The cost of these calls of a saved step that no cell has reported: the first cell to ask reports it.

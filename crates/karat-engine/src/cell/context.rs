@@ -33,10 +33,10 @@ pub(crate) struct RunContext {
 impl RunContext {
     /// Watches for other runs on the store; takes leases on all running work when one starts. Never returns.
     pub async fn watch_for_peers(&self) -> Infallible {
-        let company = self.peers.wait_for_peer().await;
-        self.steps.take_leases(company);
-        self.judgments.take_leases(company);
-        company.be_aware();
+        let store_lease = self.peers.wait_for_peer().await;
+        self.steps.take_leases(store_lease);
+        self.judgments.take_leases(store_lease);
+        store_lease.announce();
         self.flush_for_peers().await;
         pending().await
     }

@@ -74,7 +74,7 @@ impl RunContext {
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
         let told = Arc::new(self.systems.privacy.judgment(judgment));
         let lease = landing.as_ref().and_then(FlightGuard::lease);
-        match self.ledger.append_later_holding(vec![Record::Judgment(told)], lease).await {
+        match self.ledger.append_deferred_guarded(vec![Record::Judgment(told)], lease).await {
             Ok(receipt) => {
                 self.flush_for_peers().await;
                 (JudgingSummary { unscored, left: false }, Some(receipt), landing)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use karat_store::{Company, Hold, Lease};
+use karat_store::{ResultLease, StoreLease, WriteGuard};
 use karat_types::Key;
 use tokio::sync::OnceCell;
 
@@ -18,7 +18,7 @@ type Shard<T> = Mutex<HashMap<Key, RunningWork<T>>>;
 struct RunningWork<T> {
     result: Arc<OnceCell<T>>,
     /// Keeps other processes from doing the same work.
-    lease: Option<Lease>,
+    lease: Option<ResultLease>,
 }
 
 impl<T> Default for RunningWork<T> {
@@ -35,9 +35,9 @@ pub(crate) struct FlightGuard<T> {
 }
 
 impl<T> RunningWork<T> {
-    fn take_lease(&mut self, company: &Company, key: Key) -> bool {
+    fn take_lease(&mut self, store_lease: &StoreLease, key: Key) -> bool {
         if self.lease.is_none() {
-            self.lease = company.take(key);
+            self.lease = store_lease.lease(key);
         }
         self.lease.is_some()
     }
@@ -45,7 +45,7 @@ impl<T> RunningWork<T> {
 
 impl<T> FlightGuard<T> {
     /// Takes the lease that other processes wait for, to be released once the result is on disk.
-    pub fn lease(&self) -> Option<Hold> {
+    pub fn lease(&self) -> Option<WriteGuard> {
         self.flights.lease(self.key)
     }
 }
@@ -67,22 +67,22 @@ impl<T> SingleFlight<T> {
 
     /// Takes the lease of running work, to be kept until its result is on disk. Returns whether this process holds it
     /// now.
-    pub fn take_lease(&self, company: &Company, key: Key) -> bool {
-        self.shard(key).get_mut(&key).is_some_and(|flight| flight.take_lease(company, key))
+    pub fn take_lease(&self, store_lease: &StoreLease, key: Key) -> bool {
+        self.shard(key).get_mut(&key).is_some_and(|flight| flight.take_lease(store_lease, key))
     }
 
     /// Takes the leases of all running work, except those that other processes hold.
-    pub fn take_leases(&self, company: &Company) {
+    pub fn take_leases(&self, store_lease: &StoreLease) {
         for shard in &*self.0 {
             for (key, flight) in shard.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
-                flight.take_lease(company, *key);
+                flight.take_lease(store_lease, *key);
             }
         }
     }
 
     /// Takes the lease of some work out, if it has one.
-    pub fn lease(&self, key: Key) -> Option<Hold> {
-        self.shard(key).get_mut(&key).and_then(|flight| flight.lease.take()).map(Hold::new)
+    pub fn lease(&self, key: Key) -> Option<WriteGuard> {
+        self.shard(key).get_mut(&key).and_then(|flight| flight.lease.take()).map(WriteGuard::new)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
-use karat_store::Hold;
+use karat_store::WriteGuard;
 use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
 
@@ -150,8 +150,8 @@ impl StepChain<'_> {
         if !ready.shared || !privacy.keeps_content() {
             return Ok(Arc::new(StepOutput { step, origin: Origin::Unsaved }));
         }
-        let lease = Hold::new(context.steps.lease(key));
-        if let Err(unwritten) = context.ledger.append_holding(vec![Record::Step(step.clone())], lease).await {
+        let lease = WriteGuard::new(context.steps.lease(key));
+        if let Err(unwritten) = context.ledger.append_guarded(vec![Record::Step(step.clone())], lease).await {
             context.stop.fail(unwritten.error.to_string());
         }
         Ok(Arc::new(StepOutput { step, origin: Origin::Saved }))

@@ -214,7 +214,7 @@ impl<'a> Estimator<'a> {
                 plan: plan.header.clone(),
                 systems: systems.clone(),
                 recorded_files: Arc::new(RecordedFiles::new(files, plan.header.dataset.rows)),
-                reuse: store.stock(run.unwrap_or_default(), given.oldest)?,
+                reuse: store.reuse_view(run.unwrap_or_default(), given.oldest)?,
                 given: given.outputs.map(EarlierRun::new),
                 own,
                 remaining,

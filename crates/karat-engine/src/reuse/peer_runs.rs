@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use karat_store::Company;
+use karat_store::StoreLease;
 use karat_types::Key;
 use tokio::time::{Instant, sleep};
 
@@ -49,7 +49,7 @@ pub(crate) const NOTICE: &str = "another run is under way on this store: what bo
 /// The known state of other runs.
 pub(crate) struct PeerRuns {
     /// `None` if this run reuses nothing from others.
-    company: Option<Company>,
+    store_lease: Option<StoreLease>,
     are_there: AtomicBool,
     patience: Duration,
     /// The number of tasks that wait for them.
@@ -66,10 +66,10 @@ struct PeerActivity {
 
 impl PeerRuns {
     /// The peers of a run whose calls may take so long.
-    pub fn new(company: Option<Company>, call: Duration) -> Self {
+    pub fn new(store_lease: Option<StoreLease>, call: Duration) -> Self {
         let now = Instant::now();
         Self {
-            company,
+            store_lease,
             are_there: AtomicBool::new(false),
             patience: call.max(SILENCE_LIMIT),
             waiting: AtomicU32::new(0),
@@ -84,11 +84,13 @@ impl PeerRuns {
 
     /// Waits until present runs have noticed this one. Returns whether there are any.
     pub async fn announce(&self, stop: &Stop) -> bool {
-        let Some(company) = self.company.as_ref().filter(|company| company.is_there()) else { return false };
+        let Some(store_lease) = self.store_lease.as_ref().filter(|store_lease| store_lease.has_peers()) else {
+            return false;
+        };
         self.are_there.store(true, Ordering::Relaxed);
-        company.be_aware();
+        store_lease.announce();
         let began = Instant::now();
-        while !company.is_aware() && began.elapsed() < HANDSHAKE_TIMEOUT && !stop.is_set() {
+        while !store_lease.peers_are_aware() && began.elapsed() < HANDSHAKE_TIMEOUT && !stop.is_set() {
             pause(FIRST_WAIT, stop).await;
         }
         true
@@ -96,24 +98,26 @@ impl PeerRuns {
 
     /// Checks for other runs until one is present. From then on, new work takes a lease; the caller takes leases on
     /// running work. Never returns if a run is present already, or if none matters.
-    pub async fn wait_for_peer(&self) -> &Company {
-        let Some(company) = self.company.as_ref().filter(|_| !self.are_present()) else { return pending().await };
-        while !company.is_there() {
+    pub async fn wait_for_peer(&self) -> &StoreLease {
+        let Some(store_lease) = self.store_lease.as_ref().filter(|_| !self.are_present()) else {
+            return pending().await;
+        };
+        while !store_lease.has_peers() {
             sleep(POLL_INTERVAL).await;
         }
         self.are_there.store(true, Ordering::Relaxed);
-        company
+        store_lease
     }
 
     /// Takes the lease of running work; waits while another process holds it.
     pub async fn lease<T>(&self, flights: &SingleFlight<T>, key: Key, stop: &Stop) {
-        let Some(company) = &self.company else { return };
-        if flights.take_lease(company, key) {
+        let Some(store_lease) = &self.store_lease else { return };
+        if flights.take_lease(store_lease, key) {
             return;
         }
         let waiting = self.count_waiter();
         let mut time = FIRST_WAIT;
-        while !flights.take_lease(company, key) && self.are_active(company) && !stop.is_set() {
+        while !flights.take_lease(store_lease, key) && self.are_active(store_lease) && !stop.is_set() {
             pause(time, stop).await;
             time = (time * 3 / 2).min(LONGEST_WAIT * (1 + waiting.0.load(Ordering::Relaxed) / WAITERS_PER_STEP));
         }
@@ -129,11 +133,11 @@ impl PeerRuns {
     }
 
     /// Returns whether the peers can be expected to go on.
-    fn are_active(&self, company: &Company) -> bool {
+    fn are_active(&self, store_lease: &StoreLease) -> bool {
         let (mut heard, now) = (self.heard.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
         if now.duration_since(heard.asked) >= ACTIVITY_INTERVAL {
             heard.asked = now;
-            if company.has_written() {
+            if store_lease.peers_have_written() {
                 heard.at = Some(now);
             }
         }
@@ -181,7 +185,7 @@ mod tests {
         ["one", "other"].map(|run| {
             let store = Store::open(&StoreUrl::in_folder(folder)).unwrap();
             let ledger = store.begin(&header(run)).unwrap();
-            let peers = PeerRuns::new(store.company(run).ok(), call);
+            let peers = PeerRuns::new(store.open_lease(run).ok(), call);
             (Arc::new((peers, SingleFlight::new())), ledger)
         })
     }
@@ -285,7 +289,7 @@ mod tests {
         let folder = testkit::scratch().unwrap();
         let [(one, _), (other, _)] = two_runs(folder.path(), Duration::ZERO);
         let key = Key::of("test", b"");
-        let (ours, theirs) = (one.0.company.as_ref().unwrap(), other.0.company.as_ref().unwrap());
+        let (ours, theirs) = (one.0.store_lease.as_ref().unwrap(), other.0.store_lease.as_ref().unwrap());
         let (_, landing) = one.1.join(key, async {}).await;
         one.1.take_leases(ours);
         assert!(one.1.take_lease(ours, key));

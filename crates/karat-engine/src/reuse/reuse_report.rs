@@ -184,7 +184,7 @@ pub fn explain_reuse(
             plan: plan.header.clone(),
             systems: systems.clone(),
             recorded_files: Arc::new(RecordedFiles::new(files, plan.header.dataset.rows)),
-            reuse: store.stock("", oldest)?,
+            reuse: store.reuse_view("", oldest)?,
             given: None,
             own: None,
             remaining: None,

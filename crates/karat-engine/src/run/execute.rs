@@ -84,7 +84,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
     let recorded_files = Arc::new(RecordedFiles::new(job.files, plan.dataset.rows));
-    let account = if job.retry { job.store.account_of_retry(&job.run)? } else { job.store.account(&job.run)? };
+    let account = if job.retry { job.store.account_for_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let earlier = account.spending.committed();
     let calls = CallExecutor::new(crate::call::executor::CallExecutorInit {
@@ -107,9 +107,9 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let total = plan.cells();
     // Other runs never wait for results that are not stored or not reused.
     let is_shared = job.oldest.is_some() && systems.privacy.keeps_content();
-    let company = is_shared
-        .then(|| job.store.company(&job.run))
-        .and_then(|company| company.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok());
+    let store_lease = is_shared.then(|| job.store.open_lease(&job.run)).and_then(|store_lease| {
+        store_lease.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok()
+    });
     let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
     let systems = Arc::new(systems.with_service_urls(&crate::plan::services::service_context(services.urls())));
     let done = remaining.count_done(&plan, &systems);
@@ -120,13 +120,13 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
         calls,
         steps: SingleFlight::new(),
         judgments: SingleFlight::new(),
-        peers: PeerRuns::new(company, call),
+        peers: PeerRuns::new(store_lease, call),
         stop: job.stop.clone(),
         resolver: Resolver {
             plan,
             systems,
             recorded_files,
-            reuse: job.store.stock(&job.run, job.oldest)?,
+            reuse: job.store.reuse_view(&job.run, job.oldest)?,
             given: job.outputs.map(EarlierRun::new),
             own: job.retry.then(|| job.store.rows(&job.run).map(EarlierRun::new)).transpose()?,
             remaining: Some(remaining),

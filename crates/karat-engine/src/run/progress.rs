@@ -102,7 +102,7 @@ impl Progress {
 /// Waits until records are on disk; flushes them if that takes long.
 async fn wait_until_durable(context: &RunContext, receipts: Vec<Receipt>) -> Result<(), LedgerError> {
     for receipt in receipts {
-        let mut written = pin!(receipt.on_disk());
+        let mut written = pin!(receipt.wait());
         match tokio::time::timeout(FLUSH_AFTER, &mut written).await {
             Ok(written) => written?,
             Err(_) => {

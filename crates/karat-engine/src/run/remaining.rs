@@ -1,13 +1,13 @@
 //! The work that earlier parts of a run have left.
 
-use karat_store::{Finished, Store, StoreError};
+use karat_store::{FinishedCells, Store, StoreError};
 use karat_types::PlanHeader;
 
 use crate::plan::systems::Systems;
 
 /// The work that earlier parts of a run have finished, and whether failed parts are re-run.
 pub(crate) struct Remaining {
-    finished: Finished,
+    finished: FinishedCells,
     retry: bool,
 }
 
@@ -38,9 +38,9 @@ impl Remaining {
     /// # Errors
     /// The run does not exist, or its rows cannot be read.
     pub fn load(store: &Store, run: &str, retry: bool) -> Result<Self, StoreError> {
-        let mut finished = store.finished(run)?;
+        let mut finished = store.finished_cells(run)?;
         if retry {
-            finished.unscored = store.unscored(run)?;
+            finished.unscored = store.unscored_cells(run)?;
         }
         Ok(Self { finished, retry })
     }
