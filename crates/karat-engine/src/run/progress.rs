@@ -94,7 +94,7 @@ impl Progress {
             reuse: cell.reuse,
             duration_ms: u64::try_from(cell.took.as_millis()).unwrap_or(u64::MAX),
             error: cell.error.as_ref(),
-            spent: self.earlier + context.calls.made().2,
+            spent: self.earlier + context.calls.totals().2,
         }));
     }
 }
