@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use karat_analysis::{CellScores, settled};
+use karat_analysis::{CellScores, resolve_checks};
 use karat_store::{RunSummary, Store};
 use karat_types::{CellError, CellRow, CellStatus, PlanHeader, RunRows, RunStatus, Score, ScorerKind};
 use serde::Serialize;
@@ -75,7 +75,7 @@ impl App {
     pub fn cells(&self, run: &str) -> Result<(Vec<String>, Vec<CellLine>), AppError> {
         let store = self.existing_store()?;
         let rows = store.rows(&store.resolve(run)?)?;
-        let plan = settled(&rows)?;
+        let plan = resolve_checks(&rows)?;
         let mut lines = Vec::new();
         let read = rows.for_each(&mut |row| {
             lines.push(CellLine {

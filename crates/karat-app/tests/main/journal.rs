@@ -54,7 +54,7 @@ fn an_alert_without_a_system_stands() {
         .add_journal_entry("briefing", "drift_alert", &JournalEntry { at: Moment(0), body })
         .unwrap();
     let drift = |as_of: &str| {
-        let asked = DriftRequest { as_of: Some(as_of.to_owned()), ..Drifting::default() };
+        let asked = DriftRequest { as_of: Some(as_of.to_owned()), ..DriftRequest::default() };
         app.drift(&invocation, &asked).unwrap()
     };
     let found = drift("2026-03-18");
