@@ -16,7 +16,7 @@ use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
-use crate::room::Room;
+use crate::http::response_memory::Room;
 
 /// For so long a slot is kept free at the start for somebody who has not asked for it yet. First calls come within some
 /// milliseconds of each other; where they do not, something slower comes before them, or nothing is to be called.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 
-use crate::retry::moment_of;
+use crate::attempt::retry::moment_of;
 
 /// Names of what is left and when it is whole again: OpenAI's, which many copy, and Anthropic's.
 const LEFT: [(&str, &str); 4] = [

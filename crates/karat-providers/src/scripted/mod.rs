@@ -4,6 +4,7 @@
 //! is planted in data must be found the honest way, and any suite can write a model without touching Rust.
 
 mod functions;
+pub(crate) mod schema_stub;
 mod support;
 
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior, context};
 use serde_json::Value;
 
-use crate::options::{Replies, ScriptedOptions, WrittenAnswer, WrittenReply};
+use crate::registry::options::{Replies, ScriptedOptions, WrittenAnswer, WrittenReply};
 
 /// Instructions that one reply may take: far above any honest script, far below a hang.
 const FUEL: u64 = 5_000_000;

@@ -1,0 +1,317 @@
+//! From what went wrong to what is said about it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::{CallError, CallErrorCode, Usage};
+use serde_json::Value;
+
+use crate::attempt::excerpt::{SHOWN, quote};
+use crate::capture::secrets::Secrets;
+use crate::codec::protocol::{Unreadable, unmarked};
+
+/// One attempt that gave no reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub code: CallErrorCode,
+    pub status: Option<u16>,
+    /// Exit code of a program.
+    pub exit: Option<i32>,
+    /// What happened, as the end of a sentence that begins with the model and its address.
+    pub what: String,
+    /// What a program said of it, as it came: it follows `what` in quotes, once secrets are removed.
+    pub said: Option<Bytes>,
+    /// Whether another attempt can help.
+    pub retry: bool,
+    /// How long the provider wants to be left alone.
+    pub retry_after: Option<Duration>,
+    /// Whether this machine had no file descriptor for it, so that nothing was sent.
+    pub is_starved: bool,
+    /// What to do, where that does not follow from what happened.
+    pub remedy: Option<String>,
+    /// What the answer says that it was billed for all the same, be it possible or not.
+    pub usage: Option<Box<Usage>>,
+}
+
+/// Whose attempt it was, for messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub who: Who<'a>,
+    /// Where requests go; empty where there is no address.
+    pub address: &'a str,
+}
+
+/// Who was asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Who<'a> {
+    Model {
+        /// Registry id of the model.
+        id: &'a str,
+        /// The name sent to the provider.
+        name: &'a str,
+        /// The environment variable that holds the key, where one was sent.
+        key_variable: Option<&'a str>,
+    },
+    /// The service or program of a step or scorer, in words: `step query`.
+    Outside(&'a str),
+}
+
+impl<'a> Who<'a> {
+    /// The registry id, or the words.
+    pub fn name(self) -> &'a str {
+        match self {
+            Self::Model { id, .. } => id,
+            Self::Outside(who) => who,
+        }
+    }
+}
+
+impl std::fmt::Display for Who<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Model { id, .. } => write!(f, "model {id}"),
+            Self::Outside(who) => f.write_str(who),
+        }
+    }
+}
+
+impl Failure {
+    pub fn new(code: CallErrorCode, what: impl Into<String>) -> Self {
+        let (what, retry) = (what.into(), code.is_retryable());
+        Self {
+            code,
+            status: None,
+            exit: None,
+            what,
+            said: None,
+            retry,
+            retry_after: None,
+            is_starved: false,
+            remedy: None,
+            usage: None,
+        }
+    }
+
+    /// This machine had no file descriptor for it.
+    pub fn starved(what: impl std::fmt::Display) -> Self {
+        let what = format!("{what}: this process has no file descriptor left");
+        let remedy =
+            "raise `ulimit -n`, or lower `run.max_concurrency`, then run the suite again: what succeeded is reused";
+        let remedy = Some(remedy.to_owned());
+        Self { retry: false, is_starved: true, remedy, ..Self::new(CallErrorCode::Connect, what) }
+    }
+
+    /// An answer whose status is not 2xx.
+    pub fn of_status(status: u16, location: Option<&[u8]>, retry_after: Option<Duration>, body: &[u8]) -> Self {
+        let said = Said::read(body);
+        let code = if said.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
+        let what = match location.filter(|_| code == CallErrorCode::Redirect) {
+            Some(location) => format!("answered {status}, a redirect to {}", quote(location, SHOWN)),
+            None => format!("answered {status}{}", said.words.map_or(String::new(), |words| format!(", {words}"))),
+        };
+        Self { status: Some(status), retry_after, ..Self::new(code, what) }
+    }
+
+    /// A 2xx answer without a reply in it.
+    pub fn of_body(status: u16, unreadable: Unreadable, usage: Option<Usage>) -> Self {
+        Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
+    }
+
+    /// An answer in a form that nobody has asked for or can read, and that no further attempt would change.
+    pub fn of_gateway(how: impl std::fmt::Display) -> Self {
+        let what = format!("answered {how}, perhaps by a gateway before it");
+        Self { retry: false, ..Self::new(CallErrorCode::Malformed, what) }
+    }
+
+    /// The same, where a call waits no longer than `patience`: who wants to be left alone for longer is not asked again.
+    pub fn within(self, patience: Duration) -> Self {
+        match self.retry_after.filter(|told| self.retry && *told > patience) {
+            Some(told) => {
+                let what = format!("{}, and wants to be left alone for {} s", self.what, told.as_secs());
+                Self { what, retry: false, ..self }
+            }
+            None => self,
+        }
+    }
+
+    /// How long a call would have to wait that is given up because of it.
+    pub fn too_long(&self) -> Option<Duration> {
+        self.retry_after.filter(|_| !self.retry && self.code.is_retryable())
+    }
+
+    /// What it was billed for, where it says so.
+    pub fn billed(&self) -> Option<Usage> {
+        self.usage.as_deref().copied().filter(Usage::is_possible)
+    }
+
+    /// Whether it counts more tokens than any call has.
+    pub fn is_impossible(&self) -> bool {
+        self.usage.as_deref().is_some_and(|usage| !usage.is_possible())
+    }
+
+    /// Whether it may have been billed without saying for how much: it was sent and not answered, or its 2xx answer broke
+    /// off, cannot be read or says nothing of it. What is refused with a status, or reaches nobody, costs nothing.
+    pub fn is_of_unknown_cost(&self) -> bool {
+        match self.status {
+            Some(status) => (200..=299).contains(&status) && self.billed().is_none(),
+            None => {
+                use CallErrorCode::{Cut, Malformed, Timeout, TooLarge};
+                matches!(self.code, Cut | Malformed | Timeout | TooLarge)
+            }
+        }
+    }
+
+    /// What a caller is told after so many attempts; no secret is in it.
+    pub fn error(&self, place: Place<'_>, attempts: u32, secrets: &Secrets) -> CallError {
+        let Place { who, address } = place;
+        let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
+        let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
+        // Cleaned before it is cut: half a secret would not be known any more.
+        let said = self.said.clone().map(|said| secrets.clean_broken(said));
+        let said = said.map(|said| quote(&secrets.quotable(&said), SAID)).unwrap_or_default();
+        let message = format!("{who}{at}: {}{said}{attempts}; {}", self.what, self.advice(place));
+        CallError { code: self.code, message: secrets.clean_text(message), status: self.status }
+    }
+
+    fn advice(&self, Place { who, address }: Place<'_>) -> String {
+        if let Some(remedy) = &self.remedy {
+            return remedy.clone();
+        }
+        match who {
+            _ if self.too_long().is_some() => {
+                "no call waits so long: `karat retry` the run when that time is over; what succeeded is kept".to_owned()
+            }
+            Who::Model { .. } if address.is_empty() => self.advice_on_program().to_owned(),
+            Who::Model { name, key_variable, .. } => self.advice_on_model(name, key_variable),
+            Who::Outside(_) => self.advice_on_service().to_owned(),
+        }
+    }
+
+    /// A model without an address is a program on this machine.
+    fn advice_on_program(&self) -> &'static str {
+        match self.code {
+            CallErrorCode::Timeout => "raise `timeout`, or look by hand why it is slow",
+            CallErrorCode::TooLarge => "let it answer with less, or look by hand what it prints",
+            CallErrorCode::Process | CallErrorCode::Malformed => {
+                "correct the model's `with`, try its command by hand, or name another (`--judges`, `--models`)"
+            }
+            _ => "check the model's registry entry",
+        }
+    }
+
+    fn advice_on_service(&self) -> &'static str {
+        match self.code {
+            CallErrorCode::Auth => "check its `headers`",
+            CallErrorCode::BadRequest if self.status == Some(404) => "check its `url`",
+            CallErrorCode::BadRequest => "the request itself was refused, so it was not tried again: check its `body`",
+            CallErrorCode::RateLimited => {
+                "lower `run.max_concurrency`, then run the suite again: what succeeded is reused"
+            }
+            CallErrorCode::ServerError => "look at the service's own log, then `karat retry` or run the suite again",
+            CallErrorCode::Timeout => {
+                "raise `timeout` or lower `retries` (of its step, or of `run`), or look why it is slow"
+            }
+            CallErrorCode::Connect => "check its `url` and that the service is up",
+            CallErrorCode::Cut => "check the network and the service",
+            CallErrorCode::Redirect => {
+                "it is not followed, because headers would go with it: put the final address into `url`"
+            }
+            CallErrorCode::TooLarge => "let it answer with less",
+            CallErrorCode::Process => "try the command by hand in the suite's folder",
+            _ => "check what it answers with `karat trace`",
+        }
+    }
+
+    fn advice_on_model(&self, name: &str, key_variable: Option<&str>) -> String {
+        let key = match key_variable {
+            Some(variable) => format!("the key in {variable}"),
+            None => "`api_key_env`, since no key was sent".to_owned(),
+        };
+        match (self.code, self.status) {
+            (CallErrorCode::Auth, Some(429)) => format!("add credit to the account of {key}"),
+            (CallErrorCode::Auth, Some(403)) => format!("check {key} and that it may use `{}`", name),
+            (CallErrorCode::Auth, _) => format!("check {key}"),
+            (CallErrorCode::BadRequest, Some(404)) => {
+                format!("check that `base_url` is the API root and that the provider has a model `{}`", name)
+            }
+            (CallErrorCode::BadRequest, _) => {
+                "the request itself was refused, so it was not tried again: check the model's entry and parameters"
+                    .to_owned()
+            }
+            (CallErrorCode::RateLimited, _) => {
+                "lower `run.max_concurrency` or the model's `limits.concurrency`, then run the suite again: what succeeded is reused".to_owned()
+            }
+            (CallErrorCode::ServerError, _) => {
+                "the trouble is the provider's: run the suite again when it is over: what succeeded is reused".to_owned()
+            }
+            (CallErrorCode::Timeout, _) => "raise `timeout`, or lower `max_tokens`, then run the suite again: what succeeded is reused".to_owned(),
+            (CallErrorCode::Connect, _) => {
+                "check `base_url`, the network and that the server is up, then run the suite again: what succeeded is reused".to_owned()
+            }
+            (CallErrorCode::Cut, _) => "check the network and the server, then run the suite again: what succeeded is reused".to_owned(),
+            (CallErrorCode::Redirect, _) => {
+                "it is not followed, because the key would go with it: put the final address into `base_url`".to_owned()
+            }
+            (CallErrorCode::Malformed, _) => "check that `base_url` is the root of an API of this provider".to_owned(),
+            (CallErrorCode::TooLarge, _) => "check `base_url`, and lower `max_tokens`".to_owned(),
+            _ => "check the model's registry entry".to_owned(),
+        }
+    }
+}
+
+/// The kind of failure that a status stands for.
+pub(crate) fn code_of(status: u16) -> CallErrorCode {
+    match status {
+        300..=399 => CallErrorCode::Redirect,
+        401 | 403 => CallErrorCode::Auth,
+        408 => CallErrorCode::Timeout,
+        429 => CallErrorCode::RateLimited,
+        // A conflict, and a request that came too early: both pass.
+        409 | 425 | 500..=599 => CallErrorCode::ServerError,
+        400..=499 => CallErrorCode::BadRequest,
+        _ => CallErrorCode::Malformed,
+    }
+}
+
+/// What a provider said about its refusal.
+struct Said {
+    words: Option<String>,
+    /// OpenAI answers 429 here too, but no wait helps.
+    is_out_of_credit: bool,
+}
+
+impl Said {
+    fn read(body: &[u8]) -> Self {
+        if body.is_empty() {
+            return Self { words: None, is_out_of_credit: false };
+        }
+        let json: Value = serde_json::from_slice(unmarked(body)).unwrap_or_default();
+        let error = &json["error"];
+        let words = [&error["message"], error, &json["message"], &json["detail"]].into_iter().find_map(Value::as_str);
+        let is_out_of_credit = ["code", "type"].iter().any(|field| error[field] == "insufficient_quota");
+        Self { words: Some(quote(words.map_or(body, str::as_bytes), SHOWN)), is_out_of_credit }
+    }
+}
+
+/// Characters of what a program said that a message shows.
+const SAID: usize = 400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_that_pass_are_tried_again_and_others_never() {
+        let retried: Vec<u16> = (300..600).filter(|status| code_of(*status).is_retryable()).collect();
+        let passing = [408, 409, 425, 429].into_iter().chain(500..600);
+        assert_eq!(retried, passing.collect::<Vec<u16>>());
+    }
+
+    #[test]
+    fn no_wait_helps_an_empty_account() {
+        let body = br#"{"error":{"message":"You exceeded your quota","type":"insufficient_quota"}}"#;
+        let failure = Failure::of_status(429, None, None, body);
+        assert!(!failure.retry);
+        assert_eq!(failure.code, CallErrorCode::Auth);
+    }
+}

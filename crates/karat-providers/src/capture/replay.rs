@@ -1,0 +1,436 @@
+//! Recordings (CL-25): calls with their raw bytes in a file, and runs that are answered from it without a connection.
+//!
+//! A recording is JSON lines. The first line is the header `{"schema": "karat.recording/1", "run": …}`; every other line is one
+//! [`Entry`], written when its call has ended, or the address of a [service](ServiceAt). The rule of the format: a reader
+//! refuses another major version, ignores fields it does not know, and a last line that was cut off counts as not
+//! written.
+//!
+//! A call is found by what was asked: model id and [`ChatRequest`](karat_types::ChatRequest), whatever codec and server
+//! stood behind it, or the request to a service or program without the values of its gaps. Where the same was asked
+//! several times (trials), the entry of the same call is taken, else the recorded ones in their order. A replayed run
+//! starts no service, so it sees the addresses at which they were.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use karat_types::{CallError, CallErrorCode, Key, KeyBuilder, Reply, Usage};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::attempt::exchange::{Call, Exchange, Wasted};
+
+pub(crate) const SCHEMA: &str = "karat.recording/1";
+
+/// Characters of a request that an error quotes.
+const QUOTED: usize = 200;
+
+/// A recording that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TapeError {
+    /// The file cannot be made, read or written.
+    #[error("recording {path}: {error}")]
+    File {
+        /// Its path.
+        path: String,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// The file is something else, or of another version.
+    #[error(
+        "{path}:{line} is no recording that this karat reads: {problem}; make one with `karat run … --record FILE`"
+    )]
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The file that it shall replace is something else.
+    #[error("{path} exists and is no recording ({problem}), so it is not replaced; give `--record` another file")]
+    Occupied {
+        /// Its path.
+        path: String,
+        /// Why it is no recording.
+        problem: String,
+    },
+    /// A run of the same name has begun to record into this file.
+    #[error(
+        "{path} is left of a run {run} that was recorded and not finished; go on with that run where it is stored \
+         (`karat resume {run}`), or move {path} away, or give this run another `--run-id`"
+    )]
+    Unfinished {
+        /// The file of the run's recording.
+        path: String,
+        /// The run.
+        run: String,
+    },
+    /// The recording of a run that is gone on with is not there, or is that of another run.
+    #[error(
+        "{path} {problem}, and the calls of run {run} that were made so far would be lacking; put its recording back, or \
+         go on in another file with `--record FILE`"
+    )]
+    Moved {
+        /// Where it was.
+        path: String,
+        /// What is there.
+        problem: String,
+        /// The run.
+        run: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Header<'a> {
+    pub schema: Cow<'a, str>,
+    /// Id of the run that is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Cow<'a, str>>,
+}
+
+impl Header<'_> {
+    /// Reads the first line of a recording.
+    pub fn read(line: &[u8]) -> Result<Self, String> {
+        if line.is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        let header: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        if header.schema == SCHEMA {
+            return Ok(header);
+        }
+        Err(format!("its schema is `{}`, not `{SCHEMA}`", header.schema))
+    }
+}
+
+/// Where a service of the suite was while it was recorded.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ServiceAt<'a> {
+    pub service: Cow<'a, str>,
+    pub url: Cow<'a, str>,
+}
+
+/// What a recording knows a call by.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked<'a> {
+    /// Registry id of the model; `http` or `command` for what is asked of services and programs.
+    pub who: &'a str,
+    /// Hash of who is asked and what.
+    pub key: Key,
+    /// Which call asks: tells repetitions of one request apart.
+    pub call: u64,
+    /// What is asked, for messages.
+    pub content: Cow<'a, str>,
+}
+
+impl<'a> Asked<'a> {
+    /// A call of a model.
+    pub fn of_model(call: &Call<'a>) -> Self {
+        let content = call.request.messages.last().map_or("", |message| message.content.as_str());
+        let key = key(call.model).json(call.request).finish();
+        Self { who: call.model, key, call: call.jitter_seed, content: content.into() }
+    }
+
+    /// A request to a service or program, as it is kept.
+    pub fn outside(kind: &'a str, captured: &Value, call: u64) -> Self {
+        let key = key(kind).json(captured).finish();
+        Self { who: kind, key, call, content: captured.to_string().into() }
+    }
+}
+
+fn key(who: &str) -> KeyBuilder {
+    KeyBuilder::new(SCHEMA).text(who)
+}
+
+/// One recorded call. Bodies are texts; one that is no UTF-8 stands in hexadecimal under `request_hex`, `response_hex`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// See [`Asked`].
+    pub key: Key,
+    pub call: u64,
+    pub model: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub request: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub request_hex: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub response: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub response_hex: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    pub attempts: u32,
+    pub latency_ms: f64,
+    /// See [`Wasted::usage`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wasted: Option<Usage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<CallError>,
+}
+
+/// Answers calls from a recording. It holds where each entry lies, not the entries.
+#[derive(Debug)]
+pub struct Player {
+    path: PathBuf,
+    file: Mutex<File>,
+    places: FxHashMap<Key, Mutex<Takes>>,
+    services: BTreeMap<String, String>,
+    /// Id of the run that was recorded, where it says so.
+    pub(crate) run: Option<String>,
+    /// Bytes up to the end of its last whole line.
+    pub(crate) end: u64,
+}
+
+/// The entries of one request.
+#[derive(Debug, Default)]
+struct Takes {
+    /// Call and offset, in the recorded order.
+    entries: Vec<(u64, u64)>,
+    /// How many were taken by calls that the recording does not know.
+    taken: usize,
+}
+
+/// What the index needs of a line.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line<'a> {
+    Call {
+        key: Key,
+        call: u64,
+    },
+    #[serde(borrow)]
+    Service(ServiceAt<'a>),
+}
+
+impl Player {
+    /// Opens a recording.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no recording of this version.
+    pub fn open(path: &Path) -> Result<Self, TapeError> {
+        let shown = path.display().to_string();
+        let failed = |error| TapeError::File { path: shown.clone(), error };
+        let unreadable = |line, problem: String| TapeError::Unreadable { path: shown.clone(), line, problem };
+        let mut lines = BufReader::new(File::open(path).map_err(failed)?);
+        let mut places: FxHashMap<Key, Mutex<Takes>> = FxHashMap::default();
+        let mut services = BTreeMap::new();
+        let (mut text, mut offset, mut run) = (Vec::new(), 0, None);
+        for number in 1.. {
+            text.clear();
+            let length = lines.read_until(b'\n', &mut text).map_err(failed)?;
+            if number > 1 && !text.ends_with(b"\n") {
+                break;
+            }
+            if number == 1 {
+                run = Header::read(&text).map_err(|problem| unreadable(1, problem))?.run.map(Cow::into_owned);
+            } else {
+                match serde_json::from_slice(&text).map_err(|error| unreadable(number, error.to_string()))? {
+                    Line::Service(ServiceAt { service, url }) => {
+                        services.insert(service.into_owned(), url.into_owned());
+                    }
+                    Line::Call { key, call } => {
+                        let takes = places.entry(key).or_default().get_mut();
+                        takes.unwrap_or_else(PoisonError::into_inner).entries.push((call, offset));
+                    }
+                }
+            }
+            offset += length as u64;
+        }
+        let file = Mutex::new(File::open(path).map_err(failed)?);
+        Ok(Self { path: path.to_owned(), file, places, services, run, end: offset })
+    }
+
+    /// Whether it holds any call.
+    pub(crate) fn has_calls(&self) -> bool {
+        !self.places.is_empty()
+    }
+
+    /// Where a service was.
+    pub(crate) fn service(&self, id: &str) -> Option<&str> {
+        self.services.get(id).map(String::as_str)
+    }
+
+    /// The recorded answer, its reply read from its bytes as that of a live one is.
+    pub(crate) fn answer(&self, asked: &Asked<'_>, read: impl FnOnce(&Bytes) -> Result<Reply, CallError>) -> Exchange {
+        match self.find(asked).map(|offset| self.read(offset)) {
+            Some(Ok(entry)) => entry.exchange(read),
+            Some(Err(error)) => self.failed(CallErrorCode::Process, format!("{}: {error}", self.path.display())),
+            None => self.failed(CallErrorCode::ReplayMiss, self.miss(asked)),
+        }
+    }
+
+    fn find(&self, asked: &Asked<'_>) -> Option<u64> {
+        let mut takes = self.places.get(&asked.key)?.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that failed and was made again, in a later part of the run, stands twice.
+        let same = takes.entries.iter().rfind(|(known, _)| *known == asked.call);
+        if let Some((_, offset)) = same {
+            return Some(*offset);
+        }
+        let at = takes.taken.min(takes.entries.len().saturating_sub(1));
+        takes.taken += 1;
+        takes.entries.get(at).map(|(_, offset)| *offset)
+    }
+
+    fn read(&self, offset: u64) -> io::Result<Entry> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(offset))?;
+        let mut line = Vec::new();
+        BufReader::new((&mut *file).take(u64::MAX)).read_until(b'\n', &mut line)?;
+        drop(file);
+        Ok(serde_json::from_slice(&line)?)
+    }
+
+    fn miss(&self, asked: &Asked<'_>) -> String {
+        let Asked { who, key, content, .. } = asked;
+        let quoted: String = content.chars().take(QUOTED).flat_map(char::escape_debug).collect();
+        let path = self.path.display();
+        format!(
+            "{path} holds no call of {who} that asks \"{quoted}\" (request {key}). Record it with `--record`, or undo \
+             what changed the request"
+        )
+    }
+
+    fn failed(&self, code: CallErrorCode, message: String) -> Exchange {
+        Exchange { is_replayed: true, ..Exchange::unmade(CallError { code, message, status: None }) }
+    }
+}
+
+impl Entry {
+    fn exchange(self, read: impl FnOnce(&Bytes) -> Result<Reply, CallError>) -> Exchange {
+        let response = bytes_of(self.response, &self.response_hex);
+        let outcome = match self.error {
+            Some(error) => Err(error),
+            None => read(&response),
+        };
+        Exchange {
+            request: bytes_of(self.request, &self.request_hex),
+            response,
+            status: self.status,
+            attempts: self.attempts,
+            latency_ms: self.latency_ms,
+            ran: None,
+            is_replayed: true,
+            wasted: Wasted { usage: self.wasted.unwrap_or_default(), ..Wasted::default() },
+            outcome,
+        }
+    }
+}
+
+/// Bytes as text, else (as the second) in hexadecimal digits.
+pub fn texts(bytes: &[u8]) -> (String, String) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (text.to_owned(), String::new()),
+        Err(_) => (String::new(), bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+    }
+}
+
+fn bytes_of(text: String, hex: &str) -> Bytes {
+    if hex.is_empty() {
+        return text.into();
+    }
+    let digits: Vec<char> = hex.chars().collect();
+    let byte = |pair: &[char]| u8::from_str_radix(&pair.iter().collect::<String>(), 16).unwrap_or_default();
+    digits.chunks(2).map(byte).collect::<Vec<u8>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use karat_types::{ChatRequest, Message, ModelSpec, Parameters, ReplyFormat, Role};
+
+    use super::*;
+    use crate::capture::recorder::Recorder;
+    use crate::codec::reply::parse;
+
+    fn fixture() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/recordings/v1.jsonl")
+    }
+
+    fn request() -> ChatRequest {
+        ChatRequest {
+            messages: vec![Message { role: Role::User, content: "Capital of France?".to_owned() }],
+            parameters: Parameters { temperature: Some(0.0), max_tokens: Some(64), ..Parameters::default() },
+            format: ReplyFormat::Text,
+        }
+    }
+
+    fn call(request: &ChatRequest, jitter_seed: u64) -> Asked<'_> {
+        Asked::of_model(&Call {
+            model: "mock",
+            request,
+            body: None,
+            timeout: Duration::from_secs(1),
+            retries: 0,
+            jitter_seed,
+        })
+    }
+
+    fn exchange(text: &str) -> Exchange {
+        let response = format!(r#"{{"choices":[{{"message":{{"content":"{text}"}},"finish_reason":"stop"}}]}}"#);
+        Exchange {
+            request: Bytes::from_static(br#"{"model":"mock-model"}"#),
+            response: response.into(),
+            status: Some(200),
+            attempts: 1,
+            latency_ms: 12.5,
+            ran: None,
+            is_replayed: false,
+            wasted: Wasted::default(),
+            outcome: Err(CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status: None }),
+        }
+    }
+
+    fn write(path: &Path) {
+        let (request, recorder) = (request(), Recorder::create(path, "example").unwrap());
+        recorder.begin();
+        let spec: ModelSpec =
+            serde_json::from_str(r#"{"id":"mock","provider":"openai","model":"mock-model"}"#).unwrap();
+        for (seed, text) in [(7, "Paris"), (8, "Paris!")] {
+            let exchange = exchange(text);
+            let outcome = parse(&spec, &exchange.response);
+            recorder.write(&call(&request, seed), &Exchange { outcome, ..exchange });
+        }
+        recorder.write(&call(&request, 9), &exchange("lost"));
+        assert_eq!(recorder.failure(), None);
+    }
+
+    #[test]
+    #[ignore = "writes the fixture: once for each version of the format, never again after its release"]
+    fn write_fixture() {
+        write(&fixture());
+    }
+
+    /// CL-25, law 7: a recording of version 1 is read; repetitions of one request find their own answers, other calls
+    /// the recorded ones in their order, and a failed call fails again.
+    #[test]
+    fn a_recording_of_version_1_is_read() {
+        let player = Player::open(&fixture()).unwrap();
+        let spec: ModelSpec =
+            serde_json::from_str(r#"{"id":"mock","provider":"openai","model":"mock-model"}"#).unwrap();
+        let request = request();
+        let answer = |asked: Asked<'_>| player.answer(&asked, |body| parse(&spec, body));
+        let text = |seed| answer(call(&request, seed)).outcome.map(|reply| reply.text);
+        assert_eq!((text(8), text(7)), (Ok("Paris!".to_owned()), Ok("Paris".to_owned())));
+        assert_eq!((text(100), text(101)), (Ok("Paris".to_owned()), Ok("Paris!".to_owned())));
+        assert_eq!(text(9).unwrap_err().code, CallErrorCode::Cut);
+        let found = answer(call(&request, 7));
+        assert_eq!((found.response, found.status), (exchange("Paris").response, Some(200)));
+        let other = ChatRequest { messages: Vec::new(), ..request };
+        assert_eq!(answer(call(&other, 7)).outcome.unwrap_err().code, CallErrorCode::ReplayMiss);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_survive() {
+        for bytes in [Bytes::from_static(b"\xff\x00{"), Bytes::from_static("{\"ä\":1}\n".as_bytes()), Bytes::new()] {
+            let (text, hex) = texts(&bytes);
+            assert_eq!(bytes_of(text, &hex), bytes);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! From captured bytes to a reply.
+
+use bytes::Bytes;
+use karat_types::{CallError, CallErrorCode, ModelSpec, Reply};
+
+use crate::codec::openai::OPENAI;
+use crate::codec::protocol::{Codec, Unreadable};
+use crate::process::command_model;
+use crate::registry::hosts;
+
+/// The reply in captured response bytes: what a live call does with them, and what resume and replay do.
+///
+/// # Errors
+/// When the provider is unknown, or the bytes hold no reply.
+pub fn parse(model: &ModelSpec, body: &Bytes) -> Result<Reply, CallError> {
+    if model.provider == hosts::COMMAND {
+        return command_model::reply(body).map_err(|unreadable| error(model, unreadable));
+    }
+    let codec = codec(&model.provider).ok_or_else(|| CallError {
+        code: CallErrorCode::Unsupported,
+        message: format!("model {}: nothing can read the replies of provider `{}`", model.id, model.provider),
+        status: None,
+    })?;
+    codec.parse(body).map_err(|unreadable| error(model, unreadable))
+}
+
+fn error(model: &ModelSpec, unreadable: Unreadable) -> CallError {
+    let message = format!("model {}: {}", model.id, unreadable.what);
+    CallError { code: unreadable.code, message, status: None }
+}
+
+/// The codec of a provider's stored bytes; offline models write in OpenAI's form.
+fn codec(provider: &str) -> Option<&'static dyn Codec> {
+    match hosts::host(provider) {
+        Some(host) => Some(host.codec),
+        None if hosts::OFFLINE.contains(&provider) => Some(&OPENAI),
+        None => None,
+    }
+}

@@ -1,0 +1,389 @@
+//! Programs that answer line by line: one process for many requests.
+//!
+//! # Protocol
+//! A request is one line `{"id": N, "input": …}` on the program's standard input. Its answer is one line
+//! `{"id": N, "output": …}` or `{"id": N, "error": "why"}` on standard output, in any order; other keys are ignored.
+//! Requests are written without waiting for the answers before them, so a program that just reads, answers and flushes
+//! is kept busy. End of input means: end. What it writes to standard error is shown when it fails.
+//!
+//! A line that cannot be read, such as one with `NaN`, fails the request whose `id` it names, and no other; a line without
+//! an `id` ends the program.
+//!
+//! A program that ends too early is started again for the next request, unless it did so three times without an answer.
+//! When one request takes too long, the process is ended with it, and requests behind it are asked again.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::CallErrorCode;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::attempt::excerpt::quote;
+use crate::attempt::failure::Failure;
+use crate::process::program::{Program, Running, complaint, failed};
+use crate::registry::settings::Settings;
+
+/// Lines that may wait to be written.
+const WAITING: usize = 1024;
+/// Processes that may end without one answer before no other is started.
+const DEATHS: u32 = 3;
+/// How long a program may take to end when nothing more comes.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The programs of a run that answer line by line.
+#[derive(Default)]
+pub(crate) struct Lines {
+    programs: Mutex<HashMap<Program, Arc<Speaker>>>,
+}
+
+/// One program, whichever process of it is running.
+struct Speaker {
+    program: Program,
+    process: tokio::sync::Mutex<Option<Process>>,
+    next: AtomicU64,
+    deaths: Arc<AtomicU32>,
+}
+
+/// One process.
+struct Process {
+    lines: mpsc::Sender<String>,
+    open: Arc<Open>,
+    /// Ends it at once.
+    kill: Arc<Notify>,
+    task: JoinHandle<()>,
+}
+
+type Answer = Result<Bytes, Failure>;
+
+/// Requests without an answer.
+struct Open {
+    waiting: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
+    is_over: AtomicBool,
+    /// When the program last said something.
+    heard: Mutex<Instant>,
+}
+
+impl Open {
+    fn new() -> Self {
+        Self { waiting: Mutex::default(), is_over: AtomicBool::new(false), heard: Mutex::new(Instant::now()) }
+    }
+
+    fn heard(&self) -> Instant {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whoever waits for the answer to a request.
+    fn answered(&self, id: u64) -> Option<oneshot::Sender<Answer>> {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+    }
+}
+
+#[derive(Deserialize)]
+struct Head {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow, default)]
+    output: Option<&'a RawValue>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+/// The request that a line answers, also where the rest of the line is no JSON.
+fn id(line: &[u8]) -> Option<u64> {
+    serde_json::from_slice(line).map_or_else(|_| id_in_broken(line), |Head { id }| Some(id))
+}
+
+/// The number behind the key `id` of the outermost object of a line that is no JSON.
+fn id_in_broken(line: &[u8]) -> Option<u64> {
+    let (mut depth, mut at) = (0_i32, 0);
+    while let Some(byte) = line.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            b'"' => {
+                let text = line.get(at + 1..)?;
+                let length = end_of_text(text)?;
+                let (key, rest) = (text.get(..length)?, text.get(length + 1..)?.trim_ascii_start());
+                if let (1, b"id", Some(value)) = (depth, key, rest.strip_prefix(b":")) {
+                    let digits = value.trim_ascii_start().split(|byte| !byte.is_ascii_digit()).next()?;
+                    return std::str::from_utf8(digits).ok()?.parse().ok();
+                }
+                at += length + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where a JSON text ends that has begun before these bytes.
+fn end_of_text(bytes: &[u8]) -> Option<usize> {
+    let mut escaped = false;
+    bytes.iter().position(|byte| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    })
+}
+
+/// What a line says: the output as text (a JSON text without its quotes), or why there is none.
+pub(crate) fn read(line: &[u8]) -> Result<String, String> {
+    let body: Body<'_> = serde_json::from_slice(line).map_err(|error| {
+        format!("answered with a line that cannot be read ({error}); it begins {}", quote(line, 200))
+    })?;
+    match (body.error.filter(|error| !error.is_null()), body.output) {
+        (Some(error), _) => {
+            let text = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
+            Err(format!("answered with the error {}", quote(text.as_bytes(), 200)))
+        }
+        (None, Some(output)) => Ok(match serde_json::from_str::<String>(output.get()) {
+            Ok(text) => text,
+            Err(_) => output.get().to_owned(),
+        }),
+        (None, None) => Err("answered with neither `output` nor `error`".to_owned()),
+    }
+}
+
+impl Lines {
+    /// Asks a program, which is started where it is not running yet.
+    pub async fn ask(&self, program: &Program, input: &Value, timeout: Duration, settings: &Settings) -> Answer {
+        self.speaker(program).ask(input, timeout, settings).await
+    }
+
+    fn speaker(&self, program: &Program) -> Arc<Speaker> {
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(speaker) = programs.get(program) {
+            return speaker.clone();
+        }
+        let speaker = Arc::new(Speaker {
+            program: program.clone(),
+            process: tokio::sync::Mutex::new(None),
+            next: AtomicU64::new(0),
+            deaths: Arc::default(),
+        });
+        programs.insert(program.clone(), speaker.clone());
+        speaker
+    }
+
+    /// Tells every program that nothing more comes, and waits a little for their ends.
+    pub async fn end(&self) {
+        let speakers: Vec<Arc<Speaker>> = {
+            let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *programs).into_values().collect()
+        };
+        for speaker in speakers {
+            let Some(Process { lines, kill, mut task, .. }) = speaker.process.lock().await.take() else { continue };
+            drop(lines);
+            if tokio::time::timeout(PATIENCE, &mut task).await.is_err() {
+                kill.notify_one();
+            }
+        }
+    }
+}
+
+impl Speaker {
+    async fn ask(&self, input: &Value, timeout: Duration, settings: &Settings) -> Answer {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let line = format!("{{\"id\":{id},\"input\":{input}}}\n");
+        let (answer, answered) = oneshot::channel();
+        let (lines, open, kill) = {
+            let mut process = self.process.lock().await;
+            if process.as_ref().is_none_or(|process| process.open.is_over.load(Ordering::Acquire)) {
+                *process = Some(self.start(settings)?);
+            }
+            let Some(process) = &*process else { return Err(self.too_early()) };
+            process.open.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, answer);
+            if process.open.is_over.load(Ordering::Acquire) {
+                return Err(self.too_early());
+            }
+            (process.lines.clone(), process.open.clone(), process.kill.clone())
+        };
+        let exchange = async {
+            if lines.send(line).await.is_err() {
+                return Err(self.too_early());
+            }
+            answered.await.unwrap_or_else(|_| Err(self.too_early()))
+        };
+        let mut exchange = std::pin::pin!(exchange);
+        let mut deadline = Instant::now() + timeout;
+        loop {
+            if let Ok(answer) = tokio::time::timeout_at(deadline, &mut exchange).await {
+                return answer;
+            }
+            // Requests queue up before a program, so it is only too slow when it has said nothing at all for so long.
+            let patience = open.heard() + timeout;
+            if patience <= deadline {
+                break;
+            }
+            deadline = patience;
+        }
+        kill.notify_one();
+        let what = format!("program `{}`: it did not answer within {timeout:?} and was stopped", self.program.name());
+        Err(Failure { retry: false, ..Failure::new(CallErrorCode::Timeout, what) })
+    }
+
+    fn start(&self, settings: &Settings) -> Result<Process, Failure> {
+        if self.deaths.load(Ordering::Acquire) >= DEATHS {
+            let name = self.program.name();
+            return Err(failed(format!(
+                "program `{name}`: it ended {DEATHS} times without an answer, so it is not started again"
+            )));
+        }
+        self.deaths.fetch_add(1, Ordering::AcqRel);
+        let mut running = self.program.start(settings, Stdio::piped(), Stdio::piped())?;
+        let (Some(stdin), Some(stdout)) = (running.child.stdin.take(), running.child.stdout.take()) else {
+            return Err(failed(format!("program `{}`: it has no streams", self.program.name())));
+        };
+        let (lines, waiting) = mpsc::channel(WAITING);
+        let (open, kill) = (Arc::new(Open::new()), Arc::new(Notify::new()));
+        let life = Life {
+            program: self.program.clone(),
+            running,
+            open: open.clone(),
+            kill: kill.clone(),
+            deaths: self.deaths.clone(),
+            limit: settings.max_response,
+        };
+        let task = tokio::spawn(life.run(stdin, stdout, waiting));
+        Ok(Process { lines, open, kill, task })
+    }
+
+    fn too_early(&self) -> Failure {
+        too_early(&self.program, "")
+    }
+}
+
+/// A process ended while a request was under way: another attempt goes to another process.
+fn too_early(program: &Program, why: &str) -> Failure {
+    Failure::new(CallErrorCode::Cut, format!("program `{}`: it ended before it answered{why}", program.name()))
+}
+
+/// A process from its start to its end.
+struct Life {
+    program: Program,
+    running: Running,
+    open: Arc<Open>,
+    kill: Arc<Notify>,
+    deaths: Arc<AtomicU32>,
+    limit: usize,
+}
+
+impl Life {
+    async fn run(mut self, stdin: ChildStdin, stdout: ChildStdout, lines: mpsc::Receiver<String>) {
+        let stderr = self.running.child.stderr.take();
+        let complaints = tokio::spawn(complaint(stderr));
+        let writing = tokio::spawn(write(stdin, lines));
+        let end = tokio::select! {
+            end = self.read(stdout) => end,
+            () = self.kill.notified() => Some(too_early(&self.program, ", because an answer took too long")),
+        };
+        writing.abort();
+        let failure = match end {
+            Some(failure) => failure,
+            None => self.last_words(complaints).await,
+        };
+        self.open.is_over.store(true, Ordering::Release);
+        let waiting = std::mem::take(&mut *self.open.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        for (_, answer) in waiting {
+            let _ = answer.send(Err(failure.clone()));
+        }
+    }
+
+    /// Hands answers out until the program says no more (`None`) or says what it must not.
+    async fn read(&self, stdout: ChildStdout) -> Option<Failure> {
+        let mut reader = BufReader::with_capacity(256 * 1024, stdout);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read =
+                tokio::io::AsyncReadExt::take(&mut reader, self.limit as u64 + 1).read_until(b'\n', &mut line).await;
+            if !matches!(read, Ok(1..)) {
+                return None;
+            }
+            if line.len() > self.limit {
+                let what = format!(
+                    "program `{}`: a line has more than the {} bytes that an answer may have",
+                    self.program.name(),
+                    self.limit
+                );
+                return Some(Failure::new(CallErrorCode::TooLarge, what));
+            }
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let Some(id) = id(&line) else {
+                let what = format!(
+                    "program `{}`: a line of it is no JSON with an `id`, and it may print nothing else to standard output: ",
+                    self.program.name()
+                );
+                return Some(Failure { said: Some(line.into()), ..failed(what) });
+            };
+            if let Some(answer) = self.open.answered(id) {
+                self.deaths.store(0, Ordering::Release);
+                let _ = answer.send(Ok(Bytes::copy_from_slice(line.trim_ascii())));
+            }
+        }
+    }
+
+    async fn last_words(&mut self, complaints: JoinHandle<Vec<u8>>) -> Failure {
+        let status = tokio::time::timeout(PATIENCE, self.running.child.wait()).await;
+        match status {
+            Ok(Ok(status)) if !status.success() => {
+                let said = tokio::time::timeout(PATIENCE, complaints).await;
+                self.program.ended_badly(status, &said.ok().and_then(Result::ok).unwrap_or_default(), &[])
+            }
+            _ => too_early(&self.program, ""),
+        }
+    }
+}
+
+/// Writes lines as they come, many at once where many wait.
+async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<String>) {
+    let mut batch = Vec::new();
+    while lines.recv_many(&mut batch, WAITING).await > 0 {
+        let text = batch.concat();
+        batch.clear();
+        // A program that reads no more has ended or is about to; the reader finds out.
+        if stdin.write_all(text.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BY-15: a line that is no JSON still says whose answer it is.
+    #[test]
+    fn a_broken_line_names_its_request() {
+        for (line, found) in [
+            (r#"{"id": 7, "output": NaN}"#, Some(7)),
+            (r#"{"output": {"score": NaN, "id": 3}, "id": 7}"#, Some(7)),
+            (r#"{"output": "say \"id\": 3, {", "id":7, "x": Infinity}"#, Some(7)),
+            (r#"{"id": 7, "output": "cut"#, Some(7)),
+            (r#"{"output": NaN}"#, None),
+            ("Loading model, id: 7", None),
+            (r#"["id", 7, NaN]"#, None),
+            ("\"", None),
+        ] {
+            assert_eq!(id(line.as_bytes()), found, "{line}");
+        }
+    }
+}

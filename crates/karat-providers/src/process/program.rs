@@ -1,0 +1,266 @@
+//! Programs: started without a shell, in a process group of their own, with a bounded output and a clean environment.
+//!
+//! A group is ended as a whole, so nothing that a program has started outlives the call, the run or the process.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::CallErrorCode;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStderr, Command};
+
+use crate::attempt::failure::Failure;
+use crate::http::descriptors;
+use crate::registry::settings::Settings;
+
+/// Bytes of a program's complaints that are kept.
+const COMPLAINT: usize = 4 * 1024;
+
+/// Variables that programs need to find others, their user's folders and their language.
+const BASICS: [&str; 15] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "SystemRoot",
+    "VIRTUAL_ENV",
+    "SSL_CERT_FILE",
+];
+
+/// The groups that are running.
+static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// Ends every program that is still running, at once: for a process that is about to end itself.
+pub fn end_processes() {
+    for group in std::mem::take(&mut *GROUPS.lock().unwrap_or_else(PoisonError::into_inner)) {
+        kill(group, Signal::KILL);
+    }
+}
+
+fn kill(group: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(group) {
+        // A group that is gone already is what was wanted.
+        let _ = kill_process_group(pid, signal);
+    }
+}
+
+/// What a program finds in its environment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Environment {
+    /// The few variables that every program needs, and these.
+    Clean(Vec<(String, String)>),
+    /// Everything that this process has, but for these names.
+    Without(Vec<String>),
+}
+
+/// A program and how it is started.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Program {
+    /// Itself and its arguments.
+    pub run: Vec<String>,
+    pub environment: Environment,
+    /// The folder it runs in; empty = the working directory.
+    pub folder: String,
+}
+
+/// A program that runs. Dropped, it is ended with everything it has started.
+pub(crate) struct Running {
+    pub child: Child,
+    group: Option<i32>,
+}
+
+impl Program {
+    /// Its name in messages.
+    pub fn name(&self) -> &str {
+        self.run.first().map_or("", String::as_str)
+    }
+
+    /// Starts it; all three streams are as given.
+    pub fn start(&self, settings: &Settings, stdin: Stdio, stdout: Stdio) -> Result<Running, Failure> {
+        let mut command = Command::new(self.path(settings));
+        command.args(self.run.get(1..).unwrap_or_default());
+        match &self.environment {
+            Environment::Clean(own) => {
+                command.env_clear();
+                command.envs(BASICS.iter().filter_map(|name| Some((name, settings.lookup(name)?))));
+                command.envs(own.iter().map(|(name, value)| (name, value)));
+            }
+            Environment::Without(names) => {
+                for name in names {
+                    command.env_remove(name);
+                }
+            }
+        }
+        if !self.folder.is_empty() {
+            command.current_dir(&self.folder);
+        }
+        command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).kill_on_drop(true).process_group(0);
+        let child = command.spawn().map_err(|error| self.not_started(settings, &error))?;
+        let group = child.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(group) = group {
+            descriptors::lower_again(group);
+            GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
+        }
+        Ok(Running { child, group })
+    }
+
+    /// Where it lies: `karat` is this program itself; a relative path is seen from its folder.
+    fn path(&self, settings: &Settings) -> PathBuf {
+        let name = self.name();
+        match &settings.own_program {
+            Some(own) if name == "karat" => own.clone(),
+            _ if name.contains('/') && !name.starts_with('/') && !self.folder.is_empty() => {
+                let path = PathBuf::from(&self.folder).join(name);
+                path.canonicalize().unwrap_or(path)
+            }
+            _ => PathBuf::from(name),
+        }
+    }
+
+    /// Whether its file exists.
+    fn is_there(&self, settings: &Settings) -> bool {
+        let path = self.path(settings);
+        let folders = settings.lookup("PATH").filter(|_| !self.name().contains('/')).unwrap_or_default();
+        path.is_file() || std::env::split_paths(&folders).any(|folder| folder.join(&path).is_file())
+    }
+
+    fn not_started(&self, settings: &Settings, error: &std::io::Error) -> Failure {
+        if descriptors::are_missing(error) {
+            return Failure::starved(format_args!("program `{}`: it cannot be started", self.name()));
+        }
+        let what = match error.kind() {
+            std::io::ErrorKind::NotFound if self.is_there(settings) => {
+                "is there, but what its first line names to run it (`#!…`) is not".to_owned()
+            }
+            std::io::ErrorKind::NotFound => "is not installed, or not on PATH".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "may not be executed".to_owned(),
+            std::io::ErrorKind::InvalidInput => {
+                "cannot be given an argument or variable with a NUL in it; pass the text by `stdin`".to_owned()
+            }
+            _ => format!("cannot be started ({error})"),
+        };
+        failed(format!("program `{}`: it {what}", self.name()))
+    }
+
+    /// Runs it to its end. What it printed comes back also when it failed; when it did not, what it complained, too.
+    pub async fn run(&self, settings: &Settings, input: Bytes, timeout: Duration) -> (Bytes, Result<Vec<u8>, Failure>) {
+        let mut running = match self.start(settings, Stdio::piped(), Stdio::piped()) {
+            Ok(running) => running,
+            Err(failure) => return (Bytes::new(), Err(failure)),
+        };
+        let mut printed = Vec::new();
+        let ended = tokio::time::timeout(timeout, self.to_its_end(&mut running, input, &mut printed, settings)).await;
+        let end = ended.unwrap_or_else(|_| {
+            let what = format!("program `{}`: it did not end within {timeout:?} and was stopped", self.name());
+            Err(Failure { retry: false, ..Failure::new(CallErrorCode::Timeout, what) })
+        });
+        (printed.into(), end)
+    }
+
+    async fn to_its_end(
+        &self,
+        running: &mut Running,
+        input: Bytes,
+        printed: &mut Vec<u8>,
+        settings: &Settings,
+    ) -> Result<Vec<u8>, Failure> {
+        let (stdin, stdout, stderr) =
+            (running.child.stdin.take(), running.child.stdout.take(), running.child.stderr.take());
+        let write = async {
+            if let Some(mut stdin) = stdin {
+                // A program need not read to the end; whether it failed, its status says.
+                let _ = stdin.write_all(&input).await;
+            }
+        };
+        let limit = settings.max_response;
+        let (read, complaint, ()) = tokio::join!(read_up_to(stdout, limit, printed), complaint(stderr), write);
+        if !read {
+            return Err(Failure::new(
+                CallErrorCode::TooLarge,
+                format!("program `{}`: it printed more than the {limit} bytes that an answer may have", self.name()),
+            ));
+        }
+        let status = running.child.wait().await.map_err(|error| failed(error.to_string()))?;
+        if status.success() { Ok(complaint) } else { Err(self.ended_badly(status, &complaint, printed)) }
+    }
+
+    /// A program that ended with something else than 0. What it `printed` counts where it has complained of nothing.
+    pub fn ended_badly(&self, status: ExitStatus, complaint: &[u8], printed: &[u8]) -> Failure {
+        let how = match status.code() {
+            Some(code) => format!("exit status {code}"),
+            None => format!("{status}"),
+        };
+        Failure { exit: status.code(), ..self.complaining(&format!("ended with {how}"), complaint, printed) }
+    }
+
+    /// A program that ended well and has printed nothing.
+    pub fn silent(&self, complaint: &[u8]) -> Failure {
+        Failure { exit: Some(0), ..self.complaining("ended with exit status 0, printed nothing", complaint, &[]) }
+    }
+
+    fn complaining(&self, how: &str, complaint: &[u8], printed: &[u8]) -> Failure {
+        let said = [("said ", complaint), ("printed ", &printed[..printed.len().min(COMPLAINT)])];
+        let said = said.into_iter().find(|(_, said)| !said.trim_ascii().is_empty());
+        let word = said.map_or("said nothing", |(word, _)| word);
+        let what = format!("program `{}`: it {how} and {word}", self.name());
+        Failure { said: said.map(|(_, said)| Bytes::copy_from_slice(said)), ..failed(what) }
+    }
+}
+
+impl Running {
+    /// Asks the group to end, and ends it when it does not.
+    pub async fn stop(mut self, patience: Duration) {
+        if let Some(group) = self.group {
+            kill(group, Signal::TERM);
+        }
+        let _ = tokio::time::timeout(patience, self.child.wait()).await;
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(group) = self.group {
+            GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
+            kill(group, Signal::KILL);
+        }
+    }
+}
+
+/// A failure of a program, which another attempt would not help.
+pub(crate) fn failed(what: String) -> Failure {
+    Failure::new(CallErrorCode::Process, what)
+}
+
+/// Reads all, unless it is more than `limit` bytes. `false` when it is.
+async fn read_up_to(stream: Option<impl AsyncRead + Unpin>, limit: usize, bytes: &mut Vec<u8>) -> bool {
+    let Some(stream) = stream else { return true };
+    // What cannot be read is not there: the program's status says what went wrong.
+    let _ = stream.take(limit as u64 + 1).read_to_end(bytes).await;
+    let fits = bytes.len() <= limit;
+    bytes.truncate(limit);
+    fits
+}
+
+/// The beginning of what a program complains; the rest is read and dropped, so that it can go on.
+pub(crate) async fn complaint(stderr: Option<ChildStderr>) -> Vec<u8> {
+    let Some(mut stderr) = stderr else { return Vec::new() };
+    let (mut kept, mut piece) = (Vec::new(), vec![0; COMPLAINT]);
+    while let Ok(read @ 1..) = stderr.read(&mut piece).await {
+        let room = COMPLAINT.saturating_sub(kept.len());
+        kept.extend_from_slice(&piece[..read.min(room)]);
+    }
+    kept
+}
