@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use karat_providers::Wasted;
+use karat_providers::FailedAttempts;
 use karat_types::CallErrorCode;
 use testkit::{Behaviour, FakeProvider};
 
@@ -13,7 +13,7 @@ use crate::proxies::at;
 /// Asks once, and asserts that the connection failed and nothing can have been billed. Returns the message.
 async fn asserts_unbilled(what: &str, bench: Bench) -> String {
     let exchange = bench.ask().await;
-    assert_eq!(exchange.wasted, Wasted::default(), "{what}");
+    assert_eq!(exchange.failed_attempts, FailedAttempts::default(), "{what}");
     let error = exchange.outcome.unwrap_err();
     assert_eq!(error.code, CallErrorCode::Connect, "{what}: {error}");
     error.message
@@ -22,7 +22,7 @@ async fn asserts_unbilled(what: &str, bench: Bench) -> String {
 /// Asks once, and asserts that one attempt of unknown cost counts.
 async fn asserts_maybe_billed(what: &str, bench: Bench, code: CallErrorCode) {
     let exchange = bench.ask().await;
-    assert_eq!(exchange.wasted, Wasted { unknown: 1, ..Wasted::default() }, "{what}");
+    assert_eq!(exchange.failed_attempts, FailedAttempts { unknown: 1, ..FailedAttempts::default() }, "{what}");
     assert_eq!(exchange.outcome.unwrap_err().code, code, "{what}");
 }
 

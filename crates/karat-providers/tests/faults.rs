@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use karat_providers::{Call, Settings, Wasted};
+use karat_providers::{Call, FailedAttempts, Settings};
 use karat_types::{CallErrorCode, FinishReason, Role, Silent};
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, Script};
@@ -221,7 +221,7 @@ async fn many_headers_are_of_unknown_cost() {
     for exchange in [direct, through] {
         let code = exchange.outcome.clone().unwrap_err().code;
         assert_eq!(
-            (code, exchange.attempts, exchange.wasted.unknown),
+            (code, exchange.attempts, exchange.failed_attempts.unknown),
             (CallErrorCode::Malformed, 1, 1),
             "{exchange:?}"
         );
@@ -350,7 +350,7 @@ async fn without_a_connection_nothing_was_sent() {
     let mut bench = Bench::new("openai", Behaviour::ok("x")).timeout(200);
     bench.spec.base_url = Some(format!("http://{address}/v1"));
     let exchange = bench.ask().await;
-    assert_eq!(exchange.wasted, Wasted::default());
+    assert_eq!(exchange.failed_attempts, FailedAttempts::default());
     let error = exchange.outcome.unwrap_err();
     assert_eq!(error.code, CallErrorCode::Connect);
     assert!(error.message.contains("cannot be reached (no connection within 200ms)"), "{}", error.message);

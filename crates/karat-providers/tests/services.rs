@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use karat_providers::{Errand, Exchange, Outside, Providers, Settings};
+use karat_providers::{Exchange, ExternalCall, ExternalTexts, Providers, Settings};
 use karat_types::{CallErrorCode, GapText, HttpRequest, Part, Request, Silent};
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider};
@@ -22,11 +22,12 @@ async fn ask(address: &str, service: &str) -> Exchange {
             })
             .unwrap(),
     );
-    let outside = Outside { http: true, texts: vec![("step query".to_owned(), url.clone())], ..Outside::default() };
+    let outside =
+        ExternalTexts { http: true, texts: vec![("step query".to_owned(), url.clone())], ..ExternalTexts::default() };
     let request = Request::Http(HttpRequest { method: "GET".to_owned(), url, headers: Vec::new(), body: Value::Null });
     let timeout = Duration::from_secs(20);
-    let errand = Errand { who: "step query", request: &request, timeout, retries: 0, jitter_seed: 1 };
-    Providers::connect_all(&[], &outside, settings).unwrap().errand(errand, &Silent).await
+    let errand = ExternalCall { who: "step query", request: &request, timeout, retries: 0, jitter_seed: 1 };
+    Providers::connect_all(&[], &outside, settings).unwrap().call_external(errand, &Silent).await
 }
 
 /// What every request says of itself, where a step says nothing else.

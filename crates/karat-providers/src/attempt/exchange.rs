@@ -7,7 +7,7 @@ use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, ChatRequest, Reply, Usage};
 
 use crate::attempt::failure::Failure;
-use crate::limiter::Slot;
+use crate::limiter::SlotGuard;
 
 /// One call to a connected model.
 #[derive(Debug, Clone, Copy)]
@@ -41,27 +41,27 @@ pub struct Exchange {
     /// How long the last attempt took, in milliseconds. Waits are not in it.
     pub latency_ms: f64,
     /// How a program behind the model was asked.
-    pub ran: Option<Ran>,
+    pub program_run: Option<ProgramRun>,
     /// Whether it comes from a recording: nothing was sent, and nothing is paid.
     pub is_replayed: bool,
     /// What was billed, or may have been, beside the reply.
-    pub wasted: Wasted,
+    pub failed_attempts: FailedAttempts,
     /// The reply, read from `response`, or why there is none.
     pub outcome: Result<Reply, CallError>,
 }
 
 impl Exchange {
     /// No attempt was made, for this reason.
-    pub fn unmade(error: CallError) -> Self {
+    pub fn without_attempt(error: CallError) -> Self {
         Self {
             request: Bytes::new(),
             response: Bytes::new(),
             status: None,
             attempts: 0,
             latency_ms: 0.0,
-            ran: None,
+            program_run: None,
             is_replayed: false,
-            wasted: Wasted::default(),
+            failed_attempts: FailedAttempts::default(),
             outcome: Err(error),
         }
     }
@@ -69,7 +69,7 @@ impl Exchange {
 
 /// What attempts have cost that gave no reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wasted {
+pub struct FailedAttempts {
     /// Tokens that answers without a usable reply were billed for, by their own words.
     pub usage: Usage,
     /// Attempts that were sent and of which nobody knows what they cost: no answer came, or it broke off.
@@ -78,10 +78,10 @@ pub struct Wasted {
     pub impossible: u32,
 }
 
-impl Wasted {
+impl FailedAttempts {
     /// Counts an attempt that failed.
     pub(crate) fn add(&mut self, failure: &Failure) {
-        self.usage += failure.billed().unwrap_or_default();
+        self.usage += failure.billed_usage().unwrap_or_default();
         self.unknown += u32::from(failure.is_of_unknown_cost());
         self.impossible += u32::from(failure.is_impossible());
     }
@@ -89,7 +89,7 @@ impl Wasted {
 
 /// How a program was asked, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct ProgramRun {
     /// Its words; `<prompt>` stands for the prompt. Secrets are removed.
     pub command: String,
     /// Its exit code; `None` when it did not start, or was stopped.
@@ -108,39 +108,39 @@ pub trait Payer: Sync {
     fn pay(&self) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
 
     /// The attempt that was paid for last was not sent, and no other follows.
-    fn unsent(&self);
+    fn withdraw(&self);
 
     /// An attempt has failed, and another one shall follow after a wait. `wasted` is what all attempts so far came to.
-    fn failed(&self, wasted: &Wasted);
+    fn attempt_failed(&self, wasted: &FailedAttempts);
 
     /// The wait is over, and another attempt shall follow; no slot is held.
     ///
     /// # Errors
     /// No other may follow.
-    fn pay_again(&self) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
+    fn reserve_next(&self) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
 }
 
 /// Pays everything: calls that cost nobody anything.
-pub(crate) struct Free;
+pub(crate) struct UnmeteredPayer;
 
-impl Payer for Free {
+impl Payer for UnmeteredPayer {
     type Refusal = Infallible;
 
     async fn pay(&self) -> Result<(), Infallible> {
         Ok(())
     }
 
-    fn unsent(&self) {}
+    fn withdraw(&self) {}
 
-    fn failed(&self, _: &Wasted) {}
+    fn attempt_failed(&self, _: &FailedAttempts) {}
 
-    async fn pay_again(&self) -> Result<(), Infallible> {
+    async fn reserve_next(&self) -> Result<(), Infallible> {
         Ok(())
     }
 }
 
 /// An exchange, and the slot that it holds until it is on disk; none where nothing was sent.
-pub type Held = (Exchange, Option<Slot>);
+pub type ExchangeWithSlot = (Exchange, Option<SlotGuard>);
 
 /// A latency in milliseconds, to the microsecond: what is finer is noise, and takes room in every report.
 pub(crate) fn milliseconds(latency: Duration) -> f64 {
@@ -148,7 +148,7 @@ pub(crate) fn milliseconds(latency: Duration) -> f64 {
 }
 
 /// A call that could not be made.
-pub(crate) fn unsent(message: String) -> Exchange {
+pub(crate) fn unsent_exchange(message: String) -> Exchange {
     let error = CallError { code: CallErrorCode::Unsupported, message, status: None };
-    Exchange::unmade(error)
+    Exchange::without_attempt(error)
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::attempt::excerpt::{SHOWN, quote};
 use crate::capture::secrets::Secrets;
-use crate::codec::protocol::{Unreadable, unmarked};
+use crate::codec::protocol::{UnreadableReply, without_bom};
 
 /// One attempt that gave no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +20,13 @@ pub(crate) struct Failure {
     /// What happened, as the end of a sentence that begins with the model and its address.
     pub what: String,
     /// What a program said of it, as it came: it follows `what` in quotes, once secrets are removed.
-    pub said: Option<Bytes>,
+    pub program_output: Option<Bytes>,
     /// Whether another attempt can help.
     pub retry: bool,
     /// How long the provider wants to be left alone.
     pub retry_after: Option<Duration>,
     /// Whether this machine had no file descriptor for it, so that nothing was sent.
-    pub is_starved: bool,
+    pub lacks_descriptor: bool,
     /// What to do, where that does not follow from what happened.
     pub remedy: Option<String>,
     /// What the answer says that it was billed for all the same, be it possible or not.
@@ -35,15 +35,15 @@ pub(crate) struct Failure {
 
 /// Whose attempt it was, for messages.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
-    pub who: Who<'a>,
+pub(crate) struct CallTarget<'a> {
+    pub who: Callee<'a>,
     /// Where requests go; empty where there is no address.
     pub address: &'a str,
 }
 
 /// Who was asked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Who<'a> {
+pub(crate) enum Callee<'a> {
     Model {
         /// Registry id of the model.
         id: &'a str,
@@ -53,24 +53,24 @@ pub(crate) enum Who<'a> {
         key_variable: Option<&'a str>,
     },
     /// The service or program of a step or scorer, in words: `step query`.
-    Outside(&'a str),
+    External(&'a str),
 }
 
-impl<'a> Who<'a> {
+impl<'a> Callee<'a> {
     /// The registry id, or the words.
     pub fn name(self) -> &'a str {
         match self {
             Self::Model { id, .. } => id,
-            Self::Outside(who) => who,
+            Self::External(who) => who,
         }
     }
 }
 
-impl std::fmt::Display for Who<'_> {
+impl std::fmt::Display for Callee<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Model { id, .. } => write!(f, "model {id}"),
-            Self::Outside(who) => f.write_str(who),
+            Self::External(who) => f.write_str(who),
         }
     }
 }
@@ -83,27 +83,27 @@ impl Failure {
             status: None,
             exit: None,
             what,
-            said: None,
+            program_output: None,
             retry,
             retry_after: None,
-            is_starved: false,
+            lacks_descriptor: false,
             remedy: None,
             usage: None,
         }
     }
 
     /// This machine had no file descriptor for it.
-    pub fn starved(what: impl std::fmt::Display) -> Self {
+    pub fn without_descriptor(what: impl std::fmt::Display) -> Self {
         let what = format!("{what}: this process has no file descriptor left");
         let remedy =
             "raise `ulimit -n`, or lower `run.max_concurrency`, then run the suite again: what succeeded is reused";
         let remedy = Some(remedy.to_owned());
-        Self { retry: false, is_starved: true, remedy, ..Self::new(CallErrorCode::Connect, what) }
+        Self { retry: false, lacks_descriptor: true, remedy, ..Self::new(CallErrorCode::Connect, what) }
     }
 
     /// An answer whose status is not 2xx.
     pub fn of_status(status: u16, location: Option<&[u8]>, retry_after: Option<Duration>, body: &[u8]) -> Self {
-        let said = Said::read(body);
+        let said = ErrorBody::read(body);
         let code = if said.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
         let what = match location.filter(|_| code == CallErrorCode::Redirect) {
             Some(location) => format!("answered {status}, a redirect to {}", quote(location, SHOWN)),
@@ -113,7 +113,7 @@ impl Failure {
     }
 
     /// A 2xx answer without a reply in it.
-    pub fn of_body(status: u16, unreadable: Unreadable, usage: Option<Usage>) -> Self {
+    pub fn of_body(status: u16, unreadable: UnreadableReply, usage: Option<Usage>) -> Self {
         Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
     }
 
@@ -124,7 +124,7 @@ impl Failure {
     }
 
     /// The same, where a call waits no longer than `patience`: who wants to be left alone for longer is not asked again.
-    pub fn within(self, patience: Duration) -> Self {
+    pub fn limit_wait(self, patience: Duration) -> Self {
         match self.retry_after.filter(|told| self.retry && *told > patience) {
             Some(told) => {
                 let what = format!("{}, and wants to be left alone for {} s", self.what, told.as_secs());
@@ -135,12 +135,12 @@ impl Failure {
     }
 
     /// How long a call would have to wait that is given up because of it.
-    pub fn too_long(&self) -> Option<Duration> {
+    pub fn excessive_wait(&self) -> Option<Duration> {
         self.retry_after.filter(|_| !self.retry && self.code.is_retryable())
     }
 
     /// What it was billed for, where it says so.
-    pub fn billed(&self) -> Option<Usage> {
+    pub fn billed_usage(&self) -> Option<Usage> {
         self.usage.as_deref().copied().filter(Usage::is_possible)
     }
 
@@ -153,7 +153,7 @@ impl Failure {
     /// off, cannot be read or says nothing of it. What is refused with a status, or reaches nobody, costs nothing.
     pub fn is_of_unknown_cost(&self) -> bool {
         match self.status {
-            Some(status) => (200..=299).contains(&status) && self.billed().is_none(),
+            Some(status) => (200..=299).contains(&status) && self.billed_usage().is_none(),
             None => {
                 use CallErrorCode::{Cut, Malformed, Timeout, TooLarge};
                 matches!(self.code, Cut | Malformed | Timeout | TooLarge)
@@ -162,28 +162,28 @@ impl Failure {
     }
 
     /// What a caller is told after so many attempts; no secret is in it.
-    pub fn error(&self, place: Place<'_>, attempts: u32, secrets: &Secrets) -> CallError {
-        let Place { who, address } = place;
+    pub fn error(&self, place: CallTarget<'_>, attempts: u32, secrets: &Secrets) -> CallError {
+        let CallTarget { who, address } = place;
         let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
         let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
         // Cleaned before it is cut: half a secret would not be known any more.
-        let said = self.said.clone().map(|said| secrets.clean_broken(said));
-        let said = said.map(|said| quote(&secrets.quotable(&said), SAID)).unwrap_or_default();
+        let said = self.program_output.clone().map(|said| secrets.clean_broken(said));
+        let said = said.map(|said| quote(&secrets.redact_for_message(&said), SHOWN_OUTPUT)).unwrap_or_default();
         let message = format!("{who}{at}: {}{said}{attempts}; {}", self.what, self.advice(place));
         CallError { code: self.code, message: secrets.clean_text(message), status: self.status }
     }
 
-    fn advice(&self, Place { who, address }: Place<'_>) -> String {
+    fn advice(&self, CallTarget { who, address }: CallTarget<'_>) -> String {
         if let Some(remedy) = &self.remedy {
             return remedy.clone();
         }
         match who {
-            _ if self.too_long().is_some() => {
+            _ if self.excessive_wait().is_some() => {
                 "no call waits so long: `karat retry` the run when that time is over; what succeeded is kept".to_owned()
             }
-            Who::Model { .. } if address.is_empty() => self.advice_on_program().to_owned(),
-            Who::Model { name, key_variable, .. } => self.advice_on_model(name, key_variable),
-            Who::Outside(_) => self.advice_on_service().to_owned(),
+            Callee::Model { .. } if address.is_empty() => self.advice_on_program().to_owned(),
+            Callee::Model { name, key_variable, .. } => self.advice_on_model(name, key_variable),
+            Callee::External(_) => self.advice_on_service().to_owned(),
         }
     }
 
@@ -274,18 +274,18 @@ pub(crate) fn code_of(status: u16) -> CallErrorCode {
 }
 
 /// What a provider said about its refusal.
-struct Said {
+struct ErrorBody {
     words: Option<String>,
     /// OpenAI answers 429 here too, but no wait helps.
     is_out_of_credit: bool,
 }
 
-impl Said {
+impl ErrorBody {
     fn read(body: &[u8]) -> Self {
         if body.is_empty() {
             return Self { words: None, is_out_of_credit: false };
         }
-        let json: Value = serde_json::from_slice(unmarked(body)).unwrap_or_default();
+        let json: Value = serde_json::from_slice(without_bom(body)).unwrap_or_default();
         let error = &json["error"];
         let words = [&error["message"], error, &json["message"], &json["detail"]].into_iter().find_map(Value::as_str);
         let is_out_of_credit = ["code", "type"].iter().any(|field| error[field] == "insufficient_quota");
@@ -294,7 +294,7 @@ impl Said {
 }
 
 /// Characters of what a program said that a message shows.
-const SAID: usize = 400;
+const SHOWN_OUTPUT: usize = 400;
 
 #[cfg(test)]
 mod tests {

@@ -20,7 +20,7 @@ pub(crate) enum Spelling {
 
 impl Spelling {
     /// The bytes with every character in the place of its spelling.
-    pub fn undone(self, bytes: &[u8]) -> Vec<u8> {
+    pub fn decode(self, bytes: &[u8]) -> Vec<u8> {
         let mut plain = Vec::with_capacity(bytes.len());
         let mut at = 0;
         while at < bytes.len() {
@@ -31,8 +31,8 @@ impl Spelling {
         plain
     }
 
-    /// The places in the source of places, in order, in what [`Spelling::undone`] makes of it.
-    pub fn in_source(self, bytes: &[u8], places: &[Range<usize>]) -> Vec<Range<usize>> {
+    /// The places in the source of places, in order, in what [`Spelling::decode`] makes of it.
+    pub fn to_source(self, bytes: &[u8], places: &[Range<usize>]) -> Vec<Range<usize>> {
         let (mut at, mut plain) = (0, 0);
         let mut to = |wanted: usize| {
             while plain < wanted && at < bytes.len() {
@@ -48,8 +48,8 @@ impl Spelling {
     /// The first character of some bytes, and how many bytes it takes there.
     fn character(self, bytes: &[u8]) -> (usize, Character) {
         match self {
-            Self::Escapes => escaped(bytes),
-            Self::QuotedPrintable => quoted(bytes),
+            Self::Escapes => escaped_char(bytes),
+            Self::QuotedPrintable => quoted_printable_char(bytes),
         }
     }
 }
@@ -82,7 +82,7 @@ fn byte(digits: Option<&[u8]>) -> Option<u8> {
     u8::try_from(number(digits)?).ok()
 }
 
-fn quoted(bytes: &[u8]) -> (usize, Character) {
+fn quoted_printable_char(bytes: &[u8]) -> (usize, Character) {
     match bytes {
         [b'=', b'\r', b'\n', ..] => (3, Character::Nothing),
         [b'=', b'\n', ..] => (2, Character::Nothing),
@@ -92,7 +92,7 @@ fn quoted(bytes: &[u8]) -> (usize, Character) {
     }
 }
 
-fn escaped(bytes: &[u8]) -> (usize, Character) {
+fn escaped_char(bytes: &[u8]) -> (usize, Character) {
     match bytes {
         [b'\\', b'u', ..] => number(bytes.get(2..6))
             .and_then(char::from_u32)

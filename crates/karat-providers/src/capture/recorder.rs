@@ -13,7 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 use crate::attempt::exchange::Exchange;
-use crate::capture::replay::{Asked, Entry, Header, Player, SCHEMA, ServiceAt, TapeError, texts};
+use crate::capture::replay::{
+    RecordedCall, RecordingError, RecordingHeader, RecordingKey, RecordingPlayer, SCHEMA, ServiceAt, text_or_hex,
+};
 
 /// Bytes within which the first line of a recording ends.
 const LONGEST_HEADER: u64 = 4096;
@@ -23,11 +25,11 @@ const LONGEST_HEADER: u64 = 4096;
 pub struct Recorder {
     /// The file that was asked for.
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<RecordingFile>,
 }
 
 #[derive(Debug)]
-struct State {
+struct RecordingFile {
     file: Result<File, String>,
     /// Where it is now.
     at: PathBuf,
@@ -35,7 +37,7 @@ struct State {
     /// Whether any call in it was answered.
     is_answered: bool,
     /// The run that made calls before it was recorded, where it did.
-    late_for: Option<String>,
+    incomplete_run: Option<String>,
 }
 
 impl Recorder {
@@ -43,22 +45,23 @@ impl Recorder {
     ///
     /// # Errors
     /// The file cannot be made, or one of that name is no recording.
-    pub fn create(path: &Path, run: &str) -> Result<Self, TapeError> {
+    pub fn create(path: &Path, run: &str) -> Result<Self, RecordingError> {
         // Through a link, not instead of it.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         holds_recording(&path)?;
         let is_special = fs::metadata(&path).is_ok_and(|facts| !facts.is_file());
-        let at = if is_special { path.clone() } else { beside(&path, run) };
+        let at = if is_special { path.clone() } else { part_path(&path, run) };
         let shown = at.display().to_string();
-        let failed = |error| TapeError::File { path: shown.clone(), error };
+        let failed = |error| RecordingError::File { path: shown.clone(), error };
         let file =
             File::options().write(true).create_new(!is_special).open(&at).map_err(|error| match error.kind() {
-                ErrorKind::AlreadyExists => TapeError::Unfinished { path: shown.clone(), run: run.to_owned() },
+                ErrorKind::AlreadyExists => RecordingError::Unfinished { path: shown.clone(), run: run.to_owned() },
                 _ => failed(error),
             })?;
-        let state = State { file: Ok(file), at, has_begun: is_special, is_answered: false, late_for: None };
+        let state =
+            RecordingFile { file: Ok(file), at, has_begun: is_special, is_answered: false, incomplete_run: None };
         let recorder = Self { path, state: Mutex::new(state) };
-        recorder.line(&Header { schema: SCHEMA.into(), run: Some(run.into()) }, false);
+        recorder.line(&RecordingHeader { schema: SCHEMA.into(), run: Some(run.into()) }, false);
         let problem = recorder.state().file.as_ref().err().cloned();
         problem.map_or(Ok(recorder), |problem| Err(failed(io::Error::other(problem))))
     }
@@ -67,24 +70,25 @@ impl Recorder {
     ///
     /// # Errors
     /// It is not there, is that of another run, cannot be written, or is no recording.
-    pub fn go_on(path: &Path, run: &str) -> Result<Self, TapeError> {
+    pub fn resume(path: &Path, run: &str) -> Result<Self, RecordingError> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let moved =
-            |problem: String| TapeError::Moved { path: path.display().to_string(), problem, run: run.to_owned() };
-        let at = match beside(&path, run) {
+            |problem: String| RecordingError::Moved { path: path.display().to_string(), problem, run: run.to_owned() };
+        let at = match part_path(&path, run) {
             part if part.exists() => part,
             _ if path.exists() => path.clone(),
             _ => return Err(moved("is gone".to_owned())),
         };
-        let player = Player::open(&at)?;
+        let player = RecordingPlayer::open(&at)?;
         if let Some(other) = player.run.as_ref().filter(|other| *other != run) {
             return Err(moved(format!("is now the recording of run {other}")));
         }
-        let failed = |error| TapeError::File { path: at.display().to_string(), error };
+        let failed = |error| RecordingError::File { path: at.display().to_string(), error };
         let mut file = File::options().write(true).open(&at).map_err(failed)?;
         file.set_len(player.end).and_then(|()| file.seek(SeekFrom::End(0))).map_err(failed)?;
         let is_answered = player.has_calls();
-        let state = State { file: Ok(file), at: at.clone(), has_begun: true, is_answered, late_for: None };
+        let state =
+            RecordingFile { file: Ok(file), at: at.clone(), has_begun: true, is_answered, incomplete_run: None };
         Ok(Self { path, state: Mutex::new(state) })
     }
 
@@ -92,13 +96,13 @@ impl Recorder {
     /// one that [lacks](Self::lacks) the calls that were made before.
     ///
     /// # Errors
-    /// Those of [`Recorder::go_on`] and [`Recorder::create`].
-    pub fn join(path: &Path, run: &str) -> Result<Self, TapeError> {
-        if path.exists() || beside(path, run).exists() {
-            return Self::go_on(path, run);
+    /// Those of [`Recorder::resume`] and [`Recorder::create`].
+    pub fn resume_or_create(path: &Path, run: &str) -> Result<Self, RecordingError> {
+        if path.exists() || part_path(path, run).exists() {
+            return Self::resume(path, run);
         }
         let recorder = Self::create(path, run)?;
-        recorder.state().late_for = Some(run.to_owned());
+        recorder.state().incomplete_run = Some(run.to_owned());
         Ok(recorder)
     }
 
@@ -107,7 +111,7 @@ impl Recorder {
         let mut state = self.state();
         state.has_begun = true;
         if matches!(holds_recording(&self.path), Ok(false)) {
-            state.settle(&self.path);
+            state.move_into_place(&self.path);
         }
     }
 
@@ -118,13 +122,13 @@ impl Recorder {
             return;
         }
         match holds_recording(&self.path) {
-            Ok(_) => state.settle(&self.path),
+            Ok(_) => state.move_into_place(&self.path),
             Err(error) => state.file = Err(error.to_string()),
         }
     }
 
     /// Where the recording is and why, where it is not the file that was asked for.
-    pub fn whereabouts(&self) -> Option<String> {
+    pub fn location_notice(&self) -> Option<String> {
         let state = self.state();
         let (at, path) = (state.at.display(), self.path.display());
         let until = if state.is_answered { "until the run is finished" } else { "because no call was answered" };
@@ -132,9 +136,9 @@ impl Recorder {
     }
 
     /// What the recording does not have, where its run was begun without it.
-    pub fn lacks(&self) -> Option<String> {
+    pub fn missing_calls_notice(&self) -> Option<String> {
         let state = self.state();
-        let (at, run) = (state.at.display(), state.late_for.as_ref()?);
+        let (at, run) = (state.at.display(), state.incomplete_run.as_ref()?);
         Some(format!(
             "the recording {at} has the calls of run {run} from now on only, so a replay lacks those that were made before. Give \
              `--record` again when the run is gone on with; a new run with `--record` has all of its calls"
@@ -149,13 +153,13 @@ impl Recorder {
     }
 
     /// Writes one call. A call that was never made (no attempt) is not written.
-    pub(crate) fn write(&self, asked: &Asked<'_>, exchange: &Exchange) {
+    pub(crate) fn write(&self, asked: &RecordingKey<'_>, exchange: &Exchange) {
         if exchange.attempts == 0 {
             return;
         }
-        let (request, request_hex) = texts(&exchange.request);
-        let (response, response_hex) = texts(&exchange.response);
-        let entry = Entry {
+        let (request, request_hex) = text_or_hex(&exchange.request);
+        let (response, response_hex) = text_or_hex(&exchange.response);
+        let entry = RecordedCall {
             key: asked.key,
             call: asked.call,
             model: asked.who.to_owned(),
@@ -166,7 +170,7 @@ impl Recorder {
             status: exchange.status,
             attempts: exchange.attempts,
             latency_ms: exchange.latency_ms,
-            wasted: Some(exchange.wasted.usage).filter(|usage| usage.total() > 0),
+            wasted: Some(exchange.failed_attempts.usage).filter(|usage| usage.total() > 0),
             error: exchange.outcome.as_ref().err().cloned(),
         };
         self.line(&entry, exchange.outcome.is_ok());
@@ -189,14 +193,14 @@ impl Recorder {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RecordingFile> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl RecordingFile {
     /// Makes it the file that was asked for. What is open stays open.
-    fn settle(&mut self, path: &Path) {
+    fn move_into_place(&mut self, path: &Path) {
         if self.at == path {
             return;
         }
@@ -207,7 +211,7 @@ impl State {
     }
 }
 
-impl Drop for State {
+impl Drop for RecordingFile {
     fn drop(&mut self) {
         if !self.has_begun {
             // Nothing is in it but its header.
@@ -217,7 +221,7 @@ impl Drop for State {
 }
 
 /// Where a run writes its recording until it may take its place.
-fn beside(path: &Path, run: &str) -> PathBuf {
+fn part_path(path: &Path, run: &str) -> PathBuf {
     let mut name = path.file_name().map(OsString::from).unwrap_or_default();
     name.push(format!(".{run}.part"));
     path.with_file_name(name)
@@ -227,9 +231,9 @@ fn beside(path: &Path, run: &str) -> PathBuf {
 ///
 /// # Errors
 /// The file cannot be read, or is something else.
-fn holds_recording(path: &Path) -> Result<bool, TapeError> {
+fn holds_recording(path: &Path) -> Result<bool, RecordingError> {
     let shown = || path.display().to_string();
-    let failed = |error| TapeError::File { path: shown(), error };
+    let failed = |error| RecordingError::File { path: shown(), error };
     let facts = match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         facts => facts.map_err(failed)?,
@@ -240,9 +244,9 @@ fn holds_recording(path: &Path) -> Result<bool, TapeError> {
     let mut line = Vec::new();
     let mut start = BufReader::new(File::open(path).map_err(failed)?.take(LONGEST_HEADER));
     start.read_until(b'\n', &mut line).map_err(failed)?;
-    match Header::read(&line) {
+    match RecordingHeader::read(&line) {
         Ok(_) => Ok(true),
-        Err(problem) => Err(TapeError::Occupied { path: shown(), problem }),
+        Err(problem) => Err(RecordingError::Occupied { path: shown(), problem }),
     }
 }
 
@@ -275,15 +279,15 @@ mod tests {
         recorder.begin();
         recorder.service("s", "http://new");
         recorder.finish();
-        assert!(recorder.whereabouts().unwrap().contains("because no call was answered"));
+        assert!(recorder.location_notice().unwrap().contains("because no call was answered"));
         drop(recorder);
         assert_eq!((fs::read_to_string(&path).unwrap(), names(folder.path()).len()), (OLD.to_owned(), 2));
 
-        let recorder = Recorder::go_on(&path, "r1").unwrap();
+        let recorder = Recorder::resume(&path, "r1").unwrap();
         recorder.begin();
         recorder.line(&"an answer", true);
         recorder.finish();
-        assert_eq!((recorder.whereabouts(), recorder.failure()), (None, None));
+        assert_eq!((recorder.location_notice(), recorder.failure()), (None, None));
         assert_eq!(names(folder.path()), ["calls.jsonl"]);
         assert!(fs::read_to_string(&path).unwrap().ends_with("http://new\"}\n\"an answer\"\n"));
     }
@@ -295,15 +299,15 @@ mod tests {
         let path = folder.path().join("data.jsonl");
         for content in ["{\"id\": \"s1\"}\n", "name: suite\n", "{\"schema\":\"karat.recording/2\"}\n"] {
             fs::write(&path, content).unwrap();
-            assert!(matches!(Recorder::create(&path, "r1"), Err(TapeError::Occupied { .. })), "{content}");
+            assert!(matches!(Recorder::create(&path, "r1"), Err(RecordingError::Occupied { .. })), "{content}");
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
         fs::write(&path, "").unwrap();
         Recorder::create(&path, "r1").unwrap().begin();
-        let error = Recorder::go_on(&path, "r2").unwrap_err().to_string();
+        let error = Recorder::resume(&path, "r2").unwrap_err().to_string();
         assert!(error.contains("is now the recording of run r1"), "{error}");
         fs::remove_file(&path).unwrap();
-        assert!(Recorder::go_on(&path, "r1").unwrap_err().to_string().contains("is gone"));
+        assert!(Recorder::resume(&path, "r1").unwrap_err().to_string().contains("is gone"));
     }
 
     /// CL-25: what an unfinished run of the same name has left is named, and not overwritten; one that is gone on with takes
@@ -320,7 +324,13 @@ mod tests {
             "{error}"
         );
         fs::remove_file(&path).unwrap();
-        assert_eq!(Recorder::join(&path, "r1").unwrap().lacks(), None);
-        assert!(Recorder::join(&path, "r2").unwrap().lacks().unwrap().contains("the calls of run r2 from now on only"));
+        assert_eq!(Recorder::resume_or_create(&path, "r1").unwrap().missing_calls_notice(), None);
+        assert!(
+            Recorder::resume_or_create(&path, "r2")
+                .unwrap()
+                .missing_calls_notice()
+                .unwrap()
+                .contains("the calls of run r2 from now on only")
+        );
     }
 }

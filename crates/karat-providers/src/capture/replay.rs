@@ -1,7 +1,7 @@
 //! Recordings (CL-25): calls with their raw bytes in a file, and runs that are answered from it without a connection.
 //!
 //! A recording is JSON lines. The first line is the header `{"schema": "karat.recording/1", "run": …}`; every other line is one
-//! [`Entry`], written when its call has ended, or the address of a [service](ServiceAt). The rule of the format: a reader
+//! [`RecordedCall`], written when its call has ended, or the address of a [service](ServiceAt). The rule of the format: a reader
 //! refuses another major version, ignores fields it does not know, and a last line that was cut off counts as not
 //! written.
 //!
@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::attempt::exchange::{Call, Exchange, Wasted};
+use crate::attempt::exchange::{Call, Exchange, FailedAttempts};
 
 pub(crate) const SCHEMA: &str = "karat.recording/1";
 
@@ -32,7 +32,7 @@ const QUOTED: usize = 200;
 
 /// A recording that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum TapeError {
+pub enum RecordingError {
     /// The file cannot be made, read or written.
     #[error("recording {path}: {error}")]
     File {
@@ -88,14 +88,14 @@ pub enum TapeError {
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Header<'a> {
+pub(crate) struct RecordingHeader<'a> {
     pub schema: Cow<'a, str>,
     /// Id of the run that is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Cow<'a, str>>,
 }
 
-impl Header<'_> {
+impl RecordingHeader<'_> {
     /// Reads the first line of a recording.
     pub fn read(line: &[u8]) -> Result<Self, String> {
         if line.is_empty() {
@@ -118,7 +118,7 @@ pub(crate) struct ServiceAt<'a> {
 
 /// What a recording knows a call by.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RecordingKey<'a> {
     /// Registry id of the model; `http` or `command` for what is asked of services and programs.
     pub who: &'a str,
     /// Hash of who is asked and what.
@@ -129,16 +129,16 @@ pub(crate) struct Asked<'a> {
     pub content: Cow<'a, str>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RecordingKey<'a> {
     /// A call of a model.
-    pub fn of_model(call: &Call<'a>) -> Self {
+    pub fn of_model_call(call: &Call<'a>) -> Self {
         let content = call.request.messages.last().map_or("", |message| message.content.as_str());
         let key = key(call.model).json(call.request).finish();
         Self { who: call.model, key, call: call.jitter_seed, content: content.into() }
     }
 
     /// A request to a service or program, as it is kept.
-    pub fn outside(kind: &'a str, captured: &Value, call: u64) -> Self {
+    pub fn of_external_call(kind: &'a str, captured: &Value, call: u64) -> Self {
         let key = key(kind).json(captured).finish();
         Self { who: kind, key, call, content: captured.to_string().into() }
     }
@@ -150,8 +150,8 @@ fn key(who: &str) -> KeyBuilder {
 
 /// One recorded call. Bodies are texts; one that is no UTF-8 stands in hexadecimal under `request_hex`, `response_hex`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct Entry {
-    /// See [`Asked`].
+pub(crate) struct RecordedCall {
+    /// See [`RecordingKey`].
     pub key: Key,
     pub call: u64,
     pub model: String,
@@ -167,7 +167,7 @@ pub(crate) struct Entry {
     pub status: Option<u16>,
     pub attempts: u32,
     pub latency_ms: f64,
-    /// See [`Wasted::usage`].
+    /// See [`FailedAttempts::usage`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wasted: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,10 +176,10 @@ pub(crate) struct Entry {
 
 /// Answers calls from a recording. It holds where each entry lies, not the entries.
 #[derive(Debug)]
-pub struct Player {
+pub struct RecordingPlayer {
     path: PathBuf,
     file: Mutex<File>,
-    places: FxHashMap<Key, Mutex<Takes>>,
+    places: FxHashMap<Key, Mutex<RecordedAnswers>>,
     services: BTreeMap<String, String>,
     /// Id of the run that was recorded, where it says so.
     pub(crate) run: Option<String>,
@@ -189,17 +189,17 @@ pub struct Player {
 
 /// The entries of one request.
 #[derive(Debug, Default)]
-struct Takes {
+struct RecordedAnswers {
     /// Call and offset, in the recorded order.
     entries: Vec<(u64, u64)>,
     /// How many were taken by calls that the recording does not know.
-    taken: usize,
+    next: usize,
 }
 
 /// What the index needs of a line.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Line<'a> {
+enum RecordingLine<'a> {
     Call {
         key: Key,
         call: u64,
@@ -208,17 +208,17 @@ enum Line<'a> {
     Service(ServiceAt<'a>),
 }
 
-impl Player {
+impl RecordingPlayer {
     /// Opens a recording.
     ///
     /// # Errors
     /// The file cannot be read, or is no recording of this version.
-    pub fn open(path: &Path) -> Result<Self, TapeError> {
+    pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let shown = path.display().to_string();
-        let failed = |error| TapeError::File { path: shown.clone(), error };
-        let unreadable = |line, problem: String| TapeError::Unreadable { path: shown.clone(), line, problem };
+        let failed = |error| RecordingError::File { path: shown.clone(), error };
+        let unreadable = |line, problem: String| RecordingError::Unreadable { path: shown.clone(), line, problem };
         let mut lines = BufReader::new(File::open(path).map_err(failed)?);
-        let mut places: FxHashMap<Key, Mutex<Takes>> = FxHashMap::default();
+        let mut places: FxHashMap<Key, Mutex<RecordedAnswers>> = FxHashMap::default();
         let mut services = BTreeMap::new();
         let (mut text, mut offset, mut run) = (Vec::new(), 0, None);
         for number in 1.. {
@@ -228,13 +228,13 @@ impl Player {
                 break;
             }
             if number == 1 {
-                run = Header::read(&text).map_err(|problem| unreadable(1, problem))?.run.map(Cow::into_owned);
+                run = RecordingHeader::read(&text).map_err(|problem| unreadable(1, problem))?.run.map(Cow::into_owned);
             } else {
                 match serde_json::from_slice(&text).map_err(|error| unreadable(number, error.to_string()))? {
-                    Line::Service(ServiceAt { service, url }) => {
+                    RecordingLine::Service(ServiceAt { service, url }) => {
                         services.insert(service.into_owned(), url.into_owned());
                     }
-                    Line::Call { key, call } => {
+                    RecordingLine::Call { key, call } => {
                         let takes = places.entry(key).or_default().get_mut();
                         takes.unwrap_or_else(PoisonError::into_inner).entries.push((call, offset));
                     }
@@ -257,27 +257,33 @@ impl Player {
     }
 
     /// The recorded answer, its reply read from its bytes as that of a live one is.
-    pub(crate) fn answer(&self, asked: &Asked<'_>, read: impl FnOnce(&Bytes) -> Result<Reply, CallError>) -> Exchange {
+    pub(crate) fn answer(
+        &self,
+        asked: &RecordingKey<'_>,
+        read: impl FnOnce(&Bytes) -> Result<Reply, CallError>,
+    ) -> Exchange {
         match self.find(asked).map(|offset| self.read(offset)) {
             Some(Ok(entry)) => entry.exchange(read),
-            Some(Err(error)) => self.failed(CallErrorCode::Process, format!("{}: {error}", self.path.display())),
-            None => self.failed(CallErrorCode::ReplayMiss, self.miss(asked)),
+            Some(Err(error)) => {
+                self.failed_exchange(CallErrorCode::Process, format!("{}: {error}", self.path.display()))
+            }
+            None => self.failed_exchange(CallErrorCode::ReplayMiss, self.miss_message(asked)),
         }
     }
 
-    fn find(&self, asked: &Asked<'_>) -> Option<u64> {
+    fn find(&self, asked: &RecordingKey<'_>) -> Option<u64> {
         let mut takes = self.places.get(&asked.key)?.lock().unwrap_or_else(PoisonError::into_inner);
         // One that failed and was made again, in a later part of the run, stands twice.
         let same = takes.entries.iter().rfind(|(known, _)| *known == asked.call);
         if let Some((_, offset)) = same {
             return Some(*offset);
         }
-        let at = takes.taken.min(takes.entries.len().saturating_sub(1));
-        takes.taken += 1;
+        let at = takes.next.min(takes.entries.len().saturating_sub(1));
+        takes.next += 1;
         takes.entries.get(at).map(|(_, offset)| *offset)
     }
 
-    fn read(&self, offset: u64) -> io::Result<Entry> {
+    fn read(&self, offset: u64) -> io::Result<RecordedCall> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(offset))?;
         let mut line = Vec::new();
@@ -286,8 +292,8 @@ impl Player {
         Ok(serde_json::from_slice(&line)?)
     }
 
-    fn miss(&self, asked: &Asked<'_>) -> String {
-        let Asked { who, key, content, .. } = asked;
+    fn miss_message(&self, asked: &RecordingKey<'_>) -> String {
+        let RecordingKey { who, key, content, .. } = asked;
         let quoted: String = content.chars().take(QUOTED).flat_map(char::escape_debug).collect();
         let path = self.path.display();
         format!(
@@ -296,12 +302,12 @@ impl Player {
         )
     }
 
-    fn failed(&self, code: CallErrorCode, message: String) -> Exchange {
-        Exchange { is_replayed: true, ..Exchange::unmade(CallError { code, message, status: None }) }
+    fn failed_exchange(&self, code: CallErrorCode, message: String) -> Exchange {
+        Exchange { is_replayed: true, ..Exchange::without_attempt(CallError { code, message, status: None }) }
     }
 }
 
-impl Entry {
+impl RecordedCall {
     fn exchange(self, read: impl FnOnce(&Bytes) -> Result<Reply, CallError>) -> Exchange {
         let response = bytes_of(self.response, &self.response_hex);
         let outcome = match self.error {
@@ -314,16 +320,16 @@ impl Entry {
             status: self.status,
             attempts: self.attempts,
             latency_ms: self.latency_ms,
-            ran: None,
+            program_run: None,
             is_replayed: true,
-            wasted: Wasted { usage: self.wasted.unwrap_or_default(), ..Wasted::default() },
+            failed_attempts: FailedAttempts { usage: self.wasted.unwrap_or_default(), ..FailedAttempts::default() },
             outcome,
         }
     }
 }
 
 /// Bytes as text, else (as the second) in hexadecimal digits.
-pub fn texts(bytes: &[u8]) -> (String, String) {
+pub fn text_or_hex(bytes: &[u8]) -> (String, String) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), String::new()),
         Err(_) => (String::new(), bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
@@ -361,8 +367,8 @@ mod tests {
         }
     }
 
-    fn call(request: &ChatRequest, jitter_seed: u64) -> Asked<'_> {
-        Asked::of_model(&Call {
+    fn call(request: &ChatRequest, jitter_seed: u64) -> RecordingKey<'_> {
+        RecordingKey::of_model_call(&Call {
             model: "mock",
             request,
             body: None,
@@ -380,9 +386,9 @@ mod tests {
             status: Some(200),
             attempts: 1,
             latency_ms: 12.5,
-            ran: None,
+            program_run: None,
             is_replayed: false,
-            wasted: Wasted::default(),
+            failed_attempts: FailedAttempts::default(),
             outcome: Err(CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status: None }),
         }
     }
@@ -411,11 +417,11 @@ mod tests {
     /// the recorded ones in their order, and a failed call fails again.
     #[test]
     fn a_recording_of_version_1_is_read() {
-        let player = Player::open(&fixture()).unwrap();
+        let player = RecordingPlayer::open(&fixture()).unwrap();
         let spec: ModelSpec =
             serde_json::from_str(r#"{"id":"mock","provider":"openai","model":"mock-model"}"#).unwrap();
         let request = request();
-        let answer = |asked: Asked<'_>| player.answer(&asked, |body| parse(&spec, body));
+        let answer = |asked: RecordingKey<'_>| player.answer(&asked, |body| parse(&spec, body));
         let text = |seed| answer(call(&request, seed)).outcome.map(|reply| reply.text);
         assert_eq!((text(8), text(7)), (Ok("Paris!".to_owned()), Ok("Paris".to_owned())));
         assert_eq!((text(100), text(101)), (Ok("Paris".to_owned()), Ok("Paris!".to_owned())));
@@ -429,7 +435,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_survive() {
         for bytes in [Bytes::from_static(b"\xff\x00{"), Bytes::from_static("{\"ä\":1}\n".as_bytes()), Bytes::new()] {
-            let (text, hex) = texts(&bytes);
+            let (text, hex) = text_or_hex(&bytes);
             assert_eq!(bytes_of(text, &hex), bytes);
         }
     }

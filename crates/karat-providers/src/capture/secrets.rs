@@ -72,13 +72,13 @@ impl Secrets {
     }
 
     /// The same, and what is blacked out in messages, too.
-    pub fn and(self, redactor: Option<Redactor>) -> Self {
+    pub fn with_redactor(self, redactor: Option<Redactor>) -> Self {
         Self { redactor, ..self }
     }
 
     /// Bytes as a message may quote them. Blacked out before they are cut: of half a number nobody knows any more that it is
     /// one.
-    pub fn quotable<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+    pub fn redact_for_message<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let cleaned = self.redactor.as_ref().and_then(|redactor| redactor.body(bytes));
         cleaned.map_or(Cow::Borrowed(bytes), Cow::Owned)
     }
@@ -87,8 +87,8 @@ impl Secrets {
     ///
     /// # Errors
     /// That of the reader.
-    pub fn reading<T, E>(&self, bytes: &[u8], read: impl Fn(&[u8]) -> Result<T, E>) -> Result<T, E> {
-        read(bytes).map_err(|error| match self.quotable(bytes) {
+    pub fn read_redacted<T, E>(&self, bytes: &[u8], read: impl Fn(&[u8]) -> Result<T, E>) -> Result<T, E> {
+        read(bytes).map_err(|error| match self.redact_for_message(bytes) {
             Cow::Borrowed(_) => error,
             Cow::Owned(cleaned) => read(&cleaned).err().unwrap_or(error),
         })
@@ -97,8 +97,8 @@ impl Secrets {
     /// The same bytes, shared, unless a secret stands in them.
     pub fn clean(&self, bytes: Bytes) -> Bytes {
         let Some(patterns) = &self.patterns else { return bytes };
-        let places = patterns.spelled(&bytes, NESTED);
-        if places.is_empty() { bytes } else { without(&bytes, &places).into() }
+        let places = patterns.find_all(&bytes, NESTED);
+        if places.is_empty() { bytes } else { remove_places(&bytes, &places).into() }
     }
 
     /// The same for bytes that broke off: the beginning of a secret at their end goes too.
@@ -120,7 +120,7 @@ impl Secrets {
     }
 
     /// What is kept of bytes that came in: all without secrets, or the beginning where they did not come to their end.
-    pub fn captured(&self, bytes: Bytes, is_whole: bool) -> Bytes {
+    pub fn capture(&self, bytes: Bytes, is_whole: bool) -> Bytes {
         if is_whole {
             return self.clean(bytes);
         }
@@ -159,12 +159,12 @@ impl Patterns {
     }
 
     /// Where secrets stand, in order and apart, also in escapes of escapes so deep.
-    fn spelled(&self, bytes: &[u8], depth: u32) -> Vec<Range<usize>> {
-        let mut places = self.places(bytes);
+    fn find_all(&self, bytes: &[u8], depth: u32) -> Vec<Range<usize>> {
+        let mut places = self.find_plain(bytes);
         let spellings = self.spellings.iter().filter(|(_, pattern)| depth > 0 && pattern.is_match(bytes));
         for (spelling, _) in spellings {
-            let plain = self.spelled(&spelling.undone(bytes), depth - 1);
-            places.extend(spelling.in_source(bytes, &plain));
+            let plain = self.find_all(&spelling.decode(bytes), depth - 1);
+            places.extend(spelling.to_source(bytes, &plain));
         }
         places.sort_by_key(|place| place.start);
         let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
@@ -178,7 +178,7 @@ impl Patterns {
     }
 
     /// Where secrets stand as they are or encoded, in order and apart.
-    fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+    fn find_plain(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         let (mut places, mut at) = (Vec::new(), 0);
         while let Some(found) = self.begin.find_at(bytes, at) {
             let start = found.start();
@@ -214,7 +214,7 @@ impl Form {
 }
 
 /// The bytes with [`REMOVED`] in these places.
-fn without(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
+fn remove_places(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
     let mut cleaned = Vec::with_capacity(bytes.len());
     let mut kept = 0;
     for place in places {
@@ -236,17 +236,17 @@ fn forms(value: &str) -> Vec<Form> {
     }
     let hex = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes();
     // What is encoded is often JSON, or a part of an address.
-    let encoded: BTreeSet<Vec<u8>> = spelled.iter().cloned().chain(written(value)).collect();
+    let encoded: BTreeSet<Vec<u8>> = spelled.iter().cloned().chain(json_and_percent_forms(value)).collect();
     let in_digits: Vec<Vec<u8>> = encoded.iter().map(hex).collect();
     let in_base64: Vec<String> = encoded.iter().flat_map(|bytes| base64(bytes)).collect();
-    let changed = undone(value.as_bytes()).into_iter().chain([value.replace(' ', "+").into_bytes()]);
+    let changed = decoded_forms(value.as_bytes()).into_iter().chain([value.replace(' ', "+").into_bytes()]);
     let plain = spelled.into_iter().chain(in_digits).chain(changed).map(|bytes| Form { bytes, is_base64: false });
     let in_base64 = in_base64.into_iter().map(|text| Form { bytes: text.into_bytes(), is_base64: true });
     plain.chain(in_base64).filter(|form| form.bytes.len() >= SHORTEST_SECRET).collect()
 }
 
 /// A value as JSON has it, as some write JSON, and as an address has it.
-fn written(value: &str) -> [Vec<u8>; 3] {
+fn json_and_percent_forms(value: &str) -> [Vec<u8>; 3] {
     let json = serde_json::Value::from(value).to_string();
     let json = &json[1..json.len() - 1];
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
@@ -255,11 +255,11 @@ fn written(value: &str) -> [Vec<u8>; 3] {
 }
 
 /// A value after every way of undoing spellings that it has itself: they are undone wherever they stand.
-fn undone(value: &[u8]) -> BTreeSet<Vec<u8>> {
+fn decoded_forms(value: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::from([value.to_vec()]);
     for _ in 0..NESTED {
         let ways = [Spelling::Escapes, Spelling::QuotedPrintable];
-        let more: Vec<_> = all.iter().flat_map(|value| ways.map(|spelling| spelling.undone(value))).collect();
+        let more: Vec<_> = all.iter().flat_map(|value| ways.map(|spelling| spelling.decode(value))).collect();
         all.extend(more);
     }
     all

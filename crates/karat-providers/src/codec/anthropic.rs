@@ -7,8 +7,8 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::codec::protocol::{Codec, Unreadable, headers, read, written};
-use crate::codec::usage::{Count, member, usage};
+use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
+use crate::codec::usage::{Count, raw_member, usage};
 
 /// The messages protocol.
 pub(crate) struct Anthropic;
@@ -30,18 +30,19 @@ impl Codec for Anthropic {
     }
 
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
-        let mut headers = headers(KEY, key)?;
+        let mut headers = json_headers(KEY, key)?;
         headers.insert(VERSION, HeaderValue::from_static("2023-06-01"));
         Ok(headers)
     }
 
     fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
-        written(&Body { model, request }, request)
+        write_body(&MessagesRequest { model, request }, request)
     }
 
-    fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {
-        let answer: Answer<'_> = read(body)?;
-        let blocks = answer.content.ok_or_else(|| Unreadable::malformed("answered with a message without content"))?;
+    fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
+        let answer: MessagesResponse<'_> = parse_json(body)?;
+        let blocks =
+            answer.content.ok_or_else(|| UnreadableReply::malformed("answered with a message without content"))?;
         let finish = match answer.stop_reason {
             Some(Stop::EndTurn | Stop::Sequence) => FinishReason::Stop,
             Some(Stop::MaxTokens | Stop::ContextWindow) => FinishReason::Length,
@@ -53,16 +54,16 @@ impl Codec for Anthropic {
     }
 
     fn usage(&self, body: &[u8]) -> Option<Usage> {
-        member(body, "usage").and_then(read_usage)
+        raw_member(body, "usage").and_then(read_usage)
     }
 }
 
-struct Body<'a> {
+struct MessagesRequest<'a> {
     model: &'a ModelSpec,
     request: &'a ChatRequest,
 }
 
-impl Serialize for Body<'_> {
+impl Serialize for MessagesRequest<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let settings = &self.request.parameters;
         let mut map = serializer.serialize_map(None)?;
@@ -129,7 +130,7 @@ impl Serialize for Conversation<'_> {
 }
 
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct MessagesResponse<'a> {
     #[serde(default)]
     content: Option<Vec<Block>>,
     #[serde(default)]
@@ -163,7 +164,7 @@ enum Stop {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct UsageFields {
+struct MessagesUsage {
     input_tokens: Count,
     output_tokens: Count,
     cache_read_input_tokens: Count,
@@ -172,9 +173,9 @@ struct UsageFields {
 
 /// Here `input_tokens` leaves out what the cache served or took in; elsewhere in Karat it is the whole request.
 fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: UsageFields = serde_json::from_str(raw.get()).ok()?;
-    let cached = fields.cache_read_input_tokens.known();
-    let input = fields.input_tokens + cached + fields.cache_creation_input_tokens.known();
+    let fields: MessagesUsage = serde_json::from_str(raw.get()).ok()?;
+    let cached = fields.cache_read_input_tokens.or_zero();
+    let input = fields.input_tokens + cached + fields.cache_creation_input_tokens.or_zero();
     usage(input, cached, fields.output_tokens, Count::default())
 }
 

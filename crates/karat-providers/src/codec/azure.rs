@@ -5,7 +5,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 
 use crate::codec::openai::{OFFICIAL, OPENAI};
-use crate::codec::protocol::{Codec, Unreadable, headers};
+use crate::codec::protocol::{Codec, UnreadableReply, json_headers};
 
 /// OpenAI's protocol at an Azure resource. The model's name is that of the deployment.
 pub(crate) struct Azure;
@@ -29,14 +29,14 @@ impl Codec for Azure {
     }
 
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
-        headers(KEY, key)
+        json_headers(KEY, key)
     }
 
     fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
         OPENAI.body(model, OFFICIAL, request)
     }
 
-    fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {
+    fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
         OPENAI.parse(body)
     }
 

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::codec::protocol::{Codec, Unreadable, headers, read, written};
-use crate::codec::usage::{Count, member, usage};
+use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
+use crate::codec::usage::{Count, raw_member, usage};
 
 /// The generateContent protocol.
 pub(crate) struct Gemini;
@@ -26,7 +26,7 @@ impl Codec for Gemini {
     }
 
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
-        headers(KEY, key)
+        json_headers(KEY, key)
     }
 
     fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
@@ -47,17 +47,17 @@ impl Codec for Gemini {
         }
         let extra = request.parameters.extra.iter().filter(|(name, _)| is_top_level(name));
         body.extend(extra.map(|(name, value)| (name.clone(), value.clone())));
-        written(&body, request)
+        write_body(&body, request)
     }
 
-    fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {
-        let answer: Answer<'_> = read(body)?;
+    fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
+        let answer: GenerateResponse<'_> = parse_json(body)?;
         let usage = answer.usage.and_then(read_usage);
         let blocked = answer.feedback.is_some_and(|feedback| feedback.block_reason.is_some());
         let Some(candidate) = answer.candidates.into_iter().flatten().next() else {
             return match blocked {
                 true => Ok(Reply { text: String::new(), finish: FinishReason::Refusal, usage, model: answer.model }),
-                false => Err(Unreadable::malformed("answered without a candidate")),
+                false => Err(UnreadableReply::malformed("answered without a candidate")),
             };
         };
         let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Codec for Gemini {
     }
 
     fn usage(&self, body: &[u8]) -> Option<Usage> {
-        member(body, "usageMetadata").and_then(read_usage)
+        raw_member(body, "usageMetadata").and_then(read_usage)
     }
 }
 
@@ -111,7 +111,7 @@ fn generation(model: &ModelSpec, request: &ChatRequest) -> Map<String, Value> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct GenerateResponse<'a> {
     #[serde(default)]
     candidates: Option<Vec<Candidate>>,
     #[serde(default, rename = "promptFeedback")]
@@ -155,7 +155,7 @@ struct Part {
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
-struct UsageFields {
+struct GenerateUsage {
     prompt_token_count: Count,
     cached_content_token_count: Count,
     candidates_token_count: Count,
@@ -164,9 +164,9 @@ struct UsageFields {
 
 /// Here the tokens of thoughts stand beside those of the reply; elsewhere in Karat they are part of them.
 fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: UsageFields = serde_json::from_str(raw.get()).ok()?;
-    let thoughts = fields.thoughts_token_count.known();
-    let output = fields.candidates_token_count.known() + thoughts;
+    let fields: GenerateUsage = serde_json::from_str(raw.get()).ok()?;
+    let thoughts = fields.thoughts_token_count.or_zero();
+    let output = fields.candidates_token_count.or_zero() + thoughts;
     usage(fields.prompt_token_count, fields.cached_content_token_count, output, thoughts)
 }
 

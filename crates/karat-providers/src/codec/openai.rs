@@ -12,8 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::codec::protocol::{Codec, Unreadable, headers, read, written};
-use crate::codec::usage::{Count, member, usage};
+use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
+use crate::codec::usage::{Count, raw_member, usage};
 
 /// OpenAI's own dialect.
 pub(crate) static OPENAI: OpenAi = OpenAi { seed: "seed" };
@@ -39,20 +39,20 @@ impl Codec for OpenAi {
     }
 
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
-        headers(AUTHORIZATION, key.map(|key| format!("Bearer {key}")).as_deref())
+        json_headers(AUTHORIZATION, key.map(|key| format!("Bearer {key}")).as_deref())
     }
 
     fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
         let reasons = host == OFFICIAL && is_reasoning(&model.model);
-        written(&Body { model, request, seed: self.seed, reasons }, request)
+        write_body(&CompletionRequest { model, request, seed: self.seed, reasons }, request)
     }
 
-    fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable> {
-        read::<Completion<'_>>(body)?.reply()
+    fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
+        parse_json::<Completion<'_>>(body)?.reply()
     }
 
     fn usage(&self, body: &[u8]) -> Option<Usage> {
-        member(body, "usage").and_then(read_usage)
+        raw_member(body, "usage").and_then(read_usage)
     }
 }
 
@@ -63,14 +63,14 @@ fn is_reasoning(name: &str) -> bool {
     is_o_series || (name.starts_with("gpt-5") && !name.contains("chat"))
 }
 
-struct Body<'a> {
+struct CompletionRequest<'a> {
     model: &'a ModelSpec,
     request: &'a ChatRequest,
     seed: &'static str,
     reasons: bool,
 }
 
-impl Serialize for Body<'_> {
+impl Serialize for CompletionRequest<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let settings = &self.request.parameters;
         let mut map = serializer.serialize_map(None)?;
@@ -159,7 +159,7 @@ struct Choice {
 #[derive(Deserialize)]
 struct Message {
     #[serde(default)]
-    content: Content,
+    content: MessageContent,
     #[serde(default)]
     refusal: Option<String>,
 }
@@ -175,16 +175,17 @@ enum Finish {
 }
 
 impl Completion<'_> {
-    fn reply(self) -> Result<Reply, Unreadable> {
+    fn reply(self) -> Result<Reply, UnreadableReply> {
         if let Some(error) = self.error {
-            return Err(refused(&error));
+            return Err(embedded_error(&error));
         }
         let choice =
-            self.choices.into_iter().next().ok_or_else(|| Unreadable::malformed("answered without any choice"))?;
+            self.choices.into_iter().next().ok_or_else(|| UnreadableReply::malformed("answered without any choice"))?;
         if let Some(error) = choice.error {
-            return Err(refused(&error));
+            return Err(embedded_error(&error));
         }
-        let message = choice.message.ok_or_else(|| Unreadable::malformed("answered with a choice without message"))?;
+        let message =
+            choice.message.ok_or_else(|| UnreadableReply::malformed("answered with a choice without message"))?;
         let finish = match choice.finish_reason {
             Some(Finish::Stop) => FinishReason::Stop,
             Some(Finish::Length) => FinishReason::Length,
@@ -197,18 +198,18 @@ impl Completion<'_> {
             (_, Some(words)) => (words, FinishReason::Refusal),
             // A reasoning model that ran out of tokens, and a filter, leave the content out.
             (None, None) if matches!(finish, FinishReason::Length | FinishReason::Refusal) => (String::new(), finish),
-            (None, None) => return Err(Unreadable::malformed("answered with a message without content")),
+            (None, None) => return Err(UnreadableReply::malformed("answered with a message without content")),
         };
         Ok(Reply { text, finish, usage: self.usage.and_then(read_usage), model: self.model })
     }
 }
 
 /// An error that came with status 200, as gateways send it.
-fn refused(error: &Value) -> Unreadable {
+fn embedded_error(error: &Value) -> UnreadableReply {
     let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
     let code = status.map_or(CallErrorCode::Malformed, crate::attempt::failure::code_of);
     let words = error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
-    Unreadable {
+    UnreadableReply {
         code,
         what: format!(
             "answered 200 with an error inside, {}",
@@ -219,7 +220,7 @@ fn refused(error: &Value) -> Unreadable {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct UsageFields {
+struct CompletionUsage {
     prompt_tokens: Count,
     completion_tokens: Count,
     prompt_tokens_details: Option<Details>,
@@ -236,7 +237,7 @@ struct Details {
 }
 
 fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: UsageFields = serde_json::from_str(raw.get()).ok()?;
+    let fields: CompletionUsage = serde_json::from_str(raw.get()).ok()?;
     let cached = fields.prompt_tokens_details.unwrap_or_default().cached_tokens.or(fields.prompt_cache_hit_tokens);
     let reasoning = fields.completion_tokens_details.unwrap_or_default().reasoning_tokens;
     usage(fields.prompt_tokens, cached, fields.completion_tokens, reasoning)
@@ -244,36 +245,36 @@ fn read_usage(raw: &RawValue) -> Option<Usage> {
 
 /// The content of a message: a text, or a list of parts whose texts are joined.
 #[derive(Default)]
-struct Content(Option<String>);
+struct MessageContent(Option<String>);
 
-impl<'de> Deserialize<'de> for Content {
+impl<'de> Deserialize<'de> for MessageContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentReader)
+        deserializer.deserialize_any(ContentVisitor)
     }
 }
 
-struct ContentReader;
+struct ContentVisitor;
 
-impl<'de> Visitor<'de> for ContentReader {
-    type Value = Content;
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = MessageContent;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text or a list of parts")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Content, E> {
-        Ok(Content(Some(text.to_owned())))
+    fn visit_str<E>(self, text: &str) -> Result<MessageContent, E> {
+        Ok(MessageContent(Some(text.to_owned())))
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Content, E> {
-        Ok(Content(Some(text)))
+    fn visit_string<E>(self, text: String) -> Result<MessageContent, E> {
+        Ok(MessageContent(Some(text)))
     }
 
-    fn visit_unit<E>(self) -> Result<Content, E> {
-        Ok(Content(None))
+    fn visit_unit<E>(self) -> Result<MessageContent, E> {
+        Ok(MessageContent(None))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<MessageContent, A::Error> {
         #[derive(Deserialize)]
         struct Part {
             #[serde(default)]
@@ -283,7 +284,7 @@ impl<'de> Visitor<'de> for ContentReader {
         while let Some(part) = parts.next_element::<Part>()? {
             all.push_str(part.text.as_deref().unwrap_or_default());
         }
-        Ok(Content(Some(all)))
+        Ok(MessageContent(Some(all)))
     }
 }
 
@@ -295,36 +296,36 @@ pub(crate) fn completion(
     usage: Usage,
 ) -> serde_json::Result<Bytes> {
     #[derive(Serialize)]
-    struct Body<'a> {
+    struct CompletionBody<'a> {
         object: &'static str,
         model: &'a str,
-        choices: [Chosen<'a>; 1],
-        usage: Used,
+        choices: [ChoiceBody<'a>; 1],
+        usage: UsageBody,
     }
     #[derive(Serialize)]
-    struct Chosen<'a> {
+    struct ChoiceBody<'a> {
         index: u32,
-        message: Said<'a>,
+        message: MessageBody<'a>,
         finish_reason: &'static str,
     }
     #[derive(Serialize)]
-    struct Said<'a> {
+    struct MessageBody<'a> {
         role: &'static str,
         content: &'a str,
     }
     #[derive(Serialize)]
-    struct Used {
+    struct UsageBody {
         prompt_tokens: u64,
         completion_tokens: u64,
         total_tokens: u64,
     }
-    let message = Said { role: "assistant", content: text };
+    let message = MessageBody { role: "assistant", content: text };
     let finish_reason = if finish == FinishReason::Length { "length" } else { "stop" };
-    let body = Body {
+    let body = CompletionBody {
         object: "chat.completion",
         model: &model.model,
-        choices: [Chosen { index: 0, message, finish_reason }],
-        usage: Used {
+        choices: [ChoiceBody { index: 0, message, finish_reason }],
+        usage: UsageBody {
             prompt_tokens: usage.input_tokens,
             completion_tokens: usage.output_tokens,
             total_tokens: usage.total(),

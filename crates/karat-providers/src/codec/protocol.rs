@@ -31,14 +31,14 @@ pub trait Codec: Send + Sync {
     ///
     /// # Errors
     /// When there is none in it.
-    fn parse(&self, body: &[u8]) -> Result<Reply, Unreadable>;
+    fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply>;
 
     /// The tokens that a body without a reply was billed for, where it says so.
     fn usage(&self, body: &[u8]) -> Option<Usage>;
 }
 
 /// The headers of a request with a JSON body, and the one that carries the key.
-pub(crate) fn headers(name: HeaderName, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
+pub(crate) fn json_headers(name: HeaderName, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
     let mut headers = HeaderMap::with_capacity(4);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(key) = key {
@@ -53,7 +53,7 @@ pub(crate) fn headers(name: HeaderName, key: Option<&str>) -> Result<HeaderMap, 
 const ENVELOPE: usize = 256;
 
 /// The body of a chat request as JSON, in one piece of memory where the messages need few escapes.
-pub(crate) fn written(body: &impl Serialize, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn write_body(body: &impl Serialize, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
     let content: usize = request.messages.iter().map(|message| message.content.len()).sum();
     let mut bytes = Vec::with_capacity(content + content / 16 + ENVELOPE);
     serde_json::to_writer(&mut bytes, body)?;
@@ -64,25 +64,25 @@ pub(crate) fn written(body: &impl Serialize, request: &ChatRequest) -> serde_jso
 ///
 /// # Errors
 /// It is no such JSON.
-pub(crate) fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Unreadable> {
-    serde_json::from_slice(unmarked(body)).map_err(|error| Unreadable::json(&error, body))
+pub(crate) fn parse_json<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, UnreadableReply> {
+    serde_json::from_slice(without_bom(body)).map_err(|error| UnreadableReply::json(&error, body))
 }
 
 /// A text without the mark of its byte order, which some servers write before it and which is no part of it.
-pub(crate) fn unmarked(text: &[u8]) -> &[u8] {
+pub(crate) fn without_bom(text: &[u8]) -> &[u8] {
     text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
 }
 
 /// Why a body holds no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct UnreadableReply {
     /// What kind of failure.
     pub code: CallErrorCode,
     /// What is wrong, as the end of a sentence that begins with the model and its address.
     pub what: String,
 }
 
-impl Unreadable {
+impl UnreadableReply {
     /// A body that is not what the protocol says.
     pub fn malformed(what: impl Into<String>) -> Self {
         Self { code: CallErrorCode::Malformed, what: what.into() }

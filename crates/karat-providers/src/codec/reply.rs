@@ -4,7 +4,7 @@ use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, ModelSpec, Reply};
 
 use crate::codec::openai::OPENAI;
-use crate::codec::protocol::{Codec, Unreadable};
+use crate::codec::protocol::{Codec, UnreadableReply};
 use crate::process::command_model;
 use crate::registry::hosts;
 
@@ -14,7 +14,7 @@ use crate::registry::hosts;
 /// When the provider is unknown, or the bytes hold no reply.
 pub fn parse(model: &ModelSpec, body: &Bytes) -> Result<Reply, CallError> {
     if model.provider == hosts::COMMAND {
-        return command_model::reply(body).map_err(|unreadable| error(model, unreadable));
+        return command_model::parse_reply(body).map_err(|unreadable| error(model, unreadable));
     }
     let codec = codec(&model.provider).ok_or_else(|| CallError {
         code: CallErrorCode::Unsupported,
@@ -24,7 +24,7 @@ pub fn parse(model: &ModelSpec, body: &Bytes) -> Result<Reply, CallError> {
     codec.parse(body).map_err(|unreadable| error(model, unreadable))
 }
 
-fn error(model: &ModelSpec, unreadable: Unreadable) -> CallError {
+fn error(model: &ModelSpec, unreadable: UnreadableReply) -> CallError {
     let message = format!("model {}: {}", model.id, unreadable.what);
     CallError { code: unreadable.code, message, status: None }
 }

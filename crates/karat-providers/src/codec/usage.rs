@@ -7,7 +7,7 @@ use karat_types::Usage;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::codec::protocol::unmarked;
+use crate::codec::protocol::without_bom;
 
 /// What stands for every number of tokens that no call can have: sums of it do not overflow.
 const IMPOSSIBLE: u64 = Usage::MOST + 1;
@@ -19,7 +19,7 @@ pub(crate) struct Count(Option<u64>);
 
 impl Count {
     /// The number, 0 where there is none: for parts that a provider may leave out.
-    pub fn known(self) -> Self {
+    pub fn or_zero(self) -> Self {
         Self(Some(self.0.unwrap_or(0)))
     }
 
@@ -30,8 +30,8 @@ impl Count {
 }
 
 /// A member of a JSON object, as it stands there; whatever else is in it.
-pub(crate) fn member<'a>(body: &'a [u8], name: &str) -> Option<&'a RawValue> {
-    serde_json::from_slice::<BTreeMap<String, &RawValue>>(unmarked(body)).ok()?.remove(name)
+pub(crate) fn raw_member<'a>(body: &'a [u8], name: &str) -> Option<&'a RawValue> {
+    serde_json::from_slice::<BTreeMap<String, &RawValue>>(without_bom(body)).ok()?.remove(name)
 }
 
 /// Usage from its parts. `None` without both of the main numbers; a part that is larger than its whole is dropped,
@@ -58,13 +58,13 @@ impl std::ops::Add for Count {
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(CountVisitor)
     }
 }
 
-struct Reader;
+struct CountVisitor;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for CountVisitor {
     type Value = Count;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

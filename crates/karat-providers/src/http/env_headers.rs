@@ -13,7 +13,7 @@ use crate::registry::settings::Settings;
 
 /// A header of a step or scorer, and the address that it goes to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HeaderText {
+pub struct EnvHeader {
     /// Whose it is: `step query`.
     pub who: String,
     /// Its name.
@@ -24,10 +24,10 @@ pub struct HeaderText {
     pub url: GapText,
 }
 
-impl HeaderText {
+impl EnvHeader {
     /// What is wrong where nothing fills the header and its address is elsewhere.
     pub(crate) fn problem(&self, settings: &Settings) -> Option<ProviderError> {
-        let variable = unfilled(&self.text, settings)?;
+        let variable = unset_variable(&self.text, settings)?;
         let address = gaps::fill(&self.url, |name| settings.lookup(name)).ok();
         let is_here = address.and_then(|address| Url::parse(address.trim()).ok()).is_some_and(|url| is_loopback(&url));
         (!is_here).then(|| ProviderError::EmptyHeader {
@@ -39,7 +39,7 @@ impl HeaderText {
 }
 
 /// The first variable of a text whose every gap stays empty; `None` where it has no gap, or one is filled.
-pub(crate) fn unfilled<'a>(text: &'a GapText, settings: &Settings) -> Option<&'a str> {
+pub(crate) fn unset_variable<'a>(text: &'a GapText, settings: &Settings) -> Option<&'a str> {
     let gaps = text.0.iter().filter_map(|part| match part {
         Part::Variable { name, default } => Some((name, default)),
         Part::Text(_) => None,

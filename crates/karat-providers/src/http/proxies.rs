@@ -22,28 +22,28 @@ pub struct NamedProxy {
     /// As it is spelled in the environment.
     pub variable: String,
     /// Where the proxy is, without name and password; or why it is none, and what to do.
-    pub place: Result<String, String>,
+    pub address: Result<String, String>,
 }
 
 impl NamedProxy {
     /// Nobody was reached through it.
-    pub(crate) fn unreached(&self, cause: &str) -> Failure {
-        let what = format!("cannot be reached through the proxy {} ({cause})", self.shown());
-        self.blamed(Failure::new(CallErrorCode::Connect, what))
+    pub(crate) fn connect_failure(&self, cause: &str) -> Failure {
+        let what = format!("cannot be reached through the proxy {} ({cause})", self.address_text());
+        self.with_advice(Failure::new(CallErrorCode::Connect, what))
     }
 
     /// What it may have answered itself, instead of passing on what it was sent.
-    pub(crate) fn refused(&self, failure: Failure) -> Failure {
+    pub(crate) fn name_in_refusal(&self, failure: Failure) -> Failure {
         match failure.status {
             Some(AUTHENTICATION) => {
-                let what = format!("the proxy {} {}", self.shown(), failure.what);
-                self.blamed(Failure { what, ..failure })
+                let what = format!("the proxy {} {}", self.address_text(), failure.what);
+                self.with_advice(Failure { what, ..failure })
             }
             _ => failure,
         }
     }
 
-    fn blamed(&self, failure: Failure) -> Failure {
+    fn with_advice(&self, failure: Failure) -> Failure {
         let remedy = format!(
             "check {}, its user name and password, and that the proxy is up and lets this through, then run the suite again: what succeeded is reused",
             self.variable
@@ -51,8 +51,8 @@ impl NamedProxy {
         Failure { remedy: Some(remedy), ..failure }
     }
 
-    fn shown(&self) -> &str {
-        self.place.as_deref().unwrap_or_default()
+    fn address_text(&self) -> &str {
+        self.address.as_deref().unwrap_or_default()
     }
 }
 
@@ -61,19 +61,19 @@ const AUTHENTICATION: u16 = 407;
 
 /// The proxies that requests go through.
 pub fn proxies(settings: &Settings) -> Vec<NamedProxy> {
-    let named = USED.iter().filter_map(|name| set(settings, name));
-    named.map(|(variable, value)| NamedProxy { variable, place: place(&value) }).collect()
+    let named = USED.iter().filter_map(|name| find_variable(settings, name));
+    named.map(|(variable, value)| NamedProxy { variable, address: parse_proxy(&value) }).collect()
 }
 
 /// A variable that names a proxy and is not read.
 pub fn unused_proxy(settings: &Settings) -> Option<String> {
-    set(settings, UNUSED).map(|(variable, _)| variable)
+    find_variable(settings, UNUSED).map(|(variable, _)| variable)
 }
 
 /// What is named as a proxy and is none.
-pub(crate) fn broken(settings: &Settings) -> Vec<ProviderError> {
+pub(crate) fn invalid_proxies(settings: &Settings) -> Vec<ProviderError> {
     let broken = |it: NamedProxy| {
-        let problem = it.place.err()?;
+        let problem = it.address.err()?;
         Some(ProviderError::BadProxy { variable: it.variable, problem })
     };
     proxies(settings).into_iter().filter_map(broken).collect()
@@ -94,7 +94,7 @@ impl ProxyRules {
     /// # Errors
     /// The address of a proxy is wrong.
     pub fn of(settings: &Settings) -> reqwest::Result<Self> {
-        let value = |name: &str| set(settings, name).map(|(_, value)| value);
+        let value = |name: &str| find_variable(settings, name).map(|(_, value)| value);
         let except = value("NO_PROXY").map_or(THIS_MACHINE.to_owned(), |hosts| format!("{hosts},{THIS_MACHINE}"));
         let (https, http) = (value("HTTPS_PROXY"), value("HTTP_PROXY"));
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
@@ -118,13 +118,13 @@ impl ProxyRules {
 }
 
 /// A variable that is set, in whichever spelling, and its value.
-fn set(settings: &Settings, name: &str) -> Option<(String, String)> {
+fn find_variable(settings: &Settings, name: &str) -> Option<(String, String)> {
     let spellings = [name.to_owned(), name.to_ascii_lowercase()];
     spellings.into_iter().find_map(|name| settings.lookup(&name).map(|value| (name, value)))
 }
 
 /// Where a proxy is. Without a scheme it is one of `http://`.
-fn place(value: &str) -> Result<String, String> {
+fn parse_proxy(value: &str) -> Result<String, String> {
     let whole = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
     let how = "write it like `http://host:port`";
     let url = Url::parse(&whole).map_err(|error| format!("is no address of a proxy ({error}); {how}"))?;
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn places_have_no_password() {
-        assert_eq!(place("http://me:hunter2@proxy:3128/"), Ok("http://proxy:3128".to_owned()));
-        assert_eq!(place("proxy.example"), Ok("http://proxy.example".to_owned()));
+        assert_eq!(parse_proxy("http://me:hunter2@proxy:3128/"), Ok("http://proxy:3128".to_owned()));
+        assert_eq!(parse_proxy("proxy.example"), Ok("http://proxy.example".to_owned()));
         for nonsense in
             ["socks5://me:hunter2@proxy", "http://me:hunter2@", "no proxy at all hunter2", "http://a:hunter2"]
         {
-            let problem = place(nonsense).unwrap_err();
+            let problem = parse_proxy(nonsense).unwrap_err();
             assert!(problem.ends_with("write it like `http://host:port`") && !problem.contains("hunter2"), "{problem}");
         }
     }

@@ -11,19 +11,19 @@ const AGENT: &str = concat!("karat/", env!("CARGO_PKG_VERSION"));
 
 /// A request.
 #[derive(Debug)]
-pub(crate) struct Letter {
-    head: Arc<Head>,
+pub(crate) struct PreparedRequest {
+    head: Arc<RequestHead>,
     body: Option<Bytes>,
 }
 
 #[derive(Debug)]
-struct Head {
+struct RequestHead {
     method: Method,
     url: Url,
     headers: HeaderMap,
 }
 
-impl Letter {
+impl PreparedRequest {
     /// A request with these headers and those that all requests have.
     ///
     /// # Errors
@@ -34,11 +34,11 @@ impl Letter {
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
         headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
-        Ok(Self { head: Arc::new(Head { method, url: url.clone(), headers }), body })
+        Ok(Self { head: Arc::new(RequestHead { method, url: url.clone(), headers }), body })
     }
 
     /// The same request with this body.
-    pub fn with(&self, body: Bytes) -> Self {
+    pub fn with_body(&self, body: Bytes) -> Self {
         Self { head: self.head.clone(), body: Some(body) }
     }
 
@@ -49,7 +49,7 @@ impl Letter {
 
     /// The request in the client's form.
     pub fn request(&self) -> Request {
-        let Head { method, url, headers } = &*self.head;
+        let RequestHead { method, url, headers } = &*self.head;
         let mut request = Request::new(method.clone(), url.clone());
         *request.headers_mut() = headers.clone();
         match self.body.clone().filter(|body| !body.is_empty()) {

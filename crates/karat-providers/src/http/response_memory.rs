@@ -22,11 +22,11 @@ const KIB: usize = 1024;
 const COPIES: usize = 2;
 
 /// Room for all large answers together.
-pub(crate) struct Rooms {
+pub(crate) struct ResponseMemory {
     /// For those that are read, in KiB, less what the largest can take.
     incoming: Arc<Semaphore>,
     /// Whoever has this reads on without room: what the largest answer can take is kept for it.
-    way: Arc<Semaphore>,
+    overcommit: Arc<Semaphore>,
     /// For those that are on their way to disk, in KiB.
     outgoing: Arc<Semaphore>,
     /// All of that.
@@ -35,19 +35,19 @@ pub(crate) struct Rooms {
 
 /// What a large answer takes; given back when it is dropped. Hold it until the answer is on disk.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct MemoryGrant {
     incoming: Option<OwnedSemaphorePermit>,
-    way: Option<OwnedSemaphorePermit>,
+    overcommit: Option<OwnedSemaphorePermit>,
     outgoing: Option<OwnedSemaphorePermit>,
 }
 
-impl Rooms {
+impl ResponseMemory {
     /// So many bytes for all answers, of which one may have `largest`. The smallest there can be still lets one go on.
     pub fn new(bytes: usize, largest: usize) -> Self {
         let most_outgoing = in_kib(bytes / 2);
         Self {
             incoming: Arc::new(Semaphore::new(in_kib((bytes / 2).saturating_sub(largest)) as usize)),
-            way: Arc::new(Semaphore::new(1)),
+            overcommit: Arc::new(Semaphore::new(1)),
             outgoing: Arc::new(Semaphore::new(most_outgoing as usize)),
             most_outgoing,
         }
@@ -55,11 +55,11 @@ impl Rooms {
 
     /// Waits for room for an answer of which so many bytes have come, of so many that it has announced, if any. Says how
     /// many bytes it may take by now.
-    pub async fn grow(&self, room: &mut Room, bytes: usize, announced: usize) -> usize {
+    pub async fn grow(&self, room: &mut MemoryGrant, bytes: usize, announced: usize) -> usize {
         let step = bytes.next_multiple_of(STEP);
         let wanted = if bytes <= announced { announced.min(step) } else { step };
         let taken = room.incoming.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) * KIB;
-        if room.way.is_some() || taken >= wanted {
+        if room.overcommit.is_some() || taken >= wanted {
             return wanted;
         }
         let more = in_kib(wanted - taken);
@@ -70,23 +70,23 @@ impl Rooms {
                 Some(incoming) => incoming.merge(permit),
                 none => *none = Some(permit),
             },
-            Ok(way) = self.way.clone().acquire_owned() => room.way = Some(way),
+            Ok(way) = self.overcommit.clone().acquire_owned() => room.overcommit = Some(way),
             else => {}
         }
         wanted
     }
 
     /// Waits until an answer that came with so many bytes may go on to where it is used.
-    pub async fn go_on(&self, room: &mut Room, bytes: usize) {
+    pub async fn begin_storing(&self, room: &mut MemoryGrant, bytes: usize) {
         let kib = in_kib(COPIES * bytes).min(self.most_outgoing);
         room.outgoing = self.outgoing.clone().acquire_many_owned(kib).await.ok();
     }
 
     /// Whether an answer that is read waits for another.
     #[cfg(test)]
-    pub fn are_waited_for(&self) -> bool {
+    pub fn has_waiters(&self) -> bool {
         // One is this, one may be with whoever has the way; who waits for it holds it, too.
-        Arc::strong_count(&self.way) > 2
+        Arc::strong_count(&self.overcommit) > 2
     }
 }
 
@@ -107,29 +107,29 @@ mod tests {
     /// BY-09: room is taken until the answer is on disk.
     #[tokio::test]
     async fn room_is_free_once_an_answer_is_on_disk() {
-        let rooms = Rooms::new(16 * MIB, 4 * MIB);
-        let [mut first, mut second, mut third] = <[Room; 3]>::default();
+        let rooms = ResponseMemory::new(16 * MIB, 4 * MIB);
+        let [mut first, mut second, mut third] = <[MemoryGrant; 3]>::default();
         rooms.grow(&mut first, 3 * MIB, 3 * MIB).now_or_never().unwrap();
         rooms.grow(&mut second, 3 * MIB, 3 * MIB).now_or_never().unwrap();
-        assert!(second.way.is_some(), "of 4 MiB the first one takes 3");
+        assert!(second.overcommit.is_some(), "of 4 MiB the first one takes 3");
         assert!(rooms.grow(&mut third, 3 * MIB, 0).now_or_never().is_none());
-        rooms.go_on(&mut first, 3 * MIB).now_or_never().unwrap();
-        assert!(rooms.go_on(&mut second, 3 * MIB).now_or_never().is_none(), "the first one takes 6 MiB of 8");
+        rooms.begin_storing(&mut first, 3 * MIB).now_or_never().unwrap();
+        assert!(rooms.begin_storing(&mut second, 3 * MIB).now_or_never().is_none(), "the first one takes 6 MiB of 8");
         drop(first);
-        rooms.go_on(&mut second, 3 * MIB).now_or_never().unwrap();
+        rooms.begin_storing(&mut second, 3 * MIB).now_or_never().unwrap();
         rooms.grow(&mut third, 3 * MIB, 3 * MIB).now_or_never().unwrap();
     }
 
     /// BY-09, PE-27: answers that hang keep from others what has come of them, not what they may become.
     #[tokio::test]
     async fn who_hangs_keeps_only_what_has_come() {
-        let rooms = Rooms::new(64 * MIB, 8 * MIB);
-        let mut hung: Vec<Room> = std::iter::repeat_with(Room::default).take(20).collect();
+        let rooms = ResponseMemory::new(64 * MIB, 8 * MIB);
+        let mut hung: Vec<MemoryGrant> = std::iter::repeat_with(MemoryGrant::default).take(20).collect();
         for room in &mut hung {
             rooms.grow(room, 2 * SMALL, 8 * MIB).now_or_never().unwrap();
         }
-        assert!(hung.iter().all(|room| room.way.is_none()));
-        let mut good = Room::default();
+        assert!(hung.iter().all(|room| room.overcommit.is_none()));
+        let mut good = MemoryGrant::default();
         for size in (0..=3 * MIB).step_by(SMALL) {
             rooms.grow(&mut good, size, 0).now_or_never().unwrap();
         }
@@ -140,14 +140,14 @@ mod tests {
     #[tokio::test]
     async fn somebody_can_always_go_on() {
         for bytes in [0, 16 * MIB, 40 * MIB] {
-            let rooms = Rooms::new(bytes, 8 * MIB);
+            let rooms = ResponseMemory::new(bytes, 8 * MIB);
             let answers = (0..50).map(async |_| {
-                let mut room = Room::default();
+                let mut room = MemoryGrant::default();
                 for size in (0..=8 * MIB).step_by(STEP) {
                     rooms.grow(&mut room, size, 0).await;
                     tokio::task::yield_now().await;
                 }
-                rooms.go_on(&mut room, 8 * MIB).await;
+                rooms.begin_storing(&mut room, 8 * MIB).await;
                 tokio::task::yield_now().await;
             });
             tokio::time::timeout(Duration::from_secs(20), join_all(answers)).await.unwrap();

@@ -17,12 +17,12 @@ use tokio::time::Instant;
 
 use crate::attempt::failure::Failure;
 use crate::attempt::retry::retry_after;
-use crate::http::compressed::named;
+use crate::http::compressed::named_compression;
 use crate::http::descriptors;
 use crate::http::proxies::{NamedProxy, ProxyRules};
-use crate::http::request::Letter;
-use crate::http::response_memory::{Room, Rooms, SMALL};
-use crate::limiter::exhausted;
+use crate::http::request::PreparedRequest;
+use crate::http::response_memory::{MemoryGrant, ResponseMemory, SMALL};
+use crate::limiter::exhausted_for;
 use crate::registry::settings::Settings;
 
 /// A silent connection is asked so often whether it is still alive, and given up after so many questions.
@@ -40,13 +40,13 @@ pub(crate) struct Transport {
     connect_timeout: Duration,
     max_response: usize,
     /// Room for the answers that are larger than [`SMALL`].
-    rooms: Rooms,
+    response_memory: ResponseMemory,
     clock: Option<Arc<dyn Clock>>,
 }
 
 /// What came back of one attempt, complete or not.
 #[derive(Debug, Default)]
-pub(crate) struct Received {
+pub(crate) struct ReceivedResponse {
     pub status: Option<u16>,
     pub location: Option<String>,
     /// How the answer says that it is compressed.
@@ -56,13 +56,13 @@ pub(crate) struct Received {
     pub exhausted: Option<Duration>,
     pub body: Bytes,
     /// What a large body takes of the memory for answers.
-    pub room: Option<Room>,
+    pub memory: Option<MemoryGrant>,
     /// How long it took. Waits for that memory are not in it.
     pub took: Duration,
 }
 
 /// The time that an exchange may take. It runs while the server is waited for, and not while this machine is.
-struct Allowance {
+struct TimeLimit {
     left: Duration,
 }
 
@@ -87,87 +87,94 @@ impl Transport {
         let builder = if tls { builder } else { builder.tls_certs_only([]) };
         let proxies = ProxyRules::of(settings)?;
         let client = proxies.apply(builder).build()?;
-        let rooms = Rooms::new(max_in_memory, max_response);
-        Ok(Self { client, proxies, connect_timeout, max_response, rooms, clock: settings.clock.clone() })
+        let rooms = ResponseMemory::new(max_in_memory, max_response);
+        Ok(Self {
+            client,
+            proxies,
+            connect_timeout,
+            max_response,
+            response_memory: rooms,
+            clock: settings.clock.clone(),
+        })
     }
 
     /// Sends a request. The time runs until the last byte has come; what came before it ran out is kept.
-    pub async fn send(&self, letter: &Letter, timeout: Duration) -> (Received, Result<(), Failure>) {
-        let mut received = Received::default();
-        let mut pieces = Pieces::default();
-        let mut allowance = Allowance { left: timeout };
-        let end = self.exchange(letter, &mut allowance, &mut received, &mut pieces).await;
+    pub async fn send(&self, letter: &PreparedRequest, timeout: Duration) -> (ReceivedResponse, Result<(), Failure>) {
+        let mut received = ReceivedResponse::default();
+        let mut pieces = BodyBuffer::default();
+        let mut allowance = TimeLimit { left: timeout };
+        let end = self.run_exchange(letter, &mut allowance, &mut received, &mut pieces).await;
         let end = end.unwrap_or_else(|| {
             let what = format!("gave no complete answer within {timeout:?}");
             Err(Failure::new(CallErrorCode::Timeout, what))
         });
         received.took = timeout - allowance.left;
         received.body = pieces.into_bytes();
-        if let Some(room) = &mut received.room {
-            self.rooms.go_on(room, received.body.len()).await;
+        if let Some(room) = &mut received.memory {
+            self.response_memory.begin_storing(room, received.body.len()).await;
         }
         (received, end)
     }
 
     /// `None` when the time ran out.
-    async fn exchange(
+    async fn run_exchange(
         &self,
-        letter: &Letter,
-        allowance: &mut Allowance,
-        received: &mut Received,
-        pieces: &mut Pieces,
+        letter: &PreparedRequest,
+        allowance: &mut TimeLimit,
+        received: &mut ReceivedResponse,
+        pieces: &mut BodyBuffer,
     ) -> Option<Result<(), Failure>> {
-        let mut response = match allowance.within(self.client.execute(letter.request())).await? {
+        let mut response = match allowance.run(self.client.execute(letter.request())).await? {
             Ok(response) => response,
-            Err(error) => return Some(Err(self.unanswered(error, letter))),
+            Err(error) => return Some(Err(self.send_failure(error, letter))),
         };
         let headers = response.headers();
         received.status = Some(response.status().as_u16());
         received.location = headers.get(LOCATION).and_then(|value| Some(value.to_str().ok()?.to_owned()));
-        received.compression = named(headers);
+        received.compression = named_compression(headers);
         received.retry_after = retry_after(headers, || self.now());
-        received.exhausted = exhausted(headers);
+        received.exhausted = exhausted_for(headers);
         let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if announced > self.max_response {
             return Some(Err(self.too_large()));
         }
         pieces.reserve(announced.min(SMALL));
         loop {
-            let piece = match allowance.within(pin!(response.chunk())).await? {
+            let piece = match allowance.run(pin!(response.chunk())).await? {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return Some(Ok(())),
-                Err(error) => return Some(Err(cut(&innermost(&error.without_url())))),
+                Err(error) => return Some(Err(cut_failure(&innermost(&error.without_url())))),
             };
             let size = pieces.len() + piece.len();
             if size > self.max_response {
                 return Some(Err(self.too_large()));
             }
             if size > SMALL {
-                let room = received.room.get_or_insert_default();
-                pieces.reserve(self.rooms.grow(room, size, announced).await);
+                let room = received.memory.get_or_insert_default();
+                pieces.reserve(self.response_memory.grow(room, size, announced).await);
             }
             pieces.push(&piece);
         }
     }
 
     /// The proxy between this machine and the address of a letter.
-    pub fn proxy(&self, letter: &Letter) -> Option<&NamedProxy> {
+    pub fn proxy(&self, letter: &PreparedRequest) -> Option<&NamedProxy> {
         self.proxies.before(letter.url())
     }
 
     /// No head of an answer came. A connection that failed has sent nothing.
-    fn unanswered(&self, error: reqwest::Error, letter: &Letter) -> Failure {
+    fn send_failure(&self, error: reqwest::Error, letter: &PreparedRequest) -> Failure {
         let error = error.without_url();
         let cause = innermost(&error);
         if !error.is_connect() {
-            return if cause == TOO_MANY_HEADERS { overlong() } else { cut(&cause) };
+            return if cause == TOO_MANY_HEADERS { head_too_large() } else { cut_failure(&cause) };
         }
-        if causes(&error).any(|cause| cause.downcast_ref().is_some_and(descriptors::are_missing)) {
-            return Failure::starved("cannot be reached");
+        if causes(&error).any(|cause| cause.downcast_ref().is_some_and(descriptors::is_out_of_descriptors)) {
+            return Failure::without_descriptor("cannot be reached");
         }
         let cause = if error.is_timeout() { format!("no connection within {:?}", self.connect_timeout) } else { cause };
         match self.proxy(letter) {
-            Some(proxy) => proxy.unreached(&cause),
+            Some(proxy) => proxy.connect_failure(&cause),
             None => Failure::new(CallErrorCode::Connect, format!("cannot be reached ({cause})")),
         }
     }
@@ -182,9 +189,9 @@ impl Transport {
     }
 }
 
-impl Allowance {
+impl TimeLimit {
     /// Does something with what is left of the time; `None` when that does not suffice.
-    async fn within<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+    async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let begun = Instant::now();
         let done = tokio::time::timeout(self.left, work).await.ok();
         self.left = self.left.saturating_sub(begun.elapsed());
@@ -195,9 +202,9 @@ impl Allowance {
 /// A body as it comes in. Its pieces are copied: kept, each would keep the whole buffer that the connection read it into,
 /// which it then has to allocate anew.
 #[derive(Default)]
-struct Pieces(Vec<u8>);
+struct BodyBuffer(Vec<u8>);
 
-impl Pieces {
+impl BodyBuffer {
     /// Makes place for so many bytes in all.
     fn reserve(&mut self, bytes: usize) {
         self.0.reserve_exact(bytes.saturating_sub(self.0.len()));
@@ -219,11 +226,11 @@ impl Pieces {
 /// hyper's words for an answer whose head is larger than it reads; its error type does not say so to clients.
 const TOO_MANY_HEADERS: &str = "message head is too large";
 
-fn overlong() -> Failure {
+fn head_too_large() -> Failure {
     Failure::of_gateway("with more headers than can be read (100 lines, 64 KiB)")
 }
 
-fn cut(cause: &str) -> Failure {
+fn cut_failure(cause: &str) -> Failure {
     Failure::new(CallErrorCode::Cut, format!("broke off the answer ({cause})"))
 }
 
@@ -252,8 +259,8 @@ mod tests {
     /// Longer than any test takes.
     const LONG: Duration = Duration::from_secs(60);
 
-    fn letter(url: &str) -> Letter {
-        Letter::new(Method::GET, &Url::parse(url).unwrap(), HeaderMap::new(), None).unwrap()
+    fn letter(url: &str) -> PreparedRequest {
+        PreparedRequest::new(Method::GET, &Url::parse(url).unwrap(), HeaderMap::new(), None).unwrap()
     }
 
     fn transport(max_response: usize, max_in_memory: usize) -> Transport {
@@ -269,7 +276,7 @@ mod tests {
         let (transport, letter) = (transport(2 * SMALL, 0), letter(&server.url()));
         let (first, _) = transport.send(&letter, LONG).await;
         let written = async {
-            while !transport.rooms.are_waited_for() {
+            while !transport.response_memory.has_waiters() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             tokio::time::pause();
@@ -291,9 +298,9 @@ mod tests {
             let server = FakeProvider::start(stalled(come)).unwrap();
             let (transport, letter) = (transport(MOST, 512 << 20), letter(&server.url()));
             let taken = join_all((0..100).map(async |_| {
-                let (mut received, mut pieces) = (Received::default(), Pieces::default());
-                let mut allowance = Allowance { left: Duration::from_millis(500) };
-                let end = transport.exchange(&letter, &mut allowance, &mut received, &mut pieces).await;
+                let (mut received, mut pieces) = (ReceivedResponse::default(), BodyBuffer::default());
+                let mut allowance = TimeLimit { left: Duration::from_millis(500) };
+                let end = transport.run_exchange(&letter, &mut allowance, &mut received, &mut pieces).await;
                 assert!(end.is_none(), "it hangs");
                 pieces.0.capacity()
             }));
@@ -327,7 +334,7 @@ mod tests {
 
     /// Serves one connection after the other, each with these answers, one a request; a connection is closed behind its
     /// last. Returns the address, and how many requests came over each connection.
-    async fn server(connections: Vec<Vec<String>>) -> (Letter, tokio::task::JoinHandle<Vec<usize>>) {
+    async fn server(connections: Vec<Vec<String>>) -> (PreparedRequest, tokio::task::JoinHandle<Vec<usize>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let letter = letter(&format!("http://{}/v1?q=1", listener.local_addr().unwrap()));
         let served = tokio::spawn(async move {
@@ -354,7 +361,7 @@ mod tests {
         format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
     }
 
-    async fn read(transport: &Transport, letter: &Letter) -> Result<String, CallErrorCode> {
+    async fn read(transport: &Transport, letter: &PreparedRequest) -> Result<String, CallErrorCode> {
         let (received, end) = transport.send(letter, LONG).await;
         // The connection goes back to the pool, or is found closed, by itself.
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -400,7 +407,7 @@ mod tests {
 
     #[test]
     fn pieces_are_joined_in_order() {
-        let mut pieces = Pieces::default();
+        let mut pieces = BodyBuffer::default();
         for piece in ["", "ab", "", "c", "de"] {
             pieces.push(piece.as_bytes());
         }

@@ -18,7 +18,7 @@ const LEFT: [(&str, &str); 4] = [
 const MOST: Duration = Duration::from_secs(120);
 
 /// How long nothing is left, where an answer says so.
-pub(crate) fn exhausted(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn exhausted_for(headers: &HeaderMap) -> Option<Duration> {
     // Most servers say nothing, and to look a name up takes longer than to look at all there are.
     if !headers.keys().any(|name| name.as_str().contains("ratelimit")) {
         return None;
@@ -41,11 +41,11 @@ fn time(text: &str, headers: &HeaderMap) -> Option<Duration> {
         let now = moment_of(headers)?;
         return Some(Duration::try_from(until.duration_since(now)).unwrap_or_default());
     }
-    parts(text)
+    parse_duration(text)
 }
 
 /// A number and a unit, one behind the other.
-fn parts(mut text: &str) -> Option<Duration> {
+fn parse_duration(mut text: &str) -> Option<Duration> {
     let mut sum = 0.0;
     while !text.is_empty() {
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
@@ -73,7 +73,7 @@ mod tests {
 
     fn read(pairs: &[(&'static str, &'static str)]) -> Option<Duration> {
         let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        exhausted(&pairs.collect())
+        exhausted_for(&pairs.collect())
     }
 
     #[test]

@@ -25,17 +25,17 @@ use karat_types::{CallError, Limits};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use gate::LineAt;
-pub use gate::{Door, Gate, Slot};
-pub(crate) use headers::exhausted;
-use state::{State, Wait};
+use gate::QueueId;
+pub use gate::{Gate, QueueEntry, SlotGuard};
+pub(crate) use headers::exhausted_for;
+use state::{LimiterState, Wait};
 
 /// No run is still under way after so long; no clock counts as far as some providers can say.
-const FOR_GOOD: Duration = Duration::from_secs(366 * 24 * 3600);
+const LONGEST_CLOSING: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// The limits of one model of one account.
 pub(crate) struct Limiter {
-    state: Mutex<State>,
+    state: Mutex<LimiterState>,
     /// Who stands first waits for the state; all others wait for their turn.
     turn: tokio::sync::Mutex<()>,
     changed: Notify,
@@ -53,30 +53,30 @@ pub(crate) struct Admission<'a> {
 
 /// How an admitted call ended, as far as limits are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum CallEnd {
     /// With a reply that used so many tokens, where the provider said how many.
-    Well(Option<u64>),
+    Succeeded(Option<u64>),
     /// Refused for its rate; the provider may have said for how long.
-    Refused(Option<Duration>),
+    RateLimited(Option<Duration>),
     /// In any other way: what it used is unknown.
-    Badly,
+    Failed,
 }
 
 impl Limiter {
     /// A limiter that keeps these limits.
     pub fn new(limits: Limits) -> Arc<Self> {
-        let state = Mutex::new(State::new(limits, Instant::now()));
+        let state = Mutex::new(LimiterState::new(limits, Instant::now()));
         Arc::new(Self { state, turn: tokio::sync::Mutex::default(), changed: Notify::new(), closed: Mutex::default() })
     }
 
     /// The provider wants to be left alone for so long, and no call waits until then: those that follow end with the error.
     pub fn close(&self, told: Duration, error: &CallError) {
-        let until = Instant::now() + told.min(FOR_GOOD);
+        let until = Instant::now() + told.min(LONGEST_CLOSING);
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some((until, error.clone()));
     }
 
     /// Why no call may be made at present.
-    pub fn closed(&self) -> Option<CallError> {
+    pub fn closing_error(&self) -> Option<CallError> {
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         closed.as_ref().filter(|(until, _)| *until > Instant::now()).map(|(_, error)| error.clone())
     }
@@ -101,14 +101,14 @@ impl Limiter {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LimiterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Admission<'_> {
     /// Says how the call ended, and for how long the provider says that nothing is left.
-    pub fn end(mut self, ended: Ended, exhausted: Option<Duration>) {
+    pub fn end(mut self, ended: CallEnd, exhausted: Option<Duration>) {
         self.is_made = true;
         let now = Instant::now();
         let mut state = self.limiter.state();
@@ -116,20 +116,20 @@ impl Admission<'_> {
             state.pause(now + time);
         }
         match ended {
-            Ended::Well(used) => {
+            CallEnd::Succeeded(used) => {
                 state.succeeded();
                 if let Some(used) = used {
                     state.give_back(self.tokens - used as f64);
                 }
             }
-            Ended::Refused(told) => {
+            CallEnd::RateLimited(told) => {
                 state.refused(self.at, now);
                 state.give_back(self.tokens);
                 if let Some(told) = told {
                     state.pause(now + told);
                 }
             }
-            Ended::Badly => state.give_back(self.tokens),
+            CallEnd::Failed => state.give_back(self.tokens),
         }
     }
 }
@@ -149,10 +149,10 @@ impl Drop for Admission<'_> {
 /// What an attempt passes: the limits of who is called, then the gate of the run, so that calls which wait for a slow
 /// model keep no slot from the others.
 #[derive(Clone, Copy)]
-pub(crate) struct Way<'a> {
+pub(crate) struct AdmissionPath<'a> {
     pub gate: &'a Gate,
     /// Of who is called.
-    pub line: LineAt,
+    pub queue: QueueId,
     /// The model's limits; what is no model has none.
     pub limiter: Option<&'a Limiter>,
     /// Tokens that the call may need.
@@ -160,19 +160,19 @@ pub(crate) struct Way<'a> {
 }
 
 /// The right to make one attempt.
-pub(crate) type Passed<'a> = (Slot, Option<Admission<'a>>);
+pub(crate) type Admitted<'a> = (SlotGuard, Option<Admission<'a>>);
 
-impl<'a> Way<'a> {
+impl<'a> AdmissionPath<'a> {
     /// Waits its turn. `None` once the gate is shut.
-    pub async fn pass(&self) -> Option<Passed<'a>> {
+    pub async fn admit(&self) -> Option<Admitted<'a>> {
         self.gate
-            .unless_shut(async {
+            .until_shut(async {
                 loop {
                     let admission = match self.limiter {
                         Some(limiter) => Some(limiter.admit(self.tokens).await),
                         None => None,
                     };
-                    let slot = self.gate.slot(self.line).await?;
+                    let slot = self.gate.slot(self.queue).await?;
                     // Somebody may have been told to wait in the meantime: then all do.
                     if self.limiter.is_none_or(|limiter| !limiter.state().is_paused(Instant::now())) {
                         return Some((slot, admission));
@@ -183,7 +183,7 @@ impl<'a> Way<'a> {
     }
 
     /// Waits so long. `None` once the gate is shut.
-    pub async fn rest(&self, wait: Duration) -> Option<()> {
-        self.gate.unless_shut(tokio::time::sleep(wait)).await
+    pub async fn wait(&self, wait: Duration) -> Option<()> {
+        self.gate.until_shut(tokio::time::sleep(wait)).await
     }
 }

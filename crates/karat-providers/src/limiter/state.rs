@@ -4,7 +4,7 @@ use karat_types::Limits;
 use tokio::time::{Duration, Instant};
 
 /// Calls in flight with which a model of declared limits begins.
-const CAREFUL: f64 = 4.0;
+const INITIAL_WINDOW: f64 = 4.0;
 
 /// Seconds of its rate that a bucket of tokens holds.
 const TOKEN_SECONDS: f64 = 1.0;
@@ -23,7 +23,7 @@ pub(crate) enum Wait {
 
 /// See [`super::Limiter`].
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct LimiterState {
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
     window: Window,
@@ -31,7 +31,7 @@ pub(crate) struct State {
     paused_until: Option<Instant>,
 }
 
-impl State {
+impl LimiterState {
     pub fn new(limits: Limits, now: Instant) -> Self {
         let bucket = |rate: f64, seconds: f64| Bucket::new(rate / 60.0, (rate / 60.0 * seconds).max(1.0), now);
         let declared = limits.rpm.is_some() || limits.tpm.is_some();
@@ -144,7 +144,7 @@ struct Window {
 
 impl Window {
     fn new(most: f64, careful: bool) -> Self {
-        let size = if careful { most.min(CAREFUL) } else { most };
+        let size = if careful { most.min(INITIAL_WINDOW) } else { most };
         Self { size, most, slow_from: f64::INFINITY, shrunk_at: None }
     }
 

@@ -15,7 +15,7 @@ async fn starts(limiter: &Arc<Limiter>, calls: usize, tokens: u64, took: Duratio
             let admission = limiter.admit(tokens).await;
             let at = begun.elapsed().as_secs_f64();
             tokio::time::sleep(took).await;
-            admission.end(Ended::Well(Some(tokens)), None);
+            admission.end(CallEnd::Succeeded(Some(tokens)), None);
             at
         })
     });
@@ -27,8 +27,8 @@ async fn starts(limiter: &Arc<Limiter>, calls: usize, tokens: u64, took: Duratio
     starts
 }
 
-fn way<'a>(gate: &'a Gate, limiter: &'a Limiter) -> Way<'a> {
-    Way { gate, line: gate.line("model"), limiter: Some(limiter), tokens: 1 }
+fn way<'a>(gate: &'a Gate, limiter: &'a Limiter) -> AdmissionPath<'a> {
+    AdmissionPath { gate, queue: gate.queue("model"), limiter: Some(limiter), tokens: 1 }
 }
 
 fn within_a_minute(starts: &[f64]) -> usize {
@@ -56,7 +56,7 @@ async fn tokens_a_minute_are_settled_on_usage() {
     let limiter = Limiter::new(limits);
     let begun = Instant::now();
     for _ in 0..120 {
-        limiter.admit(1000).await.end(Ended::Well(Some(100)), None);
+        limiter.admit(1000).await.end(CallEnd::Succeeded(Some(100)), None);
     }
     let took = begun.elapsed().as_secs_f64();
     assert!((10.0..14.0).contains(&took), "{took}");
@@ -106,10 +106,10 @@ async fn an_undeclared_limit_is_found() {
                 busy.fetch_sub(1, Ordering::SeqCst);
                 if fits {
                     served.fetch_add(1, Ordering::SeqCst);
-                    admission.end(Ended::Well(None), None);
+                    admission.end(CallEnd::Succeeded(None), None);
                 } else {
                     refused.fetch_add(1, Ordering::SeqCst);
-                    admission.end(Ended::Refused(Some(Duration::from_millis(200))), None);
+                    admission.end(CallEnd::RateLimited(Some(Duration::from_millis(200))), None);
                 }
             }
         })
@@ -128,7 +128,7 @@ async fn an_undeclared_limit_is_found() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_holds_for_all() {
     let limiter = Limiter::new(Limits::default());
-    limiter.admit(1).await.end(Ended::Refused(Some(Duration::from_secs(7))), None);
+    limiter.admit(1).await.end(CallEnd::RateLimited(Some(Duration::from_secs(7))), None);
     let begun = Instant::now();
     drop(limiter.admit(1).await);
     assert_eq!(begun.elapsed(), Duration::from_secs(7));
@@ -142,11 +142,13 @@ async fn a_pause_holds_for_those_who_wait_for_a_slot() {
     let calls = (0..6).map(|_| {
         let (gate, limiter) = (gate.clone(), limiter.clone());
         tokio::spawn(async move {
-            let (_slot, admission) = way(&gate, &limiter).pass().await.unwrap();
+            let (_slot, admission) = way(&gate, &limiter).admit().await.unwrap();
             let at = begun.elapsed();
             tokio::time::sleep(Duration::from_millis(10)).await;
             let told = at.is_zero().then_some(Duration::from_secs(7));
-            admission.unwrap().end(told.map_or(Ended::Well(None), |told| Ended::Refused(Some(told))), None);
+            admission
+                .unwrap()
+                .end(told.map_or(CallEnd::Succeeded(None), |told| CallEnd::RateLimited(Some(told))), None);
             at
         })
     });
@@ -165,7 +167,7 @@ async fn for_ever_is_a_long_time() {
     let limiter = Limiter::new(Limits::default());
     let error = CallError { code: karat_types::CallErrorCode::RateLimited, message: "no".to_owned(), status: None };
     limiter.close(Duration::MAX, &error);
-    assert_eq!(limiter.closed(), Some(error));
+    assert_eq!(limiter.closing_error(), Some(error));
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,8 +184,8 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     let waiting = (0..10).map(|_| {
         let (gate, slow) = (gate.clone(), slow.clone());
         tokio::spawn(async move {
-            let (_slot, admission) = way(&gate, &slow).pass().await?;
-            admission.map(|admission| admission.end(Ended::Well(None), None))
+            let (_slot, admission) = way(&gate, &slow).admit().await?;
+            admission.map(|admission| admission.end(CallEnd::Succeeded(None), None))
         })
     });
     let waiting: Vec<_> = waiting.collect();
@@ -191,14 +193,16 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     let fast = Limiter::new(Limits::default());
     let begun = Instant::now();
     for _ in 0..100 {
-        let _passed = way(&gate, &fast).pass().await.unwrap();
+        let _passed = way(&gate, &fast).admit().await.unwrap();
     }
     assert!(begun.elapsed() < Duration::from_millis(1));
     gate.shut();
     for task in waiting.into_iter().skip(1) {
         assert!(task.await.unwrap().is_none());
     }
-    assert!(way(&gate, &fast).pass().await.is_none() && way(&gate, &fast).rest(Duration::from_secs(1)).await.is_none());
+    assert!(
+        way(&gate, &fast).admit().await.is_none() && way(&gate, &fast).wait(Duration::from_secs(1)).await.is_none()
+    );
 }
 
 /// A call that was admitted and then not made, as when the budget refuses it, keeps nobody waiting.
@@ -216,7 +220,7 @@ async fn a_call_that_is_not_made_takes_nothing() {
 fn calls_of(gate: &Arc<Gate>, who: &str, calls: usize, took: Duration) -> Vec<tokio::task::JoinHandle<u128>> {
     let begun = Instant::now();
     let call = |_| {
-        let (gate, line) = (gate.clone(), gate.line(who));
+        let (gate, line) = (gate.clone(), gate.queue(who));
         tokio::spawn(async move {
             let _slot = gate.slot(line).await;
             let at = begun.elapsed().as_millis();
@@ -266,7 +270,7 @@ async fn more_models_than_slots_take_turns() {
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_nobody_takes_is_the_next_ones() {
     let gate = Gate::new(1);
-    let line = gate.line("model");
+    let line = gate.queue("model");
     let held = gate.slot(line).await;
     let (mut gone, mut late) = (Box::pin(gate.slot(line)), Box::pin(gate.slot(line)));
     assert!(futures::poll!(&mut gone).is_pending() && futures::poll!(&mut late).is_pending());
@@ -291,12 +295,12 @@ struct Lanes {
 async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration, after: Duration) -> Lanes {
     let begun = Instant::now();
     let (left, seen) = (Arc::new(Mutex::new(cells)), Arc::new(Mutex::new((0, Lanes::default()))));
-    let (line, door) = (gate.line(who), gate.door(who));
+    let (line, door) = (gate.queue(who), gate.queue_entry(who));
     let lane = |_| {
         let (gate, mut door, left, seen) = (gate.clone(), door.clone(), left.clone(), seen.clone());
         tokio::spawn(async move {
             loop {
-                door.short().await;
+                door.wait_until_short().await;
                 match &mut *left.lock().unwrap() {
                     0 => return,
                     left => *left -= 1,
@@ -367,13 +371,13 @@ async fn nobody_stays_at_the_door_while_slots_are_free() {
 #[tokio::test(start_paused = true)]
 async fn what_becomes_of_the_line_is_told_at_the_door() {
     let gate = Gate::new(1);
-    let (line, mut doors) = (gate.line("model"), [(); 5].map(|()| gate.door("model")));
+    let (line, mut doors) = (gate.queue("model"), [(); 5].map(|()| gate.queue_entry("model")));
     let [inside, too, doors @ ..] = &mut doors;
-    assert_eq!((inside.short().now_or_never(), too.short().now_or_never()), (Some(()), Some(())));
+    assert_eq!((inside.wait_until_short().now_or_never(), too.wait_until_short().now_or_never()), (Some(()), Some(())));
     let held = gate.slot(line).await;
     let mut next = Box::pin(gate.slot(line));
     assert!(futures::poll!(&mut next).is_pending());
-    let [mut first, mut second, mut third] = doors.each_mut().map(|door| Box::pin(door.short()));
+    let [mut first, mut second, mut third] = doors.each_mut().map(|door| Box::pin(door.wait_until_short()));
     for waits in [&mut first, &mut second, &mut third] {
         assert!(futures::poll!(waits).is_pending());
     }
@@ -386,8 +390,12 @@ async fn what_becomes_of_the_line_is_told_at_the_door() {
 }
 
 /// So many ask for a slot; those who got one at once, and those who wait.
-fn ask<'a>(gate: &'a Gate, who: &str, calls: usize) -> (Vec<Slot>, Vec<impl Future<Output = Option<Slot>> + use<'a>>) {
-    let line = gate.line(who);
+fn ask<'a>(
+    gate: &'a Gate,
+    who: &str,
+    calls: usize,
+) -> (Vec<SlotGuard>, Vec<impl Future<Output = Option<SlotGuard>> + use<'a>>) {
+    let line = gate.queue(who);
     let (mut there, mut waiting) = (Vec::new(), Vec::new());
     for _ in 0..calls {
         let mut slot = Box::pin(gate.slot(line));
@@ -400,7 +408,7 @@ fn ask<'a>(gate: &'a Gate, who: &str, calls: usize) -> (Vec<Slot>, Vec<impl Futu
 }
 
 /// How many of those who waited have a slot now.
-fn turns(waiting: &mut Vec<impl Future<Output = Option<Slot>> + Unpin>) -> Vec<Slot> {
+fn turns(waiting: &mut Vec<impl Future<Output = Option<SlotGuard>> + Unpin>) -> Vec<SlotGuard> {
     let mut there = Vec::new();
     waiting.retain_mut(|slot| match slot.now_or_never() {
         Some(got) => {
@@ -413,15 +421,16 @@ fn turns(waiting: &mut Vec<impl Future<Output = Option<Slot>> + Unpin>) -> Vec<S
 }
 
 /// How many of those at a door may go in.
-fn let_in(doors: &mut [Door]) -> usize {
-    doors.iter_mut().filter_map(|door| door.short().now_or_never()).count()
+fn let_in(doors: &mut [QueueEntry]) -> usize {
+    doors.iter_mut().filter_map(|door| door.wait_until_short().now_or_never()).count()
 }
 
 /// BY-05: who comes first leaves each of the others its share, until as many of them have come as need it.
 #[tokio::test(start_paused = true)]
 async fn nobody_takes_all_slots_at_the_start() {
     let gate = Gate::new(16);
-    let (_slow, fast, few) = (vec![gate.door("slow"); 20], vec![gate.door("fast"); 20], vec![gate.door("few"); 2]);
+    let (_slow, fast, few) =
+        (vec![gate.queue_entry("slow"); 20], vec![gate.queue_entry("fast"); 20], vec![gate.queue_entry("few"); 2]);
     let (first, mut waiting) = ask(&gate, "slow", 20);
     assert_eq!((first.len(), waiting.len()), (5, 15));
     // Nor do those who have no door, such as judges.
@@ -441,7 +450,7 @@ async fn nobody_takes_all_slots_at_the_start() {
 #[tokio::test(start_paused = true)]
 async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
     let gate = Gate::new(16);
-    let _doors = [vec![gate.door("early"); 20], vec![gate.door("late"); 20]];
+    let _doors = [vec![gate.queue_entry("early"); 20], vec![gate.queue_entry("late"); 20]];
     let (held, mut waiting) = ask(&gate, "early", 20);
     assert_eq!(held.len(), 8);
     tokio::time::sleep(Duration::from_millis(90)).await;
@@ -451,7 +460,7 @@ async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
 
     let gate = Gate::new(16);
     let (_early, late, mut none) =
-        (vec![gate.door("early"); 20], vec![gate.door("late"); 20], vec![gate.door("none"); 20]);
+        (vec![gate.queue_entry("early"); 20], vec![gate.queue_entry("late"); 20], vec![gate.queue_entry("none"); 20]);
     let (mut held, mut waiting) = ask(&gate, "early", 20);
     assert_eq!(held.len(), 5);
     none.truncate(1);
@@ -467,13 +476,13 @@ async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
 #[tokio::test(start_paused = true)]
 async fn shares_grow_as_others_go() {
     let gate = Gate::new(4);
-    let (mut doors, other) = (vec![gate.door("model"); 8], gate.door("other"));
+    let (mut doors, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
     let _others = ask(&gate, "other", 2);
     let (inside, doors) = doors.split_at_mut(4);
     assert_eq!(let_in(inside), 4);
     let (held, waiting) = ask(&gate, "model", 4);
     assert_eq!((held.len(), waiting.len()), (2, 2));
-    let mut at_the_door: Vec<_> = doors.iter_mut().map(|door| Box::pin(door.short())).collect();
+    let mut at_the_door: Vec<_> = doors.iter_mut().map(|door| Box::pin(door.wait_until_short())).collect();
     let mut told = || at_the_door.iter_mut().filter_map(FutureExt::now_or_never).count();
     assert_eq!(told(), 0);
     drop(other);
@@ -484,7 +493,7 @@ async fn shares_grow_as_others_go() {
 #[tokio::test(start_paused = true)]
 async fn slots_without_number_cost_nothing() {
     let gate = Gate::new(usize::MAX);
-    let (mut doors, other) = (vec![gate.door("model"); 8], gate.door("other"));
+    let (mut doors, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
     assert_eq!(let_in(&mut doors[..4]), 4);
     drop(other);
     assert_eq!((ask(&gate, "model", 8).0.len(), let_in(&mut doors)), (8, 8));
@@ -495,8 +504,8 @@ async fn slots_without_number_cost_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_line_that_others_make_long_is_not_shut() {
     let gate = Gate::new(4);
-    let mut others = vec![gate.door("other"); 20];
-    let mut doors = vec![gate.door("judge"); 20];
+    let mut others = vec![gate.queue_entry("other"); 20];
+    let mut doors = vec![gate.queue_entry("judge"); 20];
     let (held, judging) = ask(&gate, "judge", 14);
     assert_eq!((held.len(), judging.len(), let_in(&mut doors)), (2, 12, 12));
     // Where all come through the door: as many as there are slots for, and its share of two.

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use karat_types::{ChatRequest, FinishReason, Reply, ReplyFormat, Role};
 
-use crate::codec::protocol::Unreadable;
+use crate::codec::protocol::UnreadableReply;
 use crate::process::program::{Environment, Program};
 use crate::registry::options::CommandOptions;
 
@@ -31,14 +31,14 @@ impl CommandModel {
             return Err("`command` names no program; write `command: [claude, -p, \"{{ prompt }}\"]`".to_owned());
         }
         let at = options.command.iter().position(|word| is_prompt(word)).unwrap_or(options.command.len());
-        let mut words: Vec<String> = options.command.iter().map(|word| named(word, model)).collect();
+        let mut words: Vec<String> = options.command.iter().map(|word| fill_model(word, model)).collect();
         words.splice(at..at, options.args);
         let marks = SESSION_MARKS.iter().map(|&mark| mark.to_owned());
         Ok(Self { words, env_remove: marks.chain(options.env_remove).collect() })
     }
 
     /// Its words, with `<prompt>` for the prompt.
-    pub fn line(&self) -> String {
+    pub fn display_line(&self) -> String {
         let word = |word: &String| match word.as_str() {
             word if is_prompt(word) => "<prompt>".to_owned(),
             word if word.is_empty() || word.contains(char::is_whitespace) => format!("{word:?}"),
@@ -68,24 +68,24 @@ fn can_be_argument(text: &str) -> bool {
 ///
 /// # Errors
 /// When it printed nothing.
-pub(crate) fn reply(printed: &[u8]) -> Result<Reply, Unreadable> {
+pub(crate) fn parse_reply(printed: &[u8]) -> Result<Reply, UnreadableReply> {
     let text = String::from_utf8_lossy(printed).trim().to_owned();
     if text.is_empty() {
-        return Err(Unreadable::malformed("printed nothing"));
+        return Err(UnreadableReply::malformed("printed nothing"));
     }
     Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
 }
 
 fn is_prompt(word: &str) -> bool {
-    braced(word) == Some("prompt")
+    placeholder(word) == Some("prompt")
 }
 
-fn named(word: &str, model: &str) -> String {
-    if braced(word) == Some("model") { model.to_owned() } else { word.to_owned() }
+fn fill_model(word: &str, model: &str) -> String {
+    if placeholder(word) == Some("model") { model.to_owned() } else { word.to_owned() }
 }
 
 /// What stands between the braces of a word that is nothing else.
-fn braced(word: &str) -> Option<&str> {
+fn placeholder(word: &str) -> Option<&str> {
     word.trim().strip_prefix("{{")?.strip_suffix("}}").map(str::trim)
 }
 
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(input.len(), 100_001);
         let (program, input) = claude(&[]).program(&request(&[(Role::User, "grade \0 this")]));
         assert_eq!((program.run.len(), &input[..]), (4, &b"grade \0 this"[..]));
-        assert_eq!(claude(&["two words"]).line(), "claude -p --model haiku \"two words\" <prompt>");
+        assert_eq!(claude(&["two words"]).display_line(), "claude -p --model haiku \"two words\" <prompt>");
     }
 
     /// BR-05: the marks of a session are taken out for every program, whatever its entry says; a login is not.
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn silence_is_no_reply() {
-        assert!(reply(b" \n").is_err());
-        assert_eq!(reply(b"{\"a\":1}\n").unwrap().text, "{\"a\":1}");
+        assert!(parse_reply(b" \n").is_err());
+        assert_eq!(parse_reply(b"{\"a\":1}\n").unwrap().text, "{\"a\":1}");
     }
 }

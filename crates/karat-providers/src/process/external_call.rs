@@ -13,23 +13,23 @@ use reqwest::{Method, Url};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use crate::attempt::dispatch::{Attempt, Quest, Tries};
-use crate::attempt::exchange::{Exchange, Free, Held, Payer, unsent};
-use crate::attempt::failure::{Failure, Place, Who};
+use crate::attempt::dispatch::{Attempt, AttemptSource, RetrySpec};
+use crate::attempt::exchange::{Exchange, ExchangeWithSlot, Payer, UnmeteredPayer, unsent_exchange};
+use crate::attempt::failure::{CallTarget, Callee, Failure};
 use crate::attempt::retry::Waits;
-use crate::capture::replay::Asked;
-use crate::codec::protocol::unmarked;
-use crate::http::env_headers::unfilled;
-use crate::http::request::Letter;
+use crate::capture::replay::RecordingKey;
+use crate::codec::protocol::without_bom;
+use crate::http::env_headers::unset_variable;
+use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
-use crate::limiter::{Gate, Way};
+use crate::limiter::{AdmissionPath, Gate};
 use crate::process::jsonl_process;
-use crate::process::program::{Environment, Program, failed};
+use crate::process::program::{Environment, Program, process_failure};
 use crate::registry::providers::Providers;
 
 /// One request to a service or program.
 #[derive(Debug, Clone, Copy)]
-pub struct Errand<'a> {
+pub struct ExternalCall<'a> {
     /// Whose it is, for messages: `step query`.
     pub who: &'a str,
     /// What is asked.
@@ -46,22 +46,22 @@ pub struct Errand<'a> {
 ///
 /// # Errors
 /// A line of a program that answers line by line and says that something went wrong; an answer that is no text.
-pub fn answer(request: &Request, body: &[u8]) -> Result<Reply, String> {
+pub fn parse_external_reply(request: &Request, body: &[u8]) -> Result<Reply, String> {
     let text = match request {
-        Request::Command(command) if command.protocol == Protocol::Jsonl => jsonl_process::read(body)?,
-        Request::Command(_) => text(body)?.trim_end().to_owned(),
-        _ => text(body)?.to_owned(),
+        Request::Command(command) if command.protocol == Protocol::Jsonl => jsonl_process::parse_answer_line(body)?,
+        Request::Command(_) => utf8_text(body)?.trim_end().to_owned(),
+        _ => utf8_text(body)?.to_owned(),
     };
     Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
 }
 
-fn text(body: &[u8]) -> Result<&str, String> {
-    let body = unmarked(body);
-    std::str::from_utf8(body).map_err(|error| no_text(body, error.valid_up_to()))
+fn utf8_text(body: &[u8]) -> Result<&str, String> {
+    let body = without_bom(body);
+    std::str::from_utf8(body).map_err(|error| invalid_text(body, error.valid_up_to()))
 }
 
 /// Why a body is no text: from which byte on.
-fn no_text(body: &[u8], from: usize) -> String {
+fn invalid_text(body: &[u8], from: usize) -> String {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     match body.starts_with(&GZIP) {
         true => "answered compressed (gzip), which was not asked for".to_owned(),
@@ -70,10 +70,10 @@ fn no_text(body: &[u8], from: usize) -> String {
 }
 
 impl Providers {
-    /// Runs one errand by itself, as [`Providers::errand_within`] does.
-    pub async fn errand(&self, errand: Errand<'_>, observer: &dyn Observer) -> Exchange {
+    /// Runs one errand by itself, as [`Providers::call_external_within`] does.
+    pub async fn call_external(&self, errand: ExternalCall<'_>, observer: &dyn Observer) -> Exchange {
         let gate = Gate::new(1);
-        let Ok((exchange, _)) = self.errand_within(errand, &gate, &Free, observer).await;
+        let Ok((exchange, _)) = self.call_external_within(errand, &gate, &UnmeteredPayer, observer).await;
         exchange
     }
 
@@ -81,55 +81,55 @@ impl Providers {
     ///
     /// # Errors
     /// That of the payer.
-    pub async fn errand_within<'a, P: Payer>(
+    pub async fn call_external_within<'a, P: Payer>(
         &'a self,
-        errand: Errand<'_>,
+        errand: ExternalCall<'_>,
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held, P::Refusal> {
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
         let (kind, captured) = match errand.request {
-            Request::Http(request) => ("http", captured_http(request)),
-            Request::Command(request) => ("command", captured_command(request)),
+            Request::Http(request) => ("http", http_capture(request)),
+            Request::Command(request) => ("command", command_capture(request)),
             Request::Chat(_) | Request::File { .. } => {
                 let problem = format!("{}: it asked for a model or a file; this is a bug in karat", errand.who);
-                return Ok((unsent(problem), None));
+                return Ok((unsent_exchange(problem), None));
             }
         };
-        let asked = || Asked::outside(kind, &captured, errand.jitter_seed);
-        let live = async || self.live_errand(&errand, &captured, gate, payer, observer).await;
-        let read = |body: &Bytes| answer(errand.request, body).map_err(malformed);
-        self.taped(errand.who, gate, payer, asked, live, |player, _| player.answer(&asked(), read)).await
+        let asked = || RecordingKey::of_external_call(kind, &captured, errand.jitter_seed);
+        let live = async || self.make_external_call(&errand, &captured, gate, payer, observer).await;
+        let read = |body: &Bytes| parse_external_reply(errand.request, body).map_err(malformed_error);
+        self.through_recording(errand.who, gate, payer, asked, live, |player, _| player.answer(&asked(), read)).await
     }
 
-    async fn live_errand<'a, P: Payer>(
+    async fn make_external_call<'a, P: Payer>(
         &'a self,
-        errand: &Errand<'_>,
+        errand: &ExternalCall<'_>,
         captured: &Value,
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held, P::Refusal> {
-        let way = Way { gate, line: gate.line(errand.who), limiter: None, tokens: 0 };
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let way = AdmissionPath { gate, queue: gate.queue(errand.who), limiter: None, tokens: 0 };
         let captured = self.dispatch.secrets.clean(Bytes::from(captured.to_string()));
         let waits = Waits::new(self.dispatch.backoff, errand.retries, errand.jitter_seed);
-        let quest = |place| Quest { place, request: captured.clone(), waits };
+        let quest = |place| RetrySpec { place, request: captured.clone(), waits };
         match errand.request {
-            Request::Command(request) => match self.program_tries(errand, request) {
+            Request::Command(request) => match self.program_attempts(errand, request) {
                 Ok(tries) => {
-                    let place = Place { who: Who::Outside(errand.who), address: "" };
-                    self.dispatch.retried(quest(place), way, payer, observer, &tries).await
+                    let place = CallTarget { who: Callee::External(errand.who), address: "" };
+                    self.dispatch.retry(quest(place), way, payer, observer, &tries).await
                 }
-                Err(problem) => Ok((unsent(format!("{}: {problem}", errand.who)), None)),
+                Err(problem) => Ok((unsent_exchange(format!("{}: {problem}", errand.who)), None)),
             },
-            request => match self.service_tries(errand, request) {
+            request => match self.service_attempts(errand, request) {
                 Ok(tries) => {
                     let address = tries.letter.url().as_str().split('?').next().unwrap_or_default();
-                    let place = Place { who: Who::Outside(errand.who), address };
-                    self.dispatch.retried(quest(place), way, payer, observer, &tries).await
+                    let place = CallTarget { who: Callee::External(errand.who), address };
+                    self.dispatch.retry(quest(place), way, payer, observer, &tries).await
                 }
                 Err(problem) => {
-                    let error = unsent(self.dispatch.secrets.clean_text(format!("{}: {problem}", errand.who)));
+                    let error = unsent_exchange(self.dispatch.secrets.clean_text(format!("{}: {problem}", errand.who)));
                     Ok((Exchange { request: captured, ..error }, None))
                 }
             },
@@ -137,18 +137,22 @@ impl Providers {
     }
 
     /// Tells programs that answer line by line that nothing more comes, and waits a little for their ends.
-    pub async fn end(&self) {
-        self.lines.end().await;
+    pub async fn end_programs(&self) {
+        self.jsonl_programs.end().await;
     }
 
-    fn service_tries<'a>(&'a self, errand: &'a Errand<'a>, request: &Request) -> Result<ServiceTries<'a>, String> {
+    fn service_attempts<'a>(
+        &'a self,
+        errand: &'a ExternalCall<'a>,
+        request: &Request,
+    ) -> Result<ServiceAttempts<'a>, String> {
         let (Some(transport), Request::Http(request)) = (&self.transport, request) else {
             return Err("there is no HTTP client; this is a bug in karat".to_owned());
         };
-        Ok(ServiceTries { providers: self, transport, letter: self.letter(request)?, errand })
+        Ok(ServiceAttempts { providers: self, transport, letter: self.prepare_request(request)?, errand })
     }
 
-    fn letter(&self, request: &HttpRequest) -> Result<Letter, String> {
+    fn prepare_request(&self, request: &HttpRequest) -> Result<PreparedRequest, String> {
         let fill = |text: &GapText| self.fill(text);
         let address = fill(&request.url)?;
         let url = Url::parse(address.trim()).map_err(|error| format!("`{address}` is no address ({error})"))?;
@@ -172,7 +176,7 @@ impl Providers {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(form));
         }
         for (name, text) in &request.headers {
-            if unfilled(text, &self.settings).is_some() {
+            if unset_variable(text, &self.settings).is_some() {
                 continue;
             }
             let value = HeaderValue::try_from(fill(text)?).ok();
@@ -183,19 +187,19 @@ impl Providers {
             value.set_sensitive(text.0.iter().any(|part| matches!(part, Part::Variable { .. })));
             headers.insert(name, value);
         }
-        Letter::new(method, &url, headers, body.map(|(_, bytes)| bytes))
+        PreparedRequest::new(method, &url, headers, body.map(|(_, bytes)| bytes))
             .map_err(|problem| format!("`{address}` is no address ({problem})"))
     }
 
-    fn program_tries<'a>(
+    fn program_attempts<'a>(
         &'a self,
-        errand: &'a Errand<'a>,
+        errand: &'a ExternalCall<'a>,
         request: &'a CommandRequest,
-    ) -> Result<ProgramTries<'a>, String> {
+    ) -> Result<ProgramAttempts<'a>, String> {
         let env = request.env.iter().map(|(name, text)| Ok((name.clone(), self.fill(text)?)));
         let environment = Environment::Clean(env.collect::<Result<_, String>>()?);
         let program = Program { run: request.run.clone(), environment, folder: request.folder.clone() };
-        Ok(ProgramTries { providers: self, program, request, errand })
+        Ok(ProgramAttempts { providers: self, program, request, errand })
     }
 
     fn fill(&self, text: &GapText) -> Result<String, String> {
@@ -204,45 +208,45 @@ impl Providers {
 }
 
 /// Attempts to ask a service.
-struct ServiceTries<'a> {
+struct ServiceAttempts<'a> {
     providers: &'a Providers,
     transport: &'a Transport,
-    letter: Letter,
-    errand: &'a Errand<'a>,
+    letter: PreparedRequest,
+    errand: &'a ExternalCall<'a>,
 }
 
-impl Tries for ServiceTries<'_> {
+impl AttemptSource for ServiceAttempts<'_> {
     async fn attempt(&self) -> Attempt {
-        let sent = self.providers.dispatch.sent(self.transport, &self.letter, self.errand.timeout).await;
+        let sent = self.providers.dispatch.send(self.transport, &self.letter, self.errand.timeout).await;
         let malformed = |problem| Failure::new(CallErrorCode::Malformed, problem);
         let secrets = &self.providers.dispatch.secrets;
         Attempt::read(sent, |_, body| {
-            secrets.reading(body, |body| answer(self.errand.request, body)).map_err(malformed)
+            secrets.read_redacted(body, |body| parse_external_reply(self.errand.request, body)).map_err(malformed)
         })
     }
 }
 
 /// Attempts to ask a program.
-struct ProgramTries<'a> {
+struct ProgramAttempts<'a> {
     providers: &'a Providers,
     program: Program,
     request: &'a CommandRequest,
-    errand: &'a Errand<'a>,
+    errand: &'a ExternalCall<'a>,
 }
 
-impl Tries for ProgramTries<'_> {
+impl AttemptSource for ProgramAttempts<'_> {
     async fn attempt(&self) -> Attempt {
         let Self { providers, program, request, errand } = self;
         let start = Instant::now();
         // Boxed: what a program needs is several times what a server needs, and the futures of all calls would be as large.
         let (printed, end) = match request.protocol {
             Protocol::Once => {
-                let run = program.run(&providers.settings, input(&request.input), errand.timeout);
+                let run = program.run(&providers.settings, stdin_bytes(&request.input), errand.timeout);
                 let (printed, end) = Box::pin(run).await;
                 (printed, end.map(drop))
             }
             Protocol::Jsonl => {
-                let line = providers.lines.ask(program, &request.input, errand.timeout, &providers.settings);
+                let line = providers.jsonl_programs.ask(program, &request.input, errand.timeout, &providers.settings);
                 match Box::pin(line).await {
                     Ok(line) => (line, Ok(())),
                     Err(failure) => (Bytes::new(), Err(failure)),
@@ -250,18 +254,18 @@ impl Tries for ProgramTries<'_> {
             }
         };
         let secrets = &providers.dispatch.secrets;
-        let response = secrets.captured(printed, end.is_ok());
+        let response = secrets.capture(printed, end.is_ok());
         let outcome = end.and_then(|()| {
-            let said = |problem| failed(format!("program `{}`: it {problem}", program.name()));
-            secrets.reading(&response, |response| answer(errand.request, response)).map_err(said)
+            let said = |problem| process_failure(format!("program `{}`: it {problem}", program.name()));
+            secrets.read_redacted(&response, |response| parse_external_reply(errand.request, response)).map_err(said)
         });
         let latency = start.elapsed();
-        Attempt { response, status: None, latency, exhausted: None, room: None, ran: None, outcome }
+        Attempt { response, status: None, latency, exhausted: None, memory: None, program_run: None, outcome }
     }
 }
 
 /// What is written to a program that runs once.
-fn input(value: &Value) -> Bytes {
+fn stdin_bytes(value: &Value) -> Bytes {
     match value {
         Value::Null => Bytes::new(),
         Value::String(text) => Bytes::from(text.clone()),
@@ -270,25 +274,25 @@ fn input(value: &Value) -> Bytes {
 }
 
 /// An answer that was captured and says that something went wrong.
-fn malformed(message: String) -> CallError {
+fn malformed_error(message: String) -> CallError {
     CallError { code: CallErrorCode::Malformed, message, status: None }
 }
 
 /// What is kept of a request: everything but the values of gaps.
-fn captured_http(request: &HttpRequest) -> Value {
+fn http_capture(request: &HttpRequest) -> Value {
     json!({
         "method": request.method,
         "url": request.url.shown(),
-        "headers": shown(&request.headers),
+        "headers": shown_templates(&request.headers),
         "body": request.body,
     })
 }
 
-fn captured_command(request: &CommandRequest) -> Value {
-    json!({ "run": request.run, "input": request.input, "env": shown(&request.env) })
+fn command_capture(request: &CommandRequest) -> Value {
+    json!({ "run": request.run, "input": request.input, "env": shown_templates(&request.env) })
 }
 
-fn shown(texts: &[(String, GapText)]) -> Map<String, Value> {
+fn shown_templates(texts: &[(String, GapText)]) -> Map<String, Value> {
     texts.iter().map(|(name, text)| (name.clone(), Value::from(text.shown()))).collect()
 }
 
@@ -305,7 +309,7 @@ mod tests {
             headers: Vec::new(),
             body: Value::Null,
         });
-        let said = |body: &[u8]| answer(&request, body).map(|reply| reply.text);
+        let said = |body: &[u8]| parse_external_reply(&request, body).map(|reply| reply.text);
         assert_eq!(said("Größe".as_bytes()), Ok("Größe".to_owned()));
         assert_eq!(said("\u{feff}{}".as_bytes()), Ok("{}".to_owned()));
         assert_eq!(said(b"Gr\xf6\xdfe"), Err("answered with bytes that are no UTF-8 text (from byte 2 on)".to_owned()));
@@ -317,7 +321,7 @@ mod tests {
             protocol: Protocol::Once,
             folder: String::new(),
         });
-        assert_eq!(answer(&program, "fein\n".as_bytes()).map(|reply| reply.text), Ok("fein".to_owned()));
-        assert!(answer(&program, b"\xff\xfe").unwrap_err().contains("from byte 0 on"));
+        assert_eq!(parse_external_reply(&program, "fein\n".as_bytes()).map(|reply| reply.text), Ok("fein".to_owned()));
+        assert!(parse_external_reply(&program, b"\xff\xfe").unwrap_err().contains("from byte 0 on"));
     }
 }

@@ -31,34 +31,34 @@ use tokio::time::Instant;
 
 use crate::attempt::excerpt::quote;
 use crate::attempt::failure::Failure;
-use crate::process::program::{Program, Running, complaint, failed};
+use crate::process::program::{Program, RunningProgram, process_failure, read_stderr};
 use crate::registry::settings::Settings;
 
 /// Lines that may wait to be written.
 const WAITING: usize = 1024;
 /// Processes that may end without one answer before no other is started.
-const DEATHS: u32 = 3;
+const MAX_EARLY_EXITS: u32 = 3;
 /// How long a program may take to end when nothing more comes.
-const PATIENCE: Duration = Duration::from_secs(2);
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The programs of a run that answer line by line.
 #[derive(Default)]
-pub(crate) struct Lines {
-    programs: Mutex<HashMap<Program, Arc<Speaker>>>,
+pub(crate) struct JsonlPrograms {
+    programs: Mutex<HashMap<Program, Arc<JsonlProgram>>>,
 }
 
 /// One program, whichever process of it is running.
-struct Speaker {
+struct JsonlProgram {
     program: Program,
-    process: tokio::sync::Mutex<Option<Process>>,
+    process: tokio::sync::Mutex<Option<JsonlProcess>>,
     next: AtomicU64,
-    deaths: Arc<AtomicU32>,
+    early_exits: Arc<AtomicU32>,
 }
 
 /// One process.
-struct Process {
+struct JsonlProcess {
     lines: mpsc::Sender<String>,
-    open: Arc<Open>,
+    open: Arc<PendingRequests>,
     /// Ends it at once.
     kill: Arc<Notify>,
     task: JoinHandle<()>,
@@ -67,36 +67,36 @@ struct Process {
 type Answer = Result<Bytes, Failure>;
 
 /// Requests without an answer.
-struct Open {
+struct PendingRequests {
     waiting: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
     is_over: AtomicBool,
     /// When the program last said something.
-    heard: Mutex<Instant>,
+    output_at: Mutex<Instant>,
 }
 
-impl Open {
+impl PendingRequests {
     fn new() -> Self {
-        Self { waiting: Mutex::default(), is_over: AtomicBool::new(false), heard: Mutex::new(Instant::now()) }
+        Self { waiting: Mutex::default(), is_over: AtomicBool::new(false), output_at: Mutex::new(Instant::now()) }
     }
 
-    fn heard(&self) -> Instant {
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_output(&self) -> Instant {
+        *self.output_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whoever waits for the answer to a request.
-    fn answered(&self, id: u64) -> Option<oneshot::Sender<Answer>> {
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    fn take_waiter(&self, id: u64) -> Option<oneshot::Sender<Answer>> {
+        *self.output_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
     }
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct AnswerId {
     id: u64,
 }
 
 #[derive(Deserialize)]
-struct Body<'a> {
+struct AnswerLine<'a> {
     #[serde(borrow, default)]
     output: Option<&'a RawValue>,
     #[serde(default)]
@@ -104,12 +104,12 @@ struct Body<'a> {
 }
 
 /// The request that a line answers, also where the rest of the line is no JSON.
-fn id(line: &[u8]) -> Option<u64> {
-    serde_json::from_slice(line).map_or_else(|_| id_in_broken(line), |Head { id }| Some(id))
+fn answer_id(line: &[u8]) -> Option<u64> {
+    serde_json::from_slice(line).map_or_else(|_| answer_id_in_invalid_json(line), |AnswerId { id }| Some(id))
 }
 
 /// The number behind the key `id` of the outermost object of a line that is no JSON.
-fn id_in_broken(line: &[u8]) -> Option<u64> {
+fn answer_id_in_invalid_json(line: &[u8]) -> Option<u64> {
     let (mut depth, mut at) = (0_i32, 0);
     while let Some(byte) = line.get(at) {
         match byte {
@@ -143,8 +143,8 @@ fn end_of_text(bytes: &[u8]) -> Option<usize> {
 }
 
 /// What a line says: the output as text (a JSON text without its quotes), or why there is none.
-pub(crate) fn read(line: &[u8]) -> Result<String, String> {
-    let body: Body<'_> = serde_json::from_slice(line).map_err(|error| {
+pub(crate) fn parse_answer_line(line: &[u8]) -> Result<String, String> {
+    let body: AnswerLine<'_> = serde_json::from_slice(line).map_err(|error| {
         format!("answered with a line that cannot be read ({error}); it begins {}", quote(line, 200))
     })?;
     match (body.error.filter(|error| !error.is_null()), body.output) {
@@ -160,22 +160,22 @@ pub(crate) fn read(line: &[u8]) -> Result<String, String> {
     }
 }
 
-impl Lines {
+impl JsonlPrograms {
     /// Asks a program, which is started where it is not running yet.
     pub async fn ask(&self, program: &Program, input: &Value, timeout: Duration, settings: &Settings) -> Answer {
         self.speaker(program).ask(input, timeout, settings).await
     }
 
-    fn speaker(&self, program: &Program) -> Arc<Speaker> {
+    fn speaker(&self, program: &Program) -> Arc<JsonlProgram> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(speaker) = programs.get(program) {
             return speaker.clone();
         }
-        let speaker = Arc::new(Speaker {
+        let speaker = Arc::new(JsonlProgram {
             program: program.clone(),
             process: tokio::sync::Mutex::new(None),
             next: AtomicU64::new(0),
-            deaths: Arc::default(),
+            early_exits: Arc::default(),
         });
         programs.insert(program.clone(), speaker.clone());
         speaker
@@ -183,21 +183,23 @@ impl Lines {
 
     /// Tells every program that nothing more comes, and waits a little for their ends.
     pub async fn end(&self) {
-        let speakers: Vec<Arc<Speaker>> = {
+        let speakers: Vec<Arc<JsonlProgram>> = {
             let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *programs).into_values().collect()
         };
         for speaker in speakers {
-            let Some(Process { lines, kill, mut task, .. }) = speaker.process.lock().await.take() else { continue };
+            let Some(JsonlProcess { lines, kill, mut task, .. }) = speaker.process.lock().await.take() else {
+                continue;
+            };
             drop(lines);
-            if tokio::time::timeout(PATIENCE, &mut task).await.is_err() {
+            if tokio::time::timeout(END_TIMEOUT, &mut task).await.is_err() {
                 kill.notify_one();
             }
         }
     }
 }
 
-impl Speaker {
+impl JsonlProgram {
     async fn ask(&self, input: &Value, timeout: Duration, settings: &Settings) -> Answer {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let line = format!("{{\"id\":{id},\"input\":{input}}}\n");
@@ -207,18 +209,18 @@ impl Speaker {
             if process.as_ref().is_none_or(|process| process.open.is_over.load(Ordering::Acquire)) {
                 *process = Some(self.start(settings)?);
             }
-            let Some(process) = &*process else { return Err(self.too_early()) };
+            let Some(process) = &*process else { return Err(self.early_exit()) };
             process.open.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, answer);
             if process.open.is_over.load(Ordering::Acquire) {
-                return Err(self.too_early());
+                return Err(self.early_exit());
             }
             (process.lines.clone(), process.open.clone(), process.kill.clone())
         };
         let exchange = async {
             if lines.send(line).await.is_err() {
-                return Err(self.too_early());
+                return Err(self.early_exit());
             }
-            answered.await.unwrap_or_else(|_| Err(self.too_early()))
+            answered.await.unwrap_or_else(|_| Err(self.early_exit()))
         };
         let mut exchange = std::pin::pin!(exchange);
         let mut deadline = Instant::now() + timeout;
@@ -227,7 +229,7 @@ impl Speaker {
                 return answer;
             }
             // Requests queue up before a program, so it is only too slow when it has said nothing at all for so long.
-            let patience = open.heard() + timeout;
+            let patience = open.last_output() + timeout;
             if patience <= deadline {
                 break;
             }
@@ -238,65 +240,65 @@ impl Speaker {
         Err(Failure { retry: false, ..Failure::new(CallErrorCode::Timeout, what) })
     }
 
-    fn start(&self, settings: &Settings) -> Result<Process, Failure> {
-        if self.deaths.load(Ordering::Acquire) >= DEATHS {
+    fn start(&self, settings: &Settings) -> Result<JsonlProcess, Failure> {
+        if self.early_exits.load(Ordering::Acquire) >= MAX_EARLY_EXITS {
             let name = self.program.name();
-            return Err(failed(format!(
-                "program `{name}`: it ended {DEATHS} times without an answer, so it is not started again"
+            return Err(process_failure(format!(
+                "program `{name}`: it ended {MAX_EARLY_EXITS} times without an answer, so it is not started again"
             )));
         }
-        self.deaths.fetch_add(1, Ordering::AcqRel);
+        self.early_exits.fetch_add(1, Ordering::AcqRel);
         let mut running = self.program.start(settings, Stdio::piped(), Stdio::piped())?;
         let (Some(stdin), Some(stdout)) = (running.child.stdin.take(), running.child.stdout.take()) else {
-            return Err(failed(format!("program `{}`: it has no streams", self.program.name())));
+            return Err(process_failure(format!("program `{}`: it has no streams", self.program.name())));
         };
         let (lines, waiting) = mpsc::channel(WAITING);
-        let (open, kill) = (Arc::new(Open::new()), Arc::new(Notify::new()));
-        let life = Life {
+        let (open, kill) = (Arc::new(PendingRequests::new()), Arc::new(Notify::new()));
+        let life = ProcessTask {
             program: self.program.clone(),
             running,
             open: open.clone(),
             kill: kill.clone(),
-            deaths: self.deaths.clone(),
+            early_exits: self.early_exits.clone(),
             limit: settings.max_response,
         };
         let task = tokio::spawn(life.run(stdin, stdout, waiting));
-        Ok(Process { lines, open, kill, task })
+        Ok(JsonlProcess { lines, open, kill, task })
     }
 
-    fn too_early(&self) -> Failure {
-        too_early(&self.program, "")
+    fn early_exit(&self) -> Failure {
+        early_exit_of(&self.program, "")
     }
 }
 
 /// A process ended while a request was under way: another attempt goes to another process.
-fn too_early(program: &Program, why: &str) -> Failure {
+fn early_exit_of(program: &Program, why: &str) -> Failure {
     Failure::new(CallErrorCode::Cut, format!("program `{}`: it ended before it answered{why}", program.name()))
 }
 
 /// A process from its start to its end.
-struct Life {
+struct ProcessTask {
     program: Program,
-    running: Running,
-    open: Arc<Open>,
+    running: RunningProgram,
+    open: Arc<PendingRequests>,
     kill: Arc<Notify>,
-    deaths: Arc<AtomicU32>,
+    early_exits: Arc<AtomicU32>,
     limit: usize,
 }
 
-impl Life {
+impl ProcessTask {
     async fn run(mut self, stdin: ChildStdin, stdout: ChildStdout, lines: mpsc::Receiver<String>) {
         let stderr = self.running.child.stderr.take();
-        let complaints = tokio::spawn(complaint(stderr));
+        let complaints = tokio::spawn(read_stderr(stderr));
         let writing = tokio::spawn(write(stdin, lines));
         let end = tokio::select! {
             end = self.read(stdout) => end,
-            () = self.kill.notified() => Some(too_early(&self.program, ", because an answer took too long")),
+            () = self.kill.notified() => Some(early_exit_of(&self.program, ", because an answer took too long")),
         };
         writing.abort();
         let failure = match end {
             Some(failure) => failure,
-            None => self.last_words(complaints).await,
+            None => self.exit_failure(complaints).await,
         };
         self.open.is_over.store(true, Ordering::Release);
         let waiting = std::mem::take(&mut *self.open.waiting.lock().unwrap_or_else(PoisonError::into_inner));
@@ -327,28 +329,28 @@ impl Life {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let Some(id) = id(&line) else {
+            let Some(id) = answer_id(&line) else {
                 let what = format!(
                     "program `{}`: a line of it is no JSON with an `id`, and it may print nothing else to standard output: ",
                     self.program.name()
                 );
-                return Some(Failure { said: Some(line.into()), ..failed(what) });
+                return Some(Failure { program_output: Some(line.into()), ..process_failure(what) });
             };
-            if let Some(answer) = self.open.answered(id) {
-                self.deaths.store(0, Ordering::Release);
+            if let Some(answer) = self.open.take_waiter(id) {
+                self.early_exits.store(0, Ordering::Release);
                 let _ = answer.send(Ok(Bytes::copy_from_slice(line.trim_ascii())));
             }
         }
     }
 
-    async fn last_words(&mut self, complaints: JoinHandle<Vec<u8>>) -> Failure {
-        let status = tokio::time::timeout(PATIENCE, self.running.child.wait()).await;
+    async fn exit_failure(&mut self, complaints: JoinHandle<Vec<u8>>) -> Failure {
+        let status = tokio::time::timeout(END_TIMEOUT, self.running.child.wait()).await;
         match status {
             Ok(Ok(status)) if !status.success() => {
-                let said = tokio::time::timeout(PATIENCE, complaints).await;
-                self.program.ended_badly(status, &said.ok().and_then(Result::ok).unwrap_or_default(), &[])
+                let said = tokio::time::timeout(END_TIMEOUT, complaints).await;
+                self.program.exit_failure(status, &said.ok().and_then(Result::ok).unwrap_or_default(), &[])
             }
-            _ => too_early(&self.program, ""),
+            _ => early_exit_of(&self.program, ""),
         }
     }
 }
@@ -383,7 +385,7 @@ mod tests {
             (r#"["id", 7, NaN]"#, None),
             ("\"", None),
         ] {
-            assert_eq!(id(line.as_bytes()), found, "{line}");
+            assert_eq!(answer_id(line.as_bytes()), found, "{line}");
         }
     }
 }

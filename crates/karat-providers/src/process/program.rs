@@ -19,7 +19,7 @@ use crate::http::descriptors;
 use crate::registry::settings::Settings;
 
 /// Bytes of a program's complaints that are kept.
-const COMPLAINT: usize = 4 * 1024;
+const STDERR_KEPT: usize = 4 * 1024;
 
 /// Variables that programs need to find others, their user's folders and their language.
 const BASICS: [&str; 15] = [
@@ -77,7 +77,7 @@ pub(crate) struct Program {
 }
 
 /// A program that runs. Dropped, it is ended with everything it has started.
-pub(crate) struct Running {
+pub(crate) struct RunningProgram {
     pub child: Child,
     group: Option<i32>,
 }
@@ -89,7 +89,7 @@ impl Program {
     }
 
     /// Starts it; all three streams are as given.
-    pub fn start(&self, settings: &Settings, stdin: Stdio, stdout: Stdio) -> Result<Running, Failure> {
+    pub fn start(&self, settings: &Settings, stdin: Stdio, stdout: Stdio) -> Result<RunningProgram, Failure> {
         let mut command = Command::new(self.path(settings));
         command.args(self.run.get(1..).unwrap_or_default());
         match &self.environment {
@@ -108,13 +108,13 @@ impl Program {
             command.current_dir(&self.folder);
         }
         command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).kill_on_drop(true).process_group(0);
-        let child = command.spawn().map_err(|error| self.not_started(settings, &error))?;
+        let child = command.spawn().map_err(|error| self.start_failure(settings, &error))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = group {
-            descriptors::lower_again(group);
+            descriptors::restore_limit(group);
             GROUPS.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
         }
-        Ok(Running { child, group })
+        Ok(RunningProgram { child, group })
     }
 
     /// Where it lies: `karat` is this program itself; a relative path is seen from its folder.
@@ -131,18 +131,18 @@ impl Program {
     }
 
     /// Whether its file exists.
-    fn is_there(&self, settings: &Settings) -> bool {
+    fn exists(&self, settings: &Settings) -> bool {
         let path = self.path(settings);
         let folders = settings.lookup("PATH").filter(|_| !self.name().contains('/')).unwrap_or_default();
         path.is_file() || std::env::split_paths(&folders).any(|folder| folder.join(&path).is_file())
     }
 
-    fn not_started(&self, settings: &Settings, error: &std::io::Error) -> Failure {
-        if descriptors::are_missing(error) {
-            return Failure::starved(format_args!("program `{}`: it cannot be started", self.name()));
+    fn start_failure(&self, settings: &Settings, error: &std::io::Error) -> Failure {
+        if descriptors::is_out_of_descriptors(error) {
+            return Failure::without_descriptor(format_args!("program `{}`: it cannot be started", self.name()));
         }
         let what = match error.kind() {
-            std::io::ErrorKind::NotFound if self.is_there(settings) => {
+            std::io::ErrorKind::NotFound if self.exists(settings) => {
                 "is there, but what its first line names to run it (`#!…`) is not".to_owned()
             }
             std::io::ErrorKind::NotFound => "is not installed, or not on PATH".to_owned(),
@@ -152,7 +152,7 @@ impl Program {
             }
             _ => format!("cannot be started ({error})"),
         };
-        failed(format!("program `{}`: it {what}", self.name()))
+        process_failure(format!("program `{}`: it {what}", self.name()))
     }
 
     /// Runs it to its end. What it printed comes back also when it failed; when it did not, what it complained, too.
@@ -162,7 +162,7 @@ impl Program {
             Err(failure) => return (Bytes::new(), Err(failure)),
         };
         let mut printed = Vec::new();
-        let ended = tokio::time::timeout(timeout, self.to_its_end(&mut running, input, &mut printed, settings)).await;
+        let ended = tokio::time::timeout(timeout, self.wait_for_end(&mut running, input, &mut printed, settings)).await;
         let end = ended.unwrap_or_else(|_| {
             let what = format!("program `{}`: it did not end within {timeout:?} and was stopped", self.name());
             Err(Failure { retry: false, ..Failure::new(CallErrorCode::Timeout, what) })
@@ -170,9 +170,9 @@ impl Program {
         (printed.into(), end)
     }
 
-    async fn to_its_end(
+    async fn wait_for_end(
         &self,
-        running: &mut Running,
+        running: &mut RunningProgram,
         input: Bytes,
         printed: &mut Vec<u8>,
         settings: &Settings,
@@ -186,41 +186,44 @@ impl Program {
             }
         };
         let limit = settings.max_response;
-        let (read, complaint, ()) = tokio::join!(read_up_to(stdout, limit, printed), complaint(stderr), write);
+        let (read, complaint, ()) = tokio::join!(read_up_to(stdout, limit, printed), read_stderr(stderr), write);
         if !read {
             return Err(Failure::new(
                 CallErrorCode::TooLarge,
                 format!("program `{}`: it printed more than the {limit} bytes that an answer may have", self.name()),
             ));
         }
-        let status = running.child.wait().await.map_err(|error| failed(error.to_string()))?;
-        if status.success() { Ok(complaint) } else { Err(self.ended_badly(status, &complaint, printed)) }
+        let status = running.child.wait().await.map_err(|error| process_failure(error.to_string()))?;
+        if status.success() { Ok(complaint) } else { Err(self.exit_failure(status, &complaint, printed)) }
     }
 
     /// A program that ended with something else than 0. What it `printed` counts where it has complained of nothing.
-    pub fn ended_badly(&self, status: ExitStatus, complaint: &[u8], printed: &[u8]) -> Failure {
+    pub fn exit_failure(&self, status: ExitStatus, complaint: &[u8], printed: &[u8]) -> Failure {
         let how = match status.code() {
             Some(code) => format!("exit status {code}"),
             None => format!("{status}"),
         };
-        Failure { exit: status.code(), ..self.complaining(&format!("ended with {how}"), complaint, printed) }
+        Failure { exit: status.code(), ..self.failure_with_output(&format!("ended with {how}"), complaint, printed) }
     }
 
     /// A program that ended well and has printed nothing.
-    pub fn silent(&self, complaint: &[u8]) -> Failure {
-        Failure { exit: Some(0), ..self.complaining("ended with exit status 0, printed nothing", complaint, &[]) }
+    pub fn empty_output_failure(&self, complaint: &[u8]) -> Failure {
+        Failure {
+            exit: Some(0),
+            ..self.failure_with_output("ended with exit status 0, printed nothing", complaint, &[])
+        }
     }
 
-    fn complaining(&self, how: &str, complaint: &[u8], printed: &[u8]) -> Failure {
-        let said = [("said ", complaint), ("printed ", &printed[..printed.len().min(COMPLAINT)])];
+    fn failure_with_output(&self, how: &str, complaint: &[u8], printed: &[u8]) -> Failure {
+        let said = [("said ", complaint), ("printed ", &printed[..printed.len().min(STDERR_KEPT)])];
         let said = said.into_iter().find(|(_, said)| !said.trim_ascii().is_empty());
         let word = said.map_or("said nothing", |(word, _)| word);
         let what = format!("program `{}`: it {how} and {word}", self.name());
-        Failure { said: said.map(|(_, said)| Bytes::copy_from_slice(said)), ..failed(what) }
+        Failure { program_output: said.map(|(_, said)| Bytes::copy_from_slice(said)), ..process_failure(what) }
     }
 }
 
-impl Running {
+impl RunningProgram {
     /// Asks the group to end, and ends it when it does not.
     pub async fn stop(mut self, patience: Duration) {
         if let Some(group) = self.group {
@@ -230,7 +233,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         if let Some(group) = self.group {
             GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group);
@@ -240,7 +243,7 @@ impl Drop for Running {
 }
 
 /// A failure of a program, which another attempt would not help.
-pub(crate) fn failed(what: String) -> Failure {
+pub(crate) fn process_failure(what: String) -> Failure {
     Failure::new(CallErrorCode::Process, what)
 }
 
@@ -255,11 +258,11 @@ async fn read_up_to(stream: Option<impl AsyncRead + Unpin>, limit: usize, bytes:
 }
 
 /// The beginning of what a program complains; the rest is read and dropped, so that it can go on.
-pub(crate) async fn complaint(stderr: Option<ChildStderr>) -> Vec<u8> {
+pub(crate) async fn read_stderr(stderr: Option<ChildStderr>) -> Vec<u8> {
     let Some(mut stderr) = stderr else { return Vec::new() };
-    let (mut kept, mut piece) = (Vec::new(), vec![0; COMPLAINT]);
+    let (mut kept, mut piece) = (Vec::new(), vec![0; STDERR_KEPT]);
     while let Ok(read @ 1..) = stderr.read(&mut piece).await {
-        let room = COMPLAINT.saturating_sub(kept.len());
+        let room = STDERR_KEPT.saturating_sub(kept.len());
         kept.extend_from_slice(&piece[..read.min(room)]);
     }
     kept

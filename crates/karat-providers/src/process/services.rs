@@ -14,19 +14,19 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::attempt::excerpt::quote;
-use crate::http::request::Letter;
-use crate::process::program::{Environment, Program, Running, complaint};
-use crate::registry::providers::{Providers, Tape};
+use crate::http::request::PreparedRequest;
+use crate::process::program::{Environment, Program, RunningProgram, read_stderr};
+use crate::registry::providers::{Providers, RecordingMode};
 
 /// How long a service may take until it is ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// Between two looks whether it is.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// How long it may take to stop.
-const PATIENCE: Duration = Duration::from_secs(5);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where a service is that was never started.
-const NOWHERE: &str = "http://127.0.0.1:0";
+const UNUSED_URL: &str = "http://127.0.0.1:0";
 
 /// A service that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +41,7 @@ pub struct ServiceError {
 /// The running services of a run. Dropped, they are ended at once; [`Services::stop`] lets them end by themselves.
 #[derive(Default)]
 pub struct Services {
-    running: Vec<(Running, JoinHandle<Vec<u8>>)>,
+    running: Vec<(RunningProgram, JoinHandle<Vec<u8>>)>,
     urls: BTreeMap<String, String>,
 }
 
@@ -57,11 +57,11 @@ impl Services {
     }
 }
 
-async fn stop_all(running: Vec<(Running, JoinHandle<Vec<u8>>)>) {
+async fn stop_all(running: Vec<(RunningProgram, JoinHandle<Vec<u8>>)>) {
     let mut stops = tokio::task::JoinSet::new();
     for (service, complaints) in running {
         stops.spawn(async move {
-            service.stop(PATIENCE).await;
+            service.stop(STOP_TIMEOUT).await;
             complaints.abort();
         });
     }
@@ -75,8 +75,8 @@ impl Providers {
     /// The first that cannot be started, ends, or is not ready in time; those that run already are ended.
     pub async fn start(&self, specs: &BTreeMap<String, ServiceSpec>) -> Result<Services, ServiceError> {
         let mut services = Services::default();
-        if let Tape::Replay(player, _) = &self.tape {
-            let at = |id: &String| player.service(id).unwrap_or(NOWHERE).to_owned();
+        if let RecordingMode::Replay(player, _) = &self.recording {
+            let at = |id: &String| player.service(id).unwrap_or(UNUSED_URL).to_owned();
             services.urls = specs.keys().map(|id| (id.clone(), at(id))).collect();
             return Ok(services);
         }
@@ -87,17 +87,17 @@ impl Providers {
             let program = self.service_program(spec, port).map_err(failed)?;
             let started = program.start(&self.settings, Stdio::piped(), Stdio::null());
             let mut running = started.map_err(|failure| failed(failure.what))?;
-            let complaints = tokio::spawn(complaint(running.child.stderr.take()));
+            let complaints = tokio::spawn(read_stderr(running.child.stderr.take()));
             let url = format!("http://127.0.0.1:{port}");
-            if let Err(problem) = self.ready(&mut running, &url, spec.ready.as_deref()).await {
+            if let Err(problem) = self.wait_until_ready(&mut running, &url, spec.ready.as_deref()).await {
                 drop(running);
                 let said =
-                    tokio::time::timeout(PATIENCE, complaints).await.ok().and_then(Result::ok).unwrap_or_default();
-                let said = self.dispatch.secrets.captured(said.into(), false);
+                    tokio::time::timeout(STOP_TIMEOUT, complaints).await.ok().and_then(Result::ok).unwrap_or_default();
+                let said = self.dispatch.secrets.capture(said.into(), false);
                 let said = if said.is_empty() { String::new() } else { format!("; it said {}", quote(&said, 400)) };
                 return Err(failed(format!("{problem}{said}. Try its `command` by hand in the suite's folder")));
             }
-            if let Tape::Record(recorder) = &self.tape {
+            if let RecordingMode::Record(recorder) = &self.recording {
                 recorder.service(id, &url);
             }
             services.urls.insert(id.clone(), url);
@@ -120,13 +120,18 @@ impl Providers {
         Ok(Program { run, environment: Environment::Clean(env), folder: spec.folder.clone() })
     }
 
-    async fn ready(&self, running: &mut Running, url: &str, path: Option<&str>) -> Result<(), String> {
+    async fn wait_until_ready(
+        &self,
+        running: &mut RunningProgram,
+        url: &str,
+        path: Option<&str>,
+    ) -> Result<(), String> {
         let deadline = Instant::now() + READY_WITHIN;
         loop {
             if let Ok(Some(status)) = running.child.try_wait() {
                 return Err(format!("it ended ({status}) before it was ready"));
             }
-            if self.answers(url, path).await {
+            if self.is_ready(url, path).await {
                 return Ok(());
             }
             if Instant::now() > deadline {
@@ -136,7 +141,7 @@ impl Providers {
         }
     }
 
-    async fn answers(&self, url: &str, path: Option<&str>) -> bool {
+    async fn is_ready(&self, url: &str, path: Option<&str>) -> bool {
         let Some(path) = path else {
             let address = url.trim_start_matches("http://");
             return tokio::net::TcpStream::connect(address).await.is_ok();
@@ -146,7 +151,7 @@ impl Providers {
         else {
             return false;
         };
-        let Ok(letter) = Letter::new(Method::GET, &url, HeaderMap::new(), None) else { return false };
+        let Ok(letter) = PreparedRequest::new(Method::GET, &url, HeaderMap::new(), None) else { return false };
         let (received, end) = transport.send(&letter, Duration::from_secs(5)).await;
         end.is_ok() && received.status.is_some_and(|status| (200..300).contains(&status))
     }

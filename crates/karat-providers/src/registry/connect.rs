@@ -12,10 +12,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::attempt::failure::{Place, Who};
+use crate::attempt::failure::{CallTarget, Callee};
 use crate::codec::openai::OPENAI;
 use crate::codec::protocol::Codec;
-use crate::http::request::Letter;
+use crate::http::request::PreparedRequest;
 use crate::limiter::Limiter;
 use crate::process::command_model::CommandModel;
 use crate::registry::error::ProviderError;
@@ -26,7 +26,7 @@ use crate::registry::settings::Settings;
 use crate::scripted::Script;
 
 /// A model that can be called.
-pub(crate) struct Connected {
+pub(crate) struct ConnectedModel {
     /// Its entry, with every `${NAME}` of the model's name replaced.
     pub spec: ModelSpec,
     pub backend: Backend,
@@ -46,19 +46,19 @@ pub(crate) enum Backend {
 pub(crate) struct Endpoint {
     pub codec: &'static dyn Codec,
     /// A request without a body.
-    pub letter: Letter,
+    pub request: PreparedRequest,
     /// The address for messages: without query.
     pub address: String,
     /// The variable whose value was sent as key.
     pub key_variable: Option<String>,
 }
 
-impl Connected {
+impl ConnectedModel {
     /// The body of a request to it; where there is no server, in OpenAI's form.
     pub fn body(&self, request: &ChatRequest) -> serde_json::Result<Bytes> {
         let body = match &self.backend {
             Backend::Http(endpoint) => {
-                endpoint.codec.body(&self.spec, endpoint.letter.url().host_str().unwrap_or_default(), request)
+                endpoint.codec.body(&self.spec, endpoint.request.url().host_str().unwrap_or_default(), request)
             }
             Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => OPENAI.body(&self.spec, "", request),
         };
@@ -72,17 +72,17 @@ impl Connected {
             && (&self.spec.model, self.spec.limits) == (&other.spec.model, other.spec.limits)
     }
 
-    pub fn place(&self) -> Place<'_> {
+    pub fn call_target(&self) -> CallTarget<'_> {
         let endpoint = match &self.backend {
             Backend::Http(endpoint) => Some(endpoint),
             Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => None,
         };
-        let who = Who::Model {
+        let who = Callee::Model {
             id: &self.spec.id,
             name: &self.spec.model,
             key_variable: endpoint.and_then(|endpoint| endpoint.key_variable.as_deref()),
         };
-        Place { who, address: endpoint.map_or("", |endpoint| &endpoint.address) }
+        CallTarget { who, address: endpoint.map_or("", |endpoint| &endpoint.address) }
     }
 }
 
@@ -91,8 +91,8 @@ pub(crate) fn connect(
     spec: &ModelSpec,
     settings: &Settings,
     secrets: &mut Vec<SecretString>,
-) -> Result<Connected, ProviderError> {
-    let desk = Desk { spec, settings };
+) -> Result<ConnectedModel, ProviderError> {
+    let desk = ModelSetup { spec, settings };
     let backend = match (spec.provider.as_str(), hosts::host(&spec.provider)) {
         (_, Some(host)) => Backend::Http(Box::new(desk.endpoint(host, secrets)?)),
         (hosts::COMMAND, _) => Backend::Command(Box::new(desk.command()?)),
@@ -104,16 +104,16 @@ pub(crate) fn connect(
         _ => return Err(desk.unknown_provider()),
     };
     let model = desk.expand("model", &spec.model)?;
-    Ok(Connected { spec: ModelSpec { model, ..spec.clone() }, backend, limiter: Limiter::new(spec.limits) })
+    Ok(ConnectedModel { spec: ModelSpec { model, ..spec.clone() }, backend, limiter: Limiter::new(spec.limits) })
 }
 
 /// One entry and what is needed to connect it.
-struct Desk<'a> {
+struct ModelSetup<'a> {
     spec: &'a ModelSpec,
     settings: &'a Settings,
 }
 
-impl Desk<'_> {
+impl ModelSetup<'_> {
     fn endpoint(&self, host: &Host, secrets: &mut Vec<SecretString>) -> Result<Endpoint, ProviderError> {
         let HttpOptions { headers: extra } = self.options()?;
         let (base, origin) = self.base_url(host)?;
@@ -141,9 +141,9 @@ impl Desk<'_> {
         }
         let (key_variable, value) = key.unzip();
         secrets.extend(value);
-        let letter = Letter::new(Method::POST, &url, headers, None);
-        let letter = letter.map_err(|problem| self.wrong(host, origin, problem))?;
-        Ok(Endpoint { codec: host.codec, letter, address: shown.into(), key_variable })
+        let letter = PreparedRequest::new(Method::POST, &url, headers, None);
+        let letter = letter.map_err(|problem| self.bad_url(host, origin, problem))?;
+        Ok(Endpoint { codec: host.codec, request: letter, address: shown.into(), key_variable })
     }
 
     /// The API root: the entry's, the environment's, or the provider's own.
@@ -164,7 +164,7 @@ impl Desk<'_> {
                 }
             },
         };
-        let wrong = |problem| self.wrong(host, origin, problem);
+        let wrong = |problem| self.bad_url(host, origin, problem);
         let mut url = Url::parse(&text).map_err(|error| wrong(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(wrong(format!("`{}:` is not http or https", url.scheme())));
@@ -180,7 +180,7 @@ impl Desk<'_> {
         Ok((url, origin))
     }
 
-    fn wrong(&self, host: &Host, origin: Origin, problem: String) -> ProviderError {
+    fn bad_url(&self, host: &Host, origin: Origin, problem: String) -> ProviderError {
         let origin = match origin {
             Origin::Variable => host.base_url_variable.unwrap_or_default().to_owned(),
             Origin::Entry | Origin::Provider => "`base_url`".to_owned(),

@@ -5,14 +5,14 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 
-use crate::http::request::Letter;
+use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
 use crate::registry::hosts::HOSTS;
 use crate::registry::settings::Settings;
 
 /// One provider as this machine is set up for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct ProviderEnvironment {
     /// Its name.
     pub name: &'static str,
     /// Variables that may hold its key.
@@ -26,8 +26,8 @@ pub struct Surroundings {
 }
 
 /// Every provider that is reached over HTTP.
-pub fn surroundings(settings: &Settings) -> Vec<Surroundings> {
-    let one = |host: &crate::registry::hosts::Host| Surroundings {
+pub fn provider_environments(settings: &Settings) -> Vec<ProviderEnvironment> {
+    let one = |host: &crate::registry::hosts::Host| ProviderEnvironment {
         name: host.name,
         key_variables: host.key_variables,
         key: host.key_variables.iter().find(|variable| settings.lookup(variable).is_some()).copied(),
@@ -47,11 +47,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// Why it does not, as the end of a sentence that begins with the address.
-pub async fn reach(url: &str, settings: &Settings) -> Result<u16, String> {
+pub async fn probe_address(url: &str, settings: &Settings) -> Result<u16, String> {
     let url = Url::parse(url).map_err(|error| format!("is no address ({error})"))?;
     let tls = url.scheme() == "https";
     let transport = Transport::new(settings, tls).map_err(|error| format!("cannot be reached ({error})"))?;
-    let letter = Letter::new(Method::GET, &url, HeaderMap::new(), None);
+    let letter = PreparedRequest::new(Method::GET, &url, HeaderMap::new(), None);
     let letter = letter.map_err(|problem| format!("is no address ({problem})"))?;
     let (received, end) = transport.send(&letter, PATIENCE).await;
     received.status.ok_or_else(|| end.err().map_or_else(|| "does not answer".to_owned(), |failure| failure.what))

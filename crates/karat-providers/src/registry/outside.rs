@@ -3,24 +3,29 @@
 use karat_types::{GapText, Part};
 use secrecy::SecretString;
 
-use crate::http::env_headers::HeaderText;
+use crate::http::env_headers::EnvHeader;
 use crate::registry::error::ProviderError;
 use crate::registry::settings::Settings;
 
 /// What a run will ask of services and programs.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Outside {
+pub struct ExternalTexts {
     /// Whether any of it goes over HTTP.
     pub http: bool,
     /// Texts with gaps, and whose they are (`step query`): every gap is tried before the run, and its value never kept.
     pub texts: Vec<(String, GapText)>,
     /// Headers with gaps.
-    pub headers: Vec<HeaderText>,
+    pub headers: Vec<EnvHeader>,
 }
 
-impl Outside {
+impl ExternalTexts {
     /// Tries every gap, and gathers the values of those that are set.
-    pub(crate) fn gather(&self, settings: &Settings, secrets: &mut Vec<SecretString>, errors: &mut Vec<ProviderError>) {
+    pub(crate) fn check_and_collect(
+        &self,
+        settings: &Settings,
+        secrets: &mut Vec<SecretString>,
+        errors: &mut Vec<ProviderError>,
+    ) {
         for (who, text) in &self.texts {
             for part in &text.0 {
                 let Part::Variable { name, default } = part else { continue };

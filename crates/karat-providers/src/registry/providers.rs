@@ -9,49 +9,51 @@ use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
-use crate::attempt::dispatch::{Attempt, Dispatch, Quest, Tries, shut_out};
-use crate::attempt::exchange::{Call, Exchange, Free, Held, Payer, Ran, milliseconds, unsent};
+use crate::attempt::dispatch::{Attempt, AttemptSource, Dispatch, RetrySpec, stopped_exchange};
+use crate::attempt::exchange::{
+    Call, Exchange, ExchangeWithSlot, Payer, ProgramRun, UnmeteredPayer, milliseconds, unsent_exchange,
+};
 use crate::attempt::failure::Failure;
 use crate::attempt::retry::{Backoff, Waits};
 use crate::capture::recorder::Recorder;
-use crate::capture::replay::{Asked, Player};
+use crate::capture::replay::{RecordingKey, RecordingPlayer};
 use crate::capture::secrets::Secrets;
 use crate::codec::openai::{OPENAI, completion};
 use crate::codec::protocol::Codec;
 use crate::codec::reply::parse;
 use crate::http::proxies;
-use crate::http::request::Letter;
+use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
-use crate::limiter::{Gate, Way};
+use crate::limiter::{AdmissionPath, Gate};
 use crate::process::command_model;
 use crate::process::command_model::CommandModel;
-use crate::process::jsonl_process::Lines;
+use crate::process::jsonl_process::JsonlPrograms;
 use crate::process::program::Program;
-use crate::registry::connect::{Backend, Connected, Endpoint, connect};
+use crate::registry::connect::{Backend, ConnectedModel, Endpoint, connect};
 use crate::registry::error::ProviderError;
-use crate::registry::outside::Outside;
+use crate::registry::outside::ExternalTexts;
 use crate::registry::settings::Settings;
 use crate::scripted;
 use crate::scripted::schema_stub;
 
 /// Models that can be called. Shared by all tasks of a run.
 pub struct Providers {
-    models: FxHashMap<String, Connected>,
+    models: FxHashMap<String, ConnectedModel>,
     pub(crate) transport: Option<Transport>,
     pub(crate) dispatch: Dispatch,
     pub(crate) settings: Settings,
-    pub(crate) lines: Lines,
-    pub(crate) tape: Tape,
+    pub(crate) jsonl_programs: JsonlPrograms,
+    pub(crate) recording: RecordingMode,
 }
 
 /// What a recording has to do with the calls.
-pub(crate) enum Tape {
+pub(crate) enum RecordingMode {
     /// Nothing.
     None,
     /// It gets them.
     Record(Arc<Recorder>),
     /// It answers them; nobody else does.
-    Replay(Player, FxHashMap<String, ModelSpec>),
+    Replay(RecordingPlayer, FxHashMap<String, ModelSpec>),
 }
 
 impl Providers {
@@ -60,7 +62,7 @@ impl Providers {
     /// # Errors
     /// All that is wrong, at most one error for each model.
     pub fn connect(models: &[ModelSpec], settings: Settings) -> Result<Self, Vec<ProviderError>> {
-        Self::connect_all(models, &Outside::default(), settings)
+        Self::connect_all(models, &ExternalTexts::default(), settings)
     }
 
     /// As [`Providers::connect`], and makes ready for what steps and scorers ask of services and programs.
@@ -69,7 +71,7 @@ impl Providers {
     /// All that is wrong, at most one error for each model and each gap of a text.
     pub fn connect_all(
         models: &[ModelSpec],
-        outside: &Outside,
+        outside: &ExternalTexts,
         settings: Settings,
     ) -> Result<Self, Vec<ProviderError>> {
         let (mut errors, mut secrets) = (Vec::new(), settings.secrets().collect());
@@ -80,7 +82,9 @@ impl Providers {
                 Some(_) => errors.push(ProviderError::Ambiguous { model: spec.id.clone() }),
                 None => match connect(spec, &settings, &mut secrets) {
                     Ok(mut model) => {
-                        if let Some(known) = connected.values().find(|known: &&Connected| known.shares_limits(&model)) {
+                        if let Some(known) =
+                            connected.values().find(|known: &&ConnectedModel| known.shares_limits(&model))
+                        {
                             model.limiter = known.limiter.clone();
                         }
                         connected.insert(spec.id.clone(), model);
@@ -89,9 +93,9 @@ impl Providers {
                 },
             }
         }
-        outside.gather(&settings, &mut secrets, &mut errors);
+        outside.check_and_collect(&settings, &mut secrets, &mut errors);
         if outside.http || connected.values().any(|model| matches!(model.backend, Backend::Http(_))) {
-            errors.extend(proxies::broken(&settings));
+            errors.extend(proxies::invalid_proxies(&settings));
         }
         if !errors.is_empty() {
             return Err(errors);
@@ -101,33 +105,34 @@ impl Providers {
             connected.values().any(|model| matches!(&model.backend, Backend::Http(endpoint) if test(endpoint)))
         };
         // Where steps and scorers go over HTTP is known when their templates are rendered.
-        let tls = outside.http || served(|endpoint| endpoint.letter.url().scheme() == "https");
+        let tls = outside.http || served(|endpoint| endpoint.request.url().scheme() == "https");
         let transport = (outside.http || served(|_| true))
             .then(|| Transport::new(&settings, tls))
             .transpose()
             .map_err(|error| client(error.to_string()))?;
-        let secrets = Secrets::new(secrets).map_err(|error| client(error.to_string()))?.and(settings.redactor.clone());
+        let secrets =
+            Secrets::new(secrets).map_err(|error| client(error.to_string()))?.with_redactor(settings.redactor.clone());
         let dispatch = Dispatch { secrets, backoff: settings.backoff };
-        let (lines, tape) = (Lines::default(), Tape::None);
-        Ok(Self { models: connected, transport, dispatch, settings, lines, tape })
+        let (lines, tape) = (JsonlPrograms::default(), RecordingMode::None);
+        Ok(Self { models: connected, transport, dispatch, settings, jsonl_programs: lines, recording: tape })
     }
 
     /// The same, with every call written into a recording.
     #[must_use]
-    pub fn recorded(self, recorder: Arc<Recorder>) -> Self {
-        Self { tape: Tape::Record(recorder), ..self }
+    pub fn with_recorder(self, recorder: Arc<Recorder>) -> Self {
+        Self { recording: RecordingMode::Record(recorder), ..self }
     }
 
     /// Models whose calls a recording answers. No key is read and no connection is made, not even prepared.
-    pub fn replayed(models: &[ModelSpec], player: Player) -> Self {
+    pub fn from_recording(models: &[ModelSpec], player: RecordingPlayer) -> Self {
         let specs = models.iter().map(|spec| (spec.id.clone(), spec.clone())).collect();
         Self {
             models: FxHashMap::default(),
             transport: None,
             dispatch: Dispatch { secrets: Secrets::none(), backoff: Backoff::default() },
             settings: Settings::new(|_| None),
-            lines: Lines::default(),
-            tape: Tape::Replay(player, specs),
+            jsonl_programs: JsonlPrograms::default(),
+            recording: RecordingMode::Replay(player, specs),
         }
     }
 
@@ -144,7 +149,7 @@ impl Providers {
     /// Makes one call by itself, as [`Providers::call_within`] does.
     pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
         let gate = Gate::new(1);
-        let Ok((exchange, _)) = self.call_within(call, &gate, &Free, observer).await;
+        let Ok((exchange, _)) = self.call_within(call, &gate, &UnmeteredPayer, observer).await;
         exchange
     }
 
@@ -162,134 +167,136 @@ impl Providers {
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held, P::Refusal> {
-        let asked = || Asked::of_model(&call);
-        let live = async || self.live(call, gate, payer, observer).await;
-        let replay = |player: &Player, specs: &FxHashMap<String, ModelSpec>| match specs.get(call.model) {
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let asked = || RecordingKey::of_model_call(&call);
+        let live = async || self.call_live(call, gate, payer, observer).await;
+        let replay = |player: &RecordingPlayer, specs: &FxHashMap<String, ModelSpec>| match specs.get(call.model) {
             Some(spec) => player.answer(&asked(), |body| parse(spec, body)),
-            None => never_connected(call.model),
+            None => not_connected(call.model),
         };
-        self.taped(call.model, gate, payer, asked, live, replay).await
+        self.through_recording(call.model, gate, payer, asked, live, replay).await
     }
 
     /// What a recording has to do with a call: nothing, or it gets it, or it answers it once there is money for it.
     ///
     /// # Errors
     /// That of `payer`.
-    pub(crate) async fn taped<'a, 'q, P: Payer>(
+    pub(crate) async fn through_recording<'a, 'q, P: Payer>(
         &'a self,
         who: &str,
         gate: &Gate,
         payer: &P,
-        asked: impl Fn() -> Asked<'q>,
-        live: impl AsyncFnOnce() -> Result<Held, P::Refusal>,
-        replay: impl FnOnce(&Player, &FxHashMap<String, ModelSpec>) -> Exchange,
-    ) -> Result<Held, P::Refusal> {
-        match &self.tape {
-            Tape::None => live().await,
-            Tape::Record(recorder) => {
+        asked: impl Fn() -> RecordingKey<'q>,
+        live: impl AsyncFnOnce() -> Result<ExchangeWithSlot, P::Refusal>,
+        replay: impl FnOnce(&RecordingPlayer, &FxHashMap<String, ModelSpec>) -> Exchange,
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        match &self.recording {
+            RecordingMode::None => live().await,
+            RecordingMode::Record(recorder) => {
                 let held = live().await?;
                 recorder.write(&asked(), &held.0);
                 Ok(held)
             }
-            Tape::Replay(..) if gate.is_shut() => Ok((shut_out(who, 0), None)),
-            Tape::Replay(player, specs) => {
+            RecordingMode::Replay(..) if gate.is_shut() => Ok((stopped_exchange(who, 0), None)),
+            RecordingMode::Replay(player, specs) => {
                 payer.pay().await?;
                 Ok((replay(player, specs), None))
             }
         }
     }
 
-    async fn live<'a, P: Payer>(
+    async fn call_live<'a, P: Payer>(
         &'a self,
         call: Call<'_>,
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held, P::Refusal> {
-        let Some(model) = self.models.get(call.model) else { return Ok((never_connected(call.model), None)) };
-        let (line, tokens) = (gate.line(call.model), expected_tokens(call.request));
-        let way = Way { gate, line, limiter: Some(&model.limiter), tokens };
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let Some(model) = self.models.get(call.model) else { return Ok((not_connected(call.model), None)) };
+        let (line, tokens) = (gate.queue(call.model), expected_tokens(call.request));
+        let way = AdmissionPath { gate, queue: line, limiter: Some(&model.limiter), tokens };
         match &model.backend {
             // Boxed: it is the most of a call, and the futures around it are moved about.
-            Backend::Http(endpoint) => Box::pin(self.over_http(model, endpoint, call, way, payer, observer)).await,
+            Backend::Http(endpoint) => Box::pin(self.call_over_http(model, endpoint, call, way, payer, observer)).await,
             // Boxed: most models have a server, and need no room for this.
-            Backend::Command(program) => Box::pin(self.by_program(model, program, call, way, payer, observer)).await,
+            Backend::Command(program) => {
+                Box::pin(self.call_by_program(model, program, call, way, payer, observer)).await
+            }
             Backend::Scripted(script) => {
-                let made = async { self.offline(model, &call, |request| script.reply(request)) };
-                self.dispatch.once(call.model, way, payer, made).await
+                let made = async { self.call_offline(model, &call, |request| script.reply(request)) };
+                self.dispatch.run_once(call.model, way, payer, made).await
             }
             Backend::Stub => {
-                let made = async { self.offline(model, &call, |request| Ok(schema_stub::reply(request))) };
-                self.dispatch.once(call.model, way, payer, made).await
+                let made = async { self.call_offline(model, &call, |request| Ok(schema_stub::reply(request))) };
+                self.dispatch.run_once(call.model, way, payer, made).await
             }
         }
     }
 
-    async fn over_http<'a, P: Payer>(
+    async fn call_over_http<'a, P: Payer>(
         &self,
-        model: &Connected,
+        model: &ConnectedModel,
         endpoint: &Endpoint,
         call: Call<'_>,
-        way: Way<'a>,
+        way: AdmissionPath<'a>,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held, P::Refusal> {
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
         let Some(transport) = &self.transport else {
             return Ok((
-                unsent(format!("model {}: there is no HTTP client; this is a bug in karat", call.model)),
+                unsent_exchange(format!("model {}: there is no HTTP client; this is a bug in karat", call.model)),
                 None,
             ));
         };
-        let body = match body_of(model, &call) {
+        let body = match call_body(model, &call) {
             Ok(body) => body,
-            Err(problem) => return Ok((unsent(problem), None)),
+            Err(problem) => return Ok((unsent_exchange(problem), None)),
         };
         let request = self.dispatch.secrets.clean(body.clone());
-        let letter = endpoint.letter.with(body);
+        let letter = endpoint.request.with_body(body);
         let (codec, timeout) = (endpoint.codec, call.timeout);
-        let tries = ModelTries { dispatch: &self.dispatch, transport, codec, letter, timeout };
+        let tries = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, letter, timeout };
         let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
-        let quest = Quest { place: model.place(), request, waits };
-        self.dispatch.retried(quest, way, payer, observer, &tries).await
+        let quest = RetrySpec { place: model.call_target(), request, waits };
+        self.dispatch.retry(quest, way, payer, observer, &tries).await
     }
 
-    async fn by_program<'a, P: Payer>(
+    async fn call_by_program<'a, P: Payer>(
         &self,
-        model: &Connected,
+        model: &ConnectedModel,
         program: &CommandModel,
         call: Call<'_>,
-        way: Way<'a>,
+        way: AdmissionPath<'a>,
         payer: &P,
         observer: &dyn Observer,
-    ) -> Result<Held, P::Refusal> {
-        let request = match body_of(model, &call) {
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let request = match call_body(model, &call) {
             Ok(body) => self.dispatch.secrets.clean(body),
-            Err(problem) => return Ok((unsent(problem), None)),
+            Err(problem) => return Ok((unsent_exchange(problem), None)),
         };
-        let line = self.dispatch.secrets.clean_text(program.line());
+        let line = self.dispatch.secrets.clean_text(program.display_line());
         let (program, input) = program.program(call.request);
-        let tries = CommandTries { providers: self, program, input, line, timeout: call.timeout };
+        let tries = CommandModelAttempts { providers: self, program, input, line, timeout: call.timeout };
         let waits = Waits::new(self.dispatch.backoff, 0, call.jitter_seed);
-        let quest = Quest { place: model.place(), request, waits };
-        self.dispatch.retried(quest, way, payer, observer, &tries).await
+        let quest = RetrySpec { place: model.call_target(), request, waits };
+        self.dispatch.retry(quest, way, payer, observer, &tries).await
     }
 
     /// A call that is answered in place. Its bytes take the same way as those of a server.
-    fn offline(
+    fn call_offline(
         &self,
-        model: &Connected,
+        model: &ConnectedModel,
         call: &Call<'_>,
         answer: impl Fn(&ChatRequest) -> Result<String, String>,
     ) -> Exchange {
         let spec = &model.spec;
         let start = Instant::now();
-        let request = match body_of(model, call) {
+        let request = match call_body(model, call) {
             Ok(body) => self.dispatch.secrets.clean(body),
-            Err(problem) => return unsent(problem),
+            Err(problem) => return unsent_exchange(problem),
         };
         let body = answer(call.request).and_then(|text| {
-            let (text, finish) = scripted::limited(call.request, spec.max_output, text);
+            let (text, finish) = scripted::cut_to_limit(call.request, spec.max_output, text);
             completion(spec, &text, finish, scripted::usage(call.request, &text)).map_err(|error| error.to_string())
         });
         let (response, outcome) = match body {
@@ -300,11 +307,11 @@ impl Providers {
             }
             Err(problem) => {
                 let failure = Failure::new(CallErrorCode::Process, problem);
-                (Bytes::new(), Err(failure.error(model.place(), 1, &self.dispatch.secrets)))
+                (Bytes::new(), Err(failure.error(model.call_target(), 1, &self.dispatch.secrets)))
             }
         };
         let latency_ms = milliseconds(start.elapsed());
-        Exchange { request, response, attempts: 1, latency_ms, outcome, ..unsent(String::new()) }
+        Exchange { request, response, attempts: 1, latency_ms, outcome, ..unsent_exchange(String::new()) }
     }
 }
 
@@ -315,26 +322,26 @@ impl fmt::Debug for Providers {
 }
 
 /// Attempts to call a model behind a server.
-struct ModelTries<'a> {
+struct HttpModelAttempts<'a> {
     dispatch: &'a Dispatch,
     transport: &'a Transport,
     codec: &'a dyn Codec,
-    letter: Letter,
+    letter: PreparedRequest,
     timeout: Duration,
 }
 
-impl Tries for ModelTries<'_> {
+impl AttemptSource for HttpModelAttempts<'_> {
     async fn attempt(&self) -> Attempt {
-        let sent = self.dispatch.sent(self.transport, &self.letter, self.timeout).await;
+        let sent = self.dispatch.send(self.transport, &self.letter, self.timeout).await;
         Attempt::read(sent, |status, body| {
-            let reply = self.dispatch.secrets.reading(body, |body| self.codec.parse(body));
+            let reply = self.dispatch.secrets.read_redacted(body, |body| self.codec.parse(body));
             reply.map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
         })
     }
 }
 
 /// Attempts to call a model behind a program.
-struct CommandTries<'a> {
+struct CommandModelAttempts<'a> {
     providers: &'a Providers,
     program: Program,
     input: Bytes,
@@ -343,18 +350,20 @@ struct CommandTries<'a> {
     timeout: Duration,
 }
 
-impl Tries for CommandTries<'_> {
+impl AttemptSource for CommandModelAttempts<'_> {
     async fn attempt(&self) -> Attempt {
         let Self { providers, program, input, line, timeout } = self;
         let start = Instant::now();
         // Boxed as a program's errands are.
         let (printed, end) = Box::pin(program.run(&providers.settings, input.clone(), *timeout)).await;
         let latency = start.elapsed();
-        let response = providers.dispatch.secrets.captured(printed, end.is_ok());
-        let outcome = end.and_then(|complaint| command_model::reply(&response).map_err(|_| program.silent(&complaint)));
+        let response = providers.dispatch.secrets.capture(printed, end.is_ok());
+        let outcome = end.and_then(|complaint| {
+            command_model::parse_reply(&response).map_err(|_| program.empty_output_failure(&complaint))
+        });
         let code = outcome.as_ref().map_or_else(|failure| failure.exit, |_| Some(0));
-        let ran = Some(Ran { command: line.clone(), code });
-        Attempt { response, status: None, latency, exhausted: None, room: None, ran, outcome }
+        let ran = Some(ProgramRun { command: line.clone(), code });
+        Attempt { response, status: None, latency, exhausted: None, memory: None, program_run: ran, outcome }
     }
 }
 
@@ -362,7 +371,7 @@ impl Tries for CommandTries<'_> {
 ///
 /// # Errors
 /// It cannot be written.
-fn body_of(model: &Connected, call: &Call<'_>) -> Result<Bytes, String> {
+fn call_body(model: &ConnectedModel, call: &Call<'_>) -> Result<Bytes, String> {
     let written = call.body.cloned().map_or_else(|| model.body(call.request), Ok);
     written.map_err(|error| format!("model {}: the request is no JSON ({error})", call.model))
 }
@@ -373,6 +382,6 @@ fn expected_tokens(request: &ChatRequest) -> u64 {
     (bytes / 4) as u64 + u64::from(request.parameters.max_tokens.unwrap_or_default())
 }
 
-fn never_connected(model: &str) -> Exchange {
-    unsent(format!("model {model}: it was never connected; this is a bug in karat"))
+fn not_connected(model: &str) -> Exchange {
+    unsent_exchange(format!("model {model}: it was never connected; this is a bug in karat"))
 }

@@ -69,7 +69,7 @@ impl Settings {
     }
 
     /// Why the value of a variable is kept where it is repeated, if it is: it is so short that it may be a mere word.
-    pub fn weakness(&self, name: &str) -> Option<String> {
+    pub fn short_secret_warning(&self, name: &str) -> Option<String> {
         let is_short = self.lookup(name)?.len() < SHORTEST_SECRET;
         is_short.then(|| {
             format!(

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Adds them all.
 pub(super) fn register(environment: &mut Environment<'static>) {
-    environment.add_function("fenced", fenced);
+    environment.add_function("fenced", fenced_section);
     environment.add_function("similarity", similarity);
     environment.add_filter("similarity", similarity);
     environment.add_filter("sentences", sentences);
@@ -24,7 +24,7 @@ pub(super) fn register(environment: &mut Environment<'static>) {
 
 /// `fenced("claims")`: the content of the prompt's first section of that label. Without such a section it is the second
 /// argument, or an error that names the sections there are.
-fn fenced(state: &State<'_, '_>, label: &str, default: Rest<Value>) -> Result<Value, Error> {
+fn fenced_section(state: &State<'_, '_>, label: &str, default: Rest<Value>) -> Result<Value, Error> {
     let prompt = state.lookup("prompt").unwrap_or_default();
     let sections = fence::sections(prompt.as_str().unwrap_or_default());
     let wanted = fence::label(label);
@@ -95,8 +95,8 @@ fn perturb_numbers(text: &str, share: f64) -> Result<String, Error> {
         let number = digits[..length].trim_end_matches(['.', ',']);
         done.push_str(&rest[..start]);
         let draw = draw(text, index);
-        if unit(draw) < share {
-            done.push_str(&wrong(number, draw));
+        if unit_interval(draw) < share {
+            done.push_str(&change_digit(number, draw));
         } else {
             done.push_str(number);
         }
@@ -108,7 +108,7 @@ fn perturb_numbers(text: &str, share: f64) -> Result<String, Error> {
 }
 
 /// The number with its first digit that is not 0 (the last one, when all are) replaced by another from 1 to 9.
-fn wrong(number: &str, draw: u64) -> String {
+fn change_digit(number: &str, draw: u64) -> String {
     let at = number.find(|c: char| ('1'..='9').contains(&c)).unwrap_or(number.len() - 1);
     let old = number.as_bytes()[at] - b'0';
     let new = match old {
@@ -124,7 +124,7 @@ fn draw(text: &str, index: u64) -> u64 {
 }
 
 /// A number from 0 up to 1.
-fn unit(draw: u64) -> f64 {
+fn unit_interval(draw: u64) -> f64 {
     (draw >> 11) as f64 / (1_u64 << 53) as f64
 }
 
@@ -191,7 +191,7 @@ mod tests {
         for digit in 0..=9 {
             for draw in 0..100 {
                 let old = digit.to_string();
-                assert_ne!(wrong(&old, draw), old);
+                assert_ne!(change_digit(&old, draw), old);
             }
         }
     }

@@ -67,8 +67,8 @@ impl Script {
                 Ok(Self::Template { environment: Box::new(environment), vars })
             }
             (None, Some(replies)) => match options.by {
-                None => rows(replies).map(Self::Written),
-                Some(name) => recorded(&name, rows(replies)?),
+                None => parse_rows(replies).map(Self::Written),
+                Some(name) => index_recorded(&name, parse_rows(replies)?),
             },
             (Some(_), Some(_)) => Err("it has both `reply` and `replies`; keep one".to_owned()),
             (None, None) => Err("it has neither `reply` (a template) nor `replies` (rows)".to_owned()),
@@ -80,13 +80,17 @@ impl Script {
         match self {
             Self::Template { environment, vars } => render(environment, vars, request),
             Self::Written(rows) => find(rows, request),
-            Self::Recorded { label, replies } => look_up(label, replies, request),
+            Self::Recorded { label, replies } => find_recorded(label, replies, request),
         }
     }
 }
 
 /// A reply as a provider would send it: cut off where it has more tokens than the request allows, or the model can give.
-pub(crate) fn limited(request: &ChatRequest, max_output: Option<u32>, mut reply: String) -> (String, FinishReason) {
+pub(crate) fn cut_to_limit(
+    request: &ChatRequest,
+    max_output: Option<u32>,
+    mut reply: String,
+) -> (String, FinishReason) {
     let Some(limit) = request.parameters.max_tokens.into_iter().chain(max_output).min() else {
         return (reply, FinishReason::Stop);
     };
@@ -134,10 +138,10 @@ fn find(rows: &[WrittenReply], request: &ChatRequest) -> Result<String, String> 
     let row = rows.iter().find(|row| stands(&row.needle)).ok_or_else(|| {
         format!("none of its {} written replies has a `match` that stands in the request", rows.len())
     })?;
-    answered(&row.answer)
+    reply_text(&row.answer)
 }
 
-fn answered(answer: &WrittenAnswer) -> Result<String, String> {
+fn reply_text(answer: &WrittenAnswer) -> Result<String, String> {
     match answer {
         WrittenAnswer::Reply(Value::String(text)) => Ok(text.clone()),
         WrittenAnswer::Reply(json) => Ok(json.to_string()),
@@ -146,34 +150,39 @@ fn answered(answer: &WrittenAnswer) -> Result<String, String> {
 }
 
 /// Replies by the content of the section that a name stands for; two with one content could not be told apart.
-fn recorded(name: &str, rows: Vec<WrittenReply>) -> Result<Script, String> {
+fn index_recorded(name: &str, rows: Vec<WrittenReply>) -> Result<Script, String> {
     let label = fence::label(name);
     let mut replies = HashMap::with_capacity(rows.len());
     for row in rows {
         if replies.contains_key(&row.needle) {
-            return Err(format!("two of its `replies` have the `match` {:?}", cut(&row.needle)));
+            return Err(format!("two of its `replies` have the `match` {:?}", excerpt(&row.needle)));
         }
         replies.insert(row.needle, row.answer);
     }
     Ok(Script::Recorded { label, replies })
 }
 
-fn look_up(label: &str, replies: &HashMap<String, WrittenAnswer>, request: &ChatRequest) -> Result<String, String> {
+fn find_recorded(
+    label: &str,
+    replies: &HashMap<String, WrittenAnswer>,
+    request: &ChatRequest,
+) -> Result<String, String> {
     let sections = fence::sections(&joined(request, |_| true));
     let Some((_, content)) = sections.into_iter().find(|(known, _)| known == label) else {
         return Err(format!("the prompt has no section {label}, by which its replies are found"));
     };
-    let missing = || format!("none of its {} recorded replies is for the {label} {:?}", replies.len(), cut(&content));
-    replies.get(&content).map_or_else(|| Err(missing()), answered)
+    let missing =
+        || format!("none of its {} recorded replies is for the {label} {:?}", replies.len(), excerpt(&content));
+    replies.get(&content).map_or_else(|| Err(missing()), reply_text)
 }
 
 /// The beginning of a text that a message quotes.
-fn cut(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     text.chars().take(QUOTED).collect()
 }
 
 /// Rows in place, from a JSON array, or from JSON Lines.
-fn rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
+fn parse_rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
     let text = match replies {
         Replies::Rows(rows) => return Ok(rows),
         Replies::Text(text) => text,

@@ -36,7 +36,7 @@ impl Filler<'_> {
         if let Some(first) = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| schema[*key].as_array()?.first()) {
             return self.fill(first, deeper);
         }
-        match kind(schema) {
+        match type_name(schema) {
             "object" => self.object(schema, deeper),
             "array" => self.array(schema, deeper),
             "integer" => middle(schema, true),
@@ -65,7 +65,7 @@ impl Filler<'_> {
 }
 
 /// The type, the first that is not null where there are several.
-fn kind(schema: &Value) -> &str {
+fn type_name(schema: &Value) -> &str {
     match &schema["type"] {
         Value::String(kind) => kind,
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or("null"),
