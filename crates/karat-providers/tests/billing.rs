@@ -1,5 +1,5 @@
-//! The part of a call's cost that nobody knows: an attempt whose connection failed was not sent and costs nothing; every
-//! later failure without an answer may have been billed.
+//! The unknown part of a call's cost: an attempt whose connection failed was not sent and costs nothing; every later
+//! failure without an answer may have been billed.
 
 use std::time::Duration;
 
@@ -55,11 +55,11 @@ async fn a_failed_proxy_was_not_billed() {
     }
 }
 
-/// BY-05, law 10: a connection that is never made whole, in its TLS handshake or in the proxy's tunnel, was not billed, and
-/// the proxy is named.
+/// BY-05, law 10: a connection that hangs in its TLS handshake or in the proxy's tunnel was not billed, and the proxy
+/// is named.
 #[tokio::test]
 async fn a_connection_that_hangs_was_not_billed() {
-    // It takes connections, and says nothing on them.
+    // It accepts connections and sends nothing.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = listener.local_addr().unwrap();
     let proxy = ("HTTPS_PROXY", format!("http://me:hunter2@{silent}"));

@@ -1,4 +1,4 @@
-//! Law 2: what is kept is what went over the wire, but for secrets.
+//! Law 2: stored bytes are those that were sent and received, without secrets.
 
 use karat_providers::{Call, Providers};
 use karat_types::{Role, Silent};
@@ -6,7 +6,7 @@ use testkit::{Behaviour, Script};
 
 use crate::bench::{Bench, KEY, entry, request};
 
-/// Everything of an exchange that can be kept or shown.
+/// Everything of an exchange that can be stored or shown.
 fn everything(exchange: &karat_providers::Exchange) -> String {
     format!("{exchange:?} {}", String::from_utf8_lossy(&exchange.response))
 }
@@ -98,7 +98,7 @@ async fn what_came_before_the_break_is_kept() {
     assert!(exchange.response.starts_with(b"{\"id\":\"chatcmpl-"), "{:?}", exchange.response);
 }
 
-/// Law 2: an offline model next to a real one keeps no secret either.
+/// Law 2: an offline model beside a real one stores no secret either.
 #[tokio::test]
 async fn an_offline_model_keeps_no_key() {
     let bench = Bench::new("openai", Behaviour::ok("x"));

@@ -1,4 +1,5 @@
-//! Attempts: each passes the limits of who is asked and the gate of the run, and what may help is tried again.
+//! The retry loop of all calls: each attempt passes the limits of its model and the gate of the run; failures that may
+//! pass are retried.
 
 use std::time::Duration;
 
@@ -18,9 +19,9 @@ use crate::http::response_memory::MemoryGrant;
 use crate::http::transport::{ReceivedResponse, Transport};
 use crate::limiter::{AdmissionPath, Admitted, CallEnd, Limiter};
 
-/// What can be tried again.
+/// A source of attempts at one call.
 pub(crate) trait AttemptSource: Sync {
-    /// One attempt.
+    /// Makes one attempt.
     fn attempt(&self) -> impl Future<Output = Attempt> + Send;
 }
 
@@ -30,20 +31,20 @@ pub(crate) struct Attempt {
     pub response: Bytes,
     pub status: Option<u16>,
     pub latency: Duration,
-    /// How long nothing is left of the provider's limits.
+    /// The time for which the provider's limits are exhausted.
     pub exhausted: Option<Duration>,
-    /// What a large body takes of the memory for answers.
+    /// The memory granted to a large body.
     pub memory: Option<MemoryGrant>,
-    /// How a program behind a model was asked.
+    /// The program behind the model, and how it ended.
     pub program_run: Option<ProgramRun>,
     pub outcome: Result<Reply, Failure>,
 }
 
-/// An attempt over HTTP whose body is not read yet: it ended with a status that is 2xx, or failed.
+/// An HTTP attempt whose body is not parsed yet: it returned a 2xx status, or failed.
 pub(crate) type HttpAttempt = (ReceivedResponse, Result<u16, Failure>);
 
 impl Attempt {
-    /// What became of a request over HTTP; `read` reads the body of a 2xx answer.
+    /// The attempt of an HTTP request; `read` parses the body of a 2xx answer.
     pub fn read(sent: HttpAttempt, read: impl FnOnce(u16, &[u8]) -> Result<Reply, Failure>) -> Self {
         let (received, end) = sent;
         let ReceivedResponse { body: response, status, exhausted, memory, took: latency, .. } = received;
@@ -56,30 +57,30 @@ impl Attempt {
     }
 }
 
-/// How long is waited for a file descriptor before the next look.
+/// Wait for a file descriptor before the next look.
 const DESCRIPTOR_WAIT: Duration = Duration::from_millis(100);
 
-/// What is asked, as often as it takes.
+/// A call to make, with the waits between its attempts.
 pub(crate) struct RetrySpec<'a> {
-    /// Who is asked, for messages.
+    /// The model or service, for messages.
     pub place: CallTarget<'a>,
-    /// What is kept of the request.
+    /// The request as stored.
     pub request: Bytes,
     pub waits: Waits,
 }
 
-/// How attempts are made: what must not be kept of them, and how long is waited between them.
+/// Shared settings of all attempts: secrets to remove, and the backoff.
 pub(crate) struct Dispatch {
     pub secrets: Secrets,
     pub backoff: Backoff,
 }
 
 impl Dispatch {
-    /// Attempts until one succeeds, none can help, or no wait is left. Each is paid for before it is sent; slots are given
-    /// back before a wait.
+    /// Makes attempts until one succeeds, another cannot help, or no retry is left. The payer is asked before each
+    /// attempt; slots are returned before a wait.
     ///
     /// # Errors
-    /// That of `payer`, who knows what was sent before.
+    /// The refusal of `payer`, which knows the attempts that were sent before.
     pub async fn retry<'a, P: Payer>(
         &self,
         quest: RetrySpec<'_>,
@@ -130,7 +131,7 @@ impl Dispatch {
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                         observer.on(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
                         payer.attempt_failed(&wasted);
-                        // Boxed: few attempts are not the last.
+                        // Boxed: few attempts are followed by another.
                         passed = match Box::pin(next_turn(wait, way, payer)).await? {
                             Some(passed) => passed,
                             None => return Ok((stopped_exchange(who, attempts), None)),
@@ -157,8 +158,8 @@ impl Dispatch {
         }
     }
 
-    /// One attempt. One for which this machine has no file descriptor costs nobody anything, and is made again as long as
-    /// calls wait at all: those under way give theirs back. `None` once the gate is shut.
+    /// One attempt. Without a file descriptor nothing was sent, so it is repeated while waits are allowed: calls in
+    /// flight free their descriptors. `None` once the gate is shut.
     async fn attempt_with_descriptor(&self, way: AdmissionPath<'_>, tries: &impl AttemptSource) -> Option<Attempt> {
         let begun = Instant::now();
         loop {
@@ -170,10 +171,10 @@ impl Dispatch {
         }
     }
 
-    /// The only attempt of what is never tried again.
+    /// Makes the only attempt of a call that is never retried.
     ///
     /// # Errors
-    /// That of `payer`: then nothing was done.
+    /// The refusal of `payer`; then nothing was done.
     pub async fn run_once<'a, P: Payer>(
         &self,
         who: &str,
@@ -191,12 +192,12 @@ impl Dispatch {
         Ok((exchange, Some(slot)))
     }
 
-    /// One attempt over HTTP.
+    /// Sends one HTTP attempt and removes secrets from its answer.
     pub async fn send(&self, transport: &Transport, letter: &PreparedRequest, timeout: Duration) -> HttpAttempt {
         let (mut received, end) = transport.send(letter, timeout).await;
         let compression = detect_compression(received.compression, &received.body);
         received.body = match compression {
-            // Secrets within what is compressed cannot be found, so nothing of it is kept.
+            // Secrets in compressed bytes cannot be found, so none of them are stored.
             Some(_) => Bytes::new(),
             None => self.secrets.capture(received.body, end.is_ok()),
         };
@@ -230,10 +231,10 @@ impl Dispatch {
     }
 }
 
-/// Waits, and then for the next turn. `None` once the gate is shut.
+/// Waits, then for the next slot. `None` once the gate is shut.
 ///
 /// # Errors
-/// That of `payer`.
+/// The refusal of `payer`.
 async fn next_turn<'a, P: Payer>(
     wait: Duration,
     way: AdmissionPath<'a>,
@@ -245,12 +246,12 @@ async fn next_turn<'a, P: Payer>(
     Ok(way.admit().await)
 }
 
-/// Tokens of a call, where its provider says what can be true.
+/// Tokens of a call, if its provider reports a possible number.
 fn tokens_used(reply: &Reply) -> Option<u64> {
     reply.usage.filter(Usage::is_possible).map(|usage| usage.total())
 }
 
-/// A call that was given up before its next attempt, because nobody waits for it any more.
+/// The result of a call that ends because the run was stopped.
 pub(crate) fn stopped_exchange(who: &str, attempts: u32) -> Exchange {
     let message = format!("{who}: the run was stopped before this call was answered");
     let error = CallError { code: CallErrorCode::Cancelled, message, status: None };

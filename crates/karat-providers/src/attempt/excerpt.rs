@@ -1,9 +1,9 @@
-//! Foreign bytes in messages.
+//! Foreign bytes quoted in messages.
 
 /// Characters of foreign text that a message shows.
 pub(crate) const SHOWN: usize = 200;
 
-/// Foreign bytes as a quoted text: cut after so many characters, control characters made visible.
+/// Quotes foreign bytes: cut after this number of characters, control characters escaped.
 pub(crate) fn quote(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * most)]);
     let text = text.trim();

@@ -1,4 +1,4 @@
-//! One call, as it is asked for and as it comes back.
+//! A call and its result, and the payer that is asked before each attempt.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,44 +14,45 @@ use crate::limiter::SlotGuard;
 pub struct Call<'a> {
     /// Registry id of the model.
     pub model: &'a str,
-    /// What is asked, with the settings of step or judge and model already joined.
+    /// The request, with the settings of step or judge and model merged.
     pub request: &'a ChatRequest,
-    /// Its body as [`Providers::request_body`](crate::Providers::request_body) has written it; without it, it is written now.
+    /// Its body as written by [`Providers::request_body`](crate::Providers::request_body); without it the body is
+    /// written now.
     pub body: Option<&'a Bytes>,
-    /// How long one attempt may take, from its first byte to its last.
+    /// Timeout of one attempt, from its first byte to its last.
     pub timeout: Duration,
-    /// How many attempts may follow the first.
+    /// Maximum number of retries.
     pub retries: u32,
     /// Seed of the waits between attempts.
     pub jitter_seed: u64,
 }
 
-/// What a call was and became. Bytes are as sent and as received, but for known secrets.
+/// A call that was made. Bytes are as sent and as received, with known secrets removed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
     /// The body of the request.
     pub request: Bytes,
-    /// The body of the last attempt's answer: its first 64 KiB at most when it broke off or is too large, nothing when
-    /// none came.
+    /// The body of the last attempt's answer: at most its first 64 KiB if it broke off or is too large, empty if none
+    /// came.
     pub response: Bytes,
-    /// HTTP status of the last attempt; `None` when none came, and for models without a server.
+    /// HTTP status of the last attempt; `None` if none came, and for models without a server.
     pub status: Option<u16>,
-    /// Attempts made; 0 when the request could not even be written.
+    /// Attempts made; 0 if the request could not be written.
     pub attempts: u32,
-    /// How long the last attempt took, in milliseconds. Waits are not in it.
+    /// Duration of the last attempt in milliseconds, without waits.
     pub latency_ms: f64,
-    /// How a program behind the model was asked.
+    /// The program behind the model, and how it ended.
     pub program_run: Option<ProgramRun>,
-    /// Whether it comes from a recording: nothing was sent, and nothing is paid.
+    /// True if it comes from a recording: nothing was sent, and nothing is paid.
     pub is_replayed: bool,
-    /// What was billed, or may have been, beside the reply.
+    /// The cost of its failed attempts, known and unknown.
     pub failed_attempts: FailedAttempts,
-    /// The reply, read from `response`, or why there is none.
+    /// The reply, parsed from `response`, or the error.
     pub outcome: Result<Reply, CallError>,
 }
 
 impl Exchange {
-    /// No attempt was made, for this reason.
+    /// An exchange without an attempt, for this reason.
     pub fn without_attempt(error: CallError) -> Self {
         Self {
             request: Bytes::new(),
@@ -67,19 +68,19 @@ impl Exchange {
     }
 }
 
-/// What attempts have cost that gave no reply.
+/// The cost of attempts without a reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FailedAttempts {
-    /// Tokens that answers without a usable reply were billed for, by their own words.
+    /// Tokens that answers without a usable reply report as billed.
     pub usage: Usage,
-    /// Attempts that were sent and of which nobody knows what they cost: no answer came, or it broke off.
+    /// Attempts of unknown cost: sent, and no answer came or it broke off.
     pub unknown: u32,
-    /// Those of them whose answers counted more tokens than any call has.
+    /// Attempts whose answers report more tokens than any call has.
     pub impossible: u32,
 }
 
 impl FailedAttempts {
-    /// Counts an attempt that failed.
+    /// Counts a failed attempt.
     pub(crate) fn add(&mut self, failure: &Failure) {
         self.usage += failure.billed_usage().unwrap_or_default();
         self.unknown += u32::from(failure.is_of_unknown_cost());
@@ -87,40 +88,40 @@ impl FailedAttempts {
     }
 }
 
-/// How a program was asked, and how it ended.
+/// A program that was run for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramRun {
-    /// Its words; `<prompt>` stands for the prompt. Secrets are removed.
+    /// Its command line, with `<prompt>` for the prompt. Secrets are removed.
     pub command: String,
-    /// Its exit code; `None` when it did not start, or was stopped.
+    /// Its exit code; `None` if it did not start or was stopped.
     pub code: Option<i32>,
 }
 
-/// Who pays for the attempts of a call.
+/// Decides whether attempts may be sent, and accounts for their cost.
 pub trait Payer: Sync {
-    /// Why an attempt may not be made.
+    /// The reason why an attempt is refused.
     type Refusal: Send;
 
-    /// The next attempt has its slot and is sent once this is done: what it may cost must be on disk by then.
+    /// Called before an attempt with a slot is sent: its upper cost must be on disk when this returns.
     ///
     /// # Errors
-    /// It may not be sent.
+    /// The attempt is refused.
     fn pay(&self) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
 
-    /// The attempt that was paid for last was not sent, and no other follows.
+    /// Takes back the last payment: its attempt was not sent, and no other follows.
     fn withdraw(&self);
 
-    /// An attempt has failed, and another one shall follow after a wait. `wasted` is what all attempts so far came to.
+    /// Called after a failed attempt that will be retried. `failed_attempts` is the sum of all attempts so far.
     fn attempt_failed(&self, wasted: &FailedAttempts);
 
-    /// The wait is over, and another attempt shall follow; no slot is held.
+    /// Reserves the next attempt after the wait; no slot is held.
     ///
     /// # Errors
-    /// No other may follow.
+    /// The attempt is refused.
     fn reserve_next(&self) -> impl Future<Output = Result<(), Self::Refusal>> + Send;
 }
 
-/// Pays everything: calls that cost nobody anything.
+/// Accepts every attempt: for calls that cost nothing.
 pub(crate) struct UnmeteredPayer;
 
 impl Payer for UnmeteredPayer {
@@ -139,15 +140,15 @@ impl Payer for UnmeteredPayer {
     }
 }
 
-/// An exchange, and the slot that it holds until it is on disk; none where nothing was sent.
+/// An exchange and the slot to hold until it is on disk; no slot if nothing was sent.
 pub type ExchangeWithSlot = (Exchange, Option<SlotGuard>);
 
-/// A latency in milliseconds, to the microsecond: what is finer is noise, and takes room in every report.
+/// A latency in milliseconds, rounded to the microsecond: anything finer is noise and takes space in every report.
 pub(crate) fn milliseconds(latency: Duration) -> f64 {
     latency.as_micros() as f64 / 1e3
 }
 
-/// A call that could not be made.
+/// An exchange for a call that could not be made.
 pub(crate) fn unsent_exchange(message: String) -> Exchange {
     let error = CallError { code: CallErrorCode::Unsupported, message, status: None };
     Exchange::without_attempt(error)

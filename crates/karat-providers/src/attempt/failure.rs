@@ -1,4 +1,4 @@
-//! From what went wrong to what is said about it.
+//! A failed attempt: its code, its message with advice, and the part of its cost that is unknown.
 
 use std::time::Duration;
 
@@ -10,38 +10,38 @@ use crate::attempt::excerpt::{SHOWN, quote};
 use crate::capture::secrets::Secrets;
 use crate::codec::protocol::{UnreadableReply, without_bom};
 
-/// One attempt that gave no reply.
+/// An attempt without a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub code: CallErrorCode,
     pub status: Option<u16>,
     /// Exit code of a program.
     pub exit: Option<i32>,
-    /// What happened, as the end of a sentence that begins with the model and its address.
+    /// The problem, as the end of a sentence that begins with the model and its address.
     pub what: String,
-    /// What a program said of it, as it came: it follows `what` in quotes, once secrets are removed.
+    /// The program's own output about it, as received. It is appended to `what` in quotes, once secrets are removed.
     pub program_output: Option<Bytes>,
-    /// Whether another attempt can help.
+    /// True if a retry can help.
     pub retry: bool,
-    /// How long the provider wants to be left alone.
+    /// The provider's `retry-after`.
     pub retry_after: Option<Duration>,
-    /// Whether this machine had no file descriptor for it, so that nothing was sent.
+    /// True if this machine had no file descriptor for it, so nothing was sent.
     pub lacks_descriptor: bool,
-    /// What to do, where that does not follow from what happened.
+    /// The advice, if it does not follow from the code.
     pub remedy: Option<String>,
-    /// What the answer says that it was billed for all the same, be it possible or not.
+    /// The usage that the answer reports as billed, possible or not.
     pub usage: Option<Box<Usage>>,
 }
 
-/// Whose attempt it was, for messages.
+/// The addressee of an attempt, for messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallTarget<'a> {
     pub who: Callee<'a>,
-    /// Where requests go; empty where there is no address.
+    /// The address of requests; empty if there is none.
     pub address: &'a str,
 }
 
-/// Who was asked.
+/// The model or service that was called.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Callee<'a> {
     Model {
@@ -49,15 +49,15 @@ pub(crate) enum Callee<'a> {
         id: &'a str,
         /// The name sent to the provider.
         name: &'a str,
-        /// The environment variable that holds the key, where one was sent.
+        /// The environment variable with the key, if one was sent.
         key_variable: Option<&'a str>,
     },
-    /// The service or program of a step or scorer, in words: `step query`.
+    /// The service or program of a step or scorer, such as `step query`.
     External(&'a str),
 }
 
 impl<'a> Callee<'a> {
-    /// The registry id, or the words.
+    /// The registry id, or the step or scorer.
     pub fn name(self) -> &'a str {
         match self {
             Self::Model { id, .. } => id,
@@ -92,7 +92,7 @@ impl Failure {
         }
     }
 
-    /// This machine had no file descriptor for it.
+    /// A failure because this machine has no file descriptor left.
     pub fn without_descriptor(what: impl std::fmt::Display) -> Self {
         let what = format!("{what}: this process has no file descriptor left");
         let remedy =
@@ -101,7 +101,7 @@ impl Failure {
         Self { retry: false, lacks_descriptor: true, remedy, ..Self::new(CallErrorCode::Connect, what) }
     }
 
-    /// An answer whose status is not 2xx.
+    /// An answer with a status that is not 2xx.
     pub fn of_status(status: u16, location: Option<&[u8]>, retry_after: Option<Duration>, body: &[u8]) -> Self {
         let said = ErrorBody::read(body);
         let code = if said.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
@@ -112,18 +112,18 @@ impl Failure {
         Self { status: Some(status), retry_after, ..Self::new(code, what) }
     }
 
-    /// A 2xx answer without a reply in it.
+    /// A 2xx answer without a reply.
     pub fn of_body(status: u16, unreadable: UnreadableReply, usage: Option<Usage>) -> Self {
         Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
     }
 
-    /// An answer in a form that nobody has asked for or can read, and that no further attempt would change.
+    /// An answer in an unexpected form, which a retry would not change.
     pub fn of_gateway(how: impl std::fmt::Display) -> Self {
         let what = format!("answered {how}, perhaps by a gateway before it");
         Self { retry: false, ..Self::new(CallErrorCode::Malformed, what) }
     }
 
-    /// The same, where a call waits no longer than `patience`: who wants to be left alone for longer is not asked again.
+    /// The same failure, without a retry if the provider asks for a longer wait than `patience`.
     pub fn limit_wait(self, patience: Duration) -> Self {
         match self.retry_after.filter(|told| self.retry && *told > patience) {
             Some(told) => {
@@ -134,23 +134,24 @@ impl Failure {
         }
     }
 
-    /// How long a call would have to wait that is given up because of it.
+    /// The wait that the provider asked for, if the call is given up because of it.
     pub fn excessive_wait(&self) -> Option<Duration> {
         self.retry_after.filter(|_| !self.retry && self.code.is_retryable())
     }
 
-    /// What it was billed for, where it says so.
+    /// The usage that it was billed for, if reported and possible.
     pub fn billed_usage(&self) -> Option<Usage> {
         self.usage.as_deref().copied().filter(Usage::is_possible)
     }
 
-    /// Whether it counts more tokens than any call has.
+    /// Returns whether it reports more tokens than any call has.
     pub fn is_impossible(&self) -> bool {
         self.usage.as_deref().is_some_and(|usage| !usage.is_possible())
     }
 
-    /// Whether it may have been billed without saying for how much: it was sent and not answered, or its 2xx answer broke
-    /// off, cannot be read or says nothing of it. What is refused with a status, or reaches nobody, costs nothing.
+    /// Returns whether it may have been billed an unknown amount: it was sent and not answered, or its 2xx answer broke
+    /// off, cannot be read, or reports no usage. An attempt refused with a status, or without a connection, costs
+    /// nothing.
     pub fn is_of_unknown_cost(&self) -> bool {
         match self.status {
             Some(status) => (200..=299).contains(&status) && self.billed_usage().is_none(),
@@ -161,12 +162,12 @@ impl Failure {
         }
     }
 
-    /// What a caller is told after so many attempts; no secret is in it.
+    /// The error for the caller after this number of attempts, without secrets.
     pub fn error(&self, place: CallTarget<'_>, attempts: u32, secrets: &Secrets) -> CallError {
         let CallTarget { who, address } = place;
         let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
         let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
-        // Cleaned before it is cut: half a secret would not be known any more.
+        // Cleaned before it is cut: half a secret would not be recognized.
         let said = self.program_output.clone().map(|said| secrets.clean_broken(said));
         let said = said.map(|said| quote(&secrets.redact_for_message(&said), SHOWN_OUTPUT)).unwrap_or_default();
         let message = format!("{who}{at}: {}{said}{attempts}; {}", self.what, self.advice(place));
@@ -187,7 +188,7 @@ impl Failure {
         }
     }
 
-    /// A model without an address is a program on this machine.
+    /// A model without an address is a local program.
     fn advice_on_program(&self) -> &'static str {
         match self.code {
             CallErrorCode::Timeout => "raise `timeout`, or look by hand why it is slow",
@@ -259,24 +260,24 @@ impl Failure {
     }
 }
 
-/// The kind of failure that a status stands for.
+/// The error code of an HTTP status.
 pub(crate) fn code_of(status: u16) -> CallErrorCode {
     match status {
         300..=399 => CallErrorCode::Redirect,
         401 | 403 => CallErrorCode::Auth,
         408 => CallErrorCode::Timeout,
         429 => CallErrorCode::RateLimited,
-        // A conflict, and a request that came too early: both pass.
+        // A conflict and a request that came too early are both temporary.
         409 | 425 | 500..=599 => CallErrorCode::ServerError,
         400..=499 => CallErrorCode::BadRequest,
         _ => CallErrorCode::Malformed,
     }
 }
 
-/// What a provider said about its refusal.
+/// The body of a refusal.
 struct ErrorBody {
     words: Option<String>,
-    /// OpenAI answers 429 here too, but no wait helps.
+    /// OpenAI answers 429 here, too, but waiting does not help.
     is_out_of_credit: bool,
 }
 
@@ -293,7 +294,7 @@ impl ErrorBody {
     }
 }
 
-/// Characters of what a program said that a message shows.
+/// Characters of a program's output that a message shows.
 const SHOWN_OUTPUT: usize = 400;
 
 #[cfg(test)]

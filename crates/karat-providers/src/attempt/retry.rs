@@ -1,4 +1,4 @@
-//! When to try again: a pure function of the failures so far.
+//! Waits between attempts: a pure function of the failures so far.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 
-/// How waits grow: exponentially, with full jitter, within bounds.
+/// Exponential backoff with full jitter, within bounds.
 ///
-/// The n-th wait is drawn evenly from 0 to min(`most`, `first` · 2ⁿ). Where the provider says how long to wait, the wait
-/// is that, and a draw of the first kind on top, so that callers who were told the same do not come back together. All
-/// waits of a call together stay below `total`: a provider that wants to be left alone for longer is not waited for.
+/// The n-th wait is drawn uniformly from 0 to min(`most`, `first` · 2ⁿ). If the provider names a wait, it is that wait
+/// plus a draw of the first kind, so that callers with the same `retry-after` do not return together. All waits of a
+/// call stay below `total`; a longer `retry-after` is not waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// Upper bound of the first wait.
     pub first: Duration,
-    /// Upper bound of a wait of which the provider has said nothing.
+    /// Upper bound of a wait that the provider did not name.
     pub most: Duration,
     /// Upper bound of all waits of one call.
     pub total: Duration,
@@ -42,7 +42,7 @@ impl Waits {
         Self { backoff, left: retries, failures: 0, waited: Duration::ZERO, seed }
     }
 
-    /// How long to wait before the next attempt; `None` when there shall be none.
+    /// Returns the wait before the next attempt; `None` if there is none.
     pub fn next(&mut self, told: Option<Duration>) -> Option<Duration> {
         self.left = self.left.checked_sub(1)?;
         let Backoff { first, most, total } = self.backoff;
@@ -65,13 +65,13 @@ impl Waits {
 
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
-/// How long the provider says to wait: milliseconds in its own header, seconds, or an HTTP date, which is read against
-/// the date of the same answer, so that no clock of ours can be wrong, and against `now` where it has none.
+/// The wait that the provider names: milliseconds in its own header, seconds, or an HTTP date. A date is compared with
+/// the date of the same answer, so that no local clock can be wrong, and with `now` if the answer has none.
 pub(crate) fn retry_after(headers: &HeaderMap, now: impl FnOnce() -> Option<Timestamp>) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |name, unit: f64| {
         let seconds = text(name)?.parse::<f64>().ok()? * unit;
-        // What no clock can count is longer than anybody waits, and no less meant.
+        // A duration beyond any clock is as good as endless.
         let is_endless = seconds.is_finite() && seconds >= Duration::MAX.as_secs_f64();
         if is_endless { Some(Duration::MAX) } else { Duration::try_from_secs_f64(seconds).ok() }
     };
@@ -82,7 +82,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: impl FnOnce() -> Option<Time
     number(RETRY_AFTER_MS, 1e-3).or_else(|| number(RETRY_AFTER, 1.0)).or_else(date)
 }
 
-/// When an answer was sent, by its own clock.
+/// The date of an answer, by the server's clock.
 pub(crate) fn moment_of(headers: &HeaderMap) -> Option<Timestamp> {
     moment(headers.get(DATE)?.to_str().ok()?.trim())
 }

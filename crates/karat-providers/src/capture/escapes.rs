@@ -1,25 +1,25 @@
-//! Characters that are spelled differently: in JSON and in programs' literals, percent-encoded, in HTML, and in mails.
+//! Encodings of characters: in JSON and program literals, percent-encoded, in HTML, and quoted-printable.
 
 use std::ops::Range;
 
-/// What stands for a character behind a backslash.
+/// Characters after a backslash, and the bytes they stand for.
 pub(crate) const ESCAPES: [(u8, u8); 7] =
     [(b'/', b'/'), (b'"', b'"'), (b'\'', b'\''), (b'\\', b'\\'), (b'n', b'\n'), (b'r', b'\r'), (b't', b'\t')];
 
-/// A pattern of what can stand for any character, and of the escaped line break of a mail.
+/// A pattern of escapes that can stand for any character, and of the escaped line break of a mail.
 pub(crate) const NUMBERED: &str = r"\\u|\\x|%[0-9A-Fa-f]{2}|&(?:#|amp;|lt;|gt;|quot;|apos;)|=\\+[rn]";
 
-/// A way to spell characters differently.
+/// A kind of encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spelling {
-    /// Behind a backslash, a percent sign or an ampersand. They do not stand in each other's way.
+    /// With a backslash, a percent sign or an ampersand. These do not interfere.
     Escapes,
-    /// As mails have it: `=41`, and lines that end in `=` go on. By itself, because keys often end in `=`.
+    /// Quoted-printable: `=41`, and lines that end in `=` continue. Separate, because keys often end in `=`.
     QuotedPrintable,
 }
 
 impl Spelling {
-    /// The bytes with every character in the place of its spelling.
+    /// The bytes with all escapes undone.
     pub fn decode(self, bytes: &[u8]) -> Vec<u8> {
         let mut plain = Vec::with_capacity(bytes.len());
         let mut at = 0;
@@ -31,7 +31,7 @@ impl Spelling {
         plain
     }
 
-    /// The places in the source of places, in order, in what [`Spelling::decode`] makes of it.
+    /// Maps places in the decoded bytes, in order, to places in the source.
     pub fn to_source(self, bytes: &[u8], places: &[Range<usize>]) -> Vec<Range<usize>> {
         let (mut at, mut plain) = (0, 0);
         let mut to = |wanted: usize| {
@@ -45,7 +45,7 @@ impl Spelling {
         places.iter().map(|place| to(place.start)..to(place.end)).collect()
     }
 
-    /// The first character of some bytes, and how many bytes it takes there.
+    /// The first character of some bytes, and its length there in bytes.
     fn character(self, bytes: &[u8]) -> (usize, Character) {
         match self {
             Self::Escapes => escaped_char(bytes),
@@ -54,7 +54,7 @@ impl Spelling {
     }
 }
 
-/// A byte, a character of several, or none.
+/// A decoded character: a byte, a character of several bytes, or none.
 enum Character {
     Byte(u8),
     Char(char),
@@ -115,7 +115,7 @@ fn escaped_char(bytes: &[u8]) -> (usize, Character) {
     }
 }
 
-/// A character as HTML spells it, and how many bytes that takes.
+/// An HTML entity's character, and the length of the entity in bytes.
 fn entity(bytes: &[u8]) -> Option<(usize, char)> {
     let end = bytes.iter().take(10).position(|byte| *byte == b';')?;
     let character = match std::str::from_utf8(&bytes[1..end]).ok()? {

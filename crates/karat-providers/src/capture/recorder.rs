@@ -1,8 +1,8 @@
-//! Writing a recording (CL-25).
+//! Writes recordings (CL-25).
 //!
-//! A new recording is written into a file beside the one that was asked for, `FILE.RUN.part`. It becomes that file when its
-//! run has begun, where there is none, so that a crash leaves what was recorded. An older recording of that name is replaced
-//! only when the run is finished and something was answered; until then both are there.
+//! A new recording is written to `FILE.RUN.part` beside the requested file. If that file does not exist, the recording
+//! takes its place when the run starts, so that a crash leaves the recorded calls. An older recording is replaced only
+//! when the run has finished and a call was answered; until then both exist.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -17,13 +17,13 @@ use crate::capture::replay::{
     RecordedCall, RecordingError, RecordingHeader, RecordingKey, RecordingPlayer, SCHEMA, ServiceAt, text_or_hex,
 };
 
-/// Bytes within which the first line of a recording ends.
+/// Maximum length of a recording's first line, in bytes.
 const LONGEST_HEADER: u64 = 4096;
 
-/// Writes calls as they end.
+/// Writes calls into a recording as they end.
 #[derive(Debug)]
 pub struct Recorder {
-    /// The file that was asked for.
+    /// The requested file.
     path: PathBuf,
     state: Mutex<RecordingFile>,
 }
@@ -31,22 +31,23 @@ pub struct Recorder {
 #[derive(Debug)]
 struct RecordingFile {
     file: Result<File, String>,
-    /// Where it is now.
+    /// Its present path.
     at: PathBuf,
     has_begun: bool,
-    /// Whether any call in it was answered.
+    /// True if any call in it was answered.
     is_answered: bool,
-    /// The run that made calls before it was recorded, where it did.
+    /// The run, if it made calls before it was recorded.
     incomplete_run: Option<String>,
 }
 
 impl Recorder {
-    /// Makes a recording of a run ready. Nothing is replaced yet, and nothing is left behind unless the run [begins](Self::begin).
+    /// Prepares the recording of a run. Nothing is replaced yet, and nothing is left behind unless the run
+    /// [begins](Self::begin).
     ///
     /// # Errors
-    /// The file cannot be made, or one of that name is no recording.
+    /// The file cannot be created, or an existing file is not a recording.
     pub fn create(path: &Path, run: &str) -> Result<Self, RecordingError> {
-        // Through a link, not instead of it.
+        // Writes through a link instead of replacing it.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         holds_recording(&path)?;
         let is_special = fs::metadata(&path).is_ok_and(|facts| !facts.is_file());
@@ -66,10 +67,10 @@ impl Recorder {
         problem.map_or(Ok(recorder), |problem| Err(failed(io::Error::other(problem))))
     }
 
-    /// Goes on with the recording of a run. A line that was cut off is taken back.
+    /// Continues the recording of a resumed run. A line that was cut off is removed.
     ///
     /// # Errors
-    /// It is not there, is that of another run, cannot be written, or is no recording.
+    /// It is missing, belongs to another run, cannot be written, or is not a recording.
     pub fn resume(path: &Path, run: &str) -> Result<Self, RecordingError> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let moved =
@@ -92,11 +93,11 @@ impl Recorder {
         Ok(Self { path, state: Mutex::new(state) })
     }
 
-    /// Records a run from now on in the file that the user says: goes on with its recording where it is there, else makes
-    /// one that [lacks](Self::lacks) the calls that were made before.
+    /// Records a resumed run in the requested file: continues its recording if there is one, else creates one that
+    /// [lacks](Self::missing_calls_notice) the earlier calls.
     ///
     /// # Errors
-    /// Those of [`Recorder::resume`] and [`Recorder::create`].
+    /// The errors of [`Recorder::resume`] and [`Recorder::create`].
     pub fn resume_or_create(path: &Path, run: &str) -> Result<Self, RecordingError> {
         if path.exists() || part_path(path, run).exists() {
             return Self::resume(path, run);
@@ -106,7 +107,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// The run has begun: where no recording would be lost, this one is now the file that was asked for.
+    /// Marks the start of the run. If no older recording would be lost, this one takes the requested path.
     pub fn begin(&self) {
         let mut state = self.state();
         state.has_begun = true;
@@ -115,7 +116,7 @@ impl Recorder {
         }
     }
 
-    /// The run is finished: an older recording is replaced, if any call of this one was answered.
+    /// Marks the end of the run. An older recording is replaced if a call of this one was answered.
     pub fn finish(&self) {
         let mut state = self.state();
         if !state.is_answered || state.file.is_err() {
@@ -127,7 +128,7 @@ impl Recorder {
         }
     }
 
-    /// Where the recording is and why, where it is not the file that was asked for.
+    /// A notice of the recording's path, if that is not the requested file.
     pub fn location_notice(&self) -> Option<String> {
         let state = self.state();
         let (at, path) = (state.at.display(), self.path.display());
@@ -135,7 +136,7 @@ impl Recorder {
         (state.at != self.path).then(|| format!("this run's recording is {at}; the earlier one, {path}, stays {until}"))
     }
 
-    /// What the recording does not have, where its run was begun without it.
+    /// A notice of the calls that are missing, if the run started without the recording.
     pub fn missing_calls_notice(&self) -> Option<String> {
         let state = self.state();
         let (at, run) = (state.at.display(), state.incomplete_run.as_ref()?);
@@ -145,14 +146,14 @@ impl Recorder {
         ))
     }
 
-    /// Why the recording is not whole, where it is not.
+    /// The reason why the recording is incomplete, if it is.
     pub fn failure(&self) -> Option<String> {
         let state = self.state();
         let error = state.file.as_ref().err()?;
         Some(format!("recording {}: {error}. The run itself is kept", state.at.display()))
     }
 
-    /// Writes one call. A call that was never made (no attempt) is not written.
+    /// Writes one call, unless it was never made (no attempt).
     pub(crate) fn write(&self, asked: &RecordingKey<'_>, exchange: &Exchange) {
         if exchange.attempts == 0 {
             return;
@@ -176,7 +177,7 @@ impl Recorder {
         self.line(&entry, exchange.outcome.is_ok());
     }
 
-    /// Writes where a service is.
+    /// Writes the address of a service.
     pub(crate) fn service(&self, id: &str, url: &str) {
         self.line(&ServiceAt { service: id.into(), url: url.into() }, false);
     }
@@ -199,7 +200,7 @@ impl Recorder {
 }
 
 impl RecordingFile {
-    /// Makes it the file that was asked for. What is open stays open.
+    /// Moves the file to the requested path. The open handle stays valid.
     fn move_into_place(&mut self, path: &Path) {
         if self.at == path {
             return;
@@ -214,23 +215,23 @@ impl RecordingFile {
 impl Drop for RecordingFile {
     fn drop(&mut self) {
         if !self.has_begun {
-            // Nothing is in it but its header.
+            // It contains only its header.
             let _ = fs::remove_file(&self.at);
         }
     }
 }
 
-/// Where a run writes its recording until it may take its place.
+/// The path of a run's recording until it may take the requested one.
 fn part_path(path: &Path, run: &str) -> PathBuf {
     let mut name = path.file_name().map(OsString::from).unwrap_or_default();
     name.push(format!(".{run}.part"));
     path.with_file_name(name)
 }
 
-/// Whether a recording is there. A file without content is none, and may be replaced.
+/// Returns whether a path holds a recording. An empty file does not, and may be replaced.
 ///
 /// # Errors
-/// The file cannot be read, or is something else.
+/// The file cannot be read, or is not a recording.
 fn holds_recording(path: &Path) -> Result<bool, RecordingError> {
     let shown = || path.display().to_string();
     let failed = |error| RecordingError::File { path: shown(), error };
@@ -263,7 +264,7 @@ mod tests {
         names
     }
 
-    /// CL-25: a run that does not begin leaves everything as it was; one that is not finished, both recordings.
+    /// CL-25: a run that does not start leaves everything as it was; an unfinished one leaves both recordings.
     #[test]
     fn an_older_recording_stays_until_there_is_another() {
         let folder = tempfile::tempdir().unwrap();
@@ -292,7 +293,7 @@ mod tests {
         assert!(fs::read_to_string(&path).unwrap().ends_with("http://new\"}\n\"an answer\"\n"));
     }
 
-    /// CL-25: what is no recording is not replaced, and the recording of another run is not gone on with.
+    /// CL-25: a file that is not a recording is not replaced, and the recording of another run is not continued.
     #[test]
     fn other_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
@@ -310,8 +311,8 @@ mod tests {
         assert!(Recorder::resume(&path, "r1").unwrap_err().to_string().contains("is gone"));
     }
 
-    /// CL-25: what an unfinished run of the same name has left is named, and not overwritten; one that is gone on with takes
-    /// it up.
+    /// CL-25: the recording of an unfinished run of the same id is named, and not overwritten; resuming that run
+    /// continues it.
     #[test]
     fn an_unfinished_recording_is_named() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,14 +1,14 @@
-//! Recordings (CL-25): calls with their raw bytes in a file, and runs that are answered from it without a connection.
+//! The format of recordings (CL-25): calls with their raw bytes, and runs that are answered from them without a
+//! connection.
 //!
-//! A recording is JSON lines. The first line is the header `{"schema": "karat.recording/1", "run": …}`; every other line is one
-//! [`RecordedCall`], written when its call has ended, or the address of a [service](ServiceAt). The rule of the format: a reader
-//! refuses another major version, ignores fields it does not know, and a last line that was cut off counts as not
-//! written.
+//! A recording is JSON lines. The first line is the header `{"schema": "karat.recording/1", "run": …}`; every other
+//! line is one [`RecordedCall`], written when its call has ended, or the address of a [service](ServiceAt). A reader
+//! refuses another major version, ignores unknown fields, and drops a last line that was cut off.
 //!
-//! A call is found by what was asked: model id and [`ChatRequest`](karat_types::ChatRequest), whatever codec and server
-//! stood behind it, or the request to a service or program without the values of its gaps. Where the same was asked
-//! several times (trials), the entry of the same call is taken, else the recorded ones in their order. A replayed run
-//! starts no service, so it sees the addresses at which they were.
+//! A call is found by its content: model id and [`ChatRequest`](karat_types::ChatRequest), whatever codec and server
+//! stood behind it, or the request to a service or program without the values of its variables. If the same request was
+//! made several times (trials), the answer of the same call is used, else the recorded ones in order. A replayed run
+//! starts no service and uses the recorded addresses.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,18 +30,18 @@ pub(crate) const SCHEMA: &str = "karat.recording/1";
 /// Characters of a request that an error quotes.
 const QUOTED: usize = 200;
 
-/// A recording that cannot be used.
+/// The error of a recording that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// The file cannot be made, read or written.
+    /// The file cannot be created, read or written.
     #[error("recording {path}: {error}")]
     File {
         /// Its path.
         path: String,
-        /// What went wrong.
+        /// The error.
         error: io::Error,
     },
-    /// The file is something else, or of another version.
+    /// The file is not a recording, or of another version.
     #[error(
         "{path}:{line} is no recording that this karat reads: {problem}; make one with `karat run … --record FILE`"
     )]
@@ -50,18 +50,18 @@ pub enum RecordingError {
         path: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// The file that it shall replace is something else.
+    /// The file to replace is not a recording.
     #[error("{path} exists and is no recording ({problem}), so it is not replaced; give `--record` another file")]
     Occupied {
         /// Its path.
         path: String,
-        /// Why it is no recording.
+        /// The reason why it is not a recording.
         problem: String,
     },
-    /// A run of the same name has begun to record into this file.
+    /// A run of the same id has started to record into this file.
     #[error(
         "{path} is left of a run {run} that was recorded and not finished; go on with that run where it is stored \
          (`karat resume {run}`), or move {path} away, or give this run another `--run-id`"
@@ -72,15 +72,15 @@ pub enum RecordingError {
         /// The run.
         run: String,
     },
-    /// The recording of a run that is gone on with is not there, or is that of another run.
+    /// The recording of a resumed run is missing, or belongs to another run.
     #[error(
         "{path} {problem}, and the calls of run {run} that were made so far would be lacking; put its recording back, or \
          go on in another file with `--record FILE`"
     )]
     Moved {
-        /// Where it was.
+        /// Its former path.
         path: String,
-        /// What is there.
+        /// The problem there.
         problem: String,
         /// The run.
         run: String,
@@ -90,7 +90,7 @@ pub enum RecordingError {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RecordingHeader<'a> {
     pub schema: Cow<'a, str>,
-    /// Id of the run that is recorded.
+    /// Id of the recorded run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Cow<'a, str>>,
 }
@@ -109,35 +109,35 @@ impl RecordingHeader<'_> {
     }
 }
 
-/// Where a service of the suite was while it was recorded.
+/// The recorded address of a service.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ServiceAt<'a> {
     pub service: Cow<'a, str>,
     pub url: Cow<'a, str>,
 }
 
-/// What a recording knows a call by.
+/// The key of a call in a recording.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordingKey<'a> {
-    /// Registry id of the model; `http` or `command` for what is asked of services and programs.
+    /// Registry id of the model; `http` or `command` for calls to services and programs.
     pub who: &'a str,
-    /// Hash of who is asked and what.
+    /// Hash of the addressee and the request.
     pub key: Key,
-    /// Which call asks: tells repetitions of one request apart.
+    /// The call, to tell repetitions of one request apart.
     pub call: u64,
-    /// What is asked, for messages.
+    /// The request, for messages.
     pub content: Cow<'a, str>,
 }
 
 impl<'a> RecordingKey<'a> {
-    /// A call of a model.
+    /// A call to a model.
     pub fn of_model_call(call: &Call<'a>) -> Self {
         let content = call.request.messages.last().map_or("", |message| message.content.as_str());
         let key = key(call.model).json(call.request).finish();
         Self { who: call.model, key, call: call.jitter_seed, content: content.into() }
     }
 
-    /// A request to a service or program, as it is kept.
+    /// A call to a service or program, as stored.
     pub fn of_external_call(kind: &'a str, captured: &Value, call: u64) -> Self {
         let key = key(kind).json(captured).finish();
         Self { who: kind, key, call, content: captured.to_string().into() }
@@ -148,7 +148,8 @@ fn key(who: &str) -> KeyBuilder {
     KeyBuilder::new(SCHEMA).text(who)
 }
 
-/// One recorded call. Bodies are texts; one that is no UTF-8 stands in hexadecimal under `request_hex`, `response_hex`.
+/// One recorded call. Bodies are text; a body that is not UTF-8 is stored in hexadecimal under `request_hex` or
+/// `response_hex`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct RecordedCall {
     /// See [`RecordingKey`].
@@ -174,7 +175,7 @@ pub(crate) struct RecordedCall {
     pub error: Option<CallError>,
 }
 
-/// Answers calls from a recording. It holds where each entry lies, not the entries.
+/// Answers calls from a recording. It holds the offsets of the calls, not the calls.
 #[derive(Debug)]
 pub struct RecordingPlayer {
     path: PathBuf,
@@ -183,20 +184,20 @@ pub struct RecordingPlayer {
     services: BTreeMap<String, String>,
     /// Id of the run that was recorded, where it says so.
     pub(crate) run: Option<String>,
-    /// Bytes up to the end of its last whole line.
+    /// Length up to the end of its last whole line, in bytes.
     pub(crate) end: u64,
 }
 
-/// The entries of one request.
+/// The recorded answers to one request.
 #[derive(Debug, Default)]
 struct RecordedAnswers {
-    /// Call and offset, in the recorded order.
+    /// Call and offset, in recorded order.
     entries: Vec<(u64, u64)>,
-    /// How many were taken by calls that the recording does not know.
+    /// The next answer for calls that the recording does not know.
     next: usize,
 }
 
-/// What the index needs of a line.
+/// The part of a line that the index needs.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RecordingLine<'a> {
@@ -212,7 +213,7 @@ impl RecordingPlayer {
     /// Opens a recording.
     ///
     /// # Errors
-    /// The file cannot be read, or is no recording of this version.
+    /// The file cannot be read, or is not a recording of this version.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let shown = path.display().to_string();
         let failed = |error| RecordingError::File { path: shown.clone(), error };
@@ -246,17 +247,17 @@ impl RecordingPlayer {
         Ok(Self { path: path.to_owned(), file, places, services, run, end: offset })
     }
 
-    /// Whether it holds any call.
+    /// Returns whether it contains any call.
     pub(crate) fn has_calls(&self) -> bool {
         !self.places.is_empty()
     }
 
-    /// Where a service was.
+    /// The recorded address of a service.
     pub(crate) fn service(&self, id: &str) -> Option<&str> {
         self.services.get(id).map(String::as_str)
     }
 
-    /// The recorded answer, its reply read from its bytes as that of a live one is.
+    /// The recorded answer, with its reply parsed from its bytes like a live one.
     pub(crate) fn answer(
         &self,
         asked: &RecordingKey<'_>,
@@ -273,7 +274,7 @@ impl RecordingPlayer {
 
     fn find(&self, asked: &RecordingKey<'_>) -> Option<u64> {
         let mut takes = self.places.get(&asked.key)?.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that failed and was made again, in a later part of the run, stands twice.
+        // A call that failed and was retried in a later part of the run occurs twice.
         let same = takes.entries.iter().rfind(|(known, _)| *known == asked.call);
         if let Some((_, offset)) = same {
             return Some(*offset);
@@ -328,7 +329,7 @@ impl RecordedCall {
     }
 }
 
-/// Bytes as text, else (as the second) in hexadecimal digits.
+/// Bytes as text, or else (as the second string) in hexadecimal.
 pub fn text_or_hex(bytes: &[u8]) -> (String, String) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), String::new()),
@@ -413,8 +414,8 @@ mod tests {
         write(&fixture());
     }
 
-    /// CL-25, law 7: a recording of version 1 is read; repetitions of one request find their own answers, other calls
-    /// the recorded ones in their order, and a failed call fails again.
+    /// CL-25, law 7: a recording of version 1 is read; repetitions of a request find their own answers, other calls the
+    /// recorded ones in order, and a failed call fails again.
     #[test]
     fn a_recording_of_version_1_is_read() {
         let player = RecordingPlayer::open(&fixture()).unwrap();

@@ -1,4 +1,4 @@
-//! Removing secrets from what is kept, and from messages what a suite wants blacked out.
+//! Removes secrets from everything that is stored, and redacts text quoted in messages.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,82 +11,84 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::capture::escapes::{ESCAPES, NUMBERED, Spelling};
 
-/// What stands where a secret stood.
+/// The replacement of a secret.
 const REMOVED: &str = "[secret removed]";
 
-/// Bytes of the shortest secret that is looked for. Shorter values (`x`, `none`, `ollama`) are placeholders that local
-/// servers want, and words that stand everywhere.
+/// Minimum length of a secret that is removed, in bytes. Shorter values (`x`, `none`, `ollama`) are placeholders for
+/// local servers, and ordinary words.
 pub(crate) const SHORTEST_SECRET: usize = 8;
 
-/// Characters that follow an encoded secret, and may be its last ones.
+/// Characters after an encoded secret that may belong to it.
 const TAIL: usize = 2;
 
-/// A reply is often JSON within JSON, and may hold JSON itself. Bytes are read at most fifteen times.
+/// Depth to which nested encodings are undone: a reply is often JSON within JSON, and may contain JSON itself. Bytes
+/// are read at most fifteen times.
 const NESTED: u32 = 3;
 
-/// Bytes that are kept of a body that broke off or is too large.
+/// Bytes kept of a body that broke off or is too large.
 const KEPT: usize = 64 * 1024;
 
-/// The known secrets of a set of models. They are found as they are, in hexadecimal digits and in base64 (by themselves or
-/// within `user:key`), each also in other [spellings](crate::capture::escapes) and spellings of those, in letters of any case, with `+`
-/// for spaces as forms send them, and in Latin-1.
+/// The known secrets of a set of models. They are found literally, in hexadecimal and in base64 (alone or within
+/// `user:key`), each also in other [spellings](crate::capture::escapes) and spellings of those, in any letter case,
+/// with `+` for spaces as in forms, and in Latin-1.
 pub(crate) struct Secrets {
     values: Vec<SecretString>,
     patterns: Option<Patterns>,
-    /// What a suite wants blacked out.
+    /// The suite's rules for redaction.
     redactor: Option<Redactor>,
 }
 
-/// Nearly all bytes hold neither a secret nor an escape in which one could hide, and two quick looks tell.
+/// Precompiled searches. Nearly all bytes contain neither a secret nor an escape that could hide one, and two quick
+/// searches tell.
 struct Patterns {
-    /// The longest first: a key that begins with another one must go as a whole.
+    /// The longest first: a key that begins with another one must be removed as a whole.
     forms: Vec<Form>,
-    /// How the forms begin.
+    /// The beginnings of the forms.
     begin: Regex,
-    /// Anything that could spell a character of them differently, by the way to spell it.
+    /// Anything that could encode one of their characters, by the kind of encoding.
     spellings: [(Spelling, Regex); 2],
 }
 
-/// What a secret can look like.
+/// One form in which a secret can occur.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Form {
     bytes: Vec<u8>,
-    /// Whether it shares characters with its neighbours.
+    /// True if it can share characters with its neighbours.
     is_base64: bool,
 }
 
 impl Secrets {
-    /// Knows none.
+    /// No secrets.
     pub fn none() -> Self {
         Self { values: Vec::new(), patterns: None, redactor: None }
     }
 
-    /// Knows these values.
+    /// Secrets with these values.
     ///
     /// # Errors
-    /// When they are too long to be looked for.
+    /// The values are too long to search for.
     pub fn new(mut values: Vec<SecretString>) -> Result<Self, regex::Error> {
         values.retain(|value| value.expose_secret().len() >= SHORTEST_SECRET);
         let patterns = if values.is_empty() { None } else { Some(Patterns::new(&values)?) };
         Ok(Self { values, patterns, redactor: None })
     }
 
-    /// The same, and what is blacked out in messages, too.
+    /// Redacts messages with these rules, too.
     pub fn with_redactor(self, redactor: Option<Redactor>) -> Self {
         Self { redactor, ..self }
     }
 
-    /// Bytes as a message may quote them. Blacked out before they are cut: of half a number nobody knows any more that it is
-    /// one.
+    /// Bytes as a message may quote them. They are redacted before they are cut: half a number is no longer recognized
+    /// as one.
     pub fn redact_for_message<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let cleaned = self.redactor.as_ref().and_then(|redactor| redactor.body(bytes));
         cleaned.map_or(Cow::Borrowed(bytes), Cow::Owned)
     }
 
-    /// What is read from bytes by a reader whose error quotes them.
+    /// Parses bytes with a reader whose error may quote them; the quotation is redacted.
     ///
     /// # Errors
-    /// That of the reader.
+    /// The reader's error.
     pub fn read_redacted<T, E>(&self, bytes: &[u8], read: impl Fn(&[u8]) -> Result<T, E>) -> Result<T, E> {
         read(bytes).map_err(|error| match self.redact_for_message(bytes) {
             Cow::Borrowed(_) => error,
@@ -94,14 +96,14 @@ impl Secrets {
         })
     }
 
-    /// The same bytes, shared, unless a secret stands in them.
+    /// The bytes without secrets; shared, not copied, if there are none.
     pub fn clean(&self, bytes: Bytes) -> Bytes {
         let Some(patterns) = &self.patterns else { return bytes };
         let places = patterns.find_all(&bytes, NESTED);
         if places.is_empty() { bytes } else { remove_places(&bytes, &places).into() }
     }
 
-    /// The same for bytes that broke off: the beginning of a secret at their end goes too.
+    /// Like [`Secrets::clean`] for bytes that broke off: the beginning of a secret at their end is removed, too.
     pub fn clean_broken(&self, bytes: Bytes) -> Bytes {
         let cleaned = self.clean(bytes);
         let begun = |value: &SecretString| {
@@ -119,7 +121,7 @@ impl Secrets {
         String::from_utf8_lossy(&self.clean(text.into())).into_owned()
     }
 
-    /// What is kept of bytes that came in: all without secrets, or the beginning where they did not come to their end.
+    /// The stored form of received bytes: without secrets, and only the beginning if they broke off.
     pub fn capture(&self, bytes: Bytes, is_whole: bool) -> Bytes {
         if is_whole {
             return self.clean(bytes);
@@ -135,13 +137,14 @@ impl Patterns {
         let forms: BTreeSet<Form> = values.iter().flat_map(|value| forms(value.expose_secret())).collect();
         let mut forms: Vec<Form> = forms.into_iter().collect();
         forms.sort_by_key(|form| std::cmp::Reverse(form.bytes.len()));
-        // All of the forms would take milliseconds to compile.
+        // Compiling whole forms would take milliseconds.
         let begin = |form: &Form| form.bytes[..SHORTEST_SECRET].iter().map(|byte| format!(r"\x{byte:02x}")).collect();
         let begins: BTreeSet<String> = forms.iter().map(begin).collect();
-        // A backslash before one of these can only hide a form that holds it.
+        // Only escapes of characters that occur in a form can hide it.
         let held = ESCAPES.iter().filter(|(_, byte)| forms.iter().any(|form| form.bytes.contains(byte)));
         let escapes = held.map(|(name, _)| format!(r"\\\x{name:02x}"));
-        // The same for numbers of mails, which look like many an assignment; those that begin another escape count, too.
+        // The same for quoted-printable numbers, which look like many assignments; those that begin another escape
+        // count, too.
         let is_held = |byte: &u8| {
             b"%\\&=\r\n".contains(byte)
                 || forms.iter().any(|form| form.bytes.iter().any(|held| held.eq_ignore_ascii_case(byte)))
@@ -158,7 +161,7 @@ impl Patterns {
         })
     }
 
-    /// Where secrets stand, in order and apart, also in escapes of escapes so deep.
+    /// The places of secrets, in order and disjoint, also in nested encodings up to this depth.
     fn find_all(&self, bytes: &[u8], depth: u32) -> Vec<Range<usize>> {
         let mut places = self.find_plain(bytes);
         let spellings = self.spellings.iter().filter(|(_, pattern)| depth > 0 && pattern.is_match(bytes));
@@ -177,7 +180,7 @@ impl Patterns {
         apart
     }
 
-    /// Where secrets stand as they are or encoded, in order and apart.
+    /// The places of secrets in any form, without undoing escapes; in order and disjoint.
     fn find_plain(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         let (mut places, mut at) = (Vec::new(), 0);
         while let Some(found) = self.begin.find_at(bytes, at) {
@@ -198,8 +201,8 @@ impl Patterns {
 }
 
 impl Form {
-    /// What goes with it where it begins here: in base64 the characters that it shares with its neighbours, its last ones
-    /// and the padding.
+    /// The place of a form found here: in base64 including the characters that it shares with its neighbours, its last
+    /// ones and the padding.
     fn place(&self, bytes: &[u8], start: usize) -> Range<usize> {
         let end = start + self.bytes.len();
         if !self.is_base64 {
@@ -226,16 +229,16 @@ fn remove_places(bytes: &[u8], places: &[Range<usize>]) -> Vec<u8> {
     cleaned
 }
 
-/// What a value can look like, escapes and the case of letters apart.
+/// The forms of a value, apart from escapes and letter case.
 fn forms(value: &str) -> Vec<Form> {
     let mut spelled = vec![value.as_bytes().to_vec()];
     if !value.is_ascii() {
-        // As a server takes it that reads it as Latin-1, or writes it so.
+        // As a server returns it that reads or writes Latin-1.
         spelled.push(value.bytes().map(char::from).collect::<String>().into_bytes());
         spelled.extend(value.chars().map(|c| u8::try_from(c).ok()).collect::<Option<Vec<u8>>>());
     }
     let hex = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into_bytes();
-    // What is encoded is often JSON, or a part of an address.
+    // Encoded text is often JSON, or a part of an address.
     let encoded: BTreeSet<Vec<u8>> = spelled.iter().cloned().chain(json_and_percent_forms(value)).collect();
     let in_digits: Vec<Vec<u8>> = encoded.iter().map(hex).collect();
     let in_base64: Vec<String> = encoded.iter().flat_map(|bytes| base64(bytes)).collect();
@@ -245,7 +248,7 @@ fn forms(value: &str) -> Vec<Form> {
     plain.chain(in_base64).filter(|form| form.bytes.len() >= SHORTEST_SECRET).collect()
 }
 
-/// A value as JSON has it, as some write JSON, and as an address has it.
+/// A value in JSON, in JSON with escaped slashes, and percent-encoded.
 fn json_and_percent_forms(value: &str) -> [Vec<u8>; 3] {
     let json = serde_json::Value::from(value).to_string();
     let json = &json[1..json.len() - 1];
@@ -254,7 +257,7 @@ fn json_and_percent_forms(value: &str) -> [Vec<u8>; 3] {
     [json.into(), json.replace('/', r"\/").into(), value.bytes().map(percent).collect::<String>().into()]
 }
 
-/// A value after every way of undoing spellings that it has itself: they are undone wherever they stand.
+/// A value with its own escapes undone in every way, because they are undone wherever they occur.
 fn decoded_forms(value: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut all = BTreeSet::from([value.to_vec()]);
     for _ in 0..NESTED {
@@ -265,8 +268,9 @@ fn decoded_forms(value: &[u8]) -> BTreeSet<Vec<u8>> {
     all
 }
 
-/// What of a value is the same in every base64 text that holds it: wherever it begins there, some bits at its ends share a
-/// character with their neighbours. The last characters are not waited for: some cut them off with the padding.
+/// The part of a value that is the same in every base64 text that contains it: depending on its offset, some bits at
+/// its ends share a character with their neighbours. The last characters are not required: some cut them off with the
+/// padding.
 fn base64(value: &[u8]) -> impl Iterator<Item = String> + use<> {
     const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bit = |at: usize| usize::from((value[at / 8] >> (7 - at % 8)) & 1);
@@ -274,7 +278,7 @@ fn base64(value: &[u8]) -> impl Iterator<Item = String> + use<> {
         let whole = (skipped..).step_by(6).take_while(|at| at + 6 * (1 + TAIL) <= 8 * value.len());
         whole.map(|at| char::from(STANDARD[(at..at + 6).fold(0, |sextet, at| (sextet << 1) | bit(at))])).collect()
     };
-    // Behind no, two and one bytes of something else (modulo three), so many bits belong to a shared character.
+    // After zero, two and one preceding bytes (modulo three), this number of bits belongs to a shared character.
     let texts = [0, 2, 4].map(text);
     let for_addresses = texts.clone().map(|text| text.replace('+', "-").replace('/', "_"));
     texts.into_iter().chain(for_addresses)
@@ -302,7 +306,7 @@ mod tests {
         }
     }
 
-    /// Law 2: services repeat a password in HTML, as a field of a form, in literals of programs and in small letters.
+    /// Law 2: a secret is found in HTML, form fields, program literals and lower case.
     #[test]
     fn a_secret_is_found_however_it_is_escaped() {
         let key = "p@ss/w+rd&\"<Planted> 7Q9z\\k";
@@ -326,7 +330,7 @@ mod tests {
         assert_eq!(clean(&[percent], &serde_json::json!([percent]).to_string()), r#"["[secret removed]"]"#);
     }
 
-    /// Law 2: a server that takes UTF-8 for Latin-1, or writes Latin-1, repeats the key all the same.
+    /// Law 2: a secret is found in answers of servers that mistake UTF-8 for Latin-1 or write Latin-1.
     #[test]
     fn a_secret_is_found_in_latin_1() {
         let key = "tok+planted/ÄÖ\"q=99";
@@ -346,7 +350,7 @@ mod tests {
         assert_eq!(clean(&["ÄÖÜß"], "<ÄÖÜß>"), "<[secret removed]>", "its Latin-1 is too short to be looked for");
     }
 
-    /// BY-06, law 2: a key within a basic-auth header, or echoed by a service in another encoding, is the key.
+    /// BY-06, law 2: a key within a basic-auth header, or in another encoding, is removed.
     #[test]
     fn a_secret_is_found_in_base64_and_hexadecimal_digits() {
         let key = "s3cret/Key+9?~~z";
@@ -386,7 +390,7 @@ mod tests {
         assert_eq!(clean(&["ollama", ""], "ollama"), "ollama");
     }
 
-    /// What overlaps goes once, and what stands around it stays; a key of several lines is one key.
+    /// Overlapping places are removed once, and the text around them stays; a key of several lines is one key.
     #[test]
     fn places_in_escaped_text_are_found_again() {
         let secrets = secrets(&["sk-12345678", "line one\nline two"]);
@@ -409,7 +413,7 @@ mod tests {
         assert_eq!(broken("key sk-1234567."), "key sk-1234567.");
     }
 
-    /// Encodings in which services and models repeat a value, each by its name.
+    /// Encodings in which services and models return a value, by name.
     fn spellings(value: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         let text = String::from_utf8_lossy(value).into_owned();
         let each =

@@ -1,4 +1,4 @@
-//! Messages as Anthropic speaks them.
+//! Anthropic's Messages API.
 
 use karat_types::{ChatRequest, FinishReason, Message, ModelSpec, Reply, ReplyFormat, Role, Usage};
 use reqwest::Url;
@@ -10,14 +10,14 @@ use serde_json::value::RawValue;
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
 use crate::codec::usage::{Count, raw_member, usage};
 
-/// The messages protocol.
+/// The Messages API.
 pub(crate) struct Anthropic;
 
 const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 const KEY: HeaderName = HeaderName::from_static("x-api-key");
 const PATH: &str = "/v1/messages";
 
-/// Tokens of a reply where neither the request nor the registry has a bound; the protocol needs one.
+/// Token limit of a reply if neither the request nor the registry sets one; the API requires one.
 const MAX_TOKENS: u32 = 4096;
 
 impl Codec for Anthropic {
@@ -92,10 +92,10 @@ impl Serialize for MessagesRequest<'_> {
     }
 }
 
-/// What settings can never replace: the request itself, and the streaming that this codec does not read.
+/// Fields that settings cannot replace: the request itself, and streaming, which this codec does not read.
 const RESERVED: [&str; 4] = ["model", "messages", "system", "stream"];
 
-/// The system messages and, where JSON is wanted, the words that ask for it: the protocol has no JSON mode.
+/// The system messages and, if JSON is wanted, the words that ask for it: the API has no JSON mode.
 fn system(request: &ChatRequest) -> String {
     let mut parts: Vec<&str> = request
         .messages
@@ -116,7 +116,7 @@ fn system(request: &ChatRequest) -> String {
     parts.join("\n\n")
 }
 
-/// The messages that are not instructions.
+/// The messages without the system messages.
 struct Conversation<'a>(&'a [Message]);
 
 impl Serialize for Conversation<'_> {
@@ -141,7 +141,7 @@ struct MessagesResponse<'a> {
     model: Option<String>,
 }
 
-/// A block of content; those without text (thinking, tools) are no part of the reply.
+/// A content block. Blocks without text (thinking, tools) are not part of the reply.
 #[derive(Deserialize)]
 struct Block {
     #[serde(default)]
@@ -171,7 +171,7 @@ struct MessagesUsage {
     cache_creation_input_tokens: Count,
 }
 
-/// Here `input_tokens` leaves out what the cache served or took in; elsewhere in Karat it is the whole request.
+/// Here `input_tokens` excludes what the cache served or stored; elsewhere in Karat it is the whole request.
 fn read_usage(raw: &RawValue) -> Option<Usage> {
     let fields: MessagesUsage = serde_json::from_str(raw.get()).ok()?;
     let cached = fields.cache_read_input_tokens.or_zero();

@@ -1,4 +1,4 @@
-//! Chat completions as Azure OpenAI serves them: OpenAI's bodies behind a resource of one's own.
+//! Azure OpenAI: OpenAI's bodies at the customer's own resource.
 
 use karat_types::{ChatRequest, ModelSpec, Reply, Usage};
 use reqwest::Url;
@@ -7,15 +7,15 @@ use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 use crate::codec::openai::{OFFICIAL, OPENAI};
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers};
 
-/// OpenAI's protocol at an Azure resource. The model's name is that of the deployment.
+/// OpenAI's protocol at an Azure resource. The model's name is the deployment's.
 pub(crate) struct Azure;
 
 const KEY: HeaderName = HeaderName::from_static("api-key");
-/// The query that asks for a dated version of the API.
+/// The query parameter that selects a dated version of the API.
 pub(crate) const VERSION: &str = "api-version";
 
 impl Codec for Azure {
-    /// With a dated version the deployment stands in the address, without one in the body alone.
+    /// With a dated version the deployment is part of the address, without one it is part of the body only.
     fn url(&self, base: &Url, model: &str) -> Url {
         let mut url = base.clone();
         let root =

@@ -1,4 +1,4 @@
-//! `generateContent` as Google's Gemini API speaks it.
+//! Google's Gemini API: `generateContent`.
 
 use karat_types::{ChatRequest, FinishReason, JsonMode, Message, ModelSpec, Reply, ReplyFormat, Role, Usage};
 use reqwest::Url;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
 use crate::codec::usage::{Count, raw_member, usage};
 
-/// The generateContent protocol.
+/// The `generateContent` protocol.
 pub(crate) struct Gemini;
 
 const KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
@@ -84,7 +84,7 @@ fn content(message: &Message) -> &str {
     &message.content
 }
 
-/// Settings beside the contents that are not part of `generationConfig`.
+/// Settings that stand beside the contents instead of within `generationConfig`.
 fn is_top_level(name: &str) -> bool {
     matches!(name, "safetySettings" | "tools" | "toolConfig" | "cachedContent" | "labels")
 }
@@ -144,7 +144,7 @@ struct Content {
     parts: Option<Vec<Part>>,
 }
 
-/// A part of the reply; thoughts and calls of tools are none of it.
+/// A part of the reply. Thoughts and tool calls are not part of its text.
 #[derive(Deserialize)]
 struct Part {
     #[serde(default)]
@@ -162,7 +162,7 @@ struct GenerateUsage {
     thoughts_token_count: Count,
 }
 
-/// Here the tokens of thoughts stand beside those of the reply; elsewhere in Karat they are part of them.
+/// Here thinking tokens are counted beside those of the reply; elsewhere in Karat they are part of them.
 fn read_usage(raw: &RawValue) -> Option<Usage> {
     let fields: GenerateUsage = serde_json::from_str(raw.get()).ok()?;
     let thoughts = fields.thoughts_token_count.or_zero();

@@ -1,4 +1,4 @@
-//! Chat completions as OpenAI speaks them, and with it most other providers and every local server.
+//! OpenAI's chat completions, which most other providers and every local server speak, too.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use crate::codec::usage::{Count, raw_member, usage};
 
 /// OpenAI's own dialect.
 pub(crate) static OPENAI: OpenAi = OpenAi { seed: "seed" };
-/// Mistral's, which calls the seed by another name.
+/// Mistral's dialect, which uses another name for the seed.
 pub(crate) static MISTRAL: OpenAi = OpenAi { seed: "random_seed" };
 
 /// The chat completions protocol.
@@ -27,7 +27,7 @@ pub(crate) struct OpenAi {
 }
 
 const PATH: &str = "/chat/completions";
-/// The one server that refuses `max_tokens`, and any temperature, for reasoning models.
+/// The only server that rejects `max_tokens` and any temperature for reasoning models.
 pub(crate) const OFFICIAL: &str = "api.openai.com";
 
 impl Codec for OpenAi {
@@ -56,7 +56,7 @@ impl Codec for OpenAi {
     }
 }
 
-/// Whether OpenAI serves the model as a reasoning model, by its name.
+/// Returns whether OpenAI serves the model as a reasoning model, judged by its name.
 fn is_reasoning(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     let is_o_series = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -97,18 +97,18 @@ impl Serialize for CompletionRequest<'_> {
     }
 }
 
-/// What settings can never replace: the request itself, and the streaming that this codec does not read.
+/// Fields that settings cannot replace: the request itself, and streaming, which this codec does not read.
 const RESERVED: [&str; 3] = ["model", "messages", "stream"];
 
 fn entry<M: SerializeMap, T: Serialize>(map: &mut M, name: &str, value: &Option<T>) -> Result<(), M::Error> {
     value.as_ref().map_or(Ok(()), |value| map.serialize_entry(name, value))
 }
 
-/// The strongest form that the model has of what is wanted; `None` where words must do.
+/// The strongest output format the model supports for the wanted reply; `None` if the prompt alone must ask for it.
 fn response_format(mode: JsonMode, wanted: &ReplyFormat) -> Option<Value> {
     match (wanted, mode) {
         (ReplyFormat::Text, _) | (_, JsonMode::None) => None,
-        // The protocol can only force objects.
+        // The protocol can only enforce objects.
         (ReplyFormat::Schema { schema, .. }, _) if schema["type"] != "object" => None,
         (ReplyFormat::Schema { name, schema }, JsonMode::Schema) => Some(json!({
             "type": "json_schema",
@@ -118,7 +118,7 @@ fn response_format(mode: JsonMode, wanted: &ReplyFormat) -> Option<Value> {
     }
 }
 
-/// Whether a schema is within what strict mode accepts: every object closed, and all its properties required.
+/// Returns whether strict mode accepts a schema: every object closed, all its properties required.
 fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => {
@@ -196,7 +196,7 @@ impl Completion<'_> {
             (Some(text), None) => (text, finish),
             (Some(text), Some(_)) if !text.is_empty() => (text, FinishReason::Refusal),
             (_, Some(words)) => (words, FinishReason::Refusal),
-            // A reasoning model that ran out of tokens, and a filter, leave the content out.
+            // A reasoning model that runs out of tokens and a content filter both omit the content.
             (None, None) if matches!(finish, FinishReason::Length | FinishReason::Refusal) => (String::new(), finish),
             (None, None) => return Err(UnreadableReply::malformed("answered with a message without content")),
         };
@@ -204,7 +204,7 @@ impl Completion<'_> {
     }
 }
 
-/// An error that came with status 200, as gateways send it.
+/// An error inside an answer with status 200, as gateways send it.
 fn embedded_error(error: &Value) -> UnreadableReply {
     let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
     let code = status.map_or(CallErrorCode::Malformed, crate::attempt::failure::code_of);
@@ -288,7 +288,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 }
 
-/// A response body in this protocol, for models that answer without a server.
+/// A response body in this protocol, for models without a server.
 pub(crate) fn completion(
     model: &ModelSpec,
     text: &str,

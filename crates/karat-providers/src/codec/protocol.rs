@@ -1,4 +1,4 @@
-//! The contract of wire protocols.
+//! The `Codec` trait, and the helpers that codecs share.
 
 use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Reply, Usage};
 use reqwest::Url;
@@ -9,35 +9,35 @@ use crate::attempt::excerpt::{SHOWN, quote};
 
 /// A wire protocol: requests to bytes and bytes to replies, without I/O.
 ///
-/// Contract: all methods are pure. `body` writes neither key nor address. `parse` reads what `body`'s server sends with
-/// a 2xx status, and nothing else: a stored body gives the same reply as a live one.
+/// Contract: all methods are pure. `body` contains neither key nor address. `parse` reads exactly what a server sends
+/// with a 2xx status, so a stored body gives the same reply as a live one.
 pub trait Codec: Send + Sync {
-    /// Where chat requests to the model of this name go, below the API root.
+    /// Returns the address of chat requests to a model, below the API root.
     fn url(&self, base: &Url, model: &str) -> Url;
 
-    /// The headers of every request. Values that carry the key are marked sensitive.
+    /// Returns the headers of every request. Values that hold the key are marked sensitive.
     ///
     /// # Errors
-    /// When the key holds characters that no header may hold.
+    /// The key contains characters that a header may not contain.
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue>;
 
-    /// The body of a request to a server of this host name. Settings that the protocol does not have are left out.
+    /// Returns the body of a request to a server with this host name. Settings that the protocol lacks are omitted.
     ///
     /// # Errors
-    /// When a value cannot be written as JSON.
+    /// A value cannot be serialized.
     fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>>;
 
-    /// The reply in a body that came with a 2xx status.
+    /// Parses the body of an answer with a 2xx status.
     ///
     /// # Errors
-    /// When there is none in it.
+    /// The body contains no reply.
     fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply>;
 
-    /// The tokens that a body without a reply was billed for, where it says so.
+    /// Returns the tokens that a body without a reply reports as billed.
     fn usage(&self, body: &[u8]) -> Option<Usage>;
 }
 
-/// The headers of a request with a JSON body, and the one that carries the key.
+/// The headers of a request with a JSON body, including the one with the key.
 pub(crate) fn json_headers(name: HeaderName, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
     let mut headers = HeaderMap::with_capacity(4);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -49,10 +49,10 @@ pub(crate) fn json_headers(name: HeaderName, key: Option<&str>) -> Result<Header
     Ok(headers)
 }
 
-/// Room in a body for what is not the content of a message.
+/// Bytes reserved in a body for everything but message contents.
 const ENVELOPE: usize = 256;
 
-/// The body of a chat request as JSON, in one piece of memory where the messages need few escapes.
+/// Serializes the body of a chat request, with one allocation if the messages need few escapes.
 pub(crate) fn write_body(body: &impl Serialize, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
     let content: usize = request.messages.iter().map(|message| message.content.len()).sum();
     let mut bytes = Vec::with_capacity(content + content / 16 + ENVELOPE);
@@ -60,35 +60,36 @@ pub(crate) fn write_body(body: &impl Serialize, request: &ChatRequest) -> serde_
     Ok(bytes)
 }
 
-/// A body as JSON.
+/// Deserializes a body.
 ///
 /// # Errors
-/// It is no such JSON.
+/// The body is not the expected JSON.
 pub(crate) fn parse_json<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, UnreadableReply> {
     serde_json::from_slice(without_bom(body)).map_err(|error| UnreadableReply::json(&error, body))
 }
 
-/// A text without the mark of its byte order, which some servers write before it and which is no part of it.
+/// The text without a leading byte order mark, which some servers send.
 pub(crate) fn without_bom(text: &[u8]) -> &[u8] {
     text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
 }
 
-/// Why a body holds no reply.
+/// The reason why a body contains no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableReply {
-    /// What kind of failure.
+    /// The error code.
     pub code: CallErrorCode,
-    /// What is wrong, as the end of a sentence that begins with the model and its address.
+    /// The problem, as the end of a sentence that begins with the model and its address.
     pub what: String,
 }
 
 impl UnreadableReply {
-    /// A body that is not what the protocol says.
+    /// A body that violates the protocol.
     pub fn malformed(what: impl Into<String>) -> Self {
         Self { code: CallErrorCode::Malformed, what: what.into() }
     }
 
-    /// A body that is no such JSON. Says how it begins, since it is often an HTML page or a sentence.
+    /// A body that is not the expected JSON. The message quotes its beginning, since it is often an HTML page or a
+    /// sentence.
     pub(crate) fn json(error: &serde_json::Error, body: &[u8]) -> Self {
         if body.trim_ascii().is_empty() {
             return Self::malformed("answered with an empty body");

@@ -1,4 +1,4 @@
-//! From captured bytes to a reply.
+//! Parsing stored bytes: the same reply as in the live call.
 
 use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, ModelSpec, Reply};
@@ -8,10 +8,10 @@ use crate::codec::protocol::{Codec, UnreadableReply};
 use crate::process::command_model;
 use crate::registry::hosts;
 
-/// The reply in captured response bytes: what a live call does with them, and what resume and replay do.
+/// Parses captured response bytes as the live call did; used by resume and replay.
 ///
 /// # Errors
-/// When the provider is unknown, or the bytes hold no reply.
+/// The provider is unknown, or the bytes contain no reply.
 pub fn parse(model: &ModelSpec, body: &Bytes) -> Result<Reply, CallError> {
     if model.provider == hosts::COMMAND {
         return command_model::parse_reply(body).map_err(|unreadable| error(model, unreadable));
@@ -29,7 +29,7 @@ fn error(model: &ModelSpec, unreadable: UnreadableReply) -> CallError {
     CallError { code: unreadable.code, message, status: None }
 }
 
-/// The codec of a provider's stored bytes; offline models write in OpenAI's form.
+/// The codec of a provider's stored bytes. Offline models write OpenAI's form.
 fn codec(provider: &str) -> Option<&'static dyn Codec> {
     match hosts::host(provider) {
         Some(host) => Some(host.codec),

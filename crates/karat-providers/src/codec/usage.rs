@@ -1,4 +1,4 @@
-//! Reading what a provider says it used, without believing everything.
+//! Token counts as providers report them, read without trusting them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,33 +9,33 @@ use serde_json::value::RawValue;
 
 use crate::codec::protocol::without_bom;
 
-/// What stands for every number of tokens that no call can have: sums of it do not overflow.
+/// Replaces every token count that is impossible for one call, so that sums cannot overflow.
 const IMPOSSIBLE: u64 = Usage::MOST + 1;
 
-/// A number of tokens. Whatever is no whole number from 0 on reads as none, never as an error; one that is
-/// [too large](Usage::is_possible) stays too large.
+/// A number of tokens. Anything but a whole number from 0 on reads as absent, never as an error; a number that is [too
+/// large](Usage::is_possible) stays too large.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Count(Option<u64>);
 
 impl Count {
-    /// The number, 0 where there is none: for parts that a provider may leave out.
+    /// The number, or 0 if absent: for parts that a provider may leave out.
     pub fn or_zero(self) -> Self {
         Self(Some(self.0.unwrap_or(0)))
     }
 
-    /// The number, or the other one where there is none.
+    /// The number, or the other one if absent.
     pub fn or(self, other: Self) -> Self {
         Self(self.0.or(other.0))
     }
 }
 
-/// A member of a JSON object, as it stands there; whatever else is in it.
+/// A member of a JSON object as raw text, whatever else the object holds.
 pub(crate) fn raw_member<'a>(body: &'a [u8], name: &str) -> Option<&'a RawValue> {
     serde_json::from_slice::<BTreeMap<String, &RawValue>>(without_bom(body)).ok()?.remove(name)
 }
 
-/// Usage from its parts. `None` without both of the main numbers; a part that is larger than its whole is dropped,
-/// which can only make the call dearer.
+/// Usage from its parts, or `None` without both main numbers. A part larger than its whole is dropped, which can only
+/// make the call more expensive.
 pub(crate) fn usage(input: Count, cached: Count, output: Count, reasoning: Count) -> Option<Usage> {
     let (input_tokens, output_tokens) = (input.0?, output.0?);
     let within = |part: Count, whole: u64| part.0.filter(|part| *part <= whole).unwrap_or(0);
@@ -50,7 +50,7 @@ pub(crate) fn usage(input: Count, cached: Count, output: Count, reasoning: Count
 impl std::ops::Add for Count {
     type Output = Self;
 
-    /// None when either is none.
+    /// Absent if either is absent.
     fn add(self, other: Self) -> Self {
         Self(self.0.zip(other.0).map(|(one, two)| one + two))
     }

@@ -1,7 +1,7 @@
-//! Headers that the environment fills, such as a token: what is done where nothing is set.
+//! Headers filled from the environment, such as a token, and what happens if the variable is not set.
 //!
-//! `Authorization: "Bearer ${TOKEN:-}"` without TOKEN would send the word `Bearer` alone. A service on this machine is asked
-//! without the header; any other address is refused before the first call.
+//! `Authorization: "Bearer ${TOKEN:-}"` without TOKEN would send the word `Bearer` alone. A service on this machine is
+//! called without the header; for any other address this is an error before the first call.
 
 use karat_text::gaps;
 use karat_types::{GapText, Part};
@@ -11,10 +11,10 @@ use crate::registry::connect::is_loopback;
 use crate::registry::error::ProviderError;
 use crate::registry::settings::Settings;
 
-/// A header of a step or scorer, and the address that it goes to.
+/// A header of a step or scorer, and its address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnvHeader {
-    /// Whose it is: `step query`.
+    /// Its owner, such as `step query`.
     pub who: String,
     /// Its name.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct EnvHeader {
 }
 
 impl EnvHeader {
-    /// What is wrong where nothing fills the header and its address is elsewhere.
+    /// The error if no variable fills the header and the address is not on this machine.
     pub(crate) fn problem(&self, settings: &Settings) -> Option<ProviderError> {
         let variable = unset_variable(&self.text, settings)?;
         let address = gaps::fill(&self.url, |name| settings.lookup(name)).ok();
@@ -38,7 +38,8 @@ impl EnvHeader {
     }
 }
 
-/// The first variable of a text whose every gap stays empty; `None` where it has no gap, or one is filled.
+/// The first variable of a text in which no variable has a value; `None` if the text has no variable, or one has a
+/// value.
 pub(crate) fn unset_variable<'a>(text: &'a GapText, settings: &Settings) -> Option<&'a str> {
     let gaps = text.0.iter().filter_map(|part| match part {
         Part::Variable { name, default } => Some((name, default)),

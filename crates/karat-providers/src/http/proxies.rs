@@ -1,5 +1,5 @@
-//! The proxies that the environment names, looked at before anything is sent: one that cannot be one is told, with its
-//! variable and without its value, which may hold a password.
+//! Proxies named by the environment. They are checked before anything is sent; an unusable one is reported by its
+//! variable, without its value, which may contain a password.
 
 use hyper_util::client::proxy::matcher::Matcher;
 use karat_text::host::THIS_MACHINE;
@@ -10,29 +10,29 @@ use crate::attempt::failure::Failure;
 use crate::registry::error::ProviderError;
 use crate::registry::settings::Settings;
 
-/// Variables that name a proxy, each also in lower case.
+/// Variables that name a proxy, also in lower case.
 const USED: [&str; 2] = ["HTTPS_PROXY", "HTTP_PROXY"];
 
-/// The variable that other programs take for both, and nobody here reads.
+/// A variable that other programs use for both schemes and Karat does not read.
 const UNUSED: &str = "ALL_PROXY";
 
 /// A variable that names a proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedProxy {
-    /// As it is spelled in the environment.
+    /// Its name as spelled in the environment.
     pub variable: String,
-    /// Where the proxy is, without name and password; or why it is none, and what to do.
+    /// The proxy's address without name and password, or the reason why it is unusable, with advice.
     pub address: Result<String, String>,
 }
 
 impl NamedProxy {
-    /// Nobody was reached through it.
+    /// The failure of a connection through it.
     pub(crate) fn connect_failure(&self, cause: &str) -> Failure {
         let what = format!("cannot be reached through the proxy {} ({cause})", self.address_text());
         self.with_advice(Failure::new(CallErrorCode::Connect, what))
     }
 
-    /// What it may have answered itself, instead of passing on what it was sent.
+    /// Names the proxy in a refusal that it sent itself.
     pub(crate) fn name_in_refusal(&self, failure: Failure) -> Failure {
         match failure.status {
             Some(AUTHENTICATION) => {
@@ -56,21 +56,21 @@ impl NamedProxy {
     }
 }
 
-/// The status with which a proxy asks who sends.
+/// The status of a proxy that asks for authentication.
 const AUTHENTICATION: u16 = 407;
 
-/// The proxies that requests go through.
+/// The proxies that requests pass through.
 pub fn proxies(settings: &Settings) -> Vec<NamedProxy> {
     let named = USED.iter().filter_map(|name| find_variable(settings, name));
     named.map(|(variable, value)| NamedProxy { variable, address: parse_proxy(&value) }).collect()
 }
 
-/// A variable that names a proxy and is not read.
+/// A variable that names a proxy and has no effect.
 pub fn unused_proxy(settings: &Settings) -> Option<String> {
     find_variable(settings, UNUSED).map(|(variable, _)| variable)
 }
 
-/// What is named as a proxy and is none.
+/// The errors of proxy variables that hold no usable proxy.
 pub(crate) fn invalid_proxies(settings: &Settings) -> Vec<ProviderError> {
     let broken = |it: NamedProxy| {
         let problem = it.address.err()?;
@@ -117,13 +117,13 @@ impl ProxyRules {
     }
 }
 
-/// A variable that is set, in whichever spelling, and its value.
+/// A variable that is set, in either spelling, and its value.
 fn find_variable(settings: &Settings, name: &str) -> Option<(String, String)> {
     let spellings = [name.to_owned(), name.to_ascii_lowercase()];
     spellings.into_iter().find_map(|name| settings.lookup(&name).map(|value| (name, value)))
 }
 
-/// Where a proxy is. Without a scheme it is one of `http://`.
+/// Parses a proxy's address. Without a scheme it is `http://`.
 fn parse_proxy(value: &str) -> Result<String, String> {
     let whole = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
     let how = "write it like `http://host:port`";

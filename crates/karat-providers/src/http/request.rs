@@ -1,4 +1,4 @@
-//! Requests, ready to be sent as often as needed.
+//! Requests that are built once and sent as often as needed.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use reqwest::{Method, Request, Url};
 /// The sender that every request names.
 const AGENT: &str = concat!("karat/", env!("CARGO_PKG_VERSION"));
 
-/// A request.
+/// #1 An HTTP request without the body of a particular call.
 #[derive(Debug)]
 pub(crate) struct PreparedRequest {
     head: Arc<RequestHead>,

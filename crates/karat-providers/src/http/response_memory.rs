@@ -1,39 +1,39 @@
-//! Room in memory for large answers, however many calls are under way.
+//! A memory limit for large answers, however many calls are in flight.
 //!
-//! An answer takes its size while it is read, as it grows, and three times from then until it is on disk: as it came, as the
-//! text that stands in it, and packed for the ledger. Those in the second half wait for nothing but the disk. Of those in the
-//! first half that wait for more than there is, one at a time goes on without: so somebody always can, and an answer that
-//! hangs keeps no more from others than has come of it.
+//! An answer takes its size while it is read, as it grows, and three times its size from then until it is on disk: the
+//! received bytes, the text in them, and the compressed record. Answers in the second phase wait only for the disk. If
+//! answers in the first phase need more than there is, one at a time may continue without a grant: so one can always
+//! finish, and an answer that hangs withholds only what it has received.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Answers up to this size need no room of their own: all calls in flight together take little.
+/// Answers up to this size need no grant: all calls in flight together take little.
 pub(crate) const SMALL: usize = 64 * KIB;
 
-/// An answer that grows takes so much more at once, or what it has announced: most need room once only. Where all took little
-/// often, many would have some room and none enough.
+/// Step by which a grant grows, unless the announced length is smaller. With small steps, many answers would hold some
+/// memory and none enough.
 const STEP: usize = 1024 * KIB;
 
 const KIB: usize = 1024;
 
-/// What an answer takes in the second half, beside what it takes in the first.
+/// Copies of an answer in the second phase, beside the received bytes.
 const COPIES: usize = 2;
 
-/// Room for all large answers together.
+/// The memory for all large answers.
 pub(crate) struct ResponseMemory {
-    /// For those that are read, in KiB, less what the largest can take.
+    /// For answers being read, in KiB, less the size of the largest possible answer.
     incoming: Arc<Semaphore>,
-    /// Whoever has this reads on without room: what the largest answer can take is kept for it.
+    /// The permit to continue without a grant; the size of the largest possible answer is kept back for it.
     overcommit: Arc<Semaphore>,
-    /// For those that are on their way to disk, in KiB.
+    /// For answers on their way to disk, in KiB.
     outgoing: Arc<Semaphore>,
-    /// All of that.
+    /// Its total.
     most_outgoing: u32,
 }
 
-/// What a large answer takes; given back when it is dropped. Hold it until the answer is on disk.
+/// The memory granted to a large answer, returned on drop. Hold it until the answer is on disk.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryGrant {
     incoming: Option<OwnedSemaphorePermit>,
@@ -42,7 +42,7 @@ pub(crate) struct MemoryGrant {
 }
 
 impl ResponseMemory {
-    /// So many bytes for all answers, of which one may have `largest`. The smallest there can be still lets one go on.
+    /// A limit for all answers, each of at most `largest` bytes. Even the smallest limit lets one answer continue.
     pub fn new(bytes: usize, largest: usize) -> Self {
         let most_outgoing = in_kib(bytes / 2);
         Self {
@@ -53,8 +53,8 @@ impl ResponseMemory {
         }
     }
 
-    /// Waits for room for an answer of which so many bytes have come, of so many that it has announced, if any. Says how
-    /// many bytes it may take by now.
+    /// Waits for memory for an answer with this many received and announced bytes. Returns the number of bytes it may
+    /// hold now.
     pub async fn grow(&self, room: &mut MemoryGrant, bytes: usize, announced: usize) -> usize {
         let step = bytes.next_multiple_of(STEP);
         let wanted = if bytes <= announced { announced.min(step) } else { step };
@@ -63,7 +63,7 @@ impl ResponseMemory {
             return wanted;
         }
         let more = in_kib(wanted - taken);
-        // Closed semaphores bound nothing; these are never closed.
+        // These semaphores are never closed.
         tokio::select! {
             biased;
             Ok(permit) = self.incoming.clone().acquire_many_owned(more) => match &mut room.incoming {
@@ -76,16 +76,16 @@ impl ResponseMemory {
         wanted
     }
 
-    /// Waits until an answer that came with so many bytes may go on to where it is used.
+    /// Waits until a complete answer of this size may be stored.
     pub async fn begin_storing(&self, room: &mut MemoryGrant, bytes: usize) {
         let kib = in_kib(COPIES * bytes).min(self.most_outgoing);
         room.outgoing = self.outgoing.clone().acquire_many_owned(kib).await.ok();
     }
 
-    /// Whether an answer that is read waits for another.
+    /// Returns whether an answer waits for memory.
     #[cfg(test)]
     pub fn has_waiters(&self) -> bool {
-        // One is this, one may be with whoever has the way; who waits for it holds it, too.
+        // One count is this, one may belong to the holder of the permit; a waiter holds one, too.
         Arc::strong_count(&self.overcommit) > 2
     }
 }
@@ -104,7 +104,7 @@ mod tests {
 
     const MIB: usize = 1024 * KIB;
 
-    /// BY-09: room is taken until the answer is on disk.
+    /// BY-09: memory is held until the answer is on disk.
     #[tokio::test]
     async fn room_is_free_once_an_answer_is_on_disk() {
         let rooms = ResponseMemory::new(16 * MIB, 4 * MIB);
@@ -120,7 +120,7 @@ mod tests {
         rooms.grow(&mut third, 3 * MIB, 3 * MIB).now_or_never().unwrap();
     }
 
-    /// BY-09, PE-27: answers that hang keep from others what has come of them, not what they may become.
+    /// BY-09, PE-27: answers that hang withhold from others what they received, not what they may become.
     #[tokio::test]
     async fn who_hangs_keeps_only_what_has_come() {
         let rooms = ResponseMemory::new(64 * MIB, 8 * MIB);
@@ -136,7 +136,7 @@ mod tests {
         assert!(good.incoming.is_some_and(|permit| permit.num_permits() * KIB == 3 * MIB));
     }
 
-    /// BY-09, PE-24: whatever the room, large answers that grow beside each other all come to their end.
+    /// BY-09, PE-24: with any limit, large answers that grow concurrently all finish.
     #[tokio::test]
     async fn somebody_can_always_go_on() {
         for bytes in [0, 16 * MIB, 40 * MIB] {

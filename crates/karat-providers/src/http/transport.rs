@@ -25,43 +25,44 @@ use crate::http::response_memory::{MemoryGrant, ResponseMemory, SMALL};
 use crate::limiter::exhausted_for;
 use crate::registry::settings::Settings;
 
-/// A silent connection is asked so often whether it is still alive, and given up after so many questions.
+/// Interval of TCP keep-alive probes, and the number of unanswered ones after which a connection is closed.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Connections that are unused for so long are closed.
+/// Idle connections are closed after this time.
 const IDLE: Duration = Duration::from_secs(90);
 
-/// The HTTP client of all models and services. It follows no redirect, since keys would follow, reads no environment, and
-/// reuses connections.
+/// The HTTP client of all models and services. It follows no redirect, because keys would follow, reads no environment,
+/// and reuses connections.
 pub(crate) struct Transport {
     client: Client,
     proxies: ProxyRules,
     connect_timeout: Duration,
     max_response: usize,
-    /// Room for the answers that are larger than [`SMALL`].
+    /// Memory for answers larger than [`SMALL`].
     response_memory: ResponseMemory,
     clock: Option<Arc<dyn Clock>>,
 }
 
-/// What came back of one attempt, complete or not.
+/// The answer to one attempt, complete or not.
 #[derive(Debug, Default)]
 pub(crate) struct ReceivedResponse {
     pub status: Option<u16>,
     pub location: Option<String>,
-    /// How the answer says that it is compressed.
+    /// The compression that the answer's headers name.
     pub compression: Option<&'static str>,
     pub retry_after: Option<Duration>,
-    /// How long nothing is left of the provider's limits.
+    /// The time for which the provider's limits are exhausted.
     pub exhausted: Option<Duration>,
     pub body: Bytes,
-    /// What a large body takes of the memory for answers.
+    /// The memory granted to a large body.
     pub memory: Option<MemoryGrant>,
-    /// How long it took. Waits for that memory are not in it.
+    /// Its duration, without waits for that memory.
     pub took: Duration,
 }
 
-/// The time that an exchange may take. It runs while the server is waited for, and not while this machine is.
+/// The remaining time of an exchange. It runs while this process waits for the server, and not while it waits for
+/// memory.
 struct TimeLimit {
     left: Duration,
 }
@@ -71,7 +72,7 @@ impl Transport {
     /// one sample.
     ///
     /// # Errors
-    /// When a proxy's address is wrong or the system's certificates cannot be used.
+    /// A proxy's address is wrong, or the system's certificates cannot be read.
     pub fn new(settings: &Settings, tls: bool) -> reqwest::Result<Self> {
         let &Settings { max_response, max_in_memory, max_connections, connect_timeout, .. } = settings;
         let builder = Client::builder()
@@ -98,7 +99,7 @@ impl Transport {
         })
     }
 
-    /// Sends a request. The time runs until the last byte has come; what came before it ran out is kept.
+    /// Sends a request and reads its answer. The timeout ends with the last byte; what came before it expired is kept.
     pub async fn send(&self, letter: &PreparedRequest, timeout: Duration) -> (ReceivedResponse, Result<(), Failure>) {
         let mut received = ReceivedResponse::default();
         let mut pieces = BodyBuffer::default();
@@ -116,7 +117,7 @@ impl Transport {
         (received, end)
     }
 
-    /// `None` when the time ran out.
+    /// `None` if the time ran out.
     async fn run_exchange(
         &self,
         letter: &PreparedRequest,
@@ -157,12 +158,12 @@ impl Transport {
         }
     }
 
-    /// The proxy between this machine and the address of a letter.
+    /// The proxy between this machine and the address of a request.
     pub fn proxy(&self, letter: &PreparedRequest) -> Option<&NamedProxy> {
         self.proxies.before(letter.url())
     }
 
-    /// No head of an answer came. A connection that failed has sent nothing.
+    /// The failure of a request without the head of an answer. If the connection failed, nothing was sent.
     fn send_failure(&self, error: reqwest::Error, letter: &PreparedRequest) -> Failure {
         let error = error.without_url();
         let cause = innermost(&error);
@@ -190,7 +191,7 @@ impl Transport {
 }
 
 impl TimeLimit {
-    /// Does something with what is left of the time; `None` when that does not suffice.
+    /// Runs `work` within the remaining time; `None` if that does not suffice.
     async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let begun = Instant::now();
         let done = tokio::time::timeout(self.left, work).await.ok();
@@ -199,13 +200,13 @@ impl TimeLimit {
     }
 }
 
-/// A body as it comes in. Its pieces are copied: kept, each would keep the whole buffer that the connection read it into,
-/// which it then has to allocate anew.
+/// A body as it arrives. Chunks are copied: kept, each would keep the whole read buffer of its connection alive, and
+/// the connection would have to allocate a new one.
 #[derive(Default)]
 struct BodyBuffer(Vec<u8>);
 
 impl BodyBuffer {
-    /// Makes place for so many bytes in all.
+    /// Reserves capacity for this number of bytes in total.
     fn reserve(&mut self, bytes: usize) {
         self.0.reserve_exact(bytes.saturating_sub(self.0.len()));
     }
@@ -268,8 +269,8 @@ mod tests {
         Transport::new(&settings, false).unwrap()
     }
 
-    /// BY-09, PE-27: a large answer waits until the one before it is on disk. That wait is none of the server's time: the
-    /// answer would be paid and given up.
+    /// BY-09, PE-27: a large answer waits until the one before it is on disk. That wait does not count as the server's:
+    /// the answer would be paid and given up.
     #[tokio::test]
     async fn a_wait_for_memory_is_none_for_the_server() {
         let server = FakeProvider::start(Behaviour::raw(200, "x".repeat(2 * SMALL))).unwrap();
@@ -289,7 +290,7 @@ mod tests {
         assert!(second.took < LONG, "{:?}", second.took);
     }
 
-    /// BY-09: what an answer announces takes no memory; what has come of it does, and the step that was granted for it.
+    /// BY-09: announced bytes take no memory before they arrive; arrived bytes do, rounded up to the granted step.
     #[tokio::test]
     async fn announced_bytes_take_no_memory_before_they_come() {
         const MOST: usize = 8 << 20;
@@ -309,8 +310,8 @@ mod tests {
         }
     }
 
-    /// PE-27: what an answer announces is no more than a word: more than comes is an answer that broke off, and what comes
-    /// beyond it is no part of the answer.
+    /// PE-27: an announced length is only a claim: if less comes, the answer broke off; bytes beyond it are not part of
+    /// the answer.
     #[tokio::test]
     async fn lies_about_the_size_do_no_harm() {
         const LARGE: usize = 2 << 20;
@@ -322,7 +323,7 @@ mod tests {
                 let _ = stream.read(&mut [0; 4096]).await.unwrap();
                 let mut answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {announced}\r\n\r\n").into_bytes();
                 answer.resize(answer.len() + LARGE, b'x');
-                // Who has all that was announced reads no further.
+                // A client that has all announced bytes reads no further.
                 let _ = stream.write_all(&answer).await;
             };
             let (transport, letter) = (transport(4 * LARGE, 64 * LARGE), letter(&url));
@@ -332,8 +333,8 @@ mod tests {
         }
     }
 
-    /// Serves one connection after the other, each with these answers, one a request; a connection is closed behind its
-    /// last. Returns the address, and how many requests came over each connection.
+    /// Serves connections one after the other, each with these answers, one for each request, and closes each after its
+    /// last answer. Returns the address, and the number of requests of each connection.
     async fn server(connections: Vec<Vec<String>>) -> (PreparedRequest, tokio::task::JoinHandle<Vec<usize>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let letter = letter(&format!("http://{}/v1?q=1", listener.local_addr().unwrap()));
@@ -363,7 +364,7 @@ mod tests {
 
     async fn read(transport: &Transport, letter: &PreparedRequest) -> Result<String, CallErrorCode> {
         let (received, end) = transport.send(letter, LONG).await;
-        // The connection goes back to the pool, or is found closed, by itself.
+        // The connection returns to the pool, or is found closed, in the background.
         tokio::time::sleep(Duration::from_millis(20)).await;
         end.map(|()| String::from_utf8(received.body.into()).unwrap()).map_err(|failure| failure.code)
     }

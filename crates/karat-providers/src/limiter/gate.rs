@@ -1,11 +1,12 @@
-//! Slots: so many calls in flight over all who are called, shared fairly between them.
+//! Slots: a limit of calls in flight over all models and services, shared fairly between them.
 //!
-//! A free slot goes to whoever asks. Where more ask than there are slots, the next one goes to those who hold the fewest,
-//! of equals to those who have waited longest since their last: each gets the same share, and what one does not need
-//! the others have. A slow model therefore never holds more than its share while a fast one has calls to make.
+//! A free slot goes to the next request. If more calls ask than there are slots, the next slot goes to the model that
+//! holds the fewest, and among equals to the one that has waited longest since its last: each model gets the same
+//! share, and others use what one does not need. So a slow model never holds more than its share while a fast one has
+//! calls to make.
 //!
-//! At the start all slots are free, and whoever came first would have them all: until everybody who has a door has asked
-//! for a share, nobody holds more than that. Who does not ask soon is not waited for.
+//! At the start all slots are free. Until every registered model has requested its share, no model may exceed it; a
+//! model that has not asked within 100 ms is skipped.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -18,17 +19,17 @@ use tokio::time::timeout;
 
 use crate::http::response_memory::MemoryGrant;
 
-/// For so long a slot is kept free at the start for somebody who has not asked for it yet. First calls come within some
-/// milliseconds of each other; where they do not, something slower comes before them, or nothing is to be called.
+/// Time for which slots are kept free at the start for a model that has not asked yet. First calls come within some
+/// milliseconds of each other; otherwise something slower precedes them, or the model makes no calls.
 const START_WAIT: Duration = Duration::from_millis(100);
 
-/// What all calls of a run pass: so many in flight, and none once it is shut. Cheap to clone; clones are the same gate.
+/// The limit of calls in flight of a run. Once shut, it admits none. Clones are the same gate.
 #[derive(Clone)]
 pub struct Gate(Arc<Inner>);
 
 struct Inner {
     state: Mutex<GateState>,
-    /// Never has a permit; closed when the gate is shut, which wakes everybody who waits.
+    /// Never has a permit; closing it wakes all waiters.
     shut: Semaphore,
 }
 
@@ -37,36 +38,36 @@ struct GateState {
     slots: usize,
     free: usize,
     queues: Vec<ModelQueue>,
-    /// Some line with a door has not asked for a share yet.
+    /// True while a queue with entries has not requested its share.
     starting: bool,
-    /// Slots given so far.
+    /// Slots granted so far.
     granted: u64,
 }
 
-/// The calls of one model, or of one service or program.
+/// The calls of one model, service or program.
 #[derive(Debug, Default)]
 struct ModelQueue {
     who: Box<str>,
     in_use: usize,
     waiting: VecDeque<oneshot::Sender<()>>,
-    /// Tells one at the door when it has become shorter and is short, or a slot is free.
+    /// Notified when the queue is short or a slot is free.
     short: Arc<Notify>,
-    /// How many come to its door: without any, the line has none.
+    /// The number of its entries; without any, the queue has no share.
     entries: usize,
-    /// How many of them are not at the door: they make what they went in for.
+    /// The number of entries that were let in and prepare or make a call.
     inside: usize,
-    /// How many calls have asked for a slot.
+    /// Slot requests so far.
     requested: usize,
-    /// How many slots had been given when it got its last.
+    /// The number of slots granted in total when it got its last.
     last_grant: u64,
 }
 
-/// Where a line stands in its gate.
+/// Index of a queue in its gate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueId(usize);
 
-/// Where those wait who would first have to make a call of a line ready. Each has a clone; dropped, it is the next one's
-/// turn to see whether the line is short.
+/// A worker's entry to a queue, where it waits before it prepares a call. Each worker has a clone; dropping one lets
+/// the next check whether the queue is short.
 pub struct QueueEntry {
     gate: Gate,
     line: QueueId,
@@ -74,14 +75,14 @@ pub struct QueueEntry {
     is_inside: bool,
 }
 
-/// The right to have one call in flight, and its answer in memory. Hold it until the call's record is on disk.
+/// The right to have one call in flight and its answer in memory. Hold it until the call's record is on disk.
 pub struct SlotGuard {
     gate: Gate,
     line: QueueId,
     memory: Option<MemoryGrant>,
 }
 
-/// A place in a line. Left before its turn is taken, the turn is the next one's.
+/// A place in a queue. If it is dropped before its turn is used, the next call gets the turn.
 struct QueuedCall<'a> {
     gate: &'a Gate,
     line: QueueId,
@@ -89,26 +90,26 @@ struct QueuedCall<'a> {
 }
 
 impl Gate {
-    /// A gate for so many calls in flight.
+    /// A gate for this number of calls in flight.
     pub fn new(calls: usize) -> Self {
         let slots = calls.max(1);
         let state = GateState { slots, free: slots, queues: Vec::new(), starting: false, granted: 0 };
         Self(Arc::new(Inner { state: Mutex::new(state), shut: Semaphore::new(0) }))
     }
 
-    /// Lets nobody pass any more. Calls that wait here, for their model's limits or for another attempt, end; calls in
+    /// Admits no more calls. Calls that wait here, for their model's limits or for another attempt, end; calls in
     /// flight do not.
     pub fn shut(&self) {
         self.0.shut.close();
         self.state().queues.iter_mut().for_each(|line| line.waiting.clear());
     }
 
-    /// Whether it is shut.
+    /// Returns whether it is shut.
     pub fn is_shut(&self) -> bool {
         self.0.shut.is_closed()
     }
 
-    /// Does something; `None` when the gate is shut before it is done.
+    /// Runs `work`; `None` if the gate is shut before it is done.
     pub(super) async fn until_shut<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -117,12 +118,12 @@ impl Gate {
         }
     }
 
-    /// The line of who is called.
+    /// The queue of a model or service.
     pub(crate) fn queue(&self, who: &str) -> QueueId {
         self.state().queue_id(who)
     }
 
-    /// The door to the line of who is called, and will be waited for at the start.
+    /// A registered entry to the queue of a model or service, for which slots are kept at the start.
     pub fn queue_entry(&self, who: &str) -> QueueEntry {
         let mut state = self.state();
         state.starting = true;
@@ -132,7 +133,7 @@ impl Gate {
         QueueEntry { gate: self.clone(), line: at, short: line.short.clone(), is_inside: false }
     }
 
-    /// Waits in a line for a slot; `None` once the gate is shut.
+    /// Waits in a queue for a slot; `None` once the gate is shut.
     pub(super) async fn slot(&self, line: QueueId) -> Option<SlotGuard> {
         if self.is_shut() {
             return None;
@@ -144,7 +145,7 @@ impl Gate {
         if let Some(turn) = turn {
             let mut waiting = QueuedCall { gate: self, line, turn };
             let turn = match is_start {
-                // Boxed: few wait at the start, and all others would hold the clock, too.
+                // Boxed: few calls wait at the start, and all others would carry the timer, too.
                 true => Box::pin(self.turn_at_start(&mut waiting.turn)).await,
                 false => (&mut waiting.turn).await,
             };
@@ -153,7 +154,7 @@ impl Gate {
         Some(SlotGuard { gate: self.clone(), line, memory: None })
     }
 
-    /// Waits for a turn, and longer than [`START_WAIT`] for nobody else.
+    /// Waits for a turn, and ends the start after [`START_WAIT`].
     async fn turn_at_start(&self, turn: &mut oneshot::Receiver<()>) -> Result<(), RecvError> {
         match timeout(START_WAIT, &mut *turn).await {
             Ok(turn) => turn,
@@ -185,15 +186,15 @@ impl GateState {
         }))
     }
 
-    /// Whether fewer wait in a line than its share of the slots: that many become free together, and as long as a line has
-    /// nobody for them, they are the others'. Where some in the line have not come through its door, those who do have to
-    /// be as many, or would have hardly any slot.
+    /// Returns whether fewer calls wait in a queue than its share of the slots: that many slots may become free
+    /// together, and without calls for them they go to others. If some calls did not come through an entry, the waiting
+    /// calls must also outnumber those that did, or those would hardly get a slot.
     fn is_short(&self, QueueId(line): QueueId) -> bool {
         let ModelQueue { waiting, inside, .. } = &self.queues[line];
         waiting.len() < self.share() || waiting.len() > *inside
     }
 
-    /// Whether one who comes to the door of a line may go in; `is_inside` is one who has been.
+    /// Returns whether a worker may prepare a call; `is_inside` if it was let in before.
     fn try_enter(&mut self, line: QueueId, is_inside: bool) -> bool {
         self.queues[line.0].inside -= usize::from(is_inside);
         let is_short = self.is_short(line);
@@ -201,7 +202,7 @@ impl GateState {
         is_short
     }
 
-    /// So many slots are a line's, rounded up: of two lines and one slot, either may have one in line.
+    /// A queue's share of the slots, rounded up: with two queues and one slot, each may have one call waiting.
     fn share(&self) -> usize {
         self.slots.div_ceil(self.active_queues())
     }
@@ -210,17 +211,17 @@ impl GateState {
         self.queues.iter().filter(|line| line.entries > 0).count().max(1)
     }
 
-    /// Whether a line may have one of the free slots.
+    /// Returns whether a queue may have one of the free slots.
     fn may_have_more(&self, line: &ModelQueue) -> bool {
         !self.starting || line.in_use < self.whole_share()
     }
 
-    /// So many slots each line can have while all others have as many.
+    /// The share that all queues can have at once.
     fn whole_share(&self) -> usize {
         (self.slots / self.active_queues()).max(1)
     }
 
-    /// Ends the start once each line with a door has asked for its share, or for as many slots as come to its door.
+    /// Ends the start once each queue with entries has requested its share, or as many slots as it has entries.
     fn end_start_if_all_asked(&mut self) {
         let has_asked = |line: &ModelQueue| line.requested >= self.whole_share().min(line.entries);
         if self.starting && self.queues.iter().all(has_asked) {
@@ -235,7 +236,7 @@ impl GateState {
         }
     }
 
-    /// One comes to a door no more. With the last one goes the line's share, and others have more.
+    /// Removes an entry. With the last one the queue's share ends, and others have more.
     fn leave(&mut self, QueueId(line): QueueId, is_inside: bool) {
         self.queues[line].inside -= usize::from(is_inside);
         self.queues[line].entries -= 1;
@@ -250,7 +251,7 @@ impl GateState {
         self.end_start_if_all_asked();
     }
 
-    /// Takes a slot where one is free, or else a place in the line.
+    /// Takes a free slot, or else a place in the queue.
     fn take_or_queue(&mut self, QueueId(line): QueueId) -> Option<oneshot::Receiver<()>> {
         self.queues[line].requested += 1;
         let turn = if self.free > 0 && self.may_have_more(&self.queues[line]) {
@@ -273,7 +274,7 @@ impl GateState {
         line.last_grant = self.granted;
     }
 
-    /// Gives what is free to those who wait.
+    /// Grants free slots to waiting calls.
     fn grant_free_slots(&mut self) {
         while self.free > 0 {
             let waiting = self.queues.iter().enumerate().filter(|(_, line)| !line.waiting.is_empty());
@@ -286,7 +287,7 @@ impl GateState {
             if self.is_short(QueueId(next)) {
                 self.queues[next].short.notify_last();
             }
-            // Who has gone away in the meantime takes nothing.
+            // A call that was dropped meanwhile takes none.
             if turn.is_some_and(|turn| turn.send(()).is_ok()) {
                 self.grant(next);
             }
@@ -295,8 +296,8 @@ impl GateState {
 }
 
 impl QueueEntry {
-    /// Waits until fewer wait in the line than its share of the slots: a call that is made ready before only waits the
-    /// longer, with all that it holds.
+    /// Waits until fewer calls wait in the queue than its share of the slots: a call prepared earlier would only wait
+    /// longer, with everything it holds.
     pub async fn wait_until_short(&mut self) {
         let Self { gate, line, short, is_inside } = self;
         loop {
@@ -326,7 +327,7 @@ impl Drop for QueueEntry {
 }
 
 impl SlotGuard {
-    /// Keeps the room that a large answer takes.
+    /// Holds the memory of a large answer.
     pub(crate) fn hold_memory(&mut self, room: Option<MemoryGrant>) {
         self.memory = room;
     }

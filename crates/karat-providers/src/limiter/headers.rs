@@ -1,4 +1,4 @@
-//! What providers say of their limits in headers.
+//! Rate limits that providers report in headers.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use reqwest::header::HeaderMap;
 
 use crate::attempt::retry::moment_of;
 
-/// Names of what is left and when it is whole again: OpenAI's, which many copy, and Anthropic's.
+/// Header names of the remaining quota and its reset: OpenAI's, which many copy, and Anthropic's.
 const LEFT: [(&str, &str); 4] = [
     ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
     ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
@@ -14,12 +14,12 @@ const LEFT: [(&str, &str); 4] = [
     ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
 ];
 
-/// No provider counts over a longer time; what says more is not believed.
+/// Upper bound of a reset: no provider counts over a longer time.
 const MOST: Duration = Duration::from_secs(120);
 
-/// How long nothing is left, where an answer says so.
+/// The time for which an answer reports that nothing is left.
 pub(crate) fn exhausted_for(headers: &HeaderMap) -> Option<Duration> {
-    // Most servers say nothing, and to look a name up takes longer than to look at all there are.
+    // Most servers report nothing, and looking up names takes longer than scanning the headers once.
     if !headers.keys().any(|name| name.as_str().contains("ratelimit")) {
         return None;
     }
@@ -44,7 +44,7 @@ fn time(text: &str, headers: &HeaderMap) -> Option<Duration> {
     parse_duration(text)
 }
 
-/// A number and a unit, one behind the other.
+/// Numbers with units, such as `6m0s`.
 fn parse_duration(mut text: &str) -> Option<Duration> {
     let mut sum = 0.0;
     while !text.is_empty() {

@@ -124,7 +124,7 @@ async fn an_undeclared_limit_is_found() {
     assert!(took < 60.0, "{took}");
 }
 
-/// Everybody waits as long as the provider says, not only who was told.
+/// All calls wait as long as the provider says, not only the one that was rejected.
 #[tokio::test(start_paused = true)]
 async fn a_pause_holds_for_all() {
     let limiter = Limiter::new(Limits::default());
@@ -134,7 +134,7 @@ async fn a_pause_holds_for_all() {
     assert_eq!(begun.elapsed(), Duration::from_secs(7));
 }
 
-/// PE-30: nor is anything sent of what was admitted before and waited for its slot.
+/// PE-30: a pause also holds calls that were admitted before it and wait for their slot.
 #[tokio::test(start_paused = true)]
 async fn a_pause_holds_for_those_who_wait_for_a_slot() {
     let (gate, limiter) = (Arc::new(Gate::new(2)), Limiter::new(Limits::default()));
@@ -161,7 +161,7 @@ async fn a_pause_holds_for_those_who_wait_for_a_slot() {
     assert!(starts[2..].iter().all(|at| *at >= Duration::from_secs(7)), "{starts:?}");
 }
 
-/// What no clock can count to closes it as well.
+/// A rejection longer than any clock can count also closes the limiter.
 #[tokio::test(start_paused = true)]
 async fn for_ever_is_a_long_time() {
     let limiter = Limiter::new(Limits::default());
@@ -205,7 +205,7 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     );
 }
 
-/// A call that was admitted and then not made, as when the budget refuses it, keeps nobody waiting.
+/// A call that was admitted and not made, because the budget refused it, delays no other call.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_not_made_takes_nothing() {
     let limiter = Limiter::new(Limits { rpm: Some(1), tpm: Some(100), ..Limits::default() });
@@ -216,7 +216,7 @@ async fn a_call_that_is_not_made_takes_nothing() {
     assert_eq!(begun.elapsed(), Duration::ZERO);
 }
 
-/// Keeps `calls` calls of one line at the gate, each `took` long; says when each began, in milliseconds.
+/// Makes `calls` calls of one queue, each `took` long. Returns when each began, in milliseconds.
 fn calls_of(gate: &Arc<Gate>, who: &str, calls: usize, took: Duration) -> Vec<tokio::task::JoinHandle<u128>> {
     let begun = Instant::now();
     let call = |_| {
@@ -266,7 +266,7 @@ async fn more_models_than_slots_take_turns() {
     }
 }
 
-/// Who goes away in line, or with a turn that was not taken yet, keeps no slot from the next.
+/// A call that is dropped in the queue, or with an unused turn, keeps no slot from the next.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_nobody_takes_is_the_next_ones() {
     let gate = Gate::new(1);
@@ -282,16 +282,16 @@ async fn a_turn_that_nobody_takes_is_the_next_ones() {
     assert!(last.await.is_some());
 }
 
-/// What [`lanes`] came to.
+/// The result of [`workers`].
 #[derive(Debug, Default)]
 struct Lanes {
-    /// Calls that were ready or under way, at most.
+    /// Maximum number of calls that were prepared or in flight.
     most: usize,
     took: Duration,
     made: usize,
 }
 
-/// So many lanes share `cells` cells, each a call and what comes `after` it without a slot.
+/// Runs this number of workers over `cells` cells, each a call and a time `after` it without a slot.
 async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration, after: Duration) -> Lanes {
     let begun = Instant::now();
     let (left, seen) = (Arc::new(Mutex::new(cells)), Arc::new(Mutex::new((0, Lanes::default()))));
@@ -328,8 +328,7 @@ async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration
     Lanes { took: begun.elapsed(), ..seen }
 }
 
-/// BY-09: however many could be made ready, no more are than so many calls may be in flight and as many more, and each slot
-/// is taken all the same.
+/// BY-09: no more calls are prepared than there are slots, and as many again; every slot is used all the same.
 #[tokio::test(start_paused = true)]
 async fn no_more_wait_ready_than_there_are_slots() {
     let second = Duration::from_secs(1);
@@ -338,14 +337,14 @@ async fn no_more_wait_ready_than_there_are_slots() {
     let seen = futures::future::join_all(models).await;
     assert_eq!(seen.iter().map(|seen| seen.took).max(), Some(100 * second), "{seen:?}");
     assert_eq!(seen.iter().map(|seen| seen.made).sum::<usize>(), 6400);
-    // A share of the slots and as many more, both of which grow as others end.
+    // A share of the slots and as many again, both of which grow as others end.
     assert!(seen.iter().all(|seen| (16 + 16..40).contains(&seen.most)), "{seen:?}");
     let single = lanes(Gate::new(1), "model", 10, 20, second, Duration::ZERO).await;
     assert_eq!((single.made, single.took, single.most), (20, 20 * second, 2));
 }
 
-/// BY-05: a slow model does not take the slots of a fast one whose calls end together and whose next ones are yet to be made
-/// ready.
+/// BY-05: a slow model does not take the slots of a fast one whose calls end together and whose next calls are not
+/// prepared yet.
 #[tokio::test(start_paused = true)]
 async fn who_is_at_the_door_keeps_a_share_of_slots() {
     let gate = Gate::new(16);
@@ -356,18 +355,18 @@ async fn who_is_at_the_door_keeps_a_share_of_slots() {
     assert!(slow.took <= Duration::from_millis(960 / 16 * 800 + 1600), "{slow:?}");
 }
 
-/// Where cells take long without a slot, all lanes have one, and all end.
+/// If cells take long without a slot, all workers have a cell, and all cells end.
 #[tokio::test(start_paused = true)]
 async fn nobody_stays_at_the_door_while_slots_are_free() {
     let (call, after) = (Duration::from_millis(10), Duration::from_secs(10));
     let seen = lanes(Gate::new(4), "model", 64, 640, call, after).await;
     assert_eq!(seen.made, 640);
-    // Ten cells a lane; the last lane begins when sixteen turns of four calls are over.
+    // Ten cells a worker; the last worker starts after sixteen rounds of four calls.
     assert!(seen.took <= 10 * (call + after) + 16 * call, "{seen:?}");
 }
 
-/// One at the door is told each time that the line becomes shorter and is short, and each time that nobody takes a slot. Who
-/// goes away unseen leaves that to the next.
+/// A worker at the entry is woken each time the queue becomes short, and each time a slot is not taken. A worker that
+/// is dropped before it wakes leaves that to the next.
 #[tokio::test(start_paused = true)]
 async fn what_becomes_of_the_line_is_told_at_the_door() {
     let gate = Gate::new(1);
@@ -389,7 +388,7 @@ async fn what_becomes_of_the_line_is_told_at_the_door() {
     assert!(futures::poll!(&mut first).is_ready());
 }
 
-/// So many ask for a slot; those who got one at once, and those who wait.
+/// Requests this number of slots; returns those granted at once, and the waiting requests.
 fn ask<'a>(
     gate: &'a Gate,
     who: &str,
@@ -407,7 +406,7 @@ fn ask<'a>(
     (there, waiting)
 }
 
-/// How many of those who waited have a slot now.
+/// The slots that waiting requests have been granted.
 fn turns(waiting: &mut Vec<impl Future<Output = Option<SlotGuard>> + Unpin>) -> Vec<SlotGuard> {
     let mut there = Vec::new();
     waiting.retain_mut(|slot| match slot.now_or_never() {
@@ -420,12 +419,12 @@ fn turns(waiting: &mut Vec<impl Future<Output = Option<SlotGuard>> + Unpin>) -> 
     there
 }
 
-/// How many of those at a door may go in.
+/// The number of workers that are let in.
 fn let_in(doors: &mut [QueueEntry]) -> usize {
     doors.iter_mut().filter_map(|door| door.wait_until_short().now_or_never()).count()
 }
 
-/// BY-05: who comes first leaves each of the others its share, until as many of them have come as need it.
+/// BY-05: the first model leaves each of the others its share, until they have requested as much as they need.
 #[tokio::test(start_paused = true)]
 async fn nobody_takes_all_slots_at_the_start() {
     let gate = Gate::new(16);
@@ -433,20 +432,20 @@ async fn nobody_takes_all_slots_at_the_start() {
         (vec![gate.queue_entry("slow"); 20], vec![gate.queue_entry("fast"); 20], vec![gate.queue_entry("few"); 2]);
     let (first, mut waiting) = ask(&gate, "slow", 20);
     assert_eq!((first.len(), waiting.len()), (5, 15));
-    // Nor do those who have no door, such as judges.
+    // Queues without entries, such as judges, exceed it neither.
     let (judged, judging) = ask(&gate, "judge", 6);
     assert_eq!((judged.len(), judging.len()), (5, 1));
     drop((judging, judged));
     let (of_few, _) = ask(&gate, "few", 2);
     let (of_fast, mut in_line) = ask(&gate, "fast", 4);
     assert_eq!((of_few.len(), of_fast.len(), turns(&mut waiting).len()), (2, 4, 0));
-    // The fifth is its share: what is left is given to who holds the fewest.
+    // The fifth is its share; the remaining slots go to the queue that holds the fewest.
     let (fifth, _) = ask(&gate, "fast", 1);
     assert_eq!((fifth.len(), turns(&mut waiting).len(), turns(&mut in_line).len()), (1, 4, 0));
     drop((fast, few));
 }
 
-/// Who is late, or makes no calls at all, is not waited for.
+/// A model that is late, or makes no calls, is not waited for.
 #[tokio::test(start_paused = true)]
 async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
     let gate = Gate::new(16);
@@ -472,7 +471,7 @@ async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
     assert_eq!(turns(&mut waiting).len(), 8);
 }
 
-/// Who stands at the door is told that others have gone and that shares have grown.
+/// Workers at the entry are woken when other models have left and shares have grown.
 #[tokio::test(start_paused = true)]
 async fn shares_grow_as_others_go() {
     let gate = Gate::new(4);
@@ -489,7 +488,7 @@ async fn shares_grow_as_others_go() {
     assert_eq!(told(), 2);
 }
 
-/// However many slots there are, as many are told as stand there.
+/// With any number of slots, only waiting workers are woken.
 #[tokio::test(start_paused = true)]
 async fn slots_without_number_cost_nothing() {
     let gate = Gate::new(usize::MAX);
@@ -499,8 +498,8 @@ async fn slots_without_number_cost_nothing() {
     assert_eq!((ask(&gate, "model", 8).0.len(), let_in(&mut doors)), (8, 8));
 }
 
-/// Where a line is long because of others, such as a judge's that is asked for its own answers as well, those who come
-/// through its door are as many.
+/// If a queue is long because of calls without an entry, such as a judge that also answers, as many calls come through
+/// its entries.
 #[tokio::test(start_paused = true)]
 async fn a_line_that_others_make_long_is_not_shut() {
     let gate = Gate::new(4);
@@ -508,14 +507,14 @@ async fn a_line_that_others_make_long_is_not_shut() {
     let mut doors = vec![gate.queue_entry("judge"); 20];
     let (held, judging) = ask(&gate, "judge", 14);
     assert_eq!((held.len(), judging.len(), let_in(&mut doors)), (2, 12, 12));
-    // Where all come through the door: as many as there are slots for, and its share of two.
+    // If all calls come through entries: as many as there are slots, plus its share of two.
     let (inside, outside) = others.split_at_mut(4);
     assert_eq!(let_in(inside), 4);
     let (of_others, in_line) = ask(&gate, "other", 4);
     assert_eq!((of_others.len(), in_line.len(), let_in(outside)), (2, 2, 0));
-    // Who comes back is inside no more.
+    // A worker that returns no longer counts as inside.
     assert_eq!((let_in(&mut doors), let_in(&mut doors[..1])), (12, 1));
-    // Nor is who has gone.
+    // Nor does one that was dropped.
     doors.drain(..6);
     assert_eq!(let_in(&mut doors[6..]), 6);
 }

@@ -1,8 +1,8 @@
-//! Models behind a program: `claude -p`, `codex exec`, `gemini -p`, or anybody's own (BR-05).
+//! Models that are local programs: `claude -p`, `codex exec`, `gemini -p`, or the user's own (BR-05).
 //!
-//! The prompt is the conversation as text: the one message as it is, several under the names of who speaks. What the
-//! program prints is the reply. It is started without a shell; it inherits the environment (its own login lives there)
-//! but for the marks of a session of Claude Code and the names that its entry takes out. A failure is not tried again.
+//! The prompt is the conversation as text: a single message as it is, several under the names of their roles. The
+//! program's output is the reply. It is started without a shell and inherits the environment, which holds its own
+//! login, except for Claude Code's session variables and those that its entry removes. Failures are not retried.
 
 use bytes::Bytes;
 use karat_types::{ChatRequest, FinishReason, Reply, ReplyFormat, Role};
@@ -11,14 +11,14 @@ use crate::codec::protocol::UnreadableReply;
 use crate::process::program::{Environment, Program};
 use crate::registry::options::CommandOptions;
 
-/// Bytes that a prompt may have as an argument; systems refuse arguments of 128 KiB.
+/// Maximum size of a prompt as an argument, in bytes; systems refuse arguments of 128 KiB.
 const MOST_AS_ARGUMENT: usize = 100_000;
 
-/// What Claude Code sets in a session of its own: a program that finds one takes itself for a part of that session. Its
-/// settings and its login (`CLAUDE_CODE_OAUTH_TOKEN`) are none of these.
+/// Variables of a Claude Code session: a program that finds one takes itself for a part of that session. Claude Code's
+/// settings and its login (`CLAUDE_CODE_OAUTH_TOKEN`) are not among them.
 const SESSION_MARKS: [&str; 4] = ["CLAUDECODE", "CLAUDE_CODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"];
 
-/// A connected program.
+/// A connected local program.
 pub(crate) struct CommandModel {
     words: Vec<String>,
     env_remove: Vec<String>,
@@ -37,7 +37,7 @@ impl CommandModel {
         Ok(Self { words, env_remove: marks.chain(options.env_remove).collect() })
     }
 
-    /// Its words, with `<prompt>` for the prompt.
+    /// Its command line, with `<prompt>` for the prompt.
     pub fn display_line(&self) -> String {
         let word = |word: &String| match word.as_str() {
             word if is_prompt(word) => "<prompt>".to_owned(),
@@ -47,7 +47,7 @@ impl CommandModel {
         self.words.iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// The program for a request, and what is written to it.
+    /// The program for a request, and its standard input.
     pub fn program(&self, request: &ChatRequest) -> (Program, Bytes) {
         let prompt = prompt(request);
         let is_argument = can_be_argument(&prompt) && self.words.iter().any(|word| is_prompt(word));
@@ -59,15 +59,15 @@ impl CommandModel {
     }
 }
 
-/// Whether a system passes a text to a program as an argument: a NUL would end it.
+/// Returns whether a text can be an argument of a program: a NUL would end it.
 fn can_be_argument(text: &str) -> bool {
     text.len() <= MOST_AS_ARGUMENT && !text.contains('\0')
 }
 
-/// The reply in what a program printed.
+/// Parses a program's output as a reply.
 ///
 /// # Errors
-/// When it printed nothing.
+/// It printed nothing.
 pub(crate) fn parse_reply(printed: &[u8]) -> Result<Reply, UnreadableReply> {
     let text = String::from_utf8_lossy(printed).trim().to_owned();
     if text.is_empty() {
@@ -84,7 +84,7 @@ fn fill_model(word: &str, model: &str) -> String {
     if placeholder(word) == Some("model") { model.to_owned() } else { word.to_owned() }
 }
 
-/// What stands between the braces of a word that is nothing else.
+/// The name in a word that is only a `{{ placeholder }}`.
 fn placeholder(word: &str) -> Option<&str> {
     word.trim().strip_prefix("{{")?.strip_suffix("}}").map(str::trim)
 }

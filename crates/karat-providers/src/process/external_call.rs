@@ -1,4 +1,4 @@
-//! Asking services and programs: captured, cleaned and retried as calls of models are.
+//! Calls of steps and scorers to services and programs: captured, cleaned and retried like calls to models.
 
 use std::time::Duration;
 
@@ -27,25 +27,25 @@ use crate::process::jsonl_process;
 use crate::process::program::{Environment, Program, process_failure};
 use crate::registry::providers::Providers;
 
-/// One request to a service or program.
+/// A call to a service or program.
 #[derive(Debug, Clone, Copy)]
 pub struct ExternalCall<'a> {
-    /// Whose it is, for messages: `step query`.
+    /// The step or scorer, for messages: `step query`.
     pub who: &'a str,
-    /// What is asked.
+    /// The request.
     pub request: &'a Request,
-    /// How long one attempt may take.
+    /// Timeout of one attempt.
     pub timeout: Duration,
-    /// How many attempts may follow the first.
+    /// Maximum number of retries.
     pub retries: u32,
     /// Seed of the waits between attempts.
     pub jitter_seed: u64,
 }
 
-/// The reply in captured bytes of a service or program: what a live call does with them, and what resume does.
+/// Parses captured bytes of a service or program as the live call did; used by resume, too.
 ///
 /// # Errors
-/// A line of a program that answers line by line and says that something went wrong; an answer that is no text.
+/// An error line of a program that answers line by line, or an answer that is not UTF-8.
 pub fn parse_external_reply(request: &Request, body: &[u8]) -> Result<Reply, String> {
     let text = match request {
         Request::Command(command) if command.protocol == Protocol::Jsonl => jsonl_process::parse_answer_line(body)?,
@@ -60,7 +60,7 @@ fn utf8_text(body: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(body).map_err(|error| invalid_text(body, error.valid_up_to()))
 }
 
-/// Why a body is no text: from which byte on.
+/// The error of a body that is not UTF-8 from this byte on.
 fn invalid_text(body: &[u8], from: usize) -> String {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     match body.starts_with(&GZIP) {
@@ -70,17 +70,17 @@ fn invalid_text(body: &[u8], from: usize) -> String {
 }
 
 impl Providers {
-    /// Runs one errand by itself, as [`Providers::call_external_within`] does.
+    /// Makes a single external call outside a run, like [`Providers::call_external_within`].
     pub async fn call_external(&self, errand: ExternalCall<'_>, observer: &dyn Observer) -> Exchange {
         let gate = Gate::new(1);
         let Ok((exchange, _)) = self.call_external_within(errand, &gate, &UnmeteredPayer, observer).await;
         exchange
     }
 
-    /// Runs one errand behind a gate, as [`Providers::call_within`] makes a call.
+    /// Makes an external call behind a gate, as [`Providers::call_within`] does for models.
     ///
     /// # Errors
-    /// That of the payer.
+    /// The payer's refusal.
     pub async fn call_external_within<'a, P: Payer>(
         &'a self,
         errand: ExternalCall<'_>,
@@ -136,7 +136,7 @@ impl Providers {
         }
     }
 
-    /// Tells programs that answer line by line that nothing more comes, and waits a little for their ends.
+    /// Closes the input of programs that answer line by line, and waits briefly for their exits.
     pub async fn end_programs(&self) {
         self.jsonl_programs.end().await;
     }
@@ -207,7 +207,7 @@ impl Providers {
     }
 }
 
-/// Attempts to ask a service.
+/// Attempts of an HTTP call.
 struct ServiceAttempts<'a> {
     providers: &'a Providers,
     transport: &'a Transport,
@@ -226,7 +226,7 @@ impl AttemptSource for ServiceAttempts<'_> {
     }
 }
 
-/// Attempts to ask a program.
+/// Attempts of a program call.
 struct ProgramAttempts<'a> {
     providers: &'a Providers,
     program: Program,
@@ -238,7 +238,7 @@ impl AttemptSource for ProgramAttempts<'_> {
     async fn attempt(&self) -> Attempt {
         let Self { providers, program, request, errand } = self;
         let start = Instant::now();
-        // Boxed: what a program needs is several times what a server needs, and the futures of all calls would be as large.
+        // Boxed: a program's future is several times larger than a server's, and all calls would be as large.
         let (printed, end) = match request.protocol {
             Protocol::Once => {
                 let run = program.run(&providers.settings, stdin_bytes(&request.input), errand.timeout);
@@ -264,7 +264,7 @@ impl AttemptSource for ProgramAttempts<'_> {
     }
 }
 
-/// What is written to a program that runs once.
+/// The standard input of a program that runs once.
 fn stdin_bytes(value: &Value) -> Bytes {
     match value {
         Value::Null => Bytes::new(),
@@ -273,12 +273,12 @@ fn stdin_bytes(value: &Value) -> Bytes {
     }
 }
 
-/// An answer that was captured and says that something went wrong.
+/// The error of a captured answer that reports a problem.
 fn malformed_error(message: String) -> CallError {
     CallError { code: CallErrorCode::Malformed, message, status: None }
 }
 
-/// What is kept of a request: everything but the values of gaps.
+/// The stored form of a request: everything except the values of variables.
 fn http_capture(request: &HttpRequest) -> Value {
     json!({
         "method": request.method,
@@ -300,7 +300,7 @@ fn shown_templates(texts: &[(String, GapText)]) -> Map<String, Value> {
 mod tests {
     use super::*;
 
-    /// RG-09: bytes that are no text are an error, not a text with holes.
+    /// RG-09: an answer that is not UTF-8 is an error, not a text with holes.
     #[test]
     fn an_answer_is_text_or_an_error() {
         let request = Request::Http(HttpRequest {

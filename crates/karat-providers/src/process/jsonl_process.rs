@@ -1,16 +1,16 @@
 //! Programs that answer line by line: one process for many requests.
 //!
 //! # Protocol
-//! A request is one line `{"id": N, "input": …}` on the program's standard input. Its answer is one line
-//! `{"id": N, "output": …}` or `{"id": N, "error": "why"}` on standard output, in any order; other keys are ignored.
-//! Requests are written without waiting for the answers before them, so a program that just reads, answers and flushes
-//! is kept busy. End of input means: end. What it writes to standard error is shown when it fails.
+//! A request is one line `{"id": N, "input": …}` on the program's standard input. Its answer is one line `{"id": N,
+//! "output": …}` or `{"id": N, "error": "why"}` on standard output, in any order; other keys are ignored. Requests are
+//! written without waiting for earlier answers, so a program that reads, answers and flushes stays busy. End of input
+//! means: exit. Standard error is shown if it fails.
 //!
-//! A line that cannot be read, such as one with `NaN`, fails the request whose `id` it names, and no other; a line without
-//! an `id` ends the program.
+//! An invalid line, such as one with `NaN`, fails the request with its `id` and no other; a line without an `id` ends
+//! the program.
 //!
-//! A program that ends too early is started again for the next request, unless it did so three times without an answer.
-//! When one request takes too long, the process is ended with it, and requests behind it are asked again.
+//! A program that exits early is restarted for the next request, unless it exited three times without an answer. If a
+//! request times out, its process is killed, and the requests behind it are retried.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -34,11 +34,11 @@ use crate::attempt::failure::Failure;
 use crate::process::program::{Program, RunningProgram, process_failure, read_stderr};
 use crate::registry::settings::Settings;
 
-/// Lines that may wait to be written.
+/// Capacity of the queue of lines to write.
 const WAITING: usize = 1024;
-/// Processes that may end without one answer before no other is started.
+/// Processes that may exit without any answer before the program is no longer started.
 const MAX_EARLY_EXITS: u32 = 3;
-/// How long a program may take to end when nothing more comes.
+/// Timeout of a program's exit after the end of its input.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The programs of a run that answer line by line.
@@ -47,7 +47,7 @@ pub(crate) struct JsonlPrograms {
     programs: Mutex<HashMap<Program, Arc<JsonlProgram>>>,
 }
 
-/// One program, whichever process of it is running.
+/// One program, with its running process if there is one.
 struct JsonlProgram {
     program: Program,
     process: tokio::sync::Mutex<Option<JsonlProcess>>,
@@ -59,18 +59,18 @@ struct JsonlProgram {
 struct JsonlProcess {
     lines: mpsc::Sender<String>,
     open: Arc<PendingRequests>,
-    /// Ends it at once.
+    /// Kills it.
     kill: Arc<Notify>,
     task: JoinHandle<()>,
 }
 
 type Answer = Result<Bytes, Failure>;
 
-/// Requests without an answer.
+/// The requests without an answer.
 struct PendingRequests {
     waiting: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
     is_over: AtomicBool,
-    /// When the program last said something.
+    /// Time of the program's last output.
     output_at: Mutex<Instant>,
 }
 
@@ -83,7 +83,7 @@ impl PendingRequests {
         *self.output_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever waits for the answer to a request.
+    /// Removes and returns the waiter for the answer to a request.
     fn take_waiter(&self, id: u64) -> Option<oneshot::Sender<Answer>> {
         *self.output_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
@@ -103,12 +103,12 @@ struct AnswerLine<'a> {
     error: Option<Value>,
 }
 
-/// The request that a line answers, also where the rest of the line is no JSON.
+/// The id of the request that a line answers, even if the rest of the line is not JSON.
 fn answer_id(line: &[u8]) -> Option<u64> {
     serde_json::from_slice(line).map_or_else(|_| answer_id_in_invalid_json(line), |AnswerId { id }| Some(id))
 }
 
-/// The number behind the key `id` of the outermost object of a line that is no JSON.
+/// The number after the key `id` in the outermost object of a line that is not JSON.
 fn answer_id_in_invalid_json(line: &[u8]) -> Option<u64> {
     let (mut depth, mut at) = (0_i32, 0);
     while let Some(byte) = line.get(at) {
@@ -132,7 +132,7 @@ fn answer_id_in_invalid_json(line: &[u8]) -> Option<u64> {
     None
 }
 
-/// Where a JSON text ends that has begun before these bytes.
+/// The offset at which a JSON string ends that began before these bytes.
 fn end_of_text(bytes: &[u8]) -> Option<usize> {
     let mut escaped = false;
     bytes.iter().position(|byte| {
@@ -142,7 +142,7 @@ fn end_of_text(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// What a line says: the output as text (a JSON text without its quotes), or why there is none.
+/// Parses an answer line: the output as text (a JSON string without quotes), or the error.
 pub(crate) fn parse_answer_line(line: &[u8]) -> Result<String, String> {
     let body: AnswerLine<'_> = serde_json::from_slice(line).map_err(|error| {
         format!("answered with a line that cannot be read ({error}); it begins {}", quote(line, 200))
@@ -161,7 +161,7 @@ pub(crate) fn parse_answer_line(line: &[u8]) -> Result<String, String> {
 }
 
 impl JsonlPrograms {
-    /// Asks a program, which is started where it is not running yet.
+    /// Sends a request to a program, which is started if it is not running.
     pub async fn ask(&self, program: &Program, input: &Value, timeout: Duration, settings: &Settings) -> Answer {
         self.speaker(program).ask(input, timeout, settings).await
     }
@@ -181,7 +181,7 @@ impl JsonlPrograms {
         speaker
     }
 
-    /// Tells every program that nothing more comes, and waits a little for their ends.
+    /// Closes the input of every program and waits briefly for their exits.
     pub async fn end(&self) {
         let speakers: Vec<Arc<JsonlProgram>> = {
             let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -228,7 +228,7 @@ impl JsonlProgram {
             if let Ok(answer) = tokio::time::timeout_at(deadline, &mut exchange).await {
                 return answer;
             }
-            // Requests queue up before a program, so it is only too slow when it has said nothing at all for so long.
+            // Requests queue before a program, so it has timed out only if it printed nothing at all for so long.
             let patience = open.last_output() + timeout;
             if patience <= deadline {
                 break;
@@ -271,12 +271,12 @@ impl JsonlProgram {
     }
 }
 
-/// A process ended while a request was under way: another attempt goes to another process.
+/// The failure of a request whose process exited: a retry goes to another process.
 fn early_exit_of(program: &Program, why: &str) -> Failure {
     Failure::new(CallErrorCode::Cut, format!("program `{}`: it ended before it answered{why}", program.name()))
 }
 
-/// A process from its start to its end.
+/// The task that serves one process.
 struct ProcessTask {
     program: Program,
     running: RunningProgram,
@@ -307,7 +307,7 @@ impl ProcessTask {
         }
     }
 
-    /// Hands answers out until the program says no more (`None`) or says what it must not.
+    /// Delivers answers until the end of the output (`None`) or an invalid line.
     async fn read(&self, stdout: ChildStdout) -> Option<Failure> {
         let mut reader = BufReader::with_capacity(256 * 1024, stdout);
         let mut line = Vec::new();
@@ -355,13 +355,13 @@ impl ProcessTask {
     }
 }
 
-/// Writes lines as they come, many at once where many wait.
+/// Writes queued lines, many at once if many wait.
 async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<String>) {
     let mut batch = Vec::new();
     while lines.recv_many(&mut batch, WAITING).await > 0 {
         let text = batch.concat();
         batch.clear();
-        // A program that reads no more has ended or is about to; the reader finds out.
+        // A program that no longer reads has exited or is about to; the reader notices.
         if stdin.write_all(text.as_bytes()).await.is_err() {
             return;
         }
@@ -372,7 +372,7 @@ async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<String>) {
 mod tests {
     use super::*;
 
-    /// BY-15: a line that is no JSON still says whose answer it is.
+    /// BY-15: a line that is not JSON still fails only its own request.
     #[test]
     fn a_broken_line_names_its_request() {
         for (line, found) in [

@@ -1,6 +1,6 @@
-//! Programs: started without a shell, in a process group of their own, with a bounded output and a clean environment.
+//! Programs: started without a shell, in a process group of their own, with bounded output and a clean environment.
 //!
-//! A group is ended as a whole, so nothing that a program has started outlives the call, the run or the process.
+//! A group is killed as a whole, so nothing that a program started outlives the call, the run or the process.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ use crate::attempt::failure::Failure;
 use crate::http::descriptors;
 use crate::registry::settings::Settings;
 
-/// Bytes of a program's complaints that are kept.
+/// Bytes of a program's standard error that are kept.
 const STDERR_KEPT: usize = 4 * 1024;
 
-/// Variables that programs need to find others, their user's folders and their language.
+/// Variables that programs need to find other programs, the user's folders and the language.
 const BASICS: [&str; 15] = [
     "PATH",
     "HOME",
@@ -40,10 +40,10 @@ const BASICS: [&str; 15] = [
     "SSL_CERT_FILE",
 ];
 
-/// The groups that are running.
+/// The process groups that are running.
 static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Ends every program that is still running, at once: for a process that is about to end itself.
+/// Kills every running program, for a process that is about to exit.
 pub fn end_processes() {
     for group in std::mem::take(&mut *GROUPS.lock().unwrap_or_else(PoisonError::into_inner)) {
         kill(group, Signal::KILL);
@@ -52,31 +52,31 @@ pub fn end_processes() {
 
 fn kill(group: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(group) {
-        // A group that is gone already is what was wanted.
+        // The group may have ended already.
         let _ = kill_process_group(pid, signal);
     }
 }
 
-/// What a program finds in its environment.
+/// The environment of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Environment {
-    /// The few variables that every program needs, and these.
+    /// The variables that every program needs, and these.
     Clean(Vec<(String, String)>),
-    /// Everything that this process has, but for these names.
+    /// The environment of this process without these variables.
     Without(Vec<String>),
 }
 
-/// A program and how it is started.
+/// A program and the way to start it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Program {
-    /// Itself and its arguments.
+    /// The program and its arguments.
     pub run: Vec<String>,
     pub environment: Environment,
-    /// The folder it runs in; empty = the working directory.
+    /// Its working directory; empty for that of this process.
     pub folder: String,
 }
 
-/// A program that runs. Dropped, it is ended with everything it has started.
+/// A running program. Dropping it kills it and everything it has started.
 pub(crate) struct RunningProgram {
     pub child: Child,
     group: Option<i32>,
@@ -88,7 +88,7 @@ impl Program {
         self.run.first().map_or("", String::as_str)
     }
 
-    /// Starts it; all three streams are as given.
+    /// Starts it with these streams; standard error is piped.
     pub fn start(&self, settings: &Settings, stdin: Stdio, stdout: Stdio) -> Result<RunningProgram, Failure> {
         let mut command = Command::new(self.path(settings));
         command.args(self.run.get(1..).unwrap_or_default());
@@ -117,7 +117,7 @@ impl Program {
         Ok(RunningProgram { child, group })
     }
 
-    /// Where it lies: `karat` is this program itself; a relative path is seen from its folder.
+    /// Its path. `karat` is the running program itself; a relative path starts at its folder.
     fn path(&self, settings: &Settings) -> PathBuf {
         let name = self.name();
         match &settings.own_program {
@@ -130,7 +130,7 @@ impl Program {
         }
     }
 
-    /// Whether its file exists.
+    /// Returns whether its file exists.
     fn exists(&self, settings: &Settings) -> bool {
         let path = self.path(settings);
         let folders = settings.lookup("PATH").filter(|_| !self.name().contains('/')).unwrap_or_default();
@@ -155,7 +155,7 @@ impl Program {
         process_failure(format!("program `{}`: it {what}", self.name()))
     }
 
-    /// Runs it to its end. What it printed comes back also when it failed; when it did not, what it complained, too.
+    /// Runs it to its end. Returns its output, also on failure, and its standard error on success.
     pub async fn run(&self, settings: &Settings, input: Bytes, timeout: Duration) -> (Bytes, Result<Vec<u8>, Failure>) {
         let mut running = match self.start(settings, Stdio::piped(), Stdio::piped()) {
             Ok(running) => running,
@@ -181,7 +181,7 @@ impl Program {
             (running.child.stdin.take(), running.child.stdout.take(), running.child.stderr.take());
         let write = async {
             if let Some(mut stdin) = stdin {
-                // A program need not read to the end; whether it failed, its status says.
+                // A program need not read all of its input; its exit status tells whether it failed.
                 let _ = stdin.write_all(&input).await;
             }
         };
@@ -197,7 +197,8 @@ impl Program {
         if status.success() { Ok(complaint) } else { Err(self.exit_failure(status, &complaint, printed)) }
     }
 
-    /// A program that ended with something else than 0. What it `printed` counts where it has complained of nothing.
+    /// The failure of a program with a nonzero exit status. Its standard output is quoted if it wrote nothing to
+    /// standard error.
     pub fn exit_failure(&self, status: ExitStatus, complaint: &[u8], printed: &[u8]) -> Failure {
         let how = match status.code() {
             Some(code) => format!("exit status {code}"),
@@ -206,7 +207,7 @@ impl Program {
         Failure { exit: status.code(), ..self.failure_with_output(&format!("ended with {how}"), complaint, printed) }
     }
 
-    /// A program that ended well and has printed nothing.
+    /// The failure of a program that exited with 0 and printed nothing.
     pub fn empty_output_failure(&self, complaint: &[u8]) -> Failure {
         Failure {
             exit: Some(0),
@@ -224,7 +225,7 @@ impl Program {
 }
 
 impl RunningProgram {
-    /// Asks the group to end, and ends it when it does not.
+    /// Asks the group to end, and kills it after this time.
     pub async fn stop(mut self, patience: Duration) {
         if let Some(group) = self.group {
             kill(group, Signal::TERM);
@@ -242,22 +243,22 @@ impl Drop for RunningProgram {
     }
 }
 
-/// A failure of a program, which another attempt would not help.
+/// A failure of a program that a retry would not help.
 pub(crate) fn process_failure(what: String) -> Failure {
     Failure::new(CallErrorCode::Process, what)
 }
 
-/// Reads all, unless it is more than `limit` bytes. `false` when it is.
+/// Reads everything, or returns `false` if it is more than `limit` bytes.
 async fn read_up_to(stream: Option<impl AsyncRead + Unpin>, limit: usize, bytes: &mut Vec<u8>) -> bool {
     let Some(stream) = stream else { return true };
-    // What cannot be read is not there: the program's status says what went wrong.
+    // A read error counts as end of output: the program's exit status tells the problem.
     let _ = stream.take(limit as u64 + 1).read_to_end(bytes).await;
     let fits = bytes.len() <= limit;
     bytes.truncate(limit);
     fits
 }
 
-/// The beginning of what a program complains; the rest is read and dropped, so that it can go on.
+/// Reads standard error to its end, so that the program is not blocked, and returns its beginning.
 pub(crate) async fn read_stderr(stderr: Option<ChildStderr>) -> Vec<u8> {
     let Some(mut stderr) = stderr else { return Vec::new() };
     let (mut kept, mut piece) = (Vec::new(), vec![0; STDERR_KEPT]);

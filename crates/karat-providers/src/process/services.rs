@@ -1,4 +1,4 @@
-//! Services of a suite: processes that are started for a run and stopped after it.
+//! Services of a suite: processes that are started before a run and stopped after it.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -18,27 +18,27 @@ use crate::http::request::PreparedRequest;
 use crate::process::program::{Environment, Program, RunningProgram, read_stderr};
 use crate::registry::providers::{Providers, RecordingMode};
 
-/// How long a service may take until it is ready.
+/// Timeout until a service is ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// Between two looks whether it is.
+/// Interval between readiness checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// How long it may take to stop.
+/// Timeout of its orderly end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where a service is that was never started.
+/// Address of a service that the recording does not know.
 const UNUSED_URL: &str = "http://127.0.0.1:0";
 
-/// A service that cannot be used.
+/// The error of a service that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("service `{id}`: {problem}")]
 pub struct ServiceError {
     /// Its id.
     pub id: String,
-    /// What went wrong, and what to do.
+    /// The problem and the advice.
     pub problem: String,
 }
 
-/// The running services of a run. Dropped, they are ended at once; [`Services::stop`] lets them end by themselves.
+/// The running services of a run. Dropping them kills them; [`Services::stop`] lets them end orderly.
 #[derive(Default)]
 pub struct Services {
     running: Vec<(RunningProgram, JoinHandle<Vec<u8>>)>,
@@ -46,12 +46,12 @@ pub struct Services {
 }
 
 impl Services {
-    /// The address of each service by id, without a slash at the end.
+    /// The address of each service by id, without trailing slash.
     pub fn urls(&self) -> &BTreeMap<String, String> {
         &self.urls
     }
 
-    /// Asks every service to end, and ends those that do not.
+    /// Asks every service to end, and kills those that do not.
     pub async fn stop(self) {
         stop_all(self.running).await;
     }
@@ -69,10 +69,10 @@ async fn stop_all(running: Vec<(RunningProgram, JoinHandle<Vec<u8>>)>) {
 }
 
 impl Providers {
-    /// Starts services and waits until each is ready. A replay starts none and sees them where they were.
+    /// Starts services and waits until each is ready. A replay starts none and uses the recorded addresses.
     ///
     /// # Errors
-    /// The first that cannot be started, ends, or is not ready in time; those that run already are ended.
+    /// The first service that cannot be started, ends, or is not ready in time; those already running are stopped.
     pub async fn start(&self, specs: &BTreeMap<String, ServiceSpec>) -> Result<Services, ServiceError> {
         let mut services = Services::default();
         if let RecordingMode::Replay(player, _) = &self.recording {
@@ -157,7 +157,7 @@ impl Providers {
     }
 }
 
-/// A port that nobody listens on now.
+/// A free port.
 fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

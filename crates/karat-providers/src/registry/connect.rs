@@ -1,4 +1,4 @@
-//! From a registry entry to a model that can be called; everything that can be wrong is found here, before any call.
+//! From a registry entry to a model that can be called. All problems of an entry are found here, before any call.
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ use crate::scripted::Script;
 
 /// A model that can be called.
 pub(crate) struct ConnectedModel {
-    /// Its entry, with every `${NAME}` of the model's name replaced.
+    /// Its entry, with every `${NAME}` in the model's name replaced.
     pub spec: ModelSpec,
     pub backend: Backend,
-    /// How fast it may be called.
+    /// Its rate limits.
     pub limiter: Arc<Limiter>,
 }
 
-/// What answers.
+/// The implementation behind a model.
 pub(crate) enum Backend {
     Http(Box<Endpoint>),
     Command(Box<CommandModel>),
@@ -42,19 +42,19 @@ pub(crate) enum Backend {
     Stub,
 }
 
-/// An address and everything that is sent to it with each request.
+/// An address and everything that goes with each request to it.
 pub(crate) struct Endpoint {
     pub codec: &'static dyn Codec,
     /// A request without a body.
     pub request: PreparedRequest,
-    /// The address for messages: without query.
+    /// The address for messages, without query.
     pub address: String,
-    /// The variable whose value was sent as key.
+    /// The variable whose value is the key.
     pub key_variable: Option<String>,
 }
 
 impl ConnectedModel {
-    /// The body of a request to it; where there is no server, in OpenAI's form.
+    /// The body of a request to it; in OpenAI's form if it has no server.
     pub fn body(&self, request: &ChatRequest) -> serde_json::Result<Bytes> {
         let body = match &self.backend {
             Backend::Http(endpoint) => {
@@ -65,7 +65,8 @@ impl ConnectedModel {
         body.map(Bytes::from)
     }
 
-    /// Whether a provider counts the calls of both together: one address, key and model name, and the same limits.
+    /// Returns whether a provider counts the calls of both models together: one address, key and model name, and the
+    /// same limits.
     pub fn shares_limits(&self, other: &Self) -> bool {
         let (Backend::Http(mine), Backend::Http(theirs)) = (&self.backend, &other.backend) else { return false };
         (&mine.address, &mine.key_variable) == (&theirs.address, &theirs.key_variable)
@@ -86,7 +87,7 @@ impl ConnectedModel {
     }
 }
 
-/// Connects one model. Values that must never be kept are added to `secrets`.
+/// Connects one model and adds values that must never be stored to `secrets`.
 pub(crate) fn connect(
     spec: &ModelSpec,
     settings: &Settings,
@@ -107,7 +108,7 @@ pub(crate) fn connect(
     Ok(ConnectedModel { spec: ModelSpec { model, ..spec.clone() }, backend, limiter: Limiter::new(spec.limits) })
 }
 
-/// One entry and what is needed to connect it.
+/// A registry entry while it is connected.
 struct ModelSetup<'a> {
     spec: &'a ModelSpec,
     settings: &'a Settings,
@@ -188,8 +189,8 @@ impl ModelSetup<'_> {
         ProviderError::BadUrl { model: self.spec.id.clone(), origin, problem }
     }
 
-    /// The key and its variable. A server on this machine needs none, and gets the provider's standard key only when
-    /// it was put in the provider's place by the environment.
+    /// The key and its variable. A server on this machine needs no key, and gets the provider's standard key only if
+    /// the environment put it in the provider's place.
     fn key(&self, host: &Host, base: &Url, origin: Origin) -> Result<Option<(String, SecretString)>, ProviderError> {
         let is_loopback = is_loopback(base);
         let variable = match &self.spec.api_key_env {
@@ -251,7 +252,7 @@ impl ModelSetup<'_> {
     }
 }
 
-/// Where an API root comes from.
+/// The source of an API root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Entry,
@@ -263,7 +264,7 @@ fn key_name(key: &Option<(String, SecretString)>) -> &str {
     key.as_ref().map_or("the key", |(variable, _)| variable)
 }
 
-/// Whether an address is on this machine.
+/// Returns whether an address is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     url.host_str().is_some_and(is_this_machine)
 }

@@ -1,4 +1,4 @@
-//! What of the environment the providers would find, without a value of it.
+//! The provider settings in this environment, without any value: for `karat doctor`.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use crate::http::transport::Transport;
 use crate::registry::hosts::HOSTS;
 use crate::registry::settings::Settings;
 
-/// One provider as this machine is set up for it.
+/// The settings of one provider on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderEnvironment {
     /// Its name.
     pub name: &'static str,
-    /// Variables that may hold its key.
+    /// Variables for its key.
     pub key_variables: &'static [&'static str],
-    /// The one that does.
+    /// The variable that is set.
     pub key: Option<&'static str>,
-    /// Where it is reached.
+    /// Its address.
     pub base_url: Option<String>,
-    /// The variable that says where, where there is one.
+    /// The variable that overrides the address, if there is one.
     pub base_url_variable: &'static str,
 }
 
-/// Every provider that is reached over HTTP.
+/// The settings of every HTTP provider.
 pub fn provider_environments(settings: &Settings) -> Vec<ProviderEnvironment> {
     let one = |host: &crate::registry::hosts::Host| ProviderEnvironment {
         name: host.name,
@@ -40,13 +40,13 @@ pub fn provider_environments(settings: &Settings) -> Vec<ProviderEnvironment> {
     HOSTS.iter().map(one).collect()
 }
 
-/// How long an address may take to answer at all.
+/// Timeout of a probe.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether an address answers, with whatever status: no key is sent.
+/// Sends a request without a key and returns the status of the answer, whatever it is.
 ///
 /// # Errors
-/// Why it does not, as the end of a sentence that begins with the address.
+/// The reason why no answer came, as the end of a sentence that begins with the address.
 pub async fn probe_address(url: &str, settings: &Settings) -> Result<u16, String> {
     let url = Url::parse(url).map_err(|error| format!("is no address ({error})"))?;
     let tls = url.scheme() == "https";

@@ -1,4 +1,4 @@
-//! What can be wrong before the first call.
+//! Errors that are found before the first call.
 
 /// A model that cannot be connected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum ProviderError {
         /// The names that exist.
         known: String,
     },
-    /// The variable with the key is not set.
+    /// The variable that holds the key is not set.
     #[error(
         "model {model}: provider `{provider}` needs a key and {variable} is not set; set {variable} in the environment or in `.env.local`, or leave the model out"
     )]
@@ -25,17 +25,17 @@ pub enum ProviderError {
         /// Name of the environment variable.
         variable: String,
     },
-    /// A header cannot hold the value.
+    /// The value contains characters that a header may not contain.
     #[error(
         "model {model}: the value for {place} holds characters that no HTTP header may hold; check it for line breaks and quotes"
     )]
     BadHeader {
         /// Registry id.
         model: String,
-        /// The variable or header it was meant for.
+        /// The variable or header of the value.
         place: String,
     },
-    /// A `${NAME}` without value.
+    /// A `${NAME}` that is not set.
     #[error(
         "model {model}: `{field}` needs {variable}, which is not set; set it in the environment or write `${{{variable}:-default}}`"
     )]
@@ -47,66 +47,66 @@ pub enum ProviderError {
         /// Name of the environment variable.
         variable: String,
     },
-    /// The API root is no address that can be called.
+    /// The API root is not a usable address.
     #[error("model {model}: {origin} is no API root ({problem}); write it like `https://host/v1`")]
     BadUrl {
         /// Registry id.
         model: String,
-        /// Where the address comes from.
+        /// The key or variable that holds the address.
         origin: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// The options are not those of the provider.
+    /// The options do not fit the provider.
     #[error("model {model}: `with` is wrong for provider `{provider}`: {problem}")]
     BadOptions {
         /// Registry id.
         model: String,
         /// The provider.
         provider: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// Two different entries have one id.
+    /// Two different entries share an id.
     #[error("model {model}: two different entries have this id; rename one of them")]
     Ambiguous {
         /// Registry id.
         model: String,
     },
-    /// A step, scorer or service wants a variable that is not set.
+    /// A step, scorer or service needs a variable that is not set.
     #[error(
         "{who}: it needs {variable}, which is not set; set it in the environment or write `${{{variable}:-default}}`"
     )]
     MissingGap {
-        /// Whose text it stands in.
+        /// The step, scorer or service.
         who: String,
         /// Name of the environment variable.
         variable: String,
     },
-    /// A header that only the environment could fill would go elsewhere empty.
+    /// A header that depends on an unset variable would be sent empty to another machine.
     #[error(
         "{who}: its header `{header}` needs {variable}, which is not set, and only a service on this machine is asked without it; set it in the environment, or take the header out of the step's `headers`"
     )]
     EmptyHeader {
-        /// Whose header it is.
+        /// The step or scorer.
         who: String,
         /// Name of the header.
         header: String,
         /// Name of the environment variable.
         variable: String,
     },
-    /// What is to be the proxy is none.
+    /// A proxy variable holds no usable proxy.
     #[error("requests cannot be sent: {variable} {problem}, or unset it")]
     BadProxy {
         /// Name of the environment variable.
         variable: String,
-        /// What is wrong with its value, and what to do; the value itself may hold a password.
+        /// The problem and the remedy, without the value, which may contain a password.
         problem: String,
     },
-    /// There is no HTTP client to be had.
+    /// The HTTP client cannot be built.
     #[error("no HTTP client can be made: {problem}; check HTTPS_PROXY and the system's certificates")]
     Client {
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }

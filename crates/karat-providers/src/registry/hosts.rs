@@ -1,4 +1,4 @@
-//! The providers that are known by name.
+//! The providers known by name: address, codec, variables.
 
 use schemars::schema_for;
 use serde_json::Value;
@@ -10,24 +10,24 @@ use crate::codec::openai::{MISTRAL, OPENAI};
 use crate::codec::protocol::Codec;
 use crate::registry::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
 
-/// A provider that is reached over HTTP.
+/// A provider with an HTTP API.
 pub(crate) struct Host {
     /// Its name in the registry.
     pub name: &'static str,
-    /// What it speaks.
+    /// Its protocol.
     pub codec: &'static dyn Codec,
-    /// Its API root; `None` where every customer has one of their own.
+    /// Its API root; `None` if each customer has their own.
     pub base_url: Option<&'static str>,
-    /// Environment variable that replaces the API root.
+    /// Environment variable that overrides the API root.
     pub base_url_variable: Option<&'static str>,
-    /// Environment variables that hold its key: the first one that is set.
+    /// Environment variables for its key; the first one that is set counts.
     pub key_variables: &'static [&'static str],
-    /// Environment variable with the version of the API that is asked for.
+    /// Environment variable that selects the API version.
     pub version_variable: Option<&'static str>,
 }
 
 impl Host {
-    /// A provider whose key stands in one variable.
+    /// A provider with a fixed API root.
     const fn new(
         name: &'static str,
         codec: &'static dyn Codec,
@@ -52,30 +52,30 @@ pub(crate) static HOSTS: [Host; 9] = [
     Host { name: "azure", codec: &Azure, base_url: None, base_url_variable: Some("AZURE_OPENAI_ENDPOINT"), key_variables: &["AZURE_OPENAI_API_KEY"], version_variable: Some("AZURE_OPENAI_API_VERSION") },
 ];
 
-/// Variables in which programs that answer for models find their logins.
+/// Variables with the logins of programs that act as models.
 const LOGINS: [&str; 5] =
     ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "HF_TOKEN"];
 
-/// Every variable that is known to hold a secret.
+/// All variables known to hold a secret.
 pub(crate) fn key_variables() -> impl Iterator<Item = &'static str> {
     HOSTS.iter().flat_map(|host| host.key_variables).chain(&LOGINS).copied()
 }
 
-/// The program that answers.
+/// The provider of models that are local programs.
 pub(crate) const COMMAND: &str = "command";
-/// The model whose replies a suite writes.
+/// The provider of models whose replies the suite writes.
 pub(crate) const SCRIPTED: &str = "scripted";
-/// The model that gives a valid reply without meaning.
+/// The provider of the stub, which gives a valid reply without meaning.
 pub(crate) const STUB: &str = "stub";
-/// Providers that make no connection.
+/// Providers without a network connection.
 pub(crate) const OFFLINE: [&str; 3] = [COMMAND, SCRIPTED, STUB];
 
-/// The provider of this name that is reached over HTTP.
+/// The HTTP provider of this name.
 pub(crate) fn host(name: &str) -> Option<&'static Host> {
     HOSTS.iter().find(|host| host.name == name)
 }
 
-/// Every provider by name, with the JSON Schema of its `with` options.
+/// All providers by name, with the JSON Schema of their `with` options.
 pub fn catalog() -> Vec<(&'static str, Value)> {
     let http = schema_for!(HttpOptions).to_value();
     let offline = [

@@ -1,4 +1,4 @@
-//! What a registry entry's `with` may hold, by provider.
+//! The options in a registry entry's `with`, by provider.
 
 use std::collections::BTreeMap;
 
@@ -6,39 +6,40 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Options of every provider that is reached over HTTP.
+/// Options of every provider with an HTTP API.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct HttpOptions {
-    /// More headers of every request, by name. A value may hold `${NAME}`, and is a secret then.
+    /// Additional headers of every request, by name. A value with `${NAME}` counts as a secret.
     pub headers: BTreeMap<String, String>,
 }
 
-/// Options of a model behind a program.
+/// Options of a model that is a local program.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct CommandOptions {
     /// The program and its arguments. `{{ model }}` stands for the model's name, `{{ prompt }}` for the prompt; a prompt
     /// above 100,000 bytes goes to standard input and its argument is left out.
     pub command: Vec<String>,
-    /// More arguments, before the prompt: a preset's or a user's own flags.
+    /// Additional arguments before the prompt, such as a preset's or a user's own flags.
     pub args: Vec<String>,
-    /// More variables that are taken out of its environment, beside the marks of a session of Claude Code.
+    /// Additional variables to remove from its environment, beside Claude Code's session variables.
     pub env_remove: Vec<String>,
 }
 
-/// Options of a scripted model: `reply` or `replies`.
+/// Options of a scripted model: either `reply` or `replies`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ScriptedOptions {
     /// Template of the reply. It sees the request and `vars`, nothing else.
     pub reply: Option<String>,
-    /// What the template finds under `vars`.
+    /// The value of `vars` in the template.
     pub vars: Map<String, Value>,
-    /// Rows `{match, reply}` as JSON Lines, a JSON array, or in place: the first whose `match` stands in the request.
+    /// Rows `{match, reply}` as JSON Lines, a JSON array, or inline. The first row whose `match` occurs in the request
+    /// answers.
     #[schemars(schema_with = "text_or_list")]
     pub replies: Option<Replies>,
-    /// Name of a shown value: `match` must be all of it, so that recorded replies are found by an id.
+    /// Name of a prompt section: `match` must equal its whole content, so that recorded replies are found by an id.
     pub by: Option<String>,
 }
 
@@ -55,21 +56,21 @@ pub(crate) enum Replies {
 /// One written reply.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct WrittenReply {
-    /// A text that must stand in the request; with `by`, the whole shown value of that name.
+    /// Text that must occur in the request; with `by`, the whole content of that section.
     #[serde(rename = "match")]
     pub needle: String,
-    /// What comes back.
+    /// The answer.
     #[serde(flatten)]
     pub answer: WrittenAnswer,
 }
 
-/// What a written reply is.
+/// A written answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WrittenAnswer {
     /// A reply: a text, or JSON that becomes one.
     Reply(Value),
-    /// A failure that was recorded, in its own words.
+    /// A recorded failure with its message.
     Error(String),
 }
 

@@ -1,4 +1,4 @@
-//! What steps and scorers will ask of services and programs, as it is known before a run.
+//! The environment that steps and scorers need for services and programs, checked before a run.
 
 use karat_types::{GapText, Part};
 use secrecy::SecretString;
@@ -7,19 +7,20 @@ use crate::http::env_headers::EnvHeader;
 use crate::registry::error::ProviderError;
 use crate::registry::settings::Settings;
 
-/// What a run will ask of services and programs.
+/// The requests of a run to services and programs, as far as they are known before it starts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ExternalTexts {
-    /// Whether any of it goes over HTTP.
+    /// True if any of them is an HTTP request.
     pub http: bool,
-    /// Texts with gaps, and whose they are (`step query`): every gap is tried before the run, and its value never kept.
+    /// Texts with `${NAME}`, each with its owner (`step query`). All variables are checked before the run, and their
+    /// values never stored.
     pub texts: Vec<(String, GapText)>,
-    /// Headers with gaps.
+    /// Headers with `${NAME}`.
     pub headers: Vec<EnvHeader>,
 }
 
 impl ExternalTexts {
-    /// Tries every gap, and gathers the values of those that are set.
+    /// Checks every variable and collects the values that are set as secrets.
     pub(crate) fn check_and_collect(
         &self,
         settings: &Settings,
@@ -30,7 +31,7 @@ impl ExternalTexts {
             for part in &text.0 {
                 let Part::Variable { name, default } = part else { continue };
                 match settings.lookup(name) {
-                    // An address is no secret, and everybody wants to see it in messages.
+                    // An address is not a secret, and useful in messages.
                     Some(value) if value.starts_with("http") && !value.contains('@') => {}
                     Some(value) => secrets.push(value.into()),
                     None if default.is_some() => {}

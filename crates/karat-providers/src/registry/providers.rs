@@ -1,4 +1,4 @@
-//! The connected models and the one way to call them.
+//! The connected models, and the entry point of every call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use crate::registry::settings::Settings;
 use crate::scripted;
 use crate::scripted::schema_stub;
 
-/// Models that can be called. Shared by all tasks of a run.
+/// Models that can be called. All tasks of a run share one.
 pub struct Providers {
     models: FxHashMap<String, ConnectedModel>,
     pub(crate) transport: Option<Transport>,
@@ -46,29 +46,29 @@ pub struct Providers {
     pub(crate) recording: RecordingMode,
 }
 
-/// What a recording has to do with the calls.
+/// The recording of a run, if there is one.
 pub(crate) enum RecordingMode {
-    /// Nothing.
+    /// Calls are neither recorded nor replayed.
     None,
-    /// It gets them.
+    /// Calls are written into it.
     Record(Arc<Recorder>),
-    /// It answers them; nobody else does.
+    /// Calls are answered from it alone.
     Replay(RecordingPlayer, FxHashMap<String, ModelSpec>),
 }
 
 impl Providers {
-    /// Connects models: reads keys and addresses, compiles scripts, makes no connection yet.
+    /// Connects models: reads keys and addresses, compiles scripts. Opens no connection yet.
     ///
     /// # Errors
-    /// All that is wrong, at most one error for each model.
+    /// All problems, at most one for each model.
     pub fn connect(models: &[ModelSpec], settings: Settings) -> Result<Self, Vec<ProviderError>> {
         Self::connect_all(models, &ExternalTexts::default(), settings)
     }
 
-    /// As [`Providers::connect`], and makes ready for what steps and scorers ask of services and programs.
+    /// Like [`Providers::connect`], and prepares the requests of steps and scorers to services and programs.
     ///
     /// # Errors
-    /// All that is wrong, at most one error for each model and each gap of a text.
+    /// All problems, at most one for each model and each variable of a text.
     pub fn connect_all(
         models: &[ModelSpec],
         outside: &ExternalTexts,
@@ -104,7 +104,7 @@ impl Providers {
         let served = |test: fn(&Endpoint) -> bool| {
             connected.values().any(|model| matches!(&model.backend, Backend::Http(endpoint) if test(endpoint)))
         };
-        // Where steps and scorers go over HTTP is known when their templates are rendered.
+        // The addresses of steps and scorers are known only when their templates are rendered.
         let tls = outside.http || served(|endpoint| endpoint.request.url().scheme() == "https");
         let transport = (outside.http || served(|_| true))
             .then(|| Transport::new(&settings, tls))
@@ -117,13 +117,13 @@ impl Providers {
         Ok(Self { models: connected, transport, dispatch, settings, jsonl_programs: lines, recording: tape })
     }
 
-    /// The same, with every call written into a recording.
+    /// Writes every call into a recording.
     #[must_use]
     pub fn with_recorder(self, recorder: Arc<Recorder>) -> Self {
         Self { recording: RecordingMode::Record(recorder), ..self }
     }
 
-    /// Models whose calls a recording answers. No key is read and no connection is made, not even prepared.
+    /// Models whose calls are answered from a recording. Reads no key and opens no connection.
     pub fn from_recording(models: &[ModelSpec], player: RecordingPlayer) -> Self {
         let specs = models.iter().map(|spec| (spec.id.clone(), spec.clone())).collect();
         Self {
@@ -136,8 +136,8 @@ impl Providers {
         }
     }
 
-    /// The body that is sent for a request, in OpenAI's form where nothing is; `None` where it cannot be written: its call
-    /// says why.
+    /// The body of a request, in OpenAI's form for models without a server. `None` if it cannot be written; the call
+    /// itself then reports why.
     pub fn request_body(&self, model: &ModelSpec, request: &ChatRequest) -> Option<Bytes> {
         match self.models.get(&model.id) {
             Some(connected) => connected.body(request),
@@ -146,21 +146,21 @@ impl Providers {
         .ok()
     }
 
-    /// Makes one call by itself, as [`Providers::call_within`] does.
+    /// Makes a single call outside a run, like [`Providers::call_within`].
     pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
         let gate = Gate::new(1);
         let Ok((exchange, _)) = self.call_within(call, &gate, &UnmeteredPayer, observer).await;
         exchange
     }
 
-    /// Makes one call, with as many attempts as it may have. Tells the observer of each wait.
+    /// Makes one call, with retries, and reports each wait to the observer.
     ///
-    /// Each attempt waits until the model's limits and the gate let it pass, and gives its slot back before it waits for
-    /// the next. The payer is asked before each. The slot of the last attempt comes with the exchange: hold it as long as
-    /// the exchange is not on disk. Dropping the future cancels the call.
+    /// Each attempt waits for the model's limits and a slot of the gate, and returns the slot before the wait for the
+    /// next one. The payer is asked before each attempt. The slot of the last attempt is returned with the exchange:
+    /// hold it until the exchange is on disk. Dropping the future cancels the call.
     ///
     /// # Errors
-    /// That of the payer. What goes wrong with the call itself stands in the exchange.
+    /// The payer's refusal. Failures of the call itself are part of the exchange.
     pub async fn call_within<'a, P: Payer>(
         &'a self,
         call: Call<'_>,
@@ -177,10 +177,10 @@ impl Providers {
         self.through_recording(call.model, gate, payer, asked, live, replay).await
     }
 
-    /// What a recording has to do with a call: nothing, or it gets it, or it answers it once there is money for it.
+    /// Makes a call live, records it, or answers it from the recording once the payer agrees.
     ///
     /// # Errors
-    /// That of `payer`.
+    /// The refusal of `payer`.
     pub(crate) async fn through_recording<'a, 'q, P: Payer>(
         &'a self,
         who: &str,
@@ -216,9 +216,9 @@ impl Providers {
         let (line, tokens) = (gate.queue(call.model), expected_tokens(call.request));
         let way = AdmissionPath { gate, queue: line, limiter: Some(&model.limiter), tokens };
         match &model.backend {
-            // Boxed: it is the most of a call, and the futures around it are moved about.
+            // Boxed: it is most of a call's size, and the futures around it are moved.
             Backend::Http(endpoint) => Box::pin(self.call_over_http(model, endpoint, call, way, payer, observer)).await,
-            // Boxed: most models have a server, and need no room for this.
+            // Boxed: most models have a server and should not pay for its size.
             Backend::Command(program) => {
                 Box::pin(self.call_by_program(model, program, call, way, payer, observer)).await
             }
@@ -282,7 +282,7 @@ impl Providers {
         self.dispatch.retry(quest, way, payer, observer, &tries).await
     }
 
-    /// A call that is answered in place. Its bytes take the same way as those of a server.
+    /// A call that is answered without a server. Its bytes take the same path as a server's.
     fn call_offline(
         &self,
         model: &ConnectedModel,
@@ -321,7 +321,7 @@ impl fmt::Debug for Providers {
     }
 }
 
-/// Attempts to call a model behind a server.
+/// Attempts to call a model with an HTTP API.
 struct HttpModelAttempts<'a> {
     dispatch: &'a Dispatch,
     transport: &'a Transport,
@@ -340,12 +340,12 @@ impl AttemptSource for HttpModelAttempts<'_> {
     }
 }
 
-/// Attempts to call a model behind a program.
+/// Attempts to call a model that is a local program.
 struct CommandModelAttempts<'a> {
     providers: &'a Providers,
     program: Program,
     input: Bytes,
-    /// Its words, as they are kept.
+    /// Its command line, as stored.
     line: String,
     timeout: Duration,
 }
@@ -354,7 +354,7 @@ impl AttemptSource for CommandModelAttempts<'_> {
     async fn attempt(&self) -> Attempt {
         let Self { providers, program, input, line, timeout } = self;
         let start = Instant::now();
-        // Boxed as a program's errands are.
+        // Boxed, like the calls of steps to programs.
         let (printed, end) = Box::pin(program.run(&providers.settings, input.clone(), *timeout)).await;
         let latency = start.elapsed();
         let response = providers.dispatch.secrets.capture(printed, end.is_ok());
@@ -367,16 +367,16 @@ impl AttemptSource for CommandModelAttempts<'_> {
     }
 }
 
-/// The body of a call, written once.
+/// The body of a call, serialized at most once.
 ///
 /// # Errors
-/// It cannot be written.
+/// It cannot be serialized.
 fn call_body(model: &ConnectedModel, call: &Call<'_>) -> Result<Bytes, String> {
     let written = call.body.cloned().map_or_else(|| model.body(call.request), Ok);
     written.map_err(|error| format!("model {}: the request is no JSON ({error})", call.model))
 }
 
-/// Tokens that a call may need: four bytes a token of what is sent, and the longest reply.
+/// Estimated tokens of a call: a quarter of the bytes sent, plus the longest reply.
 fn expected_tokens(request: &ChatRequest) -> u64 {
     let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
     (bytes / 4) as u64 + u64::from(request.parameters.max_tokens.unwrap_or_default())

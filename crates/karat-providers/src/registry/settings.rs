@@ -1,4 +1,4 @@
-//! How models are reached.
+//! Settings of all calls: environment, limits of size and time, connections.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,40 +13,40 @@ use crate::attempt::retry::Backoff;
 use crate::capture::secrets::SHORTEST_SECRET;
 use crate::registry::hosts;
 
-/// Looks a variable of the environment up.
+/// Looks up an environment variable.
 type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// How models are reached.
 #[derive(Clone)]
 pub struct Settings {
-    /// Looks a variable of the environment up: keys, API roots, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`.
+    /// Looks up an environment variable: keys, API roots, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`.
     pub secret: Lookup,
-    /// Bytes that the body of an answer may have.
+    /// Maximum size of an answer's body, in bytes.
     pub max_response: usize,
-    /// Bytes that large answers, above 64 KiB, may take together until they are on disk.
+    /// Memory for all answers above 64 KiB that are not yet on disk, in bytes.
     pub max_in_memory: usize,
-    /// Idle connections that are kept for each server: as many as calls may be in flight, or each wave of answers closes
-    /// connections that the next calls have to make anew.
+    /// Idle connections kept for each server. With fewer than the calls in flight, each wave of answers would close
+    /// connections that the next calls have to open again.
     pub max_connections: usize,
-    /// How long a connection may take to be made, TLS and the way through a proxy included. Nothing was sent when it runs
-    /// out, so nothing can have been billed; the attempt's own timeout, where it is shorter, cannot tell.
+    /// Timeout of a connection, including TLS and the proxy tunnel. Nothing was sent when it expires, so nothing can
+    /// have been billed; an attempt timeout that expires earlier cannot tell.
     pub connect_timeout: Duration,
-    /// How waits between attempts grow.
+    /// Backoff between attempts.
     pub backoff: Backoff,
-    /// What time it is, for providers that name a moment to come back at and not the present one.
+    /// Clock for `retry-after` dates in answers without a date of their own.
     pub clock: Option<Arc<dyn Clock>>,
-    /// This program, which a command named `karat` stands for.
+    /// Path of the running program; a command named `karat` runs it.
     pub own_program: Option<PathBuf>,
-    /// Variables that hold secrets beside those of the known providers: the keys of a suite's own models, whether they
-    /// are called or not. A program finds them in its environment and may print them.
+    /// Additional variables that hold secrets: the keys of a suite's own models, called or not. A program inherits them
+    /// and may print them.
     pub key_variables: Vec<String>,
-    /// What a suite wants blacked out in what messages quote; what is kept of calls is not changed by it.
+    /// Rules that redact text quoted in messages. Stored calls are not affected.
     pub redactor: Option<Redactor>,
 }
 
 impl Settings {
-    /// The defaults, with this environment: 8 MiB an answer, 64 MiB together, 256 connections, 15 s for a connection
-    /// to be made, waits from half a second to a minute.
+    /// The defaults with this environment: 8 MiB for an answer, 64 MiB for all, 256 idle connections, 15 s to connect,
+    /// backoff from half a second to a minute.
     pub fn new(secret: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self {
             secret: Arc::new(secret),
@@ -62,13 +62,13 @@ impl Settings {
         }
     }
 
-    /// The value of a variable; one that is empty or blank is not set, and the line break at the end of a value that
-    /// was read from a file is no part of it.
+    /// The value of a variable. Blank values count as unset; surrounding whitespace, such as the line break of a value
+    /// read from a file, is removed.
     pub(crate) fn lookup(&self, name: &str) -> Option<String> {
         (self.secret)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
-    /// Why the value of a variable is kept where it is repeated, if it is: it is so short that it may be a mere word.
+    /// Returns a warning if the value of a variable is too short to be redacted: it could be an ordinary word.
     pub fn short_secret_warning(&self, name: &str) -> Option<String> {
         let is_short = self.lookup(name)?.len() < SHORTEST_SECRET;
         is_short.then(|| {
@@ -78,7 +78,7 @@ impl Settings {
         })
     }
 
-    /// The values of all variables that are known to hold secrets.
+    /// The values of all variables that hold secrets.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = SecretString> {
         let own = self.key_variables.iter().map(|name| self.lookup(name));
         hosts::key_variables().map(|name| self.lookup(name)).chain(own).flatten().map(SecretString::from)

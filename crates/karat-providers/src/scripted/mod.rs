@@ -1,7 +1,7 @@
-//! Scripted models: a reply is a function of the request that a suite writes.
+//! Scripted models: the reply is a function of the request, written in the suite.
 //!
-//! A script sees the request and its own `vars`, nothing else: neither the model's name nor the sample. So quality that
-//! is planted in data must be found the honest way, and any suite can write a model without touching Rust.
+//! A script sees the request and its own `vars`, but neither the model's name nor the sample. So effects planted in the
+//! data must be found by the evaluation itself, and any suite can define a model without Rust code.
 
 mod functions;
 pub(crate) mod schema_stub;
@@ -19,40 +19,40 @@ use serde_json::Value;
 
 use crate::registry::options::{Replies, ScriptedOptions, WrittenAnswer, WrittenReply};
 
-/// Instructions that one reply may take: far above any honest script, far below a hang.
+/// Instructions of one reply: far above any sensible script, far below a hang.
 const FUEL: u64 = 5_000_000;
 
-/// Nesting that one reply may have.
+/// Maximum recursion of one reply.
 const RECURSION: usize = 100;
 
 /// Characters of a text that a message quotes.
 const QUOTED: usize = 200;
 
-/// The name under which an environment knows its one script.
+/// The name of the only template in an environment.
 const NAME: &str = "reply";
 
 /// A scripted model.
 pub(crate) enum Script {
     /// A template over the request.
     Template {
-        /// Holds the compiled template.
+        /// The environment with the compiled template.
         environment: Box<Environment<'static>>,
-        /// What the template finds under `vars`.
+        /// The value of `vars` in the template.
         vars: minijinja::Value,
     },
-    /// Written replies; the first whose needle stands in the request.
+    /// Written replies; the first whose needle occurs in the request answers.
     Written(Vec<WrittenReply>),
-    /// Recorded replies, by all that a section of the request holds.
+    /// Recorded replies, by the whole content of a section of the request.
     Recorded {
         /// The section's label.
         label: String,
-        /// By its content.
+        /// The replies by content.
         replies: HashMap<String, WrittenAnswer>,
     },
 }
 
 impl Script {
-    /// Compiles a script. The error says what is wrong with the options.
+    /// Compiles a script. The error names the problem of the options.
     pub fn new(options: ScriptedOptions) -> Result<Self, String> {
         match (options.reply, options.replies) {
             (Some(_), None) if options.by.is_some() => {
@@ -75,7 +75,7 @@ impl Script {
         }
     }
 
-    /// The reply to a request. The error ends a sentence that begins with the model.
+    /// The reply to a request. The error is the end of a sentence that begins with the model.
     pub fn reply(&self, request: &ChatRequest) -> Result<String, String> {
         match self {
             Self::Template { environment, vars } => render(environment, vars, request),
@@ -85,7 +85,7 @@ impl Script {
     }
 }
 
-/// A reply as a provider would send it: cut off where it has more tokens than the request allows, or the model can give.
+/// A reply as a provider would send it: cut off if it has more tokens than the request allows or the model can return.
 pub(crate) fn cut_to_limit(
     request: &ChatRequest,
     max_output: Option<u32>,
@@ -103,7 +103,7 @@ pub(crate) fn cut_to_limit(
     (reply, FinishReason::Length)
 }
 
-/// What a script uses, in tokens of the plan's tokenizer.
+/// The usage of a script, in tokens of the plan's tokenizer.
 pub(crate) fn usage(request: &ChatRequest, reply: &str) -> Usage {
     let count = |text: &str| Tokenizer::plan().count(text) as u64;
     Usage {
@@ -149,7 +149,7 @@ fn reply_text(answer: &WrittenAnswer) -> Result<String, String> {
     }
 }
 
-/// Replies by the content of the section that a name stands for; two with one content could not be told apart.
+/// Indexes replies by the content of the named section; two replies with the same content are an error.
 fn index_recorded(name: &str, rows: Vec<WrittenReply>) -> Result<Script, String> {
     let label = fence::label(name);
     let mut replies = HashMap::with_capacity(rows.len());
@@ -176,12 +176,12 @@ fn find_recorded(
     replies.get(&content).map_or_else(|| Err(missing()), reply_text)
 }
 
-/// The beginning of a text that a message quotes.
+/// The beginning of a text, for messages.
 fn excerpt(text: &str) -> String {
     text.chars().take(QUOTED).collect()
 }
 
-/// Rows in place, from a JSON array, or from JSON Lines.
+/// Rows written inline, as a JSON array, or as JSON Lines.
 fn parse_rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
     let text = match replies {
         Replies::Rows(rows) => return Ok(rows),
@@ -198,13 +198,13 @@ fn parse_rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
         .collect()
 }
 
-/// The contents of the messages of some roles, with blank lines between.
+/// The contents of messages with these roles, separated by blank lines.
 fn joined(request: &ChatRequest, of: impl Fn(Role) -> bool) -> String {
     let contents = request.messages.iter().filter(|message| of(message.role)).map(|message| message.content.as_str());
     contents.collect::<Vec<_>>().join("\n\n")
 }
 
-/// What went wrong and where, without the source around it.
+/// The message and line of a template error, without source excerpt.
 fn describe(error: &minijinja::Error) -> String {
     let words = error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind()));
     error.line().map_or(words.clone(), |line| format!("{words} (line {line})"))
@@ -222,7 +222,7 @@ static BASE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// Lists and objects stand in a reply as JSON, like in every other template of a suite.
+/// Renders lists and objects as JSON, like all other templates of a suite.
 fn write(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &minijinja::Value) -> Result<(), minijinja::Error> {
     use minijinja::value::ValueKind;
     match value.kind() {

@@ -1,9 +1,9 @@
-//! The stub: a valid reply from the middle of what is allowed. It says nothing about any quality.
+//! The stub model: a valid reply from the middle of the allowed range. It has no meaning.
 
 use karat_types::{ChatRequest, ReplyFormat};
 use serde_json::{Number, Value};
 
-/// References within a schema that are followed on the way to one value.
+/// Depth to which a schema is followed.
 const DEPTH: usize = 32;
 
 /// The reply to any request: JSON that satisfies the wanted schema, an empty object, or a sentence.
@@ -15,8 +15,8 @@ pub(crate) fn reply(request: &ChatRequest) -> String {
     }
 }
 
-/// Makes a value after a JSON Schema: constants, middles of ranges, the middle of choices, shortest texts and lists,
-/// all properties.
+/// Builds a value for a JSON Schema: constants, middles of ranges, the middle choice, the shortest texts and lists, all
+/// properties.
 struct Filler<'a> {
     root: &'a Value,
 }
@@ -64,7 +64,7 @@ impl Filler<'_> {
     }
 }
 
-/// The type, the first that is not null where there are several.
+/// The type; of several, the first that is not null.
 fn type_name(schema: &Value) -> &str {
     match &schema["type"] {
         Value::String(kind) => kind,
@@ -74,11 +74,11 @@ fn type_name(schema: &Value) -> &str {
     }
 }
 
-/// The middle of the range, on the grid of `multipleOf` where there is one; 0 or the one bound where there is no range.
+/// The middle of the range, on the grid of `multipleOf` if there is one; 0 or the only bound without a range.
 fn middle(schema: &Value, is_whole: bool) -> Value {
     let number = |key: &str| schema[key].as_f64();
     let step = number("multipleOf").filter(|step| *step > 0.0).or(is_whole.then_some(1.0));
-    // An open bound moves one step inwards; between two bounds any middle is inside.
+    // An exclusive bound moves one step inwards; between two bounds any middle is inside.
     let inwards = step.unwrap_or(1.0);
     let low = number("minimum").or_else(|| number("exclusiveMinimum").map(|bound| bound + inwards));
     let high = number("maximum").or_else(|| number("exclusiveMaximum").map(|bound| bound - inwards));

@@ -1,4 +1,4 @@
-//! Which items of a list find no support in another: what a scripted judge grades by.
+//! The `unsupported` filter: items of a list without support in another, by which scripted judges grade.
 
 use std::collections::HashMap;
 
