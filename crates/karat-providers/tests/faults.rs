@@ -93,7 +93,7 @@ async fn every_fault_has_its_code_and_its_number_of_attempts() {
 
 /// Law 10: a message names the attempt, the problem and the remedy.
 #[tokio::test]
-async fn errors_say_what_happened_and_what_to_do() {
+async fn errors_name_the_problem_and_the_remedy() {
     let mut messages = Vec::new();
     for Fault { name, answers, set, .. } in faults() {
         let bench = set(Bench::new("openai", Script::sequence(answers)));
@@ -147,7 +147,7 @@ async fn the_provider_says_how_long_to_wait() {
 
 /// PE-27: a `retry-after` longer than a call waits ends the call, and the error names it.
 #[tokio::test]
-async fn a_wait_of_a_day_ends_the_call() {
+async fn a_long_retry_after_ends_the_call() {
     let answers = [Behaviour::rate_limited("86400"), Behaviour::ok("x")];
     let bench = Bench::new("openai", Script::sequence(answers)).retries(5);
     let error = bench.ask().await.outcome.unwrap_err();
@@ -336,7 +336,7 @@ async fn a_marked_answer_is_read() {
 
 /// BY-05: if no connection is made in time, nothing was sent, so nothing can have been billed.
 #[tokio::test]
-async fn without_a_connection_nothing_was_sent() {
+async fn a_connect_timeout_was_not_billed() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();

@@ -55,7 +55,7 @@ async fn hosts_without_a_proxy_are_asked_themselves() {
 
 /// Law 10: errors of a proxy name it, without its password.
 #[tokio::test]
-async fn a_proxy_in_the_way_is_named() {
+async fn errors_name_the_proxy() {
     let asking = FakeProvider::start(Behaviour::raw(407, r#"{"error":"who?"}"#)).unwrap();
     let asking = format!("127.0.0.1:{}", asking.port());
     for (scheme, name) in [("http", "HTTP_PROXY"), ("https", "https_proxy")] {
@@ -74,7 +74,7 @@ async fn a_proxy_in_the_way_is_named() {
 
 /// Law 2: an unusable proxy is an error before anything is sent, with its variable and without its value.
 #[tokio::test]
-async fn nonsense_is_no_proxy() {
+async fn an_unusable_proxy_is_an_error() {
     for (name, value) in [("HTTP_PROXY", "socks5://me:hunter2@proxy"), ("https_proxy", "http://me:hunter2@")] {
         let bench = at("http://127.0.0.1:PORT/v1", &[(name, value.to_owned())]);
         let models = std::slice::from_ref(&bench.spec);

@@ -77,7 +77,7 @@ async fn a_secret_header_is_sent_and_never_kept() {
 
 /// Law 2: raw bytes, captured before parsing; the parser reads the captured bytes.
 #[tokio::test]
-async fn what_is_kept_is_what_was_sent_and_received() {
+async fn stored_bytes_are_those_sent_and_received() {
     let odd = "{ \"choices\" :\n [{\"message\":{\"content\":\"h\\u00e4\"}}], \"x\": 1.50 }";
     for protocol in ["openai", "anthropic"] {
         let bench = Bench::new(protocol, Behaviour::raw(200, odd));
@@ -91,7 +91,7 @@ async fn what_is_kept_is_what_was_sent_and_received() {
 }
 
 #[tokio::test]
-async fn what_came_before_the_break_is_kept() {
+async fn bytes_before_a_cut_are_kept() {
     let bench = Bench::new("openai", Behaviour::Cut("a text that is cut in the middle".to_owned()));
     let exchange = bench.ask().await;
     assert!(exchange.outcome.is_err());

@@ -203,7 +203,7 @@ impl Dispatch {
         };
         let end = end.and_then(|()| match (received.status, compression) {
             (Some(200..=299), Some(name)) => {
-                Err(Failure::of_gateway(format!("compressed ({name}), which was not asked for")))
+                Err(Failure::of_gateway(format!("compressed ({name}), which was not requested")))
             }
             (Some(status @ 200..=299), None) => Ok(status),
             (status, _) => {

@@ -96,7 +96,7 @@ impl Failure {
     pub fn without_descriptor(what: impl std::fmt::Display) -> Self {
         let what = format!("{what}: this process has no file descriptor left");
         let remedy =
-            "raise `ulimit -n`, or lower `run.max_concurrency`, then run the suite again: what succeeded is reused";
+            "raise `ulimit -n`, or lower `run.max_concurrency`, then run the suite again: finished cells are reused";
         let remedy = Some(remedy.to_owned());
         Self { retry: false, lacks_descriptor: true, remedy, ..Self::new(CallErrorCode::Connect, what) }
     }
@@ -127,7 +127,7 @@ impl Failure {
     pub fn limit_wait(self, patience: Duration) -> Self {
         match self.retry_after.filter(|told| self.retry && *told > patience) {
             Some(told) => {
-                let what = format!("{}, and wants to be left alone for {} s", self.what, told.as_secs());
+                let what = format!("{}, and asks for a wait of {} s", self.what, told.as_secs());
                 Self { what, retry: false, ..self }
             }
             None => self,
@@ -180,7 +180,8 @@ impl Failure {
         }
         match who {
             _ if self.excessive_wait().is_some() => {
-                "no call waits so long: `karat retry` the run when that time is over; what succeeded is kept".to_owned()
+                "a call does not wait that long: `karat retry` the run after that time; finished cells are kept"
+                    .to_owned()
             }
             Callee::Model { .. } if address.is_empty() => self.advice_on_program().to_owned(),
             Callee::Model { name, key_variable, .. } => self.advice_on_model(name, key_variable),
@@ -191,10 +192,10 @@ impl Failure {
     /// A model without an address is a local program.
     fn advice_on_program(&self) -> &'static str {
         match self.code {
-            CallErrorCode::Timeout => "raise `timeout`, or look by hand why it is slow",
-            CallErrorCode::TooLarge => "let it answer with less, or look by hand what it prints",
+            CallErrorCode::Timeout => "raise `timeout`, or run its command by hand to see why it is slow",
+            CallErrorCode::TooLarge => "make its output shorter, or run its command by hand to see what it prints",
             CallErrorCode::Process | CallErrorCode::Malformed => {
-                "correct the model's `with`, try its command by hand, or name another (`--judges`, `--models`)"
+                "correct the model's `with`, run its command by hand, or select another model (`--judges`, `--models`)"
             }
             _ => "check the model's registry entry",
         }
@@ -204,29 +205,31 @@ impl Failure {
         match self.code {
             CallErrorCode::Auth => "check its `headers`",
             CallErrorCode::BadRequest if self.status == Some(404) => "check its `url`",
-            CallErrorCode::BadRequest => "the request itself was refused, so it was not tried again: check its `body`",
+            CallErrorCode::BadRequest => "the request was rejected, so it was not retried: check its `body`",
             CallErrorCode::RateLimited => {
-                "lower `run.max_concurrency`, then run the suite again: what succeeded is reused"
+                "lower `run.max_concurrency`, then run the suite again: finished cells are reused"
             }
-            CallErrorCode::ServerError => "look at the service's own log, then `karat retry` or run the suite again",
+            CallErrorCode::ServerError => {
+                "check the service's log, then run the suite again: finished cells are reused"
+            }
             CallErrorCode::Timeout => {
-                "raise `timeout` or lower `retries` (of its step, or of `run`), or look why it is slow"
+                "raise `timeout` or lower `retries` (of its step, or of `run`), or find out why it is slow"
             }
             CallErrorCode::Connect => "check its `url` and that the service is up",
             CallErrorCode::Cut => "check the network and the service",
             CallErrorCode::Redirect => {
-                "it is not followed, because headers would go with it: put the final address into `url`"
+                "redirects are not followed, because headers would be sent along: put the final address into `url`"
             }
-            CallErrorCode::TooLarge => "let it answer with less",
-            CallErrorCode::Process => "try the command by hand in the suite's folder",
-            _ => "check what it answers with `karat trace`",
+            CallErrorCode::TooLarge => "make its answer smaller",
+            CallErrorCode::Process => "run the command by hand in the suite's folder",
+            _ => "see its answer with `karat trace`",
         }
     }
 
     fn advice_on_model(&self, name: &str, key_variable: Option<&str>) -> String {
         let key = match key_variable {
             Some(variable) => format!("the key in {variable}"),
-            None => "`api_key_env`, since no key was sent".to_owned(),
+            None => "`api_key_env` (no key was sent)".to_owned(),
         };
         match (self.code, self.status) {
             (CallErrorCode::Auth, Some(429)) => format!("add credit to the account of {key}"),
@@ -236,24 +239,24 @@ impl Failure {
                 format!("check that `base_url` is the API root and that the provider has a model `{}`", name)
             }
             (CallErrorCode::BadRequest, _) => {
-                "the request itself was refused, so it was not tried again: check the model's entry and parameters"
+                "the request was rejected, so it was not retried: check the model's entry and parameters"
                     .to_owned()
             }
             (CallErrorCode::RateLimited, _) => {
-                "lower `run.max_concurrency` or the model's `limits.concurrency`, then run the suite again: what succeeded is reused".to_owned()
+                "lower `run.max_concurrency` or the model's `limits.concurrency`, then run the suite again: finished cells are reused".to_owned()
             }
             (CallErrorCode::ServerError, _) => {
-                "the trouble is the provider's: run the suite again when it is over: what succeeded is reused".to_owned()
+                "the problem is on the provider's side: run the suite again later; finished cells are reused".to_owned()
             }
-            (CallErrorCode::Timeout, _) => "raise `timeout`, or lower `max_tokens`, then run the suite again: what succeeded is reused".to_owned(),
+            (CallErrorCode::Timeout, _) => "raise `timeout`, or lower `max_tokens`, then run the suite again: finished cells are reused".to_owned(),
             (CallErrorCode::Connect, _) => {
-                "check `base_url`, the network and that the server is up, then run the suite again: what succeeded is reused".to_owned()
+                "check `base_url`, the network and that the server is up, then run the suite again: finished cells are reused".to_owned()
             }
-            (CallErrorCode::Cut, _) => "check the network and the server, then run the suite again: what succeeded is reused".to_owned(),
+            (CallErrorCode::Cut, _) => "check the network and the server, then run the suite again: finished cells are reused".to_owned(),
             (CallErrorCode::Redirect, _) => {
-                "it is not followed, because the key would go with it: put the final address into `base_url`".to_owned()
+                "redirects are not followed, because the key would be sent along: put the final address into `base_url`".to_owned()
             }
-            (CallErrorCode::Malformed, _) => "check that `base_url` is the root of an API of this provider".to_owned(),
+            (CallErrorCode::Malformed, _) => "check that `base_url` is the API root of this provider".to_owned(),
             (CallErrorCode::TooLarge, _) => "check `base_url`, and lower `max_tokens`".to_owned(),
             _ => "check the model's registry entry".to_owned(),
         }
@@ -309,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn no_wait_helps_an_empty_account() {
+    fn exhausted_credit_is_not_retried() {
         let body = br#"{"error":{"message":"You exceeded your quota","type":"insufficient_quota"}}"#;
         let failure = Failure::of_status(429, None, None, body);
         assert!(!failure.retry);

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_says_is_kept_with_a_little_jitter() {
+    fn retry_after_is_kept_with_a_little_jitter() {
         let told = Duration::from_secs(3);
         for wait in waits(5, 1, Some(told)) {
             assert!(wait >= told && wait <= told + Duration::from_millis(500), "{wait:?}");

@@ -133,7 +133,8 @@ impl Recorder {
         let state = self.state();
         let (at, path) = (state.at.display(), self.path.display());
         let until = if state.is_answered { "until the run is finished" } else { "because no call was answered" };
-        (state.at != self.path).then(|| format!("this run's recording is {at}; the earlier one, {path}, stays {until}"))
+        (state.at != self.path)
+            .then(|| format!("this run's recording is {at}; the earlier one, {path}, remains {until}"))
     }
 
     /// A notice of the calls that are missing, if the run started without the recording.
@@ -141,8 +142,8 @@ impl Recorder {
         let state = self.state();
         let (at, run) = (state.at.display(), state.incomplete_run.as_ref()?);
         Some(format!(
-            "the recording {at} has the calls of run {run} from now on only, so a replay lacks those that were made before. Give \
-             `--record` again when the run is gone on with; a new run with `--record` has all of its calls"
+            "the recording {at} has only the calls of run {run} from now on, so a replay lacks the earlier ones. Give `--record` again \
+             when you resume the run; a new run with `--record` has all of its calls"
         ))
     }
 
@@ -266,7 +267,7 @@ mod tests {
 
     /// CL-25: a run that does not start leaves everything as it was; an unfinished one leaves both recordings.
     #[test]
-    fn an_older_recording_stays_until_there_is_another() {
+    fn an_older_recording_stays_until_a_new_one_is_complete() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calls.jsonl");
         drop(Recorder::create(&path, "r0").unwrap());
@@ -295,7 +296,7 @@ mod tests {
 
     /// CL-25: a file that is not a recording is not replaced, and the recording of another run is not continued.
     #[test]
-    fn other_files_are_refused() {
+    fn files_that_are_not_recordings_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data.jsonl");
         for content in ["{\"id\": \"s1\"}\n", "name: suite\n", "{\"schema\":\"karat.recording/2\"}\n"] {
@@ -321,7 +322,8 @@ mod tests {
         Recorder::create(&path, "r1").unwrap().begin();
         let error = Recorder::create(&path, "r1").unwrap_err().to_string();
         assert!(
-            error.contains("calls.jsonl.r1.part is left of a run r1") && error.contains("`karat resume r1"),
+            error.contains("calls.jsonl.r1.part belongs to the unfinished run r1")
+                && error.contains("`karat resume r1"),
             "{error}"
         );
         fs::remove_file(&path).unwrap();
@@ -331,7 +333,7 @@ mod tests {
                 .unwrap()
                 .missing_calls_notice()
                 .unwrap()
-                .contains("the calls of run r2 from now on only")
+                .contains("only the calls of run r2 from now on")
         );
     }
 }

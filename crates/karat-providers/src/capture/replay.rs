@@ -43,7 +43,7 @@ pub enum RecordingError {
     },
     /// The file is not a recording, or of another version.
     #[error(
-        "{path}:{line} is no recording that this karat reads: {problem}; make one with `karat run … --record FILE`"
+        "{path}:{line} is not a recording that this version of karat reads: {problem}; make one with `karat run … --record FILE`"
     )]
     Unreadable {
         /// Its path.
@@ -54,7 +54,9 @@ pub enum RecordingError {
         problem: String,
     },
     /// The file to replace is not a recording.
-    #[error("{path} exists and is no recording ({problem}), so it is not replaced; give `--record` another file")]
+    #[error(
+        "{path} exists and is not a recording ({problem}), so it is not replaced; choose another file for `--record`"
+    )]
     Occupied {
         /// Its path.
         path: String,
@@ -63,8 +65,8 @@ pub enum RecordingError {
     },
     /// A run of the same id has started to record into this file.
     #[error(
-        "{path} is left of a run {run} that was recorded and not finished; go on with that run where it is stored \
-         (`karat resume {run}`), or move {path} away, or give this run another `--run-id`"
+        "{path} belongs to the unfinished run {run}; resume that run (`karat resume {run}`), move {path} away, or choose another \
+         `--run-id`"
     )]
     Unfinished {
         /// The file of the run's recording.
@@ -74,8 +76,8 @@ pub enum RecordingError {
     },
     /// The recording of a resumed run is missing, or belongs to another run.
     #[error(
-        "{path} {problem}, and the calls of run {run} that were made so far would be lacking; put its recording back, or \
-         go on in another file with `--record FILE`"
+        "{path} {problem}, so the calls that run {run} has made so far would be missing; restore its recording, or \
+         continue in another file with `--record FILE`"
     )]
     Moved {
         /// Its former path.

@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_secret_is_not_copied() {
+    fn bytes_without_secrets_are_not_copied() {
         let secrets = secrets(&["sk-12345678"]);
         let bytes = Bytes::from_static(b"{\"a\": \"sk-1234567\"}");
         assert_eq!(secrets.clean(bytes.clone()).as_ptr(), bytes.as_ptr());
@@ -485,7 +485,7 @@ mod tests {
 
     /// Law 2: a key that ends in `=`, as those in base64 do, is found whatever follows it.
     #[test]
-    fn what_follows_a_key_hides_nothing() {
+    fn text_after_a_key_hides_nothing() {
         let key = "ab/cd+ef12==";
         for text in ["ab/cd+ef12==41", r"ab\/cd+ef12==41 \u0041", "ab/cd+ef12==\r\n41", r"ab\/cd+ef12==\n41"] {
             assert!(clean(&[key], text).starts_with(REMOVED), "{text}");

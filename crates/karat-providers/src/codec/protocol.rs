@@ -95,6 +95,6 @@ impl UnreadableReply {
             return Self::malformed("answered with an empty body");
         }
         let begin = quote(body, SHOWN);
-        Self::malformed(format!("answered with something that is no reply ({error}); it begins {begin}"))
+        Self::malformed(format!("answered with a body that is not a valid reply ({error}); it begins {begin}"))
     }
 }

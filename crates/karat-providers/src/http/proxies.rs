@@ -45,7 +45,7 @@ impl NamedProxy {
 
     fn with_advice(&self, failure: Failure) -> Failure {
         let remedy = format!(
-            "check {}, its user name and password, and that the proxy is up and lets this through, then run the suite again: what succeeded is reused",
+            "check {}, its user name and password, and that the proxy is up and allows this address, then run the suite again: finished cells are reused",
             self.variable
         );
         Failure { remedy: Some(remedy), ..failure }
@@ -127,13 +127,13 @@ fn find_variable(settings: &Settings, name: &str) -> Option<(String, String)> {
 fn parse_proxy(value: &str) -> Result<String, String> {
     let whole = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
     let how = "write it like `http://host:port`";
-    let url = Url::parse(&whole).map_err(|error| format!("is no address of a proxy ({error}); {how}"))?;
+    let url = Url::parse(&whole).map_err(|error| format!("is not the address of a proxy ({error}); {how}"))?;
     match (url.scheme(), url.host_str()) {
         ("http" | "https", Some(host)) => {
             let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
             Ok(format!("{}://{host}{port}", url.scheme()))
         }
-        (scheme, _) => Err(format!("names a proxy of the kind `{scheme}`, and only http and https can be used; {how}")),
+        (scheme, _) => Err(format!("names a `{scheme}` proxy; only http and https are supported; {how}")),
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_have_no_password() {
+    fn proxy_addresses_have_no_password() {
         assert_eq!(parse_proxy("http://me:hunter2@proxy:3128/"), Ok("http://proxy:3128".to_owned()));
         assert_eq!(parse_proxy("proxy.example"), Ok("http://proxy.example".to_owned()));
         for nonsense in

@@ -106,7 +106,7 @@ mod tests {
 
     /// BY-09: memory is held until the answer is on disk.
     #[tokio::test]
-    async fn room_is_free_once_an_answer_is_on_disk() {
+    async fn memory_is_free_once_an_answer_is_on_disk() {
         let rooms = ResponseMemory::new(16 * MIB, 4 * MIB);
         let [mut first, mut second, mut third] = <[MemoryGrant; 3]>::default();
         rooms.grow(&mut first, 3 * MIB, 3 * MIB).now_or_never().unwrap();
@@ -122,7 +122,7 @@ mod tests {
 
     /// BY-09, PE-27: answers that hang withhold from others what they received, not what they may become.
     #[tokio::test]
-    async fn who_hangs_keeps_only_what_has_come() {
+    async fn a_hanging_answer_holds_only_received_bytes() {
         let rooms = ResponseMemory::new(64 * MIB, 8 * MIB);
         let mut hung: Vec<MemoryGrant> = std::iter::repeat_with(MemoryGrant::default).take(20).collect();
         for room in &mut hung {
@@ -138,7 +138,7 @@ mod tests {
 
     /// BY-09, PE-24: with any limit, large answers that grow concurrently all finish.
     #[tokio::test]
-    async fn somebody_can_always_go_on() {
+    async fn one_answer_can_always_finish() {
         for bytes in [0, 16 * MIB, 40 * MIB] {
             let rooms = ResponseMemory::new(bytes, 8 * MIB);
             let answers = (0..50).map(async |_| {

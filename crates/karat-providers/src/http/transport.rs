@@ -106,7 +106,7 @@ impl Transport {
         let mut allowance = TimeLimit { left: timeout };
         let end = self.run_exchange(letter, &mut allowance, &mut received, &mut pieces).await;
         let end = end.unwrap_or_else(|| {
-            let what = format!("gave no complete answer within {timeout:?}");
+            let what = format!("did not answer completely within {timeout:?}");
             Err(Failure::new(CallErrorCode::Timeout, what))
         });
         received.took = timeout - allowance.left;
@@ -272,7 +272,7 @@ mod tests {
     /// BY-09, PE-27: a large answer waits until the one before it is on disk. That wait does not count as the server's:
     /// the answer would be paid and given up.
     #[tokio::test]
-    async fn a_wait_for_memory_is_none_for_the_server() {
+    async fn a_wait_for_memory_does_not_count_as_the_servers() {
         let server = FakeProvider::start(Behaviour::raw(200, "x".repeat(2 * SMALL))).unwrap();
         let (transport, letter) = (transport(2 * SMALL, 0), letter(&server.url()));
         let (first, _) = transport.send(&letter, LONG).await;
@@ -313,7 +313,7 @@ mod tests {
     /// PE-27: an announced length is only a claim: if less comes, the answer broke off; bytes beyond it are not part of
     /// the answer.
     #[tokio::test]
-    async fn lies_about_the_size_do_no_harm() {
+    async fn a_wrong_content_length_does_no_harm() {
         const LARGE: usize = 2 << 20;
         for announced in [10, SMALL, LARGE - 1, LARGE, LARGE + 1, 2 * LARGE] {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

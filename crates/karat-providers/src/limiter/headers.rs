@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn both_dialects_are_read() {
+    fn both_header_dialects_are_read() {
         let requests = |reset| read(&[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", reset)]);
         assert_eq!(requests("1s"), Some(Duration::from_secs(1)));
         assert_eq!(requests("1m0.5s"), Some(Duration::from_millis(60_500)));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_slows_nothing() {
+    fn remaining_quota_slows_nothing() {
         assert_eq!(read(&[("x-ratelimit-remaining-requests", "1"), ("x-ratelimit-reset-requests", "1s")]), None);
         assert_eq!(read(&[]), None);
     }

@@ -1,14 +1,18 @@
 //! Rate limits of models, and slots for calls in flight.
 //!
-//! 1. Declared limits
-//! 2. What is not declared is found out: a 429 halves the number of calls that may be in flight, once for all calls that
-//!    were on their way, and everybody waits as long as the provider says. Each success then opens the window again, at
-//!    first by one, beyond the half where it went wrong by one for a whole window (as TCP does it).
-//! 3. A provider that says that nothing is left until some moment is believed before it has to refuse.
+//! 1. Declared limits (`rpm`, `tpm`, `concurrency`) hold from the first call. Requests and tokens flow into a bucket each at
+//!    the declared rate; a call waits until both hold what it needs. Tokens are reserved on an estimate (prompt and longest
+//!    reply), and the difference is returned once usage is known.
+//! 2. Undeclared limits are discovered: a 429 halves the number of calls in flight, once for all calls that were on their
+//!    way, and all calls wait as long as the provider says. Each success opens the window again, first by one call, above
+//!    half of the size that failed by one call for each full window (as TCP does).
+//! 3. If a provider reports that its quota is exhausted until some moment, calls wait before it has to reject them.
 //!
-//! Nothing is slowed down before there is a reason: without declared limits and without a 429 the window is open.
-//! Calls pass in the order in which they came. Models of one account share nothing but what providers count together:
-//! address, key and model name.
+//! Without declared limits and without a 429 nothing is slowed down. Calls pass in order of arrival. Models of one account
+//! share only what providers count together: address, key and model name.
+//!
+//! Files: `state` (the arithmetic of limits), `headers` (limits that providers report), `gate` (slots of the whole run). An
+//! attempt passes an [`AdmissionPath`]: first its model's [`Limiter`], then the [`Gate`].
 
 mod gate;
 mod headers;

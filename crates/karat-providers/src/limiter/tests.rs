@@ -163,7 +163,7 @@ async fn a_pause_holds_for_those_who_wait_for_a_slot() {
 
 /// A rejection longer than any clock can count also closes the limiter.
 #[tokio::test(start_paused = true)]
-async fn for_ever_is_a_long_time() {
+async fn an_endless_retry_after_closes_the_limiter() {
     let limiter = Limiter::new(Limits::default());
     let error = CallError { code: karat_types::CallErrorCode::RateLimited, message: "no".to_owned(), status: None };
     limiter.close(Duration::MAX, &error);
@@ -171,7 +171,7 @@ async fn for_ever_is_a_long_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_reason_nothing_is_slowed() {
+async fn calls_are_not_slowed_without_a_reason() {
     let starts = starts(&Limiter::new(Limits::default()), 1000, 1_000_000, Duration::from_secs(1)).await;
     assert!(starts.iter().all(|at| *at < 1e-6));
 }
@@ -268,7 +268,7 @@ async fn more_models_than_slots_take_turns() {
 
 /// A call that is dropped in the queue, or with an unused turn, keeps no slot from the next.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_nobody_takes_is_the_next_ones() {
+async fn an_unused_turn_passes_to_the_next_call() {
     let gate = Gate::new(1);
     let line = gate.queue("model");
     let held = gate.slot(line).await;
@@ -330,7 +330,7 @@ async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration
 
 /// BY-09: no more calls are prepared than there are slots, and as many again; every slot is used all the same.
 #[tokio::test(start_paused = true)]
-async fn no_more_wait_ready_than_there_are_slots() {
+async fn prepared_calls_do_not_exceed_twice_the_slots() {
     let second = Duration::from_secs(1);
     let gate = Gate::new(64);
     let models = ["a", "b", "c", "d"].map(|who| lanes(gate.clone(), who, 80, 1600, second, Duration::ZERO));
@@ -346,7 +346,7 @@ async fn no_more_wait_ready_than_there_are_slots() {
 /// BY-05: a slow model does not take the slots of a fast one whose calls end together and whose next calls are not
 /// prepared yet.
 #[tokio::test(start_paused = true)]
-async fn who_is_at_the_door_keeps_a_share_of_slots() {
+async fn a_fast_model_keeps_its_share_of_slots() {
     let gate = Gate::new(16);
     let of = |who, ms| lanes(gate.clone(), who, 24, 960, Duration::from_millis(ms), Duration::ZERO);
     let (slow, fast) = futures::join!(of("slow", 800), of("fast", 5));
@@ -357,7 +357,7 @@ async fn who_is_at_the_door_keeps_a_share_of_slots() {
 
 /// If cells take long without a slot, all workers have a cell, and all cells end.
 #[tokio::test(start_paused = true)]
-async fn nobody_stays_at_the_door_while_slots_are_free() {
+async fn workers_are_let_in_while_slots_are_free() {
     let (call, after) = (Duration::from_millis(10), Duration::from_secs(10));
     let seen = lanes(Gate::new(4), "model", 64, 640, call, after).await;
     assert_eq!(seen.made, 640);
@@ -368,7 +368,7 @@ async fn nobody_stays_at_the_door_while_slots_are_free() {
 /// A worker at the entry is woken each time the queue becomes short, and each time a slot is not taken. A worker that
 /// is dropped before it wakes leaves that to the next.
 #[tokio::test(start_paused = true)]
-async fn what_becomes_of_the_line_is_told_at_the_door() {
+async fn waiting_workers_are_woken_when_the_queue_is_short() {
     let gate = Gate::new(1);
     let (line, mut doors) = (gate.queue("model"), [(); 5].map(|()| gate.queue_entry("model")));
     let [inside, too, doors @ ..] = &mut doors;
@@ -426,7 +426,7 @@ fn let_in(doors: &mut [QueueEntry]) -> usize {
 
 /// BY-05: the first model leaves each of the others its share, until they have requested as much as they need.
 #[tokio::test(start_paused = true)]
-async fn nobody_takes_all_slots_at_the_start() {
+async fn no_model_takes_all_slots_at_the_start() {
     let gate = Gate::new(16);
     let (_slow, fast, few) =
         (vec![gate.queue_entry("slow"); 20], vec![gate.queue_entry("fast"); 20], vec![gate.queue_entry("few"); 2]);
@@ -447,7 +447,7 @@ async fn nobody_takes_all_slots_at_the_start() {
 
 /// A model that is late, or makes no calls, is not waited for.
 #[tokio::test(start_paused = true)]
-async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
+async fn late_models_are_skipped_at_the_start() {
     let gate = Gate::new(16);
     let _doors = [vec![gate.queue_entry("early"); 20], vec![gate.queue_entry("late"); 20]];
     let (held, mut waiting) = ask(&gate, "early", 20);
@@ -473,7 +473,7 @@ async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
 
 /// Workers at the entry are woken when other models have left and shares have grown.
 #[tokio::test(start_paused = true)]
-async fn shares_grow_as_others_go() {
+async fn shares_grow_when_models_leave() {
     let gate = Gate::new(4);
     let (mut doors, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
     let _others = ask(&gate, "other", 2);
@@ -490,7 +490,7 @@ async fn shares_grow_as_others_go() {
 
 /// With any number of slots, only waiting workers are woken.
 #[tokio::test(start_paused = true)]
-async fn slots_without_number_cost_nothing() {
+async fn an_unlimited_gate_wakes_only_waiting_workers() {
     let gate = Gate::new(usize::MAX);
     let (mut doors, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
     assert_eq!(let_in(&mut doors[..4]), 4);
@@ -501,7 +501,7 @@ async fn slots_without_number_cost_nothing() {
 /// If a queue is long because of calls without an entry, such as a judge that also answers, as many calls come through
 /// its entries.
 #[tokio::test(start_paused = true)]
-async fn a_line_that_others_make_long_is_not_shut() {
+async fn a_queue_filled_by_others_stays_open() {
     let gate = Gate::new(4);
     let mut others = vec![gate.queue_entry("other"); 20];
     let mut doors = vec![gate.queue_entry("judge"); 20];

@@ -146,7 +146,7 @@ mod tests {
 
     /// BR-05: the marks of a session are taken out for every program, whatever its entry says; a login is not.
     #[test]
-    fn no_program_finds_the_marks_of_a_session() {
+    fn programs_do_not_inherit_session_variables() {
         let options = json!({"command": ["mine", "{{ prompt }}"], "env_remove": ["DEBUG"]});
         let mine = CommandModel::new(serde_json::from_value(options).unwrap(), "m").unwrap();
         let (program, _) = mine.program(&request(&[(Role::User, "grade")]));
@@ -158,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_says_who_speaks() {
+    fn a_conversation_names_its_roles() {
         let turns = [(Role::System, "s"), (Role::User, "a"), (Role::Assistant, "b"), (Role::User, "c")];
         assert_eq!(prompt(&request(&turns)), "s\n\n[User]\na\n\n[Your reply]\nb\n\n[User]\nc");
     }
 
     #[test]
-    fn silence_is_no_reply() {
+    fn empty_output_is_not_a_reply() {
         assert!(parse_reply(b" \n").is_err());
         assert_eq!(parse_reply(b"{\"a\":1}\n").unwrap().text, "{\"a\":1}");
     }

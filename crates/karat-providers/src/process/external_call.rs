@@ -64,8 +64,8 @@ fn utf8_text(body: &[u8]) -> Result<&str, String> {
 fn invalid_text(body: &[u8], from: usize) -> String {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     match body.starts_with(&GZIP) {
-        true => "answered compressed (gzip), which was not asked for".to_owned(),
-        false => format!("answered with bytes that are no UTF-8 text (from byte {from} on)"),
+        true => "answered compressed (gzip), which was not requested".to_owned(),
+        false => format!("answered with bytes that are not UTF-8 text (from byte {from} on)"),
     }
 }
 
@@ -155,9 +155,12 @@ impl Providers {
     fn prepare_request(&self, request: &HttpRequest) -> Result<PreparedRequest, String> {
         let fill = |text: &GapText| self.fill(text);
         let address = fill(&request.url)?;
-        let url = Url::parse(address.trim()).map_err(|error| format!("`{address}` is no address ({error})"))?;
+        let url =
+            Url::parse(address.trim()).map_err(|error| format!("`{address}` is not a valid address ({error})"))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("`{address}` is no address of a service: it does not begin with http:// or https://"));
+            return Err(format!(
+                "`{address}` is not the address of a service: it does not begin with http:// or https://"
+            ));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err("its address holds a user name, which is not sent; send it in a header, as \
@@ -165,7 +168,7 @@ impl Providers {
                 .to_owned());
         }
         let method = Method::from_bytes(request.method.to_ascii_uppercase().as_bytes())
-            .map_err(|_| format!("`{}` is no HTTP method", request.method))?;
+            .map_err(|_| format!("`{}` is not an HTTP method", request.method))?;
         let mut headers = HeaderMap::new();
         let body = match &request.body {
             Value::Null => None,
@@ -180,15 +183,14 @@ impl Providers {
                 continue;
             }
             let value = HeaderValue::try_from(fill(text)?).ok();
-            let (name, mut value) = HeaderName::try_from(name)
-                .ok()
-                .zip(value)
-                .ok_or_else(|| format!("the header `{name}` holds characters that no HTTP header may hold"))?;
+            let (name, mut value) = HeaderName::try_from(name).ok().zip(value).ok_or_else(|| {
+                format!("the header `{name}` contains characters that are not allowed in HTTP headers")
+            })?;
             value.set_sensitive(text.0.iter().any(|part| matches!(part, Part::Variable { .. })));
             headers.insert(name, value);
         }
         PreparedRequest::new(method, &url, headers, body.map(|(_, bytes)| bytes))
-            .map_err(|problem| format!("`{address}` is no address ({problem})"))
+            .map_err(|problem| format!("`{address}` is not a valid address ({problem})"))
     }
 
     fn program_attempts<'a>(
@@ -312,7 +314,10 @@ mod tests {
         let said = |body: &[u8]| parse_external_reply(&request, body).map(|reply| reply.text);
         assert_eq!(said("Größe".as_bytes()), Ok("Größe".to_owned()));
         assert_eq!(said("\u{feff}{}".as_bytes()), Ok("{}".to_owned()));
-        assert_eq!(said(b"Gr\xf6\xdfe"), Err("answered with bytes that are no UTF-8 text (from byte 2 on)".to_owned()));
+        assert_eq!(
+            said(b"Gr\xf6\xdfe"),
+            Err("answered with bytes that are not UTF-8 text (from byte 2 on)".to_owned())
+        );
         assert!(said(&[0x1f, 0x8b, 8, 0]).unwrap_err().contains("gzip"));
         let program = Request::Command(CommandRequest {
             run: vec!["cat".to_owned()],

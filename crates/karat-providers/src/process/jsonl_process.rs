@@ -244,7 +244,7 @@ impl JsonlProgram {
         if self.early_exits.load(Ordering::Acquire) >= MAX_EARLY_EXITS {
             let name = self.program.name();
             return Err(process_failure(format!(
-                "program `{name}`: it ended {MAX_EARLY_EXITS} times without an answer, so it is not started again"
+                "program `{name}`: it exited {MAX_EARLY_EXITS} times without an answer and is not started again"
             )));
         }
         self.early_exits.fetch_add(1, Ordering::AcqRel);
@@ -273,7 +273,7 @@ impl JsonlProgram {
 
 /// The failure of a request whose process exited: a retry goes to another process.
 fn early_exit_of(program: &Program, why: &str) -> Failure {
-    Failure::new(CallErrorCode::Cut, format!("program `{}`: it ended before it answered{why}", program.name()))
+    Failure::new(CallErrorCode::Cut, format!("program `{}`: it exited before it answered{why}", program.name()))
 }
 
 /// The task that serves one process.
@@ -331,7 +331,7 @@ impl ProcessTask {
             }
             let Some(id) = answer_id(&line) else {
                 let what = format!(
-                    "program `{}`: a line of it is no JSON with an `id`, and it may print nothing else to standard output: ",
+                    "program `{}`: it printed a line that is not JSON with an `id`; only answers may go to standard output: ",
                     self.program.name()
                 );
                 return Some(Failure { program_output: Some(line.into()), ..process_failure(what) });

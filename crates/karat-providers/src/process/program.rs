@@ -143,10 +143,10 @@ impl Program {
         }
         let what = match error.kind() {
             std::io::ErrorKind::NotFound if self.exists(settings) => {
-                "is there, but what its first line names to run it (`#!…`) is not".to_owned()
+                "exists, but the interpreter in its first line (`#!…`) does not".to_owned()
             }
             std::io::ErrorKind::NotFound => "is not installed, or not on PATH".to_owned(),
-            std::io::ErrorKind::PermissionDenied => "may not be executed".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "is not executable".to_owned(),
             std::io::ErrorKind::InvalidInput => {
                 "cannot be given an argument or variable with a NUL in it; pass the text by `stdin`".to_owned()
             }

@@ -95,7 +95,7 @@ impl Providers {
                     tokio::time::timeout(STOP_TIMEOUT, complaints).await.ok().and_then(Result::ok).unwrap_or_default();
                 let said = self.dispatch.secrets.capture(said.into(), false);
                 let said = if said.is_empty() { String::new() } else { format!("; it said {}", quote(&said, 400)) };
-                return Err(failed(format!("{problem}{said}. Try its `command` by hand in the suite's folder")));
+                return Err(failed(format!("{problem}{said}. Run its `command` by hand in the suite's folder")));
             }
             if let RecordingMode::Record(recorder) = &self.recording {
                 recorder.service(id, &url);
@@ -129,7 +129,7 @@ impl Providers {
         let deadline = Instant::now() + READY_WITHIN;
         loop {
             if let Ok(Some(status)) = running.child.try_wait() {
-                return Err(format!("it ended ({status}) before it was ready"));
+                return Err(format!("it exited ({status}) before it was ready"));
             }
             if self.is_ready(url, path).await {
                 return Ok(());

@@ -27,7 +27,7 @@ pub enum ProviderError {
     },
     /// The value contains characters that a header may not contain.
     #[error(
-        "model {model}: the value for {place} holds characters that no HTTP header may hold; check it for line breaks and quotes"
+        "model {model}: the value for {place} contains characters that are not allowed in HTTP headers; check it for line breaks and quotes"
     )]
     BadHeader {
         /// Registry id.
@@ -48,7 +48,7 @@ pub enum ProviderError {
         variable: String,
     },
     /// The API root is not a usable address.
-    #[error("model {model}: {origin} is no API root ({problem}); write it like `https://host/v1`")]
+    #[error("model {model}: {origin} is not an API root ({problem}); write it like `https://host/v1`")]
     BadUrl {
         /// Registry id.
         model: String,
@@ -85,7 +85,7 @@ pub enum ProviderError {
     },
     /// A header that depends on an unset variable would be sent empty to another machine.
     #[error(
-        "{who}: its header `{header}` needs {variable}, which is not set, and only a service on this machine is asked without it; set it in the environment, or take the header out of the step's `headers`"
+        "{who}: its header `{header}` needs {variable}, which is not set, and only services on this machine are called without it; set it in the environment, or take the header out of the step's `headers`"
     )]
     EmptyHeader {
         /// The step or scorer.
@@ -104,7 +104,7 @@ pub enum ProviderError {
         problem: String,
     },
     /// The HTTP client cannot be built.
-    #[error("no HTTP client can be made: {problem}; check HTTPS_PROXY and the system's certificates")]
+    #[error("cannot create the HTTP client: {problem}; check HTTPS_PROXY and the system's certificates")]
     Client {
         /// The problem.
         problem: String,

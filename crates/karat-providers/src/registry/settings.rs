@@ -16,7 +16,7 @@ use crate::registry::hosts;
 /// Looks up an environment variable.
 type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// How models are reached.
+/// Settings of all calls.
 #[derive(Clone)]
 pub struct Settings {
     /// Looks up an environment variable: keys, API roots, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`.
@@ -73,7 +73,7 @@ impl Settings {
         let is_short = self.lookup(name)?.len() < SHORTEST_SECRET;
         is_short.then(|| {
             format!(
-                "{name} has fewer than {SHORTEST_SECRET} characters: it counts as a placeholder, and is not taken out of what is kept"
+                "{name} has fewer than {SHORTEST_SECRET} characters: it counts as a placeholder and is not removed from stored calls"
             )
         })
     }

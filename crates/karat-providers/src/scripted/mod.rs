@@ -2,6 +2,9 @@
 //!
 //! A script sees the request and its own `vars`, but neither the model's name nor the sample. So effects planted in the
 //! data must be found by the evaluation itself, and any suite can define a model without Rust code.
+//!
+//! Files: this one compiles scripts and renders replies; `functions` and `support` are the filters of scripts; `schema_stub` is
+//! the `stub` model, which needs no script.
 
 mod functions;
 pub(crate) mod schema_stub;
@@ -56,7 +59,7 @@ impl Script {
     pub fn new(options: ScriptedOptions) -> Result<Self, String> {
         match (options.reply, options.replies) {
             (Some(_), None) if options.by.is_some() => {
-                Err("`by` says how `replies` are found; it has `reply`".to_owned())
+                Err("`by` applies to `replies`, and this model has `reply`".to_owned())
             }
             (Some(source), None) => {
                 let mut environment = BASE.clone();
@@ -136,7 +139,7 @@ fn render(environment: &Environment<'_>, vars: &minijinja::Value, request: &Chat
 fn find(rows: &[WrittenReply], request: &ChatRequest) -> Result<String, String> {
     let stands = |needle: &str| request.messages.iter().any(|message| message.content.contains(needle));
     let row = rows.iter().find(|row| stands(&row.needle)).ok_or_else(|| {
-        format!("none of its {} written replies has a `match` that stands in the request", rows.len())
+        format!("none of its {} written replies has a `match` that occurs in the request", rows.len())
     })?;
     reply_text(&row.answer)
 }
@@ -188,12 +191,12 @@ fn parse_rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
         Replies::Text(text) => text,
     };
     if text.trim_start().starts_with('[') {
-        return serde_json::from_str(&text).map_err(|error| format!("`replies` is no list of rows: {error}"));
+        return serde_json::from_str(&text).map_err(|error| format!("`replies` is not a list of rows: {error}"));
     }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(at, line)| {
-            serde_json::from_str(line).map_err(|error| format!("line {} of `replies` is no row: {error}", at + 1))
+            serde_json::from_str(line).map_err(|error| format!("line {} of `replies` is not a row: {error}", at + 1))
         })
         .collect()
 }
