@@ -63,7 +63,7 @@ const DESCRIPTOR_WAIT: Duration = Duration::from_millis(100);
 /// A call to make, with the waits between its attempts.
 pub(crate) struct RetrySpec<'a> {
     /// The model or service, for messages.
-    pub place: CallTarget<'a>,
+    pub target: CallTarget<'a>,
     /// The request as stored.
     pub request: Bytes,
     pub waits: Waits,
@@ -83,33 +83,30 @@ impl Dispatch {
     /// The refusal of `payer`, which knows the attempts that were sent before.
     pub async fn retry<'a, P: Payer>(
         &self,
-        quest: RetrySpec<'_>,
-        way: AdmissionPath<'a>,
+        spec: RetrySpec<'_>,
+        path: AdmissionPath<'a>,
         payer: &P,
         observer: &dyn Observer,
-        tries: &impl AttemptSource,
+        source: &impl AttemptSource,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
-        let RetrySpec { place, request, mut waits } = quest;
-        let who = place.who.name();
-        let Some(mut passed) = way.admit().await else { return Ok((stopped_exchange(who, 0), None)) };
-        let (mut attempts, mut wasted) = (0, FailedAttempts::default());
+        let RetrySpec { target, request, mut waits } = spec;
+        let who = target.who.name();
+        let Some(mut admitted) = path.admit().await else { return Ok((stopped_exchange(who, 0), None)) };
+        let (mut attempts, mut failed_attempts) = (0, FailedAttempts::default());
         loop {
-            if let Some(error) = way.limiter.and_then(Limiter::closing_error) {
-                return Ok((
-                    Exchange { request, attempts, failed_attempts: wasted, ..Exchange::without_attempt(error) },
-                    None,
-                ));
+            if let Some(error) = path.limiter.and_then(Limiter::closing_error) {
+                return Ok((Exchange { request, attempts, failed_attempts, ..Exchange::without_attempt(error) }, None));
             }
             payer.pay().await?;
             attempts += 1;
-            let (mut slot, admission) = passed;
-            let Some(attempt) = self.attempt_with_descriptor(way, tries).await else {
+            let (mut slot, admission) = admitted;
+            let Some(attempt) = self.attempt_with_descriptor(path, source).await else {
                 payer.withdraw();
                 return Ok((stopped_exchange(who, attempts - 1), None));
             };
             let is_starved = attempt.lacks_descriptor();
-            let Attempt { response, status, latency, exhausted, memory: room, program_run: ran, outcome } = attempt;
-            slot.hold_memory(room);
+            let Attempt { response, status, latency, exhausted, memory, program_run, outcome } = attempt;
+            slot.hold_memory(memory);
             if is_starved {
                 payer.withdraw();
                 attempts -= 1;
@@ -119,21 +116,21 @@ impl Dispatch {
             let outcome = match outcome {
                 Ok(reply) => Ok(reply),
                 Err(failure) => {
-                    wasted.add(&failure);
+                    failed_attempts.add(&failure);
                     let failure = failure.limit_wait(self.backoff.total);
-                    let error = failure.error(place, attempts, &self.secrets);
-                    if let (Some(told), Some(limiter)) = (failure.excessive_wait(), way.limiter) {
-                        limiter.close(told, &error);
+                    let error = failure.error(target, attempts, &self.secrets);
+                    if let (Some(named_wait), Some(limiter)) = (failure.excessive_wait(), path.limiter) {
+                        limiter.close(named_wait, &error);
                     }
                     let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
                     if let Some(wait) = wait {
                         drop(slot);
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                         observer.on(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
-                        payer.attempt_failed(&wasted);
+                        payer.attempt_failed(&failed_attempts);
                         // Boxed: few attempts are followed by another.
-                        passed = match Box::pin(next_turn(wait, way, payer)).await? {
-                            Some(passed) => passed,
+                        admitted = match Box::pin(next_turn(wait, path, payer)).await? {
+                            Some(admitted) => admitted,
                             None => return Ok((stopped_exchange(who, attempts), None)),
                         };
                         continue;
@@ -149,9 +146,9 @@ impl Dispatch {
                 status,
                 attempts,
                 latency_ms,
-                program_run: ran,
+                program_run,
                 is_replayed,
-                failed_attempts: wasted,
+                failed_attempts,
                 outcome,
             };
             return Ok((exchange, Some(slot)));
@@ -160,14 +157,14 @@ impl Dispatch {
 
     /// One attempt. Without a file descriptor nothing was sent, so it is repeated while waits are allowed: calls in
     /// flight free their descriptors. `None` once the gate is shut.
-    async fn attempt_with_descriptor(&self, way: AdmissionPath<'_>, tries: &impl AttemptSource) -> Option<Attempt> {
+    async fn attempt_with_descriptor(&self, path: AdmissionPath<'_>, source: &impl AttemptSource) -> Option<Attempt> {
         let begun = Instant::now();
         loop {
-            let attempt = tries.attempt().await;
+            let attempt = source.attempt().await;
             if !attempt.lacks_descriptor() || begun.elapsed() >= self.backoff.total {
                 return Some(attempt);
             }
-            way.wait(DESCRIPTOR_WAIT).await?;
+            path.wait(DESCRIPTOR_WAIT).await?;
         }
     }
 
@@ -178,13 +175,13 @@ impl Dispatch {
     pub async fn run_once<'a, P: Payer>(
         &self,
         who: &str,
-        way: AdmissionPath<'a>,
+        path: AdmissionPath<'a>,
         payer: &P,
-        made: impl Future<Output = Exchange>,
+        attempt_future: impl Future<Output = Exchange>,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
-        let Some((slot, admission)) = way.admit().await else { return Ok((stopped_exchange(who, 0), None)) };
+        let Some((slot, admission)) = path.admit().await else { return Ok((stopped_exchange(who, 0), None)) };
         payer.pay().await?;
-        let exchange = made.await;
+        let exchange = attempt_future.await;
         if let Some(admission) = admission {
             let used = exchange.outcome.as_ref().ok().map(tokens_used);
             admission.end(used.map_or(CallEnd::Failed, CallEnd::Succeeded), None);
@@ -193,8 +190,8 @@ impl Dispatch {
     }
 
     /// Sends one HTTP attempt and removes secrets from its answer.
-    pub async fn send(&self, transport: &Transport, letter: &PreparedRequest, timeout: Duration) -> HttpAttempt {
-        let (mut received, end) = transport.send(letter, timeout).await;
+    pub async fn send(&self, transport: &Transport, prepared: &PreparedRequest, timeout: Duration) -> HttpAttempt {
+        let (mut received, end) = transport.send(prepared, timeout).await;
         let compression = detect_compression(received.compression, &received.body);
         received.body = match compression {
             // Secrets in compressed bytes cannot be found, so none of them are stored.
@@ -211,7 +208,7 @@ impl Dispatch {
                 let location = location.as_ref().map(|location| self.secrets.redact_for_message(location.as_bytes()));
                 let (status, said) = (status.unwrap_or_default(), self.secrets.redact_for_message(&received.body));
                 let refusal = Failure::of_status(status, location.as_deref(), received.retry_after, &said);
-                Err(match transport.proxy(letter) {
+                Err(match transport.proxy(prepared) {
                     Some(proxy) => proxy.name_in_refusal(refusal),
                     None => refusal,
                 })
@@ -224,7 +221,7 @@ impl Dispatch {
         match outcome {
             Ok(reply) => CallEnd::Succeeded(tokens_used(reply)),
             Err(failure) if failure.code == CallErrorCode::RateLimited => {
-                CallEnd::RateLimited(failure.retry_after.filter(|told| *told <= self.backoff.total))
+                CallEnd::RateLimited(failure.retry_after.filter(|named_wait| *named_wait <= self.backoff.total))
             }
             Err(_) => CallEnd::Failed,
         }
@@ -237,13 +234,13 @@ impl Dispatch {
 /// The refusal of `payer`.
 async fn next_turn<'a, P: Payer>(
     wait: Duration,
-    way: AdmissionPath<'a>,
+    path: AdmissionPath<'a>,
     payer: &P,
 ) -> Result<Option<Admitted<'a>>, P::Refusal> {
-    if way.wait(wait).await.is_some() {
+    if path.wait(wait).await.is_some() {
         payer.reserve_next().await?;
     }
-    Ok(way.admit().await)
+    Ok(path.admit().await)
 }
 
 /// Tokens of a call, if its provider reports a possible number.

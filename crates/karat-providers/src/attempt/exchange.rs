@@ -112,7 +112,7 @@ pub trait Payer: Sync {
     fn withdraw(&self);
 
     /// Called after a failed attempt that will be retried. `failed_attempts` is the sum of all attempts so far.
-    fn attempt_failed(&self, wasted: &FailedAttempts);
+    fn attempt_failed(&self, failed_attempts: &FailedAttempts);
 
     /// Reserves the next attempt after the wait; no slot is held.
     ///

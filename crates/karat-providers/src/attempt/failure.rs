@@ -103,11 +103,11 @@ impl Failure {
 
     /// An answer with a status that is not 2xx.
     pub fn of_status(status: u16, location: Option<&[u8]>, retry_after: Option<Duration>, body: &[u8]) -> Self {
-        let said = ErrorBody::read(body);
-        let code = if said.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
+        let refusal = ErrorBody::read(body);
+        let code = if refusal.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
         let what = match location.filter(|_| code == CallErrorCode::Redirect) {
             Some(location) => format!("answered {status}, a redirect to {}", quote(location, SHOWN)),
-            None => format!("answered {status}{}", said.words.map_or(String::new(), |words| format!(", {words}"))),
+            None => format!("answered {status}{}", refusal.words.map_or(String::new(), |words| format!(", {words}"))),
         };
         Self { status: Some(status), retry_after, ..Self::new(code, what) }
     }
@@ -125,9 +125,9 @@ impl Failure {
 
     /// The same failure, without a retry if the provider asks for a longer wait than `patience`.
     pub fn limit_wait(self, patience: Duration) -> Self {
-        match self.retry_after.filter(|told| self.retry && *told > patience) {
-            Some(told) => {
-                let what = format!("{}, and asks for a wait of {} s", self.what, told.as_secs());
+        match self.retry_after.filter(|named_wait| self.retry && *named_wait > patience) {
+            Some(named_wait) => {
+                let what = format!("{}, and asks for a wait of {} s", self.what, named_wait.as_secs());
                 Self { what, retry: false, ..self }
             }
             None => self,
@@ -163,14 +163,14 @@ impl Failure {
     }
 
     /// The error for the caller after this number of attempts, without secrets.
-    pub fn error(&self, place: CallTarget<'_>, attempts: u32, secrets: &Secrets) -> CallError {
-        let CallTarget { who, address } = place;
+    pub fn error(&self, target: CallTarget<'_>, attempts: u32, secrets: &Secrets) -> CallError {
+        let CallTarget { who, address } = target;
         let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
         let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
         // Cleaned before it is cut: half a secret would not be recognized.
-        let said = self.program_output.clone().map(|said| secrets.clean_broken(said));
-        let said = said.map(|said| quote(&secrets.redact_for_message(&said), SHOWN_OUTPUT)).unwrap_or_default();
-        let message = format!("{who}{at}: {}{said}{attempts}; {}", self.what, self.advice(place));
+        let output = self.program_output.clone().map(|output| secrets.clean_broken(output));
+        let output = output.map(|output| quote(&secrets.redact_for_message(&output), SHOWN_OUTPUT)).unwrap_or_default();
+        let message = format!("{who}{at}: {}{output}{attempts}; {}", self.what, self.advice(target));
         CallError { code: self.code, message: secrets.clean_text(message), status: self.status }
     }
 

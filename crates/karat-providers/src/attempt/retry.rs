@@ -43,11 +43,11 @@ impl Waits {
     }
 
     /// Returns the wait before the next attempt; `None` if there is none.
-    pub fn next(&mut self, told: Option<Duration>) -> Option<Duration> {
+    pub fn next(&mut self, named_wait: Option<Duration>) -> Option<Duration> {
         self.left = self.left.checked_sub(1)?;
         let Backoff { first, most, total } = self.backoff;
-        let wait = match told {
-            Some(told) => told.saturating_add(self.draw(first)),
+        let wait = match named_wait {
+            Some(named_wait) => named_wait.saturating_add(self.draw(first)),
             None => self.draw(first.saturating_mul(2_u32.saturating_pow(self.failures)).min(most)),
         };
         self.failures += 1;
@@ -97,9 +97,9 @@ mod tests {
 
     use super::*;
 
-    fn waits(retries: u32, seed: u64, told: Option<Duration>) -> Vec<Duration> {
+    fn waits(retries: u32, seed: u64, named_wait: Option<Duration>) -> Vec<Duration> {
         let mut waits = Waits::new(Backoff::default(), retries, seed);
-        std::iter::from_fn(|| waits.next(told)).collect()
+        std::iter::from_fn(|| waits.next(named_wait)).collect()
     }
 
     #[test]
@@ -127,9 +127,9 @@ mod tests {
 
     #[test]
     fn retry_after_is_kept_with_a_little_jitter() {
-        let told = Duration::from_secs(3);
-        for wait in waits(5, 1, Some(told)) {
-            assert!(wait >= told && wait <= told + Duration::from_millis(500), "{wait:?}");
+        let named_wait = Duration::from_secs(3);
+        for wait in waits(5, 1, Some(named_wait)) {
+            assert!(wait >= named_wait && wait <= named_wait + Duration::from_millis(500), "{wait:?}");
         }
     }
 

@@ -155,16 +155,16 @@ impl Recorder {
     }
 
     /// Writes one call, unless it was never made (no attempt).
-    pub(crate) fn write(&self, asked: &RecordingKey<'_>, exchange: &Exchange) {
+    pub(crate) fn write(&self, recording_key: &RecordingKey<'_>, exchange: &Exchange) {
         if exchange.attempts == 0 {
             return;
         }
         let (request, request_hex) = text_or_hex(&exchange.request);
         let (response, response_hex) = text_or_hex(&exchange.response);
         let entry = RecordedCall {
-            key: asked.key,
-            call: asked.call,
-            model: asked.who.to_owned(),
+            key: recording_key.key,
+            call: recording_key.call,
+            model: recording_key.who.to_owned(),
             request,
             request_hex,
             response,

@@ -182,7 +182,7 @@ pub(crate) struct RecordedCall {
 pub struct RecordingPlayer {
     path: PathBuf,
     file: Mutex<File>,
-    places: FxHashMap<Key, Mutex<RecordedAnswers>>,
+    index: FxHashMap<Key, Mutex<RecordedAnswers>>,
     services: BTreeMap<String, String>,
     /// Id of the run that was recorded, where it says so.
     pub(crate) run: Option<String>,
@@ -221,7 +221,7 @@ impl RecordingPlayer {
         let failed = |error| RecordingError::File { path: shown.clone(), error };
         let unreadable = |line, problem: String| RecordingError::Unreadable { path: shown.clone(), line, problem };
         let mut lines = BufReader::new(File::open(path).map_err(failed)?);
-        let mut places: FxHashMap<Key, Mutex<RecordedAnswers>> = FxHashMap::default();
+        let mut index: FxHashMap<Key, Mutex<RecordedAnswers>> = FxHashMap::default();
         let mut services = BTreeMap::new();
         let (mut text, mut offset, mut run) = (Vec::new(), 0, None);
         for number in 1.. {
@@ -238,20 +238,20 @@ impl RecordingPlayer {
                         services.insert(service.into_owned(), url.into_owned());
                     }
                     RecordingLine::Call { key, call } => {
-                        let takes = places.entry(key).or_default().get_mut();
-                        takes.unwrap_or_else(PoisonError::into_inner).entries.push((call, offset));
+                        let answers = index.entry(key).or_default().get_mut();
+                        answers.unwrap_or_else(PoisonError::into_inner).entries.push((call, offset));
                     }
                 }
             }
             offset += length as u64;
         }
         let file = Mutex::new(File::open(path).map_err(failed)?);
-        Ok(Self { path: path.to_owned(), file, places, services, run, end: offset })
+        Ok(Self { path: path.to_owned(), file, index, services, run, end: offset })
     }
 
     /// Returns whether it contains any call.
     pub(crate) fn has_calls(&self) -> bool {
-        !self.places.is_empty()
+        !self.index.is_empty()
     }
 
     /// The recorded address of a service.
@@ -262,28 +262,28 @@ impl RecordingPlayer {
     /// The recorded answer, with its reply parsed from its bytes like a live one.
     pub(crate) fn answer(
         &self,
-        asked: &RecordingKey<'_>,
+        recording_key: &RecordingKey<'_>,
         read: impl FnOnce(&Bytes) -> Result<Reply, CallError>,
     ) -> Exchange {
-        match self.find(asked).map(|offset| self.read(offset)) {
+        match self.find(recording_key).map(|offset| self.read(offset)) {
             Some(Ok(entry)) => entry.exchange(read),
             Some(Err(error)) => {
                 self.failed_exchange(CallErrorCode::Process, format!("{}: {error}", self.path.display()))
             }
-            None => self.failed_exchange(CallErrorCode::ReplayMiss, self.miss_message(asked)),
+            None => self.failed_exchange(CallErrorCode::ReplayMiss, self.miss_message(recording_key)),
         }
     }
 
-    fn find(&self, asked: &RecordingKey<'_>) -> Option<u64> {
-        let mut takes = self.places.get(&asked.key)?.lock().unwrap_or_else(PoisonError::into_inner);
+    fn find(&self, recording_key: &RecordingKey<'_>) -> Option<u64> {
+        let mut answers = self.index.get(&recording_key.key)?.lock().unwrap_or_else(PoisonError::into_inner);
         // A call that failed and was retried in a later part of the run occurs twice.
-        let same = takes.entries.iter().rfind(|(known, _)| *known == asked.call);
+        let same = answers.entries.iter().rfind(|(known, _)| *known == recording_key.call);
         if let Some((_, offset)) = same {
             return Some(*offset);
         }
-        let at = takes.next.min(takes.entries.len().saturating_sub(1));
-        takes.next += 1;
-        takes.entries.get(at).map(|(_, offset)| *offset)
+        let at = answers.next.min(answers.entries.len().saturating_sub(1));
+        answers.next += 1;
+        answers.entries.get(at).map(|(_, offset)| *offset)
     }
 
     fn read(&self, offset: u64) -> io::Result<RecordedCall> {
@@ -295,8 +295,8 @@ impl RecordingPlayer {
         Ok(serde_json::from_slice(&line)?)
     }
 
-    fn miss_message(&self, asked: &RecordingKey<'_>) -> String {
-        let RecordingKey { who, key, content, .. } = asked;
+    fn miss_message(&self, recording_key: &RecordingKey<'_>) -> String {
+        let RecordingKey { who, key, content, .. } = recording_key;
         let quoted: String = content.chars().take(QUOTED).flat_map(char::escape_debug).collect();
         let path = self.path.display();
         format!(
@@ -424,7 +424,7 @@ mod tests {
         let spec: ModelSpec =
             serde_json::from_str(r#"{"id":"mock","provider":"openai","model":"mock-model"}"#).unwrap();
         let request = request();
-        let answer = |asked: RecordingKey<'_>| player.answer(&asked, |body| parse(&spec, body));
+        let answer = |recording_key: RecordingKey<'_>| player.answer(&recording_key, |body| parse(&spec, body));
         let text = |seed| answer(call(&request, seed)).outcome.map(|reply| reply.text);
         assert_eq!((text(8), text(7)), (Ok("Paris!".to_owned()), Ok("Paris".to_owned())));
         assert_eq!((text(100), text(101)), (Ok("Paris".to_owned()), Ok("Paris!".to_owned())));

@@ -55,31 +55,31 @@ impl ResponseMemory {
 
     /// Waits for memory for an answer with this many received and announced bytes. Returns the number of bytes it may
     /// hold now.
-    pub async fn grow(&self, room: &mut MemoryGrant, bytes: usize, announced: usize) -> usize {
+    pub async fn grow(&self, grant: &mut MemoryGrant, bytes: usize, announced: usize) -> usize {
         let step = bytes.next_multiple_of(STEP);
         let wanted = if bytes <= announced { announced.min(step) } else { step };
-        let taken = room.incoming.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) * KIB;
-        if room.overcommit.is_some() || taken >= wanted {
+        let taken = grant.incoming.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) * KIB;
+        if grant.overcommit.is_some() || taken >= wanted {
             return wanted;
         }
         let more = in_kib(wanted - taken);
         // These semaphores are never closed.
         tokio::select! {
             biased;
-            Ok(permit) = self.incoming.clone().acquire_many_owned(more) => match &mut room.incoming {
+            Ok(permit) = self.incoming.clone().acquire_many_owned(more) => match &mut grant.incoming {
                 Some(incoming) => incoming.merge(permit),
                 none => *none = Some(permit),
             },
-            Ok(way) = self.overcommit.clone().acquire_owned() => room.overcommit = Some(way),
+            Ok(permit) = self.overcommit.clone().acquire_owned() => grant.overcommit = Some(permit),
             else => {}
         }
         wanted
     }
 
     /// Waits until a complete answer of this size may be stored.
-    pub async fn begin_storing(&self, room: &mut MemoryGrant, bytes: usize) {
+    pub async fn begin_storing(&self, grant: &mut MemoryGrant, bytes: usize) {
         let kib = in_kib(COPIES * bytes).min(self.most_outgoing);
-        room.outgoing = self.outgoing.clone().acquire_many_owned(kib).await.ok();
+        grant.outgoing = self.outgoing.clone().acquire_many_owned(kib).await.ok();
     }
 
     /// Returns whether an answer waits for memory.
@@ -107,31 +107,31 @@ mod tests {
     /// BY-09: memory is held until the answer is on disk.
     #[tokio::test]
     async fn memory_is_free_once_an_answer_is_on_disk() {
-        let rooms = ResponseMemory::new(16 * MIB, 4 * MIB);
+        let memory = ResponseMemory::new(16 * MIB, 4 * MIB);
         let [mut first, mut second, mut third] = <[MemoryGrant; 3]>::default();
-        rooms.grow(&mut first, 3 * MIB, 3 * MIB).now_or_never().unwrap();
-        rooms.grow(&mut second, 3 * MIB, 3 * MIB).now_or_never().unwrap();
+        memory.grow(&mut first, 3 * MIB, 3 * MIB).now_or_never().unwrap();
+        memory.grow(&mut second, 3 * MIB, 3 * MIB).now_or_never().unwrap();
         assert!(second.overcommit.is_some(), "of 4 MiB the first one takes 3");
-        assert!(rooms.grow(&mut third, 3 * MIB, 0).now_or_never().is_none());
-        rooms.begin_storing(&mut first, 3 * MIB).now_or_never().unwrap();
-        assert!(rooms.begin_storing(&mut second, 3 * MIB).now_or_never().is_none(), "the first one takes 6 MiB of 8");
+        assert!(memory.grow(&mut third, 3 * MIB, 0).now_or_never().is_none());
+        memory.begin_storing(&mut first, 3 * MIB).now_or_never().unwrap();
+        assert!(memory.begin_storing(&mut second, 3 * MIB).now_or_never().is_none(), "the first one takes 6 MiB of 8");
         drop(first);
-        rooms.begin_storing(&mut second, 3 * MIB).now_or_never().unwrap();
-        rooms.grow(&mut third, 3 * MIB, 3 * MIB).now_or_never().unwrap();
+        memory.begin_storing(&mut second, 3 * MIB).now_or_never().unwrap();
+        memory.grow(&mut third, 3 * MIB, 3 * MIB).now_or_never().unwrap();
     }
 
     /// BY-09, PE-27: answers that hang withhold from others what they received, not what they may become.
     #[tokio::test]
     async fn a_hanging_answer_holds_only_received_bytes() {
-        let rooms = ResponseMemory::new(64 * MIB, 8 * MIB);
+        let memory = ResponseMemory::new(64 * MIB, 8 * MIB);
         let mut hung: Vec<MemoryGrant> = std::iter::repeat_with(MemoryGrant::default).take(20).collect();
-        for room in &mut hung {
-            rooms.grow(room, 2 * SMALL, 8 * MIB).now_or_never().unwrap();
+        for grant in &mut hung {
+            memory.grow(grant, 2 * SMALL, 8 * MIB).now_or_never().unwrap();
         }
-        assert!(hung.iter().all(|room| room.overcommit.is_none()));
+        assert!(hung.iter().all(|grant| grant.overcommit.is_none()));
         let mut good = MemoryGrant::default();
         for size in (0..=3 * MIB).step_by(SMALL) {
-            rooms.grow(&mut good, size, 0).now_or_never().unwrap();
+            memory.grow(&mut good, size, 0).now_or_never().unwrap();
         }
         assert!(good.incoming.is_some_and(|permit| permit.num_permits() * KIB == 3 * MIB));
     }
@@ -140,14 +140,14 @@ mod tests {
     #[tokio::test]
     async fn one_answer_can_always_finish() {
         for bytes in [0, 16 * MIB, 40 * MIB] {
-            let rooms = ResponseMemory::new(bytes, 8 * MIB);
+            let memory = ResponseMemory::new(bytes, 8 * MIB);
             let answers = (0..50).map(async |_| {
-                let mut room = MemoryGrant::default();
+                let mut grant = MemoryGrant::default();
                 for size in (0..=8 * MIB).step_by(STEP) {
-                    rooms.grow(&mut room, size, 0).await;
+                    memory.grow(&mut grant, size, 0).await;
                     tokio::task::yield_now().await;
                 }
-                rooms.begin_storing(&mut room, 8 * MIB).await;
+                memory.begin_storing(&mut grant, 8 * MIB).await;
                 tokio::task::yield_now().await;
             });
             tokio::time::timeout(Duration::from_secs(20), join_all(answers)).await.unwrap();

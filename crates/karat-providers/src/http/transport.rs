@@ -88,31 +88,31 @@ impl Transport {
         let builder = if tls { builder } else { builder.tls_certs_only([]) };
         let proxies = ProxyRules::of(settings)?;
         let client = proxies.apply(builder).build()?;
-        let rooms = ResponseMemory::new(max_in_memory, max_response);
+        let memory = ResponseMemory::new(max_in_memory, max_response);
         Ok(Self {
             client,
             proxies,
             connect_timeout,
             max_response,
-            response_memory: rooms,
+            response_memory: memory,
             clock: settings.clock.clone(),
         })
     }
 
     /// Sends a request and reads its answer. The timeout ends with the last byte; what came before it expired is kept.
-    pub async fn send(&self, letter: &PreparedRequest, timeout: Duration) -> (ReceivedResponse, Result<(), Failure>) {
+    pub async fn send(&self, prepared: &PreparedRequest, timeout: Duration) -> (ReceivedResponse, Result<(), Failure>) {
         let mut received = ReceivedResponse::default();
-        let mut pieces = BodyBuffer::default();
-        let mut allowance = TimeLimit { left: timeout };
-        let end = self.run_exchange(letter, &mut allowance, &mut received, &mut pieces).await;
+        let mut buffer = BodyBuffer::default();
+        let mut time_limit = TimeLimit { left: timeout };
+        let end = self.run_exchange(prepared, &mut time_limit, &mut received, &mut buffer).await;
         let end = end.unwrap_or_else(|| {
             let what = format!("did not answer completely within {timeout:?}");
             Err(Failure::new(CallErrorCode::Timeout, what))
         });
-        received.took = timeout - allowance.left;
-        received.body = pieces.into_bytes();
-        if let Some(room) = &mut received.memory {
-            self.response_memory.begin_storing(room, received.body.len()).await;
+        received.took = timeout - time_limit.left;
+        received.body = buffer.into_bytes();
+        if let Some(grant) = &mut received.memory {
+            self.response_memory.begin_storing(grant, received.body.len()).await;
         }
         (received, end)
     }
@@ -120,14 +120,14 @@ impl Transport {
     /// `None` if the time ran out.
     async fn run_exchange(
         &self,
-        letter: &PreparedRequest,
-        allowance: &mut TimeLimit,
+        prepared: &PreparedRequest,
+        time_limit: &mut TimeLimit,
         received: &mut ReceivedResponse,
-        pieces: &mut BodyBuffer,
+        buffer: &mut BodyBuffer,
     ) -> Option<Result<(), Failure>> {
-        let mut response = match allowance.run(self.client.execute(letter.request())).await? {
+        let mut response = match time_limit.run(self.client.execute(prepared.request())).await? {
             Ok(response) => response,
-            Err(error) => return Some(Err(self.send_failure(error, letter))),
+            Err(error) => return Some(Err(self.send_failure(error, prepared))),
         };
         let headers = response.headers();
         received.status = Some(response.status().as_u16());
@@ -139,32 +139,32 @@ impl Transport {
         if announced > self.max_response {
             return Some(Err(self.too_large()));
         }
-        pieces.reserve(announced.min(SMALL));
+        buffer.reserve(announced.min(SMALL));
         loop {
-            let piece = match allowance.run(pin!(response.chunk())).await? {
-                Ok(Some(piece)) => piece,
+            let chunk = match time_limit.run(pin!(response.chunk())).await? {
+                Ok(Some(chunk)) => chunk,
                 Ok(None) => return Some(Ok(())),
                 Err(error) => return Some(Err(cut_failure(&innermost(&error.without_url())))),
             };
-            let size = pieces.len() + piece.len();
+            let size = buffer.len() + chunk.len();
             if size > self.max_response {
                 return Some(Err(self.too_large()));
             }
             if size > SMALL {
-                let room = received.memory.get_or_insert_default();
-                pieces.reserve(self.response_memory.grow(room, size, announced).await);
+                let grant = received.memory.get_or_insert_default();
+                buffer.reserve(self.response_memory.grow(grant, size, announced).await);
             }
-            pieces.push(&piece);
+            buffer.push(&chunk);
         }
     }
 
     /// The proxy between this machine and the address of a request.
-    pub fn proxy(&self, letter: &PreparedRequest) -> Option<&NamedProxy> {
-        self.proxies.before(letter.url())
+    pub fn proxy(&self, prepared: &PreparedRequest) -> Option<&NamedProxy> {
+        self.proxies.before(prepared.url())
     }
 
     /// The failure of a request without the head of an answer. If the connection failed, nothing was sent.
-    fn send_failure(&self, error: reqwest::Error, letter: &PreparedRequest) -> Failure {
+    fn send_failure(&self, error: reqwest::Error, prepared: &PreparedRequest) -> Failure {
         let error = error.without_url();
         let cause = innermost(&error);
         if !error.is_connect() {
@@ -174,7 +174,7 @@ impl Transport {
             return Failure::without_descriptor("cannot be reached");
         }
         let cause = if error.is_timeout() { format!("no connection within {:?}", self.connect_timeout) } else { cause };
-        match self.proxy(letter) {
+        match self.proxy(prepared) {
             Some(proxy) => proxy.connect_failure(&cause),
             None => Failure::new(CallErrorCode::Connect, format!("cannot be reached ({cause})")),
         }
@@ -211,8 +211,8 @@ impl BodyBuffer {
         self.0.reserve_exact(bytes.saturating_sub(self.0.len()));
     }
 
-    fn push(&mut self, piece: &[u8]) {
-        self.0.extend_from_slice(piece);
+    fn push(&mut self, chunk: &[u8]) {
+        self.0.extend_from_slice(chunk);
     }
 
     fn len(&self) -> usize {
@@ -260,7 +260,7 @@ mod tests {
     /// Longer than any test takes.
     const LONG: Duration = Duration::from_secs(60);
 
-    fn letter(url: &str) -> PreparedRequest {
+    fn prepared(url: &str) -> PreparedRequest {
         PreparedRequest::new(Method::GET, &Url::parse(url).unwrap(), HeaderMap::new(), None).unwrap()
     }
 
@@ -274,8 +274,8 @@ mod tests {
     #[tokio::test]
     async fn a_wait_for_memory_does_not_count_as_the_servers() {
         let server = FakeProvider::start(Behaviour::raw(200, "x".repeat(2 * SMALL))).unwrap();
-        let (transport, letter) = (transport(2 * SMALL, 0), letter(&server.url()));
-        let (first, _) = transport.send(&letter, LONG).await;
+        let (transport, prepared) = (transport(2 * SMALL, 0), prepared(&server.url()));
+        let (first, _) = transport.send(&prepared, LONG).await;
         let written = async {
             while !transport.response_memory.has_waiters() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
@@ -285,7 +285,7 @@ mod tests {
             tokio::time::resume();
             drop(first);
         };
-        let ((second, end), ()) = tokio::join!(transport.send(&letter, LONG), written);
+        let ((second, end), ()) = tokio::join!(transport.send(&prepared, LONG), written);
         assert!(end.is_ok() && second.body.len() == 2 * SMALL);
         assert!(second.took < LONG, "{:?}", second.took);
     }
@@ -297,13 +297,13 @@ mod tests {
         let stalled = |bytes| Behaviour::Stall { announced: MOST as u64, body: vec![b'x'; bytes].into() };
         for (come, most) in [(1, SMALL), (SMALL + 1, 1 << 20)] {
             let server = FakeProvider::start(stalled(come)).unwrap();
-            let (transport, letter) = (transport(MOST, 512 << 20), letter(&server.url()));
+            let (transport, prepared) = (transport(MOST, 512 << 20), prepared(&server.url()));
             let taken = join_all((0..100).map(async |_| {
-                let (mut received, mut pieces) = (ReceivedResponse::default(), BodyBuffer::default());
-                let mut allowance = TimeLimit { left: Duration::from_millis(500) };
-                let end = transport.run_exchange(&letter, &mut allowance, &mut received, &mut pieces).await;
+                let (mut received, mut buffer) = (ReceivedResponse::default(), BodyBuffer::default());
+                let mut time_limit = TimeLimit { left: Duration::from_millis(500) };
+                let end = transport.run_exchange(&prepared, &mut time_limit, &mut received, &mut buffer).await;
                 assert!(end.is_none(), "it hangs");
-                pieces.0.capacity()
+                buffer.0.capacity()
             }));
             let taken = taken.await;
             assert!(taken.iter().all(|taken| *taken <= most), "{taken:?}");
@@ -326,8 +326,8 @@ mod tests {
                 // A client that has all announced bytes reads no further.
                 let _ = stream.write_all(&answer).await;
             };
-            let (transport, letter) = (transport(4 * LARGE, 64 * LARGE), letter(&url));
-            let ((received, end), ()) = tokio::join!(transport.send(&letter, LONG), answering);
+            let (transport, prepared) = (transport(4 * LARGE, 64 * LARGE), prepared(&url));
+            let ((received, end), ()) = tokio::join!(transport.send(&prepared, LONG), answering);
             assert_eq!(received.body.len(), announced.min(LARGE));
             assert_eq!(end.err().map(|failure| failure.code), (announced > LARGE).then_some(CallErrorCode::Cut));
         }
@@ -337,7 +337,7 @@ mod tests {
     /// last answer. Returns the address, and the number of requests of each connection.
     async fn server(connections: Vec<Vec<String>>) -> (PreparedRequest, tokio::task::JoinHandle<Vec<usize>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let letter = letter(&format!("http://{}/v1?q=1", listener.local_addr().unwrap()));
+        let prepared = prepared(&format!("http://{}/v1?q=1", listener.local_addr().unwrap()));
         let served = tokio::spawn(async move {
             let mut requests = Vec::new();
             for answers in connections {
@@ -355,15 +355,15 @@ mod tests {
             }
             requests
         });
-        (letter, served)
+        (prepared, served)
     }
 
     fn sized(body: &str) -> String {
         format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
     }
 
-    async fn read(transport: &Transport, letter: &PreparedRequest) -> Result<String, CallErrorCode> {
-        let (received, end) = transport.send(letter, LONG).await;
+    async fn read(transport: &Transport, prepared: &PreparedRequest) -> Result<String, CallErrorCode> {
+        let (received, end) = transport.send(prepared, LONG).await;
         // The connection returns to the pool, or is found closed, in the background.
         tokio::time::sleep(Duration::from_millis(20)).await;
         end.map(|()| String::from_utf8(received.body.into()).unwrap()).map_err(|failure| failure.code)
@@ -375,10 +375,10 @@ mod tests {
         let chunked =
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".to_owned();
         let empty = "HTTP/1.1 204 No Content\r\n\r\n".to_owned();
-        let (letter, served) = server(vec![vec![sized("one"), chunked, sized(&long), empty, sized("")]]).await;
+        let (prepared, served) = server(vec![vec![sized("one"), chunked, sized(&long), empty, sized("")]]).await;
         let transport = transport(8 << 20, 64 << 20);
         for expected in ["one", "abcde", &long, "", ""] {
-            assert_eq!(read(&transport, &letter).await.unwrap(), expected);
+            assert_eq!(read(&transport, &prepared).await.unwrap(), expected);
         }
         assert_eq!(served.await.unwrap(), [5]);
     }
@@ -387,10 +387,10 @@ mod tests {
     #[tokio::test]
     async fn a_closed_connection_is_replaced() {
         let until_end = "HTTP/1.1 200 OK\r\n\r\nto the end".to_owned();
-        let (letter, served) = server(vec![vec![sized("one")], vec![until_end], vec![sized("three")]]).await;
+        let (prepared, served) = server(vec![vec![sized("one")], vec![until_end], vec![sized("three")]]).await;
         let transport = transport(8 << 20, 64 << 20);
         for expected in ["one", "to the end", "three"] {
-            assert_eq!(read(&transport, &letter).await.unwrap(), expected);
+            assert_eq!(read(&transport, &prepared).await.unwrap(), expected);
         }
         assert_eq!(served.await.unwrap(), [1, 1, 1]);
     }
@@ -398,21 +398,21 @@ mod tests {
     #[tokio::test]
     async fn an_answer_that_breaks_off_is_an_error() {
         let cut = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf".to_owned();
-        let (letter, served) = server(vec![vec![cut], vec![String::new()], vec![sized("whole")]]).await;
+        let (prepared, served) = server(vec![vec![cut], vec![String::new()], vec![sized("whole")]]).await;
         let transport = transport(8 << 20, 64 << 20);
-        assert_eq!(read(&transport, &letter).await, Err(CallErrorCode::Cut));
-        assert_eq!(read(&transport, &letter).await, Err(CallErrorCode::Cut));
-        assert_eq!(read(&transport, &letter).await.unwrap(), "whole");
+        assert_eq!(read(&transport, &prepared).await, Err(CallErrorCode::Cut));
+        assert_eq!(read(&transport, &prepared).await, Err(CallErrorCode::Cut));
+        assert_eq!(read(&transport, &prepared).await.unwrap(), "whole");
         assert_eq!(served.await.unwrap(), [1, 1, 1]);
     }
 
     #[test]
     fn pieces_are_joined_in_order() {
-        let mut pieces = BodyBuffer::default();
-        for piece in ["", "ab", "", "c", "de"] {
-            pieces.push(piece.as_bytes());
+        let mut buffer = BodyBuffer::default();
+        for chunk in ["", "ab", "", "c", "de"] {
+            buffer.push(chunk.as_bytes());
         }
-        assert_eq!(pieces.len(), 5);
-        assert_eq!(pieces.into_bytes(), "abcde");
+        assert_eq!(buffer.len(), 5);
+        assert_eq!(buffer.into_bytes(), "abcde");
     }
 }

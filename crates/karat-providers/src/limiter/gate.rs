@@ -70,7 +70,7 @@ pub(crate) struct QueueId(usize);
 /// the next check whether the queue is short.
 pub struct QueueEntry {
     gate: Gate,
-    line: QueueId,
+    queue: QueueId,
     short: Arc<Notify>,
     is_inside: bool,
 }
@@ -78,14 +78,14 @@ pub struct QueueEntry {
 /// The right to have one call in flight and its answer in memory. Hold it until the call's record is on disk.
 pub struct SlotGuard {
     gate: Gate,
-    line: QueueId,
+    queue: QueueId,
     memory: Option<MemoryGrant>,
 }
 
 /// A place in a queue. If it is dropped before its turn is used, the next call gets the turn.
 struct QueuedCall<'a> {
     gate: &'a Gate,
-    line: QueueId,
+    queue: QueueId,
     turn: oneshot::Receiver<()>,
 }
 
@@ -101,7 +101,7 @@ impl Gate {
     /// flight do not.
     pub fn shut(&self) {
         self.0.shut.close();
-        self.state().queues.iter_mut().for_each(|line| line.waiting.clear());
+        self.state().queues.iter_mut().for_each(|queue| queue.waiting.clear());
     }
 
     /// Returns whether it is shut.
@@ -128,22 +128,22 @@ impl Gate {
         let mut state = self.state();
         state.starting = true;
         let at = state.queue_id(who);
-        let line = &mut state.queues[at.0];
-        line.entries += 1;
-        QueueEntry { gate: self.clone(), line: at, short: line.short.clone(), is_inside: false }
+        let queue = &mut state.queues[at.0];
+        queue.entries += 1;
+        QueueEntry { gate: self.clone(), queue: at, short: queue.short.clone(), is_inside: false }
     }
 
     /// Waits in a queue for a slot; `None` once the gate is shut.
-    pub(super) async fn slot(&self, line: QueueId) -> Option<SlotGuard> {
+    pub(super) async fn slot(&self, queue: QueueId) -> Option<SlotGuard> {
         if self.is_shut() {
             return None;
         }
         let (turn, is_start) = {
             let mut state = self.state();
-            (state.take_or_queue(line), state.starting)
+            (state.take_or_queue(queue), state.starting)
         };
         if let Some(turn) = turn {
-            let mut waiting = QueuedCall { gate: self, line, turn };
+            let mut waiting = QueuedCall { gate: self, queue, turn };
             let turn = match is_start {
                 // Boxed: few calls wait at the start, and all others would carry the timer, too.
                 true => Box::pin(self.turn_at_start(&mut waiting.turn)).await,
@@ -151,7 +151,7 @@ impl Gate {
             };
             turn.ok()?;
         }
-        Some(SlotGuard { gate: self.clone(), line, memory: None })
+        Some(SlotGuard { gate: self.clone(), queue, memory: None })
     }
 
     /// Waits for a turn, and ends the start after [`START_WAIT`].
@@ -165,9 +165,9 @@ impl Gate {
         }
     }
 
-    fn give_back(&self, QueueId(line): QueueId) {
+    fn give_back(&self, QueueId(queue): QueueId) {
         let mut state = self.state();
-        state.queues[line].in_use -= 1;
+        state.queues[queue].in_use -= 1;
         state.free += 1;
         state.grant_free_slots();
     }
@@ -179,7 +179,7 @@ impl Gate {
 
 impl GateState {
     fn queue_id(&mut self, who: &str) -> QueueId {
-        let known = self.queues.iter().position(|line| *line.who == *who);
+        let known = self.queues.iter().position(|queue| *queue.who == *who);
         QueueId(known.unwrap_or_else(|| {
             self.queues.push(ModelQueue { who: who.into(), ..ModelQueue::default() });
             self.queues.len() - 1
@@ -189,16 +189,16 @@ impl GateState {
     /// Returns whether fewer calls wait in a queue than its share of the slots: that many slots may become free
     /// together, and without calls for them they go to others. If some calls did not come through an entry, the waiting
     /// calls must also outnumber those that did, or those would hardly get a slot.
-    fn is_short(&self, QueueId(line): QueueId) -> bool {
-        let ModelQueue { waiting, inside, .. } = &self.queues[line];
+    fn is_short(&self, QueueId(queue): QueueId) -> bool {
+        let ModelQueue { waiting, inside, .. } = &self.queues[queue];
         waiting.len() < self.share() || waiting.len() > *inside
     }
 
     /// Returns whether a worker may prepare a call; `is_inside` if it was let in before.
-    fn try_enter(&mut self, line: QueueId, is_inside: bool) -> bool {
-        self.queues[line.0].inside -= usize::from(is_inside);
-        let is_short = self.is_short(line);
-        self.queues[line.0].inside += usize::from(is_short);
+    fn try_enter(&mut self, queue: QueueId, is_inside: bool) -> bool {
+        self.queues[queue.0].inside -= usize::from(is_inside);
+        let is_short = self.is_short(queue);
+        self.queues[queue.0].inside += usize::from(is_short);
         is_short
     }
 
@@ -208,12 +208,12 @@ impl GateState {
     }
 
     fn active_queues(&self) -> usize {
-        self.queues.iter().filter(|line| line.entries > 0).count().max(1)
+        self.queues.iter().filter(|queue| queue.entries > 0).count().max(1)
     }
 
     /// Returns whether a queue may have one of the free slots.
-    fn may_have_more(&self, line: &ModelQueue) -> bool {
-        !self.starting || line.in_use < self.whole_share()
+    fn may_have_more(&self, queue: &ModelQueue) -> bool {
+        !self.starting || queue.in_use < self.whole_share()
     }
 
     /// The share that all queues can have at once.
@@ -223,7 +223,7 @@ impl GateState {
 
     /// Ends the start once each queue with entries has requested its share, or as many slots as it has entries.
     fn end_start_if_all_asked(&mut self) {
-        let has_asked = |line: &ModelQueue| line.requested >= self.whole_share().min(line.entries);
+        let has_asked = |queue: &ModelQueue| queue.requested >= self.whole_share().min(queue.entries);
         if self.starting && self.queues.iter().all(has_asked) {
             self.end_start();
         }
@@ -237,14 +237,14 @@ impl GateState {
     }
 
     /// Removes an entry. With the last one the queue's share ends, and others have more.
-    fn leave(&mut self, QueueId(line): QueueId, is_inside: bool) {
-        self.queues[line].inside -= usize::from(is_inside);
-        self.queues[line].entries -= 1;
-        if self.queues[line].entries == 0 {
+    fn leave(&mut self, QueueId(queue): QueueId, is_inside: bool) {
+        self.queues[queue].inside -= usize::from(is_inside);
+        self.queues[queue].entries -= 1;
+        if self.queues[queue].entries == 0 {
             let share = self.share();
-            for line in &self.queues {
-                let at_the_door = line.entries - line.inside;
-                (line.waiting.len()..share).take(at_the_door).for_each(|_| line.short.notify_last());
+            for queue in &self.queues {
+                let waiting_workers = queue.entries - queue.inside;
+                (queue.waiting.len()..share).take(waiting_workers).for_each(|_| queue.short.notify_last());
             }
             self.grant_free_slots();
         }
@@ -252,35 +252,35 @@ impl GateState {
     }
 
     /// Takes a free slot, or else a place in the queue.
-    fn take_or_queue(&mut self, QueueId(line): QueueId) -> Option<oneshot::Receiver<()>> {
-        self.queues[line].requested += 1;
-        let turn = if self.free > 0 && self.may_have_more(&self.queues[line]) {
-            self.grant(line);
+    fn take_or_queue(&mut self, QueueId(queue): QueueId) -> Option<oneshot::Receiver<()>> {
+        self.queues[queue].requested += 1;
+        let turn = if self.free > 0 && self.may_have_more(&self.queues[queue]) {
+            self.grant(queue);
             None
         } else {
             let (sender, turn) = oneshot::channel();
-            self.queues[line].waiting.push_back(sender);
+            self.queues[queue].waiting.push_back(sender);
             Some(turn)
         };
         self.end_start_if_all_asked();
         turn
     }
 
-    fn grant(&mut self, line: usize) {
+    fn grant(&mut self, queue: usize) {
         self.free -= 1;
         self.granted += 1;
-        let line = &mut self.queues[line];
-        line.in_use += 1;
-        line.last_grant = self.granted;
+        let queue = &mut self.queues[queue];
+        queue.in_use += 1;
+        queue.last_grant = self.granted;
     }
 
     /// Grants free slots to waiting calls.
     fn grant_free_slots(&mut self) {
         while self.free > 0 {
-            let waiting = self.queues.iter().enumerate().filter(|(_, line)| !line.waiting.is_empty());
-            let waiting = waiting.filter(|(_, line)| self.may_have_more(line));
-            let Some((next, _)) = waiting.min_by_key(|(_, line)| (line.in_use, line.last_grant)) else {
-                self.queues.iter().for_each(|line| line.short.notify_last());
+            let waiting = self.queues.iter().enumerate().filter(|(_, queue)| !queue.waiting.is_empty());
+            let waiting = waiting.filter(|(_, queue)| self.may_have_more(queue));
+            let Some((next, _)) = waiting.min_by_key(|(_, queue)| (queue.in_use, queue.last_grant)) else {
+                self.queues.iter().for_each(|queue| queue.short.notify_last());
                 return;
             };
             let turn = self.queues[next].waiting.pop_front();
@@ -299,11 +299,11 @@ impl QueueEntry {
     /// Waits until fewer calls wait in the queue than its share of the slots: a call prepared earlier would only wait
     /// longer, with everything it holds.
     pub async fn wait_until_short(&mut self) {
-        let Self { gate, line, short, is_inside } = self;
+        let Self { gate, queue, short, is_inside } = self;
         loop {
             let mut told = pin!(short.notified());
             told.as_mut().enable();
-            *is_inside = gate.state().try_enter(*line, *is_inside);
+            *is_inside = gate.state().try_enter(*queue, *is_inside);
             if *is_inside {
                 return;
             }
@@ -314,28 +314,28 @@ impl QueueEntry {
 
 impl Clone for QueueEntry {
     fn clone(&self) -> Self {
-        self.gate.state().queues[self.line.0].entries += 1;
-        Self { gate: self.gate.clone(), line: self.line, short: self.short.clone(), is_inside: false }
+        self.gate.state().queues[self.queue.0].entries += 1;
+        Self { gate: self.gate.clone(), queue: self.queue, short: self.short.clone(), is_inside: false }
     }
 }
 
 impl Drop for QueueEntry {
     fn drop(&mut self) {
-        self.gate.state().leave(self.line, self.is_inside);
+        self.gate.state().leave(self.queue, self.is_inside);
         self.short.notify_last();
     }
 }
 
 impl SlotGuard {
     /// Holds the memory of a large answer.
-    pub(crate) fn hold_memory(&mut self, room: Option<MemoryGrant>) {
-        self.memory = room;
+    pub(crate) fn hold_memory(&mut self, memory: Option<MemoryGrant>) {
+        self.memory = memory;
     }
 }
 
 impl Drop for SlotGuard {
     fn drop(&mut self) {
-        self.gate.give_back(self.line);
+        self.gate.give_back(self.queue);
     }
 }
 
@@ -343,7 +343,7 @@ impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         self.turn.close();
         if self.turn.try_recv().is_ok() {
-            self.gate.give_back(self.line);
+            self.gate.give_back(self.queue);
         }
     }
 }

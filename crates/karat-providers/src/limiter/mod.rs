@@ -72,8 +72,8 @@ impl Limiter {
     }
 
     /// Rejects calls with this error for this time, which is longer than any call waits.
-    pub fn close(&self, told: Duration, error: &CallError) {
-        let until = Instant::now() + told.min(LONGEST_CLOSING);
+    pub fn close(&self, named_wait: Duration, error: &CallError) {
+        let until = Instant::now() + named_wait.min(LONGEST_CLOSING);
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some((until, error.clone()));
     }
 
@@ -124,11 +124,11 @@ impl Admission<'_> {
                     state.give_back(self.tokens - used as f64);
                 }
             }
-            CallEnd::RateLimited(told) => {
+            CallEnd::RateLimited(named_wait) => {
                 state.refused(self.at, now);
                 state.give_back(self.tokens);
-                if let Some(told) = told {
-                    state.pause(now + told);
+                if let Some(named_wait) = named_wait {
+                    state.pause(now + named_wait);
                 }
             }
             CallEnd::Failed => state.give_back(self.tokens),

@@ -27,7 +27,7 @@ async fn starts(limiter: &Arc<Limiter>, calls: usize, tokens: u64, took: Duratio
     starts
 }
 
-fn way<'a>(gate: &'a Gate, limiter: &'a Limiter) -> AdmissionPath<'a> {
+fn path<'a>(gate: &'a Gate, limiter: &'a Limiter) -> AdmissionPath<'a> {
     AdmissionPath { gate, queue: gate.queue("model"), limiter: Some(limiter), tokens: 1 }
 }
 
@@ -142,13 +142,13 @@ async fn a_pause_holds_for_those_who_wait_for_a_slot() {
     let calls = (0..6).map(|_| {
         let (gate, limiter) = (gate.clone(), limiter.clone());
         tokio::spawn(async move {
-            let (_slot, admission) = way(&gate, &limiter).admit().await.unwrap();
+            let (_slot, admission) = path(&gate, &limiter).admit().await.unwrap();
             let at = begun.elapsed();
             tokio::time::sleep(Duration::from_millis(10)).await;
-            let told = at.is_zero().then_some(Duration::from_secs(7));
+            let named_wait = at.is_zero().then_some(Duration::from_secs(7));
             admission
                 .unwrap()
-                .end(told.map_or(CallEnd::Succeeded(None), |told| CallEnd::RateLimited(Some(told))), None);
+                .end(named_wait.map_or(CallEnd::Succeeded(None), |wait| CallEnd::RateLimited(Some(wait))), None);
             at
         })
     });
@@ -184,7 +184,7 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     let waiting = (0..10).map(|_| {
         let (gate, slow) = (gate.clone(), slow.clone());
         tokio::spawn(async move {
-            let (_slot, admission) = way(&gate, &slow).admit().await?;
+            let (_slot, admission) = path(&gate, &slow).admit().await?;
             admission.map(|admission| admission.end(CallEnd::Succeeded(None), None))
         })
     });
@@ -193,7 +193,7 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     let fast = Limiter::new(Limits::default());
     let begun = Instant::now();
     for _ in 0..100 {
-        let _passed = way(&gate, &fast).admit().await.unwrap();
+        let _passed = path(&gate, &fast).admit().await.unwrap();
     }
     assert!(begun.elapsed() < Duration::from_millis(1));
     gate.shut();
@@ -201,7 +201,7 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
         assert!(task.await.unwrap().is_none());
     }
     assert!(
-        way(&gate, &fast).admit().await.is_none() && way(&gate, &fast).wait(Duration::from_secs(1)).await.is_none()
+        path(&gate, &fast).admit().await.is_none() && path(&gate, &fast).wait(Duration::from_secs(1)).await.is_none()
     );
 }
 
@@ -220,9 +220,9 @@ async fn a_call_that_is_not_made_takes_nothing() {
 fn calls_of(gate: &Arc<Gate>, who: &str, calls: usize, took: Duration) -> Vec<tokio::task::JoinHandle<u128>> {
     let begun = Instant::now();
     let call = |_| {
-        let (gate, line) = (gate.clone(), gate.queue(who));
+        let (gate, queue) = (gate.clone(), gate.queue(who));
         tokio::spawn(async move {
-            let _slot = gate.slot(line).await;
+            let _slot = gate.slot(queue).await;
             let at = begun.elapsed().as_millis();
             tokio::time::sleep(took).await;
             at
@@ -253,14 +253,14 @@ async fn slots_are_shared_fairly() {
 #[tokio::test(start_paused = true)]
 async fn more_models_than_slots_take_turns() {
     let gate = Arc::new(Gate::new(1));
-    let lines: Vec<_> = (0..3).map(|at| calls_of(&gate, &format!("m{at}"), 4, Duration::from_millis(10))).collect();
+    let queues: Vec<_> = (0..3).map(|at| calls_of(&gate, &format!("m{at}"), 4, Duration::from_millis(10))).collect();
     let mut starts = Vec::new();
-    for (at, line) in lines.into_iter().enumerate() {
-        starts.extend(all(line).await.into_iter().map(|start| (start, at)));
+    for (at, queue) in queues.into_iter().enumerate() {
+        starts.extend(all(queue).await.into_iter().map(|start| (start, at)));
     }
     starts.sort_unstable();
     for turn in starts.chunks(3) {
-        let mut served: Vec<usize> = turn.iter().map(|(_, line)| *line).collect();
+        let mut served: Vec<usize> = turn.iter().map(|(_, queue)| *queue).collect();
         served.sort_unstable();
         assert_eq!(served, [0, 1, 2], "{starts:?}");
     }
@@ -270,11 +270,11 @@ async fn more_models_than_slots_take_turns() {
 #[tokio::test(start_paused = true)]
 async fn an_unused_turn_passes_to_the_next_call() {
     let gate = Gate::new(1);
-    let line = gate.queue("model");
-    let held = gate.slot(line).await;
-    let (mut gone, mut late) = (Box::pin(gate.slot(line)), Box::pin(gate.slot(line)));
+    let queue = gate.queue("model");
+    let held = gate.slot(queue).await;
+    let (mut gone, mut late) = (Box::pin(gate.slot(queue)), Box::pin(gate.slot(queue)));
     assert!(futures::poll!(&mut gone).is_pending() && futures::poll!(&mut late).is_pending());
-    let mut last = Box::pin(gate.slot(line));
+    let mut last = Box::pin(gate.slot(queue));
     assert!(futures::poll!(&mut last).is_pending());
     drop(gone);
     drop(held);
@@ -284,7 +284,7 @@ async fn an_unused_turn_passes_to_the_next_call() {
 
 /// The result of [`workers`].
 #[derive(Debug, Default)]
-struct Lanes {
+struct WorkerStats {
     /// Maximum number of calls that were prepared or in flight.
     most: usize,
     took: Duration,
@@ -292,15 +292,15 @@ struct Lanes {
 }
 
 /// Runs this number of workers over `cells` cells, each a call and a time `after` it without a slot.
-async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration, after: Duration) -> Lanes {
+async fn workers(gate: Gate, who: &str, workers: usize, cells: usize, call: Duration, after: Duration) -> WorkerStats {
     let begun = Instant::now();
-    let (left, seen) = (Arc::new(Mutex::new(cells)), Arc::new(Mutex::new((0, Lanes::default()))));
-    let (line, door) = (gate.queue(who), gate.queue_entry(who));
-    let lane = |_| {
-        let (gate, mut door, left, seen) = (gate.clone(), door.clone(), left.clone(), seen.clone());
+    let (left, seen) = (Arc::new(Mutex::new(cells)), Arc::new(Mutex::new((0, WorkerStats::default()))));
+    let (queue, entry) = (gate.queue(who), gate.queue_entry(who));
+    let worker = |_| {
+        let (gate, mut entry, left, seen) = (gate.clone(), entry.clone(), left.clone(), seen.clone());
         tokio::spawn(async move {
             loop {
-                door.wait_until_short().await;
+                entry.wait_until_short().await;
                 match &mut *left.lock().unwrap() {
                     0 => return,
                     left => *left -= 1,
@@ -311,7 +311,7 @@ async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration
                     seen.most = seen.most.max(*now as usize);
                 };
                 under_way(1);
-                let slot = gate.slot(line).await.unwrap();
+                let slot = gate.slot(queue).await.unwrap();
                 tokio::time::sleep(call).await;
                 under_way(-1);
                 drop(slot);
@@ -320,12 +320,12 @@ async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration
             }
         })
     };
-    let lanes: Vec<_> = (0..lanes).map(lane).collect();
-    for lane in lanes {
-        lane.await.unwrap();
+    let workers: Vec<_> = (0..workers).map(worker).collect();
+    for worker in workers {
+        worker.await.unwrap();
     }
     let (_, seen) = std::mem::take(&mut *seen.lock().unwrap());
-    Lanes { took: begun.elapsed(), ..seen }
+    WorkerStats { took: begun.elapsed(), ..seen }
 }
 
 /// BY-09: no more calls are prepared than there are slots, and as many again; every slot is used all the same.
@@ -333,13 +333,13 @@ async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration
 async fn prepared_calls_do_not_exceed_twice_the_slots() {
     let second = Duration::from_secs(1);
     let gate = Gate::new(64);
-    let models = ["a", "b", "c", "d"].map(|who| lanes(gate.clone(), who, 80, 1600, second, Duration::ZERO));
+    let models = ["a", "b", "c", "d"].map(|who| workers(gate.clone(), who, 80, 1600, second, Duration::ZERO));
     let seen = futures::future::join_all(models).await;
     assert_eq!(seen.iter().map(|seen| seen.took).max(), Some(100 * second), "{seen:?}");
     assert_eq!(seen.iter().map(|seen| seen.made).sum::<usize>(), 6400);
     // A share of the slots and as many again, both of which grow as others end.
     assert!(seen.iter().all(|seen| (16 + 16..40).contains(&seen.most)), "{seen:?}");
-    let single = lanes(Gate::new(1), "model", 10, 20, second, Duration::ZERO).await;
+    let single = workers(Gate::new(1), "model", 10, 20, second, Duration::ZERO).await;
     assert_eq!((single.made, single.took, single.most), (20, 20 * second, 2));
 }
 
@@ -348,7 +348,7 @@ async fn prepared_calls_do_not_exceed_twice_the_slots() {
 #[tokio::test(start_paused = true)]
 async fn a_fast_model_keeps_its_share_of_slots() {
     let gate = Gate::new(16);
-    let of = |who, ms| lanes(gate.clone(), who, 24, 960, Duration::from_millis(ms), Duration::ZERO);
+    let of = |who, ms| workers(gate.clone(), who, 24, 960, Duration::from_millis(ms), Duration::ZERO);
     let (slow, fast) = futures::join!(of("slow", 800), of("fast", 5));
     // 960 calls of 5 ms in the share of eight.
     assert!(fast.took <= Duration::from_millis(620), "{fast:?}");
@@ -359,7 +359,7 @@ async fn a_fast_model_keeps_its_share_of_slots() {
 #[tokio::test(start_paused = true)]
 async fn workers_are_let_in_while_slots_are_free() {
     let (call, after) = (Duration::from_millis(10), Duration::from_secs(10));
-    let seen = lanes(Gate::new(4), "model", 64, 640, call, after).await;
+    let seen = workers(Gate::new(4), "model", 64, 640, call, after).await;
     assert_eq!(seen.made, 640);
     // Ten cells a worker; the last worker starts after sixteen rounds of four calls.
     assert!(seen.took <= 10 * (call + after) + 16 * call, "{seen:?}");
@@ -370,13 +370,13 @@ async fn workers_are_let_in_while_slots_are_free() {
 #[tokio::test(start_paused = true)]
 async fn waiting_workers_are_woken_when_the_queue_is_short() {
     let gate = Gate::new(1);
-    let (line, mut doors) = (gate.queue("model"), [(); 5].map(|()| gate.queue_entry("model")));
-    let [inside, too, doors @ ..] = &mut doors;
+    let (queue, mut entries) = (gate.queue("model"), [(); 5].map(|()| gate.queue_entry("model")));
+    let [inside, too, entries @ ..] = &mut entries;
     assert_eq!((inside.wait_until_short().now_or_never(), too.wait_until_short().now_or_never()), (Some(()), Some(())));
-    let held = gate.slot(line).await;
-    let mut next = Box::pin(gate.slot(line));
+    let held = gate.slot(queue).await;
+    let mut next = Box::pin(gate.slot(queue));
     assert!(futures::poll!(&mut next).is_pending());
-    let [mut first, mut second, mut third] = doors.each_mut().map(|door| Box::pin(door.wait_until_short()));
+    let [mut first, mut second, mut third] = entries.each_mut().map(|entry| Box::pin(entry.wait_until_short()));
     for waits in [&mut first, &mut second, &mut third] {
         assert!(futures::poll!(waits).is_pending());
     }
@@ -394,10 +394,10 @@ fn ask<'a>(
     who: &str,
     calls: usize,
 ) -> (Vec<SlotGuard>, Vec<impl Future<Output = Option<SlotGuard>> + use<'a>>) {
-    let line = gate.queue(who);
+    let queue = gate.queue(who);
     let (mut there, mut waiting) = (Vec::new(), Vec::new());
     for _ in 0..calls {
-        let mut slot = Box::pin(gate.slot(line));
+        let mut slot = Box::pin(gate.slot(queue));
         match (&mut slot).now_or_never() {
             Some(got) => there.extend(got),
             None => waiting.push(slot),
@@ -420,8 +420,8 @@ fn turns(waiting: &mut Vec<impl Future<Output = Option<SlotGuard>> + Unpin>) -> 
 }
 
 /// The number of workers that are let in.
-fn let_in(doors: &mut [QueueEntry]) -> usize {
-    doors.iter_mut().filter_map(|door| door.wait_until_short().now_or_never()).count()
+fn let_in(entries: &mut [QueueEntry]) -> usize {
+    entries.iter_mut().filter_map(|entry| entry.wait_until_short().now_or_never()).count()
 }
 
 /// BY-05: the first model leaves each of the others its share, until they have requested as much as they need.
@@ -437,11 +437,11 @@ async fn no_model_takes_all_slots_at_the_start() {
     assert_eq!((judged.len(), judging.len()), (5, 1));
     drop((judging, judged));
     let (of_few, _) = ask(&gate, "few", 2);
-    let (of_fast, mut in_line) = ask(&gate, "fast", 4);
+    let (of_fast, mut in_queue) = ask(&gate, "fast", 4);
     assert_eq!((of_few.len(), of_fast.len(), turns(&mut waiting).len()), (2, 4, 0));
     // The fifth is its share; the remaining slots go to the queue that holds the fewest.
     let (fifth, _) = ask(&gate, "fast", 1);
-    assert_eq!((fifth.len(), turns(&mut waiting).len(), turns(&mut in_line).len()), (1, 4, 0));
+    assert_eq!((fifth.len(), turns(&mut waiting).len(), turns(&mut in_queue).len()), (1, 4, 0));
     drop((fast, few));
 }
 
@@ -475,27 +475,27 @@ async fn late_models_are_skipped_at_the_start() {
 #[tokio::test(start_paused = true)]
 async fn shares_grow_when_models_leave() {
     let gate = Gate::new(4);
-    let (mut doors, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
+    let (mut entries, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
     let _others = ask(&gate, "other", 2);
-    let (inside, doors) = doors.split_at_mut(4);
+    let (inside, entries) = entries.split_at_mut(4);
     assert_eq!(let_in(inside), 4);
     let (held, waiting) = ask(&gate, "model", 4);
     assert_eq!((held.len(), waiting.len()), (2, 2));
-    let mut at_the_door: Vec<_> = doors.iter_mut().map(|door| Box::pin(door.wait_until_short())).collect();
-    let mut told = || at_the_door.iter_mut().filter_map(FutureExt::now_or_never).count();
-    assert_eq!(told(), 0);
+    let mut waiting_workers: Vec<_> = entries.iter_mut().map(|entry| Box::pin(entry.wait_until_short())).collect();
+    let mut woken = || waiting_workers.iter_mut().filter_map(FutureExt::now_or_never).count();
+    assert_eq!(woken(), 0);
     drop(other);
-    assert_eq!(told(), 2);
+    assert_eq!(woken(), 2);
 }
 
 /// With any number of slots, only waiting workers are woken.
 #[tokio::test(start_paused = true)]
 async fn an_unlimited_gate_wakes_only_waiting_workers() {
     let gate = Gate::new(usize::MAX);
-    let (mut doors, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
-    assert_eq!(let_in(&mut doors[..4]), 4);
+    let (mut entries, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
+    assert_eq!(let_in(&mut entries[..4]), 4);
     drop(other);
-    assert_eq!((ask(&gate, "model", 8).0.len(), let_in(&mut doors)), (8, 8));
+    assert_eq!((ask(&gate, "model", 8).0.len(), let_in(&mut entries)), (8, 8));
 }
 
 /// If a queue is long because of calls without an entry, such as a judge that also answers, as many calls come through
@@ -504,17 +504,17 @@ async fn an_unlimited_gate_wakes_only_waiting_workers() {
 async fn a_queue_filled_by_others_stays_open() {
     let gate = Gate::new(4);
     let mut others = vec![gate.queue_entry("other"); 20];
-    let mut doors = vec![gate.queue_entry("judge"); 20];
+    let mut entries = vec![gate.queue_entry("judge"); 20];
     let (held, judging) = ask(&gate, "judge", 14);
-    assert_eq!((held.len(), judging.len(), let_in(&mut doors)), (2, 12, 12));
+    assert_eq!((held.len(), judging.len(), let_in(&mut entries)), (2, 12, 12));
     // If all calls come through entries: as many as there are slots, plus its share of two.
     let (inside, outside) = others.split_at_mut(4);
     assert_eq!(let_in(inside), 4);
-    let (of_others, in_line) = ask(&gate, "other", 4);
-    assert_eq!((of_others.len(), in_line.len(), let_in(outside)), (2, 2, 0));
+    let (of_others, in_queue) = ask(&gate, "other", 4);
+    assert_eq!((of_others.len(), in_queue.len(), let_in(outside)), (2, 2, 0));
     // A worker that returns no longer counts as inside.
-    assert_eq!((let_in(&mut doors), let_in(&mut doors[..1])), (12, 1));
+    assert_eq!((let_in(&mut entries), let_in(&mut entries[..1])), (12, 1));
     // Nor does one that was dropped.
-    doors.drain(..6);
-    assert_eq!(let_in(&mut doors[6..]), 6);
+    entries.drain(..6);
+    assert_eq!(let_in(&mut entries[6..]), 6);
 }

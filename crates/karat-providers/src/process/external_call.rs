@@ -71,9 +71,9 @@ fn invalid_text(body: &[u8], from: usize) -> String {
 
 impl Providers {
     /// Makes a single external call outside a run, like [`Providers::call_external_within`].
-    pub async fn call_external(&self, errand: ExternalCall<'_>, observer: &dyn Observer) -> Exchange {
+    pub async fn call_external(&self, call: ExternalCall<'_>, observer: &dyn Observer) -> Exchange {
         let gate = Gate::new(1);
-        let Ok((exchange, _)) = self.call_external_within(errand, &gate, &UnmeteredPayer, observer).await;
+        let Ok((exchange, _)) = self.call_external_within(call, &gate, &UnmeteredPayer, observer).await;
         exchange
     }
 
@@ -83,53 +83,56 @@ impl Providers {
     /// The payer's refusal.
     pub async fn call_external_within<'a, P: Payer>(
         &'a self,
-        errand: ExternalCall<'_>,
+        call: ExternalCall<'_>,
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
-        let (kind, captured) = match errand.request {
+        let (kind, captured) = match call.request {
             Request::Http(request) => ("http", http_capture(request)),
             Request::Command(request) => ("command", command_capture(request)),
             Request::Chat(_) | Request::File { .. } => {
-                let problem = format!("{}: it asked for a model or a file; this is a bug in karat", errand.who);
+                let problem = format!("{}: it asked for a model or a file; this is a bug in karat", call.who);
                 return Ok((unsent_exchange(problem), None));
             }
         };
-        let asked = || RecordingKey::of_external_call(kind, &captured, errand.jitter_seed);
-        let live = async || self.make_external_call(&errand, &captured, gate, payer, observer).await;
-        let read = |body: &Bytes| parse_external_reply(errand.request, body).map_err(malformed_error);
-        self.through_recording(errand.who, gate, payer, asked, live, |player, _| player.answer(&asked(), read)).await
+        let recording_key = || RecordingKey::of_external_call(kind, &captured, call.jitter_seed);
+        let live = async || self.make_external_call(&call, &captured, gate, payer, observer).await;
+        let read = |body: &Bytes| parse_external_reply(call.request, body).map_err(malformed_error);
+        self.through_recording(call.who, gate, payer, recording_key, live, |player, _| {
+            player.answer(&recording_key(), read)
+        })
+        .await
     }
 
     async fn make_external_call<'a, P: Payer>(
         &'a self,
-        errand: &ExternalCall<'_>,
+        call: &ExternalCall<'_>,
         captured: &Value,
         gate: &'a Gate,
         payer: &P,
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
-        let way = AdmissionPath { gate, queue: gate.queue(errand.who), limiter: None, tokens: 0 };
+        let path = AdmissionPath { gate, queue: gate.queue(call.who), limiter: None, tokens: 0 };
         let captured = self.dispatch.secrets.clean(Bytes::from(captured.to_string()));
-        let waits = Waits::new(self.dispatch.backoff, errand.retries, errand.jitter_seed);
-        let quest = |place| RetrySpec { place, request: captured.clone(), waits };
-        match errand.request {
-            Request::Command(request) => match self.program_attempts(errand, request) {
-                Ok(tries) => {
-                    let place = CallTarget { who: Callee::External(errand.who), address: "" };
-                    self.dispatch.retry(quest(place), way, payer, observer, &tries).await
+        let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
+        let spec = |target| RetrySpec { target, request: captured.clone(), waits };
+        match call.request {
+            Request::Command(request) => match self.program_attempts(call, request) {
+                Ok(source) => {
+                    let target = CallTarget { who: Callee::External(call.who), address: "" };
+                    self.dispatch.retry(spec(target), path, payer, observer, &source).await
                 }
-                Err(problem) => Ok((unsent_exchange(format!("{}: {problem}", errand.who)), None)),
+                Err(problem) => Ok((unsent_exchange(format!("{}: {problem}", call.who)), None)),
             },
-            request => match self.service_attempts(errand, request) {
-                Ok(tries) => {
-                    let address = tries.letter.url().as_str().split('?').next().unwrap_or_default();
-                    let place = CallTarget { who: Callee::External(errand.who), address };
-                    self.dispatch.retry(quest(place), way, payer, observer, &tries).await
+            request => match self.service_attempts(call, request) {
+                Ok(source) => {
+                    let address = source.prepared.url().as_str().split('?').next().unwrap_or_default();
+                    let target = CallTarget { who: Callee::External(call.who), address };
+                    self.dispatch.retry(spec(target), path, payer, observer, &source).await
                 }
                 Err(problem) => {
-                    let error = unsent_exchange(self.dispatch.secrets.clean_text(format!("{}: {problem}", errand.who)));
+                    let error = unsent_exchange(self.dispatch.secrets.clean_text(format!("{}: {problem}", call.who)));
                     Ok((Exchange { request: captured, ..error }, None))
                 }
             },
@@ -143,13 +146,13 @@ impl Providers {
 
     fn service_attempts<'a>(
         &'a self,
-        errand: &'a ExternalCall<'a>,
+        call: &'a ExternalCall<'a>,
         request: &Request,
     ) -> Result<ServiceAttempts<'a>, String> {
         let (Some(transport), Request::Http(request)) = (&self.transport, request) else {
             return Err("there is no HTTP client; this is a bug in karat".to_owned());
         };
-        Ok(ServiceAttempts { providers: self, transport, letter: self.prepare_request(request)?, errand })
+        Ok(ServiceAttempts { providers: self, transport, prepared: self.prepare_request(request)?, call })
     }
 
     fn prepare_request(&self, request: &HttpRequest) -> Result<PreparedRequest, String> {
@@ -195,13 +198,13 @@ impl Providers {
 
     fn program_attempts<'a>(
         &'a self,
-        errand: &'a ExternalCall<'a>,
+        call: &'a ExternalCall<'a>,
         request: &'a CommandRequest,
     ) -> Result<ProgramAttempts<'a>, String> {
         let env = request.env.iter().map(|(name, text)| Ok((name.clone(), self.fill(text)?)));
         let environment = Environment::Clean(env.collect::<Result<_, String>>()?);
         let program = Program { run: request.run.clone(), environment, folder: request.folder.clone() };
-        Ok(ProgramAttempts { providers: self, program, request, errand })
+        Ok(ProgramAttempts { providers: self, program, request, call })
     }
 
     fn fill(&self, text: &GapText) -> Result<String, String> {
@@ -213,17 +216,17 @@ impl Providers {
 struct ServiceAttempts<'a> {
     providers: &'a Providers,
     transport: &'a Transport,
-    letter: PreparedRequest,
-    errand: &'a ExternalCall<'a>,
+    prepared: PreparedRequest,
+    call: &'a ExternalCall<'a>,
 }
 
 impl AttemptSource for ServiceAttempts<'_> {
     async fn attempt(&self) -> Attempt {
-        let sent = self.providers.dispatch.send(self.transport, &self.letter, self.errand.timeout).await;
+        let sent = self.providers.dispatch.send(self.transport, &self.prepared, self.call.timeout).await;
         let malformed = |problem| Failure::new(CallErrorCode::Malformed, problem);
         let secrets = &self.providers.dispatch.secrets;
         Attempt::read(sent, |_, body| {
-            secrets.read_redacted(body, |body| parse_external_reply(self.errand.request, body)).map_err(malformed)
+            secrets.read_redacted(body, |body| parse_external_reply(self.call.request, body)).map_err(malformed)
         })
     }
 }
@@ -233,22 +236,22 @@ struct ProgramAttempts<'a> {
     providers: &'a Providers,
     program: Program,
     request: &'a CommandRequest,
-    errand: &'a ExternalCall<'a>,
+    call: &'a ExternalCall<'a>,
 }
 
 impl AttemptSource for ProgramAttempts<'_> {
     async fn attempt(&self) -> Attempt {
-        let Self { providers, program, request, errand } = self;
+        let Self { providers, program, request, call } = self;
         let start = Instant::now();
         // Boxed: a program's future is several times larger than a server's, and all calls would be as large.
         let (printed, end) = match request.protocol {
             Protocol::Once => {
-                let run = program.run(&providers.settings, stdin_bytes(&request.input), errand.timeout);
+                let run = program.run(&providers.settings, stdin_bytes(&request.input), call.timeout);
                 let (printed, end) = Box::pin(run).await;
                 (printed, end.map(drop))
             }
             Protocol::Jsonl => {
-                let line = providers.jsonl_programs.ask(program, &request.input, errand.timeout, &providers.settings);
+                let line = providers.jsonl_programs.ask(program, &request.input, call.timeout, &providers.settings);
                 match Box::pin(line).await {
                     Ok(line) => (line, Ok(())),
                     Err(failure) => (Bytes::new(), Err(failure)),
@@ -258,8 +261,8 @@ impl AttemptSource for ProgramAttempts<'_> {
         let secrets = &providers.dispatch.secrets;
         let response = secrets.capture(printed, end.is_ok());
         let outcome = end.and_then(|()| {
-            let said = |problem| process_failure(format!("program `{}`: it {problem}", program.name()));
-            secrets.read_redacted(&response, |response| parse_external_reply(errand.request, response)).map_err(said)
+            let invalid = |problem| process_failure(format!("program `{}`: it {problem}", program.name()));
+            secrets.read_redacted(&response, |response| parse_external_reply(call.request, response)).map_err(invalid)
         });
         let latency = start.elapsed();
         Attempt { response, status: None, latency, exhausted: None, memory: None, program_run: None, outcome }
@@ -311,14 +314,14 @@ mod tests {
             headers: Vec::new(),
             body: Value::Null,
         });
-        let said = |body: &[u8]| parse_external_reply(&request, body).map(|reply| reply.text);
-        assert_eq!(said("Größe".as_bytes()), Ok("Größe".to_owned()));
-        assert_eq!(said("\u{feff}{}".as_bytes()), Ok("{}".to_owned()));
+        let read = |body: &[u8]| parse_external_reply(&request, body).map(|reply| reply.text);
+        assert_eq!(read("Größe".as_bytes()), Ok("Größe".to_owned()));
+        assert_eq!(read("\u{feff}{}".as_bytes()), Ok("{}".to_owned()));
         assert_eq!(
-            said(b"Gr\xf6\xdfe"),
+            read(b"Gr\xf6\xdfe"),
             Err("answered with bytes that are not UTF-8 text (from byte 2 on)".to_owned())
         );
-        assert!(said(&[0x1f, 0x8b, 8, 0]).unwrap_err().contains("gzip"));
+        assert!(read(&[0x1f, 0x8b, 8, 0]).unwrap_err().contains("gzip"));
         let program = Request::Command(CommandRequest {
             run: vec!["cat".to_owned()],
             input: Value::Null,

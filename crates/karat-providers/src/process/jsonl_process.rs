@@ -58,7 +58,7 @@ struct JsonlProgram {
 /// One process.
 struct JsonlProcess {
     lines: mpsc::Sender<String>,
-    open: Arc<PendingRequests>,
+    pending: Arc<PendingRequests>,
     /// Kills it.
     kill: Arc<Notify>,
     task: JoinHandle<()>,
@@ -163,32 +163,32 @@ pub(crate) fn parse_answer_line(line: &[u8]) -> Result<String, String> {
 impl JsonlPrograms {
     /// Sends a request to a program, which is started if it is not running.
     pub async fn ask(&self, program: &Program, input: &Value, timeout: Duration, settings: &Settings) -> Answer {
-        self.speaker(program).ask(input, timeout, settings).await
+        self.program(program).ask(input, timeout, settings).await
     }
 
-    fn speaker(&self, program: &Program) -> Arc<JsonlProgram> {
+    fn program(&self, program: &Program) -> Arc<JsonlProgram> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(speaker) = programs.get(program) {
-            return speaker.clone();
+        if let Some(known) = programs.get(program) {
+            return known.clone();
         }
-        let speaker = Arc::new(JsonlProgram {
+        let new = Arc::new(JsonlProgram {
             program: program.clone(),
             process: tokio::sync::Mutex::new(None),
             next: AtomicU64::new(0),
             early_exits: Arc::default(),
         });
-        programs.insert(program.clone(), speaker.clone());
-        speaker
+        programs.insert(program.clone(), new.clone());
+        new
     }
 
     /// Closes the input of every program and waits briefly for their exits.
     pub async fn end(&self) {
-        let speakers: Vec<Arc<JsonlProgram>> = {
+        let programs: Vec<Arc<JsonlProgram>> = {
             let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *programs).into_values().collect()
         };
-        for speaker in speakers {
-            let Some(JsonlProcess { lines, kill, mut task, .. }) = speaker.process.lock().await.take() else {
+        for program in programs {
+            let Some(JsonlProcess { lines, kill, mut task, .. }) = program.process.lock().await.take() else {
                 continue;
             };
             drop(lines);
@@ -204,17 +204,17 @@ impl JsonlProgram {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let line = format!("{{\"id\":{id},\"input\":{input}}}\n");
         let (answer, answered) = oneshot::channel();
-        let (lines, open, kill) = {
+        let (lines, pending, kill) = {
             let mut process = self.process.lock().await;
-            if process.as_ref().is_none_or(|process| process.open.is_over.load(Ordering::Acquire)) {
+            if process.as_ref().is_none_or(|process| process.pending.is_over.load(Ordering::Acquire)) {
                 *process = Some(self.start(settings)?);
             }
             let Some(process) = &*process else { return Err(self.early_exit()) };
-            process.open.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, answer);
-            if process.open.is_over.load(Ordering::Acquire) {
+            process.pending.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, answer);
+            if process.pending.is_over.load(Ordering::Acquire) {
                 return Err(self.early_exit());
             }
-            (process.lines.clone(), process.open.clone(), process.kill.clone())
+            (process.lines.clone(), process.pending.clone(), process.kill.clone())
         };
         let exchange = async {
             if lines.send(line).await.is_err() {
@@ -229,7 +229,7 @@ impl JsonlProgram {
                 return answer;
             }
             // Requests queue before a program, so it has timed out only if it printed nothing at all for so long.
-            let patience = open.last_output() + timeout;
+            let patience = pending.last_output() + timeout;
             if patience <= deadline {
                 break;
             }
@@ -253,17 +253,17 @@ impl JsonlProgram {
             return Err(process_failure(format!("program `{}`: it has no streams", self.program.name())));
         };
         let (lines, waiting) = mpsc::channel(WAITING);
-        let (open, kill) = (Arc::new(PendingRequests::new()), Arc::new(Notify::new()));
-        let life = ProcessTask {
+        let (pending, kill) = (Arc::new(PendingRequests::new()), Arc::new(Notify::new()));
+        let process_task = ProcessTask {
             program: self.program.clone(),
             running,
-            open: open.clone(),
+            pending: pending.clone(),
             kill: kill.clone(),
             early_exits: self.early_exits.clone(),
             limit: settings.max_response,
         };
-        let task = tokio::spawn(life.run(stdin, stdout, waiting));
-        Ok(JsonlProcess { lines, open, kill, task })
+        let task = tokio::spawn(process_task.run(stdin, stdout, waiting));
+        Ok(JsonlProcess { lines, pending, kill, task })
     }
 
     fn early_exit(&self) -> Failure {
@@ -280,7 +280,7 @@ fn early_exit_of(program: &Program, why: &str) -> Failure {
 struct ProcessTask {
     program: Program,
     running: RunningProgram,
-    open: Arc<PendingRequests>,
+    pending: Arc<PendingRequests>,
     kill: Arc<Notify>,
     early_exits: Arc<AtomicU32>,
     limit: usize,
@@ -289,7 +289,7 @@ struct ProcessTask {
 impl ProcessTask {
     async fn run(mut self, stdin: ChildStdin, stdout: ChildStdout, lines: mpsc::Receiver<String>) {
         let stderr = self.running.child.stderr.take();
-        let complaints = tokio::spawn(read_stderr(stderr));
+        let stderr_text = tokio::spawn(read_stderr(stderr));
         let writing = tokio::spawn(write(stdin, lines));
         let end = tokio::select! {
             end = self.read(stdout) => end,
@@ -298,10 +298,10 @@ impl ProcessTask {
         writing.abort();
         let failure = match end {
             Some(failure) => failure,
-            None => self.exit_failure(complaints).await,
+            None => self.exit_failure(stderr_text).await,
         };
-        self.open.is_over.store(true, Ordering::Release);
-        let waiting = std::mem::take(&mut *self.open.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        self.pending.is_over.store(true, Ordering::Release);
+        let waiting = std::mem::take(&mut *self.pending.waiting.lock().unwrap_or_else(PoisonError::into_inner));
         for (_, answer) in waiting {
             let _ = answer.send(Err(failure.clone()));
         }
@@ -336,18 +336,18 @@ impl ProcessTask {
                 );
                 return Some(Failure { program_output: Some(line.into()), ..process_failure(what) });
             };
-            if let Some(answer) = self.open.take_waiter(id) {
+            if let Some(answer) = self.pending.take_waiter(id) {
                 self.early_exits.store(0, Ordering::Release);
                 let _ = answer.send(Ok(Bytes::copy_from_slice(line.trim_ascii())));
             }
         }
     }
 
-    async fn exit_failure(&mut self, complaints: JoinHandle<Vec<u8>>) -> Failure {
+    async fn exit_failure(&mut self, stderr_text: JoinHandle<Vec<u8>>) -> Failure {
         let status = tokio::time::timeout(END_TIMEOUT, self.running.child.wait()).await;
         match status {
             Ok(Ok(status)) if !status.success() => {
-                let said = tokio::time::timeout(END_TIMEOUT, complaints).await;
+                let said = tokio::time::timeout(END_TIMEOUT, stderr_text).await;
                 self.program.exit_failure(status, &said.ok().and_then(Result::ok).unwrap_or_default(), &[])
             }
             _ => early_exit_of(&self.program, ""),

@@ -59,10 +59,10 @@ impl Services {
 
 async fn stop_all(running: Vec<(RunningProgram, JoinHandle<Vec<u8>>)>) {
     let mut stops = tokio::task::JoinSet::new();
-    for (service, complaints) in running {
+    for (service, stderr) in running {
         stops.spawn(async move {
             service.stop(STOP_TIMEOUT).await;
-            complaints.abort();
+            stderr.abort();
         });
     }
     while stops.join_next().await.is_some() {}
@@ -87,21 +87,22 @@ impl Providers {
             let program = self.service_program(spec, port).map_err(failed)?;
             let started = program.start(&self.settings, Stdio::piped(), Stdio::null());
             let mut running = started.map_err(|failure| failed(failure.what))?;
-            let complaints = tokio::spawn(read_stderr(running.child.stderr.take()));
+            let stderr = tokio::spawn(read_stderr(running.child.stderr.take()));
             let url = format!("http://127.0.0.1:{port}");
             if let Err(problem) = self.wait_until_ready(&mut running, &url, spec.ready.as_deref()).await {
                 drop(running);
-                let said =
-                    tokio::time::timeout(STOP_TIMEOUT, complaints).await.ok().and_then(Result::ok).unwrap_or_default();
-                let said = self.dispatch.secrets.capture(said.into(), false);
-                let said = if said.is_empty() { String::new() } else { format!("; it said {}", quote(&said, 400)) };
-                return Err(failed(format!("{problem}{said}. Run its `command` by hand in the suite's folder")));
+                let output =
+                    tokio::time::timeout(STOP_TIMEOUT, stderr).await.ok().and_then(Result::ok).unwrap_or_default();
+                let output = self.dispatch.secrets.capture(output.into(), false);
+                let output =
+                    if output.is_empty() { String::new() } else { format!("; it said {}", quote(&output, 400)) };
+                return Err(failed(format!("{problem}{output}. Run its `command` by hand in the suite's folder")));
             }
             if let RecordingMode::Record(recorder) = &self.recording {
                 recorder.service(id, &url);
             }
             services.urls.insert(id.clone(), url);
-            services.running.push((running, complaints));
+            services.running.push((running, stderr));
         }
         Ok(services)
     }
@@ -151,8 +152,8 @@ impl Providers {
         else {
             return false;
         };
-        let Ok(letter) = PreparedRequest::new(Method::GET, &url, HeaderMap::new(), None) else { return false };
-        let (received, end) = transport.send(&letter, Duration::from_secs(5)).await;
+        let Ok(prepared) = PreparedRequest::new(Method::GET, &url, HeaderMap::new(), None) else { return false };
+        let (received, end) = transport.send(&prepared, Duration::from_secs(5)).await;
         end.is_ok() && received.status.is_some_and(|status| (200..300).contains(&status))
     }
 }

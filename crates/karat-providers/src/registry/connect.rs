@@ -93,18 +93,18 @@ pub(crate) fn connect(
     settings: &Settings,
     secrets: &mut Vec<SecretString>,
 ) -> Result<ConnectedModel, ProviderError> {
-    let desk = ModelSetup { spec, settings };
+    let setup = ModelSetup { spec, settings };
     let backend = match (spec.provider.as_str(), hosts::host(&spec.provider)) {
-        (_, Some(host)) => Backend::Http(Box::new(desk.endpoint(host, secrets)?)),
-        (hosts::COMMAND, _) => Backend::Command(Box::new(desk.command()?)),
-        (hosts::SCRIPTED, _) => Backend::Scripted(Box::new(desk.script()?)),
+        (_, Some(host)) => Backend::Http(Box::new(setup.endpoint(host, secrets)?)),
+        (hosts::COMMAND, _) => Backend::Command(Box::new(setup.command()?)),
+        (hosts::SCRIPTED, _) => Backend::Scripted(Box::new(setup.script()?)),
         (hosts::STUB, _) => {
-            let StubOptions {} = desk.options()?;
+            let StubOptions {} = setup.options()?;
             Backend::Stub
         }
-        _ => return Err(desk.unknown_provider()),
+        _ => return Err(setup.unknown_provider()),
     };
-    let model = desk.expand("model", &spec.model)?;
+    let model = setup.expand("model", &spec.model)?;
     Ok(ConnectedModel { spec: ModelSpec { model, ..spec.clone() }, backend, limiter: Limiter::new(spec.limits) })
 }
 
@@ -142,9 +142,9 @@ impl ModelSetup<'_> {
         }
         let (key_variable, value) = key.unzip();
         secrets.extend(value);
-        let letter = PreparedRequest::new(Method::POST, &url, headers, None);
-        let letter = letter.map_err(|problem| self.bad_url(host, origin, problem))?;
-        Ok(Endpoint { codec: host.codec, request: letter, address: shown.into(), key_variable })
+        let request_head = PreparedRequest::new(Method::POST, &url, headers, None);
+        let request_head = request_head.map_err(|problem| self.bad_url(host, origin, problem))?;
+        Ok(Endpoint { codec: host.codec, request: request_head, address: shown.into(), key_variable })
     }
 
     /// The API root: the entry's, the environment's, or the provider's own.

@@ -51,8 +51,8 @@ pub async fn probe_address(url: &str, settings: &Settings) -> Result<u16, String
     let url = Url::parse(url).map_err(|error| format!("is not a valid address ({error})"))?;
     let tls = url.scheme() == "https";
     let transport = Transport::new(settings, tls).map_err(|error| format!("cannot be reached ({error})"))?;
-    let letter = PreparedRequest::new(Method::GET, &url, HeaderMap::new(), None);
-    let letter = letter.map_err(|problem| format!("is not a valid address ({problem})"))?;
-    let (received, end) = transport.send(&letter, PATIENCE).await;
+    let prepared = PreparedRequest::new(Method::GET, &url, HeaderMap::new(), None);
+    let prepared = prepared.map_err(|problem| format!("is not a valid address ({problem})"))?;
+    let (received, end) = transport.send(&prepared, PATIENCE).await;
     received.status.ok_or_else(|| end.err().map_or_else(|| "does not answer".to_owned(), |failure| failure.what))
 }

@@ -113,8 +113,8 @@ impl Providers {
         let secrets =
             Secrets::new(secrets).map_err(|error| client(error.to_string()))?.with_redactor(settings.redactor.clone());
         let dispatch = Dispatch { secrets, backoff: settings.backoff };
-        let (lines, tape) = (JsonlPrograms::default(), RecordingMode::None);
-        Ok(Self { models: connected, transport, dispatch, settings, jsonl_programs: lines, recording: tape })
+        let (jsonl_programs, recording) = (JsonlPrograms::default(), RecordingMode::None);
+        Ok(Self { models: connected, transport, dispatch, settings, jsonl_programs, recording })
     }
 
     /// Writes every call into a recording.
@@ -168,13 +168,13 @@ impl Providers {
         payer: &P,
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
-        let asked = || RecordingKey::of_model_call(&call);
+        let recording_key = || RecordingKey::of_model_call(&call);
         let live = async || self.call_live(call, gate, payer, observer).await;
         let replay = |player: &RecordingPlayer, specs: &FxHashMap<String, ModelSpec>| match specs.get(call.model) {
-            Some(spec) => player.answer(&asked(), |body| parse(spec, body)),
+            Some(spec) => player.answer(&recording_key(), |body| parse(spec, body)),
             None => not_connected(call.model),
         };
-        self.through_recording(call.model, gate, payer, asked, live, replay).await
+        self.through_recording(call.model, gate, payer, recording_key, live, replay).await
     }
 
     /// Makes a call live, records it, or answers it from the recording once the payer agrees.
@@ -186,7 +186,7 @@ impl Providers {
         who: &str,
         gate: &Gate,
         payer: &P,
-        asked: impl Fn() -> RecordingKey<'q>,
+        recording_key: impl Fn() -> RecordingKey<'q>,
         live: impl AsyncFnOnce() -> Result<ExchangeWithSlot, P::Refusal>,
         replay: impl FnOnce(&RecordingPlayer, &FxHashMap<String, ModelSpec>) -> Exchange,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
@@ -194,7 +194,7 @@ impl Providers {
             RecordingMode::None => live().await,
             RecordingMode::Record(recorder) => {
                 let held = live().await?;
-                recorder.write(&asked(), &held.0);
+                recorder.write(&recording_key(), &held.0);
                 Ok(held)
             }
             RecordingMode::Replay(..) if gate.is_shut() => Ok((stopped_exchange(who, 0), None)),
@@ -213,22 +213,24 @@ impl Providers {
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
         let Some(model) = self.models.get(call.model) else { return Ok((not_connected(call.model), None)) };
-        let (line, tokens) = (gate.queue(call.model), expected_tokens(call.request));
-        let way = AdmissionPath { gate, queue: line, limiter: Some(&model.limiter), tokens };
+        let (queue, tokens) = (gate.queue(call.model), expected_tokens(call.request));
+        let path = AdmissionPath { gate, queue, limiter: Some(&model.limiter), tokens };
         match &model.backend {
             // Boxed: it is most of a call's size, and the futures around it are moved.
-            Backend::Http(endpoint) => Box::pin(self.call_over_http(model, endpoint, call, way, payer, observer)).await,
+            Backend::Http(endpoint) => {
+                Box::pin(self.call_over_http(model, endpoint, call, path, payer, observer)).await
+            }
             // Boxed: most models have a server and should not pay for its size.
             Backend::Command(program) => {
-                Box::pin(self.call_by_program(model, program, call, way, payer, observer)).await
+                Box::pin(self.call_by_program(model, program, call, path, payer, observer)).await
             }
             Backend::Scripted(script) => {
-                let made = async { self.call_offline(model, &call, |request| script.reply(request)) };
-                self.dispatch.run_once(call.model, way, payer, made).await
+                let attempt = async { self.call_offline(model, &call, |request| script.reply(request)) };
+                self.dispatch.run_once(call.model, path, payer, attempt).await
             }
             Backend::Stub => {
-                let made = async { self.call_offline(model, &call, |request| Ok(schema_stub::reply(request))) };
-                self.dispatch.run_once(call.model, way, payer, made).await
+                let attempt = async { self.call_offline(model, &call, |request| Ok(schema_stub::reply(request))) };
+                self.dispatch.run_once(call.model, path, payer, attempt).await
             }
         }
     }
@@ -238,7 +240,7 @@ impl Providers {
         model: &ConnectedModel,
         endpoint: &Endpoint,
         call: Call<'_>,
-        way: AdmissionPath<'a>,
+        path: AdmissionPath<'a>,
         payer: &P,
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
@@ -253,12 +255,12 @@ impl Providers {
             Err(problem) => return Ok((unsent_exchange(problem), None)),
         };
         let request = self.dispatch.secrets.clean(body.clone());
-        let letter = endpoint.request.with_body(body);
+        let prepared = endpoint.request.with_body(body);
         let (codec, timeout) = (endpoint.codec, call.timeout);
-        let tries = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, letter, timeout };
+        let source = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, prepared, timeout };
         let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
-        let quest = RetrySpec { place: model.call_target(), request, waits };
-        self.dispatch.retry(quest, way, payer, observer, &tries).await
+        let spec = RetrySpec { target: model.call_target(), request, waits };
+        self.dispatch.retry(spec, path, payer, observer, &source).await
     }
 
     async fn call_by_program<'a, P: Payer>(
@@ -266,7 +268,7 @@ impl Providers {
         model: &ConnectedModel,
         program: &CommandModel,
         call: Call<'_>,
-        way: AdmissionPath<'a>,
+        path: AdmissionPath<'a>,
         payer: &P,
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
@@ -276,10 +278,10 @@ impl Providers {
         };
         let line = self.dispatch.secrets.clean_text(program.display_line());
         let (program, input) = program.program(call.request);
-        let tries = CommandModelAttempts { providers: self, program, input, line, timeout: call.timeout };
+        let source = CommandModelAttempts { providers: self, program, input, line, timeout: call.timeout };
         let waits = Waits::new(self.dispatch.backoff, 0, call.jitter_seed);
-        let quest = RetrySpec { place: model.call_target(), request, waits };
-        self.dispatch.retry(quest, way, payer, observer, &tries).await
+        let spec = RetrySpec { target: model.call_target(), request, waits };
+        self.dispatch.retry(spec, path, payer, observer, &source).await
     }
 
     /// A call that is answered without a server. Its bytes take the same path as a server's.
@@ -326,13 +328,13 @@ struct HttpModelAttempts<'a> {
     dispatch: &'a Dispatch,
     transport: &'a Transport,
     codec: &'a dyn Codec,
-    letter: PreparedRequest,
+    prepared: PreparedRequest,
     timeout: Duration,
 }
 
 impl AttemptSource for HttpModelAttempts<'_> {
     async fn attempt(&self) -> Attempt {
-        let sent = self.dispatch.send(self.transport, &self.letter, self.timeout).await;
+        let sent = self.dispatch.send(self.transport, &self.prepared, self.timeout).await;
         Attempt::read(sent, |status, body| {
             let reply = self.dispatch.secrets.read_redacted(body, |body| self.codec.parse(body));
             reply.map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
