@@ -119,13 +119,13 @@ impl Admission<'_> {
         }
         match ended {
             CallEnd::Succeeded(used) => {
-                state.succeeded();
+                state.record_success();
                 if let Some(used) = used {
                     state.give_back(self.tokens - used as f64);
                 }
             }
             CallEnd::RateLimited(named_wait) => {
-                state.refused(self.at, now);
+                state.record_rate_limit(self.at, now);
                 state.give_back(self.tokens);
                 if let Some(named_wait) = named_wait {
                     state.pause(now + named_wait);

@@ -71,12 +71,12 @@ impl LimiterState {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    pub fn succeeded(&mut self) {
+    pub fn record_success(&mut self) {
         self.window.grow();
     }
 
     /// Reports that a call admitted at `sent` was rejected for its rate.
-    pub fn refused(&mut self, sent: Instant, now: Instant) {
+    pub fn record_rate_limit(&mut self, sent: Instant, now: Instant) {
         self.window.shrink(sent, now, self.in_flight);
     }
 

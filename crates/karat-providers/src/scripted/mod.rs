@@ -117,14 +117,14 @@ pub(crate) fn usage(request: &ChatRequest, reply: &str) -> Usage {
 }
 
 fn render(environment: &Environment<'_>, vars: &minijinja::Value, request: &ChatRequest) -> Result<String, String> {
-    let prompt = joined(request, |_| true);
+    let prompt = join_contents(request, |_| true);
     let sections: Vec<Value> = fence::sections(&prompt)
         .into_iter()
         .map(|(label, content)| serde_json::json!({ "label": label, "content": content }))
         .collect();
     let seen = context! {
-        system => joined(request, |role| role == Role::System),
-        user => joined(request, |role| role == Role::User),
+        system => join_contents(request, |role| role == Role::System),
+        user => join_contents(request, |role| role == Role::User),
         messages => Serde(&request.messages),
         sections => Serde(&sections),
         prompt,
@@ -170,7 +170,7 @@ fn find_recorded(
     replies: &HashMap<String, WrittenAnswer>,
     request: &ChatRequest,
 ) -> Result<String, String> {
-    let sections = fence::sections(&joined(request, |_| true));
+    let sections = fence::sections(&join_contents(request, |_| true));
     let Some((_, content)) = sections.into_iter().find(|(known, _)| known == label) else {
         return Err(format!("the prompt has no section {label}, by which its replies are found"));
     };
@@ -202,7 +202,7 @@ fn parse_rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
 }
 
 /// The contents of messages with these roles, separated by blank lines.
-fn joined(request: &ChatRequest, of: impl Fn(Role) -> bool) -> String {
+fn join_contents(request: &ChatRequest, of: impl Fn(Role) -> bool) -> String {
     let contents = request.messages.iter().filter(|message| of(message.role)).map(|message| message.content.as_str());
     contents.collect::<Vec<_>>().join("\n\n")
 }
