@@ -17,8 +17,7 @@ use crate::error::{Bug, Lines, RunError};
 use crate::forecast::{Forecast, survey};
 use crate::found::Found;
 use crate::gates::applicable;
-use crate::report_ahead::{self, ReportAhead};
-use crate::{App, AppError, Invocation, ReportTo, Tape};
+use crate::{App, AppError, Invocation, Tape};
 
 /// How a run is begun, and who watches it.
 pub struct Execution {
@@ -32,8 +31,6 @@ pub struct Execution {
     pub stop: Stop,
     /// A recording that gets its calls, or answers them.
     pub tape: Tape,
-    /// Where its report will go, where it is to have one.
-    pub report: Option<ReportTo>,
 }
 
 /// How a run ended.
@@ -205,11 +202,7 @@ impl App {
             outputs: found.outputs.clone(),
         };
         let runtime = runtime()?;
-        let to = execution.report.filter(|_| found.header.is_none());
-        let own = plan.header.run.layout;
-        let ahead = to.and_then(|to| ReportAhead::begin(&store, &found.id, to.cells_file(self, &found.id, own)));
-        let (outcome, ahead) = report_ahead::beside(ahead, || executed(&runtime, job, &found))?;
-        *self.opened.report() = ahead;
+        let outcome = executed(&runtime, job, &found)?;
         drop(runtime);
         let mut notices: Vec<String> = found.notice.iter().cloned().collect();
         if let Some(recorder) = &recorder {

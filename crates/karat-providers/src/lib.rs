@@ -35,7 +35,7 @@ pub use crate::process::program::end_processes;
 pub use crate::process::services::{ServiceError, Services};
 pub use crate::registry::environment_report::{ProviderEnvironment, probe_address, provider_environments};
 pub use crate::registry::error::ProviderError;
-pub use crate::registry::hosts::catalog;
+pub use crate::registry::hosts::{HttpProvider, catalog, http_providers};
 pub use crate::registry::outside::ExternalTexts;
 pub use crate::registry::providers::Providers;
 pub use crate::registry::settings::Settings;

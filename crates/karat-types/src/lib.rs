@@ -48,7 +48,8 @@ pub use record::{
     RunHeader, RunStatus, SampleRecord, StepCost, StepRecord,
 };
 pub use request::{
-    ChatRequest, CommandRequest, GapText, HttpRequest, Message, Parameters, Part, Protocol, ReplyFormat, Request, Role,
+    ChatRequest, CommandRequest, FilePath, GapText, HttpRequest, Message, Parameters, Part, Protocol, ReplyFormat,
+    Request, Role,
 };
 pub use rows::{CellRow, JudgmentRow, RowError, RunRows};
 pub use rubric::{

@@ -2,20 +2,25 @@
 
 use std::{env, io, path::Path, process::ExitCode};
 
-mod aa;
+mod aa_study;
 mod bench;
-mod circles;
+mod crate_graph;
 mod generate;
 mod measure;
-mod rooms;
+mod module_cycles;
+mod plain_language;
+mod reference;
+mod requirements;
 mod soak;
-mod testing;
 mod vectors;
 
 const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics against the oracle vectors in DIR
-       cargo xtask soak NAME [SIZE=N]…  run what the tests check in full size
-       cargo xtask bench [full] [cells=10000] [rounds=3]  Karat beside the least client there is
-       cargo xtask generate [--check]   write generated files, or check them";
+       cargo xtask soak NAME [SIZE=N]…  run a test scenario at full size
+       cargo xtask bench [full] [cells=10000] [rounds=3]  measure Karat against the smallest possible client
+       cargo xtask generate [--check]   write generated files, or check that they are current
+       cargo xtask requirements         write target/testing.md: requirements and their tests
+       cargo xtask circles              list modules that depend on each other in a cycle
+       cargo xtask language [--check]   measure names, doc comments and folders; fail above the limits";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -26,13 +31,18 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench(rest),
         ["generate"] => generate::run(Path::new("."), false, &mut io::stdout().lock()),
         ["generate", "--check"] => generate::run(Path::new("."), true, &mut io::stdout().lock()),
+        ["requirements"] => requirements::run(Path::new("."), &mut io::stdout().lock()),
+        ["circles"] => module_cycles::run(Path::new("."), &mut io::stdout().lock()),
+        ["language", rest @ ..] => {
+            plain_language::run(Path::new("."), rest.contains(&"--check"), &mut io::stdout().lock())
+        }
         _ => Err(USAGE.to_owned()),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(message) => {
-            complain(&message);
+            print_error(&message);
             ExitCode::from(2)
         }
     }
@@ -46,6 +56,6 @@ fn bench(arguments: &[&str]) -> Result<bool, String> {
 }
 
 #[expect(clippy::print_stderr, reason = "the edge of a command-line program")]
-fn complain(message: &str) {
+fn print_error(message: &str) {
     eprintln!("{message}");
 }

@@ -17,7 +17,7 @@ pub fn run(name: &str, sizes: &[&str], out: &mut dyn Write) -> Result<bool, Stri
     let size = |key, default| size(sizes, key, default);
     match name {
         "kill" => kill(size("kills", 1000)?, size("cells", 200_000)?, out),
-        "aa" => crate::aa::soak(size("runs", 5_000)? as u64, out),
+        "aa" => crate::aa_study::soak(size("runs", 5_000)? as u64, out),
         "faults" => faults(size("cells", 20_000)?, out),
         "scale" => scale(size("cells", 1_000_000)?, out),
         _ => Err(format!(

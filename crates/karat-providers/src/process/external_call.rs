@@ -114,7 +114,10 @@ impl Providers {
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
         let path = AdmissionPath { gate, queue: gate.queue(call.who), limiter: None, tokens: 0 };
-        let captured = self.dispatch.secrets.clean(Bytes::from(captured.to_string()));
+        let captured = match self.dispatch.secrets.check_request(call.who, &Bytes::from(captured.to_string())) {
+            Ok(captured) => captured,
+            Err(refused) => return Ok((*refused, None)),
+        };
         let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
         let spec = |target| RetrySpec { target, request: captured.clone(), waits };
         match call.request {

@@ -254,7 +254,10 @@ impl Providers {
             Ok(body) => body,
             Err(problem) => return Ok((unsent_exchange(problem), None)),
         };
-        let request = self.dispatch.secrets.clean(body.clone());
+        let request = match self.dispatch.secrets.check_request(&format!("model {}", call.model), &body) {
+            Ok(request) => request,
+            Err(refused) => return Ok((*refused, None)),
+        };
         let prepared = endpoint.request.with_body(body);
         let (codec, timeout) = (endpoint.codec, call.timeout);
         let source = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, prepared, timeout };
@@ -272,9 +275,13 @@ impl Providers {
         payer: &P,
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
-        let request = match call_body(model, &call) {
-            Ok(body) => self.dispatch.secrets.clean(body),
+        let body = match call_body(model, &call) {
+            Ok(body) => body,
             Err(problem) => return Ok((unsent_exchange(problem), None)),
+        };
+        let request = match self.dispatch.secrets.check_request(&format!("model {}", call.model), &body) {
+            Ok(request) => request,
+            Err(refused) => return Ok((*refused, None)),
         };
         let line = self.dispatch.secrets.clean_text(program.display_line());
         let (program, input) = program.program(call.request);

@@ -17,7 +17,7 @@ pub(super) fn execution(
     crate::signals::watch(stop.clone(), *edge.printer);
     let people = progress::observer(*edge.printer, edge.quiet);
     let observer = if json { events::observer(*edge.printer, people) } else { people };
-    Ok(Execution { run_id, resume, observer, stop, tape: Tape::None, report: None })
+    Ok(Execution { run_id, resume, observer, stop, tape: Tape::None })
 }
 
 /// What became of a run: calls and money, and what the user should know.

@@ -32,7 +32,6 @@ mod place;
 mod privacy;
 mod provider;
 mod rag;
-mod readme;
 mod recording;
 mod reuse;
 mod scale;

@@ -83,9 +83,11 @@ fn a_miss_is_an_error() {
     let cells = report["cells"].as_array().unwrap();
     let error = cells.iter().find_map(|cell| cell["error"]["message"].as_str()).unwrap();
     assert!(error.contains("Question 20") && error.contains("calls.jsonl"), "{error}");
-    for (content, why) in
-        [("", "it is empty"), ("{\"schema\":\"karat.recording/2\"}\n", "karat.recording/2"), ("x\n", "is not a recording")]
-    {
+    for (content, why) in [
+        ("", "it is empty"),
+        ("{\"schema\":\"karat.recording/2\"}\n", "karat.recording/2"),
+        ("x\n", "is not a recording"),
+    ] {
         place.write("broken.jsonl", content);
         let said = place.karat(&["run", "--replay", "broken.jsonl"]);
         assert!(said.code == 1 && said.stderr.contains(why), "{}", said.all());
@@ -164,7 +166,11 @@ fn recordings_that_are_not_whole_are_told_of() {
     let place = recorded(&provider);
     place.write("calls.jsonl.nightly.part", "{\"schema\":\"karat.recording/1\"}\n");
     let said = karat(&place, &["run", "--run-id", "nightly", "--no-cache", "--record", "calls.jsonl"]);
-    assert!(said.code == 1 && said.stderr.contains("calls.jsonl.nightly.part belongs to the unfinished run"), "{}", said.all());
+    assert!(
+        said.code == 1 && said.stderr.contains("calls.jsonl.nightly.part belongs to the unfinished run"),
+        "{}",
+        said.all()
+    );
     assert!(said.stderr.contains("move") && !said.stderr.contains("File exists"), "{}", said.all());
 
     let said = karat(&place, &["run", "--run-id", "late", "--no-cache", "--max-calls", "8"]);

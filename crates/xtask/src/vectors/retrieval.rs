@@ -1,6 +1,6 @@
 //! Adapters of the retrieval statistics and of the numeric comparison.
 
-use karat_scoring::metrics::numeric::{is_close, within_tolerance};
+use karat_quantity::{is_close, within_tolerance};
 use karat_scoring::metrics::retrieval::{Gain, Judged, Relevance, top};
 use serde_json::{Map, Value, json as object};
 
