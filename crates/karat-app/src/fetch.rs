@@ -90,8 +90,8 @@ async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usiz
     let place = place.map_err(|error| format!("the file {path} cannot be written: {error}"))?;
     let request = fetch.request.as_ref().map_err(Clone::clone)?;
     let who = format!("column {} of {}", fetch.column, fetch.sample);
-    let errand = ExternalCall { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
-    let exchange = providers.call_external(errand, &Silent).await;
+    let call = ExternalCall { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
+    let exchange = providers.call_external(call, &Silent).await;
     exchange.outcome.map_err(|error| error.message)?;
     if exchange.response.trim_ascii().is_empty() {
         return Err(format!("{who}: nothing came, so nothing was written"));

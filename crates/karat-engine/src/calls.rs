@@ -356,13 +356,13 @@ impl Calls {
     /// A score from a service or program. It is no call of the run: it costs nothing and can be made again.
     pub async fn scored(&self, scorer: &ReadyScorer, request: &Request) -> Score {
         let ReadyScorer { who, timeout, retries, .. } = scorer;
-        let errand = ExternalCall { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
+        let call = ExternalCall { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
         let stopped = async {
             self.stop.wait().await;
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
-            exchange = self.providers.call_external(errand, &*self.observer) => match exchange.outcome {
+            exchange = self.providers.call_external(call, &*self.observer) => match exchange.outcome {
                 Ok(reply) => scorer.scorer.read(&reply.text),
                 Err(error) => Score::unscored(error.message),
             },
@@ -414,8 +414,8 @@ impl Calls {
                     providers.call_within(call, gate, claim, observer).await
                 }
                 _ => {
-                    let errand = ExternalCall { who: &target.who, request, timeout, retries, jitter_seed };
-                    Box::pin(providers.call_external_within(errand, gate, claim, observer)).await
+                    let call = ExternalCall { who: &target.who, request, timeout, retries, jitter_seed };
+                    Box::pin(providers.call_external_within(call, gate, claim, observer)).await
                 }
             }
         });

@@ -26,8 +26,8 @@ async fn ask(address: &str, service: &str) -> Exchange {
         ExternalTexts { http: true, texts: vec![("step query".to_owned(), url.clone())], ..ExternalTexts::default() };
     let request = Request::Http(HttpRequest { method: "GET".to_owned(), url, headers: Vec::new(), body: Value::Null });
     let timeout = Duration::from_secs(20);
-    let errand = ExternalCall { who: "step query", request: &request, timeout, retries: 0, jitter_seed: 1 };
-    Providers::connect_all(&[], &outside, settings).unwrap().call_external(errand, &Silent).await
+    let call = ExternalCall { who: "step query", request: &request, timeout, retries: 0, jitter_seed: 1 };
+    Providers::connect_all(&[], &outside, settings).unwrap().call_external(call, &Silent).await
 }
 
 /// Headers of every request, unless a step sets others.

@@ -184,7 +184,7 @@ pub struct RecordingPlayer {
     file: Mutex<File>,
     index: FxHashMap<Key, Mutex<RecordedAnswers>>,
     services: BTreeMap<String, String>,
-    /// Id of the run that was recorded, where it says so.
+    /// Id of the recorded run, if known.
     pub(crate) run: Option<String>,
     /// Length up to the end of its last whole line, in bytes.
     pub(crate) end: u64,

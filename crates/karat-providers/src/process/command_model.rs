@@ -128,8 +128,8 @@ mod tests {
         CommandModel::new(serde_json::from_value(options).unwrap(), "haiku").unwrap()
     }
 
-    /// BR-05: the prompt is an argument up to 100 kB, else standard input, as is one with a NUL; no flag but those that are
-    /// asked for.
+    /// BR-05: the prompt is an argument up to 100 kB, else standard input, as is one with a NUL; no flags are added but
+    /// those of the entry.
     #[test]
     fn a_long_prompt_goes_to_standard_input() {
         let (program, input) = claude(&[]).program(&request(&[(Role::User, "grade; $(this)")]));
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(claude(&["two words"]).display_line(), "claude -p --model haiku \"two words\" <prompt>");
     }
 
-    /// BR-05: the marks of a session are taken out for every program, whatever its entry says; a login is not.
+    /// BR-05: session variables are removed for every program, whatever its entry says; a login is not.
     #[test]
     fn programs_do_not_inherit_session_variables() {
         let options = json!({"command": ["mine", "{{ prompt }}"], "env_remove": ["DEBUG"]});
