@@ -38,6 +38,7 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
                 unpriced: 0,
                 stopped: None,
                 overspent: None,

@@ -85,13 +85,14 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let library = Arc::new(Library::new(job.files, plan.dataset.rows));
     let account = if job.retry { job.store.account_of_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
+    let earlier = account.spending.committed();
     let calls = Calls::new(crate::calls::CallsInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
         library: library.clone(),
         fees: Fees::new(plan.run.budget_declared, account.dearest),
-        budget: Budget::new(limit, plan.run.max_calls, account.spending.committed()),
+        budget: Budget::new(limit, plan.run.max_calls, earlier),
         paid: Paid::new(account.paid),
         stop: job.stop.clone(),
         privacy: systems.privacy.clone(),
@@ -130,8 +131,15 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
             remaining: Some(remaining),
         },
     });
-    job.observer.on(&Event::Started { run: &job.run, cells: total, done });
-    let progress = Progress::new(job.observer.clone(), done, total);
+    job.observer.on(&Event::Started {
+        run: &job.run,
+        cells: total,
+        done,
+        spent: earlier.upper,
+        budget: limit,
+        cell_line: workshop.plan.run.cell_line.as_deref(),
+    });
+    let progress = Progress::new(job.observer.clone(), done, total, earlier.upper);
     if workshop.neighbours.greet(&job.stop).await {
         job.observer.on(&Event::Warning(company::NOTICE));
     }
