@@ -152,7 +152,7 @@ async fn a_long_retry_after_ends_the_call() {
     let bench = Bench::new("openai", Script::sequence(answers)).retries(5);
     let error = bench.ask().await.outcome.unwrap_err();
     assert_eq!((error.code, bench.server.requests()), (CallErrorCode::RateLimited, 1));
-    assert!(error.message.contains("wants to be a wait of 86400 s; no call waits so long"), "{}", error.message);
+    assert!(error.message.contains("asks for a wait of 86400 s; a call does not wait that long"), "{}", error.message);
 }
 
 /// PE-27: such a `retry-after` holds for the other calls, too.
