@@ -14,13 +14,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
-<<<<<<< HEAD
 use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
-use karat_store::{Hold, Ledger, Reservation, Unwritten};
-=======
-use karat_providers::{Call, Door, Errand, Exchange, Gate, Held, Providers};
 use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
->>>>>>> main
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, CellError, Facts, Key, Machine, Money, Note, Observer, Pricing, Record,
     Reply, Request, Score, Turn, Usage,
