@@ -35,8 +35,8 @@ pub fn reference() -> String {
     page.push_str("\n## Readers\nOptions of `format: dir`.\n");
     list(&mut page, &karat_suite::dir_options());
     page.push_str("\n## Resolvers\n`resolve` of a column; the options stand in its `with`.\n");
-    for (name, about, options) in karat_suite::resolvers() {
-        entry(&mut page, name, about, &options);
+    for (name, resolver) in karat_filings::resolvers() {
+        entry(&mut page, name, resolver.about, &resolver.options());
     }
     page
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use karat_types::Better;
 use serde_json::Value;
 
+use crate::dataset::resolver::ResolverEntry;
 use crate::diagnostics::Problems;
 use crate::grammar::Kind;
 use crate::nearest::suggestion;
@@ -36,7 +37,7 @@ pub struct Entry {
 }
 
 /// All that is registered, by kind and name.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Catalog {
     /// Metrics.
     pub metrics: BTreeMap<String, Entry>,
@@ -46,6 +47,8 @@ pub struct Catalog {
     pub analyses: BTreeMap<String, Entry>,
     /// Readers of dataset files.
     pub readers: BTreeMap<String, Entry>,
+    /// Resolvers of columns.
+    pub resolvers: BTreeMap<String, ResolverEntry>,
 }
 
 impl Catalog {

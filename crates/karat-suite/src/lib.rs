@@ -47,7 +47,7 @@ mod yaml;
 pub use catalog::{Catalog, Entry};
 pub use dataset::checks::Checked;
 pub use dataset::fetch::Fetch;
-pub use dataset::resolve::resolvers;
+pub use dataset::resolver::{Resolved, Resolver, ResolverEntry, ResolverFiles};
 pub use dataset::{DatasetError, Spread};
 pub use decode::dir::dir_options;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};

@@ -12,7 +12,7 @@ use super::DatasetError;
 use super::maker::Maker;
 use super::prior::Prior;
 use super::raw::RowPlace;
-use super::resolve::Resolving;
+use super::resolver::Resolving;
 use super::scalar::plain;
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::files::{Files, RowPath, is_outside};

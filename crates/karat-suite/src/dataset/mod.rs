@@ -15,7 +15,7 @@ pub(crate) mod prior;
 mod quotes;
 pub(crate) mod raw;
 pub(crate) mod readers;
-pub(crate) mod resolve;
+pub(crate) mod resolver;
 mod roles;
 mod row_schema;
 mod rows;

@@ -12,7 +12,7 @@ use super::Decoder;
 use crate::dataset::columns::{Column, ColumnKind};
 use crate::dataset::maker::Maker;
 use crate::dataset::prior::{Prior, Window};
-use crate::dataset::resolve::{RESOLVERS, Resolving, Shelf};
+use crate::dataset::resolver::{ResolverFiles, Resolving};
 use crate::dataset::{Roles, plain};
 use crate::files::RowPath;
 use crate::names;
@@ -114,8 +114,8 @@ impl Decoder<'_> {
     /// A resolver with its folders read.
     fn resolving(&mut self, node: &Node, named: &Node) -> Option<Resolving> {
         let name = named.text()?;
-        let Some(registered) = RESOLVERS.iter().find(|known| known.name == name) else {
-            let hint = suggestion(name, RESOLVERS.iter().map(|known| known.name));
+        let Some(registered) = self.catalog.resolvers.get(name) else {
+            let hint = suggestion(name, self.catalog.resolvers.keys().map(String::as_str));
             self.problems.error(&named.place, format!("there is no resolver `{name}`")).maybe_hint(hint);
             return None;
         };
@@ -132,13 +132,14 @@ impl Decoder<'_> {
             folders.push(self.resolver_folder(given, what, may_be_absent)?);
         }
         let files = self.files.clone();
-        let mut shelf = Shelf { files: &*files, digest: blake3::Hasher::new(), problems: Vec::new() };
-        let resolver = (registered.make)(&folders, &mut shelf);
-        self.digests.insert(shelf.digest.finalize().to_hex().to_string());
-        for problem in shelf.problems {
+        let mut read = ResolverFiles::new(&*files);
+        let resolver = (registered.make)(&folders, &mut read);
+        let (digest, problems) = read.finish();
+        self.digests.insert(digest);
+        for problem in problems {
             self.problems.push(problem);
         }
-        Some(Resolving { name: registered.name, resolver: resolver.into() })
+        Some(Resolving { name: name.to_owned(), resolver: resolver.into() })
     }
 
     /// A folder that a resolver reads; `Some(None)` where it is left empty, or cannot be listed, which is a problem.

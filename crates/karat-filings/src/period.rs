@@ -2,7 +2,7 @@
 
 /// A quarter or a year; in time's order among its like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Period {
+pub(crate) struct Period {
     year: u16,
     quarter: Option<u8>,
 }

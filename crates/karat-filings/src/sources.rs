@@ -4,22 +4,23 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::figure::found;
-use super::library::{Spot, Table};
-use super::said;
-use super::{Cell, Evidence};
+use crate::evidence::Evidence;
+use crate::figure::Cell;
+use crate::figure::found;
+use crate::folded_text;
+use crate::library::{Spot, Table};
 
 impl<'a> Evidence<'a> {
     /// The ids of the gold's tables, each once: those that it names as sources, then those that it cites.
-    pub(super) fn table_ids(&self) -> impl Iterator<Item = String> + use<'a> {
-        let cited = self.list("citations").iter().filter_map(|citation| said(citation.get("table_id")?));
+    pub(crate) fn table_ids(&self) -> impl Iterator<Item = String> + use<'a> {
+        let cited = self.list("citations").iter().filter_map(|citation| folded_text(citation.get("table_id")?));
         let mut seen = BTreeSet::new();
-        let own = self.list("source_table_ids").iter().filter_map(said);
+        let own = self.list("source_table_ids").iter().filter_map(folded_text);
         own.chain(cited).filter(move |id| seen.insert(id.clone()))
     }
 
     /// The chunks of a source table, by their places in the library.
-    pub(super) fn table_chunks(&mut self, id: &String) -> Vec<usize> {
+    pub(crate) fn table_chunks(&mut self, id: &String) -> Vec<usize> {
         let chunks = &self.library.chunks;
         let of_table = |at: &usize| chunks[*at].space == "table" && chunks[*at].spot.table.as_ref() == Some(id);
         let found = (0..chunks.len()).filter(of_table).collect();
@@ -47,12 +48,12 @@ impl<'a> Evidence<'a> {
     }
 
     /// The numbers of the source tables.
-    pub(super) fn cells(&mut self) -> Vec<Cell> {
+    pub(crate) fn cells(&mut self) -> Vec<Cell> {
         self.tables().into_iter().flat_map(|table| Cell::all(&table.content)).collect()
     }
 
     /// Says that the gold's tables, as far as there are any, hold no number to check it against.
-    pub(super) fn unread(&mut self) {
+    pub(crate) fn unread(&mut self) {
         let ids: Vec<String> = self.table_ids().filter(|id| self.library.tables.contains_key(id)).collect();
         if !ids.is_empty() {
             let ids = ids.join(", ");
@@ -61,7 +62,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Says that a named cell is none, or holds no number.
-    pub(super) fn no_number_at(&mut self, wanted: &Value) {
+    pub(crate) fn no_number_at(&mut self, wanted: &Value) {
         let tables = self.quietly(Self::tables);
         self.mismatches.push(match tables.into_iter().find_map(|table| found(&table.content, wanted)) {
             Some(value) => format!("the cell {wanted} holds {value}, which is no number"),
@@ -100,7 +101,7 @@ impl<'a> Evidence<'a> {
         let cited = || self.list("citations").iter().map(Spot::of);
         let of_table = cited().filter(|spot| spot.table.as_deref() == Some(id)).collect();
         let others = cited().filter(|spot| spot.table.is_none()).collect();
-        let quarter = self.row.get("metadata").and_then(|metadata| said(metadata.get("quarter")?));
+        let quarter = self.row.get("metadata").and_then(|metadata| folded_text(metadata.get("quarter")?));
         let near = quarter.map(|quarter| Spot { quarter: Some(quarter), ..Spot::default() });
         [of_table, others, near.into_iter().collect()]
     }

@@ -5,18 +5,17 @@ use karat_types::FilePath;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
-use super::said;
-use super::speaker::Speaker;
-use crate::dataset::plain;
-use crate::dataset::resolve::Shelf;
-use crate::jsonl;
+use crate::folded_text;
+use crate::plain_text;
+use crate::speaker::Speaker;
+use karat_suite::ResolverFiles;
 
 /// The spaces that candidates are ranked in.
-pub(super) const SPACES: [&str; 3] = ["text", "table", "page"];
+pub(crate) const SPACES: [&str; 3] = ["text", "table", "page"];
 
 /// Where something stands: each part folded, absent where nothing is said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Spot {
+pub(crate) struct Spot {
     pub doc_type: Option<String>,
     pub quarter: Option<String>,
     pub page: Option<String>,
@@ -26,7 +25,7 @@ pub(super) struct Spot {
 
 impl Spot {
     pub fn of(value: &Value) -> Self {
-        let part = |key: &str| said(value.get(key)?);
+        let part = |key: &str| folded_text(value.get(key)?);
         Self {
             doc_type: part("doc_type"),
             quarter: part("quarter"),
@@ -73,7 +72,7 @@ impl std::fmt::Display for Spot {
 
 /// A line of a chunk manifest.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     pub id: String,
     pub space: &'static str,
     pub spot: Spot,
@@ -92,7 +91,7 @@ impl Chunk {
     /// Reads a line. A chunk without a space is a table where it names one, a page where it is one, else text.
     fn read(line: &Value, document: &str) -> Option<Self> {
         let text_of = |key: &str| line.get(key).and_then(Value::as_str);
-        let id = plain(line.get("chunk_id").or_else(|| line.get("id")).filter(|id| !id.is_null())?);
+        let id = plain_text(line.get("chunk_id").or_else(|| line.get("id")).filter(|id| !id.is_null())?);
         let spot = Spot::of(line);
         let named = text_of("space").and_then(|space| SPACES.into_iter().find(|known| *known == space));
         let space = named.unwrap_or(if spot.table.is_some() { "table" } else { "text" });
@@ -119,7 +118,7 @@ impl Chunk {
 }
 
 /// A table of a document.
-pub(super) struct Table {
+pub(crate) struct Table {
     /// The folder of its document.
     pub document: String,
     pub content: Value,
@@ -140,7 +139,7 @@ fn unread(table: &Value) -> Option<String> {
 }
 
 /// A text without case and punctuation, for comparing quotes.
-pub(super) fn words(text: &str) -> String {
+pub(crate) fn words(text: &str) -> String {
     let bare =
         |word: &str| -> String { word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
     let words: Vec<String> = text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
@@ -149,7 +148,7 @@ pub(super) fn words(text: &str) -> String {
 
 /// All chunks and tables.
 #[derive(Default)]
-pub(super) struct Library {
+pub(crate) struct Library {
     pub chunks: Vec<Chunk>,
     /// Ids that stand several times in one space with different places or texts.
     pub disputed: FxHashSet<String>,
@@ -162,14 +161,14 @@ pub(super) struct Library {
 impl Library {
     /// Reads everything below the two folders, as far as there are any. A folder without what it is there for is a
     /// problem: it is another one than was meant.
-    pub fn read(chunks: Option<&str>, tables: Option<&str>, shelf: &mut Shelf<'_>) -> Self {
+    pub fn read(chunks: Option<&str>, tables: Option<&str>, files: &mut ResolverFiles<'_>) -> Self {
         let mut library = Self::default();
         if let Some(folder) = chunks {
-            library.manifests(folder, shelf);
+            library.manifests(folder, files);
             library.dispute();
         }
         if let Some(folder) = tables {
-            library.all_tables(folder, shelf);
+            library.all_tables(folder, files);
         }
         library
     }
@@ -192,43 +191,41 @@ impl Library {
         }
     }
 
-    fn manifests(&mut self, folder: &str, shelf: &mut Shelf<'_>) {
-        let before = shelf.problems.len();
-        for document in shelf.list(folder) {
-            self.manifest(&document, &FilePath::beneath(folder, format!("{document}/chunk_manifest.jsonl")), shelf);
+    fn manifests(&mut self, folder: &str, files: &mut ResolverFiles<'_>) {
+        let before = files.problems().len();
+        for document in files.list(folder) {
+            self.manifest(&document, &FilePath::beneath(folder, format!("{document}/chunk_manifest.jsonl")), files);
         }
-        if self.chunks.is_empty() && shelf.problems.len() == before {
-            shelf.error(folder, "it holds no chunks: no DOC/chunk_manifest.jsonl with a line".to_owned());
+        if self.chunks.is_empty() && files.problems().len() == before {
+            files.error(folder, "it holds no chunks: no DOC/chunk_manifest.jsonl with a line".to_owned());
         }
     }
 
-    fn all_tables(&mut self, folder: &str, shelf: &mut Shelf<'_>) {
-        let before = shelf.problems.len();
-        for document in shelf.list(folder) {
+    fn all_tables(&mut self, folder: &str, files: &mut ResolverFiles<'_>) {
+        let before = files.problems().len();
+        for document in files.list(folder) {
             for name in
-                shelf.list(&format!("{folder}/{document}/tables")).into_iter().filter(|name| name.ends_with(".json"))
+                files.list(&format!("{folder}/{document}/tables")).into_iter().filter(|name| name.ends_with(".json"))
             {
                 let path = FilePath::beneath(folder, format!("{document}/tables/{name}"));
-                self.table(&document, &path, name.trim_end_matches(".json"), shelf);
+                self.table(&document, &path, name.trim_end_matches(".json"), files);
             }
         }
-        if self.tables.is_empty() && shelf.problems.len() == before {
-            shelf.error(folder, "it holds no tables: no DOC/tables/TABLE.json".to_owned());
+        if self.tables.is_empty() && files.problems().len() == before {
+            files.error(folder, "it holds no tables: no DOC/tables/TABLE.json".to_owned());
         }
     }
 
-    fn manifest(&mut self, document: &str, path: &FilePath, shelf: &mut Shelf<'_>) {
-        let Some(text) = shelf.text(path) else { return };
+    fn manifest(&mut self, document: &str, path: &FilePath, files: &mut ResolverFiles<'_>) {
+        let lines = files.rows(path);
         let path = &path.to_string();
-        let (lines, problems) = jsonl::rows(path, &text);
-        shelf.problems.extend(problems);
         let mut seen = FxHashSet::default();
         for (at, line) in lines.iter().enumerate() {
             match Chunk::read(line, document) {
                 Some(chunk) => {
                     let space = line.get("space").filter(|space| !space.is_null());
                     if let Some(space) = space.filter(|it| !it.as_str().is_some_and(|it| SPACES.contains(&it))) {
-                        shelf.warning(
+                        files.warning(
                             path,
                             format!(
                                 "line {} says the space {space}, which is none of {}; it is read as {}",
@@ -239,7 +236,7 @@ impl Library {
                         );
                     }
                     if !seen.insert((chunk.space, chunk.id.clone())) {
-                        shelf.warning(path, format!("line {} repeats the chunk {:?}", at + 1, chunk.id));
+                        files.warning(path, format!("line {} repeats the chunk {:?}", at + 1, chunk.id));
                     }
                     for speaker in chunk.speakers() {
                         if !self.speakers.contains(speaker) {
@@ -249,7 +246,7 @@ impl Library {
                     self.chunks.push(chunk);
                 }
                 None => {
-                    shelf.error(
+                    files.error(
                         path,
                         format!("line {} of the manifest of {document} is no chunk with a `chunk_id`", at + 1),
                     );
@@ -258,19 +255,13 @@ impl Library {
         }
     }
 
-    fn table(&mut self, document: &str, path: &FilePath, name: &str, shelf: &mut Shelf<'_>) {
-        let Some(text) = shelf.text(path) else { return };
-        let path = &path.to_string();
-        match jsonl::document(path, &text) {
-            Ok(table) => {
-                let id = table.get("table_id").and_then(said).unwrap_or_else(|| fold(name));
-                if let Some(unread) = unread(&table) {
-                    let form = "a table is {columns: […], rows: [{label, values: […]}]}";
-                    shelf.warning(path, format!("{unread}, so its numbers are not read: {form}"));
-                }
-                self.tables.entry(id).or_default().push(Table { document: document.to_owned(), content: table });
-            }
-            Err(problem) => shelf.problems.push(*problem),
+    fn table(&mut self, document: &str, path: &FilePath, name: &str, files: &mut ResolverFiles<'_>) {
+        let Some(table) = files.document(path) else { return };
+        let id = table.get("table_id").and_then(folded_text).unwrap_or_else(|| fold(name));
+        if let Some(unread) = unread(&table) {
+            let form = "a table is {columns: […], rows: [{label, values: […]}]}";
+            files.warning(&path.to_string(), format!("{unread}, so its numbers are not read: {form}"));
         }
+        self.tables.entry(id).or_default().push(Table { document: document.to_owned(), content: table });
     }
 }

@@ -4,9 +4,9 @@ use karat_text::label::Label;
 use karat_text::similar::fold;
 use serde_json::{Number, Value};
 
-use super::period::Period;
-use super::said;
-use super::written::{self, DecimalMark};
+use crate::folded_text;
+use crate::period::Period;
+use crate::written_number::{self, DecimalMark};
 
 /// How far apart two numbers may be and still be the same, as a share.
 const SAME: f64 = 1e-9;
@@ -42,7 +42,7 @@ const CURRENCIES: [(&str, &str); 22] = [
 
 /// What a unit says: `million USD`, `€m`, `percent`, `basis points`, `employees`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Unit {
+pub(crate) struct Unit {
     /// To base units; of shares, to per cent.
     factor: f64,
     pub is_share: bool,
@@ -91,7 +91,7 @@ impl Unit {
 }
 
 /// Whether two names are one currency: `usd`, `USD`, `$`.
-pub(super) fn is_same_currency(one: &str, other: &str) -> bool {
+pub(crate) fn is_same_currency(one: &str, other: &str) -> bool {
     let code = |name: &str| Unit::read(name).currency.map_or_else(|| name.to_uppercase(), str::to_owned);
     code(one) == code(other)
 }
@@ -110,7 +110,7 @@ fn scale(word: &str) -> Option<f64> {
 
 /// A number with what it counts, in base units.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Figure {
+pub(crate) struct Figure {
     value: f64,
     /// Whether it is a share, in per cent.
     is_share: bool,
@@ -125,7 +125,7 @@ impl Figure {
 
 /// What a gold expects, and how near a table must come to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Expected {
+pub(crate) struct Expected {
     figure: Figure,
     /// The gold's tolerances, `abs` in base units.
     rel: f64,
@@ -173,7 +173,7 @@ impl Expected {
 
 /// A number of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     pub row: String,
     pub column: String,
     /// As written.
@@ -210,7 +210,7 @@ impl Entry<'_> {
     fn cell(self, table: &Value, mark: DecimalMark) -> Option<Cell> {
         let (value, marks) = match self.value {
             Value::Number(number) => (number.clone(), String::new()),
-            Value::String(text) => written::read(text, mark).map(|written| (written.number, written.marks))?,
+            Value::String(text) => written_number::read(text, mark).map(|written| (written.number, written.marks))?,
             _ => return None,
         };
         let (unit, currency) = unit_of(table, self.row, &self.label, value.as_f64()?);
@@ -221,9 +221,9 @@ impl Entry<'_> {
 }
 
 fn entries(table: &Value) -> impl Iterator<Item = Entry<'_>> {
-    let columns: Vec<String> = list(table, "columns").iter().map(|it| said(it).unwrap_or_default()).collect();
+    let columns: Vec<String> = list(table, "columns").iter().map(|it| folded_text(it).unwrap_or_default()).collect();
     list(table, "rows").iter().flat_map(move |row| {
-        let label = row.get("label").and_then(said).unwrap_or_default();
+        let label = row.get("label").and_then(folded_text).unwrap_or_default();
         let values = list(row, "values").iter().enumerate();
         let columns = columns.clone();
         values.map(move |(at, value)| {
@@ -293,27 +293,27 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 }
 
 /// The cell that a gold names by `{row, column}`.
-pub(super) fn named<'a>(cells: &'a [Cell], wanted: &Value) -> Option<&'a Cell> {
+pub(crate) fn named<'a>(cells: &'a [Cell], wanted: &Value) -> Option<&'a Cell> {
     let part = |key: &str| wanted.get(key).and_then(Value::as_str).map(fold);
     let (row, column) = (part("row")?, part("column")?);
     cells.iter().find(|cell| cell.row == row && cell.column == column)
 }
 
 /// What stands in a table where a gold names a cell by `{row, column}`, be it a number or not.
-pub(super) fn found<'a>(table: &'a Value, wanted: &Value) -> Option<&'a Value> {
+pub(crate) fn found<'a>(table: &'a Value, wanted: &Value) -> Option<&'a Value> {
     let part = |key: &str| wanted.get(key).and_then(Value::as_str).map(fold);
     let (row, column) = (part("row")?, part("column")?);
     entries(table).find(|entry| entry.label == row && entry.column == column).map(|entry| entry.value)
 }
 
 /// The cells that are an expected value as they stand.
-pub(super) fn equal<'a>(cells: &'a [Cell], expected: &Expected) -> Vec<&'a Cell> {
+pub(crate) fn equal<'a>(cells: &'a [Cell], expected: &Expected) -> Vec<&'a Cell> {
     cells.iter().filter(|cell| expected.is(cell.figure())).collect()
 }
 
 /// The cell that makes an expected value together with another of its row (a difference, growth, ratio), or of its
 /// column (a difference, a share).
-pub(super) fn computed<'a>(cells: &'a [Cell], expected: &Expected) -> Option<&'a Cell> {
+pub(crate) fn computed<'a>(cells: &'a [Cell], expected: &Expected) -> Option<&'a Cell> {
     let pairs = || cells.iter().flat_map(|a| cells.iter().map(move |b| (a, b))).filter(|(a, b)| a != b);
     let of_row = |(a, b): &(&Cell, &Cell)| a.row == b.row && change(a, b).any(|made| expected.is_computed(made));
     let of_column = |(a, b): &(&Cell, &Cell)| {

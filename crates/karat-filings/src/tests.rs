@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::*;
-use crate::files::{Files, join_beneath};
+use karat_suite::{Files, join_beneath};
 
 /// Files in memory.
 struct Memory(BTreeMap<&'static str, &'static str>);
@@ -46,17 +46,17 @@ const RATES: &str = r#"{"table_id": "t2", "scale": "million", "unit": "USD", "cu
     {"label": "Gross margin", "values": [516.1, 501.2]}, {"label": "Cash", "values": ["3,400.5", "—"]}, {"label": "Debt", "values": ["(7)", "—"]}]}"#;
 
 fn resolved(gold: Value) -> Resolved {
-    let files = Memory(BTreeMap::from([
+    let memory = Memory(BTreeMap::from([
         ("c/r/chunk_manifest.jsonl", MANIFEST),
         ("e/r/tables/t1.json", TABLE),
         ("e/r/tables/t2.json", RATES),
     ]));
     let row = json!({"gold": gold, "metadata": {"quarter": "2025-Q2"}});
     let mut all = Resolved { value: json!({}), mismatches: Vec::new() };
-    for make in [evidence, super::gold] {
-        let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
-        let filings = make(&["c", "e"].map(|folder| Some(folder.to_owned())), &mut shelf);
-        assert_eq!(shelf.problems, []);
+    for make in [relevant_chunks, expected_values] {
+        let mut files = ResolverFiles::new(&memory);
+        let filings = make(&["c", "e"].map(|folder| Some(folder.to_owned())), &mut files);
+        assert_eq!(files.problems(), []);
         let found = filings.resolve(&row).unwrap();
         all.mismatches.extend(found.mismatches);
         let (Value::Object(all), Value::Object(found)) = (&mut all.value, found.value) else { panic!("objects") };
@@ -119,10 +119,10 @@ fn the_unit_is_that_of_the_row() {
 #[test]
 fn odd_lines_of_a_manifest_are_told() {
     let manifest = "{\"chunk_id\": \"a\", \"space\": \"txt\"}\n{\"chunk_id\": \"a\", \"space\": \"text\"}\n";
-    let files = Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", manifest)]));
-    let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
-    evidence(&[Some("c".to_owned()), None], &mut shelf);
-    let said: Vec<String> = shelf.problems.iter().map(|problem| format!("{problem:?}")).collect();
+    let memory = Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", manifest)]));
+    let mut files = ResolverFiles::new(&memory);
+    relevant_chunks(&[Some("c".to_owned()), None], &mut files);
+    let said: Vec<String> = files.problems().iter().map(|problem| format!("{problem:?}")).collect();
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[0].contains("line 1 says the space") && said[1].contains("line 2 repeats the chunk"), "{said:?}");
 }
@@ -222,7 +222,7 @@ fn a_quote_leads_to_who_answered() {
 /// of its quarter; where nothing tells them apart, that is said.
 #[test]
 fn a_table_id_of_two_documents_is_that_of_the_cited_one() {
-    let files = Memory(BTreeMap::from([
+    let memory = Memory(BTreeMap::from([
         (
             "c/a/chunk_manifest.jsonl",
             r#"{"chunk_id": "a1", "doc_type": "release", "quarter": "2025-Q1", "page": 2, "table_id": "t"}"#,
@@ -250,12 +250,12 @@ fn a_table_id_of_two_documents_is_that_of_the_cited_one() {
         let mut row = row;
         row["gold"]["source_table_ids"] = json!(["t"]);
         (row["gold"]["expected_value"], row["gold"]["unit"]) = (json!(200), json!("USD"));
-        let resolve = |make: fn(&[Option<String>], &mut Shelf<'_>) -> Box<dyn Resolver>| {
-            let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
-            make(&["c", "e"].map(|folder| Some(folder.to_owned())), &mut shelf).resolve(&row).unwrap()
+        let resolve = |make: fn(&[Option<String>], &mut ResolverFiles<'_>) -> Box<dyn Resolver>| {
+            let mut files = ResolverFiles::new(&memory);
+            make(&["c", "e"].map(|folder| Some(folder.to_owned())), &mut files).resolve(&row).unwrap()
         };
-        assert_eq!(resolve(evidence).value["table"], chunks, "{row}");
-        let said = resolve(gold).mismatches;
+        assert_eq!(resolve(relevant_chunks).value["table"], chunks, "{row}");
+        let said = resolve(expected_values).mismatches;
         assert!(
             said.len() == mismatches.len() && said.iter().zip(&mismatches).all(|(it, part)| it.contains(part)),
             "{row}: {said:?}"
@@ -274,10 +274,10 @@ fn unreadable_tables_are_told() {
         (r#"{"columns": ["Q2 2025"]}"#, "`rows` is no list"),
         (r#"[{"columns": [], "rows": []}]"#, "it is no object"),
     ] {
-        let files = Memory(BTreeMap::from([("e/r/tables/inc.json", table)]));
-        let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
-        let filings = gold(&[None, Some("e".to_owned())], &mut shelf);
-        assert!(shelf.problems.len() == 1 && shelf.problems[0].message.contains(told), "{:?}", shelf.problems);
+        let memory = Memory(BTreeMap::from([("e/r/tables/inc.json", table)]));
+        let mut files = ResolverFiles::new(&memory);
+        let filings = expected_values(&[None, Some("e".to_owned())], &mut files);
+        assert!(files.problems().len() == 1 && files.problems()[0].message.contains(told), "{:?}", files.problems());
         let row = json!({"gold": {"expected_value": 777, "unit": "USD", "source_table_ids": ["inc"]}});
         let said = filings.resolve(&row).unwrap().mismatches;
         assert_eq!(said, ["no number of inc can be read, so the expected value is not checked"]);
@@ -292,9 +292,9 @@ fn a_chunk_that_stands_at_two_places_is_disputed() {
 {"chunk_id": "b", "space": "text", "doc_type": "release", "page": 3, "text": "Costs fell."}
 {"chunk_id": "b", "space": "text", "doc_type": "release", "page": 3, "text": "Costs fell."}
 "#;
-    let files = Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", manifest)]));
-    let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
-    let filings = evidence(&[Some("c".to_owned()), None], &mut shelf);
+    let memory = Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", manifest)]));
+    let mut files = ResolverFiles::new(&memory);
+    let filings = relevant_chunks(&[Some("c".to_owned()), None], &mut files);
     let at = |page: u64| json!({"gold": {"citations": [{"doc_type": "release", "page": page}]}});
     let mismatches = |page: u64| filings.resolve(&at(page)).unwrap().mismatches;
     assert_eq!(mismatches(2), ["the chunk \"a\" stands several times, with different places or texts"]);
@@ -304,11 +304,11 @@ fn a_chunk_that_stands_at_two_places_is_disputed() {
 /// RG-02: folders that hold no filings are others than were meant; folders that are left empty are none.
 #[test]
 fn folders_without_filings_are_errors() {
-    let files = Memory(BTreeMap::from([("c/r/notes.txt", "x"), ("c/readme.md", "x")]));
+    let memory = Memory(BTreeMap::from([("c/r/notes.txt", "x"), ("c/readme.md", "x")]));
     for (folders, problems) in [([Some("c"), Some("c")], 2), ([None, None], 0), ([None, Some("c")], 1)] {
-        let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
-        let filings = evidence(&folders.map(|folder| folder.map(str::to_owned)), &mut shelf);
-        assert_eq!(shelf.problems.len(), problems, "{:?}", shelf.problems);
+        let mut files = ResolverFiles::new(&memory);
+        let filings = relevant_chunks(&folders.map(|folder| folder.map(str::to_owned)), &mut files);
+        assert_eq!(files.problems().len(), problems, "{:?}", files.problems());
         let found =
             filings.resolve(&json!({"gold": {"source_table_ids": ["t1"], "citations": [{"page": 2}]}})).unwrap();
         assert_eq!((found.value, found.mismatches), (json!({"text": [], "table": [], "page": []}), Vec::new()));
@@ -317,9 +317,9 @@ fn folders_without_filings_are_errors() {
 
 #[test]
 fn broken_files_are_named() {
-    let files =
+    let memory =
         Memory(BTreeMap::from([("c/r/chunk_manifest.jsonl", "{\"page\": 1}\n{oops\n"), ("e/r/tables/t1.json", "{")]));
-    let mut shelf = Shelf { files: &files, digest: blake3::Hasher::new(), problems: Vec::new() };
-    evidence(&["c", "e"].map(|folder| Some(folder.to_owned())), &mut shelf);
-    assert_eq!(shelf.problems.len(), 3, "{:?}", shelf.problems);
+    let mut files = ResolverFiles::new(&memory);
+    relevant_chunks(&["c", "e"].map(|folder| Some(folder.to_owned())), &mut files);
+    assert_eq!(files.problems().len(), 3, "{:?}", files.problems());
 }

@@ -3,10 +3,10 @@
 use karat_text::speaker::name_and_role;
 use serde_json::Value;
 
-use super::said;
+use crate::folded_text;
 
 /// Somebody who speaks, folded for comparison.
-pub(super) struct Speaker {
+pub(crate) struct Speaker {
     pub name: String,
     pub role: Option<String>,
 }
@@ -16,11 +16,11 @@ impl Speaker {
     pub fn read(value: &Value) -> Option<Self> {
         match value {
             Value::Object(speaker) => {
-                Some(Self { name: said(speaker.get("name")?)?, role: speaker.get("role").and_then(said) })
+                Some(Self { name: folded_text(speaker.get("name")?)?, role: speaker.get("role").and_then(folded_text) })
             }
             Value::String(text) => {
                 let (name, role) = name_and_role(text);
-                Some(Self { name: said(&name.into())?, role: role.and_then(|role| said(&role.into())) })
+                Some(Self { name: folded_text(&name.into())?, role: role.and_then(|role| folded_text(&role.into())) })
             }
             _ => None,
         }

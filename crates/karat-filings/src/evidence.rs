@@ -1,104 +1,37 @@
-//! What the gold answer of a question about filings rests on (RG-02): `filing_evidence`, the relevant chunks by space,
-//! and `filing_gold`, the expected value with its unit and who answered.
-//!
-//! The row's `gold` names citations, source tables, a quote, speakers, an expected value. Chunk manifests and tables say
-//! which chunks stand at those places, who answered there, and whether the value is in the tables. What gold and filings
-//! contradict each other in is reported and changes nothing.
-
-mod figure;
-mod library;
-mod period;
-mod source;
-mod speaker;
-mod written;
+//! What one row's gold answer rests on.
 
 use serde_json::{Map, Number, Value, json};
 
-use karat_text::similar::fold;
+use crate::figure::{Cell, Expected, Unit, computed, equal, is_same_currency, named};
+use crate::folded_text;
+use crate::library::{Chunk, Library, Spot, words};
+use crate::period::Period;
+use crate::speaker::Speaker;
 
-use super::{Resolved, Resolver, Shelf};
-use crate::dataset::plain;
-use figure::{Cell, Expected, Unit, computed, equal, is_same_currency, named};
-use library::{Chunk, Library, SPACES, Spot, words};
-use period::Period;
-use speaker::Speaker;
-
-/// Reads the filings: the folders of chunks and of tables.
-fn library(folders: &[Option<String>], shelf: &mut Shelf<'_>) -> Library {
-    let folder = |at: usize| folders.get(at).and_then(Option::as_deref);
-    Library::read(folder(0), folder(1), shelf)
-}
-
-/// `filing_evidence`.
-pub(super) fn evidence(folders: &[Option<String>], shelf: &mut Shelf<'_>) -> Box<dyn Resolver> {
-    Box::new(ByPlace(library(folders, shelf)))
-}
-
-/// `filing_gold`.
-pub(super) fn gold(folders: &[Option<String>], shelf: &mut Shelf<'_>) -> Box<dyn Resolver> {
-    Box::new(ByTable(library(folders, shelf)))
-}
-
-/// A value as folded text; nothing where it is null or empty.
-fn said(value: &Value) -> Option<String> {
-    let text = if value.is_null() { String::new() } else { fold(&plain(value)) };
-    (!text.is_empty()).then_some(text)
-}
-
-/// The relevant chunks: ids by space.
-struct ByPlace(Library);
-
-impl Resolver for ByPlace {
-    fn resolve(&self, row: &Value) -> Option<Resolved> {
-        let mut evidence = Evidence::of(&self.0, row)?;
-        let chunks = evidence.chunks();
-        evidence.slides(&chunks);
-        let ids = |space: &str| -> Vec<&str> {
-            chunks.iter().filter(|it| it.space == space).map(|it| it.id.as_str()).collect()
-        };
-        let value = SPACES.map(|space| (space.to_owned(), json!(ids(space)))).into_iter().collect();
-        Some(Resolved { value: Value::Object(value), mismatches: evidence.mismatches })
-    }
-}
-
-/// The expected value, and who answered.
-struct ByTable(Library);
-
-impl Resolver for ByTable {
-    fn resolve(&self, row: &Value) -> Option<Resolved> {
-        let mut evidence = Evidence::of(&self.0, row)?;
-        let mut value = Map::new();
-        evidence.number(&mut value);
-        let chunks = evidence.quietly(Evidence::chunks);
-        evidence.speakers(&chunks, &mut value);
-        Some(Resolved { value: Value::Object(value), mismatches: evidence.mismatches })
-    }
-}
-
-/// What is gathered for one row.
-struct Evidence<'a> {
-    library: &'a Library,
-    gold: &'a Value,
-    row: &'a Value,
-    mismatches: Vec<String>,
+/// The evidence that is gathered for one row.
+pub(crate) struct Evidence<'a> {
+    pub(crate) library: &'a Library,
+    pub(crate) gold: &'a Value,
+    pub(crate) row: &'a Value,
+    pub(crate) mismatches: Vec<String>,
 }
 
 impl<'a> Evidence<'a> {
     /// Of a row with a gold answer.
-    fn of(library: &'a Library, row: &'a Value) -> Option<Self> {
+    pub(crate) fn of(library: &'a Library, row: &'a Value) -> Option<Self> {
         let gold = row.get("gold").filter(|gold| gold.is_object())?;
         Some(Self { library, gold, row, mismatches: Vec::new() })
     }
 
     /// Does something whose mismatches another column reports.
-    fn quietly<T>(&mut self, find: impl Fn(&mut Self) -> T) -> T {
+    pub(crate) fn quietly<T>(&mut self, find: impl Fn(&mut Self) -> T) -> T {
         let before = self.mismatches.len();
         let found = find(self);
         self.mismatches.truncate(before);
         found
     }
 
-    fn list(&self, key: &str) -> &'a [Value] {
+    pub(crate) fn list(&self, key: &str) -> &'a [Value] {
         self.gold.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -108,8 +41,8 @@ impl<'a> Evidence<'a> {
     }
 
     /// The relevant chunks, in the manifests' order.
-    fn chunks(&mut self) -> Vec<&'a Chunk> {
-        let tables: Vec<String> = self.list("source_table_ids").iter().filter_map(said).collect();
+    pub(crate) fn chunks(&mut self) -> Vec<&'a Chunk> {
+        let tables: Vec<String> = self.list("source_table_ids").iter().filter_map(folded_text).collect();
         let mut relevant = vec![false; self.library.chunks.len()];
         for citation in self.list("citations") {
             let spot = Spot::of(citation);
@@ -176,7 +109,7 @@ impl<'a> Evidence<'a> {
     fn check_quote(&mut self, holding: &[&Chunk]) {
         let part = |key: &str| self.gold.get("quote").and_then(|quote| quote.get(key));
         let pages: Vec<&String> = holding.iter().filter_map(|chunk| chunk.spot.page.as_ref()).collect();
-        if let (Some(page), Some(own)) = (part("page").and_then(said), pages.first())
+        if let (Some(page), Some(own)) = (part("page").and_then(folded_text), pages.first())
             && !pages.contains(&&page)
         {
             self.mismatches.push(format!("the quote is on page {own}, not on page {page}"));
@@ -190,7 +123,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// The expected value with its unit and currency, filled from the tables where the gold leaves them out.
-    fn number(&mut self, value: &mut Map<String, Value>) {
+    pub(crate) fn number(&mut self, value: &mut Map<String, Value>) {
         let cells = self.cells();
         let text = |key: &str| self.gold.get(key).and_then(Value::as_str).map(str::to_owned);
         let mut expected = self.gold.get("expected_value").filter(|it| !it.is_null()).cloned();
@@ -317,9 +250,9 @@ impl<'a> Evidence<'a> {
 
     /// An expected value should be one of the quarter that its row is about, where its tables have that.
     fn check_period(&mut self, number: &Number, unit: &str, equal: &[&Cell], cells: &[Cell]) {
-        let about = |key: &str| self.row.get("metadata").and_then(|metadata| said(metadata.get(key)?));
+        let about = |key: &str| self.row.get("metadata").and_then(|metadata| folded_text(metadata.get(key)?));
         let Some(quarter) = about("quarter").and_then(|quarter| Period::read(&quarter)) else { return };
-        let question = self.row.get("question").and_then(said).unwrap_or_default();
+        let question = self.row.get("question").and_then(folded_text).unwrap_or_default();
         let is_apart = |cell: &&Cell| {
             let other = cell.period.is_some_and(|period| period.is_like(quarter) && period != quarter);
             let current = |it: &Cell| it.row == cell.row && it.period == Some(quarter);
@@ -335,12 +268,12 @@ impl<'a> Evidence<'a> {
 
     /// Who answers in the gold's chunks; where nobody speaks there, the chunks of the quarter in which somebody answers.
     /// And everybody who speaks at all.
-    fn speakers(&mut self, chunks: &[&Chunk], value: &mut Map<String, Value>) {
+    pub(crate) fn speakers(&mut self, chunks: &[&Chunk], value: &mut Map<String, Value>) {
         let wanted = self.list("speakers");
         let answering: Vec<&Value> = chunks.iter().flat_map(|chunk| &chunk.answer_speakers).collect();
         let spoken = speaking_in(chunks);
         self.check_speakers(&spoken);
-        let quarter = self.row.get("metadata").and_then(|metadata| said(metadata.get("quarter")?));
+        let quarter = self.row.get("metadata").and_then(|metadata| folded_text(metadata.get("quarter")?));
         let near = |chunk: &&Chunk| !chunk.answer_speakers.is_empty() && chunk.spot.quarter == quarter;
         let faces = self.library.chunks.iter().filter(near).map(|chunk| &chunk.face);
         let faces: Vec<&Value> = faces.filter(|_| !wanted.is_empty() && spoken.is_empty()).collect();
@@ -369,9 +302,10 @@ impl<'a> Evidence<'a> {
     }
 
     /// Holds the titles of slides against the filings.
-    fn slides(&mut self, chunks: &[&Chunk]) {
+    pub(crate) fn slides(&mut self, chunks: &[&Chunk]) {
         for slide in self.list("slides") {
-            let (Some(title), Some(number)) = (slide.get("title").and_then(said), slide.get("slide").and_then(said))
+            let (Some(title), Some(number)) =
+                (slide.get("title").and_then(folded_text), slide.get("slide").and_then(folded_text))
             else {
                 continue;
             };
@@ -388,6 +322,3 @@ impl<'a> Evidence<'a> {
 fn speaking_in(chunks: &[&Chunk]) -> Vec<Speaker> {
     chunks.iter().flat_map(|chunk| chunk.speakers()).filter_map(Speaker::read).collect()
 }
-
-#[cfg(test)]
-mod tests;

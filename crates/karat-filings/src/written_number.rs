@@ -4,14 +4,14 @@ use serde_json::Number;
 
 /// A number as a text says it, and the marks around it: `%`, `$`, `bn €`; empty where it is bare.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Written {
+pub(crate) struct Written {
     pub number: Number,
     pub marks: String,
 }
 
 /// What stands before the decimals of a table's texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DecimalMark {
+pub(crate) enum DecimalMark {
     Point,
     Comma,
 }
@@ -45,7 +45,7 @@ impl DecimalMark {
 }
 
 /// The number that a text is; nothing where it holds none or several, or where its groups are not those of a number.
-pub(super) fn read(text: &str, mark: DecimalMark) -> Option<Written> {
+pub(crate) fn read(text: &str, mark: DecimalMark) -> Option<Written> {
     let (before, digits, after) = digits_of(text)?;
     let is_bracketed = before.contains('(') && after.contains(')');
     if !is_bracketed && (before.contains('(') || after.contains(')')) {
