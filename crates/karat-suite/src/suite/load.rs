@@ -1,0 +1,355 @@
+//! From a suite file to a [`Suite`], in phases: read and check the tree, read the registry, decode the matrix and its
+//! rules, pass once over the dataset, and assemble the parts. Each phase records its problems, and only the last one
+//! refuses: a user sees all of them at once.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use karat_text::redact::Redactor;
+use karat_types::{Against, AnalysisSpec, DatasetHeader, Gate, ModelSpec, PrivacySpec, Rules, ScorerSpec, VariantSpec};
+
+use super::selection::{check_models, drop_baseless_analyses, drop_unjudged, row_check_scorer, select_variants};
+use super::{Suite, read};
+use crate::catalog::Catalog;
+use crate::dataset::checks::Checked;
+use crate::dataset::{Dataset, Discretion, Spread};
+use crate::decode::dataset::Decoded;
+use crate::decode::digests::Unread;
+use crate::decode::{Decoder, gates, run};
+use crate::diagnostics::{Diagnostics, Severity};
+use crate::files::Files;
+use crate::grammar::SUITE;
+use crate::node::{Node, Place};
+use crate::overrides::Overrides;
+use crate::params::Params;
+use crate::registry::{self, Registry};
+use crate::{changes, check, compared, hash, names, safe, secrets, strays, versions};
+
+impl Suite {
+    /// Reads a suite and everything it names, and passes once over its dataset.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, not the first; warnings and notices stand among the errors.
+    pub fn load(
+        files: Arc<dyn Files>,
+        path: &str,
+        overrides: &Overrides,
+        catalog: &Catalog,
+        builtin: &Registry,
+    ) -> Result<Self, Diagnostics> {
+        let mut decoder = Decoder::new(files, catalog);
+        let source = read_source(path, overrides, &mut decoder)?;
+        let node = &source.node;
+        let registry = read_registry(node, overrides, builtin, &mut decoder);
+        let dataset = node.given("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
+        let matrix = decode_matrix(&source, overrides, &registry, &mut decoder);
+        let assessment = decode_assessment(node, &matrix, overrides, &registry, &mut decoder);
+        let asked = dataset.as_ref().map(|(_, decoded)| decoded.asked.clone()).unwrap_or_default();
+        let scanned = dataset.map(|(at, mut decoded)| {
+            decoded.dataset.keep(gates::columns(&assessment.gates));
+            decoded.dataset.discretion = discretion(node, &assessment.privacy);
+            scan(at, decoded, &matrix.scorers, &mut decoder)
+        });
+        if let Some(scanned) = &scanned {
+            warn_of_orphans(node, scanned, &matrix.scorers, overrides, &mut decoder);
+        }
+        // Gates of a suite without errors are checked against its plan, which knows every metric.
+        if decoder.problems.errors() > 0 {
+            decoder.gated_scorers(node.given("gates"), node.given("scorers"));
+        }
+        let assembly = Assembly { path, source: &source, registry, matrix, assessment, asked };
+        assembly.finish(scanned, overrides, decoder)
+    }
+}
+
+/// A suite file as the caller changed it.
+struct Source {
+    text: String,
+    node: Node,
+    /// Ids of the variants that a sweep replaces.
+    swept: BTreeSet<String>,
+}
+
+/// Phase 1: reads the file, applies the caller's changes, and checks the tree against the grammar.
+///
+/// # Errors
+/// The file cannot be read, or is not YAML.
+fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Result<Source, Diagnostics> {
+    decoder.labelling = overrides.labelling;
+    let (text, mut node) = read(path, "suite", decoder)?;
+    changes::set(&mut node, overrides, &mut decoder.problems);
+    let swept = changes::sweep(&mut node, overrides, &mut decoder.problems);
+    secrets::refuse(&node, &mut decoder.problems);
+    secrets::refuse_given(&overrides.params, &mut decoder.problems);
+    check::check(&node, &SUITE, decoder.catalog, &mut decoder.problems);
+    if overrides.safe {
+        safe::refuse_keys(&node, &mut decoder.problems);
+    }
+    Ok(Source { text, node, swept })
+}
+
+/// Phase 2: gives the decoder parameters, environment and services, and returns the models that the suite knows.
+fn read_registry(node: &Node, overrides: &Overrides, builtin: &Registry, decoder: &mut Decoder<'_>) -> Registry {
+    let environment = &overrides.environment;
+    decoder.params = Params::decode(node.given("params"), &overrides.params, environment, &mut decoder.problems);
+    decoder.environment = environment.clone();
+    decoder.services = decoder.services(node.given("services"));
+    decoder.as_of = overrides.as_of.clone();
+    let mut registry = builtin.clone();
+    for file in node.given("registry").map(Node::items).unwrap_or_default() {
+        registry::read_file(file, &mut registry, decoder);
+    }
+    decoder.own_entries(node.given("models"), &mut registry);
+    decoder.own_entries(node.given("judges"), &mut registry);
+    registry.name_models(environment);
+    registry
+}
+
+/// The systems under test, and what scores them.
+struct Matrix {
+    /// Ids of all variants of the suite, whether they are selected or not.
+    declared_variants: Vec<String>,
+    variants: Vec<VariantSpec>,
+    models: Vec<ModelSpec>,
+    /// Ids of the judges.
+    judges: Vec<String>,
+    scorers: Vec<ScorerSpec>,
+}
+
+impl Matrix {
+    fn variant_ids(&self) -> Vec<String> {
+        self.variants.iter().map(|variant| variant.id.clone()).collect()
+    }
+
+    fn model_ids(&self) -> Vec<String> {
+        self.models.iter().map(|model| model.id.clone()).collect()
+    }
+}
+
+/// Phase 3: decodes variants, models, judges and scorers, as far as they are selected.
+fn decode_matrix(source: &Source, overrides: &Overrides, known: &Registry, decoder: &mut Decoder<'_>) -> Matrix {
+    let node = &source.node;
+    let variants = decoder.variants(node.given("variants"), &source.swept, known, overrides);
+    let declared_variants = variants.iter().map(|variant| variant.id.clone()).collect();
+    let variants = select_variants(variants, overrides, decoder);
+    let models = decoder.selected(node.given("models"), "--models", overrides.models.as_deref(), known);
+    let models = decoder.of_tier(models, overrides.tier, known);
+    check_models(node, &variants, &models, decoder);
+    let judges = decoder.selected(node.given("judges"), "--judges", overrides.judges.as_deref(), known);
+    let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
+    let scorers = decoder.scorers(node.given("scorers"), &judges, known, overrides);
+    versions::missing(node, &variants, &scorers, decoder);
+    if overrides.safe {
+        let place = node.given("judges").or_else(|| node.given("models")).unwrap_or(node).place.clone();
+        safe::refuse_models(&models, &variants, &scorers, known, &place, &mut decoder.problems);
+    }
+    Matrix { declared_variants, variants, models, judges, scorers }
+}
+
+/// What is made of scores, and what may be kept.
+struct Assessment {
+    analyses: Vec<AnalysisSpec>,
+    gates: Vec<Gate>,
+    baseline: Option<String>,
+    /// Variants and models that gates may name although this run leaves them out.
+    left_out: Vec<Against>,
+    privacy: PrivacySpec,
+    /// Notes on analyses that are left out.
+    notes: Vec<String>,
+}
+
+/// Phase 4: decodes analyses, gates and privacy.
+fn decode_assessment(
+    node: &Node,
+    matrix: &Matrix,
+    overrides: &Overrides,
+    known: &Registry,
+    decoder: &mut Decoder<'_>,
+) -> Assessment {
+    let (variants, models) = (matrix.variant_ids(), matrix.model_ids());
+    let scorers = node.given("scorers");
+    decoder.partners(scorers, &matrix.scorers, &variants, &models);
+    let mut analyses = decoder.analyses(node.given("analyses"));
+    decoder.labels(scorers, &matrix.scorers, overrides.calibrating || only_calibrates(&analyses));
+    let notes = drop_baseless_analyses(&mut analyses, &matrix.declared_variants, &variants, (overrides, &models));
+    let gates = decoder.gates(node.given("gates"));
+    let mut left_out = gates::variants_left_out(&matrix.declared_variants, &variants);
+    left_out.extend(gates::models_left_out(node.given("models"), &matrix.models, known));
+    let privacy = decoder.privacy(node.given("privacy"));
+    if let (false, Some(place)) = (privacy.keep_content, versus_of(scorers)) {
+        decoder
+            .problems
+            .error(&place, "this scorer compares outputs with others, but the suite stores no outputs")
+            .hint("set `privacy.keep_content: true`, or remove `versus`");
+    }
+    decoder.reducible(scorers, run::decode(node.given("run"), overrides).1);
+    let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
+    Assessment { analyses, gates, baseline, left_out, privacy, notes }
+}
+
+/// A dataset after the pass over its rows.
+struct Scanned {
+    dataset: Arc<Dataset>,
+    header: DatasetHeader,
+    spread: Option<Spread>,
+    row_checks: RowChecks,
+    checks: Vec<Checked>,
+}
+
+/// The kinds of checks that rows hold for themselves.
+struct RowChecks {
+    /// Checks that metrics decide.
+    metrics: bool,
+    /// Checks that judges decide.
+    judged: bool,
+    /// Whether there is an input to show to the judges.
+    has_input: bool,
+}
+
+/// Phase 5: passes over the dataset, and settles what only its columns can tell.
+fn scan(node: &Node, decoded: Decoded, scorers: &[ScorerSpec], decoder: &mut Decoder<'_>) -> Scanned {
+    let watched = std::mem::take(&mut decoder.watched);
+    let pending = std::mem::take(&mut decoder.pending);
+    let (place, problems) = (&decoded.place, &mut decoder.problems);
+    let dataset = Arc::new(decoded.dataset);
+    let scan = dataset.scan(place, decoded.checks, &watched, &pending, problems);
+    if scan.is_read {
+        names::settle(&pending, &scan.held(), problems);
+        compared::settle(&pending, &scan.held(), scorers, problems);
+    }
+    let sources = decoded.sources.finish().unwrap_or_else(|Unread { path, error }| {
+        // The pass could not read its rows to the end either, and may have said so.
+        if problems.errors() == 0 {
+            problems.error(place, format!("the file {path} cannot be read: {error}"));
+        }
+        Vec::new()
+    });
+    let header = DatasetHeader {
+        rows: scan.rows,
+        hash: hash::dataset(node, &sources, &scan.contents, &decoder.digests, dataset.days.as_ref()),
+        sources,
+        version: decoded.version,
+        clustered: scan.is_clustered,
+        zone: decoded.zone,
+        mismatches: scan.mismatches,
+        changelog: decoded.changelog,
+    };
+    let row_checks =
+        RowChecks { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
+    Scanned { dataset, header, spread: scan.spread, row_checks, checks: scan.checks }
+}
+
+/// Warns of recorded files, annotations and labels that belong to no sample. With a part of the samples, or with rows that
+/// cannot be read, nothing is known of the samples that are not there.
+fn warn_of_orphans(
+    node: &Node,
+    scanned: &Scanned,
+    scorers: &[ScorerSpec],
+    overrides: &Overrides,
+    decoder: &mut Decoder<'_>,
+) {
+    if overrides.limit.is_some() || !overrides.samples.is_empty() || decoder.problems.errors() > 0 {
+        return;
+    }
+    strays::warn(&scanned.dataset, decoder);
+    if scanned.dataset.is_unfiltered() {
+        strays::warn_of_annotations(&scanned.dataset, decoder);
+        let severity = if overrides.calibrating { Severity::Error } else { Severity::Warning };
+        decoder.labels_of_no_sample(node.given("scorers"), scorers, &scanned.dataset, severity);
+    }
+}
+
+/// The parts of a suite that do not depend on its rows.
+struct Assembly<'a> {
+    path: &'a str,
+    source: &'a Source,
+    registry: Registry,
+    matrix: Matrix,
+    assessment: Assessment,
+    /// Ids of the samples that the caller asked for.
+    asked: Vec<String>,
+}
+
+impl Assembly<'_> {
+    /// Phase 6: puts the parts together.
+    ///
+    /// # Errors
+    /// Everything that any phase found wrong.
+    fn finish(
+        self,
+        scanned: Option<Scanned>,
+        overrides: &Overrides,
+        mut decoder: Decoder<'_>,
+    ) -> Result<Suite, Diagnostics> {
+        let Self { path, source, registry, matrix, assessment, asked } = self;
+        let warnings = std::mem::take(&mut decoder.problems).into_diagnostics();
+        let (false, Some(scanned)) = (warnings.has_errors(), scanned) else { return Err(warnings) };
+        let Scanned { dataset, header: dataset_header, spread, row_checks, checks } = scanned;
+        let node = &source.node;
+        let (run, trials) = run::decode(node.given("run"), overrides);
+        let mut scorers = matrix.scorers;
+        let judged_checks = dataset.asserts.as_ref().filter(|_| row_checks.judged);
+        scorers.extend(judged_checks.map(|checks| checks.judged(&matrix.judges, row_checks.has_input)));
+        let (mut scorers, mut notes) = drop_unjudged(scorers);
+        notes.extend(assessment.notes);
+        if let Some(wanted) = &overrides.scorers {
+            scorers.retain(|scorer| wanted.contains(&scorer.id));
+        }
+        scorers.extend(row_checks.metrics.then(|| row_check_scorer(&dataset, &scorers)).flatten());
+        let rules = Rules {
+            gates: assessment.gates,
+            policy: gates::policy(node.given("policy")),
+            baseline: assessment.baseline,
+            left_out: assessment.left_out,
+        };
+        Ok(Suite {
+            path: path.to_owned(),
+            name: node.text_of("name").unwrap_or_default().to_owned(),
+            about: node.text_of("about").map(str::to_owned),
+            suite_hash: hash::suite(&source.text),
+            files: decoder.files,
+            registry,
+            models: matrix.models,
+            variants: matrix.variants,
+            metrics: crate::metrics::of_scorers(&scorers, decoder.catalog),
+            scorers,
+            analyses: assessment.analyses,
+            services: decoder.services,
+            as_of: decoder.as_of,
+            run,
+            trials,
+            dataset,
+            dataset_header,
+            spread: spread.map(Arc::new),
+            checks,
+            selection: (overrides.limit, asked),
+            recordings: decoder.recordings,
+            notes,
+            params: decoder.params.values(),
+            privacy: assessment.privacy,
+            statistics: run::statistics(node.given("statistics")),
+            rules,
+            warnings,
+        })
+    }
+}
+
+/// Whether the only use of labels is a calibration, which needs the outputs that they are about.
+fn only_calibrates(analyses: &[AnalysisSpec]) -> bool {
+    let has = |name: &str| analyses.iter().any(|it| it.analysis == name);
+    has("calibration") && !has("human_anchor") && !has("judge_bias")
+}
+
+/// The privacy rules of the suite for messages about rows.
+fn discretion(node: &Node, privacy: &PrivacySpec) -> Discretion {
+    let sensitive = node.given("privacy").and_then(|privacy| privacy.given("sensitive"));
+    Discretion {
+        is_sensitive: sensitive.and_then(Node::boolean).unwrap_or(false),
+        redactor: Redactor::of(privacy).ok().flatten(),
+    }
+}
+
+/// Returns the place of the first `versus`.
+fn versus_of(scorers: Option<&Node>) -> Option<Place> {
+    scorers?.entries().iter().find_map(|entry| Some(entry.node.given("versus")?.place.clone()))
+}
