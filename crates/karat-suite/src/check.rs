@@ -290,3 +290,44 @@ fn article(name: &str) -> String {
     let vowel = name.starts_with(['a', 'e', 'i', 'o', 'u']) || name.starts_with("http");
     if vowel && !name.starts_with("use") { format!("an {name}") } else { format!("a {name}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::grammar::{POLICY_FILE, REGISTRY, RUBRIC, SUITE};
+    use crate::yaml;
+
+    fn objects(object: &'static Object, seen: &mut BTreeSet<&'static str>, all: &mut Vec<&'static Object>) {
+        if seen.insert(object.name) {
+            all.push(object);
+            object.keys.iter().for_each(|key| within(key.shape, seen, all));
+        }
+    }
+
+    fn within(shape: Shape, seen: &mut BTreeSet<&'static str>, all: &mut Vec<&'static Object>) {
+        match shape {
+            Shape::List(inner) | Shape::Map(inner) | Shape::WordOr(_, inner) => within(*inner, seen, all),
+            Shape::Object(object) | Shape::Open(object) | Shape::Short(object, _) => objects(object, seen, all),
+            _ => {}
+        }
+    }
+
+    /// The example of every key of the language is one that the checker accepts.
+    #[test]
+    fn every_example_is_correct() {
+        let (mut seen, mut all) = (BTreeSet::new(), Vec::new());
+        [&SUITE, &POLICY_FILE, &REGISTRY, &RUBRIC].into_iter().for_each(|root| objects(root, &mut seen, &mut all));
+        let catalog = Catalog::default();
+        for (object, key) in all.iter().flat_map(|object| object.keys.iter().map(move |key| (object, key))) {
+            let text = format!("{}: {}\n", key.name, key.example);
+            let mut problems = Problems::default();
+            let file = problems.source("example.yaml", &text);
+            let node = yaml::read(&text, file, &mut problems).expect(&text);
+            let entry = &node.entries()[0];
+            Checker { catalog: &catalog, address: Vec::new(), problems: &mut problems }.entry(entry, key, &node);
+            assert_eq!(problems.errors(), 0, "{}: {text}{}", object.name, problems.into_diagnostics().plain());
+        }
+    }
+}

@@ -102,6 +102,7 @@ impl Writer<'_> {
             let mut schema = self.shape(key.shape);
             if let Some(schema) = schema.as_object_mut() {
                 schema.insert("description".to_owned(), key.about.into());
+                schema.insert("examples".to_owned(), json!([key.example_json()]));
             }
             properties.insert(key.name.to_owned(), schema);
             if key.required {
@@ -256,6 +257,26 @@ mod tests {
             assert!(jsonschema::validator_for(&schema).is_ok());
             let properties = schema["properties"].as_object().unwrap();
             assert!(properties.values().all(|property| property["description"].is_string()));
+        }
+    }
+
+    /// Every key has an example, and the example is a value that its own schema takes.
+    #[test]
+    fn every_example_fits_its_schema() {
+        for schema in [suite_schema(&catalog()), rubric_schema(), registry_schema(&catalog())] {
+            let definitions = schema["$defs"].clone();
+            let objects = std::iter::once(&schema).chain(schema["$defs"].as_object().unwrap().values());
+            for property in objects.filter_map(|object| object["properties"].as_object()).flat_map(Map::values) {
+                let Some(example) = property["examples"].get(0) else {
+                    // Options of a metric, which another crate describes.
+                    continue;
+                };
+                let mut own = property.clone();
+                own["$defs"] = definitions.clone();
+                let validator = jsonschema::validator_for(&own).unwrap();
+                let wrong: Vec<String> = validator.iter_errors(example).map(|error| error.to_string()).collect();
+                assert!(wrong.is_empty(), "{example}: {wrong:?}");
+            }
         }
     }
 }

@@ -8,6 +8,8 @@ mod scorer;
 mod step;
 mod suite;
 
+use serde_json::Value;
+
 pub(crate) use registry::{REGISTRY, SEED_SPELLINGS};
 pub(crate) use rubric::RUBRIC;
 pub(crate) use scorer::RUBRIC_ONLY;
@@ -89,7 +91,17 @@ pub(crate) struct Key {
     pub name: &'static str,
     pub shape: Shape,
     pub required: bool,
+    /// What it is, in one or two sentences.
     pub about: &'static str,
+    /// A value as a suite has it, in YAML.
+    pub example: &'static str,
+}
+
+impl Key {
+    /// The example as JSON, for the published schema.
+    pub fn example_json(&self) -> Value {
+        crate::yaml::value(self.example).unwrap_or_else(|_| self.example.into())
+    }
 }
 
 impl Object {
@@ -113,13 +125,13 @@ impl Object {
 }
 
 /// A key that may be left out.
-const fn may(name: &'static str, shape: Shape, about: &'static str) -> Key {
-    Key { name, shape, required: false, about }
+const fn may(name: &'static str, shape: Shape, about: &'static str, example: &'static str) -> Key {
+    Key { name, shape, required: false, about, example }
 }
 
 /// A key that must be given.
-const fn must(name: &'static str, shape: Shape, about: &'static str) -> Key {
-    Key { name, shape, required: true, about }
+const fn must(name: &'static str, shape: Shape, about: &'static str, example: &'static str) -> Key {
+    Key { name, shape, required: true, about, example }
 }
 
 const TEXTS: Shape = Shape::List(&Shape::Text);
