@@ -10,14 +10,14 @@ use karat_text::template::Context;
 use karat_types::{Key, Sample};
 use serde_json::{Map, Value};
 
-use super::ahead::Ahead;
+use super::checks::row_schema::Leniency;
 use super::columns::Seen;
+use super::columns::earlier_values::{History, Prior};
 use super::draw::Urn;
-use super::prior::{History, Prior};
-use super::raw::{RawRow, RowPlace};
-use super::row_schema::Leniency;
 use super::scalar::plain;
 use super::source::RowStream;
+use super::source::raw::{RawRow, RowPlace};
+use super::source::read_ahead::Ahead;
 use super::{Dataset, DatasetError, Role, Source, date};
 
 /// One pass over a dataset.

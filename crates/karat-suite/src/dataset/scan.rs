@@ -9,17 +9,17 @@ use karat_types::{Mismatch, Mismatches, Sample};
 use rustc_hash::{FxHashSet, FxHasher};
 use serde_json::Value;
 
+use super::checks::row_schema::Leniency;
 use super::checks::{Check, Checked};
 use super::columns::{Column, ColumnKind};
-use super::row_schema::Leniency;
+use super::representative_rows::Gathering;
 use super::rows::{Kept, Rows};
-use super::spread::Gathering;
 use super::{Dataset, DatasetError, Discretion, Role, Spread};
 use crate::decode::Watched;
+use crate::diagnostics::nearest::{nearest, suggestion};
 use crate::diagnostics::{Diagnostic, Problems, Severity};
-use crate::names::{Held, Pending};
-use crate::nearest::{nearest, suggestion};
-use crate::node::Place;
+use crate::syntax::names::{Held, Pending};
+use crate::syntax::node::Place;
 
 /// Most problems of rows that are shown.
 const SHOWN: usize = 20;

@@ -7,12 +7,12 @@ use karat_types::{Against, Correction, Decide, Gate, ModelSpec, PASS, Policy, Su
 
 use super::Decoder;
 use crate::check::share;
-use crate::dataset::asserts;
-use crate::names;
-use crate::nearest::suggestion;
-use crate::node::Node;
-use crate::notation;
+use crate::dataset::checks::row_checks;
+use crate::diagnostics::nearest::suggestion;
 use crate::registry::Registry;
+use crate::syntax::names;
+use crate::syntax::node::Node;
+use crate::syntax::notation;
 
 /// What a gate is evaluated per, beside columns.
 const UNITS: &[&str] = &["system", "run", "sample"];
@@ -80,7 +80,7 @@ impl Decoder<'_> {
         };
         for at in gates.map(Node::items).unwrap_or_default().iter().filter_map(|gate| gate.given("metric")) {
             let Some(metric) = at.text().filter(|metric| !metric.contains('*')) else { continue };
-            if !known.iter().chain(&[PASS, asserts::COLUMN]).any(|id| is_of(metric, id)) {
+            if !known.iter().chain(&[PASS, row_checks::COLUMN]).any(|id| is_of(metric, id)) {
                 let id = metric.split('.').next().unwrap_or(metric);
                 self.problems
                     .error(&at.place, format!("no scorer of the suite yields `{metric}`"))

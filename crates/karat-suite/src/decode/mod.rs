@@ -1,21 +1,18 @@
-//! From the checked tree to the specs of the plan. What the checker has reported is passed over in silence here; what
-//! only shows when names are resolved and files are read is reported here.
+//! From the checked tree to the specs of the plan. Problems that the checker has reported are skipped here; problems that only
+//! show when names are resolved and files are read are reported here.
+//!
+//! - here: the [`Decoder`], shared state and helpers of all of these
+//! - `dataset/`: `dataset` and its columns; `steps/`: `variants`, their steps, and `services`
+//! - `scorers/`: `scorers`, rubrics, labels and analyses; `gates.rs`: `gates` and `policy`
+//! - `models.rs`, `run.rs`, `privacy.rs`: the keys of these names
 
-pub(crate) mod columns;
 pub(crate) mod dataset;
-pub(crate) mod digests;
-pub(crate) mod dir;
 pub(crate) mod gates;
-mod labels;
-pub(crate) mod meter;
 pub(crate) mod models;
-pub(crate) mod outside;
 pub(crate) mod privacy;
-pub(crate) mod rubric;
 pub(crate) mod run;
 pub(crate) mod scorers;
-pub(crate) mod step;
-pub(crate) mod variants;
+pub(crate) mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,13 +24,13 @@ use serde_json::Value;
 
 use crate::catalog::Catalog;
 use crate::diagnostics::Problems;
-use crate::duration;
-use crate::environment::{self, Environment};
-use crate::files::{Files, join};
-use crate::names::Pending;
-use crate::node::{Node, Place};
-use crate::params::Params;
-use crate::{jsonl, notation, yaml};
+use crate::files::{Files, join, jsonl};
+use crate::syntax::duration;
+use crate::syntax::environment::{self, Environment};
+use crate::syntax::names::Pending;
+use crate::syntax::node::{Node, Place};
+use crate::syntax::params::Params;
+use crate::syntax::{notation, yaml};
 
 /// What decoding needs and what it gathers.
 pub(crate) struct Decoder<'a> {
@@ -173,7 +170,7 @@ impl<'a> Decoder<'a> {
         let name = path.rsplit('/').next()?;
         let mut names = self.files.list(folder).ok()?;
         names.sort();
-        let near = crate::nearest::nearest(name, names.iter().map(String::as_str))?;
+        let near = crate::diagnostics::nearest::nearest(name, names.iter().map(String::as_str))?;
         Some(format!("did you mean `{}`?", join(folder, near)))
     }
 

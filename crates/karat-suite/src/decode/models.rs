@@ -4,11 +4,11 @@ use karat_types::{ModelSpec, Tier};
 
 use super::Decoder;
 use crate::diagnostics::Problems;
+use crate::diagnostics::nearest::suggestion;
 use crate::grammar::Kind;
-use crate::nearest::suggestion;
-use crate::node::{Node, Place, Tree};
+use crate::grammar::unimplemented;
 use crate::registry::{self, EntryContext, Registry};
-use crate::unavailable;
+use crate::syntax::node::{Node, Place, Tree};
 
 impl Decoder<'_> {
     /// Adds the entries that a list of models holds to the registry.
@@ -74,7 +74,7 @@ impl Decoder<'_> {
             return None;
         };
         if self.catalog.member(Kind::Provider, &model.provider).is_none() {
-            let message = unavailable::message(&format!("the provider `{}` of `{}`", model.provider, model.id));
+            let message = unimplemented::message(&format!("the provider `{}` of `{}`", model.provider, model.id));
             self.problems.error(place, message);
         }
         Some(model.clone())

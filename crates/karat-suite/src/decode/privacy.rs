@@ -4,7 +4,7 @@ use karat_text::redact::{Kind, Redactor};
 use karat_types::PrivacySpec;
 
 use super::Decoder;
-use crate::node::Node;
+use crate::syntax::node::Node;
 
 impl Decoder<'_> {
     /// What must not be kept. `sensitive` stands for every built-in rule, and for keeping no content.

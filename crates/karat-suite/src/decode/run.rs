@@ -3,9 +3,9 @@
 use karat_types::{CachePolicy, RunSpec, StatisticsSpec};
 
 use super::{whole, word};
-use crate::duration;
-use crate::node::Node;
 use crate::overrides::Overrides;
+use crate::syntax::duration;
+use crate::syntax::node::Node;
 
 /// The default ceiling of a run in dollars.
 const DEFAULT_BUDGET_USD: f64 = 25.0;

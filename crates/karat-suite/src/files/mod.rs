@@ -1,11 +1,12 @@
 //! Reading files: the disk, or whatever the caller layers over it.
 //!
-//! - [`Files`]: what can be read, by path; implemented here for the disk
-//! - `beneath.rs`: files on the disk whose paths come from data, opened so that nothing leads out of a folder
-//! - `row_path.rs`: path templates, which say of each row's path in which folder it must stay
-//! - `paths.rs`: paths as texts
+//! - here: [`Files`], read access by path, and its implementation for the disk
+//! - `beneath.rs` opens files whose paths come from data, so that nothing leads out of a folder
+//! - `row_path.rs`: path templates, which know the folder that the paths of rows must stay in
+//! - `paths.rs`: paths as texts; `jsonl.rs`: JSON and JSONL files, with the line of each problem
 
 mod beneath;
+pub(crate) mod jsonl;
 mod paths;
 mod row_path;
 

@@ -1,12 +1,18 @@
-//! The grammar of the suite language as tables: the checker, the decoder's accessors and the published JSON Schema
-//! all read these.
+//! The grammar of the suite language as tables: the checker, the decoder's accessors and the published JSON Schema all read
+//! these. Each key has a description and an example, which editors and the reference show.
+//!
+//! - here: shapes of values, objects and keys
+//! - `suite.rs`, `dataset.rs`, `step.rs`, `scorer.rs`, `rubric.rs`, `registry.rs`: the tables
+//! - `schema.rs` publishes them as JSON Schema; `unimplemented.rs` lists what this version lacks
 
 mod dataset;
 mod registry;
 mod rubric;
+pub(crate) mod schema;
 mod scorer;
 mod step;
 mod suite;
+pub(crate) mod unimplemented;
 
 use serde_json::Value;
 
@@ -100,7 +106,7 @@ pub(crate) struct Key {
 impl Key {
     /// The example as JSON, for the published schema.
     pub fn example_json(&self) -> Value {
-        crate::yaml::value(self.example).unwrap_or_else(|_| self.example.into())
+        crate::syntax::yaml::value(self.example).unwrap_or_else(|_| self.example.into())
     }
 }
 

@@ -10,13 +10,14 @@ use super::Registry;
 use super::script;
 use crate::catalog::Catalog;
 use crate::check;
+use crate::check::secrets;
 use crate::decode::{Decoder, whole, word};
 use crate::diagnostics::{Diagnostics, Problems};
-use crate::duration;
 use crate::files::DiskFiles;
-use crate::grammar::{Kind, REGISTRY, SEED_SPELLINGS};
-use crate::node::{Entry, Node, Tree};
-use crate::{secrets, unavailable, yaml};
+use crate::grammar::{Kind, REGISTRY, SEED_SPELLINGS, unimplemented};
+use crate::syntax::duration;
+use crate::syntax::node::{Entry, Node, Tree};
+use crate::syntax::yaml;
 
 /// What an entry is read within.
 #[derive(Debug, Clone, Default)]
@@ -139,19 +140,19 @@ fn provider(node: &Node, id: &str, base: Option<&ModelSpec>, decoder: &mut Decod
     let Some(name) = name else {
         decoder.problems.error(&node.place, format!("the model `{id}` needs `provider` or `like`")).hint(format!(
             "like: {id} takes what the registry knows; provider: one of {}",
-            unavailable::providers().join(", ")
+            unimplemented::providers().join(", ")
         ));
         return None;
     };
     if let Some(at) = given
         && decoder.catalog.member(Kind::Provider, name).is_none()
-        && !unavailable::providers().contains(&name)
+        && !unimplemented::providers().contains(&name)
     {
-        let known = unavailable::providers().iter().copied();
+        let known = unimplemented::providers().iter().copied();
         decoder
             .problems
             .error(&at.place, format!("there is no provider `{name}`"))
-            .maybe_hint(crate::nearest::suggestion(name, known));
+            .maybe_hint(crate::diagnostics::nearest::suggestion(name, known));
         return None;
     }
     let reserved = match id {

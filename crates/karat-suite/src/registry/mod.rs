@@ -1,4 +1,7 @@
-//! The model registry: what is known, by id. It runs nothing.
+//! The model registry: the known models by id. It runs nothing.
+//!
+//! - here: [`Registry`]; `entry.rs`: one entry, with `like`, prices and the spellings of other tools
+//! - `script.rs`: options of scripted models
 
 mod entry;
 mod script;
@@ -11,9 +14,9 @@ use karat_types::ModelSpec;
 use serde_json::Value;
 
 use crate::diagnostics::Problems;
-use crate::environment::Environment;
-use crate::nearest::nearest;
-use crate::node::Place;
+use crate::diagnostics::nearest::nearest;
+use crate::syntax::environment::Environment;
+use crate::syntax::node::Place;
 
 pub(crate) use entry::{EntryContext, model, read_file};
 

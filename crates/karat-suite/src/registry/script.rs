@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::decode::Decoder;
-use crate::node::{Node, Tree};
+use crate::syntax::node::{Node, Tree};
 
 /// Options of a provider and the digests of the files that they were read from.
 pub(super) fn options(

@@ -11,19 +11,23 @@ use karat_types::{Against, AnalysisSpec, DatasetHeader, Gate, ModelSpec, Privacy
 use super::selection::{check_models, drop_baseless_analyses, drop_unjudged, row_check_scorer, select_variants};
 use super::{Suite, read};
 use crate::catalog::Catalog;
+use crate::check;
+use crate::check::{references, secrets};
 use crate::dataset::checks::Checked;
 use crate::dataset::{Dataset, Discretion, Spread};
 use crate::decode::dataset::Decoded;
-use crate::decode::digests::Unread;
+use crate::decode::dataset::digests::Unread;
 use crate::decode::{Decoder, gates, run};
 use crate::diagnostics::{Diagnostics, Severity};
 use crate::files::Files;
 use crate::grammar::SUITE;
-use crate::node::{Node, Place};
 use crate::overrides::Overrides;
-use crate::params::Params;
+use crate::overrides::changes;
 use crate::registry::{self, Registry};
-use crate::{changes, check, compared, hash, names, safe, secrets, strays, versions};
+use crate::suite::{hash, orphaned_files, safe, versions};
+use crate::syntax::names;
+use crate::syntax::node::{Node, Place};
+use crate::syntax::params::Params;
 
 impl Suite {
     /// Reads a suite and everything it names, and passes once over its dataset.
@@ -215,7 +219,7 @@ fn scan(node: &Node, decoded: Decoded, scorers: &[ScorerSpec], decoder: &mut Dec
     let scan = dataset.scan(place, decoded.checks, &watched, &pending, problems);
     if scan.is_read {
         names::settle(&pending, &scan.held(), problems);
-        compared::settle(&pending, &scan.held(), scorers, problems);
+        references::settle(&pending, &scan.held(), scorers, problems);
     }
     let sources = decoded.sources.finish().unwrap_or_else(|Unread { path, error }| {
         // The pass could not read its rows to the end either, and may have said so.
@@ -251,9 +255,9 @@ fn warn_of_orphans(
     if overrides.limit.is_some() || !overrides.samples.is_empty() || decoder.problems.errors() > 0 {
         return;
     }
-    strays::warn(&scanned.dataset, decoder);
+    orphaned_files::warn(&scanned.dataset, decoder);
     if scanned.dataset.is_unfiltered() {
-        strays::warn_of_annotations(&scanned.dataset, decoder);
+        orphaned_files::warn_of_annotations(&scanned.dataset, decoder);
         let severity = if overrides.calibrating { Severity::Error } else { Severity::Warning };
         decoder.labels_of_no_sample(node.given("scorers"), scorers, &scanned.dataset, severity);
     }
@@ -311,7 +315,7 @@ impl Assembly<'_> {
             registry,
             models: matrix.models,
             variants: matrix.variants,
-            metrics: crate::metrics::of_scorers(&scorers, decoder.catalog),
+            metrics: crate::suite::metrics::of_scorers(&scorers, decoder.catalog),
             scorers,
             analyses: assessment.analyses,
             services: decoder.services,

@@ -1,10 +1,18 @@
-//! A suite: read, changed by the caller, checked, decoded.
+//! A suite: read, changed by the caller, checked, decoded; and the plan that it makes.
 //!
-//! - [`Suite`] and what it says of itself: here; `load.rs` makes one of a file, phase by phase
-//! - `selection.rs`: which of the declared variants, models, scorers and analyses take part
+//! - here: [`Suite`] and its accessors; `load.rs` reads one, phase by phase; `plan.rs` makes the plan
+//! - `selection.rs`: the variants, models, scorers and analyses that take part; `metrics.rs`: the names of their metrics
+//! - `hash.rs`: identities of suite, dataset and plan
+//! - `safe.rs`, `versions.rs`, `orphaned_files.rs`: warnings and refusals that look at the suite as a whole
 
+pub(crate) mod hash;
 mod load;
+pub(crate) mod metrics;
+pub(crate) mod orphaned_files;
+pub(crate) mod plan;
+pub(crate) mod safe;
 mod selection;
+pub(crate) mod versions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +21,17 @@ use karat_types::{AnalysisSpec, DatasetHeader, ModelSpec, Rules, RunSpec, Scorer
 use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
+use crate::check;
 use crate::dataset::checks::Checked;
-use crate::dataset::fetch::Fetch;
+use crate::dataset::columns::fetch::Fetch;
 use crate::dataset::{Dataset, Spread};
 use crate::decode::{Decoder, gates};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
 use crate::grammar::POLICY_FILE;
-use crate::node::Node;
 use crate::registry::Registry;
-use crate::{check, yaml};
+use crate::syntax::node::Node;
+use crate::syntax::yaml;
 
 /// A suite that can be planned.
 pub struct Suite {

@@ -3,12 +3,13 @@
 use karat_types::{AnalysisSpec, ModelSpec, ScorerKind, ScorerSpec, VariantSpec};
 use serde_json::{Map, Value};
 
-use crate::dataset::{Dataset, asserts};
+use crate::dataset::Dataset;
+use crate::dataset::checks::row_checks;
 use crate::decode::Decoder;
 use crate::decode::models::unknown;
-use crate::node::Node;
 use crate::overrides::Overrides;
 use crate::registry::STARTER;
+use crate::syntax::node::Node;
 
 /// The variants that run. A swept variant's name stands for all that was made of it.
 pub(super) fn select_variants(
@@ -89,7 +90,7 @@ pub(super) fn drop_unjudged(scorers: Vec<ScorerSpec>) -> (Vec<ScorerSpec>, Vec<S
 /// Returns the scorer of the checks that rows hold for themselves, unless the suite has a scorer of that name.
 pub(super) fn row_check_scorer(dataset: &Dataset, scorers: &[ScorerSpec]) -> Option<ScorerSpec> {
     let path = dataset.asserts.as_ref()?.path.to_string();
-    let free = scorers.iter().all(|scorer| scorer.id != asserts::COLUMN);
-    let checks = || ScorerKind::Metric { metric: asserts::COLUMN.to_owned(), with: Map::new() };
-    free.then(|| ScorerSpec { reference: Some(path), ..ScorerSpec::new(asserts::COLUMN, checks()) })
+    let free = scorers.iter().all(|scorer| scorer.id != row_checks::COLUMN);
+    let checks = || ScorerKind::Metric { metric: row_checks::COLUMN.to_owned(), with: Map::new() };
+    free.then(|| ScorerSpec { reference: Some(path), ..ScorerSpec::new(row_checks::COLUMN, checks()) })
 }
