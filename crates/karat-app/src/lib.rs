@@ -85,7 +85,7 @@ pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, S
 pub use karat_providers::end_processes;
 pub use karat_report::counted;
 pub use karat_store::{Cached, Reusable, StoreUrl, Withdrawal};
-pub use karat_suite::{Checked, Diagnostics, Plan, parse_duration as duration_ms};
+pub use karat_suite::{CheckCounts, Diagnostics, Plan, parse_duration as duration_ms};
 pub use karat_types::{Layout, Threshold};
 pub use load::Loaded;
 pub use manual::Baseline;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::figure::{Cell, Expected, Unit, computed, equal, is_same_currency, named};
+use crate::figure::{Cell, Expected, Unit, computed_source, equal, is_same_currency, named_cell};
 use crate::folded_text;
 use crate::library::{Chunk, Library, Spot, words};
 use crate::period::Period;
@@ -18,7 +18,7 @@ pub(crate) struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     /// Of a row with a gold answer.
-    pub(crate) fn of(library: &'a Library, row: &'a Value) -> Option<Self> {
+    pub(crate) fn for_row(library: &'a Library, row: &'a Value) -> Option<Self> {
         let gold = row.get("gold").filter(|gold| gold.is_object())?;
         Some(Self { library, gold, row, mismatches: Vec::new() })
     }
@@ -129,10 +129,10 @@ impl<'a> Evidence<'a> {
         let mut expected = self.gold.get("expected_value").filter(|it| !it.is_null()).cloned();
         let (mut unit, mut currency) = (text("unit"), text("currency"));
         let wanted = self.gold.get("cell").filter(|it| !it.is_null());
-        let cell = wanted.and_then(|wanted| named(&cells, wanted));
+        let cell = wanted.and_then(|wanted| named_cell(&cells, wanted));
         match (wanted, cell, &expected) {
             (Some(wanted), None, _) => self.no_number_at(wanted),
-            (None, _, Some(_)) if cells.is_empty() => self.unread(),
+            (None, _, Some(_)) if cells.is_empty() => self.report_unread_tables(),
             _ => {}
         }
         let found = match (&expected, cell) {
@@ -223,7 +223,7 @@ impl<'a> Evidence<'a> {
         let expected = self.expected(number, unit)?;
         if let Some(named) = named {
             let row: Vec<Cell> = cells.iter().filter(|cell| cell.row == named.row).cloned().collect();
-            if equal(std::slice::from_ref(named), &expected).is_empty() && computed(&row, &expected).is_none() {
+            if equal(std::slice::from_ref(named), &expected).is_empty() && computed_source(&row, &expected).is_none() {
                 let Cell { row, column, value, unit: own, .. } = named;
                 self.mismatches
                     .push(format!("the expected value is {number} {unit}, but {row} of {column} is {value} {own}"));
@@ -234,7 +234,7 @@ impl<'a> Evidence<'a> {
         let is_in = |cell: &&&Cell| cell.currency.as_deref().zip(currency).is_none_or(|(a, b)| is_same_currency(a, b));
         let equal = equal(cells, &expected);
         if equal.is_empty() {
-            let computed = computed(cells, &expected);
+            let computed = computed_source(cells, &expected);
             if computed.is_none() {
                 let tables: Vec<String> = self.table_ids().collect();
                 let tables = tables.join(", ");

@@ -214,7 +214,7 @@ impl Entry<'_> {
             _ => return None,
         };
         let (unit, currency) = unit_of(table, self.row, &self.label, value.as_f64()?);
-        let (unit, currency) = marked(unit, currency, &marks)?;
+        let (unit, currency) = apply_marks(unit, currency, &marks)?;
         let period = Period::read(&self.column);
         Some(Cell { row: self.label, column: self.column, value, unit, currency, period })
     }
@@ -234,7 +234,7 @@ fn entries(table: &Value) -> impl Iterator<Item = Entry<'_>> {
 }
 
 /// Unit and currency of a number that bears marks of its own; nothing where they name a thing, as `Q` in `Q2` does.
-fn marked(unit: String, currency: Option<String>, marks: &str) -> Option<(String, Option<String>)> {
+fn apply_marks(unit: String, currency: Option<String>, marks: &str) -> Option<(String, Option<String>)> {
     let own = Unit::read(marks);
     let money = own.currency.map(str::to_owned);
     match own {
@@ -293,14 +293,14 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 }
 
 /// The cell that a gold names by `{row, column}`.
-pub(crate) fn named<'a>(cells: &'a [Cell], wanted: &Value) -> Option<&'a Cell> {
+pub(crate) fn named_cell<'a>(cells: &'a [Cell], wanted: &Value) -> Option<&'a Cell> {
     let part = |key: &str| wanted.get(key).and_then(Value::as_str).map(fold);
     let (row, column) = (part("row")?, part("column")?);
     cells.iter().find(|cell| cell.row == row && cell.column == column)
 }
 
 /// What stands in a table where a gold names a cell by `{row, column}`, be it a number or not.
-pub(crate) fn found<'a>(table: &'a Value, wanted: &Value) -> Option<&'a Value> {
+pub(crate) fn value_at_cell<'a>(table: &'a Value, wanted: &Value) -> Option<&'a Value> {
     let part = |key: &str| wanted.get(key).and_then(Value::as_str).map(fold);
     let (row, column) = (part("row")?, part("column")?);
     entries(table).find(|entry| entry.label == row && entry.column == column).map(|entry| entry.value)
@@ -313,7 +313,7 @@ pub(crate) fn equal<'a>(cells: &'a [Cell], expected: &Expected) -> Vec<&'a Cell>
 
 /// The cell that makes an expected value together with another of its row (a difference, growth, ratio), or of its
 /// column (a difference, a share).
-pub(crate) fn computed<'a>(cells: &'a [Cell], expected: &Expected) -> Option<&'a Cell> {
+pub(crate) fn computed_source<'a>(cells: &'a [Cell], expected: &Expected) -> Option<&'a Cell> {
     let pairs = || cells.iter().flat_map(|a| cells.iter().map(move |b| (a, b))).filter(|(a, b)| a != b);
     let of_row = |(a, b): &(&Cell, &Cell)| a.row == b.row && change(a, b).any(|made| expected.is_computed(made));
     let of_column = |(a, b): &(&Cell, &Cell)| {
@@ -460,7 +460,7 @@ mod tests {
             (json!(35.5), "million USD", false),
             (json!(120), "percent", false),
         ] {
-            assert_eq!(computed(&cells, &expected(value.clone(), unit)).is_some(), is_there, "{value} {unit}");
+            assert_eq!(computed_source(&cells, &expected(value.clone(), unit)).is_some(), is_there, "{value} {unit}");
         }
     }
 
@@ -490,7 +490,7 @@ mod tests {
     fn a_named_cell_is_the_one() {
         let cells = cells();
         let wanted = json!({"row": "REVENUE", "column": "Q1 2025"});
-        assert_eq!(named(&cells, &wanted).and_then(|cell| cell.value.as_f64()), Some(1200.0));
-        assert_eq!(named(&cells, &json!({"row": "Revenue"})), None);
+        assert_eq!(named_cell(&cells, &wanted).and_then(|cell| cell.value.as_f64()), Some(1200.0));
+        assert_eq!(named_cell(&cells, &json!({"row": "Revenue"})), None);
     }
 }

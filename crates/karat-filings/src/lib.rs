@@ -67,7 +67,7 @@ struct ByPlace(Library);
 
 impl Resolver for ByPlace {
     fn resolve(&self, row: &Value) -> Option<Resolved> {
-        let mut evidence = Evidence::of(&self.0, row)?;
+        let mut evidence = Evidence::for_row(&self.0, row)?;
         let chunks = evidence.chunks();
         evidence.slides(&chunks);
         let ids = |space: &str| -> Vec<&str> {
@@ -83,7 +83,7 @@ struct ByTable(Library);
 
 impl Resolver for ByTable {
     fn resolve(&self, row: &Value) -> Option<Resolved> {
-        let mut evidence = Evidence::of(&self.0, row)?;
+        let mut evidence = Evidence::for_row(&self.0, row)?;
         let mut value = Map::new();
         evidence.number(&mut value);
         let chunks = evidence.quietly(Evidence::chunks);

@@ -125,7 +125,7 @@ pub(crate) struct Table {
 }
 
 /// The first part of a table that is not what numbers are read from.
-fn unread(table: &Value) -> Option<String> {
+fn unreadable_part(table: &Value) -> Option<String> {
     let is_list = |of: &Value, key: &str| of.get(key).is_some_and(Value::is_array);
     if !table.is_object() {
         return Some("it is no object".to_owned());
@@ -258,7 +258,7 @@ impl Library {
     fn table(&mut self, document: &str, path: &FilePath, name: &str, files: &mut ResolverFiles<'_>) {
         let Some(table) = files.document(path) else { return };
         let id = table.get("table_id").and_then(folded_text).unwrap_or_else(|| fold(name));
-        if let Some(unread) = unread(&table) {
+        if let Some(unread) = unreadable_part(&table) {
             let form = "a table is {columns: […], rows: [{label, values: […]}]}";
             files.warning(&path.to_string(), format!("{unread}, so its numbers are not read: {form}"));
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::evidence::Evidence;
 use crate::figure::Cell;
-use crate::figure::found;
+use crate::figure::value_at_cell;
 use crate::folded_text;
 use crate::library::{Spot, Table};
 
@@ -24,7 +24,7 @@ impl<'a> Evidence<'a> {
         let chunks = &self.library.chunks;
         let of_table = |at: &usize| chunks[*at].space == "table" && chunks[*at].spot.table.as_ref() == Some(id);
         let found = (0..chunks.len()).filter(of_table).collect();
-        self.meant(id, found, move |at| &chunks[*at].document, |at, spot| chunks[*at].spot.is_of(spot))
+        self.select_documents(id, found, move |at| &chunks[*at].document, |at, spot| chunks[*at].spot.is_of(spot))
     }
 
     /// The source tables that there are.
@@ -38,7 +38,7 @@ impl<'a> Evidence<'a> {
                         let mut chunks = library.chunks.iter().filter(|chunk| chunk.document == table.document);
                         Spot::of(&table.content).is_of(spot) || chunks.any(|chunk| chunk.spot.is_of(spot))
                     };
-                    tables.extend(self.meant(&id, found.iter().collect(), |table| &table.document, is_of));
+                    tables.extend(self.select_documents(&id, found.iter().collect(), |table| &table.document, is_of));
                 }
                 None if library.tables.is_empty() => {}
                 None => self.mismatches.push(format!("there is no table {id}")),
@@ -53,7 +53,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Says that the gold's tables, as far as there are any, hold no number to check it against.
-    pub(crate) fn unread(&mut self) {
+    pub(crate) fn report_unread_tables(&mut self) {
         let ids: Vec<String> = self.table_ids().filter(|id| self.library.tables.contains_key(id)).collect();
         if !ids.is_empty() {
             let ids = ids.join(", ");
@@ -64,7 +64,7 @@ impl<'a> Evidence<'a> {
     /// Says that a named cell is none, or holds no number.
     pub(crate) fn no_number_at(&mut self, wanted: &Value) {
         let tables = self.quietly(Self::tables);
-        self.mismatches.push(match tables.into_iter().find_map(|table| found(&table.content, wanted)) {
+        self.mismatches.push(match tables.into_iter().find_map(|table| value_at_cell(&table.content, wanted)) {
             Some(value) => format!("the cell {wanted} holds {value}, which is no number"),
             None => format!("no source table has the cell {wanted}"),
         });
@@ -72,7 +72,7 @@ impl<'a> Evidence<'a> {
 
     /// Of what stands under one table id, what the gold means: that of the documents which its citations of the table name,
     /// else its other citations, else of the row's quarter. Where that leaves several documents, the gold should say more.
-    fn meant<T>(
+    fn select_documents<T>(
         &mut self,
         id: &str,
         found: Vec<T>,

@@ -27,10 +27,10 @@ mod suite;
 mod syntax;
 
 pub use catalog::{Catalog, Entry};
-pub use dataset::checks::Checked;
+pub use dataset::checks::CheckCounts;
 pub use dataset::columns::fetch::Fetch;
 pub use dataset::columns::resolver::{Resolved, Resolver, ResolverEntry, ResolverFiles};
-pub use dataset::{DatasetError, Spread};
+pub use dataset::{DatasetError, RepresentativeRows};
 pub use decode::dataset::dir::dir_options;
 pub use diagnostics::nearest::nearest;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
@@ -40,7 +40,7 @@ pub use files::{
 pub use grammar::schema::{registry_schema, rubric_schema, suite_schema};
 pub use overrides::Overrides;
 pub use registry::{Registry, STARTER};
-pub use suite::hash::changed as plan_changes;
+pub use suite::hash::describe_changes as plan_changes;
 pub use suite::metrics::index_of as metric_index;
 pub use suite::plan::Plan;
 pub use suite::{Suite, load_policy, name_of};

@@ -106,10 +106,10 @@ impl Checker<'_> {
             match object.key(&entry.key) {
                 Some(key) => self.entry(entry, key, node),
                 None if open => {}
-                None => self.unknown(entry, object),
+                None => self.report_unknown_key(entry, object),
             }
         }
-        self.required(node, object);
+        self.check_required(node, object);
     }
 
     fn entry(&mut self, entry: &Entry, key: &'static Key, owner: &Node) {
@@ -127,7 +127,7 @@ impl Checker<'_> {
         self.address.pop();
     }
 
-    fn unknown(&mut self, entry: &Entry, object: &'static Object) {
+    fn report_unknown_key(&mut self, entry: &Entry, object: &'static Object) {
         let foreign = object.foreign.iter().find(|(theirs, _)| *theirs == entry.key);
         let hint = match foreign {
             Some((_, ours)) => Some(format!("here that is `{ours}`")),
@@ -138,7 +138,7 @@ impl Checker<'_> {
             .maybe_hint(hint);
     }
 
-    fn required(&mut self, node: &Node, object: &'static Object) {
+    fn check_required(&mut self, node: &Node, object: &'static Object) {
         let place = &node.place;
         for key in object.keys.iter().filter(|key| key.required && node.get(key.name).is_none()) {
             self.problems.error(place, format!("{} needs `{}`", article(object.name), key.name)).hint(key.about);
@@ -333,7 +333,7 @@ mod tests {
             let text = format!("{}: {}\n", key.name, key.example);
             let mut problems = Problems::default();
             let file = problems.source("example.yaml", &text);
-            let node = yaml::read(&text, file, &mut problems).expect(&text);
+            let node = yaml::read_tree(&text, file, &mut problems).expect(&text);
             let entry = &node.entries()[0];
             Checker { catalog: &catalog, address: Vec::new(), problems: &mut problems }.entry(entry, key, &node);
             assert_eq!(problems.errors(), 0, "{}: {text}{}", object.name, problems.into_diagnostics().plain());

@@ -38,12 +38,12 @@ fn report(error: &ValidationError<'_>, node: &Node, schema: &Value, problems: &m
             let above = &pointer[..pointer.len() - name.len()];
             let owner = node.nearest_at(above.split('/').filter(|segment| !segment.is_empty()));
             let entry = owner.entries().iter().find(|entry| entry.key == name);
-            unknown(entry, owner, name, schema, above.trim_end_matches('/'), problems);
+            report_unknown_option(entry, owner, name, schema, above.trim_end_matches('/'), problems);
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             for name in unexpected {
                 let entry = at.entries().iter().find(|entry| &entry.key == name);
-                unknown(entry, at, name, schema, &pointer, problems);
+                report_unknown_option(entry, at, name, schema, &pointer, problems);
             }
         }
         ValidationErrorKind::Required { property } => {
@@ -58,7 +58,14 @@ fn report(error: &ValidationError<'_>, node: &Node, schema: &Value, problems: &m
     }
 }
 
-fn unknown(entry: Option<&Entry>, at: &Node, name: &str, schema: &Value, pointer: &str, problems: &mut Problems) {
+fn report_unknown_option(
+    entry: Option<&Entry>,
+    at: &Node,
+    name: &str,
+    schema: &Value,
+    pointer: &str,
+    problems: &mut Problems,
+) {
     let known = if pointer.is_empty() { schema.get("properties").and_then(Value::as_object) } else { None };
     let names: Vec<&str> = known.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     let has_none = pointer.is_empty() && names.is_empty();

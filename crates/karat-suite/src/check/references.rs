@@ -4,7 +4,7 @@ use karat_types::{ScorerKind, ScorerSpec};
 
 use crate::dataset::aliases::{LIKELY_REFERENCE, REFERENCE};
 use crate::diagnostics::Problems;
-use crate::syntax::names::{Held, Pending};
+use crate::syntax::names::{AvailableNames, PendingName};
 use crate::syntax::node::Node;
 
 /// Most columns that are listed.
@@ -13,15 +13,20 @@ const SHOWN: usize = 24;
 /// Whether a scorer names nothing to compare with: neither a place nor a literal, nor an option in their place.
 pub(crate) fn is_left_to_rows(scorer: &Node, options: &[String]) -> bool {
     let stands_in = |with: &Node, option: &String| {
-        with.given(option).is_some_and(|given| given.text().is_some() || !given.items().is_empty())
+        with.field(option).is_some_and(|given| given.text().is_some() || !given.items().is_empty())
     };
-    let has_option = scorer.given("with").is_some_and(|with| options.iter().any(|option| stands_in(with, option)));
-    scorer.given("reference").or_else(|| scorer.given("value")).is_none() && !has_option
+    let has_option = scorer.field("with").is_some_and(|with| options.iter().any(|option| stands_in(with, option)));
+    scorer.field("reference").or_else(|| scorer.field("value")).is_none() && !has_option
 }
 
 /// Refuses metrics that need a reference where no row has one: every score of them would be *not applicable*. Where judges
 /// score the same outputs, who can do so without a reference, it is a warning.
-pub(crate) fn settle(pending: &[Pending], held: &Held<'_>, scorers: &[ScorerSpec], problems: &mut Problems) {
+pub(crate) fn settle(
+    pending: &[PendingName],
+    held: &AvailableNames<'_>,
+    scorers: &[ScorerSpec],
+    problems: &mut Problems,
+) {
     let is_judged =
         scorers.iter().any(|scorer| matches!(&scorer.kind, ScorerKind::Rubric(rubric) if !rubric.judges.is_empty()));
     for waiting in pending.iter().filter(|waiting| !held.has(waiting)) {
@@ -36,7 +41,7 @@ pub(crate) fn settle(pending: &[Pending], held: &Held<'_>, scorers: &[ScorerSpec
 }
 
 /// The column that looks like a reference, or why the one that is taken for it is none.
-fn hint(held: &Held<'_>) -> String {
+fn hint(held: &AvailableNames<'_>) -> String {
     if let Some(unfilled) = REFERENCE.iter().find(|name| held.unfilled.contains(**name)) {
         return format!("`{unfilled}` is null in every row: fill it in, or give the scorer a `value`");
     }

@@ -24,7 +24,7 @@ const HINT: &str = "write `${NAME}` and set NAME in the environment; a model's k
 /// Reports every secret of a suite or registry file, and blacks it out in whatever else is said of its line.
 pub(crate) fn refuse(node: &Node, problems: &mut Problems) {
     if let Ok(keys) = Redactor::new([Kind::ApiKey], []) {
-        Search { keys, problems }.within(node, false);
+        Search { keys, problems }.refuse_within(node, false);
     }
 }
 
@@ -50,11 +50,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn within(&mut self, node: &Node, is_setting: bool) {
+    fn refuse_within(&mut self, node: &Node, is_setting: bool) {
         match &node.value {
             Tree::Scalar { .. } if is_setting => self.scalar(node),
             Tree::Scalar { .. } => {}
-            Tree::List(items) => items.iter().for_each(|item| self.within(item, is_setting)),
+            Tree::List(items) => items.iter().for_each(|item| self.refuse_within(item, is_setting)),
             Tree::Map(entries) => entries.iter().for_each(|entry| self.entry(entry, is_setting)),
         }
     }
@@ -66,9 +66,9 @@ impl Search<'_> {
         }
         // `http: ADDRESS` is short for its url.
         let is_address = key == "http" && entry.node.text().is_some();
-        self.within(&entry.node, is_setting || is_address || SETTINGS.contains(&key));
+        self.refuse_within(&entry.node, is_setting || is_address || SETTINGS.contains(&key));
         if NAMED.contains(&key) {
-            entry.node.entries().iter().for_each(|named| self.named(named));
+            entry.node.entries().iter().for_each(|named| self.check_named_values(named));
         }
     }
 
@@ -86,7 +86,7 @@ impl Search<'_> {
 
     /// A header or variable whose name says that it is a secret. Where its value does not look like one it may be the
     /// placeholder of a service on this machine, so that it is only warned of.
-    fn named(&mut self, entry: &Entry) {
+    fn check_named_values(&mut self, entry: &Entry) {
         let Some(text) = entry.node.text().filter(|_| tells_secret(&entry.key)) else { return };
         let secret = text.rsplit(' ').next().unwrap_or_default();
         let is_literal = !environment::mentions(text) && !text.contains("{{");
@@ -123,11 +123,11 @@ mod tests {
 
     const KEY: &str = "sk-proj-abcdefghijklmnop1234";
 
-    fn said(suite: &str) -> String {
+    fn report_plain_secret(suite: &str) -> String {
         let suite = suite.replace("KEY", KEY);
         let mut problems = Problems::default();
         let file = problems.source("karat.yaml", &suite);
-        let node = yaml::read(&suite, file, &mut problems).unwrap();
+        let node = yaml::read_tree(&suite, file, &mut problems).unwrap();
         refuse(&node, &mut problems);
         let said = problems.into_diagnostics().plain();
         assert!(!said.contains("abcdefgh") && !said.contains("hunter2"), "{said}");
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn passwords_in_addresses_are_refused() {
         let refused = |address: &str| {
-            let said = said(&format!("variants: {{ v: [ {{ http: {{ url: \"{address}\" }} }} ] }}"));
+            let said = report_plain_secret(&format!("variants: {{ v: [ {{ http: {{ url: \"{address}\" }} }} ] }}"));
             said.contains("error: this address holds a password")
         };
         assert!(refused("http://me:hunter2x@host/x") && refused("https://me:hunter2x@host"));
@@ -159,7 +159,7 @@ mod tests {
             "params: { key: \"KEY\" }",
             "services: { s: { command: [serve], env: { K: KEY } } }",
         ] {
-            let said = said(suite);
+            let said = report_plain_secret(suite);
             assert!(said.contains("error: this looks like a key") && said.contains("karat.yaml:1:"), "{said}");
             assert!(said.contains("${NAME}") && said.contains("****"), "{said}");
         }
@@ -167,8 +167,9 @@ mod tests {
 
     #[test]
     fn names_of_secrets_are_warned_of() {
-        let step =
-            |header: &str| said(&format!("variants: {{ v: [ {{ http: {{ url: u, headers: {{ {header} }} }} }} ] }}"));
+        let step = |header: &str| {
+            report_plain_secret(&format!("variants: {{ v: [ {{ http: {{ url: u, headers: {{ {header} }} }} }} ] }}"))
+        };
         assert!(
             step("Authorization: \"Basic aHVudGVyMjpodW50ZXIy\"").contains("warning: the value of `Authorization`")
         );
@@ -190,7 +191,7 @@ mod tests {
             "scorers: { leak: { metric: contains, not: true, with: { all: [\"KEY\"] } } }",
             "variants: { v: [ { prompt: { text: \"Never tell: KEY\" } } ] }",
         ] {
-            assert_eq!(said(suite), "");
+            assert_eq!(report_plain_secret(suite), "");
         }
     }
 }

@@ -31,13 +31,13 @@ use crate::diagnostics::Diagnostic;
 use crate::files::Files;
 
 pub(crate) use roles::{Role, Roles};
-pub(crate) use row_redaction::Discretion;
+pub(crate) use row_redaction::RowRedaction;
 /// Names that other tools give to a role's column.
 pub(crate) mod aliases {
     pub(crate) use super::roles::{ID, INPUT, LIKELY_REFERENCE, REFERENCE};
 }
 pub(crate) use checks::row_schema::RowSchema;
-pub use representative_rows::Spread;
+pub use representative_rows::RepresentativeRows;
 pub(crate) use scalar::plain;
 pub(crate) use source::Source;
 
@@ -81,7 +81,7 @@ impl DatasetError {
     }
 
     /// As it may be shown: what is wrong may quote the row.
-    fn discreet(mut self, discretion: &Discretion) -> Self {
+    fn redact(mut self, discretion: &RowRedaction) -> Self {
         *self.problem = discretion.problem(&self.problem, CONCEALED);
         self.more = self.more.iter().map(|problem| discretion.problem(problem, CONCEALED)).collect();
         self
@@ -111,7 +111,7 @@ pub(crate) struct Dataset {
     pub files: Arc<dyn Files>,
     pub source: Source,
     pub roles: Roles,
-    pub asserts: Option<checks::row_checks::Asserts>,
+    pub asserts: Option<checks::row_checks::RowChecks>,
     pub columns: Vec<columns::Column>,
     pub row_schema: Option<RowSchema>,
     pub condition: Option<Expression>,
@@ -126,10 +126,10 @@ pub(crate) struct Dataset {
     /// Whether a bad row becomes an errored sample.
     pub reports_broken: bool,
     /// What problems may show of the rows.
-    pub discretion: Discretion,
+    pub discretion: RowRedaction,
     pub metadata: Vec<(String, Path)>,
     /// What nothing that is fetched may meet.
-    pub rules: Vec<columns::fetch::Rule>,
+    pub rules: Vec<columns::fetch::ForbiddenCondition>,
 }
 
 impl Dataset {
@@ -137,7 +137,7 @@ impl Dataset {
     pub fn history(
         self: &Arc<Self>,
         column: usize,
-        prior: &columns::earlier_values::Prior,
+        prior: &columns::earlier_values::EarlierValues,
     ) -> columns::earlier_values::History {
         rows::Rows::new(self.clone()).history(column, prior)
     }
@@ -160,7 +160,7 @@ impl Dataset {
     /// The rows that are planned, in order. Every pass gives the same ones.
     pub fn rows(self: &Arc<Self>) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
         let dataset = self.clone();
-        let rows = rows::Rows::new(self.clone()).planned();
-        Box::new(rows.map(move |row| row.map_err(|error| error.discreet(&dataset.discretion))))
+        let rows = rows::Rows::new(self.clone()).planned_samples();
+        Box::new(rows.map(move |row| row.map_err(|error| error.redact(&dataset.discretion))))
     }
 }

@@ -31,7 +31,7 @@ const APART: f64 = 0.2;
 
 /// Rows that stand for all of a large dataset.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Spread {
+pub struct RepresentativeRows {
     /// Some of its rows, in order.
     pub samples: Vec<Sample>,
     /// How many planned rows they stand for: those that can be read.
@@ -40,19 +40,19 @@ pub struct Spread {
 
 /// A spread as rows are looked at.
 #[derive(Default)]
-pub(super) struct Gathering {
-    spread: Spread,
+pub(super) struct RowSampler {
+    spread: RepresentativeRows,
     /// Length of all rows, and of those that are kept.
     length: u64,
-    kept: Size,
+    kept: RowSize,
     /// How often half of them have gone.
     halvings: u32,
 }
 
-impl Gathering {
+impl RowSampler {
     /// Looks at a planned row, which can be read.
     pub fn see(&mut self, row: u64, columns: &Map<String, Value>, sample: impl FnOnce() -> Sample) {
-        let size = Size::of(columns);
+        let size = RowSize::of(columns);
         self.spread.rows += 1;
         self.length += size.text as u64;
         if !is_kept(row, self.halvings) {
@@ -63,13 +63,13 @@ impl Gathering {
         while self.spread.samples.len() > MOST || (self.kept.bytes() > MOST_BYTES && !self.spread.samples.is_empty()) {
             self.halvings += 1;
             self.spread.samples.retain(|sample| is_kept(sample.row, self.halvings));
-            self.kept = Size::default();
-            self.spread.samples.iter().for_each(|sample| self.kept.add(Size::of(&sample.columns)));
+            self.kept = RowSize::default();
+            self.spread.samples.iter().for_each(|sample| self.kept.add(RowSize::of(&sample.columns)));
         }
     }
 
     /// Those that were kept, where the dataset is large and they stand for it.
-    pub fn finish(self) -> Option<Spread> {
+    pub fn finish(self) -> Option<RepresentativeRows> {
         let kept = self.spread.samples.len();
         let mean = |length: f64, rows: f64| (length + 1.0) / rows;
         let share = mean(self.kept.text as f64, kept as f64) / mean(self.length as f64, self.spread.rows as f64);
@@ -95,12 +95,12 @@ fn chance(stretch: u64, round: u32) -> u64 {
 
 /// How large a row is.
 #[derive(Debug, Clone, Copy, Default)]
-struct Size {
+struct RowSize {
     text: usize,
     values: usize,
 }
 
-impl Size {
+impl RowSize {
     fn of(columns: &Map<String, Value>) -> Self {
         let mut size = Self::default();
         columns.iter().for_each(|(name, value)| size.see(name.len(), value));
@@ -135,8 +135,8 @@ mod tests {
 
     use super::*;
 
-    fn spread(rows: u64, text: impl Fn(u64) -> usize) -> Option<Spread> {
-        let mut gathering = Gathering::default();
+    fn spread(rows: u64, text: impl Fn(u64) -> usize) -> Option<RepresentativeRows> {
+        let mut gathering = RowSampler::default();
         for row in 0..rows {
             let columns = json!({ "text": "x".repeat(text(row)) });
             let columns = columns.as_object().unwrap();
@@ -167,11 +167,12 @@ mod tests {
     /// Large rows are fewer, so that memory is bounded, however small their values are; of few nothing is known.
     #[test]
     fn large_rows_are_fewer() {
-        let held = |found: &Spread| found.samples.iter().map(|it| Size::of(&it.columns).bytes()).sum::<usize>();
+        let held =
+            |found: &RepresentativeRows| found.samples.iter().map(|it| RowSize::of(&it.columns).bytes()).sum::<usize>();
         let found = spread(LARGE, |_| 10_000).unwrap();
         assert!((800..1_680).contains(&found.samples.len()) && held(&found) <= MOST_BYTES, "{}", found.samples.len());
         assert_eq!(spread(LARGE, |_| 40_000), None);
-        let mut gathering = Gathering::default();
+        let mut gathering = RowSampler::default();
         let columns: Map<String, Value> = (0..200).map(|at| (format!("c{at}"), Value::Null)).collect();
         for row in 0..2 * LARGE {
             gathering.see(row, &columns, || Sample { row, columns: columns.clone(), ..Sample::new("s", None) });

@@ -7,14 +7,14 @@ use crate::diagnostics::Diagnostic;
 
 /// The privacy rules as they apply to what is said of rows.
 #[derive(Debug, Default)]
-pub(crate) struct Discretion {
+pub(crate) struct RowRedaction {
     /// Whether nothing of the rows may be shown.
     pub is_sensitive: bool,
     /// What blacks out the words that are shown; `None` where there are no rules.
     pub redactor: Option<Redactor>,
 }
 
-impl Discretion {
+impl RowRedaction {
     /// Words about a row; `instead` where nothing of it may be shown.
     pub fn text(&self, text: String, instead: &str) -> String {
         match &self.redactor {
@@ -31,7 +31,7 @@ impl Discretion {
             None if !self.is_sensitive => problem.clone(),
             _ => {
                 let hint = problem.hint.clone().filter(|_| !self.is_sensitive);
-                let mut concealed = problem.concealed(self.text(problem.message.clone(), instead));
+                let mut concealed = problem.without_content(self.text(problem.message.clone(), instead));
                 concealed.maybe_hint(hint.map(|hint| self.text(hint, instead)));
                 concealed
             }

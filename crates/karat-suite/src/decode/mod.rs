@@ -27,7 +27,7 @@ use crate::diagnostics::Problems;
 use crate::files::{Files, join, jsonl};
 use crate::syntax::duration;
 use crate::syntax::environment::{self, Environment};
-use crate::syntax::names::Pending;
+use crate::syntax::names::PendingName;
 use crate::syntax::node::{Node, Place};
 use crate::syntax::params::Params;
 use crate::syntax::{notation, yaml};
@@ -45,19 +45,19 @@ pub(crate) struct Decoder<'a> {
     pub environment: Environment,
     pub problems: Problems,
     /// Names that can be judged only when the dataset's columns are known.
-    pub pending: Vec<Pending>,
+    pub pending: Vec<PendingName>,
     /// Digests of files whose content the header does not hold.
     pub digests: BTreeSet<String>,
     /// What identifies each recording, by the path that the step holds.
     pub recordings: BTreeMap<String, String>,
     /// Paths into the row that must match at least one row.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<RequiredPath>,
     /// Whether files of labels may be empty or not be there yet.
     pub labelling: bool,
 }
 
 /// A path into the row that must match at least one row.
-pub(crate) struct Watched {
+pub(crate) struct RequiredPath {
     pub path: Path,
     pub place: Place,
 }
@@ -89,16 +89,16 @@ impl<'a> Decoder<'a> {
     }
 
     /// Demands that the path of a node matches at least one row.
-    pub fn watch(&mut self, node: &Node) -> Option<Path> {
+    pub fn require_match(&mut self, node: &Node) -> Option<Path> {
         let path = Path::parse(node.text()?).ok()?;
-        self.watched.push(Watched { path: path.clone(), place: node.place.clone() });
+        self.watched.push(RequiredPath { path: path.clone(), place: node.place.clone() });
         Some(path)
     }
 
     /// The path that a node names, once parameters stand in it: as seen from the file it is written in.
     pub fn path(&mut self, node: &Node) -> Option<String> {
         let text = node.text().filter(|text| !environment::mentions(text))?;
-        self.is_given(node, text)?;
+        self.check_not_empty(node, text)?;
         let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
         let template = Template::compile(&inlined).ok()?;
         if let Some(name) = template.reads().iter().find(|name| !name.starts_with("params.")) {
@@ -115,7 +115,7 @@ impl<'a> Decoder<'a> {
     /// A template of a path that is different by row, so written that it stands relative to the working directory.
     pub fn row_path(&mut self, node: &Node) -> Option<String> {
         let text = node.text()?;
-        self.is_given(node, text)?;
+        self.check_not_empty(node, text)?;
         let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
         if self.params.leads(text) || crate::files::is_rooted(text) {
             return Some(inlined);
@@ -126,7 +126,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// A path that begins with a parameter needs one that is not empty.
-    fn is_given(&mut self, node: &Node, text: &str) -> Option<()> {
+    fn check_not_empty(&mut self, node: &Node, text: &str) -> Option<()> {
         if self.params.is_absent(text) {
             self.problems
                 .error(&node.place, format!("`{text}` is empty, but a path is needed here"))
@@ -248,14 +248,14 @@ impl<'a> Decoder<'a> {
 }
 
 /// One of the language's words as the type that stands for it.
-pub(crate) fn word<T: serde::de::DeserializeOwned>(node: &Node, key: &str) -> Option<T> {
+pub(crate) fn word_at<T: serde::de::DeserializeOwned>(node: &Node, key: &str) -> Option<T> {
     let text = node.text_of(key)?;
     serde_json::from_value(Value::String(text.to_owned())).ok()
 }
 
 /// The whole number under a key.
-pub(crate) fn whole<T: TryFrom<i64>>(node: &Node, key: &str) -> Option<T> {
-    node.given(key).and_then(Node::integer).and_then(|number| T::try_from(number).ok())
+pub(crate) fn integer_at<T: TryFrom<i64>>(node: &Node, key: &str) -> Option<T> {
+    node.field(key).and_then(Node::integer).and_then(|number| T::try_from(number).ok())
 }
 
 pub(crate) fn is_yaml(path: &str) -> bool {

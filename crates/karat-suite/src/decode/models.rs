@@ -21,7 +21,7 @@ impl Decoder<'_> {
     }
 
     /// The models that a list names: those of the command line, where there are any.
-    pub fn selected(
+    pub fn select_models(
         &mut self,
         list: Option<&Node>,
         flag: &str,
@@ -51,7 +51,12 @@ impl Decoder<'_> {
     }
 
     /// Keeps the models of a tier; without models, those of the registry that can be counted on.
-    pub fn of_tier(&mut self, models: Vec<ModelSpec>, tier: Option<Tier>, registry: &Registry) -> Vec<ModelSpec> {
+    pub fn filter_by_tier(
+        &mut self,
+        models: Vec<ModelSpec>,
+        tier: Option<Tier>,
+        registry: &Registry,
+    ) -> Vec<ModelSpec> {
         let Some(tier) = tier else { return models };
         let fits = |model: &ModelSpec| model.tier == Some(tier);
         let found: Vec<ModelSpec> = if models.is_empty() {
@@ -93,7 +98,7 @@ fn is_entry(item: &Node) -> bool {
 }
 
 /// Reports a name that is not among the known ones.
-pub(crate) fn unknown(what: &str, name: &str, known: &[&str], place: &Place, problems: &mut Problems) {
+pub(crate) fn report_unknown_id(what: &str, name: &str, known: &[&str], place: &Place, problems: &mut Problems) {
     problems
         .error(place, format!("the suite has no {what} `{name}`"))
         .maybe_hint(suggestion(name, known.iter().copied()));

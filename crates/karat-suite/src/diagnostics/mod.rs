@@ -96,7 +96,7 @@ impl Diagnostic {
     }
 
     /// The place alone, under another message: nothing of what stands there.
-    pub(crate) fn concealed(&self, message: impl Into<String>) -> Self {
+    pub(crate) fn without_content(&self, message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, source: None, ..self.clone() }
     }
 
@@ -204,7 +204,7 @@ impl Diagnostics {
     }
 
     /// All of them with the lines they stand in, with terminal colours.
-    pub fn coloured(&self) -> String {
+    pub fn render_coloured(&self) -> String {
         self.render(&Renderer::styled())
     }
 
@@ -400,7 +400,7 @@ error: `trials` must be at least 1
 
     #[test]
     fn colour_is_only_a_second_coat() {
-        let coloured = two_problems().coloured();
+        let coloured = two_problems().render_coloured();
         assert!(coloured.contains("\u{1b}["));
         let plain: String = strip(&coloured);
         assert_eq!(plain, two_problems().plain());

@@ -9,8 +9,8 @@ use karat_text::similar;
 /// `claude-haiku-4-5`.
 pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
-    let wanted = folded(unknown);
-    let find = |fits: &dyn Fn(&str) -> bool| known.iter().copied().find(|name| fits(&folded(name)));
+    let wanted = fold_name(unknown);
+    let find = |fits: &dyn Fn(&str) -> bool| known.iter().copied().find(|name| fits(&fold_name(name)));
     similar::nearest(unknown, known.iter().copied())
         .or_else(|| find(&|name| name == wanted))
         .or_else(|| find(&|name| is_part(&wanted, name)))
@@ -27,7 +27,7 @@ pub(crate) fn suggestion<'a>(unknown: &str, known: impl IntoIterator<Item = &'a 
     }
 }
 
-fn folded(name: &str) -> String {
+fn fold_name(name: &str) -> String {
     name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

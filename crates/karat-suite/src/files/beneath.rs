@@ -49,7 +49,7 @@ pub(super) fn open(folder: &str, path: &str) -> io::Result<File> {
     let folder = if folder.is_empty() { "." } else { folder };
     let dir = Dir::open_ambient_dir(folder, ambient_authority())?;
     match open_in(&dir, Path::new(path)) {
-        Err(error) if is_escape(&error) => open_in(&dir, &resolved(folder, path)?),
+        Err(error) if is_escape(&error) => open_in(&dir, &resolve_links(folder, path)?),
         opened => opened,
     }
 }
@@ -65,7 +65,7 @@ fn is_escape(error: &io::Error) -> bool {
 }
 
 /// The path without links, for one that leaves the folder on its way and comes back, as absolute links do.
-fn resolved(folder: &str, path: &str) -> io::Result<PathBuf> {
+fn resolve_links(folder: &str, path: &str) -> io::Result<PathBuf> {
     let folder = fs::canonicalize(folder)?;
     let target = fs::canonicalize(folder.join(path)).map_err(|_| leads_out())?;
     target.strip_prefix(&folder).map(Path::to_owned).map_err(|_| leads_out())

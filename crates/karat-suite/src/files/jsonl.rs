@@ -16,16 +16,16 @@ const SHOWN: usize = 20;
 ///
 /// # Errors
 /// A syntax error, or the second of two equal keys.
-pub(crate) fn strict(text: &str) -> serde_json::Result<Value> {
+pub(crate) fn parse_strict(text: &str) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Strict.deserialize(&mut deserializer)?;
+    let value = StrictJson.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
 
-struct Strict;
+struct StrictJson;
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for StrictJson {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -33,7 +33,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for StrictJson {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,7 +93,7 @@ impl<'de> Visitor<'de> for Strict {
 
 /// One JSON document.
 pub(crate) fn document(path: &str, text: &str) -> Result<Value, Box<Diagnostic>> {
-    strict(text.trim_start_matches('\u{feff}')).map_err(|error| Box::new(syntax(path, text, 1, &error)))
+    parse_strict(text.trim_start_matches('\u{feff}')).map_err(|error| Box::new(syntax(path, text, 1, &error)))
 }
 
 /// The rows of a JSON list or of a JSONL text.
@@ -109,7 +109,7 @@ pub(crate) fn rows(path: &str, text: &str) -> (Vec<Value>, Vec<Diagnostic>) {
     let mut rows = Vec::new();
     let mut problems = Vec::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match strict(line) {
+        match parse_strict(line) {
             Ok(row) => rows.push(row),
             Err(error) => problems.push(syntax(path, line, index + 1, &error)),
         }
@@ -141,7 +141,12 @@ pub(crate) fn places(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 /// A problem of a stretch of a text, shown in the line in which it begins.
-pub(crate) fn within(path: &str, text: &str, span: std::ops::Range<usize>, message: impl Into<String>) -> Diagnostic {
+pub(crate) fn problem_in_row(
+    path: &str,
+    text: &str,
+    span: std::ops::Range<usize>,
+    message: impl Into<String>,
+) -> Diagnostic {
     let start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap_or_default();
     let shown = span.start - start..(span.end - start).min(line.len());
@@ -196,11 +201,11 @@ mod tests {
     /// What a JSON row says twice is not read as either.
     #[test]
     fn a_key_stands_once() {
-        let error = strict(r#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();
+        let error = parse_strict(r#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();
         assert!(error.to_string().starts_with("the key \"b\" stands here twice"), "{error}");
         let text = r#"{"a": [1, -2, 0.1, 18446744073709551615, "x", null, true], "b": {}}"#;
-        assert_eq!(strict(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
-        assert!(strict("{} {}").is_err());
+        assert_eq!(parse_strict(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
+        assert!(parse_strict("{} {}").is_err());
     }
 
     #[test]

@@ -108,15 +108,15 @@ impl Files for DiskFiles {
 
     fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
         refuse_special(&std::fs::metadata(path)?)?;
-        Ok(buffered(std::fs::File::open(path)?))
+        Ok(buffer(std::fs::File::open(path)?))
     }
 
     fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
-        beneath::open(folder, path).map(buffered)
+        beneath::open(folder, path).map(buffer)
     }
 }
 
-fn buffered(file: impl Read + Send + 'static) -> Box<dyn BufRead + Send> {
+fn buffer(file: impl Read + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::with_capacity(READ_AT_ONCE, file))
 }
 

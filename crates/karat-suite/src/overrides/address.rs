@@ -29,24 +29,24 @@ pub(crate) fn assign(node: &mut Node, shape: Shape, address: &str, value: Node, 
         }
         Shape::Object(object) => {
             let names: Vec<&str> = object.keys.iter().map(|key| key.name).collect();
-            let (name, rest) = split(address, &names).ok_or_else(|| lost("key", address, object.name, &names))?;
+            let (name, rest) = split(address, &names).ok_or_else(|| lost_error("key", address, object.name, &names))?;
             let below = object.key(name).map_or(Shape::Any, |key| key.shape);
             descend(node, name, below, rest, value, at)
         }
         Shape::Map(below) if !matches!(below, Shape::Any) => {
             let names: Vec<String> = node.entries().iter().map(|entry| entry.key.clone()).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let (name, rest) = split(address, &names).ok_or_else(|| lost("name", address, "this map", &names))?;
+            let (name, rest) = split(address, &names).ok_or_else(|| lost_error("name", address, "this map", &names))?;
             descend(node, name, *below, rest, value, at)
         }
         Shape::List(below) => {
             let names = item_names(node);
             let all: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
-            let (name, rest) = split(address, &all).ok_or_else(|| lost("member", address, "this list", &all))?;
+            let (name, rest) = split(address, &all).ok_or_else(|| lost_error("member", address, "this list", &all))?;
             let index = names.iter().find(|(known, _)| known == name).map_or(0, |(_, index)| *index);
             match &mut node.value {
                 Tree::List(items) if index < items.len() => assign(&mut items[index], *below, rest, value, at),
-                _ => Err(lost("member", address, "this list", &all)),
+                _ => Err(lost_error("member", address, "this list", &all)),
             }
         }
         Shape::WordOr(_, below) => assign(node, *below, address, value, at),
@@ -65,7 +65,7 @@ pub(crate) fn assign(node: &mut Node, shape: Shape, address: &str, value: Node, 
     }
 }
 
-fn lost(what: &str, address: &str, place: &str, known: &[&str]) -> LostError {
+fn lost_error(what: &str, address: &str, place: &str, known: &[&str]) -> LostError {
     let name = address.split('.').next().unwrap_or(address);
     LostError { message: format!("{place} has no {what} `{name}`"), hint: suggestion(name, known.iter().copied()) }
 }
@@ -123,7 +123,7 @@ mod tests {
     fn set(address: &str) -> Result<String, LostError> {
         let mut problems = Problems::default();
         let file = problems.source("s.yaml", SUITE_TEXT);
-        let mut node = yaml::read(SUITE_TEXT, file, &mut problems).unwrap();
+        let mut node = yaml::read_tree(SUITE_TEXT, file, &mut problems).unwrap();
         let place = Place { file, span: 0..0 };
         let value = Node::of_json(&serde_json::json!(7), &place);
         assign(&mut node, Shape::Object(&SUITE), address, value, &place)?;

@@ -10,14 +10,14 @@ use crate::syntax::node::{Entry, Node, Place, Tree};
 use crate::syntax::yaml;
 
 /// Applies every `--set`.
-pub(crate) fn set(suite: &mut Node, overrides: &Overrides, problems: &mut Problems) {
+pub(crate) fn apply_sets(suite: &mut Node, overrides: &Overrides, problems: &mut Problems) {
     for (address, value) in &overrides.set {
         let Some((at, value)) = on_command_line("--set", address, value, problems) else { continue };
-        put(suite, address, value, &at, problems);
+        put_value(suite, address, value, &at, problems);
     }
 }
 
-fn put(suite: &mut Node, address: &str, value: Node, at: &Place, problems: &mut Problems) {
+fn put_value(suite: &mut Node, address: &str, value: Node, at: &Place, problems: &mut Problems) {
     if let Err(lost) = assign(suite, Shape::Object(&SUITE), address, value, at) {
         problems.error(at, format!("the address `{address}` leads nowhere: {}", lost.message)).maybe_hint(lost.hint);
     }
@@ -36,10 +36,10 @@ struct Axis {
 }
 
 /// Makes a variant of each combination of a sweep's values. Says which variants it was made of: they no longer run.
-pub(crate) fn sweep(suite: &mut Node, overrides: &Overrides, problems: &mut Problems) -> BTreeSet<String> {
+pub(crate) fn apply_sweeps(suite: &mut Node, overrides: &Overrides, problems: &mut Problems) -> BTreeSet<String> {
     let ids: Vec<String> =
         suite.get("variants").map(Node::entries).unwrap_or_default().iter().map(|entry| entry.key.clone()).collect();
-    let mut axes = declared(suite, &ids, problems);
+    let mut axes = declared_axes(suite, &ids, problems);
     for (address, values) in &overrides.sweep {
         let file = problems.command_line("--sweep", address);
         let at = Place { file, span: 0..address.len() };
@@ -55,7 +55,7 @@ pub(crate) fn sweep(suite: &mut Node, overrides: &Overrides, problems: &mut Prob
             .collect();
         axes.extend(axis(address, values, at, &ids, problems));
     }
-    axes = once(axes, problems);
+    axes = check_duplicates(axes, problems);
     distinguish(&mut axes);
     let mut swept = BTreeSet::new();
     for id in ids {
@@ -68,7 +68,7 @@ pub(crate) fn sweep(suite: &mut Node, overrides: &Overrides, problems: &mut Prob
     swept
 }
 
-fn declared(suite: &Node, ids: &[String], problems: &mut Problems) -> Vec<Axis> {
+fn declared_axes(suite: &Node, ids: &[String], problems: &mut Problems) -> Vec<Axis> {
     let entries = suite.get("sweep").map(Node::entries).unwrap_or_default();
     let axes = entries.iter().filter_map(|entry| {
         let values = entry.node.items().to_vec();
@@ -93,7 +93,7 @@ fn axis(address: &str, values: Vec<Node>, at: Place, ids: &[String], problems: &
         return None;
     };
     if let Some(twice) = values.iter().enumerate().find(|(n, value)| values[..*n].iter().any(|it| is_same(it, value))) {
-        let message = format!("the sweep of `{address}` has the value `{}` twice", written(twice.1));
+        let message = format!("the sweep of `{address}` has the value `{}` twice", value_text(twice.1));
         problems
             .error(&at, message)
             .hint("each value makes a variant of its own: leave one out; `--trials` repeats cells");
@@ -110,7 +110,7 @@ fn is_same(one: &Node, other: &Node) -> bool {
 }
 
 /// The axes without those whose address an earlier one has.
-fn once(axes: Vec<Axis>, problems: &mut Problems) -> Vec<Axis> {
+fn check_duplicates(axes: Vec<Axis>, problems: &mut Problems) -> Vec<Axis> {
     let mut kept: Vec<Axis> = Vec::with_capacity(axes.len());
     for axis in axes {
         if kept.iter().any(|it| it.address == axis.address) {
@@ -148,8 +148,8 @@ fn expand(suite: &mut Node, id: &str, axes: &[&Axis], problems: &mut Problems) {
         let mut copy = suite.clone();
         let mut parts = Vec::new();
         for (axis, value) in axes.iter().zip(values) {
-            parts.push(format!("{}={}", axis.label, written(value)));
-            put(&mut copy, &axis.address, value.clone(), &axis.at, problems);
+            parts.push(format!("{}={}", axis.label, value_text(value)));
+            put_value(&mut copy, &axis.address, value.clone(), &axis.at, problems);
         }
         let variant = copy.get("variants").and_then(|all| all.entries().iter().find(|entry| entry.key == id).cloned());
         variants.extend(variant.map(|entry| Entry { key: format!("{id}{{{}}}", parts.join(",")), ..entry }));
@@ -162,7 +162,7 @@ fn expand(suite: &mut Node, id: &str, axes: &[&Axis], problems: &mut Problems) {
     }
 }
 
-fn written(value: &Node) -> String {
+fn value_text(value: &Node) -> String {
     value.text().map_or_else(|| value.json().to_string(), str::to_owned)
 }
 
@@ -171,7 +171,7 @@ fn on_command_line(flag: &str, address: &str, value: &str, problems: &mut Proble
     let file = problems.command_line(flag, &text);
     let at = Place { file, span: 0..address.len() };
     let before = problems.errors();
-    let mut node = yaml::read(value, file, problems)?;
+    let mut node = yaml::read_tree(value, file, problems)?;
     shift(&mut node, address.len() + 1);
     (problems.errors() == before).then_some((at, node))
 }

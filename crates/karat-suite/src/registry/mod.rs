@@ -33,7 +33,7 @@ pub struct Registry {
     models: Vec<ModelSpec>,
 }
 
-static SHIPPED: LazyLock<Registry> = LazyLock::new(|| entry::shipped(BUILTIN).0);
+static SHIPPED: LazyLock<Registry> = LazyLock::new(|| entry::builtin_registry(BUILTIN).0);
 
 impl Registry {
     /// The models that ship with the product.
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_shipped_file_has_no_problem() {
-        let (_, problems) = entry::shipped(BUILTIN);
+        let (_, problems) = entry::builtin_registry(BUILTIN);
         assert!(problems.is_empty(), "{problems}");
     }
 }

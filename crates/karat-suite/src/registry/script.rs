@@ -18,13 +18,13 @@ pub(super) fn options(
     if provider != "scripted" && provider != "stub" {
         return (options, files);
     }
-    if let Some(reply) = with.given("reply").filter(|reply| is_file(reply, decoder))
+    if let Some(reply) = with.field("reply").filter(|reply| is_file(reply, decoder))
         && let Some((_, text)) = decoder.text(reply)
     {
         files.extend(digest(reply, text.as_bytes()));
         options.insert("reply".to_owned(), Value::String(text));
     }
-    if let Some(replies) = with.given("replies").filter(|replies| !matches!(replies.value, Tree::List(_))) {
+    if let Some(replies) = with.field("replies").filter(|replies| !matches!(replies.value, Tree::List(_))) {
         if let Some(content) = decoder.content(replies) {
             files.extend(digest(replies, &content.bytes));
         }

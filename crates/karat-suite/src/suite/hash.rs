@@ -83,7 +83,7 @@ pub(crate) fn plan(
 }
 
 /// What of two plans differs that fixes cells and judgments, in words.
-pub fn changed(then: &PlanHeader, now: &PlanHeader) -> Vec<String> {
+pub fn describe_changes(then: &PlanHeader, now: &PlanHeader) -> Vec<String> {
     let models = |models: &[ModelSpec]| models.iter().fold(KeyBuilder::new("karat/models/1"), model_key).finish();
     let variants = |plan: &PlanHeader| -> Vec<VariantSpec> {
         // What is recorded is known by its content, which the plan of a stored run no longer has.

@@ -13,10 +13,10 @@ use super::{Suite, read};
 use crate::catalog::Catalog;
 use crate::check;
 use crate::check::{references, secrets};
-use crate::dataset::checks::Checked;
-use crate::dataset::{Dataset, Discretion, Spread};
-use crate::decode::dataset::Decoded;
-use crate::decode::dataset::digests::Unread;
+use crate::dataset::checks::CheckCounts;
+use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
+use crate::decode::dataset::DecodedDataset;
+use crate::decode::dataset::digests::UnreadFile;
 use crate::decode::{Decoder, gates, run};
 use crate::diagnostics::{Diagnostics, Severity};
 use crate::files::Files;
@@ -45,7 +45,7 @@ impl Suite {
         let source = read_source(path, overrides, &mut decoder)?;
         let node = &source.node;
         let registry = read_registry(node, overrides, builtin, &mut decoder);
-        let dataset = node.given("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
+        let dataset = node.field("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
         let matrix = decode_matrix(&source, overrides, &registry, &mut decoder);
         let assessment = decode_assessment(node, &matrix, overrides, &registry, &mut decoder);
         let asked = dataset.as_ref().map(|(_, decoded)| decoded.asked.clone()).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Suite {
         }
         // Gates of a suite without errors are checked against its plan, which knows every metric.
         if decoder.problems.errors() > 0 {
-            decoder.gated_scorers(node.given("gates"), node.given("scorers"));
+            decoder.gated_scorers(node.field("gates"), node.field("scorers"));
         }
         let assembly = Assembly { path, source: &source, registry, matrix, assessment, asked };
         assembly.finish(scanned, overrides, decoder)
@@ -81,8 +81,8 @@ struct Source {
 fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Result<Source, Diagnostics> {
     decoder.labelling = overrides.labelling;
     let (text, mut node) = read(path, "suite", decoder)?;
-    changes::set(&mut node, overrides, &mut decoder.problems);
-    let swept = changes::sweep(&mut node, overrides, &mut decoder.problems);
+    changes::apply_sets(&mut node, overrides, &mut decoder.problems);
+    let swept = changes::apply_sweeps(&mut node, overrides, &mut decoder.problems);
     secrets::refuse(&node, &mut decoder.problems);
     secrets::refuse_given(&overrides.params, &mut decoder.problems);
     check::check(&node, &SUITE, decoder.catalog, &mut decoder.problems);
@@ -95,16 +95,16 @@ fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> 
 /// Phase 2: gives the decoder parameters, environment and services, and returns the models that the suite knows.
 fn read_registry(node: &Node, overrides: &Overrides, builtin: &Registry, decoder: &mut Decoder<'_>) -> Registry {
     let environment = &overrides.environment;
-    decoder.params = Params::decode(node.given("params"), &overrides.params, environment, &mut decoder.problems);
+    decoder.params = Params::decode(node.field("params"), &overrides.params, environment, &mut decoder.problems);
     decoder.environment = environment.clone();
-    decoder.services = decoder.services(node.given("services"));
+    decoder.services = decoder.services(node.field("services"));
     decoder.as_of = overrides.as_of.clone();
     let mut registry = builtin.clone();
-    for file in node.given("registry").map(Node::items).unwrap_or_default() {
+    for file in node.field("registry").map(Node::items).unwrap_or_default() {
         registry::read_file(file, &mut registry, decoder);
     }
-    decoder.own_entries(node.given("models"), &mut registry);
-    decoder.own_entries(node.given("judges"), &mut registry);
+    decoder.own_entries(node.field("models"), &mut registry);
+    decoder.own_entries(node.field("judges"), &mut registry);
     registry.name_models(environment);
     registry
 }
@@ -133,18 +133,18 @@ impl Matrix {
 /// Phase 3: decodes variants, models, judges and scorers, as far as they are selected.
 fn decode_matrix(source: &Source, overrides: &Overrides, known: &Registry, decoder: &mut Decoder<'_>) -> Matrix {
     let node = &source.node;
-    let variants = decoder.variants(node.given("variants"), &source.swept, known, overrides);
+    let variants = decoder.variants(node.field("variants"), &source.swept, known, overrides);
     let declared_variants = variants.iter().map(|variant| variant.id.clone()).collect();
     let variants = select_variants(variants, overrides, decoder);
-    let models = decoder.selected(node.given("models"), "--models", overrides.models.as_deref(), known);
-    let models = decoder.of_tier(models, overrides.tier, known);
+    let models = decoder.select_models(node.field("models"), "--models", overrides.models.as_deref(), known);
+    let models = decoder.filter_by_tier(models, overrides.tier, known);
     check_models(node, &variants, &models, decoder);
-    let judges = decoder.selected(node.given("judges"), "--judges", overrides.judges.as_deref(), known);
+    let judges = decoder.select_models(node.field("judges"), "--judges", overrides.judges.as_deref(), known);
     let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
-    let scorers = decoder.scorers(node.given("scorers"), &judges, known, overrides);
+    let scorers = decoder.scorers(node.field("scorers"), &judges, known, overrides);
     versions::missing(node, &variants, &scorers, decoder);
     if overrides.safe {
-        let place = node.given("judges").or_else(|| node.given("models")).unwrap_or(node).place.clone();
+        let place = node.field("judges").or_else(|| node.field("models")).unwrap_or(node).place.clone();
         safe::refuse_models(&models, &variants, &scorers, known, &place, &mut decoder.problems);
     }
     Matrix { declared_variants, variants, models, judges, scorers }
@@ -171,23 +171,23 @@ fn decode_assessment(
     decoder: &mut Decoder<'_>,
 ) -> Assessment {
     let (variants, models) = (matrix.variant_ids(), matrix.model_ids());
-    let scorers = node.given("scorers");
+    let scorers = node.field("scorers");
     decoder.partners(scorers, &matrix.scorers, &variants, &models);
-    let mut analyses = decoder.analyses(node.given("analyses"));
+    let mut analyses = decoder.analyses(node.field("analyses"));
     decoder.labels(scorers, &matrix.scorers, overrides.calibrating || only_calibrates(&analyses));
     let notes = drop_baseless_analyses(&mut analyses, &matrix.declared_variants, &variants, (overrides, &models));
-    let gates = decoder.gates(node.given("gates"));
+    let gates = decoder.gates(node.field("gates"));
     let mut left_out = gates::variants_left_out(&matrix.declared_variants, &variants);
-    left_out.extend(gates::models_left_out(node.given("models"), &matrix.models, known));
-    let privacy = decoder.privacy(node.given("privacy"));
+    left_out.extend(gates::models_left_out(node.field("models"), &matrix.models, known));
+    let privacy = decoder.privacy(node.field("privacy"));
     if let (false, Some(place)) = (privacy.keep_content, versus_of(scorers)) {
         decoder
             .problems
             .error(&place, "this scorer compares outputs with others, but the suite stores no outputs")
             .hint("set `privacy.keep_content: true`, or remove `versus`");
     }
-    decoder.reducible(scorers, run::decode(node.given("run"), overrides).1);
-    let baseline = node.given("baseline").and_then(|baseline| decoder.path(baseline));
+    decoder.reducible(scorers, run::decode(node.field("run"), overrides).1);
+    let baseline = node.field("baseline").and_then(|baseline| decoder.path(baseline));
     Assessment { analyses, gates, baseline, left_out, privacy, notes }
 }
 
@@ -195,13 +195,13 @@ fn decode_assessment(
 struct Scanned {
     dataset: Arc<Dataset>,
     header: DatasetHeader,
-    spread: Option<Spread>,
-    row_checks: RowChecks,
-    checks: Vec<Checked>,
+    spread: Option<RepresentativeRows>,
+    row_checks: RowCheckKinds,
+    checks: Vec<CheckCounts>,
 }
 
 /// The kinds of checks that rows hold for themselves.
-struct RowChecks {
+struct RowCheckKinds {
     /// Checks that metrics decide.
     metrics: bool,
     /// Checks that judges decide.
@@ -211,17 +211,17 @@ struct RowChecks {
 }
 
 /// Phase 5: passes over the dataset, and settles what only its columns can tell.
-fn scan(node: &Node, decoded: Decoded, scorers: &[ScorerSpec], decoder: &mut Decoder<'_>) -> Scanned {
+fn scan(node: &Node, decoded: DecodedDataset, scorers: &[ScorerSpec], decoder: &mut Decoder<'_>) -> Scanned {
     let watched = std::mem::take(&mut decoder.watched);
     let pending = std::mem::take(&mut decoder.pending);
     let (place, problems) = (&decoded.place, &mut decoder.problems);
     let dataset = Arc::new(decoded.dataset);
     let scan = dataset.scan(place, decoded.checks, &watched, &pending, problems);
     if scan.is_read {
-        names::settle(&pending, &scan.held(), problems);
-        references::settle(&pending, &scan.held(), scorers, problems);
+        names::settle(&pending, &scan.available_names(), problems);
+        references::settle(&pending, &scan.available_names(), scorers, problems);
     }
-    let sources = decoded.sources.finish().unwrap_or_else(|Unread { path, error }| {
+    let sources = decoded.sources.finish().unwrap_or_else(|UnreadFile { path, error }| {
         // The pass could not read its rows to the end either, and may have said so.
         if problems.errors() == 0 {
             problems.error(place, format!("the file {path} cannot be read: {error}"));
@@ -239,7 +239,7 @@ fn scan(node: &Node, decoded: Decoded, scorers: &[ScorerSpec], decoder: &mut Dec
         changelog: decoded.changelog,
     };
     let row_checks =
-        RowChecks { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
+        RowCheckKinds { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
     Scanned { dataset, header, spread: scan.spread, row_checks, checks: scan.checks }
 }
 
@@ -259,7 +259,7 @@ fn warn_of_orphans(
     if scanned.dataset.is_unfiltered() {
         orphaned_files::warn_of_annotations(&scanned.dataset, decoder);
         let severity = if overrides.calibrating { Severity::Error } else { Severity::Warning };
-        decoder.labels_of_no_sample(node.given("scorers"), scorers, &scanned.dataset, severity);
+        decoder.labels_of_no_sample(node.field("scorers"), scorers, &scanned.dataset, severity);
     }
 }
 
@@ -290,10 +290,10 @@ impl Assembly<'_> {
         let (false, Some(scanned)) = (warnings.has_errors(), scanned) else { return Err(warnings) };
         let Scanned { dataset, header: dataset_header, spread, row_checks, checks } = scanned;
         let node = &source.node;
-        let (run, trials) = run::decode(node.given("run"), overrides);
+        let (run, trials) = run::decode(node.field("run"), overrides);
         let mut scorers = matrix.scorers;
         let judged_checks = dataset.asserts.as_ref().filter(|_| row_checks.judged);
-        scorers.extend(judged_checks.map(|checks| checks.judged(&matrix.judges, row_checks.has_input)));
+        scorers.extend(judged_checks.map(|checks| checks.judge_scorer(&matrix.judges, row_checks.has_input)));
         let (mut scorers, mut notes) = drop_unjudged(scorers);
         notes.extend(assessment.notes);
         if let Some(wanted) = &overrides.scorers {
@@ -302,7 +302,7 @@ impl Assembly<'_> {
         scorers.extend(row_checks.metrics.then(|| row_check_scorer(&dataset, &scorers)).flatten());
         let rules = Rules {
             gates: assessment.gates,
-            policy: gates::policy(node.given("policy")),
+            policy: gates::policy(node.field("policy")),
             baseline: assessment.baseline,
             left_out: assessment.left_out,
         };
@@ -331,7 +331,7 @@ impl Assembly<'_> {
             notes,
             params: decoder.params.values(),
             privacy: assessment.privacy,
-            statistics: run::statistics(node.given("statistics")),
+            statistics: run::statistics(node.field("statistics")),
             rules,
             warnings,
         })
@@ -345,9 +345,9 @@ fn only_calibrates(analyses: &[AnalysisSpec]) -> bool {
 }
 
 /// The privacy rules of the suite for messages about rows.
-fn discretion(node: &Node, privacy: &PrivacySpec) -> Discretion {
-    let sensitive = node.given("privacy").and_then(|privacy| privacy.given("sensitive"));
-    Discretion {
+fn discretion(node: &Node, privacy: &PrivacySpec) -> RowRedaction {
+    let sensitive = node.field("privacy").and_then(|privacy| privacy.field("sensitive"));
+    RowRedaction {
         is_sensitive: sensitive.and_then(Node::boolean).unwrap_or(false),
         redactor: Redactor::of(privacy).ok().flatten(),
     }
@@ -355,5 +355,5 @@ fn discretion(node: &Node, privacy: &PrivacySpec) -> Discretion {
 
 /// Returns the place of the first `versus`.
 fn versus_of(scorers: Option<&Node>) -> Option<Place> {
-    scorers?.entries().iter().find_map(|entry| Some(entry.node.given("versus")?.place.clone()))
+    scorers?.entries().iter().find_map(|entry| Some(entry.node.field("versus")?.place.clone()))
 }

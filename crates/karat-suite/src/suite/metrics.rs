@@ -15,7 +15,7 @@ pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<Metri
             ScorerKind::Metric { metric, .. } => of_metric(index, scorer, metric, catalog),
             ScorerKind::Rubric(rubric) => of_rubric(index, scorer, rubric),
         };
-        bounded(metrics, scorer)
+        apply_bound(metrics, scorer)
     });
     let mut metrics: Vec<MetricSpec> = each.collect();
     let tests: Vec<&MetricSpec> = metrics.iter().filter(|metric| metric.binary || metric.verdicts).collect();
@@ -38,7 +38,7 @@ pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<Metri
 }
 
 /// The metrics of a scorer with its bound: it makes its composite pass/fail, or each figure where it has none.
-fn bounded(mut metrics: Vec<MetricSpec>, scorer: &ScorerSpec) -> Vec<MetricSpec> {
+fn apply_bound(mut metrics: Vec<MetricSpec>, scorer: &ScorerSpec) -> Vec<MetricSpec> {
     if scorer.bound.is_none() {
         return metrics;
     }

@@ -22,9 +22,9 @@ use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
 use crate::check;
-use crate::dataset::checks::Checked;
+use crate::dataset::checks::CheckCounts;
 use crate::dataset::columns::fetch::Fetch;
-use crate::dataset::{Dataset, Spread};
+use crate::dataset::{Dataset, RepresentativeRows};
 use crate::decode::{Decoder, gates};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
@@ -52,8 +52,8 @@ pub struct Suite {
     pub(crate) as_of: Option<String>,
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) dataset_header: DatasetHeader,
-    pub(crate) spread: Option<Arc<Spread>>,
-    checks: Vec<Checked>,
+    pub(crate) spread: Option<Arc<RepresentativeRows>>,
+    checks: Vec<CheckCounts>,
     /// Limit and ids of samples, as the caller narrowed the dataset.
     pub(crate) selection: (Option<u64>, Vec<String>),
     pub(crate) recordings: BTreeMap<String, String>,
@@ -78,8 +78,8 @@ impl Suite {
 
     /// The files that columns with `fetch` want and that are not there. Load the suite with `fetching`, or their absence
     /// is an error.
-    pub fn absent(&self) -> Vec<Fetch> {
-        self.dataset.absent()
+    pub fn missing_files(&self) -> Vec<Fetch> {
+        self.dataset.missing_files()
     }
 
     /// Whether what came for an absent file can be the file.
@@ -91,7 +91,7 @@ impl Suite {
     }
 
     /// What the checks of its dataset counted; all of them hold.
-    pub fn checks(&self) -> &[Checked] {
+    pub fn checks(&self) -> &[CheckCounts] {
         &self.checks
     }
 
@@ -110,12 +110,12 @@ pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnosti
     let mut decoder = Decoder::new(files, &catalog);
     let (_, node) = read(path, "policy file", &mut decoder)?;
     check::check_at(&node, &POLICY_FILE, &["policy file"], &catalog, &mut decoder.problems);
-    let gates = decoder.gates(node.given("gates"));
+    let gates = decoder.gates(node.field("gates"));
     let problems = decoder.problems.into_diagnostics();
     if problems.has_errors() {
         return Err(problems);
     }
-    Ok(Rules { gates, policy: gates::policy(node.given("policy")), ..Rules::default() })
+    Ok(Rules { gates, policy: gates::policy(node.field("policy")), ..Rules::default() })
 }
 
 /// The name of a suite, without checking anything else of it.
@@ -135,7 +135,7 @@ fn read(path: &str, what: &str, decoder: &mut Decoder<'_>) -> Result<(String, No
     let bytes = decoder.files.read(path).map_err(|error| failed(format!("the {what} cannot be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| failed(format!("the {what} is not UTF-8 text")))?;
     let file = decoder.problems.source(path, &text);
-    match yaml::read(&text, file, &mut decoder.problems) {
+    match yaml::read_tree(&text, file, &mut decoder.problems) {
         Some(node) => Ok((text, node)),
         None => Err(std::mem::take(&mut decoder.problems).into_diagnostics()),
     }

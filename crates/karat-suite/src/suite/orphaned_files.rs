@@ -15,14 +15,14 @@ use crate::files::jsonl;
 const SHOWN: usize = 5;
 
 /// How the name of a recorded file holds the id of its sample.
-struct Form {
+struct FileNameForm {
     before: String,
     after: String,
 }
 
 /// Warns of files that lie where recorded steps look, have the ending of what they look for, and are of no sample.
 pub(crate) fn warn(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
-    let mut forms: BTreeMap<String, Vec<Form>> = BTreeMap::new();
+    let mut forms: BTreeMap<String, Vec<FileNameForm>> = BTreeMap::new();
     for (place, form) in decoder.recordings.keys().filter_map(|path| form(path)) {
         forms.entry(place).or_default().push(form);
     }
@@ -80,7 +80,7 @@ pub(crate) fn warn_of_annotations(dataset: &Arc<Dataset>, decoder: &mut Decoder<
         let message = format!("this row is about the sample {key:?}, which the dataset does not have{others}");
         let text = decoder.files.read(file).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
         let mut problem = match jsonl::places(&text).into_iter().nth(*number) {
-            Some(span) => jsonl::within(file, &text, span, message),
+            Some(span) => jsonl::problem_in_row(file, &text, span, message),
             None => Diagnostic::of_file(Severity::Warning, file, message),
         };
         problem.severity = Severity::Warning;
@@ -91,14 +91,14 @@ pub(crate) fn warn_of_annotations(dataset: &Arc<Dataset>, decoder: &mut Decoder<
 
 /// The folder and the form of a path in which nothing but the sample's id changes; `None` for other paths, and for those
 /// of a preset, which nobody chose.
-fn form(path: &str) -> Option<(String, Form)> {
+fn form(path: &str) -> Option<(String, FileNameForm)> {
     let path = literal(path);
     let (before, rest) = path.split_once("{{")?;
     let (name, after) = rest.split_once("}}")?;
     let is_plain = name.trim() == "sample.id" && !after.contains(['{', '/']) && !before.starts_with("preset:");
     let place = folder(before);
     let own = before.strip_prefix(place).unwrap_or(before).trim_start_matches('/');
-    let form = Form { before: own.to_owned(), after: after.to_owned() };
+    let form = FileNameForm { before: own.to_owned(), after: after.to_owned() };
     (is_plain && !place.is_empty()).then(|| (place.to_owned(), form))
 }
 

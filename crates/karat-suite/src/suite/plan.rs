@@ -8,7 +8,7 @@ use karat_types::{
     Action, Key, ModelSpec, PlanHeader, Requires, Rules, Sample, ScorerKind, ServiceSpec, System, VariantSpec,
 };
 
-use crate::dataset::{Dataset, DatasetError, Spread};
+use crate::dataset::{Dataset, DatasetError, RepresentativeRows};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
 use crate::suite::Suite;
@@ -28,7 +28,7 @@ pub struct Plan {
     /// Warnings and notices of the suite.
     pub warnings: Diagnostics,
     dataset: Arc<Dataset>,
-    spread: Option<Arc<Spread>>,
+    spread: Option<Arc<RepresentativeRows>>,
     files: Arc<dyn Files>,
 }
 
@@ -40,7 +40,7 @@ impl Plan {
     }
 
     /// Rows that stand for all of them, where these are too many to look at all before a run begins.
-    pub fn spread(&self) -> Option<&Spread> {
+    pub fn spread(&self) -> Option<&RepresentativeRows> {
         self.spread.as_deref()
     }
 

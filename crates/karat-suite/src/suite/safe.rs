@@ -22,13 +22,13 @@ pub(crate) fn refuse_keys(suite: &Node, problems: &mut Problems) {
         }
     }
     for scorer in members(suite, "scorers") {
-        let metric = scorer.node.given("metric").filter(|metric| metric.text() == Some("command"));
+        let metric = scorer.node.field("metric").filter(|metric| metric.text() == Some("command"));
         if let Some(metric) = metric {
             refuse(&metric.place, "the metric `command`");
         }
     }
     let columns = suite.get("dataset").map(|dataset| members(dataset, "columns")).unwrap_or_default();
-    for fetch in columns.iter().filter_map(|column| column.node.given("fetch")) {
+    for fetch in columns.iter().filter_map(|column| column.node.field("fetch")) {
         refuse(&fetch.place, "`fetch`");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::dataset::Dataset;
 use crate::dataset::checks::row_checks;
 use crate::decode::Decoder;
-use crate::decode::models::unknown;
+use crate::decode::models::report_unknown_id;
 use crate::overrides::Overrides;
 use crate::registry::STARTER;
 use crate::syntax::node::Node;
@@ -24,7 +24,7 @@ pub(super) fn select_variants(
     for name in wanted.iter().filter(|name| !all.iter().any(|variant| is(variant, name))) {
         let (_, place) = decoder.on_command_line("--variants", name);
         let known: Vec<&str> = all.iter().map(|variant| variant.id.as_str()).collect();
-        unknown("variant", name, &known, &place, &mut decoder.problems);
+        report_unknown_id("variant", name, &known, &place, &mut decoder.problems);
     }
     all.into_iter().filter(|variant| wanted.iter().any(|name| is(variant, name))).collect()
 }
@@ -32,17 +32,17 @@ pub(super) fn select_variants(
 /// Reports a variant that calls a model where no model is named, and models that no variant calls.
 pub(super) fn check_models(node: &Node, variants: &[VariantSpec], models: &[ModelSpec], decoder: &mut Decoder<'_>) {
     let calling = variants.iter().find(|variant| variant.calls_matrix_model());
-    let had_any = node.given("models").is_some_and(|list| !list.items().is_empty() || list.text().is_some());
+    let had_any = node.field("models").is_some_and(|list| !list.items().is_empty() || list.text().is_some());
     match calling {
         Some(variant) if models.is_empty() && !had_any => {
-            let place = node.given("variants").map_or(&node.place, |variants| &variants.place);
+            let place = node.field("variants").map_or(&node.place, |variants| &variants.place);
             decoder
                 .problems
                 .error(place, format!("the variant `{}` calls a model, but no model is named", variant.id))
                 .hint(format!("add `models:`, or give --models; for a first comparison: {}", STARTER.join(",")));
         }
         None if !models.is_empty() && !variants.is_empty() && decoder.problems.errors() == 0 => {
-            let place = node.given("models").map_or(&node.place, |models| &models.place);
+            let place = node.field("models").map_or(&node.place, |models| &models.place);
             decoder.problems.warn(place, "no variant calls a model, so none of these runs");
         }
         _ => {}

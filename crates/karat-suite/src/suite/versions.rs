@@ -15,13 +15,13 @@ pub(crate) fn missing(suite: &Node, variants: &[VariantSpec], scorers: &[ScorerS
         ScorerKind::Rubric(rubric) => rubric.rubric.version.is_some(),
         ScorerKind::Metric { .. } => false,
     });
-    let of_dataset = suite.given("dataset").is_some_and(|dataset| dataset.given("version").is_some());
+    let of_dataset = suite.field("dataset").is_some_and(|dataset| dataset.field("version").is_some());
     if !(of_rubrics || of_dataset || steps().any(|(_, step)| step.version.is_some())) {
         return;
     }
     let without = steps().filter(|(_, step)| step.version.is_none() && matches!(step.action, Action::Prompt(_)));
     let names: BTreeSet<String> = without.map(|(variant, step)| format!("`{}.{}`", variant.id, step.id)).collect();
-    if let (false, Some(place)) = (names.is_empty(), suite.given("variants")) {
+    if let (false, Some(place)) = (names.is_empty(), suite.field("variants")) {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
         decoder
             .problems

@@ -38,7 +38,7 @@ const FIELDS: &[(&str, &[&str])] =
 
 /// A name whose column must exist.
 #[derive(Debug, Clone)]
-pub(crate) struct Pending {
+pub(crate) struct PendingName {
     pub name: String,
     pub place: Place,
     /// The metric that compares with it, where no text reads it.
@@ -46,7 +46,7 @@ pub(crate) struct Pending {
 }
 
 /// What the rows of a dataset have been found to hold.
-pub(crate) struct Held<'a> {
+pub(crate) struct AvailableNames<'a> {
     /// Every column of any row.
     pub columns: &'a BTreeSet<String>,
     /// Columns that are null in every row.
@@ -55,14 +55,14 @@ pub(crate) struct Held<'a> {
     pub has_reference: bool,
 }
 
-impl Held<'_> {
+impl AvailableNames<'_> {
     /// Whether a name can be read in a row.
-    pub fn has(&self, waiting: &Pending) -> bool {
+    pub fn has(&self, waiting: &PendingName) -> bool {
         waiting.column().is_none_or(|column| self.columns.contains(column)) && self.lacks_role(waiting).is_none()
     }
 
     /// The role that a name reads and no row has.
-    fn lacks_role(&self, waiting: &Pending) -> Option<&'static str> {
+    fn lacks_role(&self, waiting: &PendingName) -> Option<&'static str> {
         match waiting.name.split('.').next() {
             Some("input") if !self.has_input => Some("input"),
             Some("reference") if !self.has_reference => Some("reference"),
@@ -71,7 +71,7 @@ impl Held<'_> {
     }
 }
 
-impl Pending {
+impl PendingName {
     /// The name that a text reads.
     pub fn read(name: String, place: Place) -> Self {
         Self { name, place, metric: None }
@@ -94,7 +94,7 @@ pub(crate) fn check(
     text: &str,
     place: &Place,
     roots: &[&str],
-    pending: &mut Vec<Pending>,
+    pending: &mut Vec<PendingName>,
     problems: &mut Problems,
 ) {
     for name in reads {
@@ -118,7 +118,7 @@ pub(crate) fn check(
                         .maybe_hint(suggestion(field, known.iter().copied()));
                     continue;
                 }
-                pending.push(Pending::read(name.clone(), at));
+                pending.push(PendingName::read(name.clone(), at));
             }
             _ => {}
         }
@@ -166,7 +166,7 @@ fn asks_for(text: &str, name: &str) -> bool {
 }
 
 /// Checks the names that waited for the dataset's columns and roles.
-pub(crate) fn settle(pending: &[Pending], held: &Held<'_>, problems: &mut Problems) {
+pub(crate) fn settle(pending: &[PendingName], held: &AvailableNames<'_>, problems: &mut Problems) {
     for waiting in pending.iter().filter(|waiting| waiting.metric.is_none()) {
         let place = &waiting.place;
         if let Some(column) = waiting.column().filter(|column| !held.columns.contains(*column)) {

@@ -44,7 +44,7 @@ impl Node {
     }
 
     /// The value under a key, unless it is absent or null.
-    pub fn given(&self, key: &str) -> Option<&Node> {
+    pub fn field(&self, key: &str) -> Option<&Node> {
         self.get(key).filter(|node| !node.is_null())
     }
 
@@ -77,13 +77,13 @@ impl Node {
     pub fn main<'a>(&'a self, key: &str) -> Option<&'a Node> {
         match &self.value {
             Tree::Scalar { .. } | Tree::List(_) => Some(self).filter(|node| !node.is_null()),
-            _ => self.given(key),
+            _ => self.field(key),
         }
     }
 
     /// The text under a key.
     pub fn text_of(&self, key: &str) -> Option<&str> {
-        self.given(key).and_then(Node::text)
+        self.field(key).and_then(Node::text)
     }
 
     pub fn number(&self) -> Option<f64> {

@@ -32,7 +32,7 @@ pub(crate) fn path(node: &Node, problems: &mut Problems) -> Option<Path> {
     match Path::parse(text) {
         Ok(path) => Some(path),
         Err(error) => {
-            let place = within(&node.place, text, &(error.at..error.at + 1), problems);
+            let place = span_within(&node.place, text, &(error.at..error.at + 1), problems);
             problems
                 .error(&place, format!("`{text}` is no path: {}", error.problem))
                 .hint("write paths like `a.b[0]` or `$.items[*].name`");
@@ -43,12 +43,12 @@ pub(crate) fn path(node: &Node, problems: &mut Problems) -> Option<Path> {
 
 /// Records a template error at its own place within the text.
 pub(crate) fn report(error: &TemplateError, what: &str, text: &str, place: &Place, problems: &mut Problems) {
-    let place = error.span.as_ref().map_or_else(|| place.clone(), |span| within(place, text, span, problems));
+    let place = error.span.as_ref().map_or_else(|| place.clone(), |span| span_within(place, text, span, problems));
     problems.error(&place, format!("this {what} cannot be read: {}", error.message)).maybe_hint(error.hint.clone());
 }
 
 /// The place of a part of a text: exact where the text stands in the file as it is, else that of the whole text.
-pub(crate) fn within(place: &Place, text: &str, span: &Range<usize>, problems: &Problems) -> Place {
+pub(crate) fn span_within(place: &Place, text: &str, span: &Range<usize>, problems: &Problems) -> Place {
     let source = problems.text(place.file);
     let shown = source.get(place.span.clone()).unwrap_or_default();
     match shown.find(text) {
@@ -63,7 +63,7 @@ pub(crate) fn within(place: &Place, text: &str, span: &Range<usize>, problems: &
 /// The place of a dotted name within a template or expression.
 pub(crate) fn name_within(place: &Place, text: &str, name: &str, problems: &Problems) -> Place {
     match text.find(name) {
-        Some(at) => within(place, text, &(at..at + name.len()), problems),
+        Some(at) => span_within(place, text, &(at..at + name.len()), problems),
         None => place.clone(),
     }
 }

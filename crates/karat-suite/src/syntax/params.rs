@@ -40,11 +40,11 @@ impl Params {
             let path = declared_path(&entry.node, problems);
             let given = given.iter().rev().find(|(name, _)| *name == entry.key).map(|(_, text)| text);
             let value = match given {
-                Some(text) if path.is_some() => resolved("", text),
-                Some(text) => typed(text, &entry.node.json()),
+                Some(text) if path.is_some() => resolve_path("", text),
+                Some(text) => parse_value(text, &entry.node.json()),
                 None => params.default_of(&entry.key, &entry.node, path, environment, problems),
             };
-            let own = path.and_then(|path| Some(resolved(problems.folder(path.place.file), path.text()?)));
+            let own = path.and_then(|path| Some(resolve_path(problems.folder(path.place.file), path.text()?)));
             let is_replaced = given.is_some() && own.is_none_or(|own| own != value);
             params.values.insert(entry.key.clone(), Param { value, is_path: path.is_some(), is_replaced });
         }
@@ -69,7 +69,7 @@ impl Params {
         if let Some(path) = path {
             let text = path.text().unwrap_or_default();
             return match environment.expand(text) {
-                Ok(expanded) => resolved(problems.folder(path.place.file), &expanded),
+                Ok(expanded) => resolve_path(problems.folder(path.place.file), &expanded),
                 Err(variable) => {
                     problems
                         .error(&path.place, format!("the environment variable {variable} is not set"))
@@ -152,7 +152,7 @@ impl Params {
         let mut done = 0;
         for range in code {
             for (span, name) in uses(text, range.clone()) {
-                let at = notation::within(place, text, &span, problems);
+                let at = notation::span_within(place, text, &span, problems);
                 if let Some(literal) = self.literal(name, &at, problems) {
                     inlined.push_str(&text[done..span.start]);
                     inlined.push_str(&literal);
@@ -181,7 +181,7 @@ impl Params {
 }
 
 /// A path seen from a folder; null where it is empty.
-fn resolved(folder: &str, path: &str) -> Value {
+fn resolve_path(folder: &str, path: &str) -> Value {
     match path.trim() {
         "" => Value::Null,
         _ => Value::String(join(folder, path)),
@@ -198,7 +198,7 @@ fn declared_path<'a>(node: &'a Node, problems: &mut Problems) -> Option<&'a Node
 
 /// What a text on the command line means: a text where the default is one, else what YAML says, as long as nothing of
 /// the spelling is lost (`1.10` stays a text).
-fn typed(text: &str, default: &Value) -> Value {
+fn parse_value(text: &str, default: &Value) -> Value {
     match (default, yaml::value(text)) {
         (Value::String(_), _) => Value::String(text.to_owned()),
         (Value::Null, Ok(value)) if keeps_spelling(&value, text) => value,
@@ -322,7 +322,7 @@ mod tests {
     fn params(yaml_text: &str, given: &[(&str, &str)]) -> (Params, Problems) {
         let mut problems = Problems::default();
         let file = problems.source("suites/s.yaml", yaml_text);
-        let node = yaml::read(yaml_text, file, &mut problems);
+        let node = yaml::read_tree(yaml_text, file, &mut problems);
         let given: Vec<_> = given.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
         let params = Params::decode(node.as_ref(), &given, &Environment::default(), &mut problems);
         (params, problems)

@@ -14,7 +14,7 @@ use crate::syntax::node::{Entry, FileId, Node, Place, Tree, finite};
 
 /// Reads one document. Syntax errors and duplicate keys become problems; a document with duplicate keys is still
 /// returned, so that everything else in it is checked too.
-pub(crate) fn read(source: &str, file: FileId, problems: &mut Problems) -> Option<Node> {
+pub(crate) fn read_tree(source: &str, file: FileId, problems: &mut Problems) -> Option<Node> {
     let strict = serde_saphyr::from_str_with_options::<Raw>(source, options(DuplicateKeyPolicy::Error));
     let outcome = match strict {
         Err(error) if is_duplicate(&error) => {
@@ -138,13 +138,13 @@ impl Raw {
 /// A number keeps its text beside its value; digits behind a needless zero (`007`, a postal code) are no number but a
 /// name, which would be lost in one.
 fn scalar(value: Value, source: &str, span: &Range<usize>) -> Tree {
-    let written = written(&value, source, span);
+    let written = spelling(&value, source, span);
     let is_padded = written.len() > 1 && written.starts_with('0') && written.bytes().all(|it| it.is_ascii_digit());
     let value = if is_padded { Value::String(written.clone()) } else { value };
     Tree::Scalar { value, written }
 }
 
-fn written(value: &Value, source: &str, span: &Range<usize>) -> String {
+fn spelling(value: &Value, source: &str, span: &Range<usize>) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => match source.get(span.clone()).map(str::trim) {
@@ -242,7 +242,7 @@ mod tests {
     fn tree(source: &str) -> (Option<Node>, Problems) {
         let mut problems = Problems::default();
         let file = problems.source("test.yaml", source);
-        (read(source, file, &mut problems), problems)
+        (read_tree(source, file, &mut problems), problems)
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Edge<'_> {
     fn notices(&self, plan: &karat_app::Plan) {
         let warnings = &plan.warnings;
         if !self.quiet && !warnings.is_empty() {
-            self.printer.say(&if self.printer.colour_err { warnings.coloured() } else { warnings.plain() });
+            self.printer.say(&if self.printer.colour_err { warnings.render_coloured() } else { warnings.plain() });
         }
         for note in plan.notes.iter().filter(|_| !self.quiet) {
             self.printer.say(&format!("note: {note}"));

@@ -13,8 +13,8 @@ use karat_text::path::Path;
 use karat_text::template::{Context, Expression};
 use serde_json::Value;
 
-use super::Discretion;
-use super::columns::fetch::Rule;
+use super::RowRedaction;
+use super::columns::fetch::ForbiddenCondition;
 use super::scalar::plain;
 use crate::diagnostics::Problems;
 use crate::syntax::node::Place;
@@ -41,7 +41,7 @@ struct Count {
 
 /// What a check of the dataset has counted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Checked {
+pub struct CheckCounts {
     /// Its name.
     pub name: String,
     /// What was counted: rows, or different values, by group; the only group has no name.
@@ -71,10 +71,10 @@ impl Check {
     }
 
     /// What no row may meet, where the check says that of each row by itself.
-    pub fn rule(&self) -> Option<Rule> {
+    pub fn rule(&self) -> Option<ForbiddenCondition> {
         let is_of_rows = self.by.is_none() && self.distinct.is_none() && self.max.is_some_and(|max| max < 1.0);
         let broken_by = self.condition.clone().filter(|_| is_of_rows)?;
-        Some(Rule { name: self.name.clone(), broken_by })
+        Some(ForbiddenCondition { name: self.name.clone(), broken_by })
     }
 
     /// Counts one row.
@@ -104,18 +104,18 @@ impl Check {
     }
 
     /// What it has counted.
-    pub fn counted(&self) -> Checked {
+    pub fn counts_so_far(&self) -> CheckCounts {
         let found = |count: &Count| if self.distinct.is_some() { count.values.len() as u64 } else { count.rows };
         let mut counts: Vec<(String, u64)> =
             self.counts.iter().map(|(group, count)| (group.clone(), found(count))).collect();
         if counts.is_empty() {
             counts.push((String::new(), 0));
         }
-        Checked { name: self.name.clone(), counts, min: self.min, max: self.max }
+        CheckCounts { name: self.name.clone(), counts, min: self.min, max: self.max }
     }
 
     /// Reports what does not hold; of values what may be shown.
-    pub fn report(mut self, problems: &mut Problems, discretion: &Discretion) {
+    pub fn report(mut self, problems: &mut Problems, discretion: &RowRedaction) {
         if let Some(failure) = self.failure {
             let failure = discretion.text(failure, "cannot be decided for every row");
             problems.error(&self.place, format!("the check \"{}\" {failure}", self.name));

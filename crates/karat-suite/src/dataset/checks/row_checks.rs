@@ -32,7 +32,7 @@ type Wrong = (String, Option<String>);
 
 /// Where a dataset's rows hold checks, and what may stand there.
 #[derive(Debug, Clone)]
-pub(crate) struct Asserts {
+pub(crate) struct RowChecks {
     /// Their place in the row.
     pub path: Path,
     metrics: BTreeMap<String, Metric>,
@@ -49,7 +49,7 @@ struct Metric {
     reference_unless: Option<Vec<String>>,
 }
 
-impl Asserts {
+impl RowChecks {
     pub fn new(path: Path, catalog: &Catalog) -> Self {
         let metrics = catalog.metrics.iter().map(|(name, entry)| {
             let metric = Metric {
@@ -78,7 +78,7 @@ impl Asserts {
 
     /// The checks of all rows that a judge decides, as one scorer: the judge sees the row's own requirements, and rows
     /// without any are left out.
-    pub fn judged(&self, judges: &[String], has_input: bool) -> ScorerSpec {
+    pub fn judge_scorer(&self, judges: &[String], has_input: bool) -> ScorerSpec {
         let column = self.path.to_string();
         let list = format!("sample.{} | default([], true) | selectattr('{RUBRIC}')", column.trim_start_matches("$."));
         let show = |name: &str, value: String, form: ShowAs| ShowItem {

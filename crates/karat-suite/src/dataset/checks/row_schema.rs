@@ -131,7 +131,7 @@ impl Slip {
 }
 
 /// The first slip in a value, where its schema refuses them.
-fn misspelt(value: &Value, schema: &Value, field: &str) -> Option<Slip> {
+fn misspelled_field(value: &Value, schema: &Value, field: &str) -> Option<Slip> {
     match value {
         Value::Object(members) => {
             let known = schema.get("properties").and_then(Value::as_object)?;
@@ -139,7 +139,7 @@ fn misspelt(value: &Value, schema: &Value, field: &str) -> Option<Slip> {
             let refuses = schema.get("x-near-names").is_some_and(|it| it == "refuse");
             let lacking = || known.keys().map(String::as_str).filter(|name| !members.contains_key(*name));
             members.iter().find_map(|(name, value)| match known.get(name) {
-                Some(part) => misspelt(value, part, &inner(name)),
+                Some(part) => misspelled_field(value, part, &inner(name)),
                 None if refuses => nearest(name, lacking()).map(|meant| Slip {
                     owner: field.to_owned(),
                     name: name.clone(),
@@ -150,7 +150,7 @@ fn misspelt(value: &Value, schema: &Value, field: &str) -> Option<Slip> {
         }
         Value::Array(items) => {
             let part = schema.get("items")?;
-            items.iter().find_map(|item| misspelt(item, part, field))
+            items.iter().find_map(|item| misspelled_field(item, part, field))
         }
         _ => None,
     }
@@ -165,7 +165,7 @@ fn check(
     at: &RowPlace,
 ) -> Result<(), DatasetError> {
     let wrong = validator.iter_errors(value).take(SHOWN).map(|error| problem(&error, within, at));
-    let slip = misspelt(value, schema, within).map(|slip| slip.problem(at));
+    let slip = misspelled_field(value, schema, within).map(|slip| slip.problem(at));
     DatasetError::of_all(wrong.chain(slip)).map_or(Ok(()), Err)
 }
 

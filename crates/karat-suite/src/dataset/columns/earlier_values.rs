@@ -28,7 +28,7 @@ pub(crate) struct History {
 
 /// A column of earlier values.
 #[derive(Debug, Clone)]
-pub(crate) struct Prior {
+pub(crate) struct EarlierValues {
     pub column: Path,
     pub window: Window,
     pub date: Option<Path>,
@@ -36,7 +36,7 @@ pub(crate) struct Prior {
     pub history: Arc<History>,
 }
 
-impl Prior {
+impl EarlierValues {
     /// Remembers a row.
     pub fn see(&self, history: &mut History, ordinal: u64, row: &Value) {
         let Some(value) = self.column.first(row).filter(|value| !value.is_null()) else { return };
@@ -81,10 +81,10 @@ mod tests {
 
     use super::*;
 
-    fn prior(window: Window) -> Prior {
+    fn prior(window: Window) -> EarlierValues {
         let date = Some(Path::parse("date").unwrap());
         let column = Path::parse("headlines").unwrap();
-        let mut prior = Prior { column, window, date, zone: TimeZone::UTC, history: Arc::default() };
+        let mut prior = EarlierValues { column, window, date, zone: TimeZone::UTC, history: Arc::default() };
         let mut history = History::default();
         for (at, day) in ["2026-03-01", "2026-03-02", "2026-03-09", "2026-03-05"].iter().enumerate() {
             prior.see(&mut history, at as u64, &json!({"date": day, "headlines": [format!("- {day}")]}));

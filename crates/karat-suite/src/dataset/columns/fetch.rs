@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::dataset::columns;
 use crate::dataset::columns::ColumnKind;
-use crate::dataset::rows::{Kept, Rows};
+use crate::dataset::rows::{KeptRow, Rows};
 use crate::dataset::source::raw::RowPlace;
 use crate::dataset::{Dataset, DatasetError};
 
 /// A check that no row may meet: what is fetched is held against it before it is kept.
-pub(crate) struct Rule {
+pub(crate) struct ForbiddenCondition {
     pub name: String,
     pub broken_by: Expression,
 }
@@ -36,19 +36,19 @@ pub struct Fetch {
 
 impl Dataset {
     /// The files that are not there, by row and column. Rows that cannot be read want none.
-    pub fn absent(self: &Arc<Self>) -> Vec<Fetch> {
+    pub fn missing_files(self: &Arc<Self>) -> Vec<Fetch> {
         let mut rows = Rows::new(self.clone());
         let mut absent = Vec::new();
         while let Some(row) = rows.next_kept() {
             let Ok(kept) = row else { continue };
             if self.wants(&kept.sample.id) {
-                absent.extend(self.absent_of(&kept));
+                absent.extend(self.missing_files_of_row(&kept));
             }
         }
         absent
     }
 
-    fn absent_of(&self, Kept { sample, at, .. }: &Kept) -> Vec<Fetch> {
+    fn missing_files_of_row(&self, KeptRow { sample, at, .. }: &KeptRow) -> Vec<Fetch> {
         let row = Value::Object(sample.columns.clone());
         let context = Context::new().with("sample", &row);
         let wanted = self.columns.iter().filter_map(|column| {

@@ -7,12 +7,12 @@ use serde_json::Value;
 
 /// How a column's absent files are made.
 #[derive(Debug, Clone)]
-pub(crate) enum Maker {
+pub(crate) enum FileMaker {
     Command { run: Vec<Template>, folder: String },
     Http { method: String, url: GapTemplate, headers: Vec<(String, GapTemplate)> },
 }
 
-impl Maker {
+impl FileMaker {
     /// What is asked for the file of a row; the error is a template that cannot be rendered.
     pub fn request(&self, context: &Context) -> Result<Request, String> {
         let made = match self {

@@ -17,9 +17,9 @@ use karat_types::FilePath;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use self::earlier_values::Prior;
-use self::file_maker::Maker;
-use self::resolver::Resolving;
+use self::earlier_values::EarlierValues;
+use self::file_maker::FileMaker;
+use self::resolver::ColumnResolver;
 use super::DatasetError;
 use super::scalar::plain;
 use super::source::raw::RowPlace;
@@ -33,7 +33,7 @@ pub(crate) struct Column {
     /// Whether an absent value is null, not an error.
     pub may_be_empty: bool,
     /// How `dataset fetch` makes an absent file.
-    pub fetch: Option<Maker>,
+    pub fetch: Option<FileMaker>,
 }
 
 /// How a column is made.
@@ -46,20 +46,20 @@ pub(crate) enum ColumnKind {
     /// A row of another file, by a key that both have; the index holds rows with their number in that file.
     Lookup { on: Path, key: String, index: Arc<FxHashMap<String, (usize, Value)>>, file: String },
     /// Values of a column in earlier rows.
-    Prior(Prior),
+    Prior(EarlierValues),
     /// From files beside the dataset.
-    Resolve(Resolving),
+    Resolve(ColumnResolver),
 }
 
 /// What making the columns of rows has come across.
-pub(crate) struct Seen<'a> {
+pub(crate) struct ColumnEffects<'a> {
     /// Over the files that were read.
     pub contents: &'a mut blake3::Hasher,
     /// What rows and files contradict each other in.
     pub mismatches: Vec<String>,
 }
 
-impl Seen<'_> {
+impl ColumnEffects<'_> {
     fn file(&mut self, bytes: &[u8]) {
         self.contents.update(&(bytes.len() as u64).to_le_bytes());
         self.contents.update(bytes);
@@ -74,7 +74,7 @@ impl Column {
         ordinal: u64,
         files: &dyn Files,
         at: &RowPlace,
-        seen: &mut Seen<'_>,
+        seen: &mut ColumnEffects<'_>,
     ) -> Result<Value, DatasetError> {
         match &self.kind {
             ColumnKind::Resolve(resolving) => self.resolved(resolving, row, at, seen),
@@ -116,7 +116,7 @@ impl Column {
         row: &Value,
         files: &dyn Files,
         at: &RowPlace,
-        seen: &mut Seen<'_>,
+        seen: &mut ColumnEffects<'_>,
     ) -> Result<Value, DatasetError> {
         let path = template.render(&Context::new().with("sample", row)).map_err(|error| {
             at.problem_with_hint("", format!("the path of the column `{}`: {}", self.name, error.message), error.hint)
@@ -155,10 +155,10 @@ impl Column {
 
     fn resolved(
         &self,
-        resolving: &Resolving,
+        resolving: &ColumnResolver,
         row: &Value,
         at: &RowPlace,
-        seen: &mut Seen<'_>,
+        seen: &mut ColumnEffects<'_>,
     ) -> Result<Value, DatasetError> {
         match resolving.resolver.resolve(row) {
             Some(resolved) => {

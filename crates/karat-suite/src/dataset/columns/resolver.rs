@@ -134,12 +134,12 @@ impl<'a> ResolverFiles<'a> {
 
 /// A resolver in a column.
 #[derive(Clone)]
-pub(crate) struct Resolving {
+pub(crate) struct ColumnResolver {
     pub name: String,
     pub resolver: std::sync::Arc<dyn Resolver>,
 }
 
-impl fmt::Debug for Resolving {
+impl fmt::Debug for ColumnResolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }

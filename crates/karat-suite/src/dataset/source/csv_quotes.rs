@@ -4,9 +4,9 @@
 use std::io::{self, Read};
 
 /// Reads on, and knows where in a cell the last byte stood.
-pub(crate) struct Quotes<R> {
+pub(crate) struct QuoteReader<R> {
     reader: R,
-    state: State,
+    state: QuoteState,
     bytes: u64,
     line: usize,
     /// The line of the last quote that opened a cell.
@@ -15,7 +15,7 @@ pub(crate) struct Quotes<R> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum QuoteState {
     /// Before the first byte of a cell.
     Begin,
     /// In a cell without quotes, or behind its last one.
@@ -25,14 +25,14 @@ enum State {
     Ending,
 }
 
-impl<R> Quotes<R> {
+impl<R> QuoteReader<R> {
     pub fn of(reader: R) -> Self {
-        Self { reader, state: State::Begin, bytes: 0, line: 1, opened: 1, is_over: false }
+        Self { reader, state: QuoteState::Begin, bytes: 0, line: 1, opened: 1, is_over: false }
     }
 
     /// The line of a quote that was never closed, once everything is read.
-    pub fn unclosed(&self) -> Option<usize> {
-        (self.is_over && self.state == State::Quoted).then_some(self.opened)
+    pub fn unclosed_quote(&self) -> Option<usize> {
+        (self.is_over && self.state == QuoteState::Quoted).then_some(self.opened)
     }
 
     fn see(&mut self, byte: u8) {
@@ -40,20 +40,20 @@ impl<R> Quotes<R> {
         self.bytes += 1;
         self.line += usize::from(byte == b'\n');
         self.state = match (self.state, byte) {
-            (State::Begin, _) if is_mark => State::Begin,
-            (State::Begin, b'"') => {
+            (QuoteState::Begin, _) if is_mark => QuoteState::Begin,
+            (QuoteState::Begin, b'"') => {
                 self.opened = self.line;
-                State::Quoted
+                QuoteState::Quoted
             }
-            (State::Quoted, b'"') => State::Ending,
-            (State::Quoted, _) | (State::Ending, b'"') => State::Quoted,
-            (_, b',' | b'\n' | b'\r') => State::Begin,
-            _ => State::Plain,
+            (QuoteState::Quoted, b'"') => QuoteState::Ending,
+            (QuoteState::Quoted, _) | (QuoteState::Ending, b'"') => QuoteState::Quoted,
+            (_, b',' | b'\n' | b'\r') => QuoteState::Begin,
+            _ => QuoteState::Plain,
         };
     }
 }
 
-impl<R: Read> Read for Quotes<R> {
+impl<R: Read> Read for QuoteReader<R> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(room)?;
         self.is_over |= count == 0 && !room.is_empty();
@@ -79,10 +79,10 @@ mod tests {
             ("a,b\n\"1\n1\",x\n2,\"y\"\"\n3,z\n", Some(4)),
             ("a,b\n1,2\n3,\"", Some(3)),
         ] {
-            let mut quotes = Quotes::of(text.as_bytes());
-            assert_eq!(quotes.unclosed(), None, "nothing is read yet");
+            let mut quotes = QuoteReader::of(text.as_bytes());
+            assert_eq!(quotes.unclosed_quote(), None, "nothing is read yet");
             io::copy(&mut quotes, &mut io::sink()).unwrap();
-            assert_eq!(quotes.unclosed(), expected, "{text}");
+            assert_eq!(quotes.unclosed_quote(), expected, "{text}");
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use karat_types::FilePath;
 use serde_json::{Map, Value};
 
-use super::raw::{RawRow, RowPlace};
-use super::readers::{ReadError, Reader, Rules};
+use super::raw::{RowPlace, SourceRow};
+use super::readers::{ReadError, Reader, ReaderRules};
 use crate::dataset::DatasetError;
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::files::{Files, is_outside, join, jsonl};
@@ -15,11 +15,11 @@ use crate::files::{Files, is_outside, join, jsonl};
 /// folder down. `{date}` stands for YYYY-MM-DD only.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pattern {
-    segments: Vec<Vec<Piece>>,
+    segments: Vec<Vec<PatternPiece>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Piece {
+enum PatternPiece {
     Literal(String),
     Any,
     One,
@@ -40,19 +40,19 @@ impl Pattern {
     /// The columns that it binds.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().flatten().filter_map(|piece| match piece {
-            Piece::Column(name) => Some(name.as_str()),
+            PatternPiece::Column(name) => Some(name.as_str()),
             _ => None,
         })
     }
 }
 
-fn pieces(segment: &str) -> Result<Vec<Piece>, String> {
+fn pieces(segment: &str) -> Result<Vec<PatternPiece>, String> {
     let mut pieces = Vec::new();
     let mut rest = segment;
     while !rest.is_empty() {
         let at = rest.find(['{', '*', '?']).unwrap_or(rest.len());
         if at > 0 {
-            pieces.push(Piece::Literal(rest[..at].to_owned()));
+            pieces.push(PatternPiece::Literal(rest[..at].to_owned()));
         }
         rest = &rest[at..];
         if let Some(inner) = rest.strip_prefix('{') {
@@ -61,13 +61,13 @@ fn pieces(segment: &str) -> Result<Vec<Piece>, String> {
             if !is_name {
                 return Err(format!("`{{{name}}}` is no name of a column"));
             }
-            pieces.push(Piece::Column(name.to_owned()));
+            pieces.push(PatternPiece::Column(name.to_owned()));
             rest = behind;
         } else if let Some(behind) = rest.strip_prefix('*') {
-            pieces.push(Piece::Any);
+            pieces.push(PatternPiece::Any);
             rest = behind;
         } else if let Some(behind) = rest.strip_prefix('?') {
-            pieces.push(Piece::One);
+            pieces.push(PatternPiece::One);
             rest = behind;
         }
     }
@@ -75,17 +75,19 @@ fn pieces(segment: &str) -> Result<Vec<Piece>, String> {
 }
 
 /// What may stand for `{date}`.
-type Dates = fn(&str) -> bool;
+type DateTest = fn(&str) -> bool;
 
 /// Whether a name fits; what the columns stand for is appended. A column takes as little as it can.
-fn fits(pieces: &[Piece], name: &str, dates: Dates, bound: &mut Vec<(String, String)>) -> bool {
+fn fits(pieces: &[PatternPiece], name: &str, dates: DateTest, bound: &mut Vec<(String, String)>) -> bool {
     let Some((piece, rest)) = pieces.split_first() else { return name.is_empty() };
     let ends = || name.char_indices().map(|(at, c)| at + c.len_utf8());
     match piece {
-        Piece::Literal(text) => name.strip_prefix(text.as_str()).is_some_and(|name| fits(rest, name, dates, bound)),
-        Piece::One => ends().next().is_some_and(|end| fits(rest, &name[end..], dates, bound)),
-        Piece::Any => std::iter::once(0).chain(ends()).any(|end| fits(rest, &name[end..], dates, bound)),
-        Piece::Column(column) => ends().any(|end| {
+        PatternPiece::Literal(text) => {
+            name.strip_prefix(text.as_str()).is_some_and(|name| fits(rest, name, dates, bound))
+        }
+        PatternPiece::One => ends().next().is_some_and(|end| fits(rest, &name[end..], dates, bound)),
+        PatternPiece::Any => std::iter::once(0).chain(ends()).any(|end| fits(rest, &name[end..], dates, bound)),
+        PatternPiece::Column(column) => ends().any(|end| {
             if column == "date" && !dates(&name[..end]) {
                 return false;
             }
@@ -118,7 +120,7 @@ fn has_date(name: &str, columns: &[(String, String)]) -> bool {
 
 /// A file of the dataset and what its name says.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct File {
+pub(crate) struct RowFile {
     /// Its path; `path.path` is its path below the dataset's folder.
     pub path: FilePath,
     columns: Vec<(String, String)>,
@@ -127,18 +129,18 @@ pub(crate) struct File {
 /// The files of a dataset, in order, and how they are read.
 #[derive(Debug, Clone)]
 pub(crate) struct Dir {
-    pub files: Arc<Vec<File>>,
+    pub files: Arc<Vec<RowFile>>,
     pub reader: Reader,
-    pub rules: Arc<Rules>,
+    pub rules: Arc<ReaderRules>,
     /// The column that is the id, where a file's name says it: so a broken file has one too.
     pub id: Option<String>,
 }
 
 /// What a folder holds of a pattern.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FolderMatches {
     /// The files that fit, in the order of their names. What is no folder counts as a file, whether it can be read or not.
-    pub files: Vec<File>,
+    pub files: Vec<RowFile>,
     /// Files that fit but for their date, which no calendar knows.
     pub undated: Vec<String>,
     /// Files with a date that fit but for the rest of their name.
@@ -153,8 +155,8 @@ pub(crate) struct Found {
 ///
 /// # Errors
 /// The folder cannot be listed.
-pub(crate) fn find(files: &dyn Files, folder: &str, pattern: &Pattern) -> std::io::Result<Found> {
-    let mut found = Found::default();
+pub(crate) fn find(files: &dyn Files, folder: &str, pattern: &Pattern) -> std::io::Result<FolderMatches> {
+    let mut found = FolderMatches::default();
     descend(files, (folder, ""), &pattern.segments, &[], &mut found)?;
     Ok(found)
 }
@@ -162,9 +164,9 @@ pub(crate) fn find(files: &dyn Files, folder: &str, pattern: &Pattern) -> std::i
 fn descend(
     files: &dyn Files,
     (folder, prefix): (&str, &str),
-    segments: &[Vec<Piece>],
+    segments: &[Vec<PatternPiece>],
     bound: &[(String, String)],
-    found: &mut Found,
+    found: &mut FolderMatches,
 ) -> std::io::Result<()> {
     let Some((segment, below)) = segments.split_first() else { return Ok(()) };
     let mut names = files.list(&join(folder, prefix))?;
@@ -185,7 +187,7 @@ fn descend(
             if is_folder() {
                 found.folders.push(shown);
             } else {
-                found.files.push(File { path: FilePath::beneath(folder, shown), columns });
+                found.files.push(RowFile { path: FilePath::beneath(folder, shown), columns });
             }
         } else if is_folder() {
             let before = found.files.len();
@@ -196,7 +198,7 @@ fn descend(
     Ok(())
 }
 
-impl File {
+impl RowFile {
     /// What makes two files of several folders the same row.
     pub fn identity(&self) -> String {
         match self.columns.is_empty() {
@@ -208,16 +210,16 @@ impl File {
 
 impl Dir {
     /// The row of a file.
-    pub fn row(&self, files: &dyn Files, file: &File) -> Result<RawRow, DatasetError> {
+    pub fn row(&self, files: &dyn Files, file: &RowFile) -> Result<SourceRow, DatasetError> {
         let at = RowPlace { file: file.path.to_string().into(), line: 1, text: String::new() };
         let id = file.columns.iter().find(|(name, _)| Some(name) == self.id.as_ref());
         let id = id.map(|(_, value)| Arc::from(value.as_str()));
         let columns =
             self.columns(files, file).map_err(|problem| DatasetError { id, ..DatasetError::new(*problem) })?;
-        Ok(RawRow { value: Value::Object(columns), at: Arc::new(at) })
+        Ok(SourceRow { value: Value::Object(columns), at: Arc::new(at) })
     }
 
-    fn columns(&self, files: &dyn Files, file: &File) -> Result<Map<String, Value>, Box<Diagnostic>> {
+    fn columns(&self, files: &dyn Files, file: &RowFile) -> Result<Map<String, Value>, Box<Diagnostic>> {
         let path = file.path.to_string();
         let problem = |message: String| Box::new(Diagnostic::of_file(Severity::Error, &path, message));
         let bytes = files.read_path(&file.path).map_err(|error| match error.kind() {

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use karat_types::FilePath;
 use serde_json::{Map, Value};
 
-use self::csv_quotes::Quotes;
+use self::csv_quotes::QuoteReader;
 use self::dir::Dir;
-use self::raw::{RawRow, RowPlace};
+use self::raw::{RowPlace, SourceRow};
 use super::DatasetError;
 use crate::diagnostics::Diagnostic;
 use crate::files::Files;
@@ -61,7 +61,7 @@ pub(crate) enum Source {
     Inline { file: String, rows: Arc<Vec<(usize, Value)>> },
 }
 
-pub(super) type RowResult = Result<RawRow, DatasetError>;
+pub(super) type RowResult = Result<SourceRow, DatasetError>;
 pub(super) type RowStream = Box<dyn Iterator<Item = RowResult> + Send>;
 
 impl Source {
@@ -139,7 +139,7 @@ fn json_line(file: &Arc<str>, line: usize, mut bytes: Vec<u8>) -> RowResult {
     let (text, read) = match String::from_utf8(bytes) {
         Ok(mut text) => {
             text.truncate(text.trim_end().len());
-            let read = jsonl::strict(&text);
+            let read = jsonl::parse_strict(&text);
             (text, read)
         }
         Err(broken) => {
@@ -171,7 +171,7 @@ fn json(path: &str, bytes: Vec<u8>) -> RowStream {
             let file: Arc<str> = path.into();
             Box::new(members.into_iter().map(move |(line, range)| {
                 let place = RowPlace { file: file.clone(), line, text: text[range.clone()].to_owned() };
-                match jsonl::strict(&text[range]) {
+                match jsonl::parse_strict(&text[range]) {
                     Ok(value) => row(value, place),
                     Err(error) => Err(DatasetError::new(jsonl::syntax(&file, &place.text, line, &error))),
                 }
@@ -183,13 +183,13 @@ fn json(path: &str, bytes: Vec<u8>) -> RowStream {
 
 fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
     let file: Arc<str> = path.into();
-    let mut table = csv::ReaderBuilder::new().flexible(false).from_reader(Quotes::of(reader));
+    let mut table = csv::ReaderBuilder::new().flexible(false).from_reader(QuoteReader::of(reader));
     let headers: Vec<String> = match table.headers() {
         Ok(headers) => headers.iter().map(|name| name.trim_start_matches('\u{feff}').trim().to_owned()).collect(),
         Err(error) => return Box::new(std::iter::once(Err(csv_error(&file, &error)))),
     };
-    if let Some(line) = table.get_ref().unclosed() {
-        return Box::new(std::iter::once(Err(unclosed(&file, line))));
+    if let Some(line) = table.get_ref().unclosed_quote() {
+        return Box::new(std::iter::once(Err(unclosed_quote_error(&file, line))));
     }
     if let Some(twice) =
         headers.iter().enumerate().find(|(at, name)| headers[..*at].contains(name)).map(|(_, name)| name)
@@ -214,9 +214,9 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
     let mut is_over = false;
     Box::new(std::iter::from_fn(move || {
         let record = if is_over { None } else { records.next() }?;
-        if let Some(line) = records.reader().get_ref().unclosed() {
+        if let Some(line) = records.reader().get_ref().unclosed_quote() {
             is_over = true;
-            return Some(Err(unclosed(&file, line)));
+            return Some(Err(unclosed_quote_error(&file, line)));
         }
         Some(record.map_err(|error| csv_error(&file, &error)).map(|record| {
             let line = record.position().map_or(0, |position| position.line() as usize);
@@ -224,13 +224,13 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
             let columns: Map<String, Value> =
                 cells.map(|(name, cell)| (name.clone(), Value::String(cell.to_owned()))).collect();
             let text = record.iter().collect::<Vec<_>>().join(",");
-            RawRow { value: Value::Object(columns), at: Arc::new(RowPlace { file: file.clone(), line, text }) }
+            SourceRow { value: Value::Object(columns), at: Arc::new(RowPlace { file: file.clone(), line, text }) }
         }))
     }))
 }
 
 /// The parser takes all that stands behind such a quote into one cell.
-fn unclosed(file: &Arc<str>, line: usize) -> DatasetError {
+fn unclosed_quote_error(file: &Arc<str>, line: usize) -> DatasetError {
     let message =
         "a quote that opens a cell in this line is never closed: all rows behind it would be part of that cell";
     let mut problem = Diagnostic::of_line(file, line, "", 0..0, message);
@@ -258,7 +258,7 @@ fn csv_error(file: &Arc<str>, error: &csv::Error) -> DatasetError {
 
 fn row(value: Value, place: RowPlace) -> RowResult {
     match value {
-        Value::Object(_) => Ok(RawRow { value, at: Arc::new(place) }),
+        Value::Object(_) => Ok(SourceRow { value, at: Arc::new(place) }),
         _ => Err(place.problem("", "a row must be an object with named columns")),
     }
 }

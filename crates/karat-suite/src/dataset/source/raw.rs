@@ -12,7 +12,7 @@ use crate::diagnostics::Diagnostic;
 
 /// A row before anything is added to it.
 #[derive(Debug, Clone)]
-pub(crate) struct RawRow {
+pub(crate) struct SourceRow {
     /// An object.
     pub value: Value,
     pub at: Arc<RowPlace>,
@@ -46,7 +46,7 @@ impl RowPlace {
     }
 
     /// The text of a column's value, where the row is a JSON object; of one within others as `outer.inner`.
-    pub fn written(&self, column: &str) -> Option<String> {
+    pub fn written_value(&self, column: &str) -> Option<String> {
         let within =
             |text, name| Some(serde_json::from_str::<BTreeMap<String, &RawValue>>(text).ok()?.get(name)?.get());
         column.split('.').try_fold(self.text.as_str(), within).map(str::to_owned)

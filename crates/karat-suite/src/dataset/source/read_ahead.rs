@@ -14,17 +14,17 @@ const BATCH: usize = 64;
 const BATCHES: usize = 8;
 
 /// The same rows in the same order.
-pub(crate) enum Ahead {
+pub(crate) enum ReadAhead {
     Alone { rows: RowStream, left: usize },
     Beside { batch: IntoIter<RowResult>, batches: Receiver<Vec<RowResult>>, reader: Option<JoinHandle<()>> },
 }
 
-impl Ahead {
+impl ReadAhead {
     pub fn of(rows: RowStream) -> Self {
         Self::Alone { rows, left: ALONE }
     }
 
-    fn beside(mut rows: RowStream) -> Self {
+    fn on_thread(mut rows: RowStream) -> Self {
         let (sender, batches) = sync_channel(BATCHES);
         let reader = thread::spawn(move || {
             loop {
@@ -38,13 +38,13 @@ impl Ahead {
     }
 }
 
-impl Iterator for Ahead {
+impl Iterator for ReadAhead {
     type Item = RowResult;
 
     fn next(&mut self) -> Option<RowResult> {
         if let Self::Alone { rows, left: 0 } = self {
             let rows = std::mem::replace(rows, Box::new(std::iter::empty()));
-            *self = Self::beside(rows);
+            *self = Self::on_thread(rows);
         }
         match self {
             Self::Alone { rows, left } => {
@@ -73,7 +73,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::raw::{RawRow, RowPlace};
+    use super::super::raw::{RowPlace, SourceRow};
     use super::*;
 
     /// Whoever reads ahead reads the same rows, and stops when nobody looks at them any more.
@@ -82,12 +82,12 @@ mod tests {
         for count in [0, 1, ALONE, ALONE + 1, ALONE + 3 * BATCH, ALONE + (2 * BATCHES + 1) * BATCH + 5] {
             let row = |at: usize| {
                 let place = RowPlace { file: "rows.jsonl".into(), line: at + 1, text: String::new() };
-                Ok(RawRow { value: json!({ "id": at }), at: Arc::new(place) })
+                Ok(SourceRow { value: json!({ "id": at }), at: Arc::new(place) })
             };
-            let rows = Ahead::of(Box::new((0..count).map(row)));
+            let rows = ReadAhead::of(Box::new((0..count).map(row)));
             let lines: Vec<usize> = rows.map(|row| row.unwrap().at.line).collect();
             assert_eq!(lines, (1..=count).collect::<Vec<_>>());
-            assert_eq!(Ahead::of(Box::new((0..count).map(row))).take(ALONE + 2).count(), count.min(ALONE + 2));
+            assert_eq!(ReadAhead::of(Box::new((0..count).map(row))).take(ALONE + 2).count(), count.min(ALONE + 2));
         }
     }
 
@@ -98,8 +98,8 @@ mod tests {
         let place = Arc::new(RowPlace { file: "rows.jsonl".into(), line: 1, text: String::new() });
         let row = move |at: usize| {
             assert!(at != 5000, "row 5000");
-            Ok(RawRow { value: json!({}), at: place.clone() })
+            Ok(SourceRow { value: json!({}), at: place.clone() })
         };
-        Ahead::of(Box::new((0..9000).map(row))).count();
+        ReadAhead::of(Box::new((0..9000).map(row))).count();
     }
 }

@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::check::options;
-use crate::dataset::columns::earlier_values::{Prior, Window};
-use crate::dataset::columns::file_maker::Maker;
-use crate::dataset::columns::resolver::{ResolverFiles, Resolving};
+use crate::dataset::columns::earlier_values::{EarlierValues, Window};
+use crate::dataset::columns::file_maker::FileMaker;
+use crate::dataset::columns::resolver::{ColumnResolver, ResolverFiles};
 use crate::dataset::columns::{Column, ColumnKind};
 use crate::dataset::{Roles, plain};
 use crate::decode::Decoder;
@@ -35,45 +35,45 @@ impl Decoder<'_> {
             let text = value.text()?;
             let inlined = self.params.inline_template(text, &value.place, &mut self.problems);
             ColumnKind::Value(self.dataset_template(&inlined, value)?)
-        } else if let Some(file) = node.given("file") {
+        } else if let Some(file) = node.field("file") {
             let path = self.row_path(file)?;
             let path = RowPath::compile(&path).ok()?;
             let written = file.text().unwrap_or_default();
             names::check(path.reads(), written, &file.place, names::DATASET, &mut self.pending, &mut self.problems);
             ColumnKind::File(path)
-        } else if let Some(prior) = node.given("prior") {
+        } else if let Some(prior) = node.field("prior") {
             ColumnKind::Prior(self.prior(node, prior, roles)?)
-        } else if let Some(resolver) = node.given("resolve") {
+        } else if let Some(resolver) = node.field("resolve") {
             ColumnKind::Resolve(self.resolving(node, resolver)?)
         } else {
             self.lookup(node)?
         };
-        if let Some(with) = node.given("with").filter(|_| !matches!(kind, ColumnKind::Resolve(_))) {
+        if let Some(with) = node.field("with").filter(|_| !matches!(kind, ColumnKind::Resolve(_))) {
             self.problems.error(&with.place, "`with` has the options of a `resolve`");
         }
-        if let Some(on) = node.given("on").filter(|_| !matches!(kind, ColumnKind::Lookup { .. })) {
+        if let Some(on) = node.field("on").filter(|_| !matches!(kind, ColumnKind::Lookup { .. })) {
             self.problems.error(&on.place, "`on` belongs to a `lookup`");
         }
-        let may_be_empty = node.text_of("missing") == Some("empty") || fetching && node.given("fetch").is_some();
-        let fetch = node.given("fetch").and_then(|fetch| self.maker(fetch, &kind));
+        let may_be_empty = node.text_of("missing") == Some("empty") || fetching && node.field("fetch").is_some();
+        let fetch = node.field("fetch").and_then(|fetch| self.maker(fetch, &kind));
         Some(Column { name: entry.key.clone(), kind, may_be_empty, fetch })
     }
 
     /// How an absent file of a column is made.
-    fn maker(&mut self, node: &Node, kind: &ColumnKind) -> Option<Maker> {
+    fn maker(&mut self, node: &Node, kind: &ColumnKind) -> Option<FileMaker> {
         if !matches!(kind, ColumnKind::File(_)) {
             self.problems.error(&node.place, "`fetch` makes absent files, so it stands beside `file`");
             return None;
         }
-        if let Some(command) = node.given("command") {
+        if let Some(command) = node.field("command") {
             let words = command.items().iter().map(|word| {
                 let inlined = self.params.inline_template(word.text()?, &word.place, &mut self.problems);
                 self.dataset_template(&inlined, word)
             });
             let run: Option<Vec<Template>> = words.collect();
-            return Some(Maker::Command { run: run?, folder: self.program_folder(node) });
+            return Some(FileMaker::Command { run: run?, folder: self.program_folder(node) });
         }
-        let http = node.given("http")?;
+        let http = node.field("http")?;
         let gaps = |this: &mut Self, at: &Node| {
             let inlined = this.params.inline_template(&this.params.splice(at.text()?), &at.place, &mut this.problems);
             let template = GapTemplate::compile(&inlined).ok()?;
@@ -82,50 +82,57 @@ impl Decoder<'_> {
             Some(template)
         };
         let url = gaps(self, http.main("url")?)?;
-        let headers = http.given("headers").map(Node::entries).unwrap_or_default();
+        let headers = http.field("headers").map(Node::entries).unwrap_or_default();
         let headers = headers.iter().filter_map(|entry| Some((entry.key.clone(), gaps(self, &entry.node)?))).collect();
         let method = http.text_of("method").filter(|_| http.text().is_none()).unwrap_or("GET").to_owned();
-        Some(Maker::Http { method, url, headers })
+        Some(FileMaker::Http { method, url, headers })
     }
 
     /// Earlier values of a column. What they are is found out once all columns are known.
-    fn prior(&mut self, node: &Node, prior: &Node, roles: &Roles) -> Option<Prior> {
-        let column = self.watch(prior)?;
-        let window = match (crate::decode::whole::<i64>(node, "days"), crate::decode::whole::<usize>(node, "rows")) {
-            // A number below 1 has been refused already, and is read on for the other problems.
-            (Some(days), None) => Window::Days(days.max(1)),
-            (None, Some(rows)) => Window::Rows(rows),
-            _ => {
-                self.problems
-                    .error(&prior.place, "a `prior` needs `days` or `rows`, one of them")
-                    .hint("how far back it looks");
-                return None;
-            }
-        };
+    fn prior(&mut self, node: &Node, prior: &Node, roles: &Roles) -> Option<EarlierValues> {
+        let column = self.require_match(prior)?;
+        let window =
+            match (crate::decode::integer_at::<i64>(node, "days"), crate::decode::integer_at::<usize>(node, "rows")) {
+                // A number below 1 has been refused already, and is read on for the other problems.
+                (Some(days), None) => Window::Days(days.max(1)),
+                (None, Some(rows)) => Window::Rows(rows),
+                _ => {
+                    self.problems
+                        .error(&prior.place, "a `prior` needs `days` or `rows`, one of them")
+                        .hint("how far back it looks");
+                    return None;
+                }
+            };
         if matches!(window, Window::Days(_)) && roles.date.is_none() {
             self.problems
                 .error(&prior.place, "a `prior` of `days` needs the dataset's `date`")
                 .hint("name the column with the row's date: `date: COLUMN` in `dataset`");
             return None;
         }
-        Some(Prior { column, window, date: roles.date.clone(), zone: roles.zone.clone(), history: Arc::default() })
+        Some(EarlierValues {
+            column,
+            window,
+            date: roles.date.clone(),
+            zone: roles.zone.clone(),
+            history: Arc::default(),
+        })
     }
 
     /// A resolver with its folders read.
-    fn resolving(&mut self, node: &Node, named: &Node) -> Option<Resolving> {
+    fn resolving(&mut self, node: &Node, named: &Node) -> Option<ColumnResolver> {
         let name = named.text()?;
         let Some(registered) = self.catalog.resolvers.get(name) else {
             let hint = suggestion(name, self.catalog.resolvers.keys().map(String::as_str));
             self.problems.error(&named.place, format!("there is no resolver `{name}`")).maybe_hint(hint);
             return None;
         };
-        if let Some(with) = node.given("with") {
+        if let Some(with) = node.field("with") {
             options::check(with, &registered.options(), &mut self.problems);
         }
         let may_be_absent = node.text_of("missing") == Some("empty");
         let mut folders = Vec::new();
         for (option, what) in registered.folders {
-            let Some(given) = node.given("with").and_then(|with| with.given(option)) else {
+            let Some(given) = node.field("with").and_then(|with| with.field(option)) else {
                 self.problems.error(&named.place, format!("`{name}` needs `with: {{ {option} }}`")).hint(*what);
                 return None;
             };
@@ -139,7 +146,7 @@ impl Decoder<'_> {
         for problem in problems {
             self.problems.push(problem);
         }
-        Some(Resolving { name: name.to_owned(), resolver: resolver.into() })
+        Some(ColumnResolver { name: name.to_owned(), resolver: resolver.into() })
     }
 
     /// A folder that a resolver reads; `Some(None)` where it is left empty, or cannot be listed, which is a problem.
@@ -165,15 +172,15 @@ impl Decoder<'_> {
     }
 
     fn lookup(&mut self, node: &Node) -> Option<ColumnKind> {
-        let file = node.given("lookup")?;
-        let Some(on) = node.given("on") else {
+        let file = node.field("lookup")?;
+        let Some(on) = node.field("on") else {
             self.problems
                 .error(&node.place, "a `lookup` needs `on`")
                 .hint("the column that both the row and the file have");
             return None;
         };
         let key = on.text()?.to_owned();
-        let path = self.watch(on)?;
+        let path = self.require_match(on)?;
         let rows = self.rows(file)?;
         let name = self.path(file)?;
         if let Ok(bytes) = self.files.read(&name) {

@@ -21,7 +21,7 @@ pub(crate) struct SourceFile {
 }
 
 /// A file that could not be read to its end.
-pub(crate) struct Unread {
+pub(crate) struct UnreadFile {
     pub path: String,
     pub error: io::Error,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Unread {
 /// The hashes of files, in order.
 pub(crate) struct Digests {
     known: Vec<SourceDigest>,
-    others: Option<JoinHandle<Result<Vec<SourceDigest>, Unread>>>,
+    others: Option<JoinHandle<Result<Vec<SourceDigest>, UnreadFile>>>,
 }
 
 impl Digests {
@@ -37,16 +37,16 @@ impl Digests {
     ///
     /// # Errors
     /// One of those that are read at once cannot be read.
-    pub fn begin(files: &Arc<dyn Files>, sources: Vec<SourceFile>) -> Result<Self, Unread> {
+    pub fn begin(files: &Arc<dyn Files>, sources: Vec<SourceFile>) -> Result<Self, UnreadFile> {
         let (mut known, mut left) = (Vec::new(), ALONE);
         let mut sources = sources.into_iter();
         while let Some(source) = sources.next() {
-            let mut hashing = Hashing::of(&**files, source)?;
+            let mut hashing = FileHasher::of(&**files, source)?;
             left -= hashing.some(left)?;
             if left == 0 {
                 let files = files.clone();
                 let others = thread::spawn(move || {
-                    let rest = sources.map(|source| Hashing::of(&*files, source)?.finish());
+                    let rest = sources.map(|source| FileHasher::of(&*files, source)?.finish());
                     std::iter::once_with(|| hashing.finish()).chain(rest).collect()
                 });
                 return Ok(Self { known, others: Some(others) });
@@ -60,7 +60,7 @@ impl Digests {
     ///
     /// # Errors
     /// A file could not be read to its end.
-    pub fn finish(self) -> Result<Vec<SourceDigest>, Unread> {
+    pub fn finish(self) -> Result<Vec<SourceDigest>, UnreadFile> {
         let Self { mut known, others } = self;
         if let Some(others) = others {
             known.extend(others.join().unwrap_or_else(|died| std::panic::resume_unwind(died))?);
@@ -76,35 +76,35 @@ impl From<Vec<SourceDigest>> for Digests {
 }
 
 /// A file that is being hashed.
-struct Hashing {
+struct FileHasher {
     source: SourceFile,
     reader: Box<dyn BufRead + Send>,
     hasher: blake3::Hasher,
 }
 
-impl Hashing {
-    fn of(files: &dyn Files, source: SourceFile) -> Result<Self, Unread> {
+impl FileHasher {
+    fn of(files: &dyn Files, source: SourceFile) -> Result<Self, UnreadFile> {
         match files.open_path(&source.path) {
             Ok(reader) => Ok(Self { source, reader, hasher: blake3::Hasher::new() }),
-            Err(error) => Err(Unread { path: source.path.to_string(), error }),
+            Err(error) => Err(UnreadFile { path: source.path.to_string(), error }),
         }
     }
 
     /// Takes no more than so many bytes, and says how many.
-    fn some(&mut self, most: u64) -> Result<u64, Unread> {
+    fn some(&mut self, most: u64) -> Result<u64, UnreadFile> {
         match self.hasher.update_reader((&mut self.reader).take(most)) {
             Ok(_) => Ok(self.hasher.count()),
-            Err(error) => Err(Unread { path: self.source.path.to_string(), error }),
+            Err(error) => Err(UnreadFile { path: self.source.path.to_string(), error }),
         }
     }
 
-    fn finish(mut self) -> Result<SourceDigest, Unread> {
+    fn finish(mut self) -> Result<SourceDigest, UnreadFile> {
         let Self { source: SourceFile { path, name }, mut reader, .. } = self;
         match self.hasher.update_reader(&mut reader) {
             Ok(hasher) => {
                 Ok(SourceDigest { path: name, blake3: hasher.finalize().to_hex().to_string(), bytes: hasher.count() })
             }
-            Err(error) => Err(Unread { path: path.to_string(), error }),
+            Err(error) => Err(UnreadFile { path: path.to_string(), error }),
         }
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    fn digests(paths: &[String]) -> Result<Vec<SourceDigest>, Unread> {
+    fn digests(paths: &[String]) -> Result<Vec<SourceDigest>, UnreadFile> {
         let files: Arc<dyn Files> = Arc::new(Sized);
         let sources =
             paths.iter().map(|path| SourceFile { path: FilePath::literal(path.as_str()), name: format!("the {path}") });

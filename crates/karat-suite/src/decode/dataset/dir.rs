@@ -12,10 +12,10 @@ use super::digests::Digests;
 use crate::check::options;
 use crate::dataset::Source;
 use crate::dataset::source::dir;
-use crate::dataset::source::dir::{Dir, File, Pattern};
-use crate::dataset::source::readers::{Reader, Rules};
+use crate::dataset::source::dir::{Dir, Pattern, RowFile};
+use crate::dataset::source::readers::{Reader, ReaderRules};
 use crate::decode::Decoder;
-use crate::decode::dataset::written;
+use crate::decode::dataset::shown_name;
 use crate::diagnostics::nearest::suggestion;
 use crate::syntax::node::Node;
 
@@ -49,7 +49,7 @@ impl Decoder<'_> {
 
     /// A folder of files.
     pub fn dir(&mut self, node: &Node, source: &Node, path: &str) -> Option<(Source, Digests)> {
-        let Some(with) = node.given("with") else {
+        let Some(with) = node.field("with") else {
             self.problems
                 .error(&source.place, "a folder needs `with: { files: … }`")
                 .hint("say which files are rows: with: { files: \"{id}.json\" }");
@@ -60,7 +60,7 @@ impl Decoder<'_> {
         if self.problems.errors() > before {
             return None;
         }
-        let named = with.given("files")?;
+        let named = with.field("files")?;
         let pattern = match Pattern::parse(named.text()?) {
             Ok(pattern) => pattern,
             Err(problem) => {
@@ -71,7 +71,7 @@ impl Decoder<'_> {
         let reader = self.reader(with, named)?;
         let rules = self.rules(with);
         let mut folders = vec![(source, path.to_owned())];
-        for more in with.given("more").map(Node::items).unwrap_or_default() {
+        for more in with.field("more").map(Node::items).unwrap_or_default() {
             folders.push((more, self.path(more)?));
         }
         let files = self.files_in(&folders, &pattern)?;
@@ -109,9 +109,9 @@ impl Decoder<'_> {
         reader
     }
 
-    fn rules(&mut self, with: &Node) -> Rules {
-        let texts = |key: &str| with.given(key).map(Node::texts);
-        let columns = with.given("columns").map(Node::entries).unwrap_or_default();
+    fn rules(&mut self, with: &Node) -> ReaderRules {
+        let texts = |key: &str| with.field(key).map(Node::texts);
+        let columns = with.field("columns").map(Node::entries).unwrap_or_default();
         let mut paths = Vec::new();
         for entry in columns {
             match entry.node.text().map(Path::parse) {
@@ -122,7 +122,7 @@ impl Decoder<'_> {
                 None => {}
             }
         }
-        Rules {
+        ReaderRules {
             bullets: texts("bullets").unwrap_or_else(|| vec!["- ".to_owned()]),
             own_hosts: texts("own_hosts").unwrap_or_default(),
             columns: paths,
@@ -131,7 +131,7 @@ impl Decoder<'_> {
 
     /// The files of all folders in the order of their names; of two that are the same row, the first. What is left out
     /// is said.
-    fn files_in(&mut self, folders: &[(&Node, String)], pattern: &Pattern) -> Option<Vec<File>> {
+    fn files_in(&mut self, folders: &[(&Node, String)], pattern: &Pattern) -> Option<Vec<RowFile>> {
         let (mut all, mut used) = (Vec::new(), BTreeMap::new());
         for (node, folder) in folders {
             let found = match dir::find(&*self.files.clone(), folder, pattern) {
@@ -147,19 +147,19 @@ impl Decoder<'_> {
                     .notice(&node.place, format!("{skipped} folders in {folder} hold no such file and are left out"));
             }
             if !found.undated.is_empty() {
-                let names = listed(&found.undated);
+                let names = list_names(&found.undated);
                 self.problems
                     .warn(&node.place, format!("no calendar knows the date of {names} in {folder}: left out"))
                     .hint("a date is written YYYY-MM-DD");
             }
             if !found.unfit.is_empty() {
-                let names = listed(&found.unfit);
+                let names = list_names(&found.unfit);
                 self.problems
                     .warn(&node.place, format!("the pattern `files` does not fit {names} in {folder}: left out"))
                     .hint("rename them, or widen the pattern: `*` stands for anything, nothing included");
             }
             if !found.folders.is_empty() {
-                let names = listed(&found.folders);
+                let names = list_names(&found.folders);
                 self.problems
                     .warn(&node.place, format!("{names} in {folder}: a folder, where a file should be: left out"));
             }
@@ -174,7 +174,8 @@ impl Decoder<'_> {
                 }
             }
             if !twice.is_empty() {
-                let message = format!("left out of {folder}, because another file is the same row: {}", listed(&twice));
+                let message =
+                    format!("left out of {folder}, because another file is the same row: {}", list_names(&twice));
                 self.problems.warn(&node.place, message);
             }
         }
@@ -186,7 +187,7 @@ impl Decoder<'_> {
 
     /// One digest for all files: their names below the folder and their contents. That a file cannot be read is the
     /// error of its row.
-    fn dir_digest(&mut self, source: &Node, path: &str, files: &[File]) -> SourceDigest {
+    fn dir_digest(&mut self, source: &Node, path: &str, files: &[RowFile]) -> SourceDigest {
         let mut hasher = blake3::Hasher::new();
         let mut total = 0;
         for file in files {
@@ -198,7 +199,7 @@ impl Decoder<'_> {
             total += bytes.len() as u64;
         }
         SourceDigest {
-            path: written(source, path).to_owned(),
+            path: shown_name(source, path).to_owned(),
             blake3: hasher.finalize().to_hex().to_string(),
             bytes: total,
         }
@@ -206,7 +207,7 @@ impl Decoder<'_> {
 }
 
 /// How many there are, and the first few by name.
-fn listed(names: &[String]) -> String {
+fn list_names(names: &[String]) -> String {
     let files = if names.len() == 1 { "file" } else { "files" };
     let more = if names.len() > NAMED { ", …" } else { "" };
     let named: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();

@@ -16,16 +16,16 @@ use karat_text::template::Expression;
 use karat_types::{FilePath, Moment, SourceDigest};
 use serde_json::Value;
 
-use self::digests::{Digests, SourceFile, Unread};
+use self::digests::{Digests, SourceFile, UnreadFile};
 use super::Decoder;
 use crate::dataset::checks::Check;
-use crate::dataset::checks::row_checks::{self, Asserts};
+use crate::dataset::checks::row_checks::{self, RowChecks};
 use crate::dataset::columns::ColumnKind;
-use crate::dataset::columns::earlier_values::Prior;
+use crate::dataset::columns::earlier_values::EarlierValues;
 use crate::dataset::date;
-use crate::dataset::draw::{Draw, Part};
+use crate::dataset::draw::{Draw, GroupKey};
 use crate::dataset::source::Format;
-use crate::dataset::{Dataset, Discretion, Role, Roles, RowSchema, Source, aliases, plain};
+use crate::dataset::{Dataset, Role, Roles, RowRedaction, RowSchema, Source, aliases, plain};
 use crate::diagnostics::nearest::suggestion;
 use crate::files::{folder, matches};
 use crate::grammar::unimplemented;
@@ -34,7 +34,7 @@ use crate::syntax::names;
 use crate::syntax::node::{Node, Place};
 
 /// A decoded dataset and what is known of it before its rows are read.
-pub(crate) struct Decoded {
+pub(crate) struct DecodedDataset {
     pub dataset: Dataset,
     /// Ids of the samples that are asked for, as they were given; empty = all.
     pub asked: Vec<String>,
@@ -48,25 +48,28 @@ pub(crate) struct Decoded {
 
 impl Decoder<'_> {
     /// The dataset of a suite; `None` when its source cannot be read.
-    pub fn dataset(&mut self, node: &Node, overrides: &Overrides) -> Option<Decoded> {
+    pub fn dataset(&mut self, node: &Node, overrides: &Overrides) -> Option<DecodedDataset> {
         let roles = self.roles(node);
         let source = self.source(node);
-        let columns = self.columns(node.given("columns"), &roles, overrides.fetching);
-        let row_schema = node.given("row_schema").and_then(|file| self.row_schema(file));
-        let condition = node.given("where").and_then(|condition| self.dataset_expression(condition));
+        let columns = self.columns(node.field("columns"), &roles, overrides.fetching);
+        let row_schema = node.field("row_schema").and_then(|file| self.row_schema(file));
+        let condition = node.field("where").and_then(|condition| self.dataset_expression(condition));
         let days = self.days(node, &roles, overrides);
-        let draw = node.given("draw").and_then(|draw| self.draw(draw, node.given("date").is_some()));
-        let metadata = node.given("metadata").map(Node::items).unwrap_or_default();
-        let metadata = metadata.iter().filter_map(|item| Some((item.text()?.to_owned(), self.watch(item)?))).collect();
-        let checks = self.checks(node.given("checks"));
+        let draw = node.field("draw").and_then(|draw| self.draw(draw, node.field("date").is_some()));
+        let metadata = node.field("metadata").map(Node::items).unwrap_or_default();
+        let metadata =
+            metadata.iter().filter_map(|item| Some((item.text()?.to_owned(), self.require_match(item)?))).collect();
+        let checks = self.checks(node.field("checks"));
         let rules = checks.iter().filter_map(Check::rule).collect();
         // What is counted may not be there yet.
         let checks = if overrides.fetching { Vec::new() } else { checks };
-        let version = self.of_source(node, "version").and_then(|at| self.expanded(at, at.text()?));
+        let version = self.of_source(node, "version").and_then(|at| self.expand_version(at, at.text()?));
         let changelog = self.of_source(node, "changelog").and_then(|file| self.changelog(version.as_deref(), file));
-        let asserts =
-            node.given("assert").and_then(|path| self.watch(path)).or_else(|| Path::parse(row_checks::COLUMN).ok());
-        let asserts = asserts.map(|path| Asserts::new(path, self.catalog));
+        let asserts = node
+            .field("assert")
+            .and_then(|path| self.require_match(path))
+            .or_else(|| Path::parse(row_checks::COLUMN).ok());
+        let asserts = asserts.map(|path| RowChecks::new(path, self.catalog));
         let (source, sources) = source?;
         let mut dataset = Dataset {
             files: self.files.clone(),
@@ -79,10 +82,10 @@ impl Decoder<'_> {
             days,
             draw,
             drawn: Default::default(),
-            limit: overrides.limit.or_else(|| super::whole(node, "limit")),
+            limit: overrides.limit.or_else(|| super::integer_at(node, "limit")),
             only: BTreeSet::new(),
             reports_broken: node.text_of("broken") == Some("report"),
-            discretion: Discretion::default(),
+            discretion: RowRedaction::default(),
             metadata,
             rules,
         };
@@ -91,12 +94,12 @@ impl Decoder<'_> {
             let so_far = Arc::new(dataset);
             let history = so_far.history(at, &prior);
             dataset = Arc::into_inner(so_far)?;
-            dataset.columns[at].kind = ColumnKind::Prior(Prior { history: Arc::new(history), ..prior });
+            dataset.columns[at].kind = ColumnKind::Prior(EarlierValues { history: Arc::new(history), ..prior });
         }
         let whole = Arc::new(dataset);
-        let asked = whole.asked(&overrides.samples);
+        let asked = whole.requested_ids(&overrides.samples);
         let dataset = Dataset { only: asked.iter().cloned().collect(), ..Arc::into_inner(whole)? };
-        Some(Decoded {
+        Some(DecodedDataset {
             dataset,
             asked,
             checks,
@@ -104,7 +107,7 @@ impl Decoder<'_> {
             version,
             zone: node.text_of("zone").map(str::to_owned),
             changelog,
-            place: node.given("source").or_else(|| node.given("rows")).unwrap_or(node).place.clone(),
+            place: node.field("source").or_else(|| node.field("rows")).unwrap_or(node).place.clone(),
         })
     }
 
@@ -118,8 +121,8 @@ impl Decoder<'_> {
     /// speaks of.
     fn of_source<'n>(&self, node: &'n Node, key: &str) -> Option<&'n Node> {
         let source =
-            node.given("source").filter(|source| source.text().is_some_and(|text| self.params.is_replaced(text)));
-        node.given(key).filter(|about| source.is_none_or(|source| source.place.file != about.place.file))
+            node.field("source").filter(|source| source.text().is_some_and(|text| self.params.is_replaced(text)));
+        node.field(key).filter(|about| source.is_none_or(|source| source.place.file != about.place.file))
     }
 
     /// The changelog; it should say what is new in the declared version.
@@ -131,32 +134,32 @@ impl Decoder<'_> {
                 .hint("add what changed, or correct `version`");
         }
         Some(SourceDigest {
-            path: written(file, &path).to_owned(),
+            path: shown_name(file, &path).to_owned(),
             blake3: blake3::hash(text.as_bytes()).to_hex().to_string(),
             bytes: text.len() as u64,
         })
     }
 
     fn source(&mut self, node: &Node) -> Option<(Source, Digests)> {
-        if let Some(rows) = node.given("rows") {
+        if let Some(rows) = node.field("rows") {
             return Some(self.inline(rows, node.text_of("id")));
         }
-        let source = node.given("source")?;
+        let source = node.field("source")?;
         let path = self.path(source)?;
-        if node.text_of("format") == Some("dir") || node.given("format").is_none() && self.is_folder(&path) {
+        if node.text_of("format") == Some("dir") || node.field("format").is_none() && self.is_folder(&path) {
             return self.dir(node, source, &path);
         }
-        if let Some(with) = node.given("with") {
+        if let Some(with) = node.field("with") {
             self.problems.error(&with.place, "`with` has the options of `format: dir`; other formats have none");
         }
         let paths = self.expand(source, &path)?;
         let format = self.format(node, source, &paths)?;
-        let written = written(source, &path);
+        let written = shown_name(source, &path);
         let name = |path: &FilePath| if paths.len() == 1 { written } else { file_name(&path.path) }.to_owned();
         let sources = paths.iter().map(|path| SourceFile { path: path.clone(), name: name(path) }).collect();
         let digests = match Digests::begin(&self.files, sources) {
             Ok(digests) => digests,
-            Err(Unread { path, error }) => {
+            Err(UnreadFile { path, error }) => {
                 self.unreadable(source, &path, &error);
                 return None;
             }
@@ -218,7 +221,7 @@ impl Decoder<'_> {
     }
 
     fn format(&mut self, node: &Node, source: &Node, paths: &[FilePath]) -> Option<Format> {
-        let (place, name) = match node.given("format") {
+        let (place, name) = match node.field("format") {
             Some(format) => (format.place.clone(), format.text()?.to_owned()),
             None => {
                 let name = paths.first().map(|path| file_name(&path.path)).unwrap_or_default();
@@ -246,7 +249,7 @@ impl Decoder<'_> {
     }
 
     fn roles(&mut self, node: &Node) -> Roles {
-        let mut declared = |key: &str| self.watch(node.given(key)?);
+        let mut declared = |key: &str| self.require_match(node.field(key)?);
         let mut role = |key: &str, common| declared(key).map_or(Role::Common(common), Role::Declared);
         let id = role("id", aliases::ID);
         let input = role("input", aliases::INPUT);
@@ -256,7 +259,7 @@ impl Decoder<'_> {
     }
 
     fn zone(&mut self, node: &Node) -> jiff::tz::TimeZone {
-        let Some((at, name)) = node.given("zone").and_then(|at| Some((at, at.text()?))) else {
+        let Some((at, name)) = node.field("zone").and_then(|at| Some((at, at.text()?))) else {
             return jiff::tz::TimeZone::UTC;
         };
         match jiff::tz::TimeZone::get(name) {
@@ -283,14 +286,14 @@ impl Decoder<'_> {
             },
             None => overrides.now.and_then(|now| yesterday(now, &roles.zone)),
         };
-        let days = node.given("days")?;
+        let days = node.field("days")?;
         if roles.date.is_none() {
             self.problems
                 .error(&days.place, "`days` needs `date`")
                 .hint("name the column with the row's date: `date: COLUMN`");
             return None;
         }
-        let count = super::whole::<i64>(node, "days").filter(|count| *count >= 1)?;
+        let count = super::integer_at::<i64>(node, "days").filter(|count| *count >= 1)?;
         let Some(last) = as_of else {
             self.problems.error(&days.place, "which days is not known").hint("say which day is the last: --as-of DATE");
             return None;
@@ -301,25 +304,25 @@ impl Decoder<'_> {
 
     /// `date` means the day of the row where the dataset names its date.
     fn draw(&mut self, node: &Node, has_date: bool) -> Option<Draw> {
-        let mut part = |key: &str| match node.given(key)? {
-            named if has_date && named.text() == Some("date") => Some(Part::Day),
-            named => self.watch(named).map(Part::Column),
+        let mut part = |key: &str| match node.field(key)? {
+            named if has_date && named.text() == Some("date") => Some(GroupKey::Day),
+            named => self.require_match(named).map(GroupKey::Column),
         };
         let (per, by) = (part("per"), part("by"));
-        Some(Draw { n: super::whole(node, "n")?, per, by, seed: super::whole(node, "seed").unwrap_or(1) })
+        Some(Draw { n: super::integer_at(node, "n")?, per, by, seed: super::integer_at(node, "seed").unwrap_or(1) })
     }
 
     fn checks(&mut self, node: Option<&Node>) -> Vec<Check> {
         let mut checks = Vec::new();
         for item in node.map(Node::items).unwrap_or_default() {
-            let Some(name) = item.given("name") else { continue };
-            let condition = item.given("where").and_then(|condition| self.dataset_expression(condition));
+            let Some(name) = item.field("name") else { continue };
+            let condition = item.field("where").and_then(|condition| self.dataset_expression(condition));
             let text = name.text().unwrap_or_default().to_owned();
             let mut check = Check::new(text, name.place.clone(), condition);
             check.by = self.check_path(item, "by");
             check.distinct = self.check_path(item, "distinct");
-            check.min = item.given("min").and_then(Node::number);
-            check.max = item.given("max").and_then(Node::number);
+            check.min = item.field("min").and_then(Node::number);
+            check.max = item.field("max").and_then(Node::number);
             if check.min.is_none() && check.max.is_none() {
                 self.problems.error(&item.place, "a check needs `min` or `max`");
             }
@@ -329,8 +332,8 @@ impl Decoder<'_> {
     }
 
     fn check_path(&mut self, node: &Node, key: &str) -> Option<(String, Path)> {
-        let at = node.given(key)?;
-        Some((at.text()?.to_owned(), self.watch(at)?))
+        let at = node.field(key)?;
+        Some((at.text()?.to_owned(), self.require_match(at)?))
     }
 
     fn dataset_expression(&mut self, node: &Node) -> Option<Expression> {
@@ -343,7 +346,7 @@ impl Decoder<'_> {
 }
 
 /// What a file is called in reports: as it is written; the path that it leads to where parameters stand in it.
-pub(super) fn written<'a>(node: &'a Node, path: &'a str) -> &'a str {
+pub(super) fn shown_name<'a>(node: &'a Node, path: &'a str) -> &'a str {
     node.text().filter(|text| !text.contains("{{")).unwrap_or(path)
 }
 

@@ -29,18 +29,18 @@ impl Decoder<'_> {
     /// With `need_output` a row must hold the output that it grades: nothing else can be graded again.
     pub fn labels(&mut self, node: Option<&Node>, scorers: &[ScorerSpec], need_output: bool) {
         let known = names(scorers);
-        for Labelled { scorer, rubric, path, text } in self.labelled(node, scorers) {
+        for Labelled { scorer, rubric, path, text } in self.check_labels(node, scorers) {
             let dimensions = &rubric.rubric.dimensions;
             let checked = Labels { scorer, dimensions, known: &known, need_output };
             let rows = jsonl::places(&text);
-            for (span, message) in twice(&text, &rows, &rubric.labels).into_iter().take(SHOWN) {
-                let mut problem = jsonl::within(&path, &text, span, message);
+            for (span, message) in repeated_scores(&text, &rows, &rubric.labels).into_iter().take(SHOWN) {
+                let mut problem = jsonl::problem_in_row(&path, &text, span, message);
                 problem.hint("leave one of the two out, or correct `annotator`");
                 self.problems.push(problem);
             }
             let wrong = rows.into_iter().zip(&rubric.labels).flat_map(|(span, row)| checked.wrong(&text, &span, row));
             for problem in wrong.take(SHOWN) {
-                let mut diagnostic = jsonl::within(&path, &text, problem.span, problem.message);
+                let mut diagnostic = jsonl::problem_in_row(&path, &text, problem.span, problem.message);
                 diagnostic.maybe_hint(problem.hint);
                 self.problems.push(diagnostic);
             }
@@ -55,7 +55,7 @@ impl Decoder<'_> {
         dataset: &Arc<Dataset>,
         severity: Severity,
     ) {
-        let labelled = self.labelled(node, scorers);
+        let labelled = self.check_labels(node, scorers);
         let mut unknown: BTreeSet<String> =
             labelled.iter().flat_map(|it| it.rubric.labels.iter().filter_map(Label::sample_of)).collect();
         if unknown.is_empty() {
@@ -77,7 +77,7 @@ impl Decoder<'_> {
             for (span, sample) in strays.iter().take(if is_one { 1 } else { SHOWN }) {
                 let message =
                     format!("this label is about the sample {sample:?}, which the dataset does not have{others}");
-                let mut problem = jsonl::within(&path, &text, span.clone(), message);
+                let mut problem = jsonl::problem_in_row(&path, &text, span.clone(), message);
                 problem.severity = severity;
                 problem.hint("correct the id, or leave the label out");
                 self.problems.push(problem);
@@ -87,7 +87,7 @@ impl Decoder<'_> {
 
     /// The file of labels of a scorer, unless it has yet to be made.
     pub fn labels_file<'n>(&mut self, scorer: &'n Node) -> Option<&'n Node> {
-        let file = scorer.given("labels")?;
+        let file = scorer.field("labels")?;
         let path = self.path(file)?;
         if self.files.is_file(&path) {
             return Some(file);
@@ -102,10 +102,10 @@ impl Decoder<'_> {
     }
 
     /// The scorers with labels, and the text of their files.
-    fn labelled<'a>(&mut self, node: Option<&Node>, scorers: &'a [ScorerSpec]) -> Vec<Labelled<'a>> {
+    fn check_labels<'a>(&mut self, node: Option<&Node>, scorers: &'a [ScorerSpec]) -> Vec<Labelled<'a>> {
         let found = scorers.iter().filter_map(|scorer| {
             let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
-            let labels = self.labels_file(node?.given(&scorer.id)?)?;
+            let labels = self.labels_file(node?.field(&scorer.id)?)?;
             if rubric.versus.is_some() {
                 return None;
             }
@@ -237,7 +237,7 @@ fn within_row(text: &str, row: &Range<usize>, from: usize, name: &str) -> Range<
 }
 
 /// The rows in which somebody scores the same of the same output again, with what is wrong.
-fn twice(text: &str, rows: &[Range<usize>], labels: &[Value]) -> Vec<(Range<usize>, String)> {
+fn repeated_scores(text: &str, rows: &[Range<usize>], labels: &[Value]) -> Vec<(Range<usize>, String)> {
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for (span, row) in rows.iter().zip(labels) {

@@ -12,7 +12,7 @@ use karat_types::{
 };
 use serde_json::{Map, Value};
 
-use super::{Decoder, word};
+use super::{Decoder, word_at};
 use crate::check::{references, share};
 use crate::diagnostics::nearest::suggestion;
 use crate::grammar::{Kind, RUBRIC_ONLY};
@@ -49,12 +49,12 @@ impl Decoder<'_> {
         overrides: &Overrides,
     ) -> Option<ScorerSpec> {
         let node = &entry.node;
-        let kind = match node.given("metric") {
+        let kind = match node.field("metric") {
             Some(metric) => self.metric(node, metric)?,
             None => self.rubric_scorer(node, &entry.key, judges, registry, overrides)?,
         };
-        if let Some(reference) = node.given("reference") {
-            self.watch(reference);
+        if let Some(reference) = node.field("reference") {
+            self.require_match(reference);
         }
         self.bounds(node);
         Some(ScorerSpec {
@@ -65,13 +65,13 @@ impl Decoder<'_> {
             reference: node.text_of("reference").map(str::to_owned),
             value: node.get("value").map(Node::json),
             bound: Bound {
-                min: node.given("min").and_then(share).map(|(number, _)| number),
-                max: node.given("max").and_then(share).map(|(number, _)| number),
-                not: node.given("not").and_then(Node::boolean).unwrap_or(false),
+                min: node.field("min").and_then(share).map(|(number, _)| number),
+                max: node.field("max").and_then(share).map(|(number, _)| number),
+                not: node.field("not").and_then(Node::boolean).unwrap_or(false),
             },
-            reduce: self.chosen(node, "reduce", "mean", is_reducer),
-            aggregate: self.chosen(node, "aggregate", "mean", is_aggregate),
-            better: word(node, "better"),
+            reduce: self.decode_choice(node, "reduce", "mean", is_reducer),
+            aggregate: self.decode_choice(node, "aggregate", "mean", is_aggregate),
+            better: word_at(node, "better"),
             margin: self.margin(node),
         })
     }
@@ -79,9 +79,9 @@ impl Decoder<'_> {
     /// Refuses `pass@K` and `pass^K` of fewer trials than K: no cell would have a score.
     pub(crate) fn reducible(&mut self, scorers: Option<&Node>, trials: u32) {
         for entry in scorers.map(Node::entries).unwrap_or_default() {
-            let Some(reduce) = entry.node.given("reduce") else { continue };
+            let Some(reduce) = entry.node.field("reduce") else { continue };
             if let Some((text, k)) =
-                reduce.text().and_then(|text| Some((text, of_k(text)?))).filter(|(_, k)| *k > trials)
+                reduce.text().and_then(|text| Some((text, trials_needed(text)?))).filter(|(_, k)| *k > trials)
             {
                 self.problems.error(
                     &reduce.place,
@@ -92,7 +92,7 @@ impl Decoder<'_> {
     }
 
     fn margin(&mut self, node: &Node) -> Option<Threshold> {
-        let given = node.given("margin")?;
+        let given = node.field("margin")?;
         let (value, percent) = share(given)?;
         if value <= 0.0 {
             self.problems.error(&given.place, format!("`margin` is {value}: it has to be above 0"));
@@ -100,8 +100,8 @@ impl Decoder<'_> {
         Some(Threshold { value, percent })
     }
 
-    fn chosen(&mut self, node: &Node, key: &str, standard: &str, fits: fn(&str) -> bool) -> String {
-        let Some((at, text)) = node.given(key).and_then(|at| Some((at, at.text()?))) else {
+    fn decode_choice(&mut self, node: &Node, key: &str, standard: &str, fits: fn(&str) -> bool) -> String {
+        let Some((at, text)) = node.field(key).and_then(|at| Some((at, at.text()?))) else {
             return standard.to_owned();
         };
         if !fits(text) {
@@ -119,7 +119,7 @@ impl Decoder<'_> {
         }
         let entry = self.catalog.find(Kind::Metric, metric, &mut self.problems)?;
         if let Some(aggregate) =
-            node.given("aggregate").filter(|it| is_label_figure(it) && metric.text() != Some("label"))
+            node.field("aggregate").filter(|it| is_label_figure(it) && metric.text() != Some("label"))
         {
             let text = aggregate.text().unwrap_or_default();
             self.problems
@@ -127,16 +127,16 @@ impl Decoder<'_> {
                 .hint("use the metric `label`, or `set_f1` and `token_f1` for an F1 of each output");
         }
         if entry.reference_unless.as_ref().is_some_and(|options| references::is_left_to_rows(node, options)) {
-            self.pending.push(names::Pending::compared(metric.text()?, metric.place.clone()));
+            self.pending.push(names::PendingName::compared(metric.text()?, metric.place.clone()));
         }
         let (schema, binary) = (entry.options.clone(), entry.binary);
-        let bounded = node.given("min").is_some() || node.given("max").is_some();
-        if let Some(not) = node.given("not").filter(|not| not.boolean() == Some(true) && !binary && !bounded) {
+        let bounded = node.field("min").is_some() || node.field("max").is_some();
+        if let Some(not) = node.field("not").filter(|not| not.boolean() == Some(true) && !binary && !bounded) {
             self.problems
                 .error(&not.place, format!("`not` turns pass and fail, and `{}` is neither", metric.text()?))
                 .hint("give the scorer a `min` or a `max`");
         }
-        let mut with = self.options(node.given("with"), &schema);
+        let mut with = self.options(node.field("with"), &schema);
         if schema.pointer(&format!("/properties/{FOLDER}/format")).is_some_and(|format| format == FOLDER) {
             with.entry(FOLDER).or_insert_with(|| Value::String(self.program_folder(node)));
         }
@@ -202,13 +202,13 @@ impl Decoder<'_> {
         if let Some(entry) = node.entries().iter().find(|entry| entry.key == "with") {
             self.problems.error(&entry.place, "`with` belongs to a scorer with a metric");
         }
-        if let Some(aggregate) = node.given("aggregate").filter(|it| is_label_figure(it)) {
+        if let Some(aggregate) = node.field("aggregate").filter(|it| is_label_figure(it)) {
             let text = aggregate.text().unwrap_or_default();
             self.problems.error(&aggregate.place, format!("`{text}` is a figure of labels, and a rubric gives none"));
         }
-        let decoded = self.rubric(node.given("rubric")?, id)?;
+        let decoded = self.rubric(node.field("rubric")?, id)?;
         let labels = self.labels_file(node).and_then(|labels| self.rows(labels)).unwrap_or_default();
-        if decoded.rubric.examples > 0 && node.given("labels").is_none() {
+        if decoded.rubric.examples > 0 && node.field("labels").is_none() {
             self.problems
                 .warn(
                     &node.place,
@@ -217,21 +217,21 @@ impl Decoder<'_> {
                 .hint("add `labels: FILE` to this scorer");
         }
         let parameters = Parameters { max_tokens: overrides.judge_max_tokens, ..Parameters::default() }
-            .or(&self.parameters(node.given("parameters")));
-        let judges = match node.given("judges").filter(|_| overrides.judges.is_none()) {
+            .or(&self.parameters(node.field("parameters")));
+        let judges = match node.field("judges").filter(|_| overrides.judges.is_none()) {
             Some(own) => self.own_judges(own, registry),
             None => judges.to_vec(),
         };
         self.enough_judges(node, judges.len());
         let versus = self.versus(node, &decoded.rubric);
-        let consensus = node.given("consensus").map(consensus).unwrap_or_default();
+        let consensus = node.field("consensus").map(consensus).unwrap_or_default();
         self.weights(node, &consensus, &judges);
         Some(ScorerKind::Rubric(Box::new(RubricScorer {
             rubric: if versus.is_some() { decoded.rubric.preferring() } else { decoded.rubric },
             judges,
             consensus,
-            votes: super::whole(node, "votes").unwrap_or(1),
-            orders: word(node, "orders").unwrap_or_default(),
+            votes: super::integer_at(node, "votes").unwrap_or(1),
+            orders: word_at(node, "orders").unwrap_or_default(),
             versus,
             only_where: None,
             parameters,
@@ -243,8 +243,8 @@ impl Decoder<'_> {
 
     /// The other side of a pair.
     fn versus(&mut self, node: &Node, rubric: &Rubric) -> Option<Versus> {
-        let Some(given) = node.given("versus") else {
-            if let Some(orders) = node.given("orders") {
+        let Some(given) = node.field("versus") else {
+            if let Some(orders) = node.field("orders") {
                 self.problems
                     .error(&orders.place, "`orders` are those of a pair, and this scorer compares nothing")
                     .hint("say what outputs are compared with: `versus: variant:ID` or `versus: model:ID`");
@@ -278,7 +278,7 @@ impl Decoder<'_> {
         for scorer in scorers {
             let ScorerKind::Rubric(rubric) = &scorer.kind else { continue };
             let Some((versus, place)) =
-                rubric.versus.as_ref().zip(node.and_then(|it| it.given(&scorer.id)?.given("versus")))
+                rubric.versus.as_ref().zip(node.and_then(|it| it.field(&scorer.id)?.field("versus")))
             else {
                 continue;
             };
@@ -297,7 +297,7 @@ impl Decoder<'_> {
 
     /// Weights are of judges that there are, in a mean.
     fn weights(&mut self, node: &Node, consensus: &Consensus, judges: &[String]) {
-        let Some(weights) = node.given("consensus").and_then(|it| it.given("weights")) else { return };
+        let Some(weights) = node.field("consensus").and_then(|it| it.field("weights")) else { return };
         if consensus.method != ConsensusMethod::Mean {
             self.problems.error(&weights.place, "`weights` count in the mean only").hint("leave out `method`");
         }
@@ -314,8 +314,8 @@ impl Decoder<'_> {
 
     /// One judge is fine, unless a consensus was asked for.
     fn enough_judges(&mut self, node: &Node, judges: usize) {
-        let Some(asked) = node.given("consensus").filter(|_| judges > 0) else { return };
-        let least = super::whole::<usize>(asked, "min_judges").unwrap_or(2);
+        let Some(asked) = node.field("consensus").filter(|_| judges > 0) else { return };
+        let least = super::integer_at::<usize>(asked, "min_judges").unwrap_or(2);
         if judges < least {
             let (there, stands) = match judges {
                 1 => ("is 1".to_owned(), "its scores stand alone"),
@@ -343,7 +343,7 @@ impl Decoder<'_> {
                     .error(&item.place, format!("two analyses have the id `{id}`"))
                     .hint("give one of them an `id` of its own");
             }
-            analyses.push(AnalysisSpec { analysis, id, with: self.options(item.given("with"), &schema) });
+            analyses.push(AnalysisSpec { analysis, id, with: self.options(item.field("with"), &schema) });
         }
         analyses
     }
@@ -352,11 +352,11 @@ impl Decoder<'_> {
 fn consensus(node: &Node) -> Consensus {
     let standard = Consensus::default();
     Consensus {
-        method: word(node, "method").unwrap_or(standard.method),
-        flag_variance: node.given("flag_variance").and_then(Node::number),
-        min_judges: super::whole(node, "min_judges").unwrap_or(standard.min_judges),
+        method: word_at(node, "method").unwrap_or(standard.method),
+        flag_variance: node.field("flag_variance").and_then(Node::number),
+        min_judges: super::integer_at(node, "min_judges").unwrap_or(standard.min_judges),
         weights: node
-            .given("weights")
+            .field("weights")
             .map(Node::entries)
             .unwrap_or_default()
             .iter()
@@ -366,11 +366,11 @@ fn consensus(node: &Node) -> Consensus {
 }
 
 fn is_reducer(text: &str) -> bool {
-    REDUCERS.contains(&text) || of_k(text).is_some()
+    REDUCERS.contains(&text) || trials_needed(text).is_some()
 }
 
 /// The K of `pass@K` and `pass^K`, at least 1.
-fn of_k(text: &str) -> Option<u32> {
+fn trials_needed(text: &str) -> Option<u32> {
     let k = ["pass@", "pass^"].iter().find_map(|prefix| text.strip_prefix(prefix))?;
     k.parse().ok().filter(|k| *k > 0)
 }

@@ -7,7 +7,7 @@ use karat_types::{
 };
 
 use crate::check::{self, share};
-use crate::decode::{Decoder, whole, word};
+use crate::decode::{Decoder, integer_at, word_at};
 use crate::diagnostics::nearest::suggestion;
 use crate::grammar::RUBRIC;
 use crate::syntax::names;
@@ -33,7 +33,7 @@ impl Decoder<'_> {
         }
         let (path, text) = self.text(file)?;
         let place = self.register(&path, &text);
-        let tree = yaml::read(&text, place.file, &mut self.problems)?;
+        let tree = yaml::read_tree(&text, place.file, &mut self.problems)?;
         check::check_at(&tree, &RUBRIC, &["rubric"], self.catalog, &mut self.problems);
         if let Some(entry) = tree.entries().iter().find(|entry| entry.key == "file") {
             self.problems.error(&entry.place, "a rubric file cannot name another one");
@@ -48,19 +48,19 @@ impl Decoder<'_> {
             self.problems.error(&node.place, "a rubric needs `ask`").hint("the task in words");
             return None;
         };
-        if let Some(asked) = node.given("ask").filter(|_| ask.contains("{{")) {
+        if let Some(asked) = node.field("ask").filter(|_| ask.contains("{{")) {
             self.problems
                 .warn(&asked.place, "`ask` goes to the judge as it stands: nothing is inserted for `{{ … }}`")
                 .hint("name what the judge is to see: `show: { question: \"{{ sample.question }}\" }`");
         }
         let mut reads = Vec::new();
-        let reference = word::<ReferenceUse>(node, "reference");
-        let dimensions = self.dimensions(node.given("dimensions"), ask);
-        let show = match node.given("show") {
-            Some(show) => show.entries().iter().filter_map(|entry| self.shown(entry, &mut reads)).collect(),
+        let reference = word_at::<ReferenceUse>(node, "reference");
+        let dimensions = self.dimensions(node.field("dimensions"), ask);
+        let show = match node.field("show") {
+            Some(show) => show.entries().iter().filter_map(|entry| self.shown_values(entry, &mut reads)).collect(),
             None => self.shown_by_default(node, &mut reads),
         };
-        let is_question = node.given("dimensions").is_none();
+        let is_question = node.field("dimensions").is_none();
         let rubric = Rubric {
             id: node.text_of("id").unwrap_or(name).to_owned(),
             version: self.version(node),
@@ -68,13 +68,13 @@ impl Decoder<'_> {
             show,
             reference: reference.unwrap_or(if is_question { ReferenceUse::Optional } else { ReferenceUse::Hidden }),
             breakdowns: self.breakdowns(node),
-            overall: node.given("overall").map(overall),
-            rationale: node.given("rationale").map(rationale).unwrap_or_default(),
+            overall: node.field("overall").map(overall),
+            rationale: node.field("rationale").map(rationale).unwrap_or_default(),
             diagnostics: self.diagnostics(node),
             caps: self.caps(node, &dimensions, &mut reads),
-            reply: word::<ReplyShape>(node, "reply").unwrap_or_default(),
-            examples: whole(node, "examples").unwrap_or(0),
-            prompt: node.given("prompt").and_then(|prompt| self.own_prompt(prompt)),
+            reply: word_at::<ReplyShape>(node, "reply").unwrap_or_default(),
+            examples: integer_at(node, "examples").unwrap_or(0),
+            prompt: node.field("prompt").and_then(|prompt| self.own_prompt(prompt)),
             invalid: invalid(node),
             dimensions,
         };
@@ -117,15 +117,15 @@ impl Decoder<'_> {
             definition: node.text_of("definition").map(|text| text.trim().to_owned()),
             anchors: self.anchors(node, lo, hi),
             scale,
-            weight: node.given("weight").and_then(Node::number).unwrap_or(1.0),
-            better: word(node, "better").unwrap_or_default(),
-            chunks: word(node, "chunks").unwrap_or_default(),
+            weight: node.field("weight").and_then(Node::number).unwrap_or(1.0),
+            better: word_at(node, "better").unwrap_or_default(),
+            chunks: word_at(node, "chunks").unwrap_or_default(),
         })
     }
 
     fn scale(&mut self, node: &Node) -> Option<Scale> {
-        if let Some(choices) = node.given("choices") {
-            if let Some(step) = node.given("step") {
+        if let Some(choices) = node.field("choices") {
+            if let Some(step) = node.field("step") {
                 self.problems.error(&step.place, "`step` belongs to a `scale`, not to `choices`");
             }
             let choices: Vec<_> =
@@ -136,12 +136,12 @@ impl Decoder<'_> {
             }
             return Some(Scale::Choices(choices));
         }
-        let scale = node.given("scale")?;
+        let scale = node.field("scale")?;
         let [lo, hi] = scale.items() else { return None };
         let (lo, hi) = (lo.number()?, hi.number()?);
-        let step = node.given("step").and_then(Node::number);
+        let step = node.field("step").and_then(Node::number);
         if let Some(step) = step.filter(|step| *step <= 0.0 || *step > hi - lo) {
-            let place = node.given("step").map_or(&node.place, |step| &step.place);
+            let place = node.field("step").map_or(&node.place, |step| &step.place);
             self.problems.error(place, format!("a `step` of {step} does not fit a scale from {lo} to {hi}"));
         }
         Some(Scale::Range { lo, hi, step })
@@ -149,7 +149,7 @@ impl Decoder<'_> {
 
     fn anchors(&mut self, node: &Node, lo: f64, hi: f64) -> Vec<(f64, String)> {
         let mut anchors = Vec::new();
-        for entry in node.given("anchors").map(Node::entries).unwrap_or_default() {
+        for entry in node.field("anchors").map(Node::entries).unwrap_or_default() {
             match entry.key.parse::<f64>() {
                 Ok(value) if (lo..=hi).contains(&value) => {
                     anchors.extend(entry.node.text().map(|text| (value, text.to_owned())));
@@ -164,26 +164,26 @@ impl Decoder<'_> {
         anchors
     }
 
-    fn shown(&mut self, entry: &Entry, reads: &mut Vec<String>) -> Option<ShowItem> {
+    fn shown_values(&mut self, entry: &Entry, reads: &mut Vec<String>) -> Option<ShowItem> {
         let node = &entry.node;
         let value = self.rubric_template(node.main("value")?, names::RUBRIC, reads)?;
-        let form = word::<ShowAs>(node, "as").unwrap_or_default();
-        let line = match node.given("line") {
+        let form = word_at::<ShowAs>(node, "as").unwrap_or_default();
+        let line = match node.field("line") {
             Some(line) => Some(self.rubric_template(line, names::RUBRIC_LINE, reads)?),
             None => None,
         };
-        if let Some(at) = node.given("line").filter(|_| form != ShowAs::Lines) {
+        if let Some(at) = node.field("line").filter(|_| form != ShowAs::Lines) {
             self.problems.error(&at.place, "`line` writes one line of a list, so it needs `as: lines`");
         }
-        let chunk = node.given("chunk");
-        if let Some(chunk) = chunk.filter(|it| it.given("tokens").is_some() && it.given("items").is_some()) {
+        let chunk = node.field("chunk");
+        if let Some(chunk) = chunk.filter(|it| it.field("tokens").is_some() && it.field("items").is_some()) {
             self.problems.error(&chunk.place, "`tokens` and `items` stand beside each other").hint("one size only");
         }
-        let times = match node.given("times") {
+        let times = match node.field("times") {
             Some(times) => Some(self.rubric_template(times, names::RUBRIC, reads)?),
             None => None,
         };
-        if let Some(at) = node.given("times").filter(|_| chunk.is_none()) {
+        if let Some(at) = node.field("times").filter(|_| chunk.is_none()) {
             self.problems
                 .error(&at.place, "`times` says where the pieces of a cut text were said, so it needs `chunk`");
         }
@@ -193,13 +193,13 @@ impl Decoder<'_> {
             times,
             form,
             line,
-            shuffle: node.given("shuffle").and_then(Node::boolean).unwrap_or(false),
+            shuffle: node.field("shuffle").and_then(Node::boolean).unwrap_or(false),
             route: node.text_of("route").map(str::to_owned),
-            required: node.given("required").and_then(Node::boolean).unwrap_or(false),
+            required: node.field("required").and_then(Node::boolean).unwrap_or(false),
             chunk: chunk.map(|chunk| ShowChunk {
-                tokens: whole(chunk, "tokens"),
-                items: whole(chunk, "items"),
-                overlap: whole(chunk, "overlap").unwrap_or(0),
+                tokens: integer_at(chunk, "tokens"),
+                items: integer_at(chunk, "items"),
+                overlap: integer_at(chunk, "overlap").unwrap_or(0),
                 window: self.window(chunk),
             }),
         })
@@ -207,7 +207,7 @@ impl Decoder<'_> {
 
     /// The share of the judge's window that may be filled before a text is cut.
     fn window(&mut self, chunk: &Node) -> Option<f64> {
-        let node = chunk.given("window")?;
+        let node = chunk.field("window")?;
         let (share, _) = share(node)?;
         if share <= 0.0 || share > 1.0 {
             self.problems.error(&node.place, "`window` is a share of the judge's window").hint("such as 80%");
@@ -244,37 +244,37 @@ impl Decoder<'_> {
     }
 
     fn breakdowns(&mut self, node: &Node) -> Vec<BreakdownSpec> {
-        let entries = node.given("breakdowns").map(Node::entries).unwrap_or_default();
+        let entries = node.field("breakdowns").map(Node::entries).unwrap_or_default();
         let decoded = entries.iter().map(|entry| BreakdownSpec {
             name: entry.key.clone(),
-            over: entry.node.given("over").map(Node::texts).unwrap_or_default(),
+            over: entry.node.field("over").map(Node::texts).unwrap_or_default(),
             scores: entry
                 .node
-                .given("scores")
+                .field("scores")
                 .map(Node::entries)
                 .unwrap_or_default()
                 .iter()
                 .filter_map(|score| self.dimension(score))
                 .collect(),
-            default: entry.node.given("default").and_then(Node::number),
+            default: entry.node.field("default").and_then(Node::number),
         });
         decoded.collect()
     }
 
     fn diagnostics(&mut self, node: &Node) -> Vec<DiagnosticSpec> {
         let shown: Vec<String> =
-            node.given("show").map(Node::entries).unwrap_or_default().iter().map(|entry| entry.key.clone()).collect();
-        let entries = node.given("diagnostics").map(Node::entries).unwrap_or_default();
+            node.field("show").map(Node::entries).unwrap_or_default().iter().map(|entry| entry.key.clone()).collect();
+        let entries = node.field("diagnostics").map(Node::entries).unwrap_or_default();
         let decoded = entries.iter().map(|entry| {
-            let each = entry.node.given("each").map(Node::entries).unwrap_or_default();
+            let each = entry.node.field("each").map(Node::entries).unwrap_or_default();
             let fields: Vec<(String, FieldType)> = each.iter().filter_map(|field| self.field(field, &shown)).collect();
             DiagnosticSpec {
                 name: entry.key.clone(),
                 differ: self.differ(&entry.node, &fields),
                 fields,
                 explain: entry.node.text_of("explain").map(str::to_owned),
-                max: whole(&entry.node, "max"),
-                chunks: word(&entry.node, "chunks").unwrap_or_default(),
+                max: integer_at(&entry.node, "max"),
+                chunks: word_at(&entry.node, "chunks").unwrap_or_default(),
             }
         });
         decoded.collect()
@@ -282,17 +282,17 @@ impl Decoder<'_> {
 
     fn field(&mut self, entry: &Entry, shown: &[String]) -> Option<(String, FieldType)> {
         let node = &entry.node;
-        let kind = if let Some(words) = node.given("one_of") {
+        let kind = if let Some(words) = node.field("one_of") {
             let words = words.texts();
             let default = node.text_of("default").map(str::to_owned);
             if let Some(default) = default.as_ref().filter(|default| !words.contains(default)) {
-                let place = node.given("default").map_or(&node.place, |default| &default.place);
+                let place = node.field("default").map_or(&node.place, |default| &default.place);
                 self.problems
                     .error(place, format!("the default `{default}` is none of the words"))
                     .maybe_hint(suggestion(default, words.iter().map(String::as_str)));
             }
             FieldType::OneOf { words, default }
-        } else if let Some(list) = node.given("index_of") {
+        } else if let Some(list) = node.field("index_of") {
             let name = list.text()?;
             if !shown.iter().any(|known| known == name) {
                 self.problems
@@ -322,7 +322,7 @@ impl Decoder<'_> {
 
     /// The two fields that must differ.
     fn differ(&mut self, node: &Node, fields: &[(String, FieldType)]) -> Option<(String, String)> {
-        let given = node.given("differ")?;
+        let given = node.field("differ")?;
         let names = given.texts();
         let known = |name: &String| fields.iter().any(|(field, _)| field == name);
         match names.as_slice() {
@@ -335,7 +335,7 @@ impl Decoder<'_> {
     }
 
     fn no_default(&mut self, node: &Node) {
-        if let Some(default) = node.given("default") {
+        if let Some(default) = node.field("default") {
             let message = crate::grammar::unimplemented::message("`default` of a field that is not `one_of`");
             self.problems.warn(&default.place, message);
         }
@@ -343,14 +343,14 @@ impl Decoder<'_> {
 
     fn caps(&mut self, node: &Node, dimensions: &[Dimension], reads: &mut Vec<String>) -> Vec<Cap> {
         let mut caps: Vec<Cap> = Vec::new();
-        for cap in node.given("caps").map(Node::items).unwrap_or_default() {
-            let Some((when, id)) = cap.given("when").zip(cap.text_of("id")) else { continue };
+        for cap in node.field("caps").map(Node::items).unwrap_or_default() {
+            let Some((when, id)) = cap.field("when").zip(cap.text_of("id")) else { continue };
             let Some(text) = when.text() else { continue };
             let inlined = self.params.inline_expression(text, &when.place, &mut self.problems);
             let Ok(expression) = Expression::compile(&inlined) else { continue };
             names::check(expression.reads(), text, &when.place, names::RUBRIC, &mut self.pending, &mut self.problems);
             reads.extend(expression.reads().iter().cloned());
-            let max = cap.given("max").map(Node::entries).unwrap_or_default();
+            let max = cap.field("max").map(Node::entries).unwrap_or_default();
             for entry in max {
                 self.bound(entry, dimensions);
             }
@@ -388,7 +388,7 @@ impl Decoder<'_> {
 
     fn own_prompt(&mut self, node: &Node) -> Option<RubricPrompt> {
         let mut message = |key: &str| {
-            let file = node.given(key)?;
+            let file = node.field(key)?;
             let (path, text) = self.text(file)?;
             let place = self.register(&path, &text);
             match Template::compile(&text) {
@@ -424,8 +424,8 @@ impl Decoder<'_> {
     fn folds(&mut self, node: &Node, rubric: &Rubric) {
         let cut_text = rubric.show.iter().any(|item| item.chunk.is_some_and(|chunk| chunk.items.is_none()));
         let routed = rubric.show.iter().any(|item| item.route.is_some());
-        let lists = ["dimensions", "diagnostics"].into_iter().filter_map(|key| node.given(key));
-        for at in lists.flat_map(Node::entries).filter_map(|entry| entry.node.given("chunks")) {
+        let lists = ["dimensions", "diagnostics"].into_iter().filter_map(|key| node.field(key));
+        for at in lists.flat_map(Node::entries).filter_map(|entry| entry.node.field("chunks")) {
             match at.text() {
                 Some("once") if !cut_text => {
                     self.problems
@@ -443,14 +443,14 @@ impl Decoder<'_> {
     }
 
     fn consistency(&mut self, node: &Node, rubric: &Rubric) {
-        let shown = node.given("show").map(Node::entries).unwrap_or_default();
-        if let Some(second) = shown.iter().filter_map(|entry| entry.node.given("chunk")).nth(1) {
+        let shown = node.field("show").map(Node::entries).unwrap_or_default();
+        if let Some(second) = shown.iter().filter_map(|entry| entry.node.field("chunk")).nth(1) {
             self.problems
                 .error(&second.place, "this is the second shown value with `chunk`, and only one can be cut")
                 .hint("give a list a `route` to the value that is cut");
         }
         for entry in shown {
-            let Some(route) = entry.node.given("route") else { continue };
+            let Some(route) = entry.node.field("route") else { continue };
             let target = route.text().and_then(|name| rubric.show.iter().find(|item| item.name == name));
             if target.is_none_or(|item| item.chunk.is_none()) {
                 let chunked = rubric.show.iter().filter(|item| item.chunk.is_some()).map(|item| item.name.as_str());
@@ -462,7 +462,7 @@ impl Decoder<'_> {
         }
         self.folds(node, rubric);
         let weights: f64 = rubric.dimensions.iter().map(|dimension| dimension.weight).sum();
-        if let Some(overall) = node.given("overall") {
+        if let Some(overall) = node.field("overall") {
             let weighted = rubric.overall.as_ref().is_some_and(|it| it.method == OverallMethod::WeightedMean);
             if weighted && weights <= 0.0 {
                 self.problems.error(&overall.place, "a weighted mean needs a dimension with a weight above 0");
@@ -494,8 +494,8 @@ fn plain(name: &str) -> ShowItem {
 fn overall(node: &Node) -> Overall {
     Overall {
         id: node.text_of("id").unwrap_or("overall").to_owned(),
-        method: word(node, "method").unwrap_or_default(),
-        round: whole(node, "round"),
+        method: word_at(node, "method").unwrap_or_default(),
+        round: integer_at(node, "round"),
     }
 }
 
@@ -503,19 +503,19 @@ fn rationale(node: &Node) -> Rationale {
     let standard = Rationale::default();
     Rationale {
         field: node.text_of("field").map_or(standard.field, str::to_owned),
-        min_chars: whole(node, "min_chars").unwrap_or(standard.min_chars),
-        max_chars: whole(node, "max_chars"),
+        min_chars: integer_at(node, "min_chars").unwrap_or(standard.min_chars),
+        max_chars: integer_at(node, "max_chars"),
     }
 }
 
 fn invalid(node: &Node) -> Invalid {
     let standard = Invalid::default();
-    let Some(node) = node.given("invalid") else { return standard };
+    let Some(node) = node.field("invalid") else { return standard };
     Invalid {
-        reask: whole(node, "reask").unwrap_or(standard.reask),
-        out_of_range: word(node, "out_of_range").unwrap_or(standard.out_of_range),
-        tolerance: node.given("tolerance").and_then(Node::number).unwrap_or(standard.tolerance),
-        absent: word(node, "absent").unwrap_or(standard.absent),
-        then: word(node, "then").unwrap_or(standard.then),
+        reask: integer_at(node, "reask").unwrap_or(standard.reask),
+        out_of_range: word_at(node, "out_of_range").unwrap_or(standard.out_of_range),
+        tolerance: node.field("tolerance").and_then(Node::number).unwrap_or(standard.tolerance),
+        absent: word_at(node, "absent").unwrap_or(standard.absent),
+        then: word_at(node, "then").unwrap_or(standard.then),
     }
 }

@@ -10,8 +10,8 @@ use crate::syntax::node::Node;
 impl Decoder<'_> {
     /// The meter of a step. In a recorded step's meter a path looks into the row.
     pub fn meter(&mut self, node: &Node, registry: &Registry) -> MeterSpec {
-        let stages = node.given("latency_ms").map(Node::entries).unwrap_or_default();
-        let tokens = node.given("tokens").map(Node::items).unwrap_or_default();
+        let stages = node.field("latency_ms").map(Node::entries).unwrap_or_default();
+        let tokens = node.field("tokens").map(Node::items).unwrap_or_default();
         let mut meter = MeterSpec {
             latency_ms: stages.iter().filter_map(|it| Some((it.key.clone(), it.node.text()?.to_owned()))).collect(),
             cost_usd: node.text_of("cost_usd").map(str::to_owned),
@@ -20,7 +20,7 @@ impl Decoder<'_> {
             ..MeterSpec::default()
         };
         for tokens in tokens {
-            let Some(model) = tokens.given("model") else { continue };
+            let Some(model) = tokens.field("model") else { continue };
             let Some(name) = model.text() else { continue };
             let model = if name.starts_with('$') {
                 if let Err(error) = Path::parse(name) {

@@ -15,7 +15,7 @@ use karat_types::{
     RecordedSpec, Requires, Role, StepSpec, Taken,
 };
 
-use super::{Decoder, whole, word};
+use super::{Decoder, integer_at, word_at};
 use crate::files::{RowPath, join};
 use crate::registry::Registry;
 use crate::syntax::names;
@@ -36,7 +36,7 @@ pub(crate) struct Position {
 impl Decoder<'_> {
     /// A step, unless its action cannot be read.
     pub fn step(&mut self, node: &Node, position: Position, registry: &Registry) -> Option<StepSpec> {
-        let chunk = node.given("chunk").and_then(|chunk| self.chunk(chunk, position));
+        let chunk = node.field("chunk").and_then(|chunk| self.chunk(chunk, position));
         let position = Position { is_chunked: chunk.is_some(), ..position };
         let mut reads = Vec::new();
         let action = self.action(node, position, &mut reads)?;
@@ -61,32 +61,32 @@ impl Decoder<'_> {
             version,
             action,
             chunk,
-            parse: node.given("parse").and_then(|parse| self.parse(parse)),
+            parse: node.field("parse").and_then(|parse| self.parse(parse)),
             take: self.take(node),
-            merge: node.given("merge").and_then(merge),
-            meter: node.given("meter").map(|meter| self.meter(meter, registry)),
+            merge: node.field("merge").and_then(merge),
+            meter: node.field("meter").map(|meter| self.meter(meter, registry)),
             requires: requires(node),
             model: None,
-            parameters: self.parameters(node.given("parameters")),
+            parameters: self.parameters(node.field("parameters")),
             timeout_ms: self.duration(node, "timeout"),
-            retries: whole(node, "retries"),
+            retries: integer_at(node, "retries"),
             reads,
         })
     }
 
     fn action(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<Action> {
-        if let Some(prompt) = node.given("prompt") {
+        if let Some(prompt) = node.field("prompt") {
             let roots = if position.is_chunked { names::CHUNKED_STEP } else { names::STEP };
             let messages = self.messages(prompt, roots, position, reads)?;
             return Some(Action::Prompt(PromptSpec { messages }));
         }
-        if let Some(http) = node.given("http") {
+        if let Some(http) = node.field("http") {
             return self.http(http, position, reads).map(Action::Http);
         }
-        if let Some(command) = node.given("command") {
+        if let Some(command) = node.field("command") {
             return self.command(command, position, reads).map(Action::Command);
         }
-        node.given("recorded").and_then(|recorded| self.recorded(recorded, reads)).map(Action::Recorded)
+        node.field("recorded").and_then(|recorded| self.recorded_step(recorded, reads)).map(Action::Recorded)
     }
 
     /// The version of the service that a step asks, where that is all that answers.
@@ -98,12 +98,12 @@ impl Decoder<'_> {
 
     /// A declared version.
     pub fn version(&mut self, node: &Node) -> Option<String> {
-        let at = node.given("version")?;
-        self.expanded(at, at.text()?)
+        let at = node.field("version")?;
+        self.expand_version(at, at.text()?)
     }
 
     /// The text of a declared version. It is part of identity, so `${NAME}` in it is replaced here.
-    pub fn expanded(&mut self, at: &Node, version: &str) -> Option<String> {
+    pub fn expand_version(&mut self, at: &Node, version: &str) -> Option<String> {
         match self.environment.expand(version) {
             Ok(version) => Some(version),
             Err(variable) => {
@@ -126,24 +126,24 @@ impl Decoder<'_> {
             let content = this.template(node, roots, position, reads)?;
             Some(Message { role, content })
         };
-        if let Some(turns) = prompt.given("messages") {
+        if let Some(turns) = prompt.field("messages") {
             let all = turns.items().iter().map(|turn| {
-                let role = word::<Role>(turn, "role")?;
-                message(self, role, turn.given("content")?)
+                let role = word_at::<Role>(turn, "role")?;
+                message(self, role, turn.field("content")?)
             });
             return all.collect();
         }
-        if let Some(user) = prompt.given("user").filter(|_| prompt.text().is_none()) {
-            let system = prompt.given("system").map(|system| message(self, Role::System, system));
+        if let Some(user) = prompt.field("user").filter(|_| prompt.text().is_none()) {
+            let system = prompt.field("system").map(|system| message(self, Role::System, system));
             let user = message(self, Role::User, user)?;
             return Some(system.flatten().into_iter().chain([user]).collect());
         }
-        if let Some(system) = prompt.given("system") {
+        if let Some(system) = prompt.field("system") {
             self.problems
                 .error(&system.place, "`system` stands without `user`")
                 .hint("write prompt: { system: …, user: … }");
         }
-        if let Some(text) = prompt.given("text").filter(|_| prompt.text().is_none()) {
+        if let Some(text) = prompt.field("text").filter(|_| prompt.text().is_none()) {
             return message(self, Role::User, text).map(|message| vec![message]);
         }
         let file = prompt.main("file")?;
@@ -204,9 +204,9 @@ impl Decoder<'_> {
         }
     }
 
-    fn recorded(&mut self, node: &Node, reads: &mut Vec<String>) -> Option<RecordedSpec> {
-        let missing = word::<Missing>(node, "missing").unwrap_or_default();
-        let broken = word::<Broken>(node, "broken").unwrap_or_default();
+    fn recorded_step(&mut self, node: &Node, reads: &mut Vec<String>) -> Option<RecordedSpec> {
+        let missing = word_at::<Missing>(node, "missing").unwrap_or_default();
+        let broken = word_at::<Broken>(node, "broken").unwrap_or_default();
         let column = node.text_of("column").map(str::to_owned);
         let start = Position { index: 0, has_output: true, is_chunked: false };
         let Some(from) = node.main("from") else {
@@ -214,11 +214,11 @@ impl Decoder<'_> {
                 self.problems.error(&node.place, "a recorded step needs `from` or `column`");
                 return None;
             };
-            if let Some(by) = node.given("by") {
+            if let Some(by) = node.field("by") {
                 self.problems.error(&by.place, "`by` finds a row in a file, so it needs `from`");
             }
-            if let Some(at) = node.given("column") {
-                self.watch(at);
+            if let Some(at) = node.field("column") {
+                self.require_match(at);
             }
             reads.push(column_name(&column));
             return Some(RecordedSpec::Column { column, missing, broken });
@@ -228,7 +228,7 @@ impl Decoder<'_> {
         let text = from.text().unwrap_or_default();
         names::check(compiled.reads(), text, &from.place, names::ROW, &mut self.pending, &mut self.problems);
         reads.extend(compiled.reads().iter().cloned());
-        let by = match node.given("by") {
+        let by = match node.field("by") {
             Some(by) => Some(self.template(by, names::ROW, start, reads)?),
             None if compiled.reads().is_empty() => {
                 reads.push("sample.id".to_owned());
@@ -315,11 +315,11 @@ impl Decoder<'_> {
     }
 
     fn chunk(&mut self, node: &Node, position: Position) -> Option<ChunkSpec> {
-        let of = node.given("of")?;
+        let of = node.field("of")?;
         let inlined = self.params.inline_expression(of.text()?, &of.place, &mut self.problems);
         let expression = Expression::compile(&inlined).ok()?;
         self.names(expression.reads(), of.text()?, &of.place, names::STEP, position);
-        let size = match (whole(node, "tokens"), whole(node, "items")) {
+        let size = match (integer_at(node, "tokens"), integer_at(node, "items")) {
             (Some(_), Some(_)) => {
                 self.problems.error(&node.place, "`tokens` and `items` stand beside each other").hint("one size only");
                 return None;
@@ -328,14 +328,14 @@ impl Decoder<'_> {
             (None, Some(items)) => Some(ChunkSize::Items(items)),
             (None, None) => None,
         };
-        let overlap = whole(node, "overlap").unwrap_or(0);
+        let overlap = integer_at(node, "overlap").unwrap_or(0);
         if let Some(ChunkSize::Tokens(least) | ChunkSize::Items(least)) = size
             && overlap >= least
         {
-            let place = node.given("overlap").map_or(&node.place, |overlap| &overlap.place);
+            let place = node.field("overlap").map_or(&node.place, |overlap| &overlap.place);
             self.problems.error(place, format!("`overlap` must be smaller than a piece ({least}), not {overlap}"));
         }
-        Some(ChunkSpec { of: inlined, size, overlap, max: whole(node, "max") })
+        Some(ChunkSpec { of: inlined, size, overlap, max: integer_at(node, "max") })
     }
 
     fn parse(&mut self, node: &Node) -> Option<ParseSpec> {
@@ -343,30 +343,30 @@ impl Decoder<'_> {
             Some(file) => Some(self.schema(file)?),
             None => None,
         };
-        let form = word::<ParseAs>(node, "as").unwrap_or_default();
+        let form = word_at::<ParseAs>(node, "as").unwrap_or_default();
         Some(ParseSpec {
             form,
             section: node.text_of("section").map(str::to_owned),
             schema,
             into: node.text_of("into").map(str::to_owned),
-            reask: whole(node, "reask").unwrap_or(1),
+            reask: integer_at(node, "reask").unwrap_or(1),
         })
     }
 
     fn take(&mut self, node: &Node) -> BTreeMap<String, Taken> {
-        let entries = node.given("take").map(Node::entries).unwrap_or_default();
-        entries.iter().filter_map(|entry| Some((entry.key.clone(), self.taken(&entry.node)?))).collect()
+        let entries = node.field("take").map(Node::entries).unwrap_or_default();
+        entries.iter().filter_map(|entry| Some((entry.key.clone(), self.taken_part(&entry.node)?))).collect()
     }
 
-    fn taken(&mut self, node: &Node) -> Option<Taken> {
-        let each = node.given("each");
+    fn taken_part(&mut self, node: &Node) -> Option<Taken> {
+        let each = node.field("each");
         if let Some(path) = node.main("path") {
             if let Some(each) = each {
                 self.problems.error(&each.place, "`each` belongs to `as`, which names what is taken of each member");
             }
             return Some(Taken::Path(path.text()?.to_owned()));
         }
-        let parts = node.given("as").map(Node::entries).unwrap_or_default();
+        let parts = node.field("as").map(Node::entries).unwrap_or_default();
         let parts = parts.iter().filter_map(|part| Some((part.key.clone(), part.node.text()?.to_owned())));
         Some(Taken::Renamed { each: each.and_then(Node::text).map(str::to_owned), r#as: parts.collect() })
     }
@@ -383,9 +383,9 @@ impl Decoder<'_> {
         for entry in node.entries().iter().filter(|entry| foreign.contains(&entry.key.as_str())) {
             self.problems.error(&entry.place, format!("{what}, so `{}` means nothing here", entry.key));
         }
-        let pieces = node.given("chunk").is_some();
-        let sized = |chunk: &&Node| chunk.given("tokens").is_some() || chunk.given("items").is_some();
-        if let Some(chunk) = node.given("chunk").filter(|chunk| action.is_outside() && !sized(chunk)) {
+        let pieces = node.field("chunk").is_some();
+        let sized = |chunk: &&Node| chunk.field("tokens").is_some() || chunk.field("items").is_some();
+        if let Some(chunk) = node.field("chunk").filter(|chunk| action.is_outside() && !sized(chunk)) {
             self.problems
                 .error(&chunk.place, "`chunk` has no size, and there is no model whose window the pieces could fit")
                 .hint("say how large a piece is: `tokens` of a text or `items` of a list");
@@ -402,12 +402,12 @@ fn merge(node: &Node) -> Option<Merge> {
         how: serde_json::from_value::<MergeHow>(how.into()).ok()?,
         of: node.text_of("of").map(str::to_owned),
         by: node.text_of("by").map(str::to_owned),
-        similar: node.given("similar").and_then(Node::number),
+        similar: node.field("similar").and_then(Node::number),
     })
 }
 
 fn requires(node: &Node) -> Requires {
-    node.given("requires").and_then(|it| serde_json::from_value(it.json()).ok()).unwrap_or_default()
+    node.field("requires").and_then(|it| serde_json::from_value(it.json()).ok()).unwrap_or_default()
 }
 
 /// The name under which a path into the row stands among the names that are read.

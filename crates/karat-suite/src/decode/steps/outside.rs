@@ -8,7 +8,7 @@ use karat_types::{CommandSpec, HttpSpec, Protocol, ServiceSpec};
 use serde_json::Value;
 
 use crate::decode::steps::Position;
-use crate::decode::{Decoder, word};
+use crate::decode::{Decoder, word_at};
 use crate::diagnostics::nearest::suggestion;
 use crate::syntax::environment;
 use crate::syntax::names;
@@ -19,8 +19,8 @@ impl Decoder<'_> {
     /// An http step.
     pub fn http(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<HttpSpec> {
         let url = self.gap_template(node.main("url")?, position, reads)?;
-        let headers = self.gap_templates(node.given("headers"), position, reads);
-        let body = node.given("body").map_or(Value::Null, |body| self.body(body, position, reads));
+        let headers = self.gap_templates(node.field("headers"), position, reads);
+        let body = node.field("body").map_or(Value::Null, |body| self.body(body, position, reads));
         let method = node.text_of("method").filter(|_| node.text().is_none()).unwrap_or("POST").to_owned();
         Some(HttpSpec { method, url, headers, body })
     }
@@ -28,7 +28,7 @@ impl Decoder<'_> {
     /// A command step.
     pub fn command(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<CommandSpec> {
         let list = node.main("run")?;
-        let protocol = word::<Protocol>(node, "protocol").unwrap_or_default();
+        let protocol = word_at::<Protocol>(node, "protocol").unwrap_or_default();
         let mut run = Vec::new();
         for item in list.items() {
             let mut own = Vec::new();
@@ -46,7 +46,7 @@ impl Decoder<'_> {
         if run.is_empty() {
             self.problems.error(&list.place, "`run` names no program");
         }
-        let stdin = match node.given("stdin") {
+        let stdin = match node.field("stdin") {
             Some(stdin) => Some(self.outside_template(stdin, stdin.text()?, position, reads)?),
             None if protocol == Protocol::Jsonl && !position.is_chunked => {
                 names::check(
@@ -62,7 +62,7 @@ impl Decoder<'_> {
             }
             None => None,
         };
-        let env = self.gap_templates(node.given("env"), position, reads);
+        let env = self.gap_templates(node.field("env"), position, reads);
         Some(CommandSpec { run, stdin, env, protocol, folder: self.program_folder(node) })
     }
 
@@ -71,15 +71,15 @@ impl Decoder<'_> {
         let entries = node.map(Node::entries).unwrap_or_default();
         let mut services = BTreeMap::new();
         for entry in entries {
-            let Some(command) = entry.node.given("command") else { continue };
+            let Some(command) = entry.node.field("command") else { continue };
             if command.items().is_empty() {
                 self.problems.error(&command.place, "`command` names no program");
             }
-            let version = entry.node.given("version").and_then(|at| {
+            let version = entry.node.field("version").and_then(|at| {
                 let text = self.service_text(at)?;
-                self.expanded(at, &text)
+                self.expand_version(at, &text)
             });
-            let env = entry.node.given("env").map(Node::entries).unwrap_or_default();
+            let env = entry.node.field("env").map(Node::entries).unwrap_or_default();
             let env = env.iter().filter_map(|entry| Some((entry.key.clone(), entry.node.text()?.to_owned())));
             let env = env.collect();
             services.insert(

@@ -48,8 +48,8 @@ impl Decoder<'_> {
     ) -> Vec<StepSpec> {
         let mut steps: Vec<StepSpec> = Vec::new();
         for node in list.items() {
-            if let Some(used) = node.given("use") {
-                steps.extend(self.used(used, node, variants, trail, before + steps.len(), registry));
+            if let Some(used) = node.field("use") {
+                steps.extend(self.used_steps(used, node, variants, trail, before + steps.len(), registry));
                 continue;
             }
             let index = before + steps.len();
@@ -58,7 +58,7 @@ impl Decoder<'_> {
             else {
                 continue;
             };
-            if let Some(model) = node.given("model") {
+            if let Some(model) = node.field("model") {
                 step.model = self.step_model(model, registry);
             }
             steps.push(step);
@@ -69,7 +69,7 @@ impl Decoder<'_> {
         steps
     }
 
-    fn used<'n>(
+    fn used_steps<'n>(
         &mut self,
         used: &'n Node,
         step: &Node,

@@ -7,7 +7,7 @@ use crate::files::jsonl;
 
 /// The document of a card.
 pub(super) fn document(text: &str) -> Result<Document, ReadError> {
-    let card = jsonl::strict(text).map_err(ReadError::Syntax)?;
+    let card = jsonl::parse_strict(text).map_err(ReadError::Syntax)?;
     if !card.is_object() {
         return Err(ReadError::Form("it is no JSON object, so it is no card".to_owned()));
     }

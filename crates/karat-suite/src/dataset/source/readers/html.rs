@@ -40,7 +40,7 @@ pub(super) fn document(text: &str) -> Document {
         rest = &rest[close + 1..];
         let name = name(tag);
         if HIDDEN.contains(&name.as_str()) && !tag.starts_with('/') && !tag.ends_with('/') {
-            rest = behind(rest, &name);
+            rest = text_after(rest, &name);
         } else {
             page.tag(tag, &name);
         }
@@ -71,7 +71,7 @@ fn tag_end(text: &str) -> Option<usize> {
 }
 
 /// What follows the end of an element.
-fn behind<'a>(text: &'a str, name: &str) -> &'a str {
+fn text_after<'a>(text: &'a str, name: &str) -> &'a str {
     let is_end = |at: &usize| {
         let rest = text.as_bytes().get(at + 2..at + 2 + name.len());
         rest.is_some_and(|rest| rest.eq_ignore_ascii_case(name.as_bytes()))

@@ -4,7 +4,7 @@
 use karat_text::path::Path;
 use serde_json::{Map, Value};
 
-use super::{ReadError, Rules, links, markdown};
+use super::{ReadError, ReaderRules, links, markdown};
 use crate::files::jsonl;
 
 /// The column with the words of a document.
@@ -13,8 +13,8 @@ const BODY: &str = "body_text";
 const SOURCES: &str = "source_urls";
 
 /// The columns of a JSON document.
-pub(super) fn columns(text: &str, rules: &Rules) -> Result<Map<String, Value>, ReadError> {
-    let document = jsonl::strict(text).map_err(ReadError::Syntax)?;
+pub(super) fn columns(text: &str, rules: &ReaderRules) -> Result<Map<String, Value>, ReadError> {
+    let document = jsonl::parse_strict(text).map_err(ReadError::Syntax)?;
     if rules.columns.is_empty() {
         return match document {
             Value::Object(members) => Ok(members),
@@ -39,7 +39,11 @@ fn part(document: &Value, path: &Path) -> Value {
 }
 
 /// The columns of a document, those that were chosen before those that are found.
-fn of_document(mut chosen: Map<String, Value>, path: &Path, rules: &Rules) -> Result<Map<String, Value>, ReadError> {
+fn of_document(
+    mut chosen: Map<String, Value>,
+    path: &Path,
+    rules: &ReaderRules,
+) -> Result<Map<String, Value>, ReadError> {
     let texts = chosen.get(BODY).map(texts).unwrap_or_default();
     if texts.iter().all(|text| text.trim().is_empty()) {
         return Err(ReadError::Form(format!("`{BODY}` ({path}) holds no text in it, so there is nothing to judge")));

@@ -25,7 +25,7 @@ pub(crate) enum Reader {
 
 /// What of a document counts as what.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Rules {
+pub(crate) struct ReaderRules {
     /// How a line begins that is a headline; the prefix stays.
     pub bullets: Vec<String>,
     /// Hosts of the publication itself: links to them, and below them, are no sources.
@@ -69,7 +69,7 @@ impl Reader {
     }
 
     /// The columns of a text; the error says what is wrong with it, and where.
-    pub fn read(self, text: &str, rules: &Rules) -> Result<Map<String, Value>, ReadError> {
+    pub fn read(self, text: &str, rules: &ReaderRules) -> Result<Map<String, Value>, ReadError> {
         let text = text.trim_start_matches('\u{feff}');
         let document = match self {
             Self::Json => return json::columns(text, rules),
@@ -102,7 +102,7 @@ fn plain(text: &str) -> Document {
 }
 
 /// The columns that every document has.
-fn columns(document: &Document, rules: &Rules) -> Map<String, Value> {
+fn columns(document: &Document, rules: &ReaderRules) -> Map<String, Value> {
     let texts: Vec<&str> = document.blocks.iter().map(|block| block.text.as_str()).collect();
     let body = texts.join("\n");
     let first = texts.first().map(|text| text.trim().to_owned());
@@ -145,9 +145,9 @@ fn headings<'a>(document: &'a Document, title: &str) -> (Vec<&'a str>, Vec<&'a s
 mod tests {
     use super::*;
 
-    pub(crate) fn rules() -> Rules {
+    pub(crate) fn rules() -> ReaderRules {
         let bullets = vec!["- ".to_owned()];
-        Rules { bullets, own_hosts: vec!["news.example".to_owned()], columns: Vec::new() }
+        ReaderRules { bullets, own_hosts: vec!["news.example".to_owned()], columns: Vec::new() }
     }
 
     fn read(reader: Reader, text: &str) -> Value {
@@ -200,7 +200,7 @@ mod tests {
     /// BR-10, BR-19: a document without a word is broken, whatever it is written in.
     #[test]
     fn a_document_without_a_word_is_broken() {
-        let rules = Rules { columns: vec![("body_text".to_owned(), "$.text".parse().unwrap())], ..rules() };
+        let rules = ReaderRules { columns: vec![("body_text".to_owned(), "$.text".parse().unwrap())], ..rules() };
         for text in [r#"{"text": ""}"#, r#"{"text": " \n\t"}"#, r#"{"text": ["", " "]}"#, r#"{"text": 7}"#, "{}"] {
             let refused = Reader::Json.read(text, &rules);
             let said =
@@ -311,11 +311,11 @@ mod tests {
     fn json_gives_its_members_or_chosen_parts() {
         assert_eq!(read(Reader::Json, r#"{"name": "s", "reference": {"title": "t"}}"#)["reference"]["title"], "t");
         let columns = vec![("title".to_owned(), Path::parse("$.head").unwrap())];
-        let row = Reader::Json.read(r#"{"head": "h", "text": "b"}"#, &Rules { columns, ..rules() }).unwrap();
+        let row = Reader::Json.read(r#"{"head": "h", "text": "b"}"#, &ReaderRules { columns, ..rules() }).unwrap();
         assert_eq!(Value::Object(row), json!({"title": "h"}));
         let paths = [("body_text", "$.parts[*]"), ("source_urls", "$.links")];
         let columns = paths.map(|(name, path)| (name.to_owned(), Path::parse(path).unwrap())).to_vec();
-        let rules = || Rules { columns: columns.clone(), ..rules() };
+        let rules = || ReaderRules { columns: columns.clone(), ..rules() };
         let text = r##"{"parts": ["# News\n\n## Empty", "- one"], "links": ["https://b.example", "https://news.example/x", "https://a.example"]}"##;
         let row = Value::Object(Reader::Json.read(text, &rules()).unwrap());
         assert_eq!((&row["title"], &row["headlines"]), (&json!("News"), &json!(["- one"])));
