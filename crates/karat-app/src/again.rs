@@ -38,6 +38,8 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
+                unpriced: 0,
                 stopped: None,
                 overspent: None,
                 notice: Some("nothing in this run failed: there is nothing to make again".to_owned()),

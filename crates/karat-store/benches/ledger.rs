@@ -330,6 +330,7 @@ fn header(cells: u64) -> RunHeader {
             budget_declared: false,
             max_calls: None,
             refuses_calls: false,
+            cell_line: None,
             call_log: None,
             capture: Capture::Full,
             prints_rows: false,

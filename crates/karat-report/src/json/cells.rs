@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use karat_analysis::{CellScores, Consensus, Spend, united_diagnostics};
+use karat_analysis::{CellScores, Consensus, Spend, merge_diagnostics};
 use karat_types::{
     CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, RowError, Score, Usage,
 };
@@ -133,7 +133,7 @@ impl<'a> Cell<'a> {
             scores: Members { keys: &keys.names, values: scores.scores },
             judgments: judged.iter().map(|judgment| Judgment::of(cells, judgment)).collect(),
             consensus: Members { keys: &keys.together, values: scores.consensus },
-            diagnostics: if judged.len() > 1 { united_diagnostics(judged) } else { Map::new() },
+            diagnostics: if judged.len() > 1 { merge_diagnostics(judged) } else { Map::new() },
             usage: cell.cost.usage,
             cost: Cost::of(&Spend::of(row), cells.cell_estimate(row.system), cells.canonical),
             latency_ms: volatile.then_some(cell.latency_ms),

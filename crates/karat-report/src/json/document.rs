@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::{
-    AnsweredAs, Diagnostics, Group, Leaderboard, Leaderboards, Outcome, Slices, Spread, SummaryCorpus,
+    Diagnostics, Group, Leaderboard, Leaderboards, Outcome, ServedModel, Slices, Spread, SummaryCorpus,
 };
 use karat_types::{Pricing, ScorerKind, SourceDigest};
 use serde::Serialize;
@@ -234,8 +234,8 @@ struct GroupView<'a> {
     errors: u64,
     unscored: u64,
     skipped: u64,
-    #[serde(skip_serializing_if = "<[AnsweredAs]>::is_empty")]
-    answered_as: &'a [AnsweredAs],
+    #[serde(skip_serializing_if = "<[ServedModel]>::is_empty")]
+    answered_as: &'a [ServedModel],
     dimensions: Spreads<'a>,
     cost: Cost,
 }
@@ -298,7 +298,7 @@ fn boards<'a>(report: Report<'a>) -> impl Iterator<Item = (&'a str, &'a Leaderbo
 }
 
 fn leaderboards<'a>(report: Report<'a>) -> BTreeMap<&'a str, Vec<PlaceView<'a>>> {
-    let view = |place: &'a karat_analysis::Place| PlaceView {
+    let view = |place: &'a karat_analysis::RankedPlace| PlaceView {
         id: &place.id,
         score: place.finding.value(),
         n: place.finding.n(),
@@ -326,7 +326,7 @@ enum Analysis<'a> {
     Diagnostics(Box<Diagnostics>),
     Slices(Slices),
     Leaderboards(Leaderboards),
-    Baselines(&'a [karat_analysis::Beside]),
+    Baselines(&'a [karat_analysis::BaselineVariant]),
     Kpis(&'a [karat_analysis::Kpi]),
     Recommendations(&'a [karat_analysis::Recommendation]),
 }

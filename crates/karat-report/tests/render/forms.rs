@@ -13,7 +13,10 @@ fn junit_of_the_example() {
     let count = |what: &str| text.matches(what).count();
     let outcomes = ["<testcase ", "<failure ", "<error ", "<skipped "].map(count);
     assert_eq!(outcomes, [60, 6, 2, 8], "{text}");
-    assert!(text.contains("<testsuites name=\"claims\" tests=\"60\" skipped=\"8\" failures=\"6\" errors=\"2\">"), "{text}");
+    assert!(
+        text.contains("<testsuites name=\"claims\" tests=\"60\" skipped=\"8\" failures=\"6\" errors=\"2\">"),
+        "{text}"
+    );
 }
 
 /// One line a cell, the same columns in each, no field that a spreadsheet would compute.

@@ -61,6 +61,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
             max_calls: None,
             refuses_calls: true,
             call_log: Some("calls.log".to_owned()),
+            cell_line: Some("{sample}".to_owned()),
             capture: Capture::Responses,
             prints_rows: false,
             layout: Default::default(),
