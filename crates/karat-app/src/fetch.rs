@@ -40,7 +40,7 @@ impl App {
         let mut overrides = invocation.overrides(&self.lookup, self.clock.now());
         overrides.fetching = true;
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
-        let absent = suite.absent();
+        let absent = suite.missing_files();
         let providers = self.fetcher(&absent)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
