@@ -51,7 +51,7 @@ impl App {
     }
 
     /// The number of rows, and the counts of the suite's dataset checks, all of which hold.
-    pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::Checked>), AppError> {
+    pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::CheckCounts>), AppError> {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find_suite(&invocation.suite, &*files)?;
         let overrides = invocation.overrides(&self.lookup, self.clock.now());

@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::FutureExt;
-use karat_providers::{Exchange, Payer, Wasted};
+use karat_providers::{Exchange, FailedAttempts, Payer};
 use karat_store::{Ledger, Reservation};
 use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Record};
 
@@ -72,7 +72,7 @@ pub(crate) struct Claim<'a> {
 struct ClaimState {
     /// Upper bound of the current attempt, or of the last one.
     upper: Money,
-    /// Held while no other call of the step may be sent.
+    /// ExchangeWithSlot while no other call of the step may be sent.
     turn: Option<FirstCallTurn>,
     /// True if an attempt is reserved in memory.
     is_open: bool,
@@ -89,7 +89,7 @@ struct ClaimState {
     /// The part of the budget that earlier attempts have spent.
     spent: Money,
     /// The account of all attempts before the current one.
-    wasted: Wasted,
+    wasted: FailedAttempts,
 }
 
 impl ClaimState {
@@ -126,7 +126,7 @@ impl<'a> Claim<'a> {
     pub fn ended_exchange(&self, code: CallErrorCode, message: String) -> Exchange {
         let ClaimState { attempts, wasted, .. } = *self.state();
         let error = CallError { code, message, status: None };
-        Exchange { attempts, wasted, ..Exchange::unmade(error) }
+        Exchange { attempts, failed_attempts: wasted, ..Exchange::without_attempt(error) }
     }
 
     /// True while an attempt is running.
@@ -144,7 +144,7 @@ impl<'a> Claim<'a> {
         };
         let message = format!("the cell's time was used up while this call {when}. Raise `run.cell_timeout`");
         let mut exchange = self.ended_exchange(CallErrorCode::Timeout, message);
-        exchange.wasted.unknown += u32::from(is_sent);
+        exchange.failed_attempts.unknown += u32::from(is_sent);
         exchange
     }
 
@@ -243,7 +243,7 @@ impl Payer for Claim<'_> {
         Ok(())
     }
 
-    fn unsent(&self) {
+    fn withdraw(&self) {
         let mut state = self.state();
         (state.is_sent, state.turn) = (false, None);
         state.attempts = state.attempts.saturating_sub(1);
@@ -252,7 +252,7 @@ impl Payer for Claim<'_> {
         }
     }
 
-    fn failed(&self, wasted: &Wasted) {
+    fn attempt_failed(&self, wasted: &FailedAttempts) {
         let billed = self.model.and_then(|model| model.price.cost(&wasted.usage)).unwrap_or_default();
         let mut state = self.state();
         state.lose(wasted.unknown);
@@ -271,7 +271,7 @@ impl Payer for Claim<'_> {
         }
     }
 
-    async fn pay_again(&self) -> Result<(), String> {
+    async fn reserve_next(&self) -> Result<(), String> {
         self.reserve().await
     }
 }

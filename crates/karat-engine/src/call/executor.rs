@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
-use karat_providers::{Call, Door, Errand, Exchange, Gate, Held, Providers};
+use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
 use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, CellError, Key, Machine, Money, Observer, Pricing, Record, Request, Score,
@@ -106,8 +106,8 @@ impl CallExecutor {
     }
 
     /// The queue entry for calls of a model.
-    pub fn door(&self, who: &str) -> Door {
-        self.gate.door(who)
+    pub fn queue_entry(&self, who: &str) -> QueueEntry {
+        self.gate.queue_entry(who)
     }
 
     /// Returns whether the budget refused a call.
@@ -317,13 +317,13 @@ impl CallExecutor {
     /// The score from a service or program. It is not a call of the run: it costs nothing and can be repeated.
     pub async fn external_score(&self, scorer: &ReadyScorer, request: &Request) -> Score {
         let ReadyScorer { who, timeout, retries, .. } = scorer;
-        let errand = Errand { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
+        let call = ExternalCall { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
         let stopped = async {
             self.stop.wait().await;
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
-            exchange = self.providers.errand(errand, &*self.observer) => match exchange.outcome {
+            exchange = self.providers.call_external(call, &*self.observer) => match exchange.outcome {
                 Ok(reply) => scorer.scorer.read(&reply.text),
                 Err(error) => Score::unscored(error.message),
             },
@@ -352,7 +352,7 @@ impl CallExecutor {
         (request, body): (&Request, Option<&Bytes>),
         claim: &Claim<'_>,
         target: &Target,
-    ) -> Result<Option<Held>, String> {
+    ) -> Result<Option<ExchangeWithSlot>, String> {
         let out_of_time = async {
             let Some(time) = &target.time else { return std::future::pending().await };
             // Polled after each step of the call itself, so it needs no waker.
@@ -375,8 +375,8 @@ impl CallExecutor {
                     providers.call_within(call, gate, claim, observer).await
                 }
                 _ => {
-                    let errand = Errand { who: &target.who, request, timeout, retries, jitter_seed };
-                    Box::pin(providers.errand_within(errand, gate, claim, observer)).await
+                    let call = ExternalCall { who: &target.who, request, timeout, retries, jitter_seed };
+                    Box::pin(providers.call_external_within(call, gate, claim, observer)).await
                 }
             }
         });

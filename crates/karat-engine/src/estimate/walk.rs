@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use karat_suite::{DatasetError, Plan, Spread};
+use karat_suite::{DatasetError, Plan, RepresentativeRows};
 use karat_types::{Sample, output_key};
 
 use super::Estimate;
@@ -39,7 +39,7 @@ impl<'a> RowQueue<'a> {
     }
 
     /// A sample of the rows.
-    pub fn sampled(spread: &'a Spread) -> Self {
+    pub fn sampled(spread: &'a RepresentativeRows) -> Self {
         Self { left: Mutex::new(Box::new(spread.samples.iter().cloned().map(Ok))), count: spread.samples.len() as u64 }
     }
 

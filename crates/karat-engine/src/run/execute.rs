@@ -150,7 +150,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     };
     context.calls.release_reservations().await;
     services.stop().await;
-    job.providers.end().await;
+    job.providers.end_programs().await;
     let status = match (job.stop.is_set() || read.is_err(), context.calls.is_budget_stopped()) {
         (true, _) => RunStatus::Interrupted,
         (false, true) => RunStatus::BudgetStopped,

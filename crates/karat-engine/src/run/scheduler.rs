@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::{join, join_all};
-use karat_providers::Door;
+use karat_providers::QueueEntry;
 use karat_suite::{DatasetError, Plan};
 use karat_types::{PlanHeader, Sample};
 use tokio::sync::{Mutex, mpsc};
@@ -50,14 +50,14 @@ pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &
     let calls = context.plan.run.max_concurrency.max(1) as usize;
     let each = calls + calls.div_ceil(paces.len().max(1));
     // Every group registers before the first cell starts: a late one would find no free slot.
-    let door = |models: Vec<&str>| models.first().map(|first| context.calls.door(first));
-    let paces: Vec<_> = paces.into_iter().map(|(models, cells)| (door(models), cells)).collect();
-    for (door, cells) in paces {
+    let queue_entry = |models: Vec<&str>| models.first().map(|first| context.calls.queue_entry(first));
+    let paces: Vec<_> = paces.into_iter().map(|(models, cells)| (queue_entry(models), cells)).collect();
+    for (queue_entry, cells) in paces {
         let (sender, receiver) = mpsc::channel(WAITING_CELLS);
         let waiting = Arc::new(Mutex::new(receiver));
         let most = context.plan.dataset.rows.saturating_mul(cells.len() as u64);
         for _ in 0..most.min(each as u64) {
-            lanes.spawn(worker(context.clone(), door.clone(), waiting.clone(), ended.clone()));
+            lanes.spawn(worker(context.clone(), queue_entry.clone(), waiting.clone(), ended.clone()));
         }
         feeds.push(feed_rows(plan, &announcer, cells, sender));
     }
@@ -93,14 +93,14 @@ fn group_by_model<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&
 /// Makes one cell after the other. Takes none while enough calls wait for a slot of the model that it would call first.
 async fn worker(
     context: Arc<RunContext>,
-    mut door: Option<Door>,
+    mut queue_entry: Option<QueueEntry>,
     cells: Arc<Mutex<mpsc::Receiver<CellWork>>>,
     ended: mpsc::Sender<FinishedCell>,
 ) {
     loop {
         // Before a cell is taken, so that cells are made in plan order whichever worker is admitted first.
-        if let Some(door) = &mut door {
-            door.short().await;
+        if let Some(queue_entry) = &mut queue_entry {
+            queue_entry.wait_until_short().await;
         }
         let Some(CellWork { row, ordinal, before }) = cells.lock().await.recv().await else { return };
         // Once the budget is used up, cells that need no call are still made.
