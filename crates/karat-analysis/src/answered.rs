@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_types::{Answered, CellRow, PlanHeader};
+use karat_types::{CellRow, PlanHeader, ServedModel};
 use serde::Serialize;
 
 /// Names of one model that are kept apart; further ones count together.
@@ -48,7 +48,7 @@ pub struct JudgeAnswers {
 struct Names(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Names {
-    fn add(&mut self, one: &Answered) {
+    fn add(&mut self, one: &ServedModel) {
         if let Some(count) = self.0.get_mut(&one.asked).and_then(|names| names.get_mut(one.name())) {
             *count += 1;
             return;
@@ -124,7 +124,7 @@ pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a AnsweredAs>) -> Na
 }
 
 /// Adds what a cell or judgment keeps.
-pub(crate) fn note(answered: &[Answered], names: &mut NamesByAsked) {
+pub(crate) fn note(answered: &[ServedModel], names: &mut NamesByAsked) {
     answered.iter().for_each(|it| {
         names.entry(it.asked.clone()).or_default().insert(it.name().to_owned());
     });

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{Answered, CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind};
+use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind, ServedModel};
 
 use crate::AnalysisError;
 use crate::answered::{NamesByAsked, absorb, listed, note};
@@ -204,7 +204,7 @@ pub fn judged(rows: &dyn RunRows, metric: Option<&str>, each: &mut dyn FnMut(Jud
 }
 
 fn of_cell(plan: &PlanHeader, run: &str, started_at: Moment, graded: &Graded, row: &CellRow<'_>) -> Option<JudgedCell> {
-    let names = |answered: &[Answered]| {
+    let names = |answered: &[ServedModel]| {
         let mut names = NamesByAsked::new();
         note(answered, &mut names);
         names

@@ -107,7 +107,7 @@ impl ReportAhead {
             file.as_mut().map_or(Ok(()), |file| Ok(file.add(&lines, row)?))
         };
         let mut taken = Ok(());
-        let read = stored.for_each_of(begun..begun + AT_ONCE, &mut |row| {
+        let read = stored.for_each_in(begun..begun + AT_ONCE, &mut |row| {
             if row.cell.ordinal == *next {
                 taken = take(&row);
                 *next += 1;
@@ -195,7 +195,7 @@ mod tests {
 
     use karat_engine::Stop;
     use karat_store::StoreUrl;
-    use karat_types::{Clock, Layout, Moment, Silent};
+    use karat_types::{Clock, Layout, Moment, SilentObserver};
 
     use super::*;
     use crate::{App, Execution, Format, Invocation, Opened, ReportTo, Tape};
@@ -253,7 +253,7 @@ scorers: { hit: { metric: contains }, one: { metric: contains, value: '1' } }
         let execution = Execution {
             run_id: Some(id.to_owned()),
             resume: false,
-            observer: Arc::new(Silent),
+            observer: Arc::new(SilentObserver),
             stop: Stop::default(),
             tape: Tape::None,
             report: Some(to),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use karat_text::gaps;
 use karat_types::{
-    CallError, CallErrorCode, CommandRequest, FinishReason, GapText, HttpRequest, Observer, Part, Protocol, Reply,
-    Request,
+    CallError, CallErrorCode, CommandRequest, EnvTemplate, EnvTemplatePart, FinishReason, HttpRequest, Observer,
+    Protocol, Reply, Request,
 };
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
@@ -150,7 +150,7 @@ impl Providers {
     }
 
     fn letter(&self, request: &HttpRequest) -> Result<Letter, String> {
-        let fill = |text: &GapText| self.fill(text);
+        let fill = |text: &EnvTemplate| self.fill(text);
         let address = fill(&request.url)?;
         let url = Url::parse(address.trim()).map_err(|error| format!("`{address}` is no address ({error})"))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -181,7 +181,7 @@ impl Providers {
                 .ok()
                 .zip(value)
                 .ok_or_else(|| format!("the header `{name}` holds characters that no HTTP header may hold"))?;
-            value.set_sensitive(text.0.iter().any(|part| matches!(part, Part::Variable { .. })));
+            value.set_sensitive(text.0.iter().any(|part| matches!(part, EnvTemplatePart::Variable { .. })));
             headers.insert(name, value);
         }
         Letter::new(method, &url, headers, body.map(|(_, bytes)| bytes))
@@ -199,7 +199,7 @@ impl Providers {
         Ok(ProgramTries { providers: self, program, request, errand })
     }
 
-    fn fill(&self, text: &GapText) -> Result<String, String> {
+    fn fill(&self, text: &EnvTemplate) -> Result<String, String> {
         gaps::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
     }
 }
@@ -289,7 +289,7 @@ fn captured_command(request: &CommandRequest) -> Value {
     json!({ "run": request.run, "input": request.input, "env": shown(&request.env) })
 }
 
-fn shown(texts: &[(String, GapText)]) -> Map<String, Value> {
+fn shown(texts: &[(String, EnvTemplate)]) -> Map<String, Value> {
     texts.iter().map(|(name, text)| (name.clone(), Value::from(text.shown()))).collect()
 }
 
@@ -302,7 +302,7 @@ mod tests {
     fn an_answer_is_text_or_an_error() {
         let request = Request::Http(HttpRequest {
             method: "GET".to_owned(),
-            url: GapText::default(),
+            url: EnvTemplate::default(),
             headers: Vec::new(),
             body: Value::Null,
         });

@@ -4,7 +4,7 @@
 //! without the header; any other address is refused before the first call.
 
 use karat_text::gaps;
-use karat_types::{GapText, Part};
+use karat_types::{EnvTemplate, EnvTemplatePart};
 use reqwest::Url;
 
 use crate::connect::is_loopback;
@@ -19,9 +19,9 @@ pub struct HeaderText {
     /// Its name.
     pub name: String,
     /// Its text.
-    pub text: GapText,
+    pub text: EnvTemplate,
     /// The address.
-    pub url: GapText,
+    pub url: EnvTemplate,
 }
 
 impl HeaderText {
@@ -39,10 +39,10 @@ impl HeaderText {
 }
 
 /// The first variable of a text whose every gap stays empty; `None` where it has no gap, or one is filled.
-pub(crate) fn unfilled<'a>(text: &'a GapText, settings: &Settings) -> Option<&'a str> {
+pub(crate) fn unfilled<'a>(text: &'a EnvTemplate, settings: &Settings) -> Option<&'a str> {
     let gaps = text.0.iter().filter_map(|part| match part {
-        Part::Variable { name, default } => Some((name, default)),
-        Part::Text(_) => None,
+        EnvTemplatePart::Variable { name, default } => Some((name, default)),
+        EnvTemplatePart::Text(_) => None,
     });
     let mut first = None;
     for (name, default) in gaps {

@@ -1,6 +1,6 @@
 //! What steps and scorers will ask of services and programs, as it is known before a run.
 
-use karat_types::{GapText, Part};
+use karat_types::{EnvTemplate, EnvTemplatePart};
 use secrecy::SecretString;
 
 use crate::error::ProviderError;
@@ -13,7 +13,7 @@ pub struct Outside {
     /// Whether any of it goes over HTTP.
     pub http: bool,
     /// Texts with gaps, and whose they are (`step query`): every gap is tried before the run, and its value never kept.
-    pub texts: Vec<(String, GapText)>,
+    pub texts: Vec<(String, EnvTemplate)>,
     /// Headers with gaps.
     pub headers: Vec<HeaderText>,
 }
@@ -23,7 +23,7 @@ impl Outside {
     pub(crate) fn gather(&self, settings: &Settings, secrets: &mut Vec<SecretString>, errors: &mut Vec<ProviderError>) {
         for (who, text) in &self.texts {
             for part in &text.0 {
-                let Part::Variable { name, default } = part else { continue };
+                let EnvTemplatePart::Variable { name, default } = part else { continue };
                 match settings.lookup(name) {
                     // An address is no secret, and everybody wants to see it in messages.
                     Some(value) if value.starts_with("http") && !value.contains('@') => {}

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::codec::unmarked;
 
 /// What stands for every number of tokens that no call can have: sums of it do not overflow.
-const IMPOSSIBLE: u64 = Usage::MOST + 1;
+const IMPOSSIBLE: u64 = Usage::MAX_TOKENS + 1;
 
 /// A number of tokens. Whatever is no whole number from 0 on reads as none, never as an error; one that is
 /// [too large](Usage::is_possible) stays too large.
@@ -128,7 +128,9 @@ mod tests {
             assert!(!usage.is_possible(), "{usage:?}");
         }
         assert!(
-            usage(Count(Some(Usage::MOST)), Count::default(), Count(Some(7)), Count::default()).unwrap().is_possible()
+            usage(Count(Some(Usage::MAX_TOKENS)), Count::default(), Count(Some(7)), Count::default())
+                .unwrap()
+                .is_possible()
         );
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use karat_text::redact::Redactor;
 use karat_types::{
-    AnalysisSpec, DatasetHeader, ModelSpec, Rules, RunSpec, ScorerKind, ScorerSpec, ServiceSpec, VariantSpec,
+    AnalysisSpec, DatasetHeader, GateRules, ModelSpec, RunSpec, ScorerKind, ScorerSpec, ServiceSpec, VariantSpec,
 };
 use serde_json::{Map, Value};
 
@@ -55,7 +55,7 @@ pub struct Suite {
     pub(crate) params: Map<String, Value>,
     pub(crate) privacy: karat_types::PrivacySpec,
     pub(crate) statistics: karat_types::StatisticsSpec,
-    rules: Rules,
+    rules: GateRules,
     warnings: Diagnostics,
 }
 
@@ -196,13 +196,13 @@ impl Suite {
             params,
             privacy,
             statistics: run::statistics(node.given("statistics")),
-            rules: Rules { gates, policy: gates::policy(node.given("policy")), baseline, left_out: unselected },
+            rules: GateRules { gates, policy: gates::policy(node.given("policy")), baseline, left_out: unselected },
             warnings,
         })
     }
 
     /// Its gates and how they bind. A plan does not hold them: they can be changed and applied to a stored run.
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &GateRules {
         &self.rules
     }
 
@@ -240,7 +240,7 @@ impl Suite {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnostics> {
+pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<GateRules, Diagnostics> {
     let catalog = Catalog::default();
     let mut decoder = Decoder::new(files, &catalog);
     let (_, node) = read(path, "policy file", &mut decoder)?;
@@ -250,7 +250,7 @@ pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnosti
     if problems.has_errors() {
         return Err(problems);
     }
-    Ok(Rules { gates, policy: gates::policy(node.given("policy")), ..Rules::default() })
+    Ok(GateRules { gates, policy: gates::policy(node.given("policy")), ..GateRules::default() })
 }
 
 /// The name of a suite, without checking anything else of it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use in_order::InOrder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use karat_app::counted;
-use karat_types::{CellProgress, CellStatus, Event, Observer, ReuseLabel};
+use karat_types::{CellProgress, CellStatus, Event, Observer, OutputOrigin};
 
 use crate::printer::Printer;
 
@@ -33,8 +33,8 @@ fn outcome(cell: &CellProgress<'_>) -> String {
         (CellStatus::Error, _, _) => "error",
         (CellStatus::Skipped, _, _) => "skipped",
         (CellStatus::Ok, true, _) => "unscored",
-        (CellStatus::Ok, false, ReuseLabel::Reused) => "cached",
-        (CellStatus::Ok, false, ReuseLabel::Fresh) => "ok",
+        (CellStatus::Ok, false, OutputOrigin::Reused) => "cached",
+        (CellStatus::Ok, false, OutputOrigin::Fresh) => "ok",
     };
     let model = cell.model.unwrap_or("none");
     let mut line = format!("videoId={} modelId={model} variant={}", plain(cell.sample), cell.variant);
@@ -149,7 +149,7 @@ mod tests {
             trial: 0,
             status: CellStatus::Ok,
             unscored: false,
-            reuse: ReuseLabel::Fresh,
+            reuse: OutputOrigin::Fresh,
             duration_ms: 53_210,
             error: None,
         };

@@ -1,7 +1,7 @@
 //! Decisions: one case of a gate each.
 
 use karat_stats::interval::Level;
-use karat_types::Decide;
+use karat_types::GateBasis;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{Case, Side, Target};
@@ -119,7 +119,7 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
     let evidence = court.hear(case);
     let finding = evidence.basis.at(level).map(|found| found.apart_by(widest_change(court, case)));
     let limit = bound(case, evidence.reference);
-    let by_interval = case.gate.decide == Decide::Interval;
+    let by_interval = case.gate.decide == GateBasis::Interval;
     let (mut verdict, mut reason) = match (&finding, limit) {
         (Some(finding), Some(limit)) => {
             Words { case, name: name(court, case), evidence: &evidence, unit: unit(court, case) }.judge(
@@ -193,7 +193,7 @@ fn fails_at_best(court: &Court<'_>, case: &Case<'_>, level: Level) -> bool {
         return false;
     }
     let words = Words { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };
-    words.judge(&finding, limit, case.gate.decide == Decide::Interval).0 == Verdict::Fail
+    words.judge(&finding, limit, case.gate.decide == GateBasis::Interval).0 == Verdict::Fail
 }
 
 fn why_nothing(basis: &Basis) -> String {

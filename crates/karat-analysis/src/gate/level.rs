@@ -12,7 +12,7 @@
 //! - none: all at level 1 − α.
 
 use karat_stats::interval::Level;
-use karat_types::{Correction, Decide};
+use karat_types::{Correction, GateBasis};
 
 use super::case::Case;
 use super::decision::bound;
@@ -23,7 +23,7 @@ pub(super) fn levels(court: &Court<'_>, cases: &[Case<'_>]) -> Vec<Level> {
     let alpha = 1.0 - court.policy.confidence;
     let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
     let mut levels = vec![plain; cases.len()];
-    let by_interval = cases.iter().enumerate().filter(|(_, case)| case.gate.decide == Decide::Interval);
+    let by_interval = cases.iter().enumerate().filter(|(_, case)| case.gate.decide == GateBasis::Interval);
     let mut tests: Vec<Tested> = by_interval.filter_map(|(at, case)| Tested::of(court, at, case)).collect();
     tests.sort_by(|a, b| a.p.total_cmp(&b.p).then(a.digest.cmp(&b.digest)));
     let questions: Vec<&[Tested]> = tests.chunk_by(Tested::asks_as).collect();

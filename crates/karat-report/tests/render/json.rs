@@ -226,7 +226,7 @@ fn cells_are_written_by_several_readers_in_plan_order() {
         fn header(&self) -> &RunHeader {
             self.0.header()
         }
-        fn for_each_of(
+        fn for_each_in(
             &self,
             ordinals: Range<u64>,
             row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
@@ -234,7 +234,7 @@ fn cells_are_written_by_several_readers_in_plan_order() {
             if ordinals.contains(&3_500) {
                 Err(RowError("damaged".to_owned()))
             } else {
-                self.0.for_each_of(ordinals, row)
+                self.0.for_each_in(ordinals, row)
             }
         }
         fn output(&self, ordinal: u64) -> Result<Option<Value>, RowError> {

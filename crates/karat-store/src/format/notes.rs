@@ -1,6 +1,6 @@
 //! What most records lack: notes, facts and errors. Lists of keys, and who answered.
 
-use karat_types::{Answered, CellError, Facts, Key, Note};
+use karat_types::{CellError, Key, Note, ResponseFacts, ServedModel};
 
 use crate::pack::{Damage, Packer, Unpacker};
 
@@ -14,19 +14,19 @@ pub(super) fn unpack_notes(unpacker: &mut Unpacker<'_>) -> Result<Vec<Note>, Dam
 }
 
 /// Facts as JSON, because few steps have any.
-pub(super) fn pack_facts(packer: &mut Packer, facts: &Facts) {
+pub(super) fn pack_facts(packer: &mut Packer, facts: &ResponseFacts) {
     packer.option(Some(facts).filter(|facts| !facts.is_bare()), |packer, facts| packer.json(facts));
 }
 
 /// The facts at the end of a form; a form of version 1 ends before them.
-pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<Facts, Damage> {
+pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<ResponseFacts, Damage> {
     if unpacker.is_over() {
-        return Ok(Facts::default());
+        return Ok(ResponseFacts::default());
     }
     unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
 }
 
-pub(super) fn pack_answered(packer: &mut Packer, answered: &[Answered]) {
+pub(super) fn pack_answered(packer: &mut Packer, answered: &[ServedModel]) {
     packer.list(answered, |packer, it| {
         packer.text(&it.asked);
         packer.option(it.other.as_deref(), Packer::text);
@@ -34,13 +34,13 @@ pub(super) fn pack_answered(packer: &mut Packer, answered: &[Answered]) {
 }
 
 /// Who answered, at the end of a form; an older one ends before.
-pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<Answered>, Damage> {
+pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<ServedModel>, Damage> {
     if unpacker.is_over() {
         return Ok(Vec::new());
     }
     unpacker.list(|unpacker| {
         let asked = unpacker.text()?.to_owned();
-        Ok(Answered { asked, other: unpacker.option(Unpacker::text)?.map(str::to_owned) })
+        Ok(ServedModel { asked, other: unpacker.option(Unpacker::text)?.map(str::to_owned) })
     })
 }
 

@@ -222,7 +222,7 @@ impl Decoder<'_> {
         let consensus = node.given("consensus").map(consensus).unwrap_or_default();
         self.weights(node, &consensus, &judges);
         Some(ScorerKind::Rubric(Box::new(RubricScorer {
-            rubric: if versus.is_some() { decoded.rubric.preferring() } else { decoded.rubric },
+            rubric: if versus.is_some() { decoded.rubric.for_pairs() } else { decoded.rubric },
             judges,
             consensus,
             votes: super::whole(node, "votes").unwrap_or(1),
