@@ -38,6 +38,7 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                unpriced: 0,
                 stopped: None,
                 overspent: None,
                 notice: Some("nothing in this run failed: there is nothing to make again".to_owned()),

@@ -252,6 +252,10 @@ impl Files for Labelled {
         self.rows(path).is_some() || SuiteFiles.is_file(path)
     }
 
+    fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
+        SuiteFiles.open_beneath(folder, path)
+    }
+
     fn open(&self, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
         match self.rows(path) {
             Some(rows) => Ok(Box::new(io::Cursor::new(rows.to_string().into_bytes()))),

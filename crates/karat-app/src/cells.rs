@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::ScopedJoinHandle;
 
-use karat_analysis::settled;
-use karat_report::json::{self, CellsAhead, CellsAt, CellsFile};
+use karat_analysis::resolve_checks;
+use karat_report::json::{self, CellsFile};
 use karat_report::{Cells, Estimate, RenderError, Report};
 use karat_store::{Store, StoredRun};
 use karat_types::{Key, KeyBuilder, PlanHeader, RunRows};
@@ -19,35 +19,30 @@ use crate::error::Bug;
 use crate::manifest::Listed;
 use crate::whole::{WholeFile, unwritable};
 
-/// Pieces of each reader that are ready before report.json is written: most of the cells that stand in it, so that it has
-/// little to wait for when everything else is found.
-const PIECES_AHEAD: usize = 64;
-
-/// What the cells of a report are made of, read by two at once.
+/// The cells of a stored run, ready to be written.
 pub(crate) struct CellSource {
-    /// Each remembers which row it shows, so each thread has its own.
-    readers: [StoredRun; 2],
+    rows: StoredRun,
     plan: Arc<PlanHeader>,
     estimate: Option<Estimate>,
     canonical: bool,
-    /// What the file is made of: the same makes the same file.
+    /// Hash of everything that the file of cells is made of: equal hashes give equal files.
     made_of: Key,
     count: u64,
 }
 
 impl CellSource {
     pub fn of(store: &Store, run: &str, canonical: bool) -> Result<Self, AppError> {
-        let readers = [store.rows(run)?, store.rows(run)?];
-        // Asked before any row is read: what is written from now on changes it.
-        let state = readers[0].state()?;
+        let rows = store.rows(run)?;
+        // Read before any row: a later write changes it.
+        let state = rows.state()?;
         let made_of = KeyBuilder::new("karat/cells-file/1").key(state).number(canonical.into());
         Ok(Self {
-            plan: settled(&readers[0]).map_err(RenderError::from)?,
-            estimate: expected(readers[0].header()),
+            plan: resolve_checks(&rows).map_err(RenderError::from)?,
+            estimate: expected(rows.header()),
             canonical,
             made_of: made_of.text(env!("CARGO_PKG_VERSION")).finish(),
-            count: readers[0].totals()?.cells,
-            readers,
+            count: rows.totals()?.cells,
+            rows,
         })
     }
 
@@ -56,21 +51,9 @@ impl CellSource {
         self.count > json::INLINE_CELLS
     }
 
-    /// As each reader reads them.
-    fn cells(&self) -> [Cells<'_>; 2] {
-        let Self { plan, estimate, canonical, .. } = self;
-        let cells = |rows| Cells { plan, rows, estimate: estimate.as_ref(), canonical: *canonical };
-        self.readers.each_ref().map(|rows| cells(rows))
-    }
-
-    /// Begins to serialise them, for report.json itself.
-    pub fn ahead<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> CellsAhead<'scope> {
-        CellsAhead::begin(scope, &self.cells(), PIECES_AHEAD)
-    }
-
-    /// The file of them, where it was written while the run was under way.
-    pub fn filed(&self, target: PathBuf, facts: CellsFile) -> WrittenCells {
-        WrittenCells { target, facts, made_of: self.made_of }
+    fn cells(&self) -> Cells<'_> {
+        let Self { rows, plan, estimate, canonical, .. } = self;
+        Cells { plan, rows, estimate: estimate.as_ref(), canonical: *canonical }
     }
 
     /// The file of them in plan order. `kept` is what the manifest says of the one that lies there.
@@ -80,25 +63,23 @@ impl CellSource {
         let kept = kept.filter(|kept| kept.made_of == Some(made_of) && kept.is_intact(&target));
         // Of a run under way there may be more cells by now than the file holds.
         if let Some((n, blake3)) = kept.and_then(|kept| kept.n.zip(kept.blake3.clone()))
-            && begins(cells[0], &target)?
+            && begins(cells, &target)?
         {
             return Ok(WrittenCells { facts: CellsFile { path, n, blake3 }, target, made_of });
         }
         let mut out = WholeFile::create(&target).map_err(|error| unwritable(&target, error))?;
-        let facts = json::write_cells(&cells, &path, &mut out)?;
+        let facts = json::write_cells(cells, &path, &mut out)?;
         out.finish().map_err(|error| unwritable(&target, error))?;
         Ok(WrittenCells { target, facts, made_of })
     }
 }
 
-/// The cells of a report that are written or serialised beside everything else.
+/// The file of cells, written while everything else of the report is made.
 #[derive(Default)]
 pub(crate) enum CellsBeside<'scope> {
-    /// No form needs them.
+    /// No format needs the file.
     #[default]
     Nowhere,
-    /// For report.json itself.
-    Ahead(CellsAhead<'scope>),
     /// A file that is being written, or was.
     Writing(ScopedJoinHandle<'scope, Result<WrittenCells, AppError>>),
     Written(WrittenCells),
@@ -118,12 +99,9 @@ impl CellsBeside<'_> {
 
     /// Writes report.json with them, or with where they are.
     pub fn report(&mut self, report: Report<'_>, out: &mut dyn Write) -> Result<(), AppError> {
-        if let Some(cells) = self.written()? {
-            return Ok(json::write_with(report, CellsAt::File(&cells.facts), out)?);
-        }
-        Ok(match std::mem::take(self) {
-            Self::Ahead(cells) => json::write_with(report, CellsAt::Ahead(cells), out),
-            _ => json::write(report, out),
+        Ok(match self.written()? {
+            Some(cells) => json::write_beside_cells(report, &cells.facts, out),
+            None => json::write(report, out),
         }?)
     }
 }
@@ -148,5 +126,5 @@ impl WrittenCells {
 /// Whether a file begins as it would be written now: a Karat that writes cells in another way writes all of them anew.
 fn begins(cells: Cells<'_>, target: &Path) -> Result<bool, AppError> {
     let Ok(mut file) = File::open(target) else { return Ok(false) };
-    Ok(json::is_begun_alike(cells, &mut file)?)
+    Ok(json::starts_alike(cells, &mut file)?)
 }

@@ -1,6 +1,6 @@
 //! The digest of a suite's last days. Makes no call.
 
-use karat_analysis::Choice;
+use karat_analysis::RowFilter;
 use karat_analysis::digest::{Digest, digest};
 
 use crate::error::StoredError;
@@ -18,7 +18,7 @@ pub struct Window {
     /// Calendar days.
     pub days: u32,
     /// Of which judge and prompt version.
-    pub choice: Choice,
+    pub choice: RowFilter,
 }
 
 /// A window, summed up.

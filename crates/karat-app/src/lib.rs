@@ -42,7 +42,6 @@ mod preset;
 mod readiness;
 mod recomputed;
 mod report;
-mod report_ahead;
 mod run;
 mod tape;
 mod today;
@@ -55,8 +54,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_store::{Store, StoreError};
 use karat_types::Clock;
-
-use crate::report_ahead::ReportAhead;
 
 pub use again::Rescoring;
 pub use agree::{Agreeing, Agreement};
@@ -79,10 +76,10 @@ pub use inspect::{CellLine, RunLine, Trace, TracedCall, rfc3339};
 pub use invalidate::Invalidation;
 pub use invocation::{Calibrating, GateFlags, Invocation};
 pub use judged::{Asked, Rows};
-pub use karat_analysis::Choice;
-pub use karat_analysis::compare::Verdict as ComparedVerdict;
-pub use karat_analysis::drift::{DriftStatus, Drifts, Method};
-pub use karat_analysis::power::MetricPower;
+pub use karat_analysis::RowFilter;
+pub use karat_analysis::compare::ComparisonVerdict as ComparedVerdict;
+pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
+pub use karat_analysis::planning::MetricPower;
 pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};
 pub use karat_providers::end_processes;
 pub use karat_report::counted;
@@ -145,17 +142,11 @@ struct Steps {
     /// The store, once something has opened it to write: what others have written since, whoever looks for results catches up
     /// with.
     store: Mutex<Option<Store>>,
-    /// The report of the run that has just ended, as far as it was made meanwhile.
-    report: Mutex<Option<ReportAhead>>,
 }
 
 impl Opened {
     fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn report(&self) -> MutexGuard<'_, Option<ReportAhead>> {
-        self.0.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

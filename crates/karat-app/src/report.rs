@@ -5,19 +5,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use karat_analysis::{Findings, Outcome, Verdicts};
-use karat_report::json::{CELLS_FILE, CellsFile};
+use karat_report::json::CELLS_FILE;
 use karat_report::{Context, RenderError, Report};
-use karat_store::{Store, StoredRun};
-use karat_types::{Exit, Layout, RunHeader, RunRows, RunStatus};
+use karat_store::StoredRun;
+use karat_types::{Exit, Layout, RunHeader, RunRows};
 
-use crate::baseline::{baseline, findings};
+use crate::baseline::findings;
 use crate::begun::{Begun, expected};
 use crate::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::gates::{exit, failures, unjudged};
 use crate::manifest::{Listed, MANIFEST, Manifest};
 use crate::unsettled::unsettled;
 use crate::whole::{WholeFile, held, unwritable};
-use crate::{App, AppError, report_ahead};
+use crate::{App, AppError};
 
 /// A form of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,13 +48,6 @@ pub struct ReportTo {
 }
 
 impl ReportTo {
-    /// Where the file of a large run's cells goes, where it is wanted.
-    pub(crate) fn cells_file(&self, app: &App, run: &str, own: Layout) -> Option<PathBuf> {
-        let (folder, layout) = self.place(app, run, own);
-        let place = Place { folder: &folder, layout, run };
-        self.formats.contains(&Format::Json).then(|| place.path(CELLS_FILE))
-    }
-
     fn place(&self, app: &App, run: &str, own: Layout) -> (PathBuf, Layout) {
         let layout = self.layout.unwrap_or(own);
         let folder = match (&self.folder, layout) {
@@ -102,18 +95,14 @@ impl App {
         let place = Place { folder: &folder, layout, run: &run };
         let formats = &to.formats;
         let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
-        let (ready, filed) = self.made_ahead(&store, &stored, &place, canonical)?.unzip();
-        // Both read the whole run, and neither needs the other.
+        // The file of cells and the findings both read the whole run, and neither needs the other.
         std::thread::scope(|scope| {
             let mut cells = match &source {
                 None => CellsBeside::Nowhere,
-                Some(source) if let Some(facts) = filed.flatten() => {
-                    CellsBeside::Written(source.filed(place.path(CELLS_FILE), facts))
-                }
                 Some(source) if source.fills_file() => CellsBeside::Writing(scope.spawn(|| place.cells_file(source))),
-                Some(source) => CellsBeside::Ahead(source.ahead(scope)),
+                Some(_) => CellsBeside::Nowhere,
             };
-            let findings = ready.map_or_else(|| findings(&stored), Ok)?;
+            let findings = findings(&stored)?;
             let (mut context, exit) = self.context(&stored, &findings, canonical)?;
             let report = Report { findings: &findings, rows: &stored, context: &context };
             let mut files = Vec::new();
@@ -126,26 +115,6 @@ impl App {
             let summary = karat_report::terminal::render(report);
             Ok(Written { files, summary, exit })
         })
-    }
-
-    /// What was made of a report while its run was under way: what is found, and the file of cells.
-    fn made_ahead(
-        &self,
-        store: &Store,
-        stored: &StoredRun,
-        place: &Place<'_>,
-        canonical: bool,
-    ) -> Result<Option<(Findings, Option<CellsFile>)>, AppError> {
-        let target = place.path(CELLS_FILE);
-        let ahead = self.opened.report().take().filter(|ahead| !canonical && ahead.is_of(stored));
-        let Some(ahead) = ahead else {
-            if stored.header().status != RunStatus::Running {
-                report_ahead::clear(store, place.run);
-            }
-            return Ok(None);
-        };
-        // What goes wrong is told by those who make it now.
-        Ok(ahead.finish(baseline(stored)?.as_ref(), &target).ok())
     }
 
     /// Whether a run has no cell yet, so that there is nothing to report.
@@ -203,7 +172,7 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
         Format::Markdown => text(out, karat_report::markdown::render(report)),
         Format::Html => text(out, karat_report::html::render(report)),
         Format::Json => karat_report::json::write(report, out),
-        Format::Cells => karat_report::json::write_cells(&[report.cells()], "-", &mut out).map(|_| ()),
+        Format::Cells => karat_report::json::write_cells(report.cells(), "-", &mut out).map(|_| ()),
         Format::Junit => karat_report::junit::write(report, out),
         Format::Csv => karat_report::csv::write(report, out),
     }
@@ -286,7 +255,7 @@ impl Place<'_> {
         let folder = self.path("cells");
         fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, error))?;
         let mut lines = Vec::new();
-        karat_report::json::write_cells(&[report.cells()], CELLS_FILE, &mut lines)?;
+        karat_report::json::write_cells(report.cells(), CELLS_FILE, &mut lines)?;
         for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
             let target = folder.join(format!("{at:06}.json"));
             fs::write(&target, line).map_err(|error| unwritable(&target, error))?;

@@ -17,8 +17,7 @@ use crate::error::{Bug, Lines, RunError};
 use crate::forecast::{Forecast, survey};
 use crate::found::Found;
 use crate::gates::applicable;
-use crate::report_ahead::{self, ReportAhead};
-use crate::{App, AppError, Invocation, ReportTo, Tape};
+use crate::{App, AppError, Invocation, Tape};
 
 /// How a run is begun, and who watches it.
 pub struct Execution {
@@ -32,8 +31,6 @@ pub struct Execution {
     pub stop: Stop,
     /// A recording that gets its calls, or answers them.
     pub tape: Tape,
-    /// Where its report will go, where it is to have one.
-    pub report: Option<ReportTo>,
 }
 
 /// How a run ended.
@@ -51,6 +48,8 @@ pub struct RunEnd {
     pub requests: u64,
     /// Money spent now.
     pub spent: Money,
+    /// Calls of now whose cost is unknown, which `spent` does not hold.
+    pub unpriced: u64,
     /// What stopped it, and with what it can go on, where its calls or its money are used up.
     pub stopped: Option<String>,
     /// By how much answers that cost more than was reserved went beyond the budget, in words, where they did.
@@ -97,6 +96,7 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                unpriced: 0,
                 stopped: None,
                 overspent: None,
                 notice: Some("the run is finished: there is nothing to go on with".to_owned()),
@@ -202,11 +202,7 @@ impl App {
             outputs: found.outputs.clone(),
         };
         let runtime = runtime()?;
-        let to = execution.report.filter(|_| found.header.is_none());
-        let own = plan.header.run.layout;
-        let ahead = to.and_then(|to| ReportAhead::begin(&store, &found.id, to.cells_file(self, &found.id, own)));
-        let (outcome, ahead) = report_ahead::beside(ahead, || executed(&runtime, job, &found))?;
-        *self.opened.report() = ahead;
+        let outcome = executed(&runtime, job, &found)?;
         drop(runtime);
         let mut notices: Vec<String> = found.notice.iter().cloned().collect();
         if let Some(recorder) = &recorder {
@@ -214,7 +210,10 @@ impl App {
         }
         notices.extend(call_log.and_then(|log| log.failure()));
         let stopped = (outcome.status == RunStatus::BudgetStopped)
-            .then(|| stopped(&store, &plan, terms.oldest, &found, outcome.refused))
+            .then(|| match &outcome.unreadable_cost {
+                Some(unreadable) => Ok(unkept(unreadable, &found)),
+                None => stopped(&store, &plan, terms.oldest, &found, outcome.refused),
+            })
             .transpose()?;
         Ok(RunEnd {
             command: found.command(),
@@ -223,6 +222,7 @@ impl App {
             calls: outcome.calls,
             requests: outcome.requests,
             spent: outcome.spent,
+            unpriced: outcome.unpriced,
             stopped,
             overspent: overspending(&plan.header.run, outcome.overspent),
             notice: Some(notices.join("\n")).filter(|notice| !notice.is_empty()),
@@ -430,6 +430,16 @@ fn executed(runtime: &Runtime, job: Job, found: &Found) -> Result<Outcome, AppEr
         EngineError::Store(error) => found.unwritten(error),
         error => error.into(),
     })
+}
+
+/// The message of a run that stopped because an answer reports a cost that cannot be read.
+fn unkept(unreadable: &str, found: &Found) -> String {
+    format!(
+        "{unreadable}, so the run's budget cannot be kept. Correct the service and go on with `karat {} {}`, or correct \
+         `meter` and run the suite again; without a budget the cost counts as unknown",
+        found.command(),
+        found.id
+    )
 }
 
 /// What stopped a run whose calls or money are used up, and with what it can go on. `refused`: what the call that did not fit

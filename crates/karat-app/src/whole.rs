@@ -1,6 +1,6 @@
 //! Files that are there as a whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,31 +23,14 @@ impl WholeFile {
     /// # Errors
     /// The folder or the file cannot be made.
     pub fn create(target: &Path) -> io::Result<Self> {
-        Self::by_way_of(target, None)
-    }
-
-    /// The same, with its content in this file meanwhile, which is nobody else's.
-    ///
-    /// # Errors
-    /// As [`WholeFile::create`]; or what stands there is no file.
-    pub fn create_from(part: PathBuf, target: &Path) -> io::Result<Self> {
-        Self::by_way_of(target, Some(part))
-    }
-
-    fn by_way_of(target: &Path, own: Option<PathBuf>) -> io::Result<Self> {
         if let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder)?;
         }
         // A link stays a link: what it leads to is replaced.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         let is_special = fs::metadata(&target).is_ok_and(|it| !it.is_file() && !it.is_dir());
-        if is_special && own.is_some() {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        let is_elsewhere = own.is_some();
-        let part = (!is_special).then(|| own.unwrap_or_else(|| part_of(&target)));
+        let part = (!is_special).then(|| part_of(&target));
         let out = match &part {
-            Some(part) if is_elsewhere => begun_in_private(part)?,
             Some(part) => begun(part)?,
             None => File::create(&target)?,
         };
@@ -61,11 +44,7 @@ impl WholeFile {
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         if let Some(part) = &self.part {
-            let near = part_of(&self.target);
-            match *part == near {
-                true => fs::rename(part, &self.target)?,
-                false => moved(part, &near, &self.target).inspect_err(|_| drop(fs::remove_file(&near)))?,
-            }
+            fs::rename(part, &self.target)?;
         }
         self.out = None;
         Ok(())
@@ -92,22 +71,6 @@ impl Drop for WholeFile {
     }
 }
 
-/// Puts a file that was written elsewhere in its place, by way of one beside it: there it may be read by whom files there may.
-fn moved(part: &Path, near: &Path, target: &Path) -> io::Result<()> {
-    let mut out = begun(near)?;
-    match fs::rename(part, near) {
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            io::copy(&mut File::open(part)?, &mut out)?;
-            fs::remove_file(part)?;
-        }
-        renamed => {
-            renamed?;
-            fs::set_permissions(near, out.metadata()?.permissions())?;
-        }
-    }
-    fs::rename(near, target)
-}
-
 /// Where a file is written meanwhile.
 fn part_of(target: &Path) -> PathBuf {
     let mut part = target.as_os_str().to_owned();
@@ -117,21 +80,9 @@ fn part_of(target: &Path) -> PathBuf {
 
 /// A new file. One that was given up there before goes, and a link there is not followed.
 fn begun(part: &Path) -> io::Result<File> {
-    begun_as(part, File::options().write(true).create_new(true))
-}
-
-/// The same, for its owner alone: who may read the folder of the report need not be who may read this one.
-fn begun_in_private(part: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    begun_as(part, options.write(true).create_new(true))
-}
-
-fn begun_as(part: &Path, options: &OpenOptions) -> io::Result<File> {
     match fs::remove_file(part) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => options.open(part),
+        _ => File::options().write(true).create_new(true).open(part),
     }
 }
 
@@ -182,37 +133,6 @@ mod tests {
         drop(second);
         assert_eq!(fs::read(&target).unwrap(), b"first");
         assert_eq!(fs::read_dir(folder.path().join("out")).unwrap().count(), 1);
-    }
-
-    /// Law 2: what is written elsewhere meanwhile is its owner's alone until it is in its place, also on another file system;
-    /// what is no file is not written from there.
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_file_comes_from_elsewhere() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = testkit::scratch().unwrap();
-        let target = folder.path().join("out/cells.jsonl");
-        write(&folder.path().join("usual"), b"").unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let other = Path::new("/dev/shm").join(folder.path().file_name().unwrap());
-        for aside in [folder.path().join("aside"), other] {
-            let mut file = WholeFile::create_from(aside.clone(), &target).unwrap();
-            file.write_all(b"cells").unwrap();
-            assert_eq!((mode(&aside), names(&target)), (0o600, Vec::new()));
-            file.finish().unwrap();
-            assert_eq!((fs::read(&target).unwrap(), names(&target)), (b"cells".to_vec(), vec!["cells.jsonl".into()]));
-            assert!(!aside.exists() && mode(&target) == mode(&folder.path().join("usual")));
-            fs::remove_file(&target).unwrap();
-            drop(WholeFile::create_from(aside.clone(), &target).unwrap());
-            assert!(!aside.exists());
-            assert!(WholeFile::create_from(aside.clone(), Path::new("/dev/null")).is_err() && !aside.exists());
-        }
-    }
-
-    /// What lies in the folder of a file.
-    #[cfg(target_os = "linux")]
-    fn names(target: &Path) -> Vec<std::ffi::OsString> {
-        fs::read_dir(target.parent().unwrap()).unwrap().map(|it| it.unwrap().file_name()).collect()
     }
 
     /// Law 2: a link that somebody has laid where a file will come leads nobody astray.

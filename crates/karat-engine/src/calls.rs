@@ -104,6 +104,8 @@ pub(crate) struct Calls {
     requests: AtomicU64,
     spent: AtomicU64,
     fees: Fees,
+    /// Calls whose cost is unknown.
+    unpriced: AtomicU64,
 }
 
 /// What [`Calls`] is made of.
@@ -139,6 +141,7 @@ impl Calls {
             requests: AtomicU64::new(0),
             spent: AtomicU64::new(0),
             fees: init.fees,
+            unpriced: AtomicU64::new(0),
         }
     }
 
@@ -156,6 +159,16 @@ impl Calls {
     /// Whether the budget refused a call.
     pub fn budget_stopped(&self) -> bool {
         self.budget.stopped()
+    }
+
+    /// Calls of this process whose cost is unknown.
+    pub fn unpriced(&self) -> u64 {
+        self.unpriced.load(Ordering::Relaxed)
+    }
+
+    /// The reported cost that cannot be read and stopped the run, where one did.
+    pub fn unreadable_cost(&self) -> Option<String> {
+        self.budget.unkeepable().map(str::to_owned)
     }
 
     /// By how much calls that cost more than was reserved for them have gone beyond the budget.
@@ -322,6 +335,7 @@ impl Calls {
         let ended = Ended { key, request, bytes, target, exchange, was_impossible };
         let (settled, record, owed) = ended.settle(&claim, &self.fees);
         self.spent.fetch_add(u64::try_from(settled.paid.0).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.unpriced.fetch_add(u64::from(settled.cost.is_none()), Ordering::Relaxed);
         let released = claim.surplus().map(|Reservation { calls, upper }| Record::Released { calls, upper });
         // Never released: so it counts as spent, like what was reserved for the call before.
         let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use karat_text::redact::Redactor;
 use karat_types::{
     CallError, CallRecord, Capture, CellError, CellRecord, JudgmentRecord, KeyBuilder, PlanHeader, ResponseFacts,
-    Sample, Score, ServedModel,
+    Sample, Score, ServedName,
 };
 use serde_json::{Map, Value};
 
@@ -174,7 +174,7 @@ fn bare_facts(facts: ResponseFacts, known: &BTreeSet<String>) -> ResponseFacts {
 }
 
 /// Names that are a single word.
-fn words(mut answered: Vec<ServedModel>) -> Vec<ServedModel> {
+fn words(mut answered: Vec<ServedName>) -> Vec<ServedName> {
     answered.retain(|it| !it.name().contains(char::is_whitespace));
     answered
 }

@@ -56,7 +56,7 @@ pub struct Job {
 }
 
 /// How a run, or the part of it that this process did, ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// How it stands now.
     pub status: RunStatus,
@@ -70,6 +70,10 @@ pub struct Outcome {
     pub refused: Money,
     /// By how much calls that cost more than was reserved for them have gone beyond the budget.
     pub overspent: Money,
+    /// Calls whose cost is unknown.
+    pub unpriced: u64,
+    /// The reported cost that cannot be read and stopped the run, where one did.
+    pub unreadable_cost: Option<String>,
 }
 
 /// Runs a plan, or what is left of it.
@@ -153,7 +157,8 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     ledger.finish(status, job.clock.now()).await.map_err(unwritten)?;
     read?;
     job.observer.on(&Event::Finished { status, calls, spent });
-    Ok(Outcome { status, calls, requests, spent, refused, overspent })
+    let (unpriced, unreadable_cost) = (workshop.calls.unpriced(), workshop.calls.unreadable_cost());
+    Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost })
 }
 
 /// Starts the plan's services; none when the run is stopped meanwhile.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Reply, Request, ServedModel, Usage};
+use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Reply, Request, ServedName, Usage};
 
 use crate::cell_time::CellTime;
-use crate::steps::CompiledStep;
+use crate::steps::{CompiledStep, UnknownCost};
 
 /// Who answers the calls of a machine, and how long it may take.
 #[derive(Clone)]
@@ -46,18 +46,18 @@ impl Target {
         }
     }
 
-    /// What a call cost: by a model's price, or as the answer says it; the least that it can have cost when nobody knows.
-    pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, Money> {
+    /// What a call cost: by a model's price, or as the answer says it; what is known of it when nobody knows.
+    pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, UnknownCost> {
         match (&self.model, &self.meter, outcome) {
-            (Some(model), _, _) => model.price.cost(usage).ok_or(Money::ZERO),
+            (Some(model), _, _) => model.price.cost(usage).ok_or_else(UnknownCost::default),
             (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
             _ => Ok(Money::ZERO),
         }
     }
 
     /// The model that answered, where its provider says so.
-    pub fn answered(&self, outcome: &Result<Arc<Reply>, CallError>) -> Option<ServedModel> {
+    pub fn answered(&self, outcome: &Result<Arc<Reply>, CallError>) -> Option<ServedName> {
         let reply = outcome.as_ref().ok()?;
-        ServedModel::from_reply(&self.model.as_ref()?.model, reply.model.as_deref()?)
+        ServedName::from_reply(&self.model.as_ref()?.model, reply.model.as_deref()?)
     }
 }

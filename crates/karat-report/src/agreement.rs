@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use karat_analysis::agree::{Agreed, MetricRaters};
+use karat_analysis::agree::{MetricRaters, RunAgreement};
 use karat_analysis::{Finding, JudgePair};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::visible::brief;
 const WIDTH: usize = 100;
 
 /// The agreement for a terminal. Nothing in it can act on one.
-pub fn terminal(agreed: &Agreed) -> String {
+pub fn terminal(agreed: &RunAgreement) -> String {
     let mut text = format!("run {}; raters: {}\n", brief(&agreed.run, WIDTH), brief(&agreed.raters.join(", "), WIDTH));
     for metric in &agreed.metrics {
         // Writing to a String cannot fail.
@@ -31,12 +31,12 @@ pub fn terminal(agreed: &Agreed) -> String {
 ///
 /// # Errors
 /// Never for an agreement that [`agree`](karat_analysis::agree::agree) made.
-pub fn json(agreed: &Agreed) -> Result<String, RenderError> {
+pub fn json(agreed: &RunAgreement) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct Document<'a> {
         schema: &'static str,
         #[serde(flatten)]
-        agreed: &'a Agreed,
+        agreed: &'a RunAgreement,
     }
     let document = Document { schema: "karat.agree/1", agreed };
     let mut text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
@@ -45,7 +45,7 @@ pub fn json(agreed: &Agreed) -> Result<String, RenderError> {
 }
 
 /// What is said of labels that fit nothing, and of judgments that several runs have.
-pub(crate) fn asides(agreed: &Agreed) -> Vec<String> {
+pub(crate) fn asides(agreed: &RunAgreement) -> Vec<String> {
     let said = [
         ("labels that fit no cell and metric of the run", agreed.unmatched_labels),
         ("grades of labels under names that are no metric of the run, left out", agreed.unknown_grades),

@@ -1,7 +1,7 @@
 //! What changed in the diagnostics of two sides, in words.
 
-use karat_analysis::Named;
-use karat_analysis::compare::{DiagnosticsChange, Moved, TestedChange};
+use karat_analysis::OrderedMap;
+use karat_analysis::compare::{DiagnosticsChange, MovedSample, TestedChange};
 use serde_json::{Map, Value};
 
 use crate::figures::{self, NONE, Unscaled, count};
@@ -12,7 +12,7 @@ const SHOWN: usize = 5;
 /// The lists that are not empty, each with its heading.
 pub(crate) fn lists(found: &DiagnosticsChange) -> Vec<(String, Vec<String>)> {
     let pair = |fields: &Map<String, Value>| fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
-    let moved = |moved: &Moved| format!("{} {}", moved.sample, signed(moved.score.change));
+    let moved = |moved: &MovedSample| format!("{} {}", moved.sample, signed(moved.score.change));
     let left_out = (found.left_out > 0).then(|| {
         format!(
             "{} evaluations beyond the first 10,000 of each side, which are in the figures alone",
@@ -32,7 +32,7 @@ pub(crate) fn lists(found: &DiagnosticsChange) -> Vec<(String, Vec<String>)> {
 }
 
 /// Group, name and value of everything that is grouped.
-pub(crate) fn each<T>(groups: &Named<Named<T>>) -> impl Iterator<Item = (&str, &str, &T)> {
+pub(crate) fn each<T>(groups: &OrderedMap<OrderedMap<T>>) -> impl Iterator<Item = (&str, &str, &T)> {
     groups.iter().flat_map(|(group, named)| named.iter().map(move |(name, it)| (group, name, it)))
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use karat_analysis::Finding;
-use karat_analysis::compare::{Compared, ComparedMetric, LeftOut, SecondTest, SideSummary, Verdict};
+use karat_analysis::compare::{ComparedMetric, ComparisonVerdict, LeftOut, RunComparison, SecondTest, SideSummary};
 use karat_analysis::planning::{Needed, PLANNED_POWER};
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ const OPEN: &str = "without a result yet";
 const IDS: usize = 10;
 
 /// The comparison for a terminal. Nothing in it can act on one.
-pub fn terminal(compared: &Compared) -> String {
+pub fn terminal(compared: &RunComparison) -> String {
     let mut text = String::new();
     let mut line = |line: String| {
         // Writing to a String cannot fail.
@@ -54,7 +54,7 @@ pub fn terminal(compared: &Compared) -> String {
     text
 }
 
-fn table(compared: &Compared) -> Table {
+fn table(compared: &RunComparison) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let right = |text: String| Cell::new_owned(text).set_alignment(CellAlignment::Right);
@@ -81,12 +81,12 @@ fn table(compared: &Compared) -> Table {
 ///
 /// # Errors
 /// Never for a comparison that [`compare`](karat_analysis::compare::compare) made.
-pub fn json(compared: &Compared) -> Result<String, RenderError> {
+pub fn json(compared: &RunComparison) -> Result<String, RenderError> {
     #[derive(Serialize)]
     struct Document<'a> {
         schema: &'static str,
         #[serde(flatten)]
-        compared: &'a Compared,
+        compared: &'a RunComparison,
     }
     let document = Document { schema: "karat.compare/1", compared };
     let mut text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
@@ -95,7 +95,7 @@ pub fn json(compared: &Compared) -> Result<String, RenderError> {
 }
 
 /// `400 samples in both`.
-pub(crate) fn matched(compared: &Compared) -> String {
+pub(crate) fn matched(compared: &RunComparison) -> String {
     format!("paired by id: {} samples in both", count(compared.matched))
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn unmatched(side: &SideSummary) -> Option<String> {
 }
 
 /// The samples of both sides whose content is not the same, so that they are no pairs; `None` where there are none.
-pub(crate) fn changed(compared: &Compared) -> Option<String> {
+pub(crate) fn changed(compared: &RunComparison) -> Option<String> {
     listed("changed between the two, and left out", compared.changed.iter(), compared.changed.len() as u64)
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn left_out(left_out: LeftOut) -> Option<String> {
         format!("{} left out: {}", count(n), reasons(&[absent, (errors, FAILED), (unscored, UNSCORED), (open, OPEN)]))
     });
     let cells = left_out.is_partial().then(|| {
-        let (lost, due) = (count(cells.lost()), count(cells.due));
+        let (lost, due) = (count(cells.missing()), count(cells.due));
         let why = reasons(&[(cells.errors, FAILED), (cells.unscored, UNSCORED), (cells.open, OPEN)]);
         format!("{lost} of {due} pairs of cells left out: {why}")
     });
@@ -158,18 +158,18 @@ fn reasons(counted: &[(u64, &str)]) -> String {
 pub(crate) fn left_out_short(left_out: LeftOut) -> String {
     let samples = count(left_out.n);
     match left_out.is_partial() {
-        true => format!("{samples} ({} of {} cells)", count(left_out.cells.lost()), count(left_out.cells.due)),
+        true => format!("{samples} ({} of {} cells)", count(left_out.cells.missing()), count(left_out.cells.due)),
         false => samples,
     }
 }
 
 /// The word of a verdict.
-pub(crate) fn verdict(verdict: Verdict) -> &'static str {
+pub(crate) fn verdict(verdict: ComparisonVerdict) -> &'static str {
     match verdict {
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::Equivalent => "equivalent",
-        Verdict::Undecided => "undecided",
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::Equivalent => "equivalent",
+        ComparisonVerdict::Undecided => "undecided",
     }
 }
 
@@ -250,7 +250,7 @@ pub(crate) fn conclusion(metric: &ComparedMetric) -> String {
 /// That a difference is no chance although it does not matter.
 fn certain(metric: &ComparedMetric) -> Option<String> {
     let (lo, hi) = metric.difference.interval()?;
-    let is_certain = metric.verdict == Verdict::Equivalent && (lo > 0.0 || hi < 0.0);
+    let is_certain = metric.verdict == ComparisonVerdict::Equivalent && (lo > 0.0 || hi < 0.0);
     is_certain.then(|| "the difference is no chance, and smaller than what matters".to_owned())
 }
 
@@ -273,7 +273,7 @@ fn collapsed(metric: &ComparedMetric) -> Option<String> {
 fn at_worst(metric: &ComparedMetric) -> Option<String> {
     let (lo, hi) = metric.bounds?;
     let turned = match metric.verdict {
-        Verdict::Better | Verdict::Worse if lo <= 0.0 && hi >= 0.0 => ", which could turn it",
+        ComparisonVerdict::Better | ComparisonVerdict::Worse if lo <= 0.0 && hi >= 0.0 => ", which could turn it",
         _ => "",
     };
     Some(format!("between {} and {}, whatever the missing scores{turned}", change(metric, lo), change(metric, hi)))
@@ -290,7 +290,7 @@ fn margin(metric: &ComparedMetric) -> Option<String> {
 /// The difference whose interval the verdict follows from.
 pub(crate) fn deciding(metric: &ComparedMetric) -> &Finding {
     match (metric.verdict, &metric.equivalence) {
-        (Verdict::Equivalent, Some(tested)) => tested,
+        (ComparisonVerdict::Equivalent, Some(tested)) => tested,
         _ => &metric.difference,
     }
 }
@@ -326,7 +326,7 @@ pub(crate) fn second(metric: &ComparedMetric, second: &SecondTest) -> String {
 }
 
 /// How the numbers came about.
-pub(crate) fn how_made(compared: &Compared) -> String {
+pub(crate) fn how_made(compared: &RunComparison) -> String {
     let correction = match compared.correction {
         _ if compared.family < 2 => "one metric".to_owned(),
         "holm" => format!("p-values corrected by Holm over {} metrics", compared.family),

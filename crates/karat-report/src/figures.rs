@@ -3,7 +3,7 @@
 use karat_analysis::Finding;
 use karat_analysis::agree::MetricRaters;
 use karat_analysis::compare::ComparedMetric;
-use karat_analysis::power::MetricPower;
+use karat_analysis::planning::MetricPower;
 use karat_types::{Better, MetricSpec, Money};
 
 use crate::report::Estimate;

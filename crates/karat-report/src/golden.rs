@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use karat_analysis::canary::{Canary, Ruler, Shift};
+use karat_analysis::canary::{Canary, InstrumentStatus, MetricShift};
 use karat_analysis::golden::{GoldenCard, GoldenVerdict};
 
 use crate::comparison::p_value;
@@ -44,19 +44,21 @@ pub fn terminal(run: &str, verdict: &GoldenVerdict) -> String {
 /// `judge canary: q.depth +0.02 vs pinned (95 % CI −0.05 to 0.09, 50 items): ruler unchanged`: every metric that moved, or
 /// the one that moved most.
 fn ruler(canary: &Canary) -> Vec<String> {
-    let far = |shift: &&Shift| shift.change.value().abs();
-    let moved: Vec<&Shift> = canary.shifts.iter().filter(|shift| shift.moved).collect();
+    let far = |shift: &&MetricShift| shift.change.value().abs();
+    let moved: Vec<&MetricShift> = canary.shifts.iter().filter(|shift| shift.moved).collect();
     let most = canary.shifts.iter().max_by(|a, b| far(a).total_cmp(&far(b)));
     let said = if moved.is_empty() { most.into_iter().collect() } else { moved };
-    let verdict = |shift: &Shift| match canary.ruler {
-        Ruler::Moved => format!("ruler moved (p = {} after Holm)", p_value(shift.p_adjusted)).replace("= <", "<"),
-        Ruler::Unchanged => "ruler unchanged".to_owned(),
-        Ruler::Unknown => "too few items to tell".to_owned(),
+    let verdict = |shift: &MetricShift| match canary.ruler {
+        InstrumentStatus::Moved => {
+            format!("ruler moved (p = {} after Holm)", p_value(shift.p_adjusted)).replace("= <", "<")
+        }
+        InstrumentStatus::Unchanged => "ruler unchanged".to_owned(),
+        InstrumentStatus::Unknown => "too few items to tell".to_owned(),
     };
-    let interval = |shift: &Shift| {
+    let interval = |shift: &MetricShift| {
         shift.change.interval().map_or(String::new(), |(lo, hi)| format!("95 % CI {lo:+.2} to {hi:+.2}, "))
     };
-    let line = |shift: &Shift| {
+    let line = |shift: &MetricShift| {
         format!(
             "judge canary: {} {:+.2} vs pinned ({}{} items): {}",
             brief(&shift.metric, WIDTH),

@@ -1,95 +1,39 @@
-//! junit.xml: one test suite a suite × model, one test case a cell, as CI servers read it.
+//! junit.xml: one test suite for each model and one test case for each cell, in the form that CI servers read.
 //!
-//! A pass/fail score that does not hold is a failure, a cell without an output an error, a score that could not be given
-//! makes the case skipped. Figures, cost and versions stand in the properties.
+//! A pass/fail score below its bar is a failure and a cell without an output is an error. A cell whose score could not be
+//! given is skipped. Figures, hashes and versions are properties of the test suite.
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Duration;
 
 use karat_analysis::{CellScores, Verdict};
 use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, Score};
+use quick_junit::{NonSuccessKind, Report as JunitReport, TestCase, TestCaseStatus, TestSuite};
 
 use crate::report::{RenderError, Report};
 use crate::visible::{MESSAGE, brief};
 
-/// How a test case ended.
-enum Ending {
-    Passed,
-    Failed(String),
-    Error(String),
-    Skipped(String),
-}
-
-/// Test cases of one suite by how they ended.
-#[derive(Default)]
-struct Counts {
-    tests: u64,
-    failures: u64,
-    errors: u64,
-    skipped: u64,
-}
-
-/// Writes the run as JUnit XML. Rows are streamed, once for the counts and once a model.
+/// Writes the run as JUnit XML.
+///
+/// Holds all test cases in memory, a few hundred bytes each: a CI server that reads the file does the same.
 ///
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
 pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
     let plan = &report.findings.plan;
-    let mut suites: BTreeMap<Option<usize>, Counts> = BTreeMap::new();
-    each(report, |row, scores| {
-        suites.entry(model_of(plan, row)).or_default().add(&ending(plan, row, scores));
+    let mut suites: BTreeMap<Option<usize>, TestSuite> = BTreeMap::new();
+    report.cells().each_row(|row| {
+        let model = plan.systems.get(row.system).and_then(|system| system.model);
+        let suite = suites.entry(model).or_insert_with(|| model_suite(report, model));
+        suite.add_test_case(cell_case(report, model, &row));
         Ok(())
     })?;
-    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(out, "<testsuites name=\"{}\">", xml(&plan.suite))?;
-    for (model, counts) in &suites {
-        let class = class_of(plan, *model);
-        let Counts { tests, failures, errors, skipped } = counts;
-        let class_text = xml(&class);
-        writeln!(
-            out,
-            "  <testsuite name=\"{class_text}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">"
-        )?;
-        properties(report, *model, out)?;
-        each(report, |row, scores| {
-            if model_of(plan, row) == *model {
-                case(report, &class, row, &ending(plan, row, scores), out)?;
-            }
-            Ok(())
-        })?;
-        writeln!(out, "  </testsuite>")?;
-    }
-    gates(report, out)?;
-    writeln!(out, "</testsuites>")?;
-    Ok(())
-}
-
-/// The gates as a test suite of their own: what is undecided is skipped, a review passes and says why.
-fn gates(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
-    let verdicts = &report.context.verdicts;
-    if verdicts.decisions.is_empty() {
-        return Ok(());
-    }
-    let class = xml(&format!("{}.gates", report.findings.plan.suite));
-    let (shown, _) = crate::verdict::inline(verdicts);
-    let count = |verdict: Verdict| shown.iter().filter(|decision| decision.verdict == verdict).count();
-    let (tests, failures, skipped) = (shown.len(), count(Verdict::Fail), count(Verdict::Undecided));
-    writeln!(
-        out,
-        "  <testsuite name=\"{class}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">"
-    )?;
-    for decision in shown {
-        let (name, why) = (xml(&crate::verdict::concerns(decision)), xml(&decision.reason));
-        write!(out, "    <testcase classname=\"{class}\" name=\"{name}\"")?;
-        match decision.verdict {
-            Verdict::Pass => writeln!(out, "/>")?,
-            Verdict::Fail => writeln!(out, "><failure message=\"{why}\"/></testcase>")?,
-            Verdict::Undecided => writeln!(out, "><skipped message=\"{why}\"/></testcase>")?,
-            Verdict::Review => writeln!(out, "><system-out>review: {why}</system-out></testcase>")?,
-        }
-    }
-    writeln!(out, "  </testsuite>")?;
-    Ok(())
+    let mut document = JunitReport::new(xml_text(&plan.suite));
+    document.add_test_suites(suites.into_values());
+    document.add_test_suites(gate_suite(report));
+    let text = document.to_string().map_err(std::io::Error::other)?;
+    Ok(out.write_all(text.as_bytes())?)
 }
 
 /// The run as JUnit XML, as text.
@@ -102,93 +46,59 @@ pub fn render(report: Report<'_>) -> Result<String, RenderError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-impl Counts {
-    fn add(&mut self, ending: &Ending) {
-        self.tests += 1;
-        match ending {
-            Ending::Passed => {}
-            Ending::Failed(_) => self.failures += 1,
-            Ending::Error(_) => self.errors += 1,
-            Ending::Skipped(_) => self.skipped += 1,
+/// The gates as a test suite of their own. An undecided gate is skipped; a gate that asks for a review passes and says why.
+fn gate_suite(report: Report<'_>) -> Option<TestSuite> {
+    let verdicts = &report.context.verdicts;
+    if verdicts.decisions.is_empty() {
+        return None;
+    }
+    let class = xml_text(&format!("{}.gates", report.findings.plan.suite));
+    let mut suite = TestSuite::new(class.as_str());
+    let (shown, _) = crate::verdict::inline(verdicts);
+    for decision in shown {
+        let why = xml_text(&decision.reason);
+        let status = match decision.verdict {
+            Verdict::Pass | Verdict::Review => TestCaseStatus::success(),
+            Verdict::Fail => with_message(TestCaseStatus::non_success(NonSuccessKind::Failure), &why),
+            Verdict::Undecided => with_message(TestCaseStatus::skipped(), &why),
+        };
+        let mut case = TestCase::new(xml_text(&crate::verdict::concerns(decision)), status);
+        case.set_classname(class.as_str());
+        if decision.verdict == Verdict::Review {
+            case.set_system_out(format!("review: {why}"));
         }
+        suite.add_test_case(case);
     }
+    Some(suite)
 }
 
-fn each(
-    report: Report<'_>,
-    mut row: impl FnMut(&CellRow<'_>, &CellScores) -> Result<(), RenderError>,
-) -> Result<(), RenderError> {
-    report.cells().each_row(|cell| row(&cell, &CellScores::of(&report.findings.plan, &cell)))
-}
-
-fn model_of(plan: &PlanHeader, row: &CellRow<'_>) -> Option<usize> {
-    plan.systems.get(row.system).and_then(|system| system.model)
-}
-
-fn class_of(plan: &PlanHeader, model: Option<usize>) -> String {
-    match model.and_then(|model| plan.models.get(model)) {
-        Some(model) => format!("{}.{}", plan.suite, model.id),
-        None => plan.suite.clone(),
-    }
-}
-
-fn ending(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Ending {
-    let why = || row.cell.error.as_ref().map_or_else(String::new, |error| format!("{}: {}", error.code, error.message));
-    match row.cell.status {
-        CellStatus::Error => return Ending::Error(why()),
-        CellStatus::Skipped => return Ending::Skipped(why()),
-        CellStatus::Ok => {}
-    }
-    let of = |is: fn(&MetricSpec, &Score) -> Option<String>| -> Vec<String> {
-        let scored = plan.metrics.iter().zip(&scores.scores);
-        scored.filter_map(|(metric, score)| is(metric, score.as_ref()?)).collect()
-    };
-    let failed = of(|metric, score| match score {
-        Score::Value { value, reason, verdict } if (metric.binary || *verdict) && *value < 1.0 => {
-            Some(reason.as_ref().map_or_else(|| metric.name.clone(), |reason| format!("{}: {reason}", metric.name)))
-        }
-        _ => None,
-    });
-    let unscored = of(|metric, score| match score {
-        Score::Unscored { unscored } => Some(format!("{}: {unscored}", metric.name)),
-        _ => None,
-    });
-    match (failed.is_empty(), unscored.is_empty()) {
-        (false, _) => Ending::Failed(failed.join("; ")),
-        (true, false) => Ending::Skipped(format!("unscored: {}", unscored.join("; "))),
-        (true, true) => Ending::Passed,
-    }
-}
-
-fn properties(report: Report<'_>, model: Option<usize>, out: &mut dyn Write) -> Result<(), RenderError> {
+/// The empty test suite of a model, with its properties.
+fn model_suite(report: Report<'_>, model: Option<usize>) -> TestSuite {
     let (findings, header) = (report.findings, report.rows.header());
-    let mut properties = vec![("plan", findings.plan.plan_hash.to_string()), ("karat", header.version.clone())];
+    let mut suite = TestSuite::new(xml_text(&class_name(&findings.plan, model)));
+    let mut add = |name: &str, value: &str| {
+        suite.add_property((xml_text(name), xml_text(value)));
+    };
+    add("plan", &findings.plan.plan_hash.to_string());
+    add("karat", &header.version);
     if !report.context.canonical {
-        properties.push(("run", header.id.clone()));
+        add("run", &header.id);
     }
-    properties.extend(header.git_commit.clone().map(|commit| ("git_commit", commit)));
+    if let Some(commit) = &header.git_commit {
+        add("git_commit", commit);
+    }
     let id = model.and_then(|model| findings.plan.models.get(model)).map(|model| model.id.as_str());
     let groups = if id.is_some() { findings.models.as_slice() } else { &[] };
     let own = groups.iter().find(|group| group.model.as_deref() == id).unwrap_or(&findings.run);
-    let metrics = report.metrics().filter_map(|(at, metric)| Some((metric, own.metrics.get(at)?.value()?)));
-    writeln!(out, "    <properties>")?;
-    for (name, value) in properties {
-        writeln!(out, "      <property name=\"{name}\" value=\"{}\"/>", xml(&value))?;
+    for (at, metric) in report.metrics() {
+        if let Some(value) = own.metrics.get(at).and_then(|spread| spread.value()) {
+            add(&format!("metric.{}", metric.name), &value.to_string());
+        }
     }
-    for (metric, value) in metrics {
-        writeln!(out, "      <property name=\"metric.{}\" value=\"{value}\"/>", xml(&metric.name))?;
-    }
-    writeln!(out, "    </properties>")?;
-    Ok(())
+    suite
 }
 
-fn case(
-    report: Report<'_>,
-    class: &str,
-    row: &CellRow<'_>,
-    ending: &Ending,
-    out: &mut dyn Write,
-) -> Result<(), RenderError> {
+fn cell_case(report: Report<'_>, model: Option<usize>, row: &CellRow<'_>) -> TestCase {
     let plan = &report.findings.plan;
     let mut name = row.sample.id.clone();
     if plan.variants.len() > 1 {
@@ -197,31 +107,75 @@ fn case(
     if plan.trials > 1 {
         name.push_str(&format!(" #{}", row.trial));
     }
-    write!(out, "    <testcase classname=\"{}\" name=\"{}\"", xml(class), xml(&name))?;
+    let mut case = TestCase::new(xml_text(&name), cell_status(plan, row));
+    case.set_classname(xml_text(&class_name(plan, model)));
     if !report.context.canonical {
-        write!(out, " time=\"{:.3}\"", row.cell.latency_ms / 1e3)?;
+        case.set_time(Duration::try_from_secs_f64(row.cell.latency_ms / 1e3).unwrap_or_default());
     }
-    match ending {
-        Ending::Passed => writeln!(out, "/>")?,
-        Ending::Failed(why) => writeln!(out, "><failure message=\"{}\"/></testcase>", xml(why))?,
-        Ending::Error(why) => writeln!(out, "><error message=\"{}\"/></testcase>", xml(why))?,
-        Ending::Skipped(why) => writeln!(out, "><skipped message=\"{}\"/></testcase>", xml(why))?,
-    }
-    Ok(())
+    case
 }
 
-/// A text as it may stand in an attribute: on one line, cut, without characters that XML does not know.
-fn xml(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in brief(text, MESSAGE).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            other => escaped.push(other),
-        }
+fn class_name(plan: &PlanHeader, model: Option<usize>) -> String {
+    match model.and_then(|model| plan.models.get(model)) {
+        Some(model) => format!("{}.{}", plan.suite, model.id),
+        None => plan.suite.clone(),
     }
-    escaped
+}
+
+fn cell_status(plan: &PlanHeader, row: &CellRow<'_>) -> TestCaseStatus {
+    let error = row.cell.error.as_ref();
+    let error = error.map_or_else(String::new, |error| format!("{}: {}", error.code, error.message));
+    match row.cell.status {
+        CellStatus::Error => return with_message(TestCaseStatus::non_success(NonSuccessKind::Error), &error),
+        CellStatus::Skipped => return with_message(TestCaseStatus::skipped(), &error),
+        CellStatus::Ok => {}
+    }
+    let scores = CellScores::of(plan, row).scores;
+    let reasons = |reason: fn(&MetricSpec, &Score) -> Option<String>| -> Vec<String> {
+        plan.metrics.iter().zip(&scores).filter_map(|(metric, score)| reason(metric, score.as_ref()?)).collect()
+    };
+    let failed = reasons(|metric, score| match score {
+        Score::Value { value, reason, verdict } if (metric.binary || *verdict) && *value < 1.0 => {
+            Some(reason.as_ref().map_or_else(|| metric.name.clone(), |reason| format!("{}: {reason}", metric.name)))
+        }
+        _ => None,
+    });
+    let unscored = reasons(|metric, score| match score {
+        Score::Unscored { unscored } => Some(format!("{}: {unscored}", metric.name)),
+        _ => None,
+    });
+    match (failed.is_empty(), unscored.is_empty()) {
+        (false, _) => with_message(TestCaseStatus::non_success(NonSuccessKind::Failure), &failed.join("; ")),
+        (true, false) => with_message(TestCaseStatus::skipped(), &format!("unscored: {}", unscored.join("; "))),
+        (true, true) => TestCaseStatus::success(),
+    }
+}
+
+fn with_message(mut status: TestCaseStatus, message: &str) -> TestCaseStatus {
+    status.set_message(xml_text(message));
+    status
+}
+
+/// Returns the text on one line, cut to [`MESSAGE`] characters, without the characters that XML forbids.
+///
+/// quick-junit removes control characters, but leaves U+FFFE and U+FFFF, which no XML 1.0 document may contain.
+fn xml_text(text: &str) -> String {
+    brief(text, MESSAGE).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_xml_forbids_are_replaced() {
+        let mut report = JunitReport::new(xml_text("a\u{ffff}b\u{0}c\u{fffe}<\"&\n"));
+        let status = with_message(TestCaseStatus::skipped(), "\u{1b}[31mred\u{ffff}");
+        let mut suite = TestSuite::new("s");
+        suite.add_test_case(TestCase::new("c", status));
+        report.add_test_suite(suite);
+        let text = report.to_string().unwrap();
+        assert!(text.contains("<testsuites name=\"a\u{fffd}b\u{2400}c\u{fffd}&lt;&quot;&amp;\" "), "{text}");
+        assert!(text.contains("message=\"\u{241b}[31mred\u{fffd}\""), "{text}");
+    }
 }

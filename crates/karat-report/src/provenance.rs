@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_analysis::{Findings, Tally};
+use karat_analysis::{CellCounts, Findings};
 use karat_types::{ConsensusMethod, PlanHeader, ScorerKind};
 
 use crate::figures::{count, percent};
@@ -26,9 +26,9 @@ pub(crate) fn parts(report: Report<'_>) -> Vec<(&'static str, String)> {
         let age = tally.oldest_reused.map(|moment| age(moment, header.started_at));
         let oldest = age.map_or_else(String::new, |age| format!(", the oldest {age} before the run"));
         match tally {
-            Tally { reused: 0, oldest_reused: None, .. } => "nothing".to_owned(),
-            Tally { reused: 0, .. } => format!("judgments{oldest}"),
-            Tally { reused, .. } => format!("{} cells{oldest}", count(reused)),
+            CellCounts { reused: 0, oldest_reused: None, .. } => "nothing".to_owned(),
+            CellCounts { reused: 0, .. } => format!("judgments{oldest}"),
+            CellCounts { reused, .. } => format!("{} cells{oldest}", count(reused)),
         }
     };
     let mut parts = vec![

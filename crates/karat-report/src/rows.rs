@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_analysis::Judged;
+use karat_analysis::GradeRow;
 use serde_json::{Map, Number, Value, json};
 
 use crate::moment::rfc3339;
@@ -13,7 +13,7 @@ const BEFORE: [&str; 4] = ["card_date", "judge_model", "prompt_version", "compos
 const AFTER: [&str; 5] = ["notes", "sample", "system", "ran_at", "run"];
 
 /// One row: `{card_date, judge_model, prompt_version, composite, <axes>, notes, sample, system, ran_at, run, caps?}`.
-pub fn row(judged: &Judged) -> Value {
+pub fn row(judged: &GradeRow) -> Value {
     let mut row = Map::new();
     let mut put = |name: &str, value: Value| row.insert(name.to_owned(), value);
     put("card_date", json!(judged.date));
@@ -41,18 +41,18 @@ pub fn number(value: f64) -> Value {
 }
 
 /// All rows as a JSON list, a line each.
-pub fn json<'a>(rows: impl Iterator<Item = &'a Judged>) -> String {
+pub fn json<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> String {
     let lines: Vec<String> = rows.map(|judged| row(judged).to_string()).collect();
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
 /// All rows as JSON lines.
-pub fn lines<'a>(rows: impl Iterator<Item = &'a Judged>) -> String {
+pub fn lines<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> String {
     rows.map(|judged| format!("{}\n", row(judged))).collect()
 }
 
 /// Names of the columns, and a text a column for each row. Nothing in it can act on a terminal or leave its field.
-pub fn table<'a>(rows: impl Iterator<Item = &'a Judged>) -> (Vec<String>, Vec<Vec<String>>) {
+pub fn table<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> (Vec<String>, Vec<Vec<String>>) {
     let rows: Vec<Value> = rows.map(row).collect();
     let fixed: BTreeSet<&str> = BEFORE.iter().chain(&AFTER).copied().chain(["caps"]).collect();
     let mut axes: Vec<&str> = Vec::new();
@@ -68,7 +68,7 @@ pub fn table<'a>(rows: impl Iterator<Item = &'a Judged>) -> (Vec<String>, Vec<Ve
 }
 
 /// All rows as tab-separated values with a header.
-pub fn tsv<'a>(rows: impl Iterator<Item = &'a Judged>) -> String {
+pub fn tsv<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> String {
     let (names, rows) = table(rows);
     let lines = std::iter::once(names).chain(rows).map(|fields| fields.join("\t"));
     lines.map(|line| line + "\n").collect()

@@ -135,7 +135,7 @@ fn ranking(report: Report<'_>) -> Vec<String> {
     let (Some((_, metric)), Some(board)) = (report.primary(), report.findings.primary_board()) else {
         return Vec::new();
     };
-    let line = |label: &str, place: Option<&karat_analysis::Place>| {
+    let line = |label: &str, place: Option<&karat_analysis::RankedPlace>| {
         let place = place?;
         Some(format!("{label} {}: {}", brief(&place.id, WIDTH / 2), figures::full(metric, &place.finding)))
     };

@@ -76,7 +76,7 @@ pub(crate) fn shown(verdicts: &Verdicts) -> Vec<Shown<'_>> {
             None => gates.push(vec![decision]),
         }
     }
-    let room = |decision: &Decision| decision.room().unwrap_or(f64::INFINITY);
+    let room = |decision: &Decision| decision.headroom().unwrap_or(f64::INFINITY);
     let folded = gates.into_iter().flat_map(|gate| {
         let of = gate.len();
         if of < FOLDED {

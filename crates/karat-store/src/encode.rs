@@ -51,8 +51,6 @@ pub(crate) struct Encoded {
     pub outputs: Entries,
     pub traces: Entries,
     pub records: usize,
-    /// How many milliseconds its call took; the last one's of several.
-    pub answered_in: Option<f64>,
 }
 
 impl Encoded {
@@ -72,14 +70,14 @@ impl Encoded {
     }
 
     fn clear(&mut self) {
-        let Self { log, facts, samples, cells, judged, steps, judgments, outputs, traces, records, answered_in } = self;
+        let Self { log, facts, samples, cells, judged, steps, judgments, outputs, traces, records } = self;
         [log, facts].into_iter().for_each(Packer::clear);
         [judgments, outputs, traces].into_iter().for_each(Entries::clear);
         samples.clear();
         cells.clear();
         judged.clear();
         steps.clear();
-        (*records, *answered_in) = (0, None);
+        *records = 0;
     }
 }
 
@@ -135,7 +133,6 @@ impl<'a> Encoder<'a> {
             }
             Record::Call(call) => {
                 pack_ended(&mut self.done.log, call);
-                self.done.answered_in = Some(call.latency_ms);
                 self.done.traces.push(|packer| pack_call(packer, call));
             }
             Record::Step(step) => self.step(step),

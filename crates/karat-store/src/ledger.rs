@@ -10,7 +10,6 @@ use crate::claim::Claim;
 use crate::encode::sql_number;
 use crate::error::Attempt;
 use crate::format::{pack_header, run_status_code};
-use crate::linger::Callers;
 use crate::writer::{self, Batch, Hold, OpenRun, Unwritten, Work};
 use crate::{LedgerError, Store, StoreError};
 
@@ -96,8 +95,7 @@ impl Store {
     }
 
     fn ledger(&self, id: i64, name: &str, claim: Claim) -> Ledger {
-        let run =
-            OpenRun { id, name: name.to_owned(), failed: OnceLock::new(), callers: OnceLock::new(), _claim: claim };
+        let run = OpenRun { id, name: name.to_owned(), failed: OnceLock::new(), _claim: claim };
         Ledger { run: Arc::new(run), store: self.clone() }
     }
 }
@@ -184,7 +182,6 @@ impl Ledger {
     }
 
     async fn hand_over(&self, work: Work, hold: Option<Hold>) -> Result<Receipt, Unwritten> {
-        self.run.callers.get_or_init(Callers::here);
         let (batch, receipt) = self.batch(work, hold)?;
         self.store.0.hand_over(Some(batch)).await.map_err(LedgerError::from)?;
         Ok(receipt)

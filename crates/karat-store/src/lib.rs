@@ -22,7 +22,6 @@ mod indexing;
 mod journal;
 mod known;
 mod ledger;
-mod linger;
 mod lock;
 mod lookup;
 mod pack;

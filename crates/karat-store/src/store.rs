@@ -1,10 +1,9 @@
 //! A store: one writing thread, a pool of reading connections.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-use karat_types::Key;
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
@@ -146,25 +145,6 @@ impl Store {
 
     pub(crate) fn path(&self) -> &Path {
         self.0.url.path()
-    }
-
-    /// A file beside it that is nobody's but that of the process which writes this run.
-    pub fn aside(&self, run: &str) -> PathBuf {
-        claim::beside(self.path(), &format!("run-{}.aside", Key::of("karat/run-aside/1", run.as_bytes())))
-    }
-
-    /// For how many bytes there is room where it lies, where the system says so.
-    #[cfg(unix)]
-    #[allow(clippy::useless_conversion, reason = "these numbers are narrower on some systems")]
-    pub fn room(&self) -> Option<u64> {
-        let free = nix::sys::statvfs::statvfs(self.path()).ok()?;
-        u64::from(free.blocks_available()).checked_mul(u64::from(free.fragment_size()))
-    }
-
-    /// It does not say so.
-    #[cfg(not(unix))]
-    pub fn room(&self) -> Option<u64> {
-        None
     }
 
     /// Reads with a connection of the pool; an error names `what` was read.

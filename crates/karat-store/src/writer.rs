@@ -2,7 +2,7 @@
 //!
 //! Appends wait in a bounded channel. The writer takes what is there, up to [`GROUP_RECORDS`] records or
 //! [`GROUP_BYTES`], writes it as one transaction — a block and its rows for each run in it — and answers every waiter
-//! once the commit is on disk. While it commits, the next group gathers; under load it gathers a moment longer. Appends
+//! once the commit is on disk. While it commits, the next group gathers, so groups grow with the load. Appends
 //! that nobody waits for gather beside the channel, until one that somebody waits for takes them along.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,6 @@ use crate::encode::{Encoded, Used};
 use crate::error::{Attempt, BUSY_SECONDS};
 use crate::format::run_status_code;
 use crate::indexing::Indexing;
-use crate::linger::{Callers, Linger};
 use crate::lock::lock;
 use crate::reuse::KnownKeys;
 use crate::section::{Entries, SectionWriter};
@@ -30,10 +29,6 @@ const GROUP_RECORDS: usize = 1024;
 
 /// Or when it has so many bytes, so that a block can be unpacked in little memory.
 const GROUP_BYTES: usize = 4 << 20;
-
-/// So many records are put off at most, and so many bytes.
-const PUT_OFF_RECORDS: usize = 1024;
-const PUT_OFF_BYTES: usize = 1 << 20;
 
 /// Appends that nobody waits for, in their order.
 #[derive(Debug, Default)]
@@ -49,7 +44,7 @@ impl PutOff {
         self.records += batch.records();
         self.size += batch.size();
         self.batches.push(batch);
-        self.records >= PUT_OFF_RECORDS || self.size >= PUT_OFF_BYTES
+        self.records >= GROUP_RECORDS || self.size >= GROUP_BYTES
     }
 
     pub fn take(&mut self) -> Vec<Batch> {
@@ -64,8 +59,6 @@ pub(crate) struct OpenRun {
     pub name: String,
     /// Why nothing more can be written to this run.
     pub failed: OnceLock<LedgerError>,
-    /// Those who append to it, once somebody has.
-    pub callers: OnceLock<Callers>,
     /// Held as long as anybody may write.
     pub _claim: Claim,
 }
@@ -161,19 +154,8 @@ pub(crate) struct Writer {
 impl Writer {
     /// Writes until every sender is gone and the channel is empty, and then what is still put off.
     pub fn run(mut self, mut inbox: mpsc::Receiver<Vec<Batch>>) {
-        let mut linger = Linger::default();
-        let mut wait = None;
-        loop {
-            // What came while the last group was written: more of it is on its way.
-            let waiting = inbox.try_recv().ok();
-            if let Some(wait) = wait.filter(|_| waiting.is_some()) {
-                std::thread::sleep(wait);
-            }
-            let Some(first) = waiting.or_else(|| inbox.blocking_recv()) else { break };
+        while let Some(first) = inbox.blocking_recv() {
             let group = gather(first, &mut inbox);
-            let took = group.0.iter().filter_map(Batch::encoded).filter_map(|encoded| encoded.answered_in);
-            let callers = group.0.first().and_then(|batch| batch.run.callers.get());
-            wait = linger.after(group.0.iter().map(Batch::records).sum(), took, callers);
             self.commit(group);
         }
         let rest = lock(&self.put_off).take();

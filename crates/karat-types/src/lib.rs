@@ -21,8 +21,8 @@ mod sample;
 mod score;
 
 pub use call::{
-    Answer, Ask, AskId, CallError, CallErrorCode, ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart,
-    FinishReason, HttpRequest, Machine, Message, Parameters, Protocol, Reply, ReplyFormat, Request, Role, ServedModel,
+    Answer, Ask, AskId, CallError, CallErrorCode, ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart, FilePath,
+    FinishReason, HttpRequest, Machine, Message, Parameters, Protocol, Reply, ReplyFormat, Request, Role, ServedName,
     Turn, Usage,
 };
 pub use clock::{Clock, FixedClock, Moment};

@@ -356,7 +356,7 @@ fn what_a_gate_names_is_checked_before_anything_is_decided() {
     let late = say(&run, typo.gates.clone(), Policy::default(), &References::default());
     assert_eq!(late.verdict(), Some(Verdict::Undecided));
     assert!(late.decisions[0].reason.contains("did you mean `errors.kinds`"), "{}", late.decisions[0].reason);
-    assert_eq!(misspelt(&findings_of(&run).analyses, &typo).len(), 1);
+    assert_eq!(misspelt_paths(&findings_of(&run).analyses, &typo).len(), 1);
     let absent = say(&run, vec![finding("errors.other")], Policy::default(), &References::default());
     assert_eq!(absent.verdict(), Some(Verdict::Undecided));
     assert!(absent.decisions[0].reason.contains("kinds"), "{}", absent.decisions[0].reason);
@@ -522,8 +522,8 @@ fn names_that_moved_since_a_pinned_run_are_told() {
         let mut run = crate::testing::judged(1, 4, &["j1"], serde_json::json!([]));
         for cell in &mut run.cells {
             cell.judgments[0].scores = vec![(0, karat_types::Score::value(7.0))];
-            cell.judgments[0].answered = karat_types::ServedModel::from_reply("j1", judge).into_iter().collect();
-            cell.cell.facts.answered = karat_types::ServedModel::from_reply("m", model).into_iter().collect();
+            cell.judgments[0].answered = karat_types::ServedName::from_reply("j1", judge).into_iter().collect();
+            cell.cell.facts.answered = karat_types::ServedName::from_reply("m", model).into_iter().collect();
         }
         run
     };

@@ -41,7 +41,6 @@ fn run(app: &App, id: &str) -> RunEnd {
         observer: Arc::new(SilentObserver),
         stop: Stop::default(),
         tape: Tape::None,
-        report: None,
     };
     app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap()
 }

@@ -35,7 +35,6 @@ fn an_alert_without_a_system_stands() {
         observer: Arc::new(SilentObserver),
         stop: Stop::default(),
         tape: Tape::None,
-        report: None,
     };
     app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap();
     let body = json!({

@@ -37,7 +37,6 @@ fn run(app: &App, id: &str, limit: u64) {
         observer: Arc::new(SilentObserver),
         stop: Stop::default(),
         tape: Tape::None,
-        report: None,
     };
     app.run(app.load(&suite(limit)).unwrap().plan, &suite(limit), execution).unwrap();
 }

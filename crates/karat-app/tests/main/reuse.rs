@@ -69,7 +69,6 @@ fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, Outp
         observer: labels.clone(),
         stop: Stop::default(),
         tape: Tape::None,
-        report: None,
     };
     let end = app.run(app.load(invocation).unwrap().plan, invocation, execution).unwrap();
     assert_eq!(end.status, RunStatus::Finished);

@@ -1,29 +1,31 @@
 //! Cells of the report, one at a time.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::ControlFlow;
 
-use karat_analysis::{CellScores, Consensus, Spend, united_diagnostics};
-use karat_types::{CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, Score, Usage};
-use serde::ser::{Serialize, Serializer};
+use karat_analysis::{CellScores, Consensus, Spend, merge_diagnostics};
+use karat_types::{
+    CellError, CellRow, CellStatus, JudgmentRow, Key, MetricSpec, Note, PlanHeader, RowError, Score, Usage,
+};
+use serde::ser::{Error, Serialize, SerializeSeq, Serializer};
 use serde_json::{Map, Value};
 
 use super::INLINE_OUTPUT;
 use super::money::Cost;
-use crate::report::{Cells, RenderError};
+use crate::report::Cells;
 
 /// The keys of the metrics that are shown, in the order in which they stand, and the index of each.
 type Keys<'a> = BTreeMap<&'a str, usize>;
 
-/// Under which keys the metrics of a plan stand in its cells: the same in all of them.
-pub(super) struct Shown<'a> {
+/// The keys of a plan's metrics in its cells, which are the same in all cells.
+pub(super) struct CellKeys<'a> {
     /// Their names.
     names: Keys<'a>,
     /// Where several scorers stand together.
     together: Keys<'a>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> CellKeys<'a> {
     pub(super) fn of(cells: Cells<'a>) -> Self {
         Self {
             names: cells.metrics().map(|(at, metric)| (metric.name.as_str(), at)).collect(),
@@ -111,7 +113,7 @@ struct Judgment<'a> {
 }
 
 impl<'a> Cell<'a> {
-    pub(super) fn of(cells: Cells<'a>, shown: &'a Shown<'a>, row: &CellRow<'a>) -> Result<Self, RenderError> {
+    pub(super) fn of(cells: Cells<'a>, keys: &'a CellKeys<'a>, row: &CellRow<'a>) -> Result<Self, RowError> {
         let plan = cells.plan;
         let cell = row.cell;
         let volatile = !cells.canonical;
@@ -128,10 +130,10 @@ impl<'a> Cell<'a> {
             cached: volatile.then_some(cell.reused),
             output,
             output_ref,
-            scores: Members { keys: &shown.names, values: scores.scores },
+            scores: Members { keys: &keys.names, values: scores.scores },
             judgments: judged.iter().map(|judgment| Judgment::of(cells, judgment)).collect(),
-            consensus: Members { keys: &shown.together, values: scores.consensus },
-            diagnostics: if judged.len() > 1 { united_diagnostics(judged) } else { Map::new() },
+            consensus: Members { keys: &keys.together, values: scores.consensus },
+            diagnostics: if judged.len() > 1 { merge_diagnostics(judged) } else { Map::new() },
             usage: cell.cost.usage,
             cost: Cost::of(&Spend::of(row), cells.cell_estimate(row.system), cells.canonical),
             latency_ms: volatile.then_some(cell.latency_ms),
@@ -184,7 +186,7 @@ fn key<'a>(plan: &'a PlanHeader, metric: &'a MetricSpec) -> &'a str {
 }
 
 /// The output where it is short, else where to find it.
-fn output(cells: Cells<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<OutputRef>), RenderError> {
+fn output(cells: Cells<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<OutputRef>), RowError> {
     if row.cell.status != CellStatus::Ok {
         return Ok((None, None));
     }
@@ -199,12 +201,25 @@ fn output(cells: Cells<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<
     })
 }
 
-/// Calls `write` for each cell of these ordinals, in plan order.
-pub(super) fn each(
-    cells: Cells<'_>,
-    shown: &Shown<'_>,
-    ordinals: Range<u64>,
-    write: &mut dyn FnMut(Cell<'_>) -> Result<(), RenderError>,
-) -> Result<(), RenderError> {
-    cells.each_row_of(ordinals, |row| Cell::of(cells, shown, &row).and_then(&mut *write))
+/// The cells of a run in plan order, read while they are serialized so that memory holds one of them.
+pub(super) struct CellList<'a>(pub Cells<'a>);
+
+impl Serialize for CellList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let keys = CellKeys::of(self.0);
+        let mut list = serializer.serialize_seq(None)?;
+        let mut failed = None;
+        let read = self.0.rows.for_each(&mut |row| {
+            let cell = Cell::of(self.0, &keys, &row).map_err(S::Error::custom);
+            match cell.and_then(|cell| list.serialize_element(&cell)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        read.map_err(S::Error::custom)?;
+        failed.map_or_else(|| list.end(), Err)
+    }
 }

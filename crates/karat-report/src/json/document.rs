@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::{
-    AnsweredAs, Diagnostics, Group, Leaderboard, Leaderboards, Outcome, Slices, Spread, SummaryCorpus,
+    Diagnostics, Group, Leaderboard, Leaderboards, Outcome, ServedModel, Slices, Spread, SummaryCorpus,
 };
 use karat_types::{Pricing, ScorerKind, SourceDigest};
 use serde::Serialize;
@@ -11,14 +11,15 @@ use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Value, json};
 
 use super::CellsFile;
+use super::cells::CellList;
 use super::money::{Cost, RunCost};
 use crate::moment::rfc3339;
 use crate::report::Report;
 
-/// The whole report, but its cells: they come last.
+/// The whole report. Its cells come last.
 pub(super) struct Document<'a> {
     pub(super) report: Report<'a>,
-    /// The file that they are in, where it is not this one.
+    /// The file of the cells, if they are not in the report itself.
     pub(super) cells: Option<&'a CellsFile>,
 }
 
@@ -44,8 +45,9 @@ impl Serialize for Document<'_> {
         map.serialize_entry("cost", &RunCost::of(report))?;
         verdict(report, &mut map)?;
         map.serialize_entry("analyses", &analyses(report))?;
-        if let Some(file) = self.cells {
-            map.serialize_entry("cells_file", file)?;
+        match self.cells {
+            Some(file) => map.serialize_entry("cells_file", file)?,
+            None => map.serialize_entry("cells", &CellList(report.cells()))?,
         }
         map.end()
     }
@@ -232,8 +234,8 @@ struct GroupView<'a> {
     errors: u64,
     unscored: u64,
     skipped: u64,
-    #[serde(skip_serializing_if = "<[AnsweredAs]>::is_empty")]
-    answered_as: &'a [AnsweredAs],
+    #[serde(skip_serializing_if = "<[ServedModel]>::is_empty")]
+    answered_as: &'a [ServedModel],
     dimensions: Spreads<'a>,
     cost: Cost,
 }
@@ -296,7 +298,7 @@ fn boards<'a>(report: Report<'a>) -> impl Iterator<Item = (&'a str, &'a Leaderbo
 }
 
 fn leaderboards<'a>(report: Report<'a>) -> BTreeMap<&'a str, Vec<PlaceView<'a>>> {
-    let view = |place: &'a karat_analysis::Place| PlaceView {
+    let view = |place: &'a karat_analysis::RankedPlace| PlaceView {
         id: &place.id,
         score: place.finding.value(),
         n: place.finding.n(),
@@ -324,7 +326,7 @@ enum Analysis<'a> {
     Diagnostics(Box<Diagnostics>),
     Slices(Slices),
     Leaderboards(Leaderboards),
-    Baselines(&'a [karat_analysis::Beside]),
+    Baselines(&'a [karat_analysis::BaselineVariant]),
     Kpis(&'a [karat_analysis::Kpi]),
     Recommendations(&'a [karat_analysis::Recommendation]),
 }

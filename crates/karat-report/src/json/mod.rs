@@ -3,7 +3,6 @@
 //! Floats are written in their shortest form that reads back as the same number, maps in a fixed
 //! order; so one stored run gives one byte string.
 
-mod ahead;
 mod cells;
 mod cells_file;
 mod document;
@@ -11,14 +10,11 @@ mod lines;
 mod money;
 
 use std::io::{self, BufWriter, Write};
-use std::thread;
 
 use serde::Serialize;
 
-pub use ahead::CellsAhead;
-pub use cells_file::{CELLS_FILE, CellLines, CellsFile, CellsUnderWay, is_begun_alike, write_cells};
+pub use cells_file::{CELLS_FILE, CellsFile, starts_alike, write_cells};
 
-use self::lines::Unclosed;
 use crate::report::{RenderError, Report};
 
 /// Up to so many cells stand in report.json itself.
@@ -32,40 +28,25 @@ pub fn is_inline(report: Report<'_>) -> bool {
     report.findings.run.tally.cells <= INLINE_CELLS
 }
 
-/// Where the cells of a report are.
-pub enum CellsAt<'a, 'scope> {
-    /// In a file beside it.
-    File(&'a CellsFile),
-    /// In itself, and serialised already.
-    Ahead(CellsAhead<'scope>),
-}
-
-/// Writes report.json with its cells, however many they are: a caller with more than [`INLINE_CELLS`] writes them by
-/// [`write_cells`] first, and then [`write_with`] them.
+/// Writes report.json with all its cells. A caller with more than [`INLINE_CELLS`] writes them by [`write_cells`] first,
+/// and then [`write_beside_cells`].
 ///
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
 pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
-    let cells = [report.cells()];
-    thread::scope(|scope| write_with(report, CellsAt::Ahead(CellsAhead::begin(scope, &cells, 1)), out))
+    write_document(&document::Document { report, cells: None }, out)
 }
 
-/// Writes report.json.
+/// Writes report.json for a run whose cells are in a file of their own.
 ///
 /// # Errors
-/// Rows that cannot be read, bytes that cannot be written.
-pub fn write_with(report: Report<'_>, cells: CellsAt<'_, '_>, out: &mut dyn Write) -> Result<(), RenderError> {
-    match cells {
-        CellsAt::File(file) => lay_out(&document::Document { report, cells: Some(file) }, out).map_err(failure)?,
-        CellsAt::Ahead(cells) => {
-            let mut unclosed = Unclosed::new(out);
-            lay_out(&document::Document { report, cells: None }, &mut unclosed).map_err(failure)?;
-            unclosed.close("cells", |element| {
-                let is_line = |line: &&[u8]| !line.is_empty();
-                cells.take(|lines| lines.split(|byte| *byte == b'\n').filter(is_line).try_for_each(&mut *element))
-            })?;
-        }
-    }
+/// Bytes that cannot be written.
+pub fn write_beside_cells(report: Report<'_>, cells: &CellsFile, out: &mut dyn Write) -> Result<(), RenderError> {
+    write_document(&document::Document { report, cells: Some(cells) }, out)
+}
+
+fn write_document(document: &document::Document<'_>, out: &mut dyn Write) -> Result<(), RenderError> {
+    lay_out(document, out).map_err(failure)?;
     out.write_all(b"\n")?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! How far raters agree.
 
-use karat_analysis::agree::{Agreed, MetricRaters};
+use karat_analysis::agree::{MetricRaters, RunAgreement};
 use karat_analysis::{Finding, JudgePair};
 
 use super::page::{Column, Inline, Page};
@@ -8,7 +8,7 @@ use crate::agreement::{asides, coefficient, panel};
 use crate::figures::{self, Apart, NONE, count};
 
 /// The agreement as Markdown.
-pub fn agreement(agreed: &Agreed) -> String {
+pub fn agreement(agreed: &RunAgreement) -> String {
     let mut page = Page::default();
     page.heading(1, Inline::plain("Agreement"));
     page.paragraph(

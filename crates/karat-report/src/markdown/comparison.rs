@@ -1,7 +1,7 @@
 //! A comparison of two runs, systems, models or variants.
 
 use karat_analysis::Finding;
-use karat_analysis::compare::{Compared, ComparedMetric, SideSummary};
+use karat_analysis::compare::{ComparedMetric, RunComparison, SideSummary};
 
 use super::page::{Column, Inline, Page};
 use crate::comparison::{
@@ -11,7 +11,7 @@ use crate::comparison::{
 use crate::figures::{self, NONE, count, percent};
 
 /// The comparison as Markdown.
-pub fn comparison(compared: &Compared) -> String {
+pub fn comparison(compared: &RunComparison) -> String {
     let mut page = Page::default();
     page.heading(1, Inline::plain("Comparison"));
     page.list([side("Candidate: ", &compared.candidate), side("Baseline: ", &compared.baseline)]);
@@ -47,7 +47,7 @@ fn name(metric: &ComparedMetric) -> Inline {
     }
 }
 
-fn results(page: &mut Page, compared: &Compared) {
+fn results(page: &mut Page, compared: &RunComparison) {
     let with_margin = compared.metrics.iter().any(|metric| metric.equivalence.is_some());
     let mut heads = vec![
         Column::left(Inline::plain("Metric")),
@@ -99,7 +99,7 @@ fn equivalence(metric: &ComparedMetric, tested: &Finding) -> String {
     format!("{}{level}{margin}", bounds(metric, tested))
 }
 
-fn beside(page: &mut Page, compared: &Compared) {
+fn beside(page: &mut Page, compared: &RunComparison) {
     let detectable = |metric: &ComparedMetric| {
         let least = metric.detectable?;
         Some(format!("{} samples detect {} or more", count(metric.difference.n()), size(metric, least)))

@@ -68,7 +68,7 @@ fn totals(report: Report<'_>) -> Vec<Inline> {
     }
     let unpriced = spend.extraction.unpriced + spend.judging.unpriced;
     if unpriced > 0 {
-        let known = figures::money(Some(spend.known()));
+        let known = figures::money(Some(spend.known_cost()));
         lines.push(
             Inline::plain("Cells without a known price: ")
                 .and_text(count(spend.extraction.unpriced))

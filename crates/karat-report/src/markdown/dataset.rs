@@ -56,7 +56,7 @@ fn slices(page: &mut Page, report: Report<'_>, found: &Slices) {
 fn balance(page: &mut Page, found: &Balance) {
     page.heading(2, Inline::plain("Balance of the dataset"));
     for (column, balance) in &found.by {
-        let portion = |portion: &karat_analysis::Portion| {
+        let portion = |portion: &karat_analysis::ValueShare| {
             vec![label(&portion.value), Inline::text(count(portion.samples)), Inline::text(percent(portion.share))]
         };
         let mut heads = vec![Column::left(Inline::code(column))];

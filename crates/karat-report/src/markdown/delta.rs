@@ -1,6 +1,6 @@
 //! What changed between the base and the other variants (or models): CL-10.
 
-use karat_analysis::{Comparison, Delta, Finding, Over, TextChange, TextDelta};
+use karat_analysis::{Comparison, Delta, DeltaAxis, Finding, TextChange, TextDelta};
 use karat_types::{Better, MetricSpec};
 
 use super::page::{Column, Inline, Page};
@@ -14,16 +14,16 @@ const TEXTS: usize = 5;
 pub(super) fn write(page: &mut Page, report: Report<'_>) {
     for delta in report.findings.deltas() {
         let title = match delta.over {
-            Over::Variant => "Variant delta",
-            Over::Model => "Model delta",
-            Over::Baseline => "Since the baseline",
+            DeltaAxis::Variant => "Variant delta",
+            DeltaAxis::Model => "Model delta",
+            DeltaAxis::Baseline => "Since the baseline",
         };
         page.heading(2, Inline::plain(title));
         page.paragraph(Inline::plain("Each against ").and_code(&delta.base).and(", paired by sample, ").and(
             match delta.over {
-                Over::Variant => "model and judge.",
-                Over::Model => "variant and judge.",
-                Over::Baseline => "system by system.",
+                DeltaAxis::Variant => "model and judge.",
+                DeltaAxis::Model => "variant and judge.",
+                DeltaAxis::Baseline => "system by system.",
             },
         ));
         write_delta(page, report, delta);

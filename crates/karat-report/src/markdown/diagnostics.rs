@@ -1,6 +1,6 @@
 //! What judges found wrong with the items of outputs (SP-06, SP-07).
 
-use karat_analysis::{Confidence, Diagnostics, Evaluation, Often, Outcome, SpanFigures};
+use karat_analysis::{Confidence, Diagnostics, Evaluation, Outcome, SpanFigures, TextCount};
 use serde_json::{Map, Value};
 
 use super::page::{Column, Inline, Page, columns};
@@ -142,7 +142,7 @@ fn sections(page: &mut Page, all: &SpanFigures) {
 }
 
 fn common(page: &mut Page, all: &SpanFigures) {
-    let often = |it: &Often| Inline::text(brief(&it.text, TEXT)).and(" × ").and_text(count(it.count));
+    let often = |it: &TextCount| Inline::text(brief(&it.text, TEXT)).and(" × ").and_text(count(it.count));
     let named = all.common.iter().filter(|(_, texts)| !texts.is_empty());
     let lines: Vec<Inline> = named
         .map(|(list, texts)| Inline::code(list).and(": ").then(Inline::list(texts.iter().take(COMMON).map(often))))
@@ -155,7 +155,7 @@ fn common(page: &mut Page, all: &SpanFigures) {
 
 fn write_confidence(page: &mut Page, id: &str, confidence: &Confidence) {
     page.heading(3, Inline::plain("Does confidence predict errors?"));
-    let rows = confidence.buckets.named().map(|(name, bucket)| {
+    let rows = confidence.buckets.by_name().map(|(name, bucket)| {
         let (from, to) = bucket.range;
         vec![
             Inline::text(format!("{name}, {from} to {to}")),

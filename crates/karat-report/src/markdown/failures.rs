@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_analysis::{ErrorKind, Failure, Failures, LeftOut, NoteCount, Stage};
+use karat_analysis::{ErrorKind, Failure, Failures, NoteCount, SkippedCells, Stage};
 use karat_types::{MetricSpec, NoteKind};
 
 use super::page::{Column, Inline, Page, columns};
@@ -143,7 +143,7 @@ pub(super) fn write_left_out(page: &mut Page, report: Report<'_>) {
         Column::right(Inline::plain("Cells")),
         Column::left(Inline::plain("First reason")),
     ];
-    let row = |it: &LeftOut| {
+    let row = |it: &SkippedCells| {
         let reason = Inline::code(&it.sample).and(": ").and_text(brief(&it.reason, MESSAGE));
         vec![Inline::code(&it.system), Inline::text(count(it.count)), reason]
     };

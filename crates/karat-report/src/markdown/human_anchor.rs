@@ -1,6 +1,6 @@
 //! What people would have said, beside what the judges say (BY-03).
 
-use karat_analysis::{Anchored, Finding, HumanAnchor, Outcome};
+use karat_analysis::{AnchoredFigure, Finding, HumanAnchor, Outcome};
 use karat_types::MetricSpec;
 
 use super::page::{Column, Inline, Page};
@@ -43,7 +43,7 @@ fn write_anchor(page: &mut Page, report: Report<'_>, anchor: &HumanAnchor) {
     page.table(&heads, rows);
 }
 
-fn row(metric: &MetricSpec, figure: &Anchored) -> Vec<Inline> {
+fn row(metric: &MetricSpec, figure: &AnchoredFigure) -> Vec<Inline> {
     let said = |finding: &Option<Finding>| {
         Inline::text(finding.as_ref().map_or(figures::NONE.to_owned(), |it| figures::full_interval(metric, it)))
     };

@@ -1,6 +1,6 @@
 //! Whether judges lean towards something that is not quality (GE-04).
 
-use karat_analysis::{BiasCheck, Finding, JudgeBias, Leaning, Outcome, OwnFamily};
+use karat_analysis::{BiasCheck, FeatureSlope, Finding, JudgeBias, Outcome, OwnFamily};
 use karat_types::MetricSpec;
 
 use super::page::{Column, Inline, Page};
@@ -36,7 +36,7 @@ fn write_leanings(page: &mut Page, report: Report<'_>, bias: &JudgeBias) {
         Column::right(Inline::plain("Correlation")),
         Column::right(Inline::plain("Slope against people")),
     ];
-    let row = |leaning: &Leaning| {
+    let row = |leaning: &FeatureSlope| {
         let metric = metric(report, &leaning.metric)?;
         let said = |it: &Finding| figures::full_change(metric, it);
         let correlation = leaning.correlation.as_ref().map(|it| figures::to_digits(it.value(), 2));

@@ -36,7 +36,7 @@ fn write_grading(page: &mut Page, grading: &Grading) {
     page.paragraph(
         counts.and("; flagged because the judges disagree: ").and_text(count(grading.flagged_cells)).and("."),
     );
-    let row = |it: &karat_analysis::Flagged| {
+    let row = |it: &karat_analysis::FlaggedCell| {
         vec![
             Inline::code(&it.sample).and(" ").and_code(&it.system),
             Inline::code(&it.metric),

@@ -25,7 +25,7 @@ pub(super) fn write(page: &mut Page, report: Report<'_>) {
             .and_code(&metric.name)
             .and(" over variants and trials. 🟩 from 70 % of the range on, 🟨 from 40 %, 🟥 below, ⬜ no score."),
     );
-    let shown = findings.hardest(at, SAMPLES);
+    let shown = findings.hardest_samples(at, SAMPLES);
     if shown.len() < findings.samples() {
         page.paragraph(
             Inline::plain("The ")

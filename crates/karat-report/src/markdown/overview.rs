@@ -31,7 +31,7 @@ fn summary(report: Report<'_>) -> Vec<Inline> {
     let (findings, summary) = (report.findings, &report.findings.summary);
     let mut lines: Vec<Inline> = super::gates::verdict(&report.context.verdicts).into_iter().collect();
     if let (Some((at, metric)), Some(board)) = (report.primary(), findings.primary_board()) {
-        let place = |label: &'static str, place: Option<&karat_analysis::Place>| {
+        let place = |label: &'static str, place: Option<&karat_analysis::RankedPlace>| {
             let place = place?;
             let figure = figures::full(metric, &place.finding);
             Some(Inline::plain(label).and_code(&place.id).and(", ").and_code(&metric.name).and(" ").and_text(figure))

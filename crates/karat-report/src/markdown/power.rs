@@ -1,7 +1,7 @@
 //! What the samples can tell, and what a wanted difference takes (BY-16).
 
 use karat_analysis::Outcome;
-use karat_analysis::power::MetricPower;
+use karat_analysis::planning::MetricPower;
 
 use super::page::{Column, Inline, Page};
 use crate::figures::{self, count, percent};

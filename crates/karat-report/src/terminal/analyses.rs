@@ -103,7 +103,7 @@ fn sections(all: &SpanFigures) -> String {
 
 fn confidence(all: &SpanFigures) -> String {
     let Some(confidence) = &all.confidence else { return String::new() };
-    let buckets = confidence.buckets.named().map(|(name, bucket)| {
+    let buckets = confidence.buckets.by_name().map(|(name, bucket)| {
         let rate = bucket.error_rate.map_or_else(|| NONE.to_owned(), percent);
         format!("{name}: {} of {} wrong ({rate})", count(bucket.errors), count(bucket.total))
     });

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use karat_analysis::compare::{Compared, Options, Side, compare};
+use karat_analysis::compare::{CompareOptions, RunComparison, Side, compare};
 use karat_analysis::testing::{HOSTILE, Sketch};
 use karat_analysis::{Options as Pass, analyse};
 use karat_report::{comparison, markdown};
@@ -18,11 +18,11 @@ fn run(first: usize, n: usize, lead: f64, spread: f64) -> karat_analysis::Findin
     analyse(&scored.run(), &Pass::default()).unwrap()
 }
 
-fn compared(lead: f64, label: &str, margin: Option<f64>) -> Compared {
+fn compared(lead: f64, label: &str, margin: Option<f64>) -> RunComparison {
     let (before, after) = (run(0, 40, 0.0, 0.0), run(2, 41, lead, 0.4));
     let side = |label: &str, findings| Side::of(label, findings, None, None).unwrap();
     let margins = margin.map(|margin| ("quality.overall".to_owned(), Threshold::absolute(margin)));
-    let options = Options { margins: BTreeMap::from_iter(margins), ..Options::default() };
+    let options = CompareOptions { margins: BTreeMap::from_iter(margins), ..CompareOptions::default() };
     compare(&side("20261101-before", &before), &side(label, &after), &options).unwrap()
 }
 
@@ -39,7 +39,7 @@ fn a_comparison_in_every_form() {
     insta::assert_snapshot!("equivalent_markdown", markdown::comparison(&equivalent));
     let (before, after) = (run(0, 40, 0.0, 0.0), run(0, 40, 0.0, 0.0));
     let side = |label, findings| Side::of(label, findings, None, None).unwrap();
-    let same = compare(&side("before", &before), &side("after", &after), &Options::default()).unwrap();
+    let same = compare(&side("before", &before), &side("after", &after), &CompareOptions::default()).unwrap();
     insta::assert_snapshot!("identical_terminal", comparison::terminal(&same));
 }
 

@@ -1,8 +1,8 @@
 use std::ops::{ControlFlow, Range};
 
 use karat_analysis::testing::{MemoryRun, Sketch, example};
-use karat_report::json::{self, CELLS_FILE, CellsAhead, CellsAt};
-use karat_report::{Cells, RenderError};
+use karat_report::json::{self, CELLS_FILE};
+use karat_report::{Cells, RenderError, Report};
 use karat_types::{CellRow, CellStatus, Money, RowError, RunHeader, RunRows, RunStatus};
 use serde_json::Value;
 
@@ -158,12 +158,12 @@ fn cells_of_a_large_run_stand_in_a_file_of_their_own() {
     let example = Example::of(Sketch::new(1, 1, 10_001).fill(5.0).run());
     assert!(!json::is_inline(example.report()));
     let mut lines = Vec::new();
-    let file = json::write_cells(&[example.report().cells()], CELLS_FILE, &mut lines).unwrap();
+    let file = json::write_cells(example.report().cells(), CELLS_FILE, &mut lines).unwrap();
     assert_eq!((file.n, file.path.as_str()), (10_001, "cells.jsonl"));
     assert_eq!(file.blake3, blake3::hash(&lines).to_hex().to_string());
     assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 10_001);
     let mut report = Vec::new();
-    json::write_with(example.report(), CellsAt::File(&file), &mut report).unwrap();
+    json::write_beside_cells(example.report(), &file, &mut report).unwrap();
     let document: Value = serde_json::from_slice(&report).unwrap();
     assert_eq!(complaints(&document), Vec::<String>::new());
     assert!(document.get("cells").is_none() && document.get("samples").is_none());
@@ -171,40 +171,11 @@ fn cells_of_a_large_run_stand_in_a_file_of_their_own() {
     assert!(report.len() < 20_000);
 }
 
-/// PE-23, law 8: several readers write the same file as one, and it ends with what one of them, or the disk, says.
+/// PE-23: a disk that is full and rows that cannot be read end the file of cells, and report.json, with their error.
 #[test]
-fn cells_are_written_by_several_readers_in_plan_order() {
+fn errors_of_disk_and_rows_are_returned() {
     let example = Example::of(Sketch::new(1, 3, 2_000).fill(5.0).run());
     let cells = example.report().cells();
-    let written = |readers: &[Cells<'_>]| {
-        let mut lines = Vec::new();
-        let file = json::write_cells(readers, CELLS_FILE, &mut lines).unwrap();
-        (file, lines)
-    };
-    let alone = written(&[cells]);
-    assert_eq!(alone.0.n, 6_000);
-    for readers in 2..=7 {
-        assert!(written(&vec![cells; readers]) == alone, "{readers} readers");
-    }
-    let small = Example::new();
-    let few = small.report().cells();
-    assert!(written(&[few; 5]) == written(&[few]));
-
-    // report.json, too: whether its cells are read before it is written or while that is done.
-    for report in [example.report(), small.report()] {
-        let whole = |readers: usize, pieces| {
-            let (cells, mut out) = (vec![report.cells(); readers], Vec::new());
-            std::thread::scope(|scope| {
-                let ahead = CellsAhead::begin(scope, &cells, pieces);
-                json::write_with(report, CellsAt::Ahead(ahead), &mut out).unwrap();
-            });
-            String::from_utf8(out).unwrap()
-        };
-        let alone = json::render(report).unwrap();
-        for (readers, pieces) in [(1, 0), (2, 64), (5, 1)] {
-            assert!(whole(readers, pieces) == alone, "{readers} readers, {pieces} pieces");
-        }
-    }
 
     struct Full(usize);
     impl std::io::Write for Full {
@@ -217,7 +188,7 @@ fn cells_are_written_by_several_readers_in_plan_order() {
         }
     }
     for room in [0, 300_000] {
-        let error = json::write_cells(&[cells; 2], CELLS_FILE, &mut Full(room)).unwrap_err();
+        let error = json::write_cells(cells, CELLS_FILE, &mut Full(room)).unwrap_err();
         assert!(matches!(&error, RenderError::Write(why) if why.kind() == std::io::ErrorKind::StorageFull), "{error}");
     }
 
@@ -231,7 +202,7 @@ fn cells_are_written_by_several_readers_in_plan_order() {
             ordinals: Range<u64>,
             row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
         ) -> Result<(), RowError> {
-            if ordinals.contains(&3_500) {
+            if ordinals.contains(&1_500) {
                 Err(RowError("damaged".to_owned()))
             } else {
                 self.0.for_each_in(ordinals, row)
@@ -242,8 +213,11 @@ fn cells_are_written_by_several_readers_in_plan_order() {
         }
     }
     let broken = Broken(cells.rows);
-    let error = json::write_cells(&[cells, Cells { rows: &broken, ..cells }], CELLS_FILE, &mut Vec::new()).unwrap_err();
-    assert!(error.to_string().contains("damaged"), "{error}");
+    let told = "the report could not be made because the run's rows could not be read: damaged";
+    let error = json::write_cells(Cells { rows: &broken, ..cells }, CELLS_FILE, &mut Vec::new()).unwrap_err();
+    assert_eq!(error.to_string(), told);
+    let error = json::render(Report { rows: &broken, ..example.report() }).unwrap_err();
+    assert_eq!(error.to_string(), told);
 }
 
 #[test]

@@ -18,7 +18,6 @@ pub mod chrf;
 pub mod edit;
 mod grams;
 pub mod json;
-pub mod numeric;
 pub(crate) mod overlap;
 pub mod porter;
 pub mod retrieval;

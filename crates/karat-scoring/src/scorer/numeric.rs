@@ -1,12 +1,12 @@
 //! Metrics of numbers in a text.
 
+use karat_quantity::{Comparison, Context, DecimalMark, Pick, Target, Tolerance};
 use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::metric::{Given, Metric, Needs, Options};
 use super::text::text;
-use crate::metrics::numeric::{Comparison, DecimalMark, Pick, Target, Tolerance};
 
 /// Options of `numeric`.
 #[derive(Deserialize, schemars::JsonSchema, Default)]
@@ -24,6 +24,10 @@ pub(super) struct Numeric {
     pick: PickOption,
     /// How lone groups such as "1.234" are read.
     decimal: DecimalOption,
+    /// The kind of text. `finance` also reads the words around numbers, in English, German, French and Spanish: losses
+    /// and falls ("down 4 %" is −4 %), amounts in parentheses, bounds ("at most 5"), denials ("was not 5") and units
+    /// declared elsewhere ("in millions of USD").
+    context: ContextOption,
 }
 
 #[derive(Deserialize, schemars::JsonSchema, Default, Clone, Copy)]
@@ -33,6 +37,14 @@ enum PickOption {
     Any,
     First,
     Last,
+}
+
+#[derive(Deserialize, schemars::JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum ContextOption {
+    #[default]
+    General,
+    Finance,
 }
 
 #[derive(Deserialize, schemars::JsonSchema, Default, Clone, Copy)]
@@ -100,7 +112,11 @@ impl NumericMetric {
             DecimalOption::Point => DecimalMark::Point,
             DecimalOption::Comma => DecimalMark::Comma,
         };
-        Target::json(reference)
+        let context = match self.options.context {
+            ContextOption::General => Context::General,
+            ContextOption::Finance => Context::Finance,
+        };
+        Target::json(reference, context)
             .and_then(|target| target.unit(self.options.unit.as_deref().unwrap_or_default()))
             .and_then(|target| target.currency(self.options.currency.as_deref().unwrap_or_default()))
             .map(|target| target.pick(pick).decimal_mark(mark))

@@ -3,15 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use karat_types::{CallError, Clock, Consensus, ModelSpec, Moment, PairOrders, Parameters, RubricScorer, Sample};
+use karat_types::{Clock, Consensus, ModelSpec, Moment, PairOrders, Parameters, RubricScorer, Sample};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::fidelity::{DimensionScore, SessionScore};
 use super::rubric::{JudgeOptions, judge_rubric};
 use super::{DIMENSIONS, Summary};
+use crate::completer::{CallUsage, MeteredCompleter};
 use crate::judge::{JudgeInput, Mode, RubricError, RubricJudge, Verdict};
-use crate::{Completer, Completion, Prompt, drive_hinted};
+use crate::{Completer, drive_hinted};
 
 /// Judges summaries for what lexical scores cannot see. [`CompleterJudge`] asks a model; any other way to the same result
 /// is as welcome.
@@ -181,11 +182,11 @@ impl<C: Completer> CompleterJudge<C> {
         let judge = self.judge().map_err(|error| JudgeError::new(name, "rubric", error.to_string()))?;
         let sample = Sample::new(name, reference);
         let machine = judge.machine(JudgeInput { sample: &sample, output: candidate, seed: 1 });
-        let mut meter = Meter { completer: &mut self.completer, spent: Spent::default() };
-        let verdict = drive_hinted(machine, &mut meter, self.options.model_hint.as_deref());
+        let mut metered = MeteredCompleter::new(&mut self.completer);
+        let verdict = drive_hinted(machine, &mut metered, self.options.model_hint.as_deref());
         match &verdict.error {
             Some(error) => Err(JudgeError::new(name, &error.code, &error.message)),
-            None => Ok(Judged { verdict, spent: meter.spent }),
+            None => Ok(Judged { verdict, usage: metered.usage }),
         }
     }
 }
@@ -221,20 +222,12 @@ impl<C: Completer> Judge for CompleterJudge<C> {
 /// A verdict and what it took.
 struct Judged {
     verdict: Verdict,
-    spent: Spent,
-}
-
-/// What the calls of one judgment took.
-#[derive(Debug, Default)]
-struct Spent {
-    model_used: String,
-    prompt_tokens: u64,
-    completion_tokens: u64,
+    usage: CallUsage,
 }
 
 impl Judged {
     fn result(self, name: &str, duration_ms: u64) -> Result<JudgeResult, JudgeError> {
-        let Self { verdict, spent } = self;
+        let Self { verdict, usage } = self;
         let mut scores = Vec::with_capacity(verdict.scores.len());
         for (dimension, score) in verdict.scores {
             match score {
@@ -257,30 +250,14 @@ impl Judged {
             overall,
             rationale: verdict.reasoning,
             suggestions: texts.collect(),
-            model_used: spent.model_used,
+            model_used: usage.model_used,
             duration_ms,
-            prompt_tokens: spent.prompt_tokens,
-            completion_tokens: spent.completion_tokens,
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
         })
     }
 }
 
 fn mode(mode: Mode) -> String {
     mode.as_str().to_owned()
-}
-
-/// Passes calls on and counts what they take.
-struct Meter<'a, C> {
-    completer: &'a mut C,
-    spent: Spent,
-}
-
-impl<C: Completer> Completer for Meter<'_, C> {
-    fn complete(&mut self, prompt: &Prompt<'_>) -> Result<Completion, CallError> {
-        let completion = self.completer.complete(prompt)?;
-        self.spent.model_used.clone_from(&completion.model_used);
-        self.spent.prompt_tokens += completion.prompt_tokens;
-        self.spent.completion_tokens += completion.completion_tokens;
-        Ok(completion)
-    }
 }

@@ -1,6 +1,6 @@
 //! What most records lack: notes, facts and errors. Lists of keys, and who answered.
 
-use karat_types::{CellError, Key, Note, ResponseFacts, ServedModel};
+use karat_types::{CellError, Key, Note, ResponseFacts, ServedName};
 
 use crate::pack::{Damage, Packer, Unpacker};
 
@@ -26,7 +26,7 @@ pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<ResponseFacts,
     unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
 }
 
-pub(super) fn pack_answered(packer: &mut Packer, answered: &[ServedModel]) {
+pub(super) fn pack_answered(packer: &mut Packer, answered: &[ServedName]) {
     packer.list(answered, |packer, it| {
         packer.text(&it.asked);
         packer.option(it.other.as_deref(), Packer::text);
@@ -34,13 +34,13 @@ pub(super) fn pack_answered(packer: &mut Packer, answered: &[ServedModel]) {
 }
 
 /// Who answered, at the end of a form; an older one ends before.
-pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<ServedModel>, Damage> {
+pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<ServedName>, Damage> {
     if unpacker.is_over() {
         return Ok(Vec::new());
     }
     unpacker.list(|unpacker| {
         let asked = unpacker.text()?.to_owned();
-        Ok(ServedModel { asked, other: unpacker.option(Unpacker::text)?.map(str::to_owned) })
+        Ok(ServedName { asked, other: unpacker.option(Unpacker::text)?.map(str::to_owned) })
     })
 }
 

@@ -76,8 +76,8 @@ fn notes() -> impl Strategy<Value = Vec<Note>> {
     prop::collection::vec(note, 0..3)
 }
 
-fn answered() -> impl Strategy<Value = Vec<ServedModel>> {
-    let answered = (text(), prop::option::of(text())).prop_map(|(asked, other)| ServedModel { asked, other });
+fn answered() -> impl Strategy<Value = Vec<ServedName>> {
+    let answered = (text(), prop::option::of(text())).prop_map(|(asked, other)| ServedName { asked, other });
     prop::collection::vec(answered, 0..3)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, ServedModel, Usage};
+use crate::{CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, ServedName, Usage};
 
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -147,7 +147,7 @@ pub struct ResponseFacts {
     pub steps: Vec<StepCost>,
     /// The models that answered. The store keeps them by themselves: most cells have one.
     #[serde(skip)]
-    pub answered: Vec<ServedModel>,
+    pub answered: Vec<ServedName>,
 }
 
 /// The usage and cost of one step of an output.
@@ -411,5 +411,5 @@ pub struct JudgmentRecord {
     pub notes: Vec<Note>,
     /// The models that answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answered: Vec<ServedModel>,
+    pub answered: Vec<ServedName>,
 }

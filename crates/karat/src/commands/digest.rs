@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use karat_app::{Choice, Digested, Window};
+use karat_app::{Digested, RowFilter, Window};
 use karat_types::Exit;
 
 use super::Edge;
@@ -20,7 +20,7 @@ pub fn digest(edge: &Edge<'_>, args: &DigestArgs) -> Result<Exit, Failure> {
 }
 
 /// Sums up a window.
-pub fn find(edge: &Edge<'_>, suite: &str, window: &WindowArgs, choice: Choice) -> Result<Digested, Failure> {
+pub fn find(edge: &Edge<'_>, suite: &str, window: &WindowArgs, choice: RowFilter) -> Result<Digested, Failure> {
     let window = Window { as_of: window.as_of.clone(), days: window.window.unwrap_or(WEEK), choice };
     Ok(edge.app.digest(suite, &window)?)
 }

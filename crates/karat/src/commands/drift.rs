@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_app::{Choice, DriftStatus, Drifted, Drifting, Drifts, Invocation, Method};
+use karat_app::{DriftStatus, Drifted, Drifting, Invocation, Method, RowFilter, SystemDrifts};
 use karat_types::Exit;
 
 use super::{Edge, selection};
@@ -40,7 +40,7 @@ pub fn drift(edge: &Edge<'_>, args: &DriftArgs) -> Result<Exit, Failure> {
 }
 
 /// What people should not overlook in the JSON.
-fn said(edge: &Edge<'_>, found: &Drifts<Drifted>) {
+fn said(edge: &Edge<'_>, found: &SystemDrifts<Drifted>) {
     for line in found.warnings().into_iter().chain(found.iter().filter_map(open)).chain(found.iter().filter_map(moved))
     {
         edge.printer.say(&format!("warning: {line}"));
@@ -77,15 +77,15 @@ fn moved(found: &Drifted) -> Option<String> {
 }
 
 /// The rows that are meant.
-pub fn choice(rows: &RowArgs) -> Choice {
+pub fn choice(rows: &RowArgs) -> RowFilter {
     let RowArgs { since, until, judged } = rows.clone();
-    Choice { since, until, ..judged_by(&judged) }
+    RowFilter { since, until, ..judged_by(&judged) }
 }
 
 /// The rows of a judge and version.
-pub fn judged_by(judged: &JudgedArgs) -> Choice {
+pub fn judged_by(judged: &JudgedArgs) -> RowFilter {
     let JudgedArgs { judge, prompt_version, system } = judged.clone();
-    Choice { judge, prompt_version, system, ..Choice::default() }
+    RowFilter { judge, prompt_version, system, ..RowFilter::default() }
 }
 
 fn method(arg: MethodArg) -> Method {

@@ -17,7 +17,7 @@ pub(super) fn execution(
     crate::signals::watch(stop.clone(), *edge.printer);
     let people = progress::observer(*edge.printer, edge.quiet);
     let observer = if json { events::observer(*edge.printer, people) } else { people };
-    Ok(Execution { run_id, resume, observer, stop, tape: Tape::None, report: None })
+    Ok(Execution { run_id, resume, observer, stop, tape: Tape::None })
 }
 
 /// What became of a run: calls and money, and what the user should know.
@@ -29,7 +29,12 @@ pub(super) fn say_end(edge: &Edge<'_>, end: &RunEnd) {
         let calls = counted(end.calls, "call");
         let requests =
             if end.requests > end.calls { format!(", {}", counted(end.requests, "request")) } else { String::new() };
-        edge.printer.say(&format!("run {}: {calls} made{requests}, {} paid", end.run, plan::usd(end.spent.usd())));
+        let unpriced = match end.unpriced {
+            0 => String::new(),
+            calls => format!(", and {} of unknown cost", counted(calls, "call")),
+        };
+        let paid = plan::usd(end.spent.usd());
+        edge.printer.say(&format!("run {}: {calls} made{requests}, {paid} paid{unpriced}", end.run));
     }
 }
 

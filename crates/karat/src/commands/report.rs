@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_app::{Choice, Format, Gating, Layout, ReportTo};
+use karat_app::{Format, Gating, Layout, ReportTo, RowFilter};
 use karat_types::Exit;
 
 use super::drift::judged_by;
@@ -15,7 +15,7 @@ pub fn report(edge: &Edge<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
     if args.window.window.is_some() || args.window.as_of.is_some() {
         return window(edge, args);
     }
-    if judged_by(&args.judged) != Choice::default() {
+    if judged_by(&args.judged) != RowFilter::default() {
         return Err(Failure::Edge(
             "`--judge`, `--prompt-version` and `--system` choose rows of a suite, and a run's report has all of it. Add \
              `--window 7` for the digest of its last days"

@@ -29,8 +29,7 @@ pub fn run(edge: &Edge<'_>, args: RunArgs) -> Result<Exit, Failure> {
     let loaded = edge.app.load(&invocation)?;
     edge.notices_of_run(&loaded.plan)?;
     report::check_output(&args.output, args.json)?;
-    let report = (!args.output.to_stdout()).then(|| report::place(&args.output));
-    let execution = Execution { tape, report, ..execution(edge, args.run_id, args.resume, args.json)? };
+    let execution = Execution { tape, ..execution(edge, args.run_id, args.resume, args.json)? };
     let end = edge.app.run(loaded.plan, &invocation, execution)?;
     finish(edge, &end, &args.output, args.json)
 }

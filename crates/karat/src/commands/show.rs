@@ -1,6 +1,6 @@
 //! `karat show`: cells of a run, or rows of a suite, as a table, TSV or JSON.
 
-use karat_app::{Asked, CellLine, Choice};
+use karat_app::{Asked, CellLine, RowFilter};
 use karat_types::{CellStatus, Exit, Score};
 
 use super::drift::choice;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 pub fn show(edge: &Edge<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
     let choice = choice(&args.rows);
-    if choice != Choice::default() || edge.app.is_suite(&args.run) {
+    if choice != RowFilter::default() || edge.app.is_suite(&args.run) {
         return rows(edge, args, choice);
     }
     let (metrics, mut lines) = edge.app.cells(&args.run)?;
@@ -35,7 +35,7 @@ fn form(args: &ShowArgs) -> RowsArg {
 }
 
 /// The rows that stand for a suite (BR-15).
-fn rows(edge: &Edge<'_>, args: &ShowArgs, choice: Choice) -> Result<Exit, Failure> {
+fn rows(edge: &Edge<'_>, args: &ShowArgs, choice: RowFilter) -> Result<Exit, Failure> {
     if args.status.is_some() || args.sample.is_some() {
         return Err(Failure::Edge("`--status` and `--sample` choose cells of a run, not rows of a suite".to_owned()));
     }

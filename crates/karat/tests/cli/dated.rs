@@ -281,7 +281,7 @@ fn what_is_fetched_stays_in_its_folder() {
     );
     std::fs::create_dir(place.path().join("talks")).unwrap();
     let said = place.karat(&["dataset", "fetch"]);
-    assert!(said.code == 1 && said.stderr.contains("a row must not lead out of the folder"), "{}", said.all());
+    assert!(said.code == 1 && said.stderr.contains("lies outside of the folder `talks`"), "{}", said.all());
     assert!(!place.path().join("up.txt").exists() && !place.path().join("talks/a.txt").exists());
 }
 

@@ -1,6 +1,6 @@
 //! Models that moved behind their names.
 
-use karat_types::ServedModel;
+use karat_types::ServedName;
 
 use super::*;
 
@@ -13,22 +13,26 @@ fn an_alias_of_a_judge_that_moved_decides_nothing() {
         for (at, cell) in run.cells.iter_mut().enumerate() {
             cell.judgments[0].scores = vec![(0, Score::value(grade + (at % 3) as f64 * f64::from(grade > 5.0)))];
             cell.judgments[0].answered =
-                answered.iter().filter_map(|name| ServedModel::from_reply("j1", name)).collect();
+                answered.iter().filter_map(|name| ServedName::from_reply("j1", name)).collect();
         }
         findings(&run)
     };
     let found = |before: &[&str], after: &[&str]| {
         let (before, after) = (graded(7.0, before), graded(4.0, after));
         let side = |findings| Side::of("run", findings, None, None).unwrap();
-        compare(&side(&before), &side(&after), &Options::default()).unwrap()
+        compare(&side(&before), &side(&after), &CompareOptions::default()).unwrap()
     };
     let moved = found(&["j1-2026-01"], &["j1-2026-02"]);
-    assert_eq!(only(&moved).verdict, Verdict::Undecided);
+    assert_eq!(only(&moved).verdict, ComparisonVerdict::Undecided);
     let said = "The judge `j1` of `quality` answered as another model: j1-2026-01 → j1-2026-02 (pin the dated name";
     assert!(moved.warnings.iter().any(|it| it.starts_with(said)), "{:?}", moved.warnings);
     for (before, after) in [(&["j1-2026-01"][..], &["j1-2026-01"][..]), (&[], &["j1-2026-02"]), (&["j1"], &["j1"])] {
         let same = found(before, after);
-        assert_eq!((only(&same).verdict, &same.warnings), (Verdict::Worse, &Vec::new()), "{before:?} {after:?}");
+        assert_eq!(
+            (only(&same).verdict, &same.warnings),
+            (ComparisonVerdict::Worse, &Vec::new()),
+            "{before:?} {after:?}"
+        );
     }
 }
 
@@ -38,17 +42,17 @@ fn an_alias_of_a_model_that_moved_is_told() {
     let answered = |name: &str| {
         let mut run = sketch(40, 1.0, 0.5).run();
         for cell in &mut run.cells {
-            cell.cell.facts.answered = ServedModel::from_reply("model-a", name).into_iter().collect();
+            cell.cell.facts.answered = ServedName::from_reply("model-a", name).into_iter().collect();
         }
         findings(&run)
     };
     let found = |before: &str, after: &str| {
         let (before, after) = (answered(before), answered(after));
         let side = |findings, model| Side::of("run", findings, Some(model), None).unwrap();
-        compare(&side(&before, "model-a"), &side(&after, "model-b"), &Options::default()).unwrap()
+        compare(&side(&before, "model-a"), &side(&after, "model-b"), &CompareOptions::default()).unwrap()
     };
     let moved = found("model-a-1", "model-a-2");
-    assert_eq!(only(&moved).verdict, Verdict::Better);
+    assert_eq!(only(&moved).verdict, ComparisonVerdict::Better);
     let said = "The model `model-a` answered as model-a-1 in the baseline and as model-a-2 in the candidate";
     assert!(moved.warnings.iter().any(|it| it.starts_with(said)), "{:?}", moved.warnings);
     assert_eq!(found("model-a-1", "model-a-1").warnings, Vec::<String>::new());
@@ -60,7 +64,7 @@ fn several_names_within_a_run_are_told() {
     let mut run = judged(1, 4, &["j1"], json!([]));
     for (at, cell) in run.cells.iter_mut().enumerate() {
         cell.judgments[0].scores = vec![(0, Score::value(4.0))];
-        cell.judgments[0].answered = ServedModel::from_reply("j1", ["j1", "j1-2"][at % 2]).into_iter().collect();
+        cell.judgments[0].answered = ServedName::from_reply("j1", ["j1", "j1-2"][at % 2]).into_iter().collect();
     }
     let found = findings(&run);
     let names: Vec<(&str, u64)> = found.judges[0].answered_as.iter().map(|it| (it.model.as_str(), it.n)).collect();

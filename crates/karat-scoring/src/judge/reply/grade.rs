@@ -5,7 +5,7 @@ use karat_types::{AbsentDimension, InvalidReplyRule, OutOfRangeScore, Scale};
 use serde_json::Value;
 
 use super::Remarks;
-use crate::metrics::numeric::digit;
+use karat_quantity::digit;
 
 /// How far two numbers may be apart and still be one: the error of writing 0.1 × 3 in binary, and nothing that a judge meant.
 const ROUNDING: f64 = 1e-12;

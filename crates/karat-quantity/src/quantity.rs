@@ -1,0 +1,77 @@
+//! A number found in a text, with everything the text says about it.
+
+use std::ops::Range;
+
+use rust_decimal::Decimal;
+
+use crate::role::Role;
+use crate::unit::Unit;
+
+/// A number found in a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quantity {
+    /// The value in base units: scale applied, percentages in percent, money in its main unit.
+    pub value: Decimal,
+    /// The upper end of a range whose lower end is `value`.
+    pub high: Option<Decimal>,
+    /// What it counts.
+    pub unit: Unit,
+    /// What the marks beside it say it counts; `unit` may be declared elsewhere, as in "Revenue (EUR): 5".
+    pub own_unit: Unit,
+    /// What it is there for.
+    pub role: Role,
+    /// How the text weakens it.
+    pub hedge: Option<Hedge>,
+    /// Whether it is said to be a loss or a fall, as in "down 4 %": then it stands for a negative number.
+    pub fall: Fall,
+    /// Whether it is denied: "was not $5 million", "neither 5 nor 6". It matches nothing.
+    pub negated: bool,
+    /// The words after it up to the end of their phrase, lower-cased: what it counts.
+    pub phrase: Vec<String>,
+    /// The number as written, with sign, currency, scale and unit.
+    pub text: String,
+    /// The bytes of `text` in the text that was read.
+    pub span: Range<usize>,
+    /// Significant digits shown.
+    pub significant: u32,
+    /// What one in the last shown digit is worth: 10,000,000 in "1.23 billion".
+    pub step: Decimal,
+    /// What one of the written number is worth in base units.
+    pub(crate) factor: Decimal,
+    /// What a scale that is declared elsewhere makes of one of it; 1 where none is.
+    pub(crate) declared: Decimal,
+    /// Whether a scale word or exponent stands beside it.
+    pub scaled: bool,
+}
+
+impl Quantity {
+    /// Whether it only bounds what the text speaks of: "below $5 million", "exceeded $5 million".
+    pub(crate) fn is_bound(&self) -> bool {
+        matches!(self.hedge, Some(Hedge::AtMost | Hedge::Beyond))
+    }
+}
+
+/// A word that weakens a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hedge {
+    /// About, roughly, ~.
+    About,
+    /// More than, at least, over.
+    AtLeast,
+    /// Less than, up to, under: a bound, which is not the number itself.
+    AtMost,
+    /// Exceeded: a bound, too.
+    Beyond,
+}
+
+/// Whether a number is said to be a loss or a fall, so that it stands for a negative one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Fall {
+    /// Nothing says so.
+    #[default]
+    No,
+    /// It may be meant so or as an amount: "credit losses of $5 million", "outflows of $5 million".
+    Possible,
+    /// A word of loss or fall governs it: "a net loss of $5 million", "declined 3.4 %".
+    Certain,
+}
