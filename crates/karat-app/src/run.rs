@@ -48,6 +48,8 @@ pub struct RunEnd {
     pub requests: u64,
     /// Money spent now.
     pub spent: Money,
+    /// Whether all calls were simulated by scripted models: then nothing was billed.
+    pub simulated: bool,
     /// Calls of now whose cost is unknown, which `spent` does not hold.
     pub unpriced: u64,
     /// What stopped it, and with what it can go on, where its calls or its money are used up.
@@ -96,6 +98,7 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
                 unpriced: 0,
                 stopped: None,
                 overspent: None,
@@ -222,6 +225,7 @@ impl App {
             calls: outcome.calls,
             requests: outcome.requests,
             spent: outcome.spent,
+            simulated: plan.header.is_simulated(),
             unpriced: outcome.unpriced,
             stopped,
             overspent: overspending(&plan.header.run, outcome.overspent),

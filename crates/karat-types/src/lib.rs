@@ -31,8 +31,8 @@ pub use key::{Key, KeyBuilder, ParseKeyError, output_key};
 pub use label::{Label, all_drawn_examples, draw_examples, is_example};
 pub use money::{Money, Price, Pricing};
 pub use plan::{
-    AbsentDimension, Action, AnalysisSpec, Availability, Better, Bound, BreakdownSpec, CachePolicy, Cap, Capture,
-    ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus, ConsensusMethod, Correction, DatasetHeader,
+    AbsentDimension, Action, AnalysisSpec, Availability, Better, Bound, BreakdownSpec, CELL_LINE_FIELDS, CachePolicy,
+    Cap, Capture, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus, ConsensusMethod, Correction, DatasetHeader,
     DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec,
     InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens,
     MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod, PASS,

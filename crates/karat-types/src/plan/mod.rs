@@ -13,8 +13,8 @@ mod step;
 
 pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
 pub use header::{
-    AnalysisSpec, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches, PASS, PlanHeader,
-    PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
+    AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches,
+    PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
 pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
 pub use rubric::{
