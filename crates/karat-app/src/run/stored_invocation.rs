@@ -3,7 +3,7 @@
 use karat_engine::UncachedCost;
 use karat_report::Estimate;
 use karat_store::Store;
-use karat_types::{Money, PlanHeader, Rules, RunHeader};
+use karat_types::{GateRules, Money, PlanHeader, RunHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Names, RunError};
@@ -24,7 +24,7 @@ pub(crate) struct StoredInvocation {
     /// True if the estimate was of a sample of the rows.
     pub estimate_sampled: bool,
     /// The gates of the run.
-    pub rules: Rules,
+    pub rules: GateRules,
     /// The stored run whose outputs it scores, if it makes none.
     pub score_of: Option<String>,
     /// The recording that stores or answers its calls.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use karat_app::{App, CallRecording, Execution, Invocation, ReuseStatus, Session, Stop, StoreUrl};
 use karat_store::Store;
-use karat_types::{Clock, Event, Moment, Observer, ReuseLabel, RunRows, RunStatus};
+use karat_types::{Clock, Event, Moment, Observer, OutputOrigin, RunRows, RunStatus};
 
 /// A suite whose variants share a step, with a judge. The model quotes its prompt, so each prompt has an output of its own;
 /// `PROMPT` and `RUBRIC` are filled in.
@@ -40,7 +40,7 @@ impl Clock for Still {
 
 /// Which cells took their output from an earlier run.
 #[derive(Default)]
-struct Labels(Mutex<BTreeMap<u64, ReuseLabel>>);
+struct Labels(Mutex<BTreeMap<u64, OutputOrigin>>);
 
 impl Observer for Labels {
     fn on(&self, event: &Event<'_>) {
@@ -62,7 +62,7 @@ fn app(folder: &Path) -> App {
 }
 
 /// Runs a suite with this prompt and rubric, and gives the calls made and the label of each cell.
-fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, ReuseLabel>) {
+fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, OutputOrigin>) {
     let labels = Arc::new(Labels::default());
     let execution = Execution {
         run_id: Some(id.to_owned()),
@@ -130,7 +130,7 @@ fn plan_why_and_run_agree() {
             .for_each(&mut |row| {
                 let cell = &cells[usize::try_from(row.cell.ordinal).unwrap()];
                 let is_reused = matches!(cell.standing, ReuseStatus::Reused { .. });
-                assert_eq!(labels[&cell.cell] == ReuseLabel::Reused, is_reused, "case {case}: {}", cell.path());
+                assert_eq!(labels[&cell.cell] == OutputOrigin::Reused, is_reused, "case {case}: {}", cell.path());
                 assert_eq!(row.judgments.len(), cell.judgments.len());
                 let is_judged = row.judgments.iter().all(|judgment| judgment.reused);
                 let was_judged = cell.judgments.iter().all(|judgment| is_there(&judgment.standing));

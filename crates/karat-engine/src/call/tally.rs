@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_types::{CallError, Facts, Key, Money, Note, Reply, Usage};
+use karat_types::{CallError, Key, Money, Note, Reply, ResponseFacts, Usage};
 
 use crate::call::settlement::SettledCall;
 use crate::call::target::Target;
@@ -21,7 +21,7 @@ pub(crate) struct Tally {
     pub latency_ms: f64,
     pub calls: Vec<Key>,
     pub notes: Vec<Note>,
-    pub facts: Facts,
+    pub facts: ResponseFacts,
 }
 
 impl Tally {
@@ -34,7 +34,7 @@ impl Tally {
         self.notes.extend(made.notes);
         self.calls.push(made.key);
         if let Some(answered) = target.and_then(|target| target.answering_model(&made.outcome)) {
-            answered.note(&mut self.facts.answered);
+            answered.add_to(&mut self.facts.answered);
         }
         made.outcome
     }
@@ -46,7 +46,7 @@ impl Tally {
         self.unpriced |= metered.cost.is_none();
         self.latency_ms = metered.latency_ms.unwrap_or(self.latency_ms);
         let answered = std::mem::take(&mut self.facts.answered);
-        self.facts = Facts { answered, ..metered.facts.clone() };
+        self.facts = ResponseFacts { answered, ..metered.facts.clone() };
     }
 
     pub fn known_cost(&self) -> Option<Money> {

@@ -8,7 +8,7 @@ use karat_scoring::judge::RubricJudge;
 use karat_scoring::scorer::Scorer;
 use karat_store::{ReuseView, StoreError, StoredRecord};
 use karat_text::template::Context;
-use karat_types::{JudgmentRecord, Key, ModelSpec, Reads, Round, Score};
+use karat_types::{JudgeRound, JudgmentRecord, Key, ModelSpec, Reads, Score};
 
 use crate::reuse::identity::{RowDigests, judgment_key, step_key};
 use crate::steps::CompiledStep;
@@ -151,10 +151,10 @@ impl ReadyJudge {
     }
 
     /// The rounds of a stored judgment at this run's metric positions.
-    pub fn rebase_rounds(&self, stored: &JudgmentRecord) -> Vec<Round> {
+    pub fn rebase_rounds(&self, stored: &JudgmentRecord) -> Vec<JudgeRound> {
         let then = stored.scores.iter().map(|(at, _)| *at).min().unwrap_or_default();
         let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
-        let moved = |round: &Round| Round {
+        let moved = |round: &JudgeRound| JudgeRound {
             scores: round.scores.iter().map(|(at, value)| (at - then + now, *value)).collect(),
             ..round.clone()
         };

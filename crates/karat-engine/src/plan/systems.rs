@@ -59,7 +59,7 @@ impl Systems {
         let scorers = ready_scorers(plan)?;
         let judges = ready_judges(plan, run, &mut reads)?;
         share_partners(&mut systems, &judges);
-        let all_reads = Reads::united(&reads);
+        let all_reads = Reads::union(&reads);
         let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
         let names: BTreeSet<&String> = steps.flat_map(|step| &step.reads).collect();
         let systems = Self {

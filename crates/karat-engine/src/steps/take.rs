@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_text::path::Path;
-use karat_types::{StepSpec, Taken};
+use karat_types::{StepSpec, TakeSpec};
 use serde_json::Value;
 
 /// The parts that a step takes, null for missing ones; the whole value if it takes none.
@@ -14,11 +14,11 @@ pub(super) fn take(spec: &StepSpec, output: Value) -> Value {
     Value::Object(spec.take.iter().map(|(name, part)| (name.clone(), take_part(part, &output))).collect())
 }
 
-fn take_part(part: &Taken, value: &Value) -> Value {
+fn take_part(part: &TakeSpec, value: &Value) -> Value {
     match part {
-        Taken::Path(path) => value_at(path, value),
-        Taken::Renamed { each: None, r#as } => rename_parts(r#as, value),
-        Taken::Renamed { each: Some(each), r#as } => match value_at(each, value) {
+        TakeSpec::Path(path) => value_at(path, value),
+        TakeSpec::Renamed { each: None, r#as } => rename_parts(r#as, value),
+        TakeSpec::Renamed { each: Some(each), r#as } => match value_at(each, value) {
             Value::Array(members) => members.iter().map(|member| rename_parts(r#as, member)).collect(),
             _ => Value::Null,
         },
@@ -64,7 +64,7 @@ mod tests {
             ),
             (json!({"each": "$.result.text", "as": {"a": "$.b"}}), json!(null)),
         ] {
-            let spec: Taken = serde_json::from_value(part.clone()).unwrap();
+            let spec: TakeSpec = serde_json::from_value(part.clone()).unwrap();
             assert_eq!(take_part(&spec, &answer), expected, "{part}");
             assert_eq!(serde_json::to_value(&spec).unwrap(), part);
         }
