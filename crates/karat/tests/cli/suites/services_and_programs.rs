@@ -304,7 +304,7 @@ fn a_service_is_started_for_the_run_and_stopped_after_it() {
     place.write("data.jsonl", ROWS);
     let program = std::env::current_exe().unwrap();
     let services = format!(
-        "services:\n  demo: {{ command: [{}, \"outside::as_service\", --exact], ready: /healthz, env: {{ KARAT_TEST_SERVICE: \"1\" }} }}\n",
+        "services:\n  demo: {{ command: [{}, \"suites::services_and_programs::as_service\", --exact], ready: /healthz, env: {{ KARAT_TEST_SERVICE: \"1\" }} }}\n",
         program.display()
     );
     let text = suite("version: v1", &services).replace("\"http://127.0.0.1:1\"", "\"{{ services.demo.url }}\"");
@@ -339,7 +339,7 @@ fn services_and_programs_are_replayed() {
         r#"while read -r line; do id=${line#*:}; id=${id%%,*}; echo "{\"id\":$id,\"output\":0.25}"; done"#,
     );
     for (place, command) in [
-        (&place, format!("{}, \"outside::as_service\", --exact", program.display())),
+        (&place, format!("{}, \"suites::services_and_programs::as_service\", --exact", program.display())),
         (&elsewhere, "\"false\"".to_owned()),
     ] {
         place.write("data.jsonl", ROWS);

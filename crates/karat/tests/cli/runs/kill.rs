@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::budgets::metered;
+use crate::runs::budgets::metered;
 use crate::place::{Place, questions, suite};
 
 const CELLS: usize = 600;

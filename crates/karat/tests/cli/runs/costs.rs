@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::budgets::place;
+use crate::runs::budgets::place;
 use crate::place::Place;
 
 /// Two variants of two steps, the first of which they share.

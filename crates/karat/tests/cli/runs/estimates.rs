@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::budgets::{metered, place};
+use crate::runs::budgets::{metered, place};
 use crate::place::{Place, Said, questions, suite};
 
 /// BY-05, CL-22: a step that reads the output of another is estimated by its own prompt, and refuses no budget that suffices.

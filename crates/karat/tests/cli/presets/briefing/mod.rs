@@ -398,7 +398,7 @@ fn a_markdown_blog_takes_only_yaml() {
 /// BR-04, BR-19: every `with` that the guide names takes the place of the preset's, and what the document lacks is seen.
 #[test]
 fn every_reader_of_the_guide_takes_only_yaml() {
-    let guide = include_str!("../../../../docs/guides/daily-documents.md");
+    let guide = include_str!("../../../../../../docs/guides/daily-documents.md");
     let rows = guide.lines().filter(|line| line.starts_with('|'));
     let options: Vec<&str> =
         rows.flat_map(|line| line.split('`').filter(|code| code.starts_with("{ files:"))).collect();
