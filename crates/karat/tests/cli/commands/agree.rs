@@ -32,7 +32,7 @@ fn judges_are_compared_with_each_other_and_with_people() {
 
 /// House rule: what cannot be compared is said, with the raters that there are.
 #[test]
-fn one_rater_has_nobody_to_agree_with() {
+fn agreement_needs_two_raters() {
     let place = Place::new();
     place.fine(&["run", "claims", "-q", "--limit", "1", "--judges", "sim-judge-strict"]);
     let alone = place.karat(&["agree"]);

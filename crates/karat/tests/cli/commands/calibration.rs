@@ -87,7 +87,7 @@ fn a_threshold_is_decided_with_a_reason() {
 
 /// CL-13, BY-05: a round that was stopped has no verdict, is gone on with without paying twice, and then has one.
 #[test]
-fn a_stopped_round_is_gone_on_with() {
+fn a_stopped_round_is_resumed() {
     let place = Place::new();
     let round = ["calibrate", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--judges", "sim-judge-biased"];
     let limits = ["--threshold", "0.8", "--reason", "strict", "--run-id", "r", "--max-calls", "5", "-o", "out"];
@@ -144,7 +144,7 @@ fn judges_are_asked_afresh_and_see_no_label_of_the_video() {
 
 /// House rule: a suite without labels says what to add.
 #[test]
-fn without_labels_there_is_nothing_to_calibrate() {
+fn calibration_needs_labels() {
     let place = Place::new();
     let said = place.karat(&["calibrate", "faq"]);
     assert!(said.code == 1 && said.stderr.contains("labels: FILE"), "{}", said.all());

@@ -105,7 +105,7 @@ fn runs_are_compared_by_sample_id() {
 
 /// House rule: bad input says what there is, and is exit 1.
 #[test]
-fn what_cannot_be_compared_is_said() {
+fn impossible_comparisons_are_refused_with_a_hint() {
     let place = Place::new();
     assert!(place.karat(&["compare", "a", "b"]).stderr.contains("no store"));
     recorded(&place, "");

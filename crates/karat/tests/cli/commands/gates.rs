@@ -1,4 +1,4 @@
-//! Gates on runs: what is said, with which exit code, and that nothing is called.
+//! Gates on runs: their verdicts and exit codes; they make no calls.
 
 use serde_json::{Value, json};
 use testkit::{Echo, FakeProvider, Script};
@@ -68,7 +68,7 @@ fn three_policies_three_exit_codes() {
 
 /// CL-24, law 6: a failed gate decides how a run ends, `--no-gate` prints the same, and the policy may wait for `--gate`.
 #[test]
-fn gates_bind_a_run_unless_told_otherwise() {
+fn gates_bind_a_run_by_default() {
     let bound = place("gates: [ { metric: words, min: 3 } ]");
     let said = bound.karat(&["run", "--run-id", "r"]);
     assert_eq!(said.code, 2, "{}", said.all());
@@ -220,7 +220,7 @@ fn a_gate_that_ends_for_errors_says_why() {
 
 /// BY-01, house rule: clusters that are alike by chance decide no gate, and a report calls nothing certain.
 #[test]
-fn clusters_that_are_alike_decide_nothing() {
+fn identical_clusters_leave_a_gate_undecided() {
     let place = Place::new();
     let rows: Vec<String> = ["01", "00", "00", "00", "01", "00"]
         .iter()
@@ -245,7 +245,7 @@ fn clusters_that_are_alike_decide_nothing() {
 /// House rule: every gate that cannot be applied is told at once, with its file and line, before anything is run and of a
 /// stored run.
 #[test]
-fn bad_gates_are_told_with_their_place() {
+fn bad_gates_are_reported_with_their_place() {
     let place = Place::new();
     let gates = [
         "{ metric: wrods, min: 3 }",
@@ -280,7 +280,7 @@ fn bad_gates_are_told_with_their_place() {
     told(place.karat(&["gate", "r", "--policy", "policy.yaml"]), "policy.yaml", 2, &["sample.late", "topic"]);
 }
 
-/// What cannot be applied is said before anything is run, with what there is.
+/// A gate that cannot be applied is refused before the run, with the metrics that exist.
 #[test]
 fn bad_gates_are_refused_with_a_hint() {
     let place = place("gates: [ { metric: wrods, min: 3 } ]");
@@ -338,7 +338,7 @@ fn bad_gates_are_refused_with_a_hint() {
 
 /// BY-02: a gate opens no connection: the provider hears nothing, and its key is not needed.
 #[test]
-fn a_gate_calls_nobody() {
+fn a_gate_makes_no_call() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &crate::place::questions(3));

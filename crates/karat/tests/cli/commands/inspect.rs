@@ -113,7 +113,7 @@ fn a_judges_input_is_a_range() {
 
 /// CL-18: models with the same score are said to be level; none is called best or worst.
 #[test]
-fn a_tie_is_said() {
+fn a_tie_is_reported() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(3));

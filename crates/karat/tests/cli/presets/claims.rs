@@ -1,4 +1,4 @@
-//! The main job, offline.
+//! The preset `claims`, offline.
 
 use serde_json::Value;
 

@@ -70,7 +70,7 @@ fn the_smoke_matrix_is_gated() {
 
 /// CL-06, CL-10: the additivity check: a low and a raised limit in one run, with what it costs; dropped chunks are not silent.
 #[test]
-fn limits_are_compared_in_one_run() {
+fn sweeps_compare_limits_in_one_run() {
     let place = Place::new();
     let matrix =
         ["run", "claims", "--sample", "kr-panel-02", "--models", "sim-faithful", "--variants", "raw", "--no-gate"];

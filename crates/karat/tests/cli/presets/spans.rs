@@ -292,7 +292,7 @@ fn odd_snapshots_keep_their_figures() {
 
 /// SP-07: without a verdict there is no advice.
 #[test]
-fn nothing_is_advised_without_a_verdict() {
+fn advice_needs_a_verdict() {
     let place = Place::new();
     let span = json!({"text": "dog", "confidence": 0.2, "start": 0});
     place.write("none.json", &json!({"results": [{"promptId": "a", "output": "dog", "spans": [span]}]}).to_string());
@@ -501,7 +501,7 @@ fn lists_that_are_lacking_are_not_zero() {
 
 /// SP-07: errors that name no item are said, and no threshold is called needless.
 #[test]
-fn errors_at_no_item_are_said() {
+fn errors_without_an_item_are_reported() {
     let place = Place::new();
     let said = snapshot(&place, "loose", &[Some(json!({"falsePositives": false_one(-1)}))]);
     assert!(said.contains("1 wrong at no item") && !said.contains("no threshold is needed"), "{said}");
@@ -510,7 +510,7 @@ fn errors_at_no_item_are_said() {
 
 /// SP-05, rule 8 of the suite language: a path of items that leads nowhere is an error, in the run and in the report.
 #[test]
-fn a_path_without_items_is_said() {
+fn a_path_without_items_is_reported() {
     let place = Place::new();
     let said = place.karat(&["run", "spans", "--run-id", "s", "--set", "analyses.spans.with.items=$.entz"]);
     assert_eq!(said.code, 1, "{}", said.all());

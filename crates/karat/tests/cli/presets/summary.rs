@@ -101,7 +101,7 @@ fn an_own_corpus() {
 /// SU-01, SU-06: a session without a reference is judged on its own merits and is in no figure of the corpus; a folder
 /// without one is no session, and a broken one is an error with its place.
 #[test]
-fn what_is_not_curated_is_told_from_what_is_broken() {
+fn missing_references_differ_from_broken_ones() {
     let place = Place::new();
     place.write(
         "d/one.json",
@@ -148,7 +148,7 @@ fn a_candidate_without_text_is_broken() {
 
 /// SU-01, SU-04: a folder of candidates that does not exist is a wrong path, not a corpus without candidates.
 #[test]
-fn absent_candidates_are_no_quality() {
+fn missing_candidates_have_no_quality() {
     let place = Place::new();
     for verb in ["validate", "run"] {
         let said = place.karat(&[verb, "summary", "-p", "candidates=nocand"]);
@@ -159,7 +159,7 @@ fn absent_candidates_are_no_quality() {
 
 /// SU-01: an outcome is one of three.
 #[test]
-fn an_outcome_that_is_none_is_refused() {
+fn an_unknown_outcome_is_refused() {
     let place = Place::new();
     place.write("c/one/reference.json", &json!({"reference": {"title": "Fix it", "outcome": "sucess"}}).to_string());
     let said = place.karat(&["validate", "summary", "-p", "corpus=c"]);

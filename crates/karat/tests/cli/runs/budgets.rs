@@ -1,4 +1,4 @@
-//! What a run may spend, whatever providers and services do.
+//! Limits of spending hold whatever providers and services do.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ pub fn place(script: impl Into<Script>, rows: usize, run: &str) -> (FakeProvider
     (provider, place)
 }
 
-/// What all requests that came could have cost: a token a byte, and the longest reply.
+/// Returns the most that all received requests can have cost: a token per byte, and the longest reply.
 fn bound(provider: &FakeProvider) -> f64 {
     let requests = provider.received();
     requests.iter().map(|it| it.body.len() as f64 * 1e-6 + 100.0 * 2e-6).sum()
@@ -31,7 +31,7 @@ fn counted(said: &Said) -> &str {
 
 /// BY-05: an attempt that was sent and of which nobody knows the cost counts as spent, and each attempt is reserved anew.
 #[test]
-fn attempts_of_unknown_cost_are_spent() {
+fn attempts_of_unknown_cost_count_as_spent() {
     for behaviour in [Behaviour::Hang, Behaviour::Drop, Behaviour::Cut("x".to_owned()), Behaviour::prose()] {
         let (provider, place) = place(behaviour.clone(), 60, "{ max_concurrency: 8, retries: 2, timeout: 1s }");
         let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
@@ -159,7 +159,7 @@ fn limit_named(said: &Said) -> &str {
 /// BY-05: the limit that a stopped run names suffices, also where every second call failed for nothing before and none does
 /// after.
 #[test]
-fn what_failed_for_nothing_makes_nothing_cheaper() {
+fn free_failures_do_not_lower_the_named_limit() {
     let asked = AtomicUsize::new(0);
     let service = FakeProvider::start(Script::by(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
         before @ ..10 if before % 2 == 0 => Behaviour::status(503, "down"),
@@ -278,7 +278,7 @@ fn an_answer_that_cannot_be_used_costs_what_it_says() {
 /// BY-05: what failed for nothing holds no money while it waits, and keeps nobody from asking: a service that only fails is
 /// given up on as soon under a budget as without one.
 #[test]
-fn failures_that_cost_nothing_hold_nobody_up() {
+fn free_failures_do_not_delay_other_calls() {
     let service = FakeProvider::start(Script::always(Behaviour::status(503, "down"))).unwrap();
     let place = metered(&service);
     let text = place.text("karat.yaml").replace("retries: 0", "retries: 2");
@@ -312,7 +312,7 @@ fn retries_of_services_stay_within_the_budget() {
 
 /// BY-05: where an answer takes more than anybody could know, the run says so and is not passed.
 #[test]
-fn an_overspent_budget_is_no_success() {
+fn an_exceeded_budget_exits_with_5() {
     let service = FakeProvider::start(Script::always(Behaviour::raw(200, r#"{"answer":"x","usd":0.50}"#))).unwrap();
     let place = metered(&service);
     let said = place.karat(&["run", "--run-id", "r", "--limit", "1", "--budget-usd", "0.10"]);

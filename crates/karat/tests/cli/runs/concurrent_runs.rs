@@ -1,4 +1,4 @@
-//! Several processes that run on one store at the same moment.
+//! Several processes that run on one store at the same time.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -66,7 +66,7 @@ fn came(provider: &FakeProvider, requests: usize) {
 /// BY-04, BY-06: what runs at once on one store need is made once, whether they begin together or while calls are under way:
 /// steps, shared ones and others, judgments, comparisons, each trial by itself. None harms the others.
 #[test]
-fn what_runs_at_once_need_is_made_once() {
+fn concurrent_runs_share_calls() {
     let alone = provider(0);
     let reference = place(SUITE, &alone, 12);
     reference.fine(&["run", "--run-id", "a"]);
@@ -89,7 +89,7 @@ fn what_runs_at_once_need_is_made_once() {
 
 /// BY-04: what a killed process was making, the other makes; no more is made twice than there were cells under way.
 #[test]
-fn who_is_killed_leaves_its_work_to_the_other() {
+fn a_run_takes_over_the_calls_of_a_killed_one() {
     let provider = provider(20);
     let place = place(&suite("URL"), &provider, 150);
     let mut killed = start(&place, "a", &[]);
@@ -107,7 +107,7 @@ fn who_is_killed_leaves_its_work_to_the_other() {
 
 /// BY-04: who is stopped while it waits for another process ends at once, and begins no call.
 #[test]
-fn who_is_stopped_while_it_waits_calls_nobody() {
+fn a_run_stopped_while_waiting_makes_no_call() {
     let provider = provider(1000);
     let place = place(&suite("URL"), &provider, 4);
     let first = start(&place, "a", &[]);
@@ -124,7 +124,7 @@ fn who_is_stopped_while_it_waits_calls_nobody() {
 
 /// BY-04: a run that cannot see others says so.
 #[test]
-fn who_cannot_see_others_says_so() {
+fn a_run_that_cannot_see_others_warns() {
     let provider = provider(0);
     let place = place(&suite("URL"), &provider, 4);
     std::fs::create_dir_all(place.path().join(".karat/karat.db-company.lock")).unwrap();
@@ -134,7 +134,7 @@ fn who_cannot_see_others_says_so() {
 
 /// BY-04: what one process cannot get an answer to, the other tries for itself.
 #[test]
-fn what_fails_is_tried_by_the_other() {
+fn a_failed_call_is_tried_by_the_other_run() {
     let provider = FakeProvider::start(Script::by(|received| match received.number {
         0..8 => Behaviour::Slow(Duration::from_millis(300), Box::new(Behaviour::server_error())),
         _ => Behaviour::ok("answer"),
@@ -150,7 +150,7 @@ fn what_fails_is_tried_by_the_other() {
 
 /// BY-06: a run that takes over nothing waits for nobody.
 #[test]
-fn who_takes_nothing_over_waits_for_nobody() {
+fn a_run_without_a_cache_waits_for_no_other() {
     let provider = provider(20);
     let place = place(&suite("URL"), &provider, 40);
     let runs = [start(&place, "a", &["--no-cache"]), start(&place, "b", &["--no-cache"])];

@@ -1,12 +1,12 @@
-//! What a run says that it has cost: each call once, over all its parts.
+//! The reported cost of a run has each call once, over all parts of the run.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::runs::budgets::place;
 use crate::place::Place;
+use crate::runs::budgets::place;
 
 /// Two variants of two steps, the first of which they share.
 fn sharing(script: impl Into<Script>, requires: &str) -> (FakeProvider, Place) {
@@ -66,7 +66,7 @@ fn a_shared_failure_is_paid_once() {
 
 /// CL-22: a cell that is left out after its first step was paid counts with that.
 #[test]
-fn what_is_left_out_may_have_cost() {
+fn skipped_cells_count_their_paid_steps() {
     let script = Script::by(|_| Behaviour::ok("word ".repeat(400)));
     let (provider, place) = sharing(script, ", requires: { fits: true }");
     let text = std::fs::read_to_string(place.path().join("karat.yaml"))
@@ -114,7 +114,7 @@ fn saved_steps_of_several_calls_count_once() {
 
 /// BY-04, CL-22: what a judge of pairs compares with may be paid before its own cell: that costs once, too.
 #[test]
-fn what_a_pair_is_compared_with_counts_once() {
+fn outputs_of_a_pair_are_paid_once() {
     let script = Script::by(|received| match received.json()["model"] == "judge" {
         true => Behaviour::ok(r#"{"good": "first"}"#),
         false => Behaviour::ok("a word"),
@@ -226,7 +226,7 @@ fn retry_forgets_nothing_that_was_paid() {
 
 /// CL-22, BY-04: the same of a judge that looks at a text in pieces: of one it fails, to another it replies with prose.
 #[test]
-fn retry_asks_judges_again_that_nobody_could_read() {
+fn retry_asks_unreadable_judges_again() {
     static BROKEN: AtomicBool = AtomicBool::new(true);
     static BILLED: AtomicU32 = AtomicU32::new(0);
     static MENDED: AtomicU32 = AtomicU32::new(0);

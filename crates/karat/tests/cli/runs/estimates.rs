@@ -1,10 +1,10 @@
-//! What a run is expected to cost.
+//! Estimates of calls and cost before a run.
 
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::runs::budgets::{metered, place};
 use crate::place::{Place, Said, questions, suite};
+use crate::runs::budgets::{metered, place};
 
 /// BY-05, CL-22: a step that reads the output of another is estimated by its own prompt, and refuses no budget that suffices.
 #[test]

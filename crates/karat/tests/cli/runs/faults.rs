@@ -1,4 +1,4 @@
-//! What goes wrong outside the provider: the disk, the machine, a scorer.
+//! Faults outside the provider: the disk, the machine, a scorer.
 
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +53,7 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
 /// make what failed.
 #[cfg(unix)]
 #[test]
-fn a_retry_that_ended_early_is_gone_on_with_as_one() {
+fn an_interrupted_retry_continues_as_a_retry() {
     static BROKEN: AtomicBool = AtomicBool::new(true);
     static SLOW: AtomicBool = AtomicBool::new(false);
     const CELLS: usize = 3000;
@@ -84,7 +84,11 @@ fn a_retry_that_ended_early_is_gone_on_with_as_one() {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 130, "{}", said.all());
-    assert!(said.stderr.contains("continue with `karat retry a`") && !said.stderr.contains("resume"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("continue with `karat retry a`") && !said.stderr.contains("resume"),
+        "{}",
+        said.stderr
+    );
     SLOW.store(false, Ordering::Relaxed);
     place.fine(&["retry", "a", "-q"]);
     assert_eq!(place.report("a")["totals"]["errors"], 0);
@@ -92,7 +96,7 @@ fn a_retry_that_ended_early_is_gone_on_with_as_one() {
 
 /// `retry` scores again what a scorer that failed has left unscored: no output is made again, nothing is paid again.
 #[test]
-fn scores_that_failed_are_made_again() {
+fn retry_repeats_failed_scores() {
     static BROKEN: AtomicBool = AtomicBool::new(true);
     let scorer = FakeProvider::start(Script::by(|received| {
         match BROKEN.load(Ordering::Relaxed) && received.json().to_string().contains("Question 2") {
@@ -123,7 +127,7 @@ fn scores_that_failed_are_made_again() {
 
 /// CL-15: a service that scores is asked again as often as the run says.
 #[test]
-fn scorers_are_asked_again_as_often_as_said() {
+fn scorers_are_retried_as_often_as_configured() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     for (retries, requests) in [("0", 1), ("1", 2), ("3", 4)] {
         let scorer = FakeProvider::start(Behaviour::server_error().with_header("retry-after", "0")).unwrap();

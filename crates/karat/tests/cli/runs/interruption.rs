@@ -16,7 +16,7 @@ fn ctrl_c_says_how_to_resume() {
 
 /// CL-04: a service manager's signal is as good as Ctrl-C.
 #[test]
-fn a_signal_to_end_is_as_good_as_ctrl_c() {
+fn sigterm_stops_a_run_like_ctrl_c() {
     interrupted_by("-TERM");
 }
 
@@ -48,7 +48,7 @@ fn interrupted_by(signal: &str) {
 
 /// A run id belongs to one run; another plan is refused with what changed.
 #[test]
-fn a_run_is_gone_on_with_under_its_own_plan_only() {
+fn resume_requires_the_same_plan() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(5));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use testkit::{Behaviour, Echo, FakeProvider, Script};
 
-use crate::runs::budgets::metered;
 use crate::place::{Place, questions, suite};
+use crate::runs::budgets::metered;
 
 const CELLS: usize = 600;
 const CONCURRENCY: usize = 16;
@@ -14,7 +14,7 @@ const KILLS: u64 = 20;
 /// PE-08, PE-18, PE-20, BY-04: at most (cells + concurrency × kills) calls, and the same canonical report as without a
 /// kill.
 #[test]
-fn kill_and_resume_is_as_if_nothing_happened() {
+fn a_killed_run_resumes_to_the_same_report() {
     let provider =
         FakeProvider::start(Script::echo(Echo { latency: Duration::from_millis(15), ..Echo::default() })).unwrap();
     let place = Place::new();

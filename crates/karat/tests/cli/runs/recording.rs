@@ -96,7 +96,7 @@ fn a_miss_is_an_error() {
 
 /// CL-25: the recording of a run that was stopped is gone on with, and holds the calls of all its parts.
 #[test]
-fn a_resumed_run_goes_on_with_its_recording() {
+fn a_resumed_run_continues_its_recording() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = twenty(&provider);
     let said = karat(&place, &["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
@@ -143,7 +143,7 @@ fn a_recording_is_lost_to_no_other_run() {
 
 /// CL-25: the parts of a run stand in one recording: one that was moved away is asked for.
 #[test]
-fn a_recording_that_was_moved_is_asked_for() {
+fn a_moved_recording_is_asked_for() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = twenty(&provider);
     karat(&place, &["run", "--run-id", "live", "--record", "calls.jsonl", "--max-calls", "8"]);
@@ -159,7 +159,7 @@ fn a_recording_that_was_moved_is_asked_for() {
 /// CL-25: what a run of the same name has left beside the file is named with what to do; a run that is recorded from its
 /// second part on says that the first is lacking.
 #[test]
-fn recordings_that_are_not_whole_are_told_of() {
+fn incomplete_recordings_are_reported() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = recorded(&provider);
     place.write("calls.jsonl.nightly.part", "{\"schema\":\"karat.recording/1\"}\n");

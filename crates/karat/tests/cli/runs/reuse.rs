@@ -1,4 +1,4 @@
-//! What is taken over, what is made anew, and why.
+//! Results that are reused, results that are generated again, and the reasons.
 
 use serde_json::Value;
 use testkit::{Echo, FakeProvider, Script};
@@ -72,7 +72,7 @@ fn the_plan_says_what_changed() {
 /// Diagnostics of an older schema are dropped with a notice, without a new output. A suite that declares some versions is
 /// told which prompts have none.
 #[test]
-fn a_change_under_the_same_version_is_warned_of() {
+fn a_change_without_a_new_version_warns() {
     let place = Place::new();
     place.write("d.jsonl", &rows(|_| ""));
     let versioned = SUITE
@@ -159,7 +159,7 @@ fn reuse_is_a_policy() {
 
 /// BY-06: where the cache is off, `plan` and `why` say that, and not that results are too old.
 #[test]
-fn a_cache_that_is_off_is_named() {
+fn why_names_a_disabled_cache() {
     let place = place();
     let counted = |arguments: &[&str]| -> Value {
         let plan: Value = serde_json::from_str(&place.fine(arguments).stdout).unwrap();

@@ -1,4 +1,4 @@
-//! What `cargo xtask soak scale` does with a million cells, in small.
+//! Large runs: the checks of `cargo xtask soak scale` with fewer cells.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -90,7 +90,7 @@ fn many_cells_take_little_memory() {
     assert!(peak < MOST_TO_STDOUT, "{peak} KiB for a text of {}", text.len());
 }
 
-/// How a process ended, and its peak of resident memory in KiB.
+/// The exit of a process, and its peak of resident memory in KiB.
 fn watched(command: &mut Command) -> (ExitStatus, u64) {
     let mut child = command.spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
@@ -133,7 +133,7 @@ scorers: {{ hit: {{ metric: contains, value: x }} }}
     place
 }
 
-/// What the plan says that it costs: at least and at most, in dollars.
+/// Returns the least and the most that the plan costs, in dollars.
 fn planned(place: &Place) -> [f64; 2] {
     let plan: Value = serde_json::from_str(&place.fine(&["plan", "--json"]).stdout).unwrap();
     serde_json::from_value(plan["cost_usd"].clone()).unwrap()

@@ -1,4 +1,4 @@
-//! Several models in one run: none is in the way of the others.
+//! Several models in one run: a slow one does not delay the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ const CELLS: usize = 40;
 /// BY-05: the cells of a fast model go on while those of a slow one wait, though four slots are fewer than either has
 /// cells; and in the end all are there.
 #[test]
-fn a_slow_model_is_not_in_the_way_of_a_fast_one() {
+fn a_slow_model_does_not_delay_a_fast_one() {
     let slow = Echo { latency: Duration::from_millis(250), ..Echo::default() };
     let slow = Arc::new(FakeProvider::start_on(0, Script::echo(slow), Memory::Counts).unwrap());
     let slow_calls = Arc::new(AtomicUsize::new(0));
@@ -64,7 +64,7 @@ fn a_slow_model_does_not_take_all_slots_at_the_start() {
 /// BY-09: a cell is begun when its model's call will soon have a slot, not as soon as there is somebody to make it: the last
 /// rows are taken up when most calls have been made, whichever of four models comes to them first.
 #[test]
-fn cells_are_begun_as_slots_need_them() {
+fn cells_start_when_slots_are_free() {
     const ROWS: usize = 120;
     const SLOTS: usize = 32;
     let models: Vec<_> = (0..4)

@@ -1,4 +1,4 @@
-//! Stored runs are changed: invalidated, tried again, scored again.
+//! Stored runs that are invalidated, retried and re-scored.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +39,7 @@ fn results_go_with_the_last_run_that_uses_them() {
 
 /// CL-23: nothing is said to be kept where nothing is there: of cells that failed nothing goes and nothing stays.
 #[test]
-fn what_failed_is_not_kept() {
+fn failed_cells_have_nothing_to_invalidate() {
     let provider = FakeProvider::start(Script::by(|received| {
         match ["Question 3", "Question 4"].iter().any(|bad| received.json().to_string().contains(bad)) {
             true => Behaviour::status(400, "no"),
@@ -59,7 +59,7 @@ fn what_failed_is_not_kept() {
 
 /// CL-23: after the invalidation of a run the next one makes everything anew, and the run's report stays.
 #[test]
-fn an_invalidated_run_is_made_anew() {
+fn an_invalidated_run_is_generated_again() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
     let place = Place::new();
     // Text that no compression makes small: what is freed must be whole pages.
@@ -89,7 +89,7 @@ fn size_of_store(place: &Place) -> u64 {
 
 /// PE-19: `retry` makes again what failed and nothing else; its run is then whole.
 #[test]
-fn only_what_failed_is_tried_again() {
+fn retry_runs_failed_cells_only() {
     static BROKEN: AtomicBool = AtomicBool::new(true);
     let provider = FakeProvider::start(Script::by(|received| {
         let is_broken = BROKEN.load(Ordering::Relaxed) && received.json().to_string().contains("Question 3");

@@ -76,7 +76,7 @@ fn transcripts_with_problems_are_refused() {
 
 /// A folder that cannot be written is found out before anything is spent.
 #[test]
-fn unwritable_folders_are_found_out_first() {
+fn unwritable_folders_are_refused_before_the_run() {
     let place = Place::new();
     place.write("file", "");
     let said = place.karat(&["run", "faq", "-o", "file/below"]);
@@ -198,7 +198,7 @@ fn a_link_in_a_dataset_folder_leads_nowhere_else() {
 
 /// CL-21: flags of other tools are answered with ours, not with the nearest spelling.
 #[test]
-fn flags_of_other_tools_are_known() {
+fn flags_of_other_tools_get_a_hint() {
     let place = Place::new();
     for (theirs, ours) in [
         ("--epochs=3", "`--trials N`"),

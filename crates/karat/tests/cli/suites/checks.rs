@@ -112,7 +112,7 @@ fn true_and_false_of_a_program_are_pass_and_fail() {
 /// CL-18: a run in which no metric applies to any output has measured nothing, which is no pass; metrics that apply to none are
 /// named where others do, and outputs alone are fine.
 #[test]
-fn what_measures_nothing_is_no_pass() {
+fn a_run_without_applicable_metrics_fails() {
     let place = Place::new();
     let suite = |scorers: &str| {
         let rows = "rows: [ { id: a, target: [] }, { id: b, target: [] } ]";

@@ -124,7 +124,7 @@ fn events_are_lines_of_json() {
 
 /// `init` writes a suite that runs, and never over what is there.
 #[test]
-fn a_preset_becomes_a_suite_of_ones_own() {
+fn init_copies_a_preset() {
     let place = Place::new();
     let said = place.fine(&["init", "faq", "mine"]);
     assert!(said.stdout.starts_with("mine/karat.yaml"), "{}", said.stdout);
@@ -139,7 +139,7 @@ fn a_preset_becomes_a_suite_of_ones_own() {
 /// `init` names the folder that it wrote, also where that has a preset's name: the bare name is the preset, which is said, and
 /// `./faq` and `faq/` are the folder, whatever is asked of it.
 #[test]
-fn a_folder_with_the_name_of_a_preset_is_named_apart() {
+fn init_tells_a_folder_from_a_preset() {
     let place = Place::new();
     assert!(place.fine(&["init", "faq", "mine"]).stderr.contains("run the suite with `karat run mine`"));
     assert!(place.fine(&["init", "faq"]).stderr.contains("run the suite with `karat run ./faq`"));
@@ -242,7 +242,7 @@ fn absent_files_are_fetched_once() {
 /// written.
 #[cfg(unix)]
 #[test]
-fn what_is_fetched_is_checked() {
+fn fetched_files_are_checked() {
     let place = Place::new();
     place.write(
         "karat.yaml",
@@ -273,7 +273,7 @@ fn what_is_fetched_is_checked() {
 /// House rule: a row's values lead no fetched file above its folder; nothing is fetched then.
 #[cfg(unix)]
 #[test]
-fn what_is_fetched_stays_in_its_folder() {
+fn fetched_files_stay_in_their_folder() {
     let place = Place::new();
     place.write(
         "karat.yaml",
@@ -287,7 +287,7 @@ fn what_is_fetched_stays_in_its_folder() {
 
 /// `validate` says what a run would stumble over: a key that is not set, a price that nobody knows.
 #[test]
-fn validate_says_what_is_missing_to_run() {
+fn validate_lists_missing_keys_and_prices() {
     let place = Place::new();
     place.write(
         "karat.yaml",

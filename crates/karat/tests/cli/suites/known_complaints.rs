@@ -1,4 +1,4 @@
-//! What users of other evaluation tools complain about, each held by a test.
+//! Known complaints of users of other evaluation tools, each as a rule.
 
 use std::net::TcpListener;
 
@@ -25,7 +25,7 @@ fn judged(place: &Place, replies: &[(&str, &str)]) {
 
 /// PE-03, PE-04: a reply that is no number is unscored with its reason; it is in no mean, and no mean becomes NaN.
 #[test]
-fn a_reply_that_is_no_number_reaches_no_mean() {
+fn a_reply_without_a_number_is_unscored() {
     let place = Place::new();
     let reply =
         |score: &str| format!("{{\"scores\": {{\"good\": {score}}}, \"reasoning\": \"Because of its words.\"}}");
@@ -87,7 +87,7 @@ fn a_plan_has_a_price_and_makes_no_call() {
 
 /// PE-35: a run in which nothing ran is never a success.
 #[test]
-fn nothing_ran_is_no_success() {
+fn a_run_without_cells_fails() {
     let place = Place::new();
     for arguments in [&["--sample", "no-such"][..], &["--set", "dataset.where=sample.id == 'none'"], &["--limit", "0"]]
     {

@@ -1,4 +1,4 @@
-//! What must not be kept is nowhere: not in files, not in streams, not in what a judge is sent.
+//! Content that must not be kept is in no file, in no stream, and in no request to a judge.
 
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider, Script};
@@ -108,7 +108,7 @@ fn personal_data_is_neither_stored_nor_judged() {
 /// knows that it is one.
 #[cfg(unix)]
 #[test]
-fn quotations_are_blacked_out_before_they_are_cut() {
+fn quotations_are_redacted_before_they_are_cut() {
     let provider = FakeProvider::start(Script::by(|received| {
         let text = received.json().to_string();
         let (_, row) = text.split_once("say ").unwrap();
@@ -194,7 +194,7 @@ fn sensitive_content_is_not_kept() {
 /// where no content is kept, it only says who was asked.
 #[cfg(unix)]
 #[test]
-fn the_call_log_names_nobody() {
+fn the_call_log_has_no_personal_data() {
     let provider = provider();
     for (privacy, command) in
         [("{ redact: [email] }", "CMD: echo Mail [email]"), ("{ sensitive: true }", "CMD: step e")]
@@ -268,7 +268,7 @@ privacy: {{ redact: [email] }}
 /// RG-15: keys of every kind — the provider's, a header's, a query's — are sent and kept nowhere, though the provider
 /// repeats them in replies and errors.
 #[test]
-fn keys_are_kept_nowhere() {
+fn keys_are_never_stored() {
     let secrets = ["sk-planted-0a1b2c3d", "header-planted-4e5f6a7b", "query-planted-8c9d0e1f"];
     let provider = FakeProvider::start(Script::by(move |received| {
         let says = format!("{} and {secrets:?}", received.header("authorization").unwrap_or_default());
@@ -308,7 +308,7 @@ fn everything_of(place: &Place, said: &Said) -> String {
     format!("{}\n{}\n{}", said.all(), trace.all(), place.fine(&["report", "a", "--format", "json", "-o", "-"]).all())
 }
 
-/// What the judge of the next test does: it prints every key that it finds, in its reply, in its complaint across the place
+/// The judge of the next test: it prints every key that it finds, in its reply, in its complaint across the place
 /// where messages are cut, and before it hangs.
 #[cfg(unix)]
 const TALKATIVE: &str = r#"
@@ -323,7 +323,7 @@ esac
 /// only known — it stands in no file and on no stream.
 #[cfg(unix)]
 #[test]
-fn keys_that_programs_print_are_kept_nowhere() {
+fn keys_that_programs_print_are_never_stored() {
     let keys = [
         ("ANTHROPIC_API_KEY", "sk-ant-planted-0001"),
         ("GROQ_API_KEY", "gsk_planted_000002"),

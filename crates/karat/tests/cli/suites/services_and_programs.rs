@@ -1,4 +1,4 @@
-//! Steps and scorers that ask services and programs.
+//! Steps and scorers that call services and programs.
 
 use std::time::{Duration, Instant};
 
@@ -108,7 +108,7 @@ fn answers_are_reused_under_a_version_only() {
 
 /// RG-09: what goes wrong at a service is an error with a code, apart from wrong answers.
 #[test]
-fn trouble_at_the_service_is_no_wrong_answer() {
+fn service_errors_are_not_wrong_answers() {
     let html = Behaviour::raw(200, "<html>maintenance</html>").with_header("content-type", "text/html");
     let cases = [
         (html, "malformed"),
@@ -375,7 +375,7 @@ fn a_service_that_does_not_start_is_named() {
 
 /// BY-05: what a service says that it cost counts against the budget once it is known, and the plan says so.
 #[test]
-fn what_a_service_costs_is_within_the_budget() {
+fn costs_of_services_count_against_the_budget() {
     let service = FakeProvider::start(Script::by(|_| Behaviour::raw(200, r#"{"answer": "x", "usd": 0.01}"#))).unwrap();
     let place = Place::new();
     let rows: String =

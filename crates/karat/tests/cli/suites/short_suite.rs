@@ -46,7 +46,7 @@ fn budgets_and_call_limits_stop_the_run() {
 
 /// PE-28, PE-35: nothing ran, or everything errored, is never exit 0.
 #[test]
-fn a_provider_that_is_down_is_exit_1() {
+fn an_unreachable_provider_exits_with_1() {
     let place = Place::new();
     place.write("data.jsonl", &questions(3));
     place.write("karat.yaml", &suite("http://127.0.0.1:9/v1"));
@@ -74,7 +74,7 @@ fn mixed_faults_are_survived() {
 
 /// PE-35, CL-15: a run whose judge could never be read is no result.
 #[test]
-fn a_judge_without_one_score_is_exit_1() {
+fn a_judge_without_scores_exits_with_1() {
     let place = Place::new();
     let arguments = ["run", "claims", "--judges", "sim-faithful", "--sample", "kr-oats-01", "--variants", "raw"];
     let said = place.karat(
@@ -115,7 +115,7 @@ fn usage_above_what_was_reserved_is_warned_about() {
 
 /// BY-05, law 13: counts of nothing beside words are no counts: usage and cost are estimated, and the report says so.
 #[test]
-fn usage_of_nothing_is_estimated() {
+fn missing_usage_is_estimated() {
     let nothing = serde_json::json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 });
     let provider = FakeProvider::start(Behaviour::Usage("the answer".to_owned(), Some(nothing))).unwrap();
     let place = Place::new();
@@ -131,7 +131,7 @@ fn usage_of_nothing_is_estimated() {
 /// BY-05: an answer that breaks off may have been billed, so what was reserved for it stays spent: money that would be
 /// enough for the next attempt is not there any more.
 #[test]
-fn what_an_answer_that_broke_off_may_have_cost_stays_reserved() {
+fn an_incomplete_reply_stays_reserved() {
     for (first, code, requests) in [(Behaviour::Cut("half".to_owned()), 5, 1), (Behaviour::server_error(), 0, 3)] {
         let answers = [first, Behaviour::ok("answer"), Behaviour::ok("answer")];
         let provider = FakeProvider::start(Script::sequence(answers)).unwrap();
@@ -180,7 +180,7 @@ fn billed_answers_without_a_reply_cost() {
 
 /// BY-05, CL-22: what a stopped run says leads on: the limit that it names suffices, also for what failed.
 #[test]
-fn a_stopped_run_says_with_what_it_goes_on() {
+fn a_stopped_run_names_the_limit_to_continue_with() {
     let provider = FakeProvider::start(Script::by(|received| match received.json().to_string() {
         request if request.contains("Question 3:") => Behaviour::status(400, "no"),
         _ => Behaviour::ok("answer"),

@@ -56,7 +56,7 @@ fn an_incident_is_closed_by_hand() {
 /// BR-13: alerts end when a lasting drop fills the long window, and the incident does not: whoever asked for an exit code
 /// gets it until somebody closes the incident, or the series is back.
 #[test]
-fn an_open_incident_is_no_calm() {
+fn an_open_incident_is_reported_without_an_alert() {
     let place = Place::new();
     let day = |at: i32| if at < 32 { format!("2026-03-{at:02}") } else { format!("2026-04-{:02}", at - 31) };
     let row = |at: i32| {
@@ -81,7 +81,7 @@ fn an_open_incident_is_no_calm() {
 
 /// BR-13: a stretch of days is a question of its own: an alert that was raised does not answer it, and it raises none.
 #[test]
-fn a_stretch_of_days_is_a_question_of_its_own() {
+fn incidents_of_a_date_range_are_separate() {
     let place = backfilled();
     let drift = |more: &[&str]| place.karat(&[&["drift", "briefing", "--as-of", "2026-04-05"][..], more].concat());
     let stretch = json(&drift(&["--since", "2026-03-10"]));
@@ -205,7 +205,7 @@ fn a_late_row_like_the_others_moves_nothing() {
 
 /// BR-08, BR-13: documents of another folder that take the place of others are told, and `-p` looks at one folder's.
 #[test]
-fn two_folders_are_told_apart() {
+fn drift_tells_two_folders_apart() {
     let place = Place::new();
     let card = |text: &str| json!({"body": [{"type": "TextBlock", "text": text}]}).to_string();
     for folder in ["A", "B", "C"] {
@@ -260,7 +260,7 @@ fn planted_shifts_are_replayed() {
 /// BR-13: one day's run holds too few days to say anything of drift, and does not say that there is none; numbers that no
 /// calendar has are refused.
 #[test]
-fn one_day_is_no_drift_and_no_calm() {
+fn one_day_is_not_enough_for_drift() {
     let place = backfilled();
     place.fine(&["run", "briefing", "--sample", "2026-04-06", "--run-id", "d", "-q"]);
     let report = place.fine(&["report", "d", "--format", "md", "-o", "-"]).stdout;

@@ -19,7 +19,7 @@ fn edit(place: &Place, file: &str, from: &str, to: &str) {
     place.write(file, &text.replace(from, to));
 }
 
-/// What the gate on the golden set says of one day.
+/// Returns the verdict of the golden set's gate for one day.
 fn regression(report: &Value, sample: &str, system: &str) -> Value {
     let gates = report["gates"].as_array().unwrap().iter();
     let own = |it: &&Value| it["id"] == "regression" && it["sample"] == sample && it["system"] == system;
@@ -30,7 +30,7 @@ fn regression(report: &Value, sample: &str, system: &str) -> Value {
 
 /// BR-12, CL-24: a drop below what another judge or rubric pinned fails no gate and passes none; `golden check` warns and decides.
 #[test]
-fn a_golden_set_of_another_ruler_decides_nothing() {
+fn a_golden_set_of_another_judge_decides_nothing() {
     let place = pinned();
     place.fine(&[&["run", "mine", "--gate", "--run-id", "same", "-q"], &DAYS[..]].concat());
     assert_eq!(regression(&place.report("same"), "2026-03-02", "published")[0], "pass");

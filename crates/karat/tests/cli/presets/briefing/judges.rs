@@ -86,7 +86,7 @@ fn judges_of_two_backfills_are_compared() {
 
 /// BR-05, BR-06: what can go wrong with a program is said, ends with 1, and leaves no row.
 #[test]
-fn every_failure_is_said() {
+fn every_judge_failure_is_reported() {
     let cases = [
         ("echo 'Invalid API key' >&2; exit 1", "Invalid API key"),
         ("echo 'Invalid API key · Please run /login'; exit 1", "and printed \\\"Invalid API key · Please run"),
@@ -128,7 +128,7 @@ fn every_failure_is_said() {
 /// BR-05, BR-07: the first 400 characters of what a program complains stand in summary, report and JSON, also where it
 /// ended well and printed nothing.
 #[test]
-fn what_a_program_complains_is_shown_whole() {
+fn messages_of_programs_are_shown() {
     for exit in [3, 0] {
         let place = Place::new();
         let complaint: String = (0..400).map(|at| char::from(b'a' + (at % 26) as u8)).collect();
@@ -204,7 +204,7 @@ fn until(holds: &dyn Fn() -> bool) {
 /// BR-12, CL-04: a golden check that is interrupted or killed moves no baseline; `resume` judges the rest, and `--cached` then
 /// says how all of them stand, without another call.
 #[test]
-fn an_interrupted_golden_check_goes_on() {
+fn an_interrupted_golden_check_continues() {
     for (signal, code) in [("-INT", 130), ("-KILL", -1)] {
         let place = Place::new();
         // While `block` is there, only the first calls are answered.

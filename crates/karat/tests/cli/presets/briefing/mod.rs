@@ -93,7 +93,7 @@ fn the_publish_gate_binds_on_request() {
 
 /// BR-17: a judge or version that no judgment has is a mistyped one, and not a suite without data.
 #[test]
-fn a_mistyped_judge_is_no_answer() {
+fn a_mistyped_judge_is_refused() {
     let place = Place::new();
     place.fine(&["run", "briefing", "-q", "--sample", "2026-03-02"]);
     for command in [&["drift", "briefing"][..], &["digest", "briefing"], &["golden", "pin", "briefing"]] {
@@ -153,7 +153,7 @@ fn judges_of_one_run_are_one_grade_everywhere() {
 
 /// BR-18: a judgment that a later run took over is one judgment; judged afresh, it is a second opinion.
 #[test]
-fn a_judge_does_not_agree_with_what_was_taken_over_from_it() {
+fn a_judge_does_not_agree_with_its_own_cached_results() {
     let place = backfilled();
     place.fine(&["run", "briefing", "--run-id", "c", "-q"]);
     let same = place.karat(&["agree", "b", "c"]);
@@ -164,7 +164,7 @@ fn a_judge_does_not_agree_with_what_was_taken_over_from_it() {
 
 /// BR-14, BR-15: a window as Markdown, to stdout or a file; rows as TSV and JSON.
 #[test]
-fn a_week_is_summed_up() {
+fn a_digest_summarizes_a_week() {
     let place = backfilled();
     let week = place.fine(&["digest", "briefing", "--as-of", "2026-03-28"]).stdout;
     assert!(week.starts_with("# Digest of briefing: 2026-03-22 → 2026-03-28"), "{week}");
@@ -196,7 +196,7 @@ fn a_week_is_summed_up() {
 
 /// BY-08: the same judge on the pinned cards is an unchanged ruler; one that grades 0.3 higher than was pinned has moved.
 #[test]
-fn a_judge_that_moved_is_told_from_cards_that_did() {
+fn a_changed_judge_is_told_from_changed_cards() {
     let place = backfilled();
     place.fine(&["golden", "pin", "briefing"]);
     let said = place.fine(&["golden", "check", "briefing"]);

@@ -31,7 +31,7 @@ fn planted() -> BTreeMap<String, String> {
     faults.iter().map(|fault| (queries[&text(fault, "question")].clone(), text(fault, "fault"))).collect()
 }
 
-/// What passes or fails in an answer, latency apart.
+/// The metrics that pass or fail for an answer, without latency.
 const CHECKS: [&str; 8] = [
     "NumericExact",
     "NumericWithinTolerance",
@@ -275,7 +275,7 @@ fn a_service_of_ones_own_is_asked_with_its_filters() {
 /// RG-09, RG-11: a service that is down, slow, answers HTML, wrong JSON or 10 MB makes errors with a code, counted apart
 /// from wrong answers; more than the policy allows are exit code 1.
 #[test]
-fn trouble_at_the_service_is_counted_apart() {
+fn service_errors_are_counted_separately() {
     let html = Behaviour::raw(200, "<html>maintenance</html>").with_header("content-type", "text/html");
     let cases = [
         (html, "malformed"),
@@ -381,7 +381,7 @@ fn mismatches_of_gold_and_filings_are_reported() {
 
 /// RG-15, RG-02: what is said of rows passes the privacy rules before it is printed, stored or reported.
 #[test]
-fn what_is_said_of_rows_is_blacked_out() {
+fn messages_about_rows_are_redacted() {
     let place = Place::new();
     let row = |id: &str, gold: Value| json!({"query_id": id, "question": "What was revenue, ann@mail.example?", "metadata": {"category": "numeric", "quarter": "2024-Q2"}, "gold": gold});
     let table = json!({"expected_value": 999.9, "unit": "million USD", "source_table_ids": ["ann@mail.example"]});
@@ -473,7 +473,7 @@ fn the_terminal_says_what_failed() {
 
 /// RG-05: one gold that contradicts itself fails no metric that applies to no other row; where it is much of the data, it does.
 #[test]
-fn one_broken_gold_fails_no_run() {
+fn one_broken_reference_does_not_fail_the_run() {
     for (others, fails) in [(24, false), (1, true)] {
         let (place, service) = (Place::new(), FakeProvider::start(Script::always(own_answer("It was 5."))).unwrap());
         let broken = json!({"expected_value": 5, "unit": "million USD", "currency": "EUR"});
@@ -546,7 +546,7 @@ fn state(place: &Place) -> String {
 /// RG-15: of sensitive filings nothing is in store, logs and reports; of others everything but what is blacked out. Amounts
 /// are scored as they are either way.
 #[test]
-fn sensitive_content_is_kept_nowhere() {
+fn sensitive_content_is_never_stored() {
     let secrets = ["ada.lind@example.com", "ACC-12345678", "4111 1111 1111 1111"];
     let answer = format!("It was $1.2 billion, says {} of {}, card {}.", secrets[0], secrets[1], secrets[2]);
     for (set, keeps) in [("privacy.sensitive=true", false), ("privacy.redact=[email, card]", true)] {
@@ -567,7 +567,7 @@ fn sensitive_content_is_kept_nowhere() {
 
 /// RG-15: errors quote what a service answered, and are blacked out like it.
 #[test]
-fn errors_are_blacked_out() {
+fn errors_are_redacted() {
     let secret = "ada.lind@example.com";
     let bodies =
         [format!(r#"{{"{secret}": 1}}"#), format!(r#"{{"answer": ["{secret}"]}}"#), format!("<p>{secret}</p>")];
@@ -596,7 +596,7 @@ fn the_demo_ends_with_its_input() {
 
 /// The demo service says what it lacks.
 #[test]
-fn there_is_a_demo_of_some_presets_only() {
+fn only_presets_with_a_service_have_a_demo() {
     let said = Place::new().karat(&["demo", "faq", "--port", "1"]);
     assert!(said.code == 1 && said.stderr.contains("`faq` has no demo service"), "{}", said.all());
     assert!(said.stderr.contains("rag"), "{}", said.all());
