@@ -22,7 +22,7 @@ pub struct GateArgs {
     pub gate_threshold: Option<String>,
 }
 
-/// Whether gates decide the exit code.
+/// Enforcement of gates.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = heading::GATES)]
 pub struct EnforceArgs {

@@ -30,7 +30,7 @@ fn judges_are_compared_with_each_other_and_with_people() {
     assert!(place.path().join("out/agree.md").exists() && place.path().join("out/agree.json").exists());
 }
 
-/// House rule: what cannot be compared is said, with the raters that there are.
+/// A comparison with one rater is refused, and the message lists the raters that exist.
 #[test]
 fn agreement_needs_two_raters() {
     let place = Place::new();

@@ -39,7 +39,8 @@ fn a_good_judge_passes_and_a_biased_one_fails() {
     assert!(markdown.contains("## Round 2") && markdown.contains("**fail**"), "{markdown}");
 }
 
-/// CL-13: what chooses outputs is refused, since a round makes none; a variable that is meant for runs is no reason to.
+/// CL-13: flags that choose models or variants are refused, because a round generates no outputs; their variables are
+/// ignored.
 #[test]
 fn a_round_has_no_models_and_variants() {
     let place = Place::new();
@@ -85,7 +86,7 @@ fn a_threshold_is_decided_with_a_reason() {
     }
 }
 
-/// CL-13, BY-05: a round that was stopped has no verdict, is gone on with without paying twice, and then has one.
+/// CL-13, BY-05: a stopped round has no verdict; when it is resumed nothing is paid twice, and it gets one.
 #[test]
 fn a_stopped_round_is_resumed() {
     let place = Place::new();
@@ -116,7 +117,7 @@ fn a_stopped_round_is_resumed() {
     assert!(trials.code == 1 && trials.stderr.contains("`--trials`"), "{}", trials.all());
 }
 
-/// CL-13, CL-12: judges are asked afresh each time, two of them beside each other; no label of a video is shown to who grades it.
+/// CL-13, CL-12: each round asks the judges again, and no judge sees a label of the video that it grades.
 #[test]
 fn judges_are_asked_afresh_and_see_no_label_of_the_video() {
     let place = Place::new();
@@ -142,7 +143,7 @@ fn judges_are_asked_afresh_and_see_no_label_of_the_video() {
     assert!(!shown.is_empty() && !shown.contains("fasting glucose in 252 amateur cyclists"), "{shown}");
 }
 
-/// House rule: a suite without labels says what to add.
+/// A suite without labels is refused with a hint on how to add them.
 #[test]
 fn calibration_needs_labels() {
     let place = Place::new();
@@ -180,8 +181,8 @@ fn label(sample: &str, output: &str, style: u32, truth: u32, depth: u32) -> Stri
     )
 }
 
-/// CL-13, CL-08: any suite, with three dimensions on two scales: one that nobody labelled does not pass, one in which the judge
-/// tells nothing apart, or grades higher than people, gets a caution, and labels off the scale are refused with their line.
+/// CL-13, CL-08: a dimension without labels does not pass; a judge that always gives the same grade, or grades higher
+/// than people, gets a caution; labels off the scale are refused with their line.
 #[test]
 fn every_dimension_must_be_labelled() {
     let place = Place::new();
@@ -230,8 +231,8 @@ fn every_dimension_must_be_labelled() {
     }
 }
 
-/// CL-08, CL-13: no label vanishes: what cannot be held beside a judge is told with its line, by `validate` and by `calibrate`;
-/// words of choices and true count as what they stand for.
+/// CL-08, CL-13: `validate` and `calibrate` report each label that cannot be compared with a judge, with its line;
+/// names of choices and booleans count as their values.
 #[test]
 fn no_label_vanishes() {
     let place = Place::new();
@@ -265,7 +266,7 @@ fn no_label_vanishes() {
     assert!(said.contains("flat: passes") && said.contains("truth: agreement 1"), "{said}");
 }
 
-/// CL-13: agreement on the few sets that a judge scored is no pass.
+/// CL-13: a judge that scored only a few sets does not pass, even if it agrees on them.
 #[test]
 fn a_judge_that_leaves_sets_unscored_fails() {
     let place = Place::new();

@@ -103,7 +103,7 @@ fn runs_are_compared_by_sample_id() {
     assert!(std::fs::read_to_string(place.path().join("out/compare.md")).unwrap().starts_with("# Comparison"));
 }
 
-/// House rule: bad input says what there is, and is exit 1.
+/// Wrong sides and metrics exit with 1, and the message lists the valid ones.
 #[test]
 fn impossible_comparisons_are_refused_with_a_hint() {
     let place = Place::new();

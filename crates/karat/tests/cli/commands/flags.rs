@@ -106,7 +106,8 @@ fn a_negative_number_is_refused_with_its_range() {
     }
 }
 
-/// contract: a run is gone on with over its own rows; other ones are named as that, not as changed data.
+/// contract: a run is resumed over its own rows; a different selection of rows is reported as that, not as changed
+/// data.
 #[test]
 fn a_refused_resume_names_other_rows() {
     let (place, _provider) = place();
@@ -118,7 +119,7 @@ fn a_refused_resume_names_other_rows() {
     assert!(place.karat(&["run", "--resume", "--run-id", "a"]).stderr.contains("the dataset changed"));
 }
 
-/// contract: of a refused resume only what differs is named: nothing that a run may be gone on with under other settings.
+/// contract: a refused resume names only what differs, and no setting that may change between the parts of a run.
 #[test]
 fn a_refused_resume_names_what_differs() {
     let (place, provider) = place();

@@ -66,7 +66,8 @@ fn three_policies_three_exit_codes() {
     assert_eq!(ids.into_iter().collect::<Vec<_>>(), ["words", "words-2"]);
 }
 
-/// CL-24, law 6: a failed gate decides how a run ends, `--no-gate` prints the same, and the policy may wait for `--gate`.
+/// CL-24: a failed gate sets the exit code of a run; `--no-gate` prints the same verdict and exits with 0; a policy may
+/// require `--gate`.
 #[test]
 fn gates_bind_a_run_by_default() {
     let bound = place("gates: [ { metric: words, min: 3 } ]");
@@ -145,7 +146,7 @@ fn units_and_partners() {
     assert!(said.code == 0 && said.stdout.contains("2 passed"), "{}", said.all());
 }
 
-/// BY-02: a gate on macro F1 sees the report's own figure, alone, beside another variant and beside a pinned run.
+/// BY-02: a gate on macro F1 uses the report's own figure, alone, against another variant and against a pinned run.
 #[test]
 fn gates_on_f1_see_the_figure_of_the_report() {
     let place = Place::new();
@@ -201,7 +202,7 @@ fn errors_are_counted_by_system() {
     assert_eq!((strict.code, lenient.code), (1, 0), "{}{}", strict.all(), lenient.all());
 }
 
-/// CL-24, house rule: `karat gate` that fails because of errors says so in every form, be the gates as they are.
+/// CL-24: if `karat gate` fails because of errors, each format says so, whatever the verdicts are.
 #[test]
 fn a_gate_that_ends_for_errors_says_why() {
     let place = Place::new();
@@ -218,7 +219,7 @@ fn a_gate_that_ends_for_errors_says_why() {
     assert!(std::fs::read_to_string(place.path().join("out/gate.md")).unwrap().contains(why));
 }
 
-/// BY-01, house rule: clusters that are alike by chance decide no gate, and a report calls nothing certain.
+/// BY-01: clusters that are equal by chance decide no gate, and the report claims no certainty.
 #[test]
 fn identical_clusters_leave_a_gate_undecided() {
     let place = Place::new();
@@ -242,8 +243,7 @@ fn identical_clusters_leave_a_gate_undecided() {
     assert!(undecided[0]["reason"].as_str().unwrap().contains("no interval"), "{undecided:?}");
 }
 
-/// House rule: every gate that cannot be applied is told at once, with its file and line, before anything is run and of a
-/// stored run.
+/// All gates that cannot be applied are reported at once with file and line, before a run and for a stored run.
 #[test]
 fn bad_gates_are_reported_with_their_place() {
     let place = Place::new();
@@ -380,7 +380,7 @@ fn only_whole_runs_are_compared_with() {
     assert!(nothing.code == 1 && nothing.stderr.contains("3 errors in 3 cells, all of them"), "{}", nothing.all());
 }
 
-/// BY-02: a run of a selection is no mistake where a gate compares with what was not selected; a typo is one.
+/// BY-02: a gate on something that was not selected is undecided; a gate with a typo is an error.
 #[test]
 fn a_selection_leaves_gates_on_the_others_undecided() {
     let place = place("gates: [ { metric: words, max_drop: 1, against: \"variant:short\" } ]");

@@ -40,7 +40,8 @@ fn the_first_failures_are_printed() {
     assert_eq!(place.fine(&["show", "--status", "error"]).stdout.lines().count(), 10);
 }
 
-/// CL-04: a suite may format the line of a cell, as the preset claims does; scripted models cost nothing, and it is said so.
+/// CL-04: a suite may format the line of a cell, as the preset claims does; the bill of scripted models says that
+/// nothing was billed.
 #[test]
 fn a_suite_formats_the_line_of_a_cell() {
     let place = Place::new();

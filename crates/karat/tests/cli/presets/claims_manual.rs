@@ -13,7 +13,8 @@ fn snapshot(claims: &[&str]) -> String {
     )
 }
 
-/// CL-09: snapshots of any provider become variants beside the harness; what they have and it lacks is told by kind.
+/// CL-09: snapshots of any provider become variants beside the harness, and items that the harness lacks are reported
+/// by category.
 #[test]
 fn snapshots_are_scored_beside_the_harness() {
     let place = Place::new();

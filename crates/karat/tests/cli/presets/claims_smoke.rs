@@ -1,5 +1,5 @@
 //! The smoke matrix of the claims preset: two videos, two models, two judges, on recorded responses, held to a pinned
-//! baseline (tolerance: no dimension may drop by more than 1.0). `scripts/record-smoke` makes recording and baseline anew.
+//! baseline (tolerance: no dimension may drop by more than 1.0). `scripts/record-smoke` renews recording and baseline.
 
 use serde_json::Value;
 

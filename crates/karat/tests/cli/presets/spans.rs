@@ -290,7 +290,7 @@ fn odd_snapshots_keep_their_figures() {
     assert_eq!(scored, [14.5, 15.5, 15.5, 16.0, 14.0]);
 }
 
-/// SP-07: without a verdict there is no advice.
+/// SP-07: a report without verdicts gives no advice.
 #[test]
 fn advice_needs_a_verdict() {
     let place = Place::new();
@@ -301,7 +301,7 @@ fn advice_needs_a_verdict() {
     assert!(said.stderr.contains("the snapshot has no summary"), "{}", said.all());
 }
 
-/// SP-09, house rule: what is no snapshot is refused with its place; a prompt that comes twice is two samples.
+/// SP-09: a file that is not a snapshot is refused with its place; a prompt that occurs twice is two samples.
 #[test]
 fn bad_snapshots_are_refused() {
     let place = Place::new();
@@ -357,7 +357,7 @@ fn a_live_labeller_gets_the_rows_text() {
     assert!(said.stderr.contains("wrong.jsonl:1"), "{}", said.all());
 }
 
-/// House rule: options that only the analysis can judge are refused before anything is run.
+/// Options that only the analysis can check are refused before the run.
 #[test]
 fn options_are_judged_before_the_run() {
     let place = Place::new();
@@ -469,7 +469,7 @@ fn compared(place: &Place, baseline: &str, candidate: &str) -> Value {
     serde_json::from_str::<Value>(&said.stdout).unwrap()["diagnostics"][0].clone()
 }
 
-/// SP-06, SP-08: a text whose verdict was lost is no text without findings: it is in no rate and in no pair.
+/// SP-06, SP-08: a text with a lost verdict does not count as a text without findings: it is in no rate and no pair.
 #[test]
 fn lost_verdicts_are_not_compared() {
     let place = Place::new();
@@ -483,7 +483,7 @@ fn lost_verdicts_are_not_compared() {
     assert_eq!(place.report("lost")["analyses"]["spans"]["spansBySection"]["main"], 4);
 }
 
-/// SP-07, SP-08: lists that an old snapshot lacks were not assessed: nothing is said of them, nor of confidence.
+/// SP-07, SP-08: lists that an old snapshot lacks were not assessed: the report shows neither them nor confidence.
 #[test]
 fn lists_that_are_lacking_are_not_zero() {
     let place = Place::new();

@@ -98,8 +98,8 @@ fn an_own_corpus() {
     assert!(said.stderr.contains("must sum to 1"), "{}", said.all());
 }
 
-/// SU-01, SU-06: a session without a reference is judged on its own merits and is in no figure of the corpus; a folder
-/// without one is no session, and a broken one is an error with its place.
+/// SU-01, SU-06: a session without a reference is judged on its own and is in no figure of the corpus; a folder without
+/// a session is skipped, and a broken reference is an error with its place.
 #[test]
 fn missing_references_differ_from_broken_ones() {
     let place = Place::new();
@@ -124,7 +124,7 @@ fn missing_references_differ_from_broken_ones() {
     assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
 }
 
-/// SU-03, SU-04: a candidate that is no text, or an empty file, is broken, not missing, and counts.
+/// SU-03, SU-04: a candidate that is not text, or is empty, is broken, not missing, and counts.
 #[test]
 fn a_candidate_without_text_is_broken() {
     let place = Place::new();

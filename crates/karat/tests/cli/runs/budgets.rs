@@ -29,7 +29,7 @@ fn counted(said: &Said) -> &str {
     said.stderr.split("fit the budget of").nth(1).unwrap_or_default()
 }
 
-/// BY-05: an attempt that was sent and of which nobody knows the cost counts as spent, and each attempt is reserved anew.
+/// BY-05: an attempt that was sent and whose cost is unknown counts as spent, and each attempt is reserved separately.
 #[test]
 fn attempts_of_unknown_cost_count_as_spent() {
     for behaviour in [Behaviour::Hang, Behaviour::Drop, Behaviour::Cut("x".to_owned()), Behaviour::prose()] {
@@ -44,7 +44,8 @@ fn attempts_of_unknown_cost_count_as_spent() {
     }
 }
 
-/// BY-05: a run that its money has stopped says what suffices by experience, and beside it what is left at its upper bound.
+/// BY-05: a run that its budget stopped names the limit that suffices by experience, and the upper bound of what is
+/// left.
 #[test]
 fn a_stopped_run_says_what_is_left_at_the_most() {
     let (provider, place) = place(Script::echo(Echo::default()), 60, "{ max_concurrency: 1 }");
@@ -113,8 +114,8 @@ run: {{ max_concurrency: 16 }}
     place
 }
 
-/// BY-05: a service says what it took when it has answered, so nobody asks it until its first answer is there; then as much
-/// is reserved as its dearest one took, in every part of the run. The limit that a stopped run names suffices.
+/// BY-05: the cost of a service is known after its first reply, so further calls wait for it; each later call reserves
+/// the highest cost so far, in all parts of the run. The limit that a stopped run names suffices.
 #[test]
 fn services_stay_within_the_budget() {
     let service = FakeProvider::start(Script::always(Behaviour::raw(200, r#"{"answer":"x","usd":0.01}"#))).unwrap();
@@ -151,7 +152,7 @@ fn a_first_answer_without_a_cost_does_not_open_the_budget() {
     }
 }
 
-/// The limit with which a stopped run says that it can go on.
+/// Returns the limit that a stopped run names to continue with.
 fn limit_named(said: &Said) -> &str {
     said.stderr.split("--budget-usd ").nth(1).and_then(|rest| rest.split('`').next()).unwrap_or_default()
 }
@@ -173,7 +174,7 @@ fn free_failures_do_not_lower_the_named_limit() {
     assert_eq!((said.code, service.requests()), (1, 30), "{}", said.all());
 }
 
-/// BY-05: an answer that does not say what it cost counts as the dearest one before it, in every part of the run, and is told.
+/// BY-05: a reply without a cost counts as the highest cost before it, in all parts of the run, and is reported.
 #[test]
 fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
     for silent in [r#"{"answer":"x"}"#, r#"{"answer":"x","usd":null}"#] {
@@ -202,8 +203,8 @@ fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
     }
 }
 
-/// FT-B2: a cost that is decimal text is that number; one that nobody can read stops a run with a budget, and is unknown in
-/// a run without one.
+/// FT-B2: a cost that is decimal text is read as a number; an unreadable one stops a run with a budget, and is unknown
+/// in a run without one.
 #[test]
 fn a_cost_that_nobody_can_read_stops_a_budgeted_run() {
     let answering = |usd: &str| {
@@ -230,8 +231,8 @@ fn a_cost_that_nobody_can_read_stops_a_budgeted_run() {
     }
 }
 
-/// BY-05: an answer that names two models, of which nobody knows one's price, counts as what the other took at least, also for
-/// the run's next parts, which ask for none beyond the budget, and is told.
+/// BY-05: a reply that names two models, one without a price, counts at least as the other one's cost, also for later
+/// parts of the run, and is reported.
 #[test]
 fn an_answer_with_a_missing_price_is_not_free() {
     let answer = r#"{"answer":"x","uses":[{"model":"gpt-4o","in":4000},{"model":"mystery","in":4000}]}"#;
@@ -275,8 +276,8 @@ fn an_answer_that_cannot_be_used_costs_what_it_says() {
     }
 }
 
-/// BY-05: what failed for nothing holds no money while it waits, and keeps nobody from asking: a service that only fails is
-/// given up on as soon under a budget as without one.
+/// BY-05: a call that failed at no cost reserves no money while it waits and delays no other; a service that only fails
+/// is given up on as soon with a budget as without.
 #[test]
 fn free_failures_do_not_delay_other_calls() {
     let service = FakeProvider::start(Script::always(Behaviour::status(503, "down"))).unwrap();
@@ -320,8 +321,8 @@ fn an_exceeded_budget_exits_with_5() {
     assert!(said.stderr.contains("beyond its budget of $0.10"), "{}", said.all());
 }
 
-/// BY-05, law 13: a provider that counts more tokens than any call can have breaks its word: report, warnings and trace say
-/// so, and the call costs what was reserved for it.
+/// BY-05: if a provider reports more tokens than a call can have, report, warnings and trace say so, and the call costs
+/// what was reserved for it.
 #[test]
 fn impossible_usage_is_a_breach_at_the_reserved_cost() {
     for counted in ["1000000000000000000", "1e18", "18446744073709551615", "100000001"] {
@@ -341,7 +342,7 @@ fn impossible_usage_is_a_breach_at_the_reserved_cost() {
     }
 }
 
-/// BY-05, law 13: the same of an answer without a reply, of which nothing else is known.
+/// BY-05: the same holds for a response without a reply.
 #[test]
 fn impossible_usage_without_a_reply_is_a_breach_too() {
     let reply = r#"{"choices":[],"usage":{"prompt_tokens":1e18,"completion_tokens":5}}"#;
@@ -352,7 +353,7 @@ fn impossible_usage_without_a_reply_is_a_breach_too() {
     assert!(markdown.contains("Calls with more usage than was reserved for them: 2"), "{markdown}");
 }
 
-/// BY-04, BY-05, law 9: what was said of a call is said again by the part of the run that reads it from the ledger.
+/// BY-04, BY-05: notes on a call are repeated by the part of the run that reads the call from the ledger.
 #[test]
 fn notes_of_paid_calls_outlive_an_interruption() {
     let huge = json!({ "prompt_tokens": 1_000_000_000_000_u64, "completion_tokens": 5 });
@@ -382,7 +383,7 @@ fn notes_of_paid_calls_outlive_an_interruption() {
     assert!(place.canonical("cut").contains("breach"));
 }
 
-/// BY-04, BY-05, law 9: the same of what was said of an attempt that gave no reply, before one that did.
+/// BY-04, BY-05: the same holds for notes on an attempt without a reply that a successful one followed.
 #[test]
 fn notes_of_paid_attempts_outlive_an_interruption() {
     let script = Script::by(|received| {
@@ -405,7 +406,7 @@ fn notes_of_paid_attempts_outlive_an_interruption() {
     assert!(place.canonical("cut").contains("the provider counted more than 100000000 tokens"));
 }
 
-/// BY-04, BY-05, law 9: the same where the run was stopped before the next attempt, which its next part makes.
+/// BY-04, BY-05: the same holds if the run was stopped between the two attempts.
 #[test]
 fn notes_of_paid_attempts_outlive_a_stop_between_two() {
     let script = Script::by(|received| match received.attempt % 2 {

@@ -81,7 +81,7 @@ fn concurrent_runs_share_calls() {
     assert_eq!(provider.requests(), alone.requests());
     let canonical = ["a", "b", "c"].map(|run| place.canonical(run));
     assert!(canonical[0] == canonical[1] && canonical[1] == canonical[2]);
-    // Whoever made it has paid for it.
+    // The run that made a call pays for it.
     let paid = |place: &Place, run: &str| place.report(run)["cost"]["actual_cost_usd"].as_f64().unwrap();
     let all: f64 = ["a", "b", "c"].map(|run| paid(&place, run)).iter().sum();
     assert!((all - paid(&reference, "a")).abs() < 1e-9 && all > 0.0, "{all}");
@@ -105,7 +105,7 @@ fn a_run_takes_over_the_calls_of_a_killed_one() {
     assert_eq!(place.canonical("a"), place.canonical("b"));
 }
 
-/// BY-04: who is stopped while it waits for another process ends at once, and begins no call.
+/// BY-04: a run that is stopped while it waits for another process ends at once, and makes no call.
 #[test]
 fn a_run_stopped_while_waiting_makes_no_call() {
     let provider = provider(1000);
@@ -148,7 +148,7 @@ fn a_failed_call_is_tried_by_the_other_run() {
     assert_eq!(provider.requests(), 16);
 }
 
-/// BY-06: a run that takes over nothing waits for nobody.
+/// BY-06: a run that reuses nothing waits for no other run.
 #[test]
 fn a_run_without_a_cache_waits_for_no_other() {
     let provider = provider(20);

@@ -27,7 +27,8 @@ fn usd(cost: &Value) -> f64 {
     cost["actual_cost_usd"].as_f64().unwrap()
 }
 
-/// BY-04, CL-22: what a shared step has cost is told by the run, even where it was stopped between that step and the cells.
+/// BY-04, CL-22: the cost of a shared step is in the run's report, also if the run was stopped between that step and
+/// its cells.
 #[test]
 fn a_saved_step_keeps_its_cost() {
     let (provider, place) = sharing(Script::echo(Echo::default()), "");
@@ -79,7 +80,8 @@ fn skipped_cells_count_their_paid_steps() {
     assert!(usd(&report["cost"]) > 0.0, "{}", report["cost"]);
 }
 
-/// Stops a run after each number of calls and goes on with it: it makes as many in all, and costs as much, as a whole one.
+/// Stops a run after each number of calls and resumes it: it makes as many calls and costs as much as an uninterrupted
+/// one.
 fn costs_the_same_wherever_it_stops(provider: &FakeProvider, place: &Place) {
     place.fine(&["run", "--run-id", "whole", "--no-cache"]);
     let (calls, whole) = (provider.requests(), usd(&place.report("whole")["cost"]));
@@ -205,8 +207,8 @@ fn in_parts(place: &Place, parts: &str) {
     place.write("karat.yaml", &format!("{before}variants: {{ direct: [ {first}, {second} ] }}\nscorers:{after}"));
 }
 
-/// CL-22, BY-04: what a run has paid, over all its parts, is what it was billed. A reply that could not be read is asked for
-/// again, also where it came beside a call that failed.
+/// CL-22, BY-04: the cost of a run over all its parts is what was billed. An unreadable reply is asked for again, also
+/// if another call of the cell failed.
 #[test]
 fn retry_forgets_nothing_that_was_paid() {
     static BROKEN: [AtomicBool; 2] = [const { AtomicBool::new(true) }; 2];

@@ -71,7 +71,7 @@ fn an_estimate_goes_by_the_length_of_each_prompt() {
     place.write("data.jsonl", &(questions(2_000) + &(0..20).map(long).collect::<String>()));
     place.fine(&["run", "--run-id", "a", "--yes"]);
     is_expected_to_cost_the_same(&place);
-    // The last rows alone, too: nobody has looked at them, and how the provider counts is not known.
+    // The last rows alone, too: they were not estimated before, and the token count of the provider is unknown.
     let rows: Vec<String> = (0..20).map(|at| format!("long{at}")).collect();
     let arguments = ["plan", "--no-cache", "--json", "--sample", &rows.join(",")];
     let plan: Value = serde_json::from_str(&place.fine(&arguments).stdout).unwrap();
@@ -80,7 +80,7 @@ fn an_estimate_goes_by_the_length_of_each_prompt() {
     assert_eq!(provider.requests(), 2_020);
 }
 
-/// BY-05: the same of each step of a chain, whoever answers it.
+/// BY-05: the same holds for each step of a chain, whichever model answers it.
 #[test]
 fn an_estimate_of_a_chain_goes_by_its_steps() {
     let script = Script::by(|received| {

@@ -18,8 +18,8 @@ fn limited(place: &Place, limit: &str, arguments: &[&str]) -> Said {
     Said::of(shell.current_dir(place.path()).output().unwrap())
 }
 
-/// Law 5, BY-04: when the disk is full, the run stops with what was recorded, says so and how to go on; after that it ends
-/// with the report of a run that had room, and no more than the calls in flight were made twice.
+/// BY-04: when the disk is full the run stops, keeps its records and says how to continue; resumed, it ends with the
+/// report of an uninterrupted run, and repeats at most the calls that were in flight.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_stops_the_run_and_loses_nothing() {
@@ -49,8 +49,8 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     assert!(left.iter().all(|path| path.extension().is_some_and(|form| form == "md")), "parts of files: {left:?}");
 }
 
-/// CL-04: what ends a `retry` before its end, a full disk or Ctrl-C, says that it is `retry` that goes on with it: `resume` does not
-/// make what failed.
+/// CL-04: a `retry` that a full disk or Ctrl-C interrupts names `karat retry` to continue, because `resume` does not
+/// re-run failed cells.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_retry_continues_as_a_retry() {
@@ -207,8 +207,9 @@ fn file_descriptors_are_not_raised_for_programs() {
     assert_eq!(place.report("a")["metrics"]["limit"]["value"], json!(100.0), "{}", said.all());
 }
 
-/// PE-27: a cell's time passes while its calls are made, not while they wait for a slot, a judge's answer or what another cell
-/// was told to wait. A cell that runs out of it between two attempts is told so, and costs nothing.
+/// PE-27: a cell's time passes while its calls are made, not while they wait for a slot, a judge's reply or a pause
+/// that another cell was told to make. A cell that runs out of time between two attempts is reported, and costs
+/// nothing.
 #[test]
 fn a_cells_time_passes_while_its_calls_are_made() {
     let script = Script::by(|received| match received.json()["model"] == "judge" {

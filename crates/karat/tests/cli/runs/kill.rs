@@ -79,8 +79,8 @@ fn calls_in_flight_at_a_kill_count() {
     assert!(said.stderr.contains("4 more count for calls that were cut off"), "{}", said.stderr);
 }
 
-/// BY-05, CL-22: a run that was killed and gone on with says, once in each form, that the calls which were in flight may have been
-/// billed; the canonical report does not know of the kill.
+/// BY-05, CL-22: a run that was killed and resumed says once in each format that the calls in flight may have been
+/// billed; its canonical report is that of an uninterrupted run.
 #[test]
 fn a_resumed_run_says_what_may_have_been_billed() {
     let provider = FakeProvider::start(Script::by(|received| match received.number {
@@ -108,7 +108,7 @@ fn a_resumed_run_says_what_may_have_been_billed() {
     assert!(!place.canonical("a").contains("under way"), "{}", place.canonical("a"));
 }
 
-/// BY-05: nobody knows the most that the answer of a service can cost which says it itself: what is reserved for it is no bound.
+/// BY-05: the reservation for a service that reports its own cost is not an upper bound, and the report says so.
 #[test]
 fn a_service_may_have_billed_more_than_was_reserved() {
     for (hangs, told) in [(0, ": it may have been billed"), (1, ": $0.01 or more may have been billed")] {

@@ -94,7 +94,7 @@ fn a_miss_is_an_error() {
     assert!(said.code == 1 && said.stderr.contains("absent.jsonl"), "{}", said.all());
 }
 
-/// CL-25: the recording of a run that was stopped is gone on with, and holds the calls of all its parts.
+/// CL-25: a stopped run continues its recording, which then holds the calls of all its parts.
 #[test]
 fn a_resumed_run_continues_its_recording() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
@@ -113,7 +113,7 @@ fn a_resumed_run_continues_its_recording() {
     assert_eq!(place.report("again")["totals"]["errors"], 0);
 }
 
-/// CL-25: a run that is refused leaves a recording as it was, and so does one that nobody answered; what is no recording is
+/// CL-25: a run that is refused or gets no reply leaves a recording unchanged, and a file that is not a recording is
 /// never replaced.
 #[test]
 fn a_recording_is_lost_to_no_other_run() {
@@ -156,8 +156,8 @@ fn a_moved_recording_is_asked_for() {
     assert_eq!(place.text("moved.jsonl").lines().count(), 1 + 20);
 }
 
-/// CL-25: what a run of the same name has left beside the file is named with what to do; a run that is recorded from its
-/// second part on says that the first is lacking.
+/// CL-25: an unfinished recording of the same name is reported with the next step; a recording that starts with the
+/// second part of a run says that the first is missing.
 #[test]
 fn incomplete_recordings_are_reported() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
@@ -211,8 +211,8 @@ fn is_whole(place: &Place, run: &str) {
     assert_eq!((&totals["errors"], &totals["unscored"]), (&0.into(), &0.into()), "{totals}");
 }
 
-/// CL-25, BY-04: a recorded run that was killed is gone on with by itself: it takes nothing over from a run in between, and
-/// finds what it made itself behind that.
+/// CL-25, BY-04: a recorded run that was killed resumes with its own results, and reuses none of a run that came in
+/// between.
 #[test]
 fn a_resumed_recording_takes_nothing_from_a_run_in_between() {
     for others in [&["run", "--run-id", "other"][..], &["run", "--run-id", "other", "--no-cache"]] {
@@ -237,7 +237,7 @@ fn a_resumed_recording_takes_nothing_from_a_run_in_between() {
     }
 }
 
-/// CL-25, BY-06: runs that take over nothing do so also from each other, when they run at once.
+/// CL-25, BY-06: concurrent runs without a cache reuse nothing from each other.
 #[test]
 fn recordings_at_once_take_nothing_from_each_other() {
     let provider = FakeProvider::start(judging(2)).unwrap();

@@ -68,9 +68,9 @@ fn the_plan_says_what_changed() {
     assert_eq!(reasons(&place), (serde_json::json!({}), serde_json::json!({})));
 }
 
-/// CL-07, CL-17: what changes under the same version is warned of, naming both contents; with a new version it is not.
-/// Diagnostics of an older schema are dropped with a notice, without a new output. A suite that declares some versions is
-/// told which prompts have none.
+/// CL-07, CL-17: changed content under the same version is warned of, with both contents; under a new version it is
+/// not. Diagnostics of an older schema are dropped with a notice, without a new output. A suite that declares some
+/// versions is told which prompts have none.
 #[test]
 fn a_change_without_a_new_version_warns() {
     let place = Place::new();
@@ -118,7 +118,7 @@ fn why_shows_both_sides() {
     assert!(said.code == 1 && said.stderr.contains("no cell `s9/m/two`"), "{}", said.all());
 }
 
-/// Law 4: what a run finds that it made itself, for another cell or before it was stopped, is reused from nobody.
+/// Results that a run made itself, for another cell or before it was stopped, do not count as reused.
 #[test]
 fn a_runs_own_results_are_not_reused() {
     let place = place();
@@ -137,7 +137,7 @@ fn a_runs_own_results_are_not_reused() {
     assert_eq!(reused("c"), (0.into(), 0));
 }
 
-/// Law 4: `--no-cache` reads nothing of earlier runs and later runs read what it wrote; `max_age` bounds the age.
+/// `--no-cache` reads nothing of earlier runs, but later runs read its results; `max_age` limits the age.
 #[test]
 fn reuse_is_a_policy() {
     let place = place();

@@ -39,7 +39,7 @@ fn many_cells_take_little_memory() {
     let whole = std::fs::read(&cells).unwrap();
     assert_eq!(whole.iter().filter(|byte| **byte == b'\n').count(), CELLS);
     let manifest = place.path().join("reports/manifest.json");
-    // Says whether the file was written anew.
+    // Returns whether the file was written again.
     let report = |flags: &[&str]| {
         let before = std::fs::metadata(&cells).unwrap().ino();
         place.fine(&[&["report", "a", "--format", "json", "-o", "reports"], flags].concat());
@@ -114,7 +114,7 @@ fn peak_of(status: &str) -> u64 {
 /// Rows that make a dataset large: a run begins before all of them are estimated.
 const LARGE: usize = 32_768;
 
-/// A suite of so many rows; `words` says how many words the prompt of each has.
+/// Number of rows that makes a dataset large: a run then starts before all rows are estimated.
 fn large(model: &str, words: impl Fn(usize) -> usize) -> Place {
     let place = Place::new();
     let rows = (0..LARGE).map(|at| format!("{{\"id\":\"s{at}\",\"q\":\"{at}{}\"}}\n", " ab".repeat(words(at))));
@@ -139,7 +139,7 @@ fn planned(place: &Place) -> [f64; 2] {
     serde_json::from_value(plan["cost_usd"].clone()).unwrap()
 }
 
-/// CL-22: what a large run was expected to cost is told by a sample of its rows, and is near what the plan says.
+/// CL-22: the estimate of a large run comes from a sample of its rows, and is close to the plan's.
 #[test]
 fn a_large_run_is_estimated_by_some_of_its_rows() {
     // One row in eight fits the model's window, and no period is in it.
@@ -168,7 +168,7 @@ fn a_large_run_is_estimated_by_some_of_its_rows() {
     assert_eq!(killed.canonical("a"), place.canonical("a"));
 }
 
-/// BY-05: a few dear rows that stand together are seen before a large run begins.
+/// BY-05: a few adjacent expensive rows are found before a large run starts.
 #[test]
 fn a_large_run_that_is_too_dear_does_not_begin() {
     let words = |at: usize| if (5_000..5_064).contains(&at) { 40_000 } else { 1 };

@@ -10,8 +10,8 @@ use crate::place::{Place, questions};
 
 const CELLS: usize = 40;
 
-/// BY-05: the cells of a fast model go on while those of a slow one wait, though four slots are fewer than either has
-/// cells; and in the end all are there.
+/// BY-05: cells of a fast model continue while those of a slow one wait, although there are fewer slots than cells of
+/// either; all cells finish.
 #[test]
 fn a_slow_model_does_not_delay_a_fast_one() {
     let slow = Echo { latency: Duration::from_millis(250), ..Echo::default() };
@@ -61,8 +61,8 @@ fn a_slow_model_does_not_take_all_slots_at_the_start() {
     assert!((1..=12).contains(&halfway), "{halfway} calls of the slow model before the fast one was half done");
 }
 
-/// BY-09: a cell is begun when its model's call will soon have a slot, not as soon as there is somebody to make it: the last
-/// rows are taken up when most calls have been made, whichever of four models comes to them first.
+/// BY-09: a cell starts when its model's call will soon have a slot, so the last rows start after most calls are made,
+/// whichever of four models reaches them first.
 #[test]
 fn cells_start_when_slots_are_free() {
     const ROWS: usize = 120;

@@ -37,7 +37,7 @@ fn results_go_with_the_last_run_that_uses_them() {
     assert!(missing.code == 1 && missing.stderr.contains("no cell `q9/mock/direct`"), "{}", missing.all());
 }
 
-/// CL-23: nothing is said to be kept where nothing is there: of cells that failed nothing goes and nothing stays.
+/// CL-23: failed cells have no cached results: nothing of them is invalidated, and nothing is listed as kept.
 #[test]
 fn failed_cells_have_nothing_to_invalidate() {
     let provider = FakeProvider::start(Script::by(|received| {
@@ -57,7 +57,7 @@ fn failed_cells_have_nothing_to_invalidate() {
     insta::assert_snapshot!(said.concat());
 }
 
-/// CL-23: after the invalidation of a run the next one makes everything anew, and the run's report stays.
+/// CL-23: after the invalidation of a run the next one generates everything again, and the report of the first is kept.
 #[test]
 fn an_invalidated_run_is_generated_again() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
@@ -171,7 +171,8 @@ fn reports_into_one_folder_wait_for_each_other() {
     }
 }
 
-/// CL-23, RG-10: every form of the report in one folder with a manifest of it, or flat beside other runs; exports.
+/// CL-23, RG-10: all report formats are written into one folder with a manifest, or flat beside other runs, and all
+/// exports.
 #[test]
 fn every_form_is_written() {
     let place = Place::new();

@@ -109,8 +109,8 @@ fn true_and_false_of_a_program_are_pass_and_fail() {
     }
 }
 
-/// CL-18: a run in which no metric applies to any output has measured nothing, which is no pass; metrics that apply to none are
-/// named where others do, and outputs alone are fine.
+/// CL-18: a run in which no metric applies to any output has measured nothing and fails; metrics that apply to no
+/// output are named, and a run without scorers passes.
 #[test]
 fn a_run_without_applicable_metrics_fails() {
     let place = Place::new();
@@ -134,7 +134,7 @@ fn a_run_without_applicable_metrics_fails() {
     assert!(outputs.contains("warning: Nothing is scored: no scorer is on."), "{outputs}");
 }
 
-/// BY-07: why a scorer in another program gave no score is said, with how often, in the summary and in the report.
+/// BY-07: summary and report say why a scorer program gave no score, and how often.
 #[test]
 fn why_a_scorer_failed_is_said() {
     let place = Place::new();

@@ -143,8 +143,8 @@ fn every_part_works_without_claims() {
     }
 }
 
-/// CL-22, BY-14: pieces are part of the estimate: a plan's upper figure holds also where texts are judged in pieces. Money
-/// is told apart by judge and by step.
+/// CL-22, BY-14: the estimate covers pieces: a plan's upper figure holds for texts that are judged in pieces. Cost is
+/// split by judge and by step.
 #[test]
 fn pieces_are_estimated() {
     let place = place();

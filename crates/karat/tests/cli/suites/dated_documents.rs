@@ -136,8 +136,8 @@ fn init_copies_a_preset() {
     assert!(place.karat(&["init", "fqa"]).stderr.contains("did you mean `faq`?"));
 }
 
-/// `init` names the folder that it wrote, also where that has a preset's name: the bare name is the preset, which is said, and
-/// `./faq` and `faq/` are the folder, whatever is asked of it.
+/// `init` names the folder that it wrote. If a preset has the same name, the bare name is the preset, and `./faq` and
+/// `faq/` are the folder, for all commands.
 #[test]
 fn init_tells_a_folder_from_a_preset() {
     let place = Place::new();
@@ -238,8 +238,8 @@ fn absent_files_are_fetched_once() {
     assert_eq!(place.karat(&["validate"]).code, 1, "a file is still missing");
 }
 
-/// CL-02: what comes is checked before it is kept: an error page, nothing, another shape or another video is said and not
-/// written.
+/// CL-02: a fetched file is checked before it is written: an error page, an empty reply, another shape or another video
+/// is reported.
 #[cfg(unix)]
 #[test]
 fn fetched_files_are_checked() {
@@ -270,7 +270,7 @@ fn fetched_files_are_checked() {
     assert_eq!(kept, ["good.json"]);
 }
 
-/// House rule: a row's values lead no fetched file above its folder; nothing is fetched then.
+/// Values of a row cannot lead a fetched file out of its folder; then nothing is fetched.
 #[cfg(unix)]
 #[test]
 fn fetched_files_stay_in_their_folder() {
@@ -285,7 +285,7 @@ fn fetched_files_stay_in_their_folder() {
     assert!(!place.path().join("up.txt").exists() && !place.path().join("talks/a.txt").exists());
 }
 
-/// `validate` says what a run would stumble over: a key that is not set, a price that nobody knows.
+/// `validate` reports what a run would need: a key that is not set, an unknown price.
 #[test]
 fn validate_lists_missing_keys_and_prices() {
     let place = Place::new();

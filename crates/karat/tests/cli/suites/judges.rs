@@ -187,7 +187,7 @@ fn pairs_votes_and_requirements_are_judged() {
     assert_eq!(place.report("b")["cost"]["actual_cost_usd"].as_f64(), Some(0.0));
 }
 
-/// House rule: what cannot be compared or asked is refused with its place and what to do.
+/// Wrong pairs and requirements are refused with their place and the next step.
 #[test]
 fn wrong_pairs_and_requirements_are_refused() {
     let place = Place::new();

@@ -23,7 +23,7 @@ fn judged(place: &Place, replies: &[(&str, &str)]) {
     );
 }
 
-/// PE-03, PE-04: a reply that is no number is unscored with its reason; it is in no mean, and no mean becomes NaN.
+/// PE-03, PE-04: a reply without a number is unscored with its reason; it is in no mean, and no mean is NaN.
 #[test]
 fn a_reply_without_a_number_is_unscored() {
     let place = Place::new();
@@ -58,7 +58,7 @@ fn a_judge_sees_the_whole_output() {
     assert!((0..400).all(|at| request.contains(&format!("line {at} of the answer"))));
 }
 
-/// PE-26: a run that was stopped goes on with the part of the dataset that it was begun with.
+/// PE-26: a stopped run resumes with the part of the dataset that it started with.
 #[test]
 fn a_resumed_run_keeps_its_part_of_the_dataset() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
@@ -97,7 +97,7 @@ fn a_run_without_cells_fails() {
     }
 }
 
-/// PE-37: nobody is told anything: an offline run connects to nothing, whatever proxy is named.
+/// PE-37: an offline run opens no connection, whatever proxy is set.
 #[test]
 fn an_offline_run_connects_to_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -82,7 +82,7 @@ fn stored(place: &Place) -> Vec<String> {
     all
 }
 
-/// RG-15, law 2: the model gets the row as it is; stores, reports and judges get it blacked out, with amounts intact.
+/// RG-15: the model gets the row unchanged; store, reports and judges get it redacted, with amounts intact.
 #[test]
 fn personal_data_is_neither_stored_nor_judged() {
     let provider = provider();
@@ -104,8 +104,8 @@ fn personal_data_is_neither_stored_nor_judged() {
     assert!(refused.code == 1 && refused.stderr.contains("privacy"), "{}", refused.all());
 }
 
-/// RG-15: errors quote what a provider, a service or a program says, blacked out before it is cut: of half a number no rule
-/// knows that it is one.
+/// RG-15: errors that quote a provider, service or program are redacted before they are cut, because a rule cannot
+/// recognize half of a number.
 #[cfg(unix)]
 #[test]
 fn quotations_are_redacted_before_they_are_cut() {
@@ -190,8 +190,8 @@ fn sensitive_content_is_not_kept() {
     assert_eq!((&trace["calls"][0]["request"], &trace["output"]), (&"".into(), &Value::Null));
 }
 
-/// RG-15, BR-07: the words of programs and the addresses of services are filled from rows, and blacked out in the call log;
-/// where no content is kept, it only says who was asked.
+/// RG-15, BR-07: command lines and addresses that are filled from rows are redacted in the call log; for sensitive
+/// content it has only the called party.
 #[cfg(unix)]
 #[test]
 fn the_call_log_has_no_personal_data() {
@@ -224,8 +224,8 @@ run: {{ call_log: calls.log }}
     }
 }
 
-/// RG-15: what stands in the names of an answer's members is kept no more than what stands in its texts: names that a rule
-/// knows are blacked out, and of a sensitive dataset only the suite's own names are kept.
+/// RG-15: names of members of an answer are treated as content: they are redacted, and of a sensitive dataset only the
+/// suite's own names are kept.
 #[test]
 fn names_of_members_are_content() {
     let body = serde_json::json!({
@@ -319,8 +319,8 @@ case "$1" in
 esac
 "#;
 
-/// RG-15, BR-05, BR-07: whatever program prints a key — that of a step, a scorer, a provider that nobody uses, a model that is
-/// only known — it stands in no file and on no stream.
+/// RG-15, BR-05, BR-07: a key that a program prints is in no file and no stream, whether the program is a step, a
+/// scorer, an unused provider or an unused model.
 #[cfg(unix)]
 #[test]
 fn keys_that_programs_print_are_never_stored() {

@@ -262,7 +262,7 @@ fn scorers_can_be_programs_and_services() {
     assert_eq!((&report["metrics"]["by_service"]["value"], scorer.requests()), (&json!(1.0), 2));
 }
 
-/// BY-15: one line of a scorer that is no JSON costs the score of its own cell, and no other.
+/// BY-15: a scorer's line that is not JSON costs the score of its own cell only.
 #[cfg(unix)]
 #[test]
 fn a_broken_line_costs_one_score() {
@@ -320,8 +320,8 @@ fn a_service_is_started_for_the_run_and_stopped_after_it() {
     assert!(place.fine(&["plan"]).stdout.contains("2 cached"), "{}", place.fine(&["plan"]).stdout);
 }
 
-/// CL-25: what services, programs and scorers answered is recorded too. Its replay starts no service and no program, asks
-/// nobody, and ends with the same scores; the recording holds no secret.
+/// CL-25: replies of services, programs and scorers are recorded too. A replay starts and calls none of them and ends
+/// with the same scores; the recording contains no secret.
 #[cfg(unix)]
 #[test]
 fn services_and_programs_are_replayed() {

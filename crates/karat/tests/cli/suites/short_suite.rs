@@ -25,7 +25,7 @@ fn every_call_is_made_once() {
     assert_eq!(place.canonical("a"), place.canonical("b"));
 }
 
-/// PE-32, CL-22: the budget holds, and stopping because of it is exit 5; raising it goes on where it stopped.
+/// PE-32, CL-22: a run that its budget stops exits with 5; with a higher budget it continues where it stopped.
 #[test]
 fn budgets_and_call_limits_stop_the_run() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
@@ -72,7 +72,7 @@ fn mixed_faults_are_survived() {
     assert_eq!(place.report("a")["metrics"]["hit"]["value"], 1.0);
 }
 
-/// PE-35, CL-15: a run whose judge could never be read is no result.
+/// PE-35, CL-15: a run fails if no reply of its judge could be read.
 #[test]
 fn a_judge_without_scores_exits_with_1() {
     let place = Place::new();
@@ -113,7 +113,7 @@ fn usage_above_what_was_reserved_is_warned_about() {
     assert!(page.stdout.contains("more usage than was reserved"), "{}", page.stdout);
 }
 
-/// BY-05, law 13: counts of nothing beside words are no counts: usage and cost are estimated, and the report says so.
+/// BY-05: a usage of zero beside a reply counts as missing: usage and cost are estimated, and the report says so.
 #[test]
 fn missing_usage_is_estimated() {
     let nothing = serde_json::json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 });
@@ -216,7 +216,7 @@ fn a_stopped_run_names_the_limit_to_continue_with() {
     assert_eq!(provider.requests(), 37);
 }
 
-/// BY-05, BY-06: what costs nothing is taken over whatever the limits are.
+/// BY-05, BY-06: cached results are reused whatever the limits are.
 #[test]
 fn a_limit_stops_no_cell_that_needs_no_call() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();

@@ -32,7 +32,7 @@ fn drift_alerts_on_the_planted_week() {
     assert_eq!(json(&tight)["z_thresh"], 0.5);
 }
 
-/// BR-13: an incident outlives its alert until somebody closes it, with a reason.
+/// BR-13: an incident stays open after its alert until it is closed with a reason.
 #[test]
 fn an_incident_is_closed_by_hand() {
     let place = backfilled();
@@ -53,8 +53,8 @@ fn an_incident_is_closed_by_hand() {
     assert!(again.code == 1 && again.stderr.contains("no incident"), "{}", again.all());
 }
 
-/// BR-13: alerts end when a lasting drop fills the long window, and the incident does not: whoever asked for an exit code
-/// gets it until somebody closes the incident, or the series is back.
+/// BR-13: alerts end when a lasting drop fills the long window, but the incident stays open and sets the exit code
+/// until it is closed or the series recovers.
 #[test]
 fn an_open_incident_is_reported_without_an_alert() {
     let place = Place::new();
@@ -122,8 +122,8 @@ fn a_gate_looks_at_drift() {
     }
 }
 
-/// BY-11, BR-13: a row that comes late changes no alert that was raised, and which days it would move is said; the incident
-/// stays as it was opened, with what somebody said of it.
+/// BY-11, BR-13: a late row changes no alert that was raised; the days that it would change are reported, and the
+/// incident keeps its start and its comment.
 #[test]
 fn a_late_row_rewrites_no_history() {
     let place = Place::new();
@@ -158,8 +158,8 @@ fn a_late_row_rewrites_no_history() {
     }
 }
 
-/// BY-11, BR-13: an incident that somebody closed stands, also where no alert of it was asked for and what came since would
-/// never have opened it.
+/// BY-11, BR-13: a closed incident stays closed, also if no alert was requested for it and later rows would not have
+/// opened it.
 #[test]
 fn a_closed_incident_is_history() {
     let place = Place::new();
@@ -203,7 +203,7 @@ fn a_late_row_like_the_others_moves_nothing() {
     assert!(said.stderr.contains("They would move: nothing"), "{}", said.all());
 }
 
-/// BR-08, BR-13: documents of another folder that take the place of others are told, and `-p` looks at one folder's.
+/// BR-08, BR-13: documents of another folder that replace others are reported, and `-p` selects those of one folder.
 #[test]
 fn drift_tells_two_folders_apart() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! What a golden set binds: results of the system, judge and rubric that it names.
+//! Golden sets apply to the system, judge and rubric that they name.
 
 use super::*;
 

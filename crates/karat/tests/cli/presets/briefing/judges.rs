@@ -41,7 +41,7 @@ fn a_program_judges_and_is_logged() {
     assert!(log.contains("STDIN[:200]: You are a careful") && log.contains("STDOUT[:2000]:\nSure."), "{log}");
 }
 
-/// BR-08, law 4: another model of the same program is another judge, and its row stands beside the first.
+/// BR-08: another model of the same program is another judge, and has a row of its own.
 #[test]
 fn the_model_that_judged_is_part_of_the_row() {
     let place = Place::new();
@@ -59,8 +59,8 @@ fn the_model_that_judged_is_part_of_the_row() {
     assert_eq!((&found["raters"], &found["metrics"][0]["pairs"][0]["judges"]), (&json!(names), &json!(names)));
 }
 
-/// BR-18: two backfills, each by its own judge, are held beside each other on the cards that both saw; and one judge
-/// beside itself, which says whether it has moved.
+/// BR-18: two backfills by different judges are compared on their common cards; two by the same judge show whether it
+/// changed.
 #[test]
 fn judges_of_two_backfills_are_compared() {
     let place = Place::new();
@@ -84,7 +84,7 @@ fn judges_of_two_backfills_are_compared() {
     assert!(said.contains("stub and stub in c"), "{said}");
 }
 
-/// BR-05, BR-06: what can go wrong with a program is said, ends with 1, and leaves no row.
+/// BR-05, BR-06: each failure of a judge program is reported, exits with 1, and writes no row.
 #[test]
 fn every_judge_failure_is_reported() {
     let cases = [
@@ -142,8 +142,8 @@ fn messages_of_programs_are_shown() {
     }
 }
 
-/// BR-10: a sweep in which the judge fails on one day, or says nothing that can be read, goes on with the others, ends
-/// with 1 and says how many days have no judgment.
+/// BR-10: a sweep continues after a day on which the judge fails or gives no readable reply, exits with 1, and counts
+/// the days without a judgment.
 #[test]
 fn a_day_that_nobody_judges_is_a_partial_failure() {
     for bad in ["echo 'out of credit' >&2; exit 1", "echo 'A fine briefing.'"] {
@@ -251,8 +251,8 @@ fn an_interrupted_golden_check_continues() {
     }
 }
 
-/// BR-11, BR-12, BR-13, law 4: what a golden check says is a measurement of the ruler. It rewrites no day, in no view of the rows;
-/// later runs neither take it over nor are held against it, and a check from the cache does take it over.
+/// BR-11, BR-12, BR-13: a golden check measures the judge. It changes no row; later runs neither reuse its judgments
+/// nor are compared with it, and `--cached` reuses them.
 #[test]
 fn a_golden_check_is_no_history() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! What a service of one's own is compared with.
+//! Baselines of a service of one's own.
 
 use serde_json::{Value, json};
 use testkit::{FakeProvider, Script};

@@ -89,8 +89,8 @@ fn every_planted_fault_is_found_by_its_metric_alone() {
     assert!(example["shown"]["$.citations"].as_str().unwrap().contains("quarter"), "{example}");
 }
 
-/// RG-04, RG-10, RG-11: every figure stands beside the pinned one, with the change, its interval, the threshold and the state; the
-/// review says by how much, in the metric's unit and as a share.
+/// RG-04, RG-10, RG-11: each figure is shown with the pinned one, the change and its interval, the threshold and the
+/// state; the review gives the change in the metric's unit and as a share.
 #[test]
 fn key_figures_stand_beside_the_pinned_ones() {
     let place = Place::new();
@@ -361,7 +361,7 @@ fn a_service_that_hangs_meets_the_timeout() {
     assert!(error["code"] == "timeout" && message.contains("within 1s"), "{error}");
 }
 
-/// RG-02: what gold and filings contradict each other in is said with file and line, and stands in the report.
+/// RG-02: contradictions between references and filings are reported with file and line, also in the report.
 #[test]
 fn mismatches_of_gold_and_filings_are_reported() {
     let place = Place::new();
@@ -379,7 +379,7 @@ fn mismatches_of_gold_and_filings_are_reported() {
     assert_eq!(place.report("r")["run"]["config"]["dataset"]["mismatches"]["count"], 2);
 }
 
-/// RG-15, RG-02: what is said of rows passes the privacy rules before it is printed, stored or reported.
+/// RG-15, RG-02: messages about rows are redacted before they are printed, stored or reported.
 #[test]
 fn messages_about_rows_are_redacted() {
     let place = Place::new();
@@ -426,8 +426,7 @@ fn filings_that_are_not_there_are_errors() {
     assert_eq!(service.requests(), 2);
 }
 
-/// RG-01: of a dataset of one's own the report says its path and content, and nothing of the shipped one's version; what
-/// it is called may be said.
+/// RG-01: the report of a user's own dataset names its path and content, and no version of the shipped dataset.
 #[test]
 fn provenance_is_that_of_the_data() {
     let (place, service) =
@@ -449,8 +448,7 @@ fn provenance_is_that_of_the_data() {
     assert_eq!(shipped["sources"][0]["path"], "preset:rag/data/queries.jsonl");
 }
 
-/// RG-09: what failed is told on the terminal: how much of it the policy allows, how often which kind, an example, what
-/// to do.
+/// RG-09: the terminal shows failures by kind, with their share, the policy's limit, an example and the next step.
 #[test]
 fn the_terminal_says_what_failed() {
     let wrong = Behaviour::raw(200, r#"{"reply": 1}"#);
@@ -543,8 +541,8 @@ fn state(place: &Place) -> String {
     text
 }
 
-/// RG-15: of sensitive filings nothing is in store, logs and reports; of others everything but what is blacked out. Amounts
-/// are scored as they are either way.
+/// RG-15: nothing of sensitive filings is in store, logs or reports; other filings are stored without redacted texts.
+/// Amounts are scored unchanged in both cases.
 #[test]
 fn sensitive_content_is_never_stored() {
     let secrets = ["ada.lind@example.com", "ACC-12345678", "4111 1111 1111 1111"];
@@ -565,7 +563,7 @@ fn sensitive_content_is_never_stored() {
     }
 }
 
-/// RG-15: errors quote what a service answered, and are blacked out like it.
+/// RG-15: errors that quote the reply of a service are redacted like the reply.
 #[test]
 fn errors_are_redacted() {
     let secret = "ada.lind@example.com";
