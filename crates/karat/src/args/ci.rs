@@ -173,7 +173,7 @@ pub struct DriftArgs {
     pub close: Option<String>,
     /// Show how soon a shift of this size, such as `-0.5`, would be detected in the stored series, and how often it would
     /// be missed
-    #[arg(long, value_name = "SHIFT", allow_hyphen_values = true, value_parser = parse::number)]
+    #[arg(long, value_name = "SHIFT", allow_hyphen_values = true)]
     pub replay: Option<f64>,
 }
 

@@ -80,7 +80,9 @@ fn a_threshold_is_decided_with_a_reason() {
     );
     let said = place.fine(&["calibrate", "-q"]).stdout;
     assert!(said.contains("must exceed 0.6 (decided: two people)"), "{said}");
-    for (wrong, said) in [("speed=0.5", "speed"), ("2", "no agreement"), ("accuracy=high", "no agreement")] {
+    for (wrong, said) in
+        [("speed=0.5", "speed"), ("2", "must be an agreement"), ("accuracy=high", "must be an agreement")]
+    {
         let refused = place.karat(&[&biased[..], &["--threshold", wrong, "--reason", "x"]].concat());
         assert!(refused.code == 1 && refused.stderr.contains(said), "{wrong}: {}", refused.all());
     }

@@ -77,7 +77,7 @@ fn a_margin_makes_equivalence() {
     assert_eq!(hit["margin"].as_f64(), hit["baseline"]["value"].as_f64().map(|base| 0.2 * base));
     let alone = place.karat(&["compare", "a"]);
     assert!(
-        alone.code == 1 && alone.stderr.contains("only `a`") && alone.stderr.contains("--variants A B"),
+        alone.code == 1 && alone.stderr.contains("`a` is one side") && alone.stderr.contains("--variants A B"),
         "{}",
         alone.all()
     );
@@ -119,7 +119,7 @@ fn impossible_comparisons_are_refused_with_a_hint() {
         (&["compare", "old", "new", "--metrics", "speed"], "speed"),
         (&["compare", "old", "new", "--confidence", "95"], "0.95"),
         (&["compare", "old", "new", "--margin", "hit"], "METRIC=X"),
-        (&["compare", "old"], "only `old`"),
+        (&["compare", "old"], "`old` is one side"),
     ] {
         let said = place.karat(arguments);
         assert!(said.code == 1 && said.stderr.contains(part), "{arguments:?}: {}", said.all());

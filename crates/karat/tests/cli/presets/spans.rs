@@ -222,7 +222,7 @@ fn a_snapshot_is_imported() {
     assert!(said.stderr.contains("3 samples, 1 without a verdict"), "{}", said.all());
     assert!(said.stderr.contains("4 of 5 figures of the snapshot's summary are the same"), "{}", said.all());
     assert!(said.stderr.contains("falsePositiveReasons.non_visual is 2 in the snapshot and 1 here"), "{}", said.all());
-    assert!(said.stderr.contains("not compared, since nothing here is called so: style"), "{}", said.all());
+    assert!(said.stderr.contains("not compared, because no figure here has this name: style"), "{}", said.all());
     assert!(said.stdout.contains("spans: 3 outputs"), "{}", said.all());
     let suite = std::fs::read_to_string(place.path().join("again/karat.yaml")).unwrap();
     assert!(suite.contains("judged by gpt-4o at 2026-01-02T03:04:05Z"), "{suite}");

@@ -172,7 +172,7 @@ fn why_names_a_disabled_cache() {
     assert!(why.contains("is not reused, because the cache is off"), "{why}");
     place.write("karat.yaml", &format!("{SUITE}run: {{ cache: {{ max_age: 1ms }} }}\n"));
     let why = place.fine(&["why", "s0/m/two"]).stdout;
-    assert!(why.contains("older than `cache` allows"), "{why}");
+    assert!(why.contains("older than `run.cache` allows"), "{why}");
 }
 
 /// PE-34, BY-06: trials never share an entry: three trials of a cell are three calls, and the next run makes none.

@@ -23,7 +23,7 @@ fn results_go_with_the_last_run_that_uses_them() {
     let kept = place.fine(&["run", "--invalidate-run", "a"]).stdout;
     assert!(kept.contains("0 outputs") && kept.contains("kept, because other results use them: 5 outputs"), "{kept}");
     let last = place.fine(&["invalidate", "b"]).stdout;
-    assert!(last.contains("5 outputs and 0 judgments taken"), "{last}");
+    assert!(last.contains("5 outputs and 0 judgments invalidated"), "{last}");
     assert!(place.fine(&["invalidate", "b"]).stdout.contains("none of these results is cached"));
     place.fine(&["run", "--run-id", "c"]);
     assert_eq!(provider.requests(), 10);
@@ -68,7 +68,7 @@ fn an_invalidated_run_is_generated_again() {
     place.write("karat.yaml", &suite(&provider.base_url()));
     place.fine(&["run", "--run-id", "a"]);
     let before = place.canonical("a");
-    assert!(place.fine(&["invalidate", "a"]).stdout.contains("5 outputs and 0 judgments taken"));
+    assert!(place.fine(&["invalidate", "a"]).stdout.contains("5 outputs and 0 judgments invalidated"));
     let why = place.fine(&["why", "q1/mock/direct"]).stdout;
     assert!(why.contains("invalidated or pruned"), "{why}");
     place.fine(&["run", "--run-id", "b"]);

@@ -151,7 +151,7 @@ fn init_tells_a_folder_from_a_preset() {
             let said = place.fine(&[command, suite]);
             assert_eq!(said.stderr.contains(note), !is_own, "{command} {suite}: {}", said.all());
         }
-        let name = if is_own { "our-own: fine" } else { "faq: fine" };
+        let name = if is_own { "our-own: valid" } else { "faq: valid" };
         assert!(place.fine(&["validate", suite]).stdout.starts_with(name), "{suite}");
         assert!(!place.fine(&["validate", suite, "-q"]).stderr.contains(note));
     }

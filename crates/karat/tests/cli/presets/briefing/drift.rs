@@ -200,7 +200,7 @@ fn a_late_row_like_the_others_moves_nothing() {
     let said = place.fine(&ask);
     let found = json(&said);
     assert_eq!((&found["late"], found.get("moved")), (&json!(["2026-03-25"]), None), "{}", said.all());
-    assert!(said.stderr.contains("They would move: nothing"), "{}", said.all());
+    assert!(said.stderr.contains("They would have changed: nothing"), "{}", said.all());
 }
 
 /// BR-08, BR-13: documents of another folder that replace others are reported, and `-p` selects those of one folder.
