@@ -39,7 +39,7 @@ pub struct Gated {
 impl Gated {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::verdict::terminal(&self.run, &self.verdicts, &self.failures)
+        karat_report::terminal::gates(&self.run, &self.verdicts, &self.failures)
     }
 
     /// As Markdown.
@@ -49,7 +49,7 @@ impl Gated {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::verdict::json(&self.run, &self.verdicts, &self.failures).map_err(AppError::from)
+        karat_report::json::gates(&self.run, &self.verdicts, &self.failures).map_err(AppError::from)
     }
 }
 

@@ -314,7 +314,7 @@ fn done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
         let own = plan.judges.iter().enumerate().filter(|(_, judge)| rubric.judges.contains(&judge.id));
         judges.extend(own.map(|(judge, _)| (index(scorer), index(judge))));
     }
-    Ok(store.finished(&run.id)?.done(&judges))
+    Ok(store.finished_cells(&run.id)?.count_done(&judges))
 }
 
 fn word<T: Serialize>(value: &T) -> String {

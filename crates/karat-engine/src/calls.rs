@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Door, Errand, Exchange, Gate, Held, Providers};
-use karat_store::{Hold, Ledger, Reservation, Unwritten};
+use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, CellError, Facts, Key, Machine, Money, Note, Observer, Pricing, Record,
     Reply, Request, Score, Turn, Usage,
@@ -341,12 +341,12 @@ impl Calls {
         let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });
         let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(owed).collect();
         // Its record on disk, it no longer counts as open: so the next call needs no reservation of its own.
-        let hold = Hold::new((claim.drawn(), slot));
-        if let Err(Unwritten { error, hold }) = self.ledger.append_holding(records, hold).await {
+        let hold = WriteGuard::new((claim.drawn(), slot));
+        if let Err(WriteFailed { error, guard }) = self.ledger.append_guarded(records, hold).await {
             // Before the slot is given back: what is in flight now is all that can be lost. Nothing is written any more, so
             // on disk the call stays open.
             self.gate.shut();
-            drop(hold);
+            drop(guard);
             self.stop.fail(error.to_string());
             return Settled::refused(key, CallErrorCode::Cancelled, error.to_string());
         }

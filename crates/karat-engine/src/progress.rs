@@ -101,7 +101,7 @@ impl Progress {
 /// Waits until records are on disk, and has them written if that takes long.
 async fn on_disk(workshop: &Workshop, receipts: Vec<Receipt>) -> Result<(), LedgerError> {
     for receipt in receipts {
-        let mut written = pin!(receipt.on_disk());
+        let mut written = pin!(receipt.wait());
         match tokio::time::timeout(PATIENCE, &mut written).await {
             Ok(written) => written?,
             Err(_) => {

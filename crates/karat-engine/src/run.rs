@@ -83,7 +83,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
     let library = Arc::new(Library::new(job.files, plan.dataset.rows));
-    let account = if job.retry { job.store.account_of_retry(&job.run)? } else { job.store.account(&job.run)? };
+    let account = if job.retry { job.store.account_for_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
     let earlier = account.spending.committed();
     let calls = Calls::new(crate::calls::CallsInit {
@@ -107,7 +107,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     // What is not kept, and what is made anew whatever there is, nobody waits for.
     let is_shared = job.oldest.is_some() && systems.privacy.keeps_content();
     let company = is_shared
-        .then(|| job.store.company(&job.run))
+        .then(|| job.store.open_lease(&job.run))
         .and_then(|company| company.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok());
     let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
     let systems = Arc::new(systems.serving(&crate::services::seen(services.urls())));
@@ -125,7 +125,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
             plan,
             systems,
             library,
-            reuse: job.store.stock(&job.run, job.oldest)?,
+            reuse: job.store.reuse_view(&job.run, job.oldest)?,
             given: job.outputs.map(Earlier::new),
             own: job.retry.then(|| job.store.rows(&job.run).map(Earlier::new)).transpose()?,
             remaining: Some(remaining),

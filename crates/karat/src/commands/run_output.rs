@@ -1,6 +1,6 @@
 //! Parts that all commands that run cells share: progress, Ctrl-C, and the lines at the end.
 
-use karat_app::{Execution, RunEnd, Stop, Tape, counted};
+use karat_app::{Execution, RunEnd, Stop, Tape, count_noun};
 use karat_types::RunStatus;
 
 use super::{CommandContext, usd};
@@ -36,15 +36,15 @@ fn bill(end: &RunEnd) -> String {
     let usd = usd(end.spent.usd());
     if end.simulated && end.calls > 0 && end.unpriced == 0 {
         let price = if end.spent.0 > 0 { format!(" ({usd} at the scripted prices)") } else { String::new() };
-        return format!("{}; nothing was billed{price}", counted(end.calls, "simulated call"));
+        return format!("{}; nothing was billed{price}", count_noun(end.calls, "simulated call"));
     }
     let requests =
-        if end.requests > end.calls { format!(", {}", counted(end.requests, "request")) } else { String::new() };
+        if end.requests > end.calls { format!(", {}", count_noun(end.requests, "request")) } else { String::new() };
     let unpriced = match end.unpriced {
         0 => String::new(),
-        calls => format!(", and {} of unknown cost", counted(calls, "call")),
+        calls => format!(", and {} of unknown cost", count_noun(calls, "call")),
     };
-    format!("{} made{requests}, {usd} paid{unpriced}", counted(end.calls, "call"))
+    format!("{} made{requests}, {usd} paid{unpriced}", count_noun(end.calls, "call"))
 }
 
 /// Prints why a run was stopped and how it continues, or by how much it exceeded its budget.

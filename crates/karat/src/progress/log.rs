@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use karat_app::counted;
+use karat_app::count_noun;
 use karat_types::{Event, Observer};
 use tokio::time::Instant;
 
@@ -41,7 +41,7 @@ impl Log {
     }
 
     fn started(&self, run: &str, cells: u64, done: u64) {
-        let cells = counted(cells, "cell");
+        let cells = count_noun(cells, "cell");
         self.printer.say(&match done {
             0 => format!("run {run}: {cells}"),
             done => format!("run {run}: {done} of {cells} already done"),

@@ -1,6 +1,6 @@
 //! `karat golden pin`, `check` and `list`.
 
-use karat_app::{Execution, GoldenAsked, PinAsked, Pinning, counted};
+use karat_app::{Execution, GoldenAsked, PinAsked, Pinning, count_noun};
 use karat_types::Exit;
 
 use crate::args::{GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs};
@@ -33,7 +33,7 @@ fn pin(context: &CommandContext<'_>, args: &GoldenPinArgs) -> Result<Exit, Failu
     let lines: Vec<String> = lines.collect();
     let same = pinned.files.len() - lines.len();
     let done = if args.dry_run { "would change" } else { "changed" };
-    let files = counted(lines.len() as u64, "file");
+    let files = count_noun(lines.len() as u64, "file");
     let sum = format!("{}: {done} {files}, {same} unchanged", pinned.folder.display());
     context.printer.data(&lines.into_iter().chain([sum]).collect::<Vec<_>>().join("\n"))?;
     Ok(Exit::Pass)

@@ -1,6 +1,6 @@
 //! `karat dataset`.
 
-use karat_app::counted;
+use karat_app::count_noun;
 use karat_types::Exit;
 
 use crate::args::{DatasetCommand, ExecutionArgs, SelectionArgs};
@@ -31,7 +31,7 @@ fn check(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit
         let line = format!("ok  {}: {} ({})", check.name, counts.join(", "), wanted.join(", "));
         context.printer.data(&visible(&line))?;
     }
-    let (rows, rules) = (counted(rows, "row"), counted(checks.len() as u64, "rule"));
+    let (rows, rules) = (count_noun(rows, "row"), count_noun(checks.len() as u64, "rule"));
     context.printer.data(&format!("{rows}, {rules}: all passed"))?;
     Ok(Exit::Pass)
 }
@@ -44,6 +44,8 @@ fn fetch(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit
         Err(problem) => context.printer.say(&format!("{}: {problem}", one.path)),
     })?;
     let failed = fetched.iter().filter(|one| one.outcome.is_err()).count();
-    context.printer.data(&format!("{} fetched, {failed} failed", counted((fetched.len() - failed) as u64, "file")))?;
+    context
+        .printer
+        .data(&format!("{} fetched, {failed} failed", count_noun((fetched.len() - failed) as u64, "file")))?;
     Ok(if failed > 0 { Exit::HarnessError } else { Exit::Pass })
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use karat_app::{Execution, Invocation, counted};
+use karat_app::{Execution, Invocation, count_noun};
 use karat_types::Exit;
 
 use crate::args::{ImportArgs, ImportKindArg, OutputArgs, ProgressArgs};
@@ -32,7 +32,7 @@ fn span_snapshot(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit
     let suite = imported.suite.display().to_string();
     context.printer.say(&format!(
         "{suite}: {}, {} without a verdict; `karat run {suite}` computes their figures again",
-        counted(imported.samples as u64, "sample"),
+        count_noun(imported.samples as u64, "sample"),
         imported.without_verdict
     ));
     let invocation = Invocation { suite, ..Invocation::default() };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use karat_app::{counted, preset_names};
+use karat_app::{count_noun, preset_names};
 use karat_types::Exit;
 
 use crate::args::InitArgs;
@@ -18,7 +18,7 @@ pub fn init(context: &CommandContext<'_>, args: &InitArgs) -> Result<Exit, Failu
         let folder = folder.display().to_string();
         // The bare name of a preset would run the preset, not the folder.
         let own = if preset_names().contains(&folder.as_str()) { "./" } else { "" };
-        let files = counted(lines.len() as u64, "file");
+        let files = count_noun(lines.len() as u64, "file");
         context.printer.say(&format!("wrote {files}; run the suite with `karat run {own}{folder}`"));
     }
     Ok(Exit::Pass)

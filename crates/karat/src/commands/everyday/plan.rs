@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use karat_app::{Estimate, ModelEstimate, Reasons, counted};
+use karat_app::{Estimate, ModelEstimate, Reasons, count_noun};
 use karat_types::{Exit, PlanHeader};
 use serde_json::json;
 
@@ -77,12 +77,12 @@ fn dimensions(plan: &PlanHeader) -> String {
     format!(
         "{}: {} × {} ({}, {}){trials} = {}, {}",
         plan.suite,
-        counted(plan.dataset.rows, "sample"),
-        counted(plan.systems.len() as u64, "system"),
-        counted(models.len() as u64, "model"),
-        counted(plan.variants.len() as u64, "variant"),
-        counted(plan.cells(), "cell"),
-        counted(plan.judges.len() as u64, "judge")
+        count_noun(plan.dataset.rows, "sample"),
+        count_noun(plan.systems.len() as u64, "system"),
+        count_noun(models.len() as u64, "model"),
+        count_noun(plan.variants.len() as u64, "variant"),
+        count_noun(plan.cells(), "cell"),
+        count_noun(plan.judges.len() as u64, "judge")
     )
 }
 

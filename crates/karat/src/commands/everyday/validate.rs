@@ -1,6 +1,6 @@
 //! `karat validate`.
 
-use karat_app::counted;
+use karat_app::count_noun;
 use karat_types::Exit;
 
 use crate::args::{ExecutionArgs, SelectionArgs};
@@ -22,7 +22,7 @@ pub fn validate(context: &CommandContext<'_>, selection: &SelectionArgs) -> Resu
         (header.scorers.len() as u64, "scorer"),
         (header.judges.len() as u64, "judge"),
     ];
-    let parts = parts.map(|(count, what)| counted(count, what)).join(", ");
+    let parts = parts.map(|(count, what)| count_noun(count, what)).join(", ");
     context.printer.data(&format!("{}: valid; {parts}", header.suite))?;
     Ok(Exit::Pass)
 }

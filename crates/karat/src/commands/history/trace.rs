@@ -1,6 +1,6 @@
 //! `karat trace`: prompts and raw responses of one cell.
 
-use karat_app::{Trace, TracedCall, counted};
+use karat_app::{Trace, TracedCall, count_noun};
 use karat_types::Exit;
 
 use crate::args::TraceArgs;
@@ -47,7 +47,7 @@ fn call_text(call: &TracedCall) -> String {
         "\n── call {} ({purpose}, {}{place}{status}, {}, {:.0} ms{error}) ──\nrequest:\n{}\nresponse:\n{}\n",
         call.id,
         call.model,
-        counted(call.attempts.into(), "attempt"),
+        count_noun(call.attempts.into(), "attempt"),
         call.latency_ms,
         body(&call.request, &call.request_hex),
         body(&call.response, &call.response_hex)

@@ -1,6 +1,6 @@
 //! `karat cache`: results that later runs may reuse.
 
-use karat_app::counted;
+use karat_app::count_noun;
 use karat_types::Exit;
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn prune(context: &CommandContext<'_>, older_than: &str, traces: bool, dry_run: 
     let (invalidated, removed) =
         if dry_run { ("would be invalidated", "would be removed") } else { ("invalidated", "removed") };
     let kib = |bytes: u64| bytes.div_ceil(1024);
-    let results = counted(pruned.results, "result");
+    let results = count_noun(pruned.results, "result");
     let mut text = format!("{results} {invalidated}; runs and their reports are kept");
     if traces {
         text.push_str(&format!("; {} KiB of requests and responses {removed}", kib(pruned.trace_bytes)));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_app::{Invalidation, Reusable, counted};
+use karat_app::{Invalidation, ReusableResult, count_noun};
 use karat_types::Exit;
 
 use crate::commands::CommandContext;
@@ -29,7 +29,7 @@ fn text(done: &Invalidation, dry_run: bool) -> String {
             if runs.is_empty() { " (other cells)".to_owned() } else { format!(" (run {})", runs.join(", ")) }
         }));
     }
-    if done.results == karat_app::Withdrawal::default() {
+    if done.results == karat_app::InvalidatedResults::default() {
         text.push_str(
             "none of these results is cached: they failed, were never reusable, or were invalidated before (results that other \
              runs have made since are kept)\n",
@@ -39,14 +39,14 @@ fn text(done: &Invalidation, dry_run: bool) -> String {
     text
 }
 
-fn counts(results: &[Reusable]) -> String {
+fn counts(results: &[ReusableResult]) -> String {
     let judgments = results.iter().filter(|result| result.is_judgment).count() as u64;
     let outputs = results.len() as u64 - judgments;
-    format!("{} and {}", counted(outputs, "output"), counted(judgments, "judgment"))
+    format!("{} and {}", count_noun(outputs, "output"), count_noun(judgments, "judgment"))
 }
 
 /// Returns a line for each of the first cells and reasons; results that no cell uses come last.
-fn list(done: &Invalidation, results: &[Reusable], why: impl Fn(&Reusable) -> String) -> String {
+fn list(done: &Invalidation, results: &[ReusableResult], why: impl Fn(&ReusableResult) -> String) -> String {
     let mut lines: BTreeMap<(bool, u64, String), (u64, u64)> = BTreeMap::new();
     for result in results {
         let first = result.cells.first().copied();
@@ -58,7 +58,7 @@ fn list(done: &Invalidation, results: &[Reusable], why: impl Fn(&Reusable) -> St
             Some(name) if !nowhere => format!("cell {cell} {}", visible(name)),
             _ => "steps that no finished cell uses".to_owned(),
         };
-        format!("  {name}: {}, {}{why}\n", counted(*outputs, "output"), counted(*judgments, "judgment"))
+        format!("  {name}: {}, {}{why}\n", count_noun(*outputs, "output"), count_noun(*judgments, "judgment"))
     };
     let more = lines.len().saturating_sub(LISTED);
     let rest = if more > 0 { format!("  and {more} more\n") } else { String::new() };

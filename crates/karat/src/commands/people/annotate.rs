@@ -1,6 +1,6 @@
 //! `karat annotate`.
 
-use karat_app::{Annotating, Invocation, LabelledSample, counted};
+use karat_app::{Annotating, Invocation, LabelledSample, count_noun};
 use karat_types::Exit;
 
 use crate::args::AnnotateCommand;
@@ -20,7 +20,7 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
             write(context, output, &json_lines(&tasks))?;
             context.printer.say(&format!(
                 "{}. Fill in `scores` and `annotator`, then run `karat annotate import FILE --labels labels.jsonl`",
-                counted(tasks.len() as u64, "task")
+                count_noun(tasks.len() as u64, "task")
             ));
         }
         AnnotateCommand::Import { tasks, labels, scorer, suite: name } => {
@@ -28,9 +28,9 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
             context.printer.data(&format!(
                 "{}: {} added, {} replaced; {} without scores",
                 labels.display(),
-                counted(joined.added as u64, "label"),
+                count_noun(joined.added as u64, "label"),
                 joined.replaced,
-                counted(joined.open as u64, "task")
+                count_noun(joined.open as u64, "task")
             ))?;
         }
         AnnotateCommand::Export { suite: name, scorer } => {

@@ -198,7 +198,7 @@ fn every_dimension_must_be_labelled() {
     };
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ""));
     let said = place.karat(&["calibrate", "-q"]);
-    assert!(said.code == 2 && said.stdout.contains("flat: fails: nobody labelled depth"), "{}", said.all());
+    assert!(said.code == 2 && said.stdout.contains("flat: fails: no labels for depth"), "{}", said.all());
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ", \"depth\": 4"));
     let said = place.fine(&["calibrate", "-q"]).stdout;
     assert!(

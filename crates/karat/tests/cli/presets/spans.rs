@@ -283,7 +283,7 @@ fn odd_snapshots_keep_their_figures() {
     let report = place.report("odd");
     let found = &report["analyses"]["spans"];
     assert_eq!((&found["confidence"]["missing"], &found["confidence"]["outOfRange"]), (&json!(1), &json!(1)));
-    assert!(said.stdout.contains("1 without one · 1 not from 0 to 1"), "{}", said.all());
+    assert!(said.stdout.contains("1 without a confidence · 1 outside 0 to 1"), "{}", said.all());
     assert_eq!(found["spansBySection"]["alternatives"], 2);
     let scored: Vec<&Value> =
         report["cells"].as_array().unwrap().iter().map(|it| &it["scores"]["quality.totalScore"]["value"]).collect();
@@ -504,7 +504,7 @@ fn lists_that_are_lacking_are_not_zero() {
 fn errors_without_an_item_are_reported() {
     let place = Place::new();
     let said = snapshot(&place, "loose", &[Some(json!({"falsePositives": false_one(-1)}))]);
-    assert!(said.contains("1 wrong at no item") && !said.contains("no threshold is needed"), "{said}");
+    assert!(said.contains("1 errors that match no item") && !said.contains("no threshold is needed"), "{said}");
     assert_eq!(place.report("loose")["analyses"]["spans"]["confidence"]["unlocated"], 1);
 }
 

@@ -200,7 +200,7 @@ fn a_changed_judge_is_told_from_changed_cards() {
     let place = backfilled();
     place.fine(&["golden", "pin", "briefing"]);
     let said = place.fine(&["golden", "check", "briefing"]);
-    assert!(said.stdout.contains("judge canary: ") && said.stdout.contains("ruler unchanged"), "{}", said.all());
+    assert!(said.stdout.contains("judge canary: ") && said.stdout.contains("grading unchanged"), "{}", said.all());
     for entry in std::fs::read_dir(place.path().join(".karat/golden/briefing")).unwrap() {
         let file = entry.unwrap().path();
         let mut pinned: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
@@ -209,7 +209,7 @@ fn a_changed_judge_is_told_from_changed_cards() {
     }
     let said = place.fine(&["golden", "check", "briefing"]);
     assert!(said.stdout.contains("judge canary: quality.composite +0.30"), "{}", said.all());
-    assert!(said.stdout.contains("ruler moved"), "{}", said.all());
+    assert!(said.stdout.contains("grading shifted"), "{}", said.all());
     let canary = &json(&place.fine(&["golden", "check", "briefing", "--json"]))["canary"];
     assert_eq!((&canary["ruler"], &canary["shifts"][0]["n"]), (&json!("moved"), &json!(44)), "{canary}");
 }
@@ -235,9 +235,9 @@ fn a_golden_set_is_pinned_and_checked() {
         (&json!(4.35), &json!("stub-v1"), &json!(4))
     );
     let fine = place.fine(&["golden", "check", "mine"]);
-    assert!(fine.stdout.contains("judged afresh: 5; taken over from earlier runs: 0"), "{}", fine.all());
+    assert!(fine.stdout.contains("judged in this run: 5; reused from earlier runs: 0"), "{}", fine.all());
     let cached = place.fine(&["golden", "check", "mine", "--cached"]);
-    assert!(cached.stdout.contains("judged afresh: 0; taken over from earlier runs: 5"), "{}", cached.all());
+    assert!(cached.stdout.contains("judged in this run: 0; reused from earlier runs: 5"), "{}", cached.all());
 
     let copy = place.write("mine/golden/2026-03-30.json", &std::fs::read_to_string(&file).unwrap());
     let twice = place.karat(&["golden", "check", "mine"]);
