@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{Echo, FakeProvider, Memory, Script};
+use testkit::{Echo, FakeProvider, RequestLog, Script};
 
 use crate::place::{Place, questions, suite};
 
@@ -23,7 +23,7 @@ const MOST_TO_STDOUT: u64 = 64 * 1024;
 /// what a report costs, and left as it is where the same would be written.
 #[test]
 fn many_cells_take_little_memory() {
-    let provider = FakeProvider::start_on(0, Script::echo(Echo::default()), Memory::Counts).unwrap();
+    let provider = FakeProvider::start_on(0, Script::echo(Echo::default()), RequestLog::Counts).unwrap();
     let place = Place::new();
     place.write("data.jsonl", &questions(CELLS));
     place.write("karat.yaml", &suite(&provider.base_url()));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use testkit::{Behaviour, Echo, FakeProvider, Memory, Script};
+use testkit::{Behaviour, Echo, FakeProvider, RequestLog, Script};
 
 use crate::place::{Place, questions};
 
@@ -15,7 +15,7 @@ const CELLS: usize = 40;
 #[test]
 fn a_slow_model_does_not_delay_a_fast_one() {
     let slow = Echo { latency: Duration::from_millis(250), ..Echo::default() };
-    let slow = Arc::new(FakeProvider::start_on(0, Script::echo(slow), Memory::Counts).unwrap());
+    let slow = Arc::new(FakeProvider::start_on(0, Script::echo(slow), RequestLog::Counts).unwrap());
     let slow_calls = Arc::new(AtomicUsize::new(0));
     let script = {
         let (slow, slow_calls) = (slow.clone(), slow_calls.clone());
@@ -24,7 +24,7 @@ fn a_slow_model_does_not_delay_a_fast_one() {
             Behaviour::ok(received.number.to_string())
         })
     };
-    let fast = FakeProvider::start_on(0, script, Memory::Counts).unwrap();
+    let fast = FakeProvider::start_on(0, script, RequestLog::Counts).unwrap();
     let place = two_models(&slow, &fast, 4);
     place.fine(&["run", "-q", "--run-id", "a"]);
     assert_eq!((slow.requests(), fast.requests()), (CELLS, CELLS));
@@ -43,7 +43,7 @@ fn a_slow_model_does_not_take_all_slots_at_the_start() {
         let text = received.number.to_string();
         if received.number <= 16 { Behaviour::slow(1000, text) } else { Behaviour::ok(text) }
     });
-    let slow = Arc::new(FakeProvider::start_on(0, slow, Memory::Counts).unwrap());
+    let slow = Arc::new(FakeProvider::start_on(0, slow, RequestLog::Counts).unwrap());
     let (halfway, asked) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
     let script = {
         let (slow, halfway) = (slow.clone(), halfway.clone());
@@ -54,7 +54,7 @@ fn a_slow_model_does_not_take_all_slots_at_the_start() {
             Behaviour::ok(received.number.to_string())
         })
     };
-    let fast = FakeProvider::start_on(0, script, Memory::Counts).unwrap();
+    let fast = FakeProvider::start_on(0, script, RequestLog::Counts).unwrap();
     two_models(&slow, &fast, 16).fine(&["run", "-q"]);
     assert_eq!((slow.requests(), fast.requests()), (CELLS, CELLS));
     let halfway = halfway.load(Ordering::Relaxed);
@@ -68,7 +68,9 @@ fn cells_start_when_slots_are_free() {
     const ROWS: usize = 120;
     const SLOTS: usize = 32;
     let models: Vec<_> = (0..4)
-        .map(|_| Arc::new(FakeProvider::start_on(0, Script::always(Behaviour::slow(50, "x")), Memory::Counts).unwrap()))
+        .map(|_| {
+            Arc::new(FakeProvider::start_on(0, Script::always(Behaviour::slow(50, "x")), RequestLog::Counts).unwrap())
+        })
         .collect();
     let made = Arc::new(AtomicUsize::new(0));
     let service = {
@@ -80,7 +82,7 @@ fn cells_start_when_slots_are_free() {
             Behaviour::raw(200, r#"{"text":"found"}"#)
         })
     };
-    let service = FakeProvider::start_on(0, service, Memory::Counts).unwrap();
+    let service = FakeProvider::start_on(0, service, RequestLog::Counts).unwrap();
     let model = |(at, model): (usize, &Arc<FakeProvider>)| {
         format!("{{ id: m{at}, provider: openai, model: m{at}, base_url: \"{}\" }}", model.base_url())
     };

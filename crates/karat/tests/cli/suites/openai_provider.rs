@@ -1,11 +1,11 @@
 //! The main suite on a "real" provider: a server that speaks OpenAI's protocol.
 
 use serde_json::json;
-use testkit::{Behaviour, FakeProvider, Received, Script};
+use testkit::{Behaviour, FakeProvider, ReceivedRequest, Script};
 
 use crate::place::Place;
 
-fn reply(received: &Received) -> Behaviour {
+fn reply(received: &ReceivedRequest) -> Behaviour {
     let request = received.json();
     let prompt = request["messages"].to_string();
     if request["model"] == "gpt-4o" {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{Behaviour, FakeProvider, Received, Script};
+use testkit::{Behaviour, FakeProvider, ReceivedRequest, Script};
 
 use crate::place::Place;
 
@@ -39,7 +39,7 @@ scorers:
     )
 }
 
-fn answer(received: &Received) -> Behaviour {
+fn answer(received: &ReceivedRequest) -> Behaviour {
     let request = received.json();
     let question = request["question"].as_str().unwrap_or_default();
     let body = json!({
@@ -293,7 +293,7 @@ fn as_service() {
         "/healthz" => Behaviour::raw(200, "{}"),
         _ => answer(received),
     });
-    let _server = FakeProvider::start_on(port.parse().unwrap(), script, testkit::Memory::Counts).unwrap();
+    let _server = FakeProvider::start_on(port.parse().unwrap(), script, testkit::RequestLog::Counts).unwrap();
     std::thread::sleep(Duration::from_secs(120));
 }
 

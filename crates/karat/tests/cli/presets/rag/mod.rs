@@ -251,7 +251,7 @@ fn a_service_of_ones_own_is_asked_with_its_filters() {
         (Place::new(), FakeProvider::start(Script::always(own_answer("It was $1.2 billion."))).unwrap());
     own_queries(&place);
     let said = run_own(&place, &service, &["--run-id", "own", "-o", "out"]);
-    let mut sent: Vec<Value> = service.received().iter().map(testkit::Received::json).collect();
+    let mut sent: Vec<Value> = service.received().iter().map(testkit::ReceivedRequest::json).collect();
     sent.sort_by_key(|body| body["question"].to_string());
     assert_eq!(
         sent,

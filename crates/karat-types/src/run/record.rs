@@ -1,4 +1,4 @@
-//! What the ledger keeps: rows that are the durable events of a run.
+//! Rows of the ledger: the durable events of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Answered, CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, Usage};
+use crate::{CallError, CallErrorCode, FinishReason, Key, Moment, Money, PlanHeader, Score, ServedName, Usage};
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
@@ -29,19 +29,19 @@ pub struct RunHeader {
     pub id: String,
     /// The plan.
     pub plan: Arc<PlanHeader>,
-    /// When it began.
+    /// The time of its start.
     pub started_at: Moment,
-    /// When it ended.
+    /// The time of its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Moment>,
-    /// How it stands.
+    /// Its state.
     pub status: RunStatus,
     /// Karat's version.
     pub version: String,
     /// Commit of the suite's repository, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_commit: Option<String>,
-    /// What the run was started with, so that it can be gone on with: the application's own form.
+    /// The arguments that the run was started with, in the application's own form; `resume` uses them.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub invocation: Value,
 }
@@ -52,14 +52,14 @@ pub enum Record {
     /// Calls may be in flight from now on. What a run has reserved and not released is open; after a crash it counts as
     /// made and spent.
     Reserved {
-        /// How many calls at once.
+        /// The number of concurrent calls that it covers.
         calls: u64,
         /// Upper bound of what they cost together.
         upper: Money,
     },
-    /// What was reserved and is no longer needed.
+    /// Returns part of a reservation that is no longer needed.
     Released {
-        /// How many calls.
+        /// The number of calls.
         calls: u64,
         /// Their upper bound.
         upper: Money,
@@ -76,7 +76,7 @@ pub enum Record {
     Judgment(Arc<JudgmentRecord>),
 }
 
-/// What reports need of a sample.
+/// The parts of a sample that reports need.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// Position of the row in the plan.
@@ -89,7 +89,7 @@ pub struct SampleRecord {
     /// Its date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// What the dataset's `metadata` names.
+    /// The columns that the dataset's `metadata` names.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
     /// Digests of what steps and judges read of the row, by name: `input`, `reference` or a column. They say later
@@ -111,28 +111,28 @@ pub struct CallRecord {
     pub response: bytes::Bytes,
     /// HTTP status of the last attempt.
     pub status: Option<u16>,
-    /// What the provider says was used.
+    /// The usage that the provider reported.
     pub usage: Option<Usage>,
-    /// What it cost; `None` when the price is unknown.
+    /// The cost; `None` when the price is unknown.
     pub cost: Option<Money>,
-    /// What was reserved for it before it was made: its upper bound, nothing where it was not sent. What it counts with
-    /// where that is more and nobody knows what it cost.
+    /// The reservation made before the call: its upper bound, or zero when it was not sent. It counts as the cost
+    /// when the cost is unknown and the reservation is larger than the known part.
     pub reserved: Money,
     /// Time of the last attempt in milliseconds.
     pub latency_ms: f64,
     /// Attempts made.
     pub attempts: u32,
-    /// Whether an attempt that gave no reply counted more tokens than any call has.
+    /// True if an attempt without a reply reported more tokens than any call can have.
     pub impossible: bool,
-    /// Why the reply ends.
+    /// The finish reason of the reply.
     pub finish: Option<FinishReason>,
-    /// Why there is no reply.
+    /// The error, when there is no reply.
     pub error: Option<CallError>,
 }
 
-/// What a step's answer says of itself: facts, not content.
+/// Facts that a response reports about itself; they are not part of the output.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Facts {
+pub struct ResponseFacts {
     /// Milliseconds by stage.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_ms: BTreeMap<String, f64>,
@@ -142,25 +142,25 @@ pub struct Facts {
     /// Names of the models that the service uses, by part: `llm`, `text`, ….
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, String>,
-    /// Where several steps made an output: what each used, in order, from the last recorded step on.
+    /// The usage of each step, in order, when several steps made an output; from the last recorded step on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepCost>,
     /// The models that answered. The store keeps them by themselves: most cells have one.
     #[serde(skip)]
-    pub answered: Vec<Answered>,
+    pub answered: Vec<ServedName>,
 }
 
-/// What one step of several used for an output.
+/// The usage and cost of one step of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StepCost {
     /// Tokens.
     pub usage: Usage,
-    /// What its calls cost, whoever paid them first; `None` when a price is unknown.
+    /// The cost of its calls, including those that an earlier run paid; `None` when a price is unknown.
     pub cost: Option<Money>,
 }
 
-impl Facts {
-    /// Whether nothing is known beside who answered.
+impl ResponseFacts {
+    /// Returns true if nothing but the served models is known.
     pub fn is_bare(&self) -> bool {
         let Self { latency_ms, version, models, steps, answered: _ } = self;
         latency_ms.is_empty() && version.is_none() && models.is_empty() && steps.is_empty()
@@ -176,7 +176,7 @@ impl Facts {
         for (part, model) in &before.models {
             self.models.entry(part.clone()).or_insert_with(|| model.clone());
         }
-        before.answered.iter().for_each(|it| it.clone().note(&mut self.answered));
+        before.answered.iter().for_each(|it| it.clone().add_to(&mut self.answered));
     }
 }
 
@@ -187,7 +187,7 @@ pub struct StepRecord {
     pub key: Key,
     /// The output.
     pub output: Arc<Value>,
-    /// What went into it that a report must repeat when it is reused.
+    /// Notes that a report must repeat when the output is reused.
     pub notes: Vec<Note>,
     /// Tokens of the calls that made it.
     pub usage: Usage,
@@ -197,11 +197,11 @@ pub struct StepRecord {
     pub latency_ms: f64,
     /// The calls that made it.
     pub calls: Vec<Key>,
-    /// What the answers said of themselves.
-    pub facts: Facts,
+    /// Facts that the responses reported about themselves.
+    pub facts: ResponseFacts,
 }
 
-/// How a cell ended.
+/// The outcome of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellStatus {
@@ -213,10 +213,10 @@ pub enum CellStatus {
     Skipped,
 }
 
-/// Why a cell has no output.
+/// The error of a cell without an output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellError {
-    /// What was attempted, what went wrong, what to do.
+    /// States the attempt, the failure and the next step.
     pub message: String,
     /// A short stable word: a [`CallErrorCode`] or `parse`, `template`, `recorded`, `cell_timeout`.
     pub code: String,
@@ -234,24 +234,24 @@ impl CellError {
         Self { message: message.into(), code: code.into() }
     }
 
-    /// A judge's reply that is not as it must be, also after it was asked again.
+    /// The judge's reply was invalid, also after the last re-ask.
     pub const UNREADABLE: &str = "parse";
 
-    /// What would be shown does not fit the judge's context window: asking again changes nothing.
+    /// The prompt does not fit the judge's context window, so asking again is pointless.
     pub const CONTEXT: &str = "context";
 
-    /// Whether it says that the run was stopped, not that the cell failed: such cells are left for `resume`.
+    /// Returns true if the run was stopped and the cell did not fail itself; `resume` makes such cells.
     pub fn is_stop(&self) -> bool {
         [CallErrorCode::Cancelled, CallErrorCode::Budget].iter().any(|code| code.as_str() == self.code)
     }
 
-    /// Whether it says that a call gave no reply, not that a reply was of no use.
-    pub fn is_of_call(&self) -> bool {
-        CallErrorCode::named(&self.code).is_some()
+    /// Returns true if a call gave no reply, as opposed to an unusable reply.
+    pub fn is_call_failure(&self) -> bool {
+        CallErrorCode::from_code(&self.code).is_some()
     }
 }
 
-/// What kind of thing a report must not be silent about.
+/// The kind of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
@@ -273,14 +273,14 @@ pub enum NoteKind {
     Unmetered,
 }
 
-/// Something a report must not be silent about.
+/// A note that every report must show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// What kind.
+    /// The kind.
     pub kind: NoteKind,
-    /// In words.
+    /// The text.
     pub text: String,
-    /// How often.
+    /// The number of occurrences.
     pub count: u32,
 }
 
@@ -289,9 +289,9 @@ pub struct Note {
 pub struct CellCost {
     /// Tokens.
     pub usage: Usage,
-    /// What its calls cost, whoever paid them first; `None` when a price is unknown.
+    /// The cost of its calls, including those that an earlier run paid; `None` when a price is unknown.
     pub cost: Option<Money>,
-    /// What this run paid for it: zero when it was reused.
+    /// The amount that this run paid: zero when the result was reused.
     pub paid: Money,
 }
 
@@ -302,11 +302,11 @@ pub struct CellRecord {
     pub ordinal: u64,
     /// Content key of its last step.
     pub key: Key,
-    /// How it ended.
+    /// Its outcome.
     pub status: CellStatus,
-    /// Whether the whole output came from an earlier run.
+    /// True if the whole output came from an earlier run.
     pub reused: bool,
-    /// When the run began that made the output, where it came from an earlier one: the output is not older.
+    /// The start of the earlier run that made the output, when it was reused; a lower bound of its age.
     pub made_at: Option<Moment>,
     /// The output, where it has one.
     pub output: Option<Arc<Value>>,
@@ -320,11 +320,11 @@ pub struct CellRecord {
     pub latency_ms: f64,
     /// Its calls.
     pub calls: Vec<Key>,
-    /// What the answers said of themselves.
-    pub facts: Facts,
-    /// What a report must not be silent about.
+    /// Facts that the responses reported about themselves.
+    pub facts: ResponseFacts,
+    /// Notes that reports must show.
     pub notes: Vec<Note>,
-    /// Why it has no output, or why it was skipped.
+    /// The reason why there is no output.
     pub error: Option<CellError>,
 }
 
@@ -343,7 +343,7 @@ impl CellRecord {
             cost: CellCost { cost: Some(Money::ZERO), ..CellCost::default() },
             latency_ms: 0.0,
             calls: Vec::new(),
-            facts: Facts::default(),
+            facts: ResponseFacts::default(),
             notes: Vec::new(),
             error: None,
         }
@@ -352,8 +352,8 @@ impl CellRecord {
 
 /// One of several times that a judge was asked about a cell: a vote, or one order of a pair.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Round {
-    /// Whether the cell's output was shown second.
+pub struct JudgeRound {
+    /// True if the cell's output was shown second.
     pub swapped: bool,
     /// Numbers by metric index; of a pair, 1 where the cell's output is preferred, wherever it was shown.
     pub scores: Vec<(u16, f64)>,
@@ -381,9 +381,9 @@ pub struct JudgmentRecord {
     /// Caps that applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caps: Vec<String>,
-    /// Where the judge was asked more than once: what it said each time.
+    /// The scores of each round, when the judge was asked more than once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rounds: Vec<Round>,
+    pub rounds: Vec<JudgeRound>,
     /// Rung of the JSON ladder that the reply was read on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung: Option<String>,
@@ -392,12 +392,12 @@ pub struct JudgmentRecord {
     /// Declared version of the rubric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_version: Option<String>,
-    /// Whether it came from an earlier run.
+    /// True if it came from an earlier run.
     pub reused: bool,
-    /// When the run began that made it, where it came from an earlier one: it is not older.
+    /// The start of the earlier run that made it, when it was reused; a lower bound of its age.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_at: Option<Moment>,
-    /// Why it is unscored.
+    /// The reason why it is unscored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<CellError>,
     /// Tokens and money.
@@ -406,10 +406,10 @@ pub struct JudgmentRecord {
     pub latency_ms: f64,
     /// Its calls.
     pub calls: Vec<Key>,
-    /// What a report must not be silent about.
+    /// Notes that reports must show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
     /// The models that answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answered: Vec<Answered>,
+    pub answered: Vec<ServedName>,
 }

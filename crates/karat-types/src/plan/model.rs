@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{Parameters, Pricing};
 
-/// How good, and how dear, a model is meant to be.
+/// The quality and price class of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
@@ -19,7 +19,7 @@ pub enum Tier {
     Budget,
 }
 
-/// Whether a model can be counted on.
+/// The availability of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Availability {
@@ -32,7 +32,7 @@ pub enum Availability {
     FreeTier,
 }
 
-/// Whether a model can be made to reply in JSON.
+/// The support for JSON replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JsonMode {
@@ -81,7 +81,7 @@ pub struct ModelSpec {
     /// Name of the environment variable that holds the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key_env: Option<String>,
-    /// What is known of its price.
+    /// The known price.
     #[serde(default)]
     pub price: Pricing,
     /// Tokens that request and reply may have together.
@@ -90,13 +90,13 @@ pub struct ModelSpec {
     /// Tokens that a reply may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
-    /// Whether it can be made to reply in JSON.
+    /// The support for JSON replies.
     #[serde(default)]
     pub json_mode: JsonMode,
-    /// How dear it is.
+    /// The price class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Tier>,
-    /// Whether it can be counted on.
+    /// The availability.
     #[serde(default)]
     pub availability: Availability,
     /// Declared limits.
@@ -122,7 +122,7 @@ impl ModelSpec {
         [":", "/"].map(|between| format!("{}{between}{}", self.provider, self.id))
     }
 
-    /// Whether a name means this model: its id, or one of its [`spellings`](Self::spellings).
+    /// Returns true if a name means this model: its id, or one of its [`spellings`](Self::spellings).
     pub fn is_called(&self, name: &str) -> bool {
         self.id == name || self.spellings().iter().any(|spelling| spelling == name)
     }
@@ -154,13 +154,13 @@ impl ModelSpec {
         }
     }
 
-    /// Whether a program on this machine answers: nothing says which one, so its results are reused by other runs only
+    /// Returns true if a program on this machine answers. Its content is unknown, so other runs reuse its results only
     /// under a declared version.
     pub fn is_program(&self) -> bool {
         self.provider == "command"
     }
 
-    /// What of the entry can change an answer: the part of it that identities are made of. Prices, limits, notes and
+    /// The part of the entry that can change an answer and is therefore part of identities. Prices, limits, notes and
     /// the registry id are not in it, so renaming or repricing a model re-runs nothing.
     pub fn identity(&self) -> impl Serialize + '_ {
         (&self.provider, &self.with, &self.model, &self.base_url, &self.parameters, self.max_output, self.json_mode)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How a judge grades. Maps keep the author's order: dimensions are listed to the judge as they are written.
+/// Instructions for a judge. Maps keep the author's order: the judge sees dimensions as they are written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rubric {
     /// Its name.
@@ -16,10 +16,10 @@ pub struct Rubric {
     pub ask: String,
     /// All that the judge sees.
     pub show: Vec<ShowItem>,
-    /// Whether the reference is shown.
+    /// The visibility of the reference.
     #[serde(default)]
     pub reference: ReferenceUse,
-    /// What is graded.
+    /// The graded dimensions.
     pub dimensions: Vec<Dimension>,
     /// Scores per member of a list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,7 +27,7 @@ pub struct Rubric {
     /// The composite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overall: Option<Overall>,
-    /// What the judge must explain.
+    /// The explanation that the judge must give.
     pub rationale: Rationale,
     /// Typed lists of findings that the judge returns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -38,28 +38,28 @@ pub struct Rubric {
     /// Shape of the reply.
     #[serde(default)]
     pub reply: ReplyShape,
-    /// How many labelled examples are shown.
+    /// The number of labelled examples that the judge sees.
     #[serde(default)]
     pub examples: u32,
     /// Own wording of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<RubricPrompt>,
-    /// What happens with a reply that is not as it must be.
-    pub invalid: Invalid,
+    /// The handling of an invalid reply.
+    pub invalid: InvalidReplyRule,
 }
 
 impl Rubric {
-    /// Whether anything is judged once, beside the pieces of a document.
+    /// Returns true if anything is judged once, beside the pieces of a document.
     pub fn judges_once(&self) -> bool {
-        self.dimensions.iter().any(|dimension| dimension.chunks == ChunkFold::Once)
-            || self.diagnostics.iter().any(|diagnostic| diagnostic.chunks == FindingFold::Once)
+        self.dimensions.iter().any(|dimension| dimension.chunks == ChunkMerge::Once)
+            || self.diagnostics.iter().any(|diagnostic| diagnostic.chunks == FindingMerge::Once)
     }
 
     /// The same rubric for a judge that says which of two outputs is better: every dimension takes 1 for the first, 0.5
     /// for neither, 0 for the second, and the composite is their mean. What speaks of one output alone goes: anchors,
     /// caps, findings, breakdowns, examples.
     #[must_use]
-    pub fn preferring(self) -> Self {
+    pub fn for_pairs(self) -> Self {
         let choices = [("first", 1.0), ("tie", 0.5), ("second", 0.0)].map(|(word, value)| (word.to_owned(), value));
         let dimensions = self.dimensions.into_iter().map(|dimension| Dimension {
             scale: Scale::Choices(choices.to_vec()),
@@ -93,31 +93,31 @@ pub struct ShowItem {
     pub name: String,
     /// Template of the value.
     pub value: String,
-    /// How it is written.
+    /// The form in which it is shown.
     #[serde(default, rename = "as")]
     pub form: ShowAs,
     /// Template of one line, for lists (`item` is the member).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// Whether a list's order is shuffled (the seed is recorded).
+    /// True if a list's order is shuffled (the seed is recorded).
     #[serde(default)]
     pub shuffle: bool,
     /// Name of the chunked item whose pieces each member is sent to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub route: Option<String>,
-    /// Whether it may be cut into pieces, each judged by a call of its own.
+    /// The chunking, when the value may be cut into pieces that are judged by calls of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<ShowChunk>,
     /// Template of when each stretch of it was said: a list of `{start, duration, text}` in seconds. Routed members with
     /// a `startMs` are placed by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<String>,
-    /// Whether nothing can be judged without it: where it is empty, the judgment is not applicable and nobody is asked.
+    /// True if nothing can be judged without it: when it is empty, the judgment is not applicable and no call is made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
 }
 
-/// How a shown value is written.
+/// The form of a shown value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ShowAs {
@@ -130,7 +130,7 @@ pub enum ShowAs {
     Lines,
 }
 
-/// How a shown value is cut.
+/// The chunking of a shown value.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShowChunk {
@@ -148,14 +148,14 @@ pub struct ShowChunk {
     pub window: Option<f64>,
 }
 
-/// Whether the judge sees the reference.
+/// The visibility of the reference to the judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReferenceUse {
     /// Never.
     #[default]
     Hidden,
-    /// Where the row has one.
+    /// Shown when the row has one.
     Optional,
     /// Always; a row without one is not applicable.
     Required,
@@ -201,7 +201,7 @@ impl Scale {
         }
     }
 
-    /// Whether it has a value, up to a billionth.
+    /// Returns true if it has a value, up to a billionth.
     pub fn has(&self, value: f64) -> bool {
         match self {
             Self::Range { lo, hi, step } => {
@@ -230,28 +230,28 @@ impl std::fmt::Display for Scale {
 pub struct Dimension {
     /// Its name: the metric is `scorer.name`.
     pub name: String,
-    /// What it means.
+    /// Its definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
     /// The numbers it may take.
     pub scale: Scale,
     /// Its weight in a weighted mean.
     pub weight: f64,
-    /// What certain values look like, lowest first.
+    /// Descriptions of certain values, lowest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<(f64, String)>,
     /// Direction.
     #[serde(default)]
     pub better: Better,
-    /// How the grades of chunks become one.
+    /// The rule that joins the grades of chunks.
     #[serde(default)]
-    pub chunks: ChunkFold,
+    pub chunks: ChunkMerge,
 }
 
-/// How grades of chunks become one.
+/// The rule that joins the grades of chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ChunkFold {
+pub enum ChunkMerge {
     /// Mean weighted by length.
     #[default]
     Weighted,
@@ -272,7 +272,7 @@ pub struct BreakdownSpec {
     pub name: String,
     /// The members.
     pub over: Vec<String>,
-    /// What each member is graded in.
+    /// The dimensions of each member.
     pub scores: Vec<Dimension>,
     /// Value where the judge leaves a member out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -284,7 +284,7 @@ pub struct BreakdownSpec {
 pub struct Overall {
     /// Its name: the metric is `scorer.id`.
     pub id: String,
-    /// How it is made.
+    /// The method.
     pub method: OverallMethod,
     /// Decimals it is rounded to, half to even on the exact binary value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -320,7 +320,7 @@ impl Overall {
     }
 }
 
-/// How a composite is made. All but `given` are recomputed; what the reply says is ignored.
+/// The method for a composite. All but `given` are computed, and the reply's own composite is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverallMethod {
@@ -337,7 +337,7 @@ pub enum OverallMethod {
     Given,
 }
 
-/// What the judge must explain.
+/// The explanation that the judge must give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rationale {
@@ -345,7 +345,7 @@ pub struct Rationale {
     pub field: String,
     /// At least so many characters (code points).
     pub min_chars: u32,
-    /// What is longer is cut, and the cut recorded.
+    /// A longer text is cut, and the cut is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
 }
@@ -359,7 +359,7 @@ impl Default for Rationale {
 /// Which findings of several pieces stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FindingFold {
+pub enum FindingMerge {
     /// Those that any piece's judge names.
     #[default]
     Any,
@@ -369,8 +369,8 @@ pub enum FindingFold {
     Once,
 }
 
-impl FindingFold {
-    /// Whether it is the usual one, so that a plan need not hold it.
+impl FindingMerge {
+    /// Returns true if it is the usual one, so that a plan need not hold it.
     pub fn is_any(&self) -> bool {
         *self == Self::Any
     }
@@ -392,27 +392,27 @@ pub struct DiagnosticSpec {
     /// Which findings stand where a value was cut.
     #[serde(
         default,
-        skip_serializing_if = "FindingFold::is_any",
+        skip_serializing_if = "FindingMerge::is_any",
         alias = "all_chunks",
         deserialize_with = "finding_fold"
     )]
-    pub chunks: FindingFold,
+    pub chunks: FindingMerge,
     /// Two fields that must differ: an item in which they are equal is no finding and is dropped, which is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differ: Option<(String, String)>,
 }
 
 /// Reads a fold; plans of the first version say `true` for `all` and `false` for `any`.
-fn finding_fold<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<FindingFold, D::Error> {
+fn finding_fold<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<FindingMerge, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Written {
         First(bool),
-        Now(FindingFold),
+        Now(FindingMerge),
     }
     Ok(match Written::deserialize(deserializer)? {
-        Written::First(true) => FindingFold::All,
-        Written::First(false) => FindingFold::Any,
+        Written::First(true) => FindingMerge::All,
+        Written::First(false) => FindingMerge::Any,
         Written::Now(fold) => fold,
     })
 }
@@ -444,7 +444,7 @@ pub enum FieldType {
 }
 
 impl FieldType {
-    /// Whether it is any text, so that it says what a finding is about.
+    /// Returns true if it is any text, so that it says what a finding is about.
     pub fn is_text(&self) -> bool {
         matches!(self, Self::Text | Self::TextOr(_))
     }
@@ -460,7 +460,7 @@ pub struct Cap {
     pub when: String,
     /// Highest value by dimension.
     pub max: BTreeMap<String, f64>,
-    /// What the judge is told.
+    /// The sentence for the judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub say: Option<String>,
 }
@@ -488,31 +488,31 @@ pub struct RubricPrompt {
     pub user: String,
 }
 
-/// What happens with a reply that is not as it must be. Each lenience that was used is recorded.
+/// The handling of an invalid reply. Each lenience that is used is recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Invalid {
-    /// How often the judge is asked again with the validation error.
+pub struct InvalidReplyRule {
+    /// The number of re-asks with the validation error.
     pub reask: u32,
     /// A score outside its scale.
-    pub out_of_range: OutOfRange,
-    /// How far beyond a bound a score may be and still count as on it.
+    pub out_of_range: OutOfRangeScore,
+    /// The distance beyond a bound within which a score counts as the bound.
     #[serde(skip_serializing_if = "is_nothing")]
     pub tolerance: f64,
     /// A dimension that is not there.
-    pub absent: Absent,
-    /// When it still fails.
-    pub then: Then,
+    pub absent: AbsentDimension,
+    /// The action when the last reply is still invalid.
+    pub then: InvalidReplyAction,
 }
 
-impl Default for Invalid {
+impl Default for InvalidReplyRule {
     fn default() -> Self {
         Self {
             reask: 1,
-            out_of_range: OutOfRange::Reject,
+            out_of_range: OutOfRangeScore::Reject,
             tolerance: 0.0,
-            absent: Absent::Reject,
-            then: Then::Unscored,
+            absent: AbsentDimension::Reject,
+            then: InvalidReplyAction::Unscored,
         }
     }
 }
@@ -524,7 +524,7 @@ fn is_nothing(number: &f64) -> bool {
 /// A score outside its scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum OutOfRange {
+pub enum OutOfRangeScore {
     /// Makes the reply invalid.
     Reject,
     /// Is moved to the nearest bound.
@@ -534,22 +534,22 @@ pub enum OutOfRange {
 /// A dimension that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Absent {
+pub enum AbsentDimension {
     /// Makes the reply invalid.
     Reject,
     /// Counts as the scale's lowest.
     Lowest,
 }
 
-/// When the last reply is still invalid.
+/// The action when the last reply is still invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Then {
+pub enum InvalidReplyAction {
     /// The cell is unscored.
     Unscored,
     /// The judge failed: the cell is unscored, and counts against `max_errors` as one that the judge never answered.
     Error,
-    /// What can be read counts; diagnostics are filled with their defaults.
+    /// Readable parts count; diagnostics are filled with their defaults.
     Degrade,
 }
 

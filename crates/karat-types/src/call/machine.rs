@@ -12,16 +12,16 @@ use crate::{CallError, Reply, Request};
 /// The address of a call within its machine: stable over runs, so that a stored reply finds its place again.
 /// Texts such as `"0"` (the only call), `"3"` (fourth chunk) or `"3/reask1"`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Slot(pub Arc<str>);
+pub struct AskId(pub Arc<str>);
 
-impl Slot {
+impl AskId {
     /// A slot from its text.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 }
 
-impl fmt::Display for Slot {
+impl fmt::Display for AskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -31,8 +31,8 @@ impl fmt::Display for Slot {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     /// Its address; no two asks of one machine share one.
-    pub slot: Slot,
-    /// What is asked.
+    pub slot: AskId,
+    /// The request.
     pub request: Request,
 }
 
@@ -40,12 +40,12 @@ pub struct Ask {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The ask's address.
-    pub slot: Slot,
+    pub slot: AskId,
     /// The reply, or why there is none after all attempts.
     pub outcome: Result<Arc<Reply>, CallError>,
 }
 
-/// What a machine wants next.
+/// The next action of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Turn<D> {
     /// Answers to these, in any order of execution. Never empty.
@@ -59,7 +59,7 @@ pub enum Turn<D> {
 /// Contract: the first poll gets no answers. Every later poll gets exactly one answer per ask of the turn before, in
 /// the order of the asks. After [`Turn::Done`] it is not polled again. Failures of a step are part of `Done`.
 pub trait Machine: Send {
-    /// What it makes.
+    /// The result.
     type Done;
 
     /// Takes the answers and says what is needed next.

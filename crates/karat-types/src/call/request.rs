@@ -1,4 +1,4 @@
-//! What a step or a judge asks for.
+//! Requests of steps and judges.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Who speaks.
+/// The role of the speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -22,9 +22,9 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
-    /// What is said.
+    /// The text.
     pub content: String,
 }
 
@@ -68,7 +68,7 @@ impl Parameters {
     }
 }
 
-/// What form the reply must have. A provider that cannot force it sends the request without, and the parser copes.
+/// The required form of the reply. For a provider that cannot enforce it, the request is sent without it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyFormat {
@@ -98,7 +98,7 @@ pub struct ChatRequest {
     pub format: ReplyFormat,
 }
 
-/// How a program is spoken to.
+/// The protocol of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -176,36 +176,36 @@ pub enum Request {
 
 /// A text with gaps that only the environment fills, at the last moment: the values never stand in a plan or a store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct GapText(pub Vec<Part>);
+pub struct EnvTemplate(pub Vec<EnvTemplatePart>);
 
-/// A part of a [`GapText`].
+/// A part of a [`EnvTemplate`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum EnvTemplatePart {
     /// As it is.
     Text(String),
     /// The value of a variable of the environment.
     Variable {
         /// Its name.
         name: String,
-        /// What stands for it where it is not set.
+        /// The default for an unset variable.
         default: Option<String>,
     },
 }
 
-impl GapText {
+impl EnvTemplate {
     /// Names of the variables in it.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Text(_) => None,
-            Part::Variable { name, .. } => Some(name.as_str()),
+            EnvTemplatePart::Text(_) => None,
+            EnvTemplatePart::Variable { name, .. } => Some(name.as_str()),
         })
     }
 
     /// The text without values: gaps stand as `${NAME}`. For messages and captured requests.
     pub fn shown(&self) -> String {
-        let part = |part: &Part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Variable { name, .. } => format!("${{{name}}}"),
+        let part = |part: &EnvTemplatePart| match part {
+            EnvTemplatePart::Text(text) => text.clone(),
+            EnvTemplatePart::Variable { name, .. } => format!("${{{name}}}"),
         };
         self.0.iter().map(part).collect()
     }
@@ -217,9 +217,9 @@ pub struct HttpRequest {
     /// `GET`, `POST`, ….
     pub method: String,
     /// The address.
-    pub url: GapText,
+    pub url: EnvTemplate,
     /// Headers by name.
-    pub headers: Vec<(String, GapText)>,
+    pub headers: Vec<(String, EnvTemplate)>,
     /// The body: a text is sent as it is, anything else as JSON; null = none.
     pub body: Value,
 }
@@ -229,12 +229,12 @@ pub struct HttpRequest {
 pub struct CommandRequest {
     /// The program and its arguments.
     pub run: Vec<String>,
-    /// What it reads: with [`Protocol::Once`] a text as it is and anything else as JSON (null = nothing), with
+    /// Its input: with [`Protocol::Once`] a text as it is and anything else as JSON (null = nothing), with
     /// [`Protocol::Jsonl`] the `input` of its line.
     pub input: Value,
     /// Variables of its environment, beside the few that every program needs.
-    pub env: Vec<(String, GapText)>,
-    /// How it is spoken to.
+    pub env: Vec<(String, EnvTemplate)>,
+    /// The protocol.
     pub protocol: Protocol,
     /// The folder it runs in; empty = the working directory.
     pub folder: String,

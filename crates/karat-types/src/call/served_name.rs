@@ -1,4 +1,4 @@
-//! Who answered: under one name a provider may serve another model than before.
+//! The name under which a model was served: a provider may serve another model under the same name later.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ const LONGEST: usize = 200;
 
 /// The name under which a provider says it answered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Answered {
+pub struct ServedName {
     /// The name that was asked: `model` of the registry entry.
     pub asked: String,
     /// The name that came back; `None` where it is the one that was asked.
@@ -15,9 +15,9 @@ pub struct Answered {
     pub other: Option<String>,
 }
 
-impl Answered {
+impl ServedName {
     /// From what was asked and what came back; `None` where nothing came.
-    pub fn of(asked: &str, said: &str) -> Option<Self> {
+    pub fn from_reply(asked: &str, said: &str) -> Option<Self> {
         let said = said.trim();
         let other = || said.chars().take(LONGEST).collect();
         (!said.is_empty()).then(|| Self { asked: asked.to_owned(), other: (said != asked).then(other) })
@@ -29,7 +29,7 @@ impl Answered {
     }
 
     /// Adds one to a list that has each once.
-    pub fn note(self, known: &mut Vec<Self>) {
+    pub fn add_to(self, known: &mut Vec<Self>) {
         if !known.contains(&self) {
             known.push(self);
         }
@@ -45,10 +45,10 @@ mod tests {
     fn a_name_is_kept_once() {
         let mut known = Vec::new();
         for said in ["gpt-5", " gpt-5-2026-01 ", "gpt-5-2026-01", "", " "] {
-            Answered::of("gpt-5", said).into_iter().for_each(|it| it.note(&mut known));
+            ServedName::from_reply("gpt-5", said).into_iter().for_each(|it| it.add_to(&mut known));
         }
-        assert_eq!(known.iter().map(Answered::name).collect::<Vec<_>>(), ["gpt-5", "gpt-5-2026-01"]);
+        assert_eq!(known.iter().map(ServedName::name).collect::<Vec<_>>(), ["gpt-5", "gpt-5-2026-01"]);
         assert_eq!(known[0].other, None);
-        assert_eq!(Answered::of("m", &"é".repeat(9_999)).unwrap().name().chars().count(), LONGEST);
+        assert_eq!(ServedName::from_reply("m", &"é".repeat(9_999)).unwrap().name().chars().count(), LONGEST);
     }
 }

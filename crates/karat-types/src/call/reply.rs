@@ -1,4 +1,4 @@
-//! What comes back from a provider.
+//! Replies and errors of providers.
 
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
@@ -26,11 +26,11 @@ fn is_zero(number: &u64) -> bool {
 
 impl Usage {
     /// More tokens than any call can have, in or out: a larger number is a mistake of the provider.
-    pub const MOST: u64 = 100_000_000;
+    pub const MAX_TOKENS: u64 = 100_000_000;
 
-    /// Whether a call can have used so much.
+    /// Returns true if a call can have used so much.
     pub fn is_possible(&self) -> bool {
-        self.input_tokens <= Self::MOST && self.output_tokens <= Self::MOST
+        self.input_tokens <= Self::MAX_TOKENS && self.output_tokens <= Self::MAX_TOKENS
     }
 
     /// Input and output together.
@@ -48,7 +48,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// Why the model stopped.
+/// The reason why a reply ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
@@ -67,16 +67,16 @@ pub enum FinishReason {
 pub struct Reply {
     /// The text.
     pub text: String,
-    /// Why it ends.
+    /// The finish reason.
     pub finish: FinishReason,
-    /// What the provider says was used; `None` when it said nothing usable.
+    /// The usage that the provider reported; `None` without a usable report.
     pub usage: Option<Usage>,
     /// The model's name as the provider returned it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// What kind of failure a call ended with. The code stands in reports and progress lines.
+/// The kind of failure of a call. Reports and progress lines show its code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallErrorCode {
@@ -115,7 +115,7 @@ pub enum CallErrorCode {
 }
 
 impl CallErrorCode {
-    /// Whether trying again can help.
+    /// Returns true if trying again can help.
     pub fn is_retryable(self) -> bool {
         matches!(
             self,
@@ -124,7 +124,7 @@ impl CallErrorCode {
     }
 
     /// The kind with this code.
-    pub fn named(code: &str) -> Option<Self> {
+    pub fn from_code(code: &str) -> Option<Self> {
         let code: StrDeserializer<'_, ValueError> = code.into_deserializer();
         Self::deserialize(code).ok()
     }
@@ -156,9 +156,9 @@ impl CallErrorCode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct CallError {
-    /// What kind of failure.
+    /// The kind of failure.
     pub code: CallErrorCode,
-    /// What was attempted, what went wrong, what to do. Holds no secret.
+    /// States the attempt, the failure and the next step. Holds no secret.
     pub message: String,
     /// The HTTP status, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

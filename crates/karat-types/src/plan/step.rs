@@ -13,19 +13,19 @@ use crate::{JsonMode, Message, ModelSpec, Parameters, Pricing, Protocol, Tier};
 pub struct VariantSpec {
     /// Its id.
     pub id: String,
-    /// What it does, in order; each step's output is the next one's `output`.
+    /// The steps in order; each step's output is the next one's `output`.
     pub steps: Vec<StepSpec>,
 }
 
 impl VariantSpec {
-    /// Whether any step calls the matrix's model, or tells a service of it; without one the variant has no model axis.
+    /// Returns true if any step calls the matrix's model or passes its name to a service. Otherwise the variant has no model axis.
     pub fn calls_matrix_model(&self) -> bool {
         let calls = |step: &StepSpec| step.model.is_none() && matches!(step.action, Action::Prompt(_));
         let tells = |step: &StepSpec| step.reads.iter().any(|name| name == "model" || name.starts_with("model."));
         self.steps.iter().any(|step| calls(step) || tells(step))
     }
 
-    /// Whether nothing in it makes a call, so that one trial says it all.
+    /// Returns true if nothing in it makes a call, so that one trial is enough.
     pub fn is_recorded(&self) -> bool {
         self.steps.iter().all(|step| matches!(step.action, Action::Recorded(_)))
     }
@@ -34,8 +34,8 @@ impl VariantSpec {
 /// A part that a step takes of its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Taken {
-    /// What a path leads to; a list of all where it leads to several places.
+pub enum TakeSpec {
+    /// The value at a path, or the list of all values when the path has several.
     Path(String),
     /// An object under other names, or a list of such.
     Renamed {
@@ -47,7 +47,7 @@ pub enum Taken {
     },
 }
 
-impl Taken {
+impl TakeSpec {
     /// The paths into the value.
     pub fn paths(&self) -> impl Iterator<Item = &String> {
         let (one, several) = match self {
@@ -66,7 +66,7 @@ pub struct StepSpec {
     /// Declared version, part of identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it does.
+    /// The action.
     pub action: Action,
     /// Map over pieces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,14 +76,14 @@ pub struct StepSpec {
     pub parse: Option<ParseSpec>,
     /// Value to smaller object, by name; an absent part is null.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub take: BTreeMap<String, Taken>,
+    pub take: BTreeMap<String, TakeSpec>,
     /// Pieces to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merge: Option<Merge>,
+    pub merge: Option<MergeSpec>,
     /// Facts that are read from the answer or the row: time, tokens, money, version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meter: Option<MeterSpec>,
-    /// What must hold for the cell to be planned.
+    /// Conditions for the cell to be planned.
     #[serde(default, skip_serializing_if = "Requires::is_empty")]
     pub requires: Requires,
     /// A fixed model (registry id) instead of the matrix's.
@@ -103,7 +103,7 @@ pub struct StepSpec {
     pub reads: Vec<String>,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -118,7 +118,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Whether it asks somebody outside who is no model: such a step is reused by other runs only where it declares a
+    /// Returns true if it calls a service or program. Other runs reuse the results of such a step only with a declared
     /// version, because nothing else says what answered.
     pub fn is_outside(&self) -> bool {
         matches!(self, Self::Http(_) | Self::Command(_))
@@ -153,7 +153,7 @@ pub struct CommandSpec {
     /// Variables of its environment, beside the few that every program needs; `${NAME}` as in [`HttpSpec`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// How it is spoken to.
+    /// The protocol.
     #[serde(default)]
     pub protocol: Protocol,
     /// The folder it runs in: that of the file it is written in. No part of identity.
@@ -161,13 +161,13 @@ pub struct CommandSpec {
     pub folder: String,
 }
 
-/// Where the facts of a step stand in its answer, or in the row of a recorded step.
+/// Paths to the facts of a step in its answer, or in the row of a recorded step.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MeterSpec {
     /// Paths of times in milliseconds, by stage. `total` is the time of the whole step.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_ms: BTreeMap<String, String>,
-    /// Where tokens stand, by model.
+    /// Token counts by model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<MeteredTokens>,
     /// Path of what the step cost in dollars.
@@ -179,13 +179,13 @@ pub struct MeterSpec {
     /// Path of the names of the service's models: an object, part to name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<String>,
-    /// What is known of the prices of the models that may be named. No part of identity.
+    /// Prices of the models that may be named. Not part of identity.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: BTreeMap<String, Pricing>,
 }
 
 impl MeterSpec {
-    /// Whether an answer says what it cost, in dollars or in tokens.
+    /// Returns true if an answer says what it cost, in dollars or in tokens.
     pub fn has_cost(&self) -> bool {
         self.cost_usd.is_some() || !self.tokens.is_empty()
     }
@@ -228,7 +228,7 @@ pub struct ServiceSpec {
 }
 
 impl ServiceSpec {
-    /// What of it can change an answer: its version where it declares one, else its command.
+    /// The part that can change an answer: the declared version, otherwise the command.
     pub fn identity(&self) -> Value {
         match &self.version {
             Some(version) => Value::from(version.as_str()),
@@ -238,12 +238,12 @@ impl ServiceSpec {
 }
 
 impl StepSpec {
-    /// Whether somebody outside is asked whose answers say what they cost.
+    /// Returns true if it calls a service or program whose answers report their cost.
     pub fn meters_cost(&self) -> bool {
         self.action.is_outside() && self.meter.as_ref().is_some_and(MeterSpec::has_cost)
     }
 
-    /// Whether other runs may find its output: not that of a program or service without a declared version, because
+    /// Returns true if other runs may reuse its output. False for a program or service without a declared version, because
     /// nothing says what answered.
     pub fn is_reusable(&self, model: Option<&ModelSpec>) -> bool {
         let is_outside = self.action.is_outside() || model.is_some_and(ModelSpec::is_program);
@@ -271,7 +271,7 @@ pub struct PromptSpec {
     pub messages: Vec<Message>,
 }
 
-/// Where a recorded output lies.
+/// The place of a recorded output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordedSpec {
@@ -279,11 +279,11 @@ pub enum RecordedSpec {
     Column {
         /// The path.
         column: String,
-        /// What an absent value means.
-        missing: Missing,
-        /// What a value that cannot be read means.
-        #[serde(default, skip_serializing_if = "Broken::is_error")]
-        broken: Broken,
+        /// The meaning of an absent value.
+        missing: MissingOutput,
+        /// The meaning of an unreadable value.
+        #[serde(default, skip_serializing_if = "UnreadableOutput::is_error")]
+        broken: UnreadableOutput,
     },
     /// A file a sample (template of its path), or one JSONL/JSON file whose rows are found by `by`.
     File {
@@ -295,34 +295,34 @@ pub enum RecordedSpec {
         /// Path to the output within such a row; the whole row without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         column: Option<String>,
-        /// What an absent file or row means.
-        missing: Missing,
-        /// What a file or row that cannot be read means.
-        #[serde(default, skip_serializing_if = "Broken::is_error")]
-        broken: Broken,
+        /// The meaning of an absent file or row.
+        missing: MissingOutput,
+        /// The meaning of an unreadable file or row.
+        #[serde(default, skip_serializing_if = "UnreadableOutput::is_error")]
+        broken: UnreadableOutput,
     },
 }
 
 impl RecordedSpec {
-    /// What an absent output means.
-    pub fn missing(&self) -> Missing {
+    /// The meaning of an absent output.
+    pub fn missing(&self) -> MissingOutput {
         match self {
             Self::Column { missing, .. } | Self::File { missing, .. } => *missing,
         }
     }
 
-    /// What an output that cannot be read means.
-    pub fn broken(&self) -> Broken {
+    /// The meaning of an unreadable output.
+    pub fn broken(&self) -> UnreadableOutput {
         match self {
             Self::Column { broken, .. } | Self::File { broken, .. } => *broken,
         }
     }
 }
 
-/// What an absent recorded output means.
+/// The meaning of an absent recorded output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Missing {
+pub enum MissingOutput {
     /// The cell is an error.
     #[default]
     Error,
@@ -332,10 +332,10 @@ pub enum Missing {
     Skip,
 }
 
-/// What a recorded output means that is there but cannot be read.
+/// The meaning of an unreadable recorded output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Broken {
+pub enum UnreadableOutput {
     /// The cell is an error.
     #[default]
     Error,
@@ -343,13 +343,13 @@ pub enum Broken {
     Text,
 }
 
-impl Broken {
+impl UnreadableOutput {
     fn is_error(&self) -> bool {
         *self == Self::Error
     }
 }
 
-/// How a text is cut into pieces.
+/// The chunking of a text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChunkSpec {
     /// Expression of what is cut: a text, or a list.
@@ -357,7 +357,7 @@ pub struct ChunkSpec {
     /// Size of a piece; `None` = what fits the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ChunkSize>,
-    /// How much of a piece's end the next one repeats, in the size's unit.
+    /// The overlap of neighbouring pieces, in the size's unit.
     #[serde(default)]
     pub overlap: u32,
     /// At most so many pieces; further ones are dropped, and the drop is counted.
@@ -375,7 +375,7 @@ pub enum ChunkSize {
     Items(u32),
 }
 
-/// How a reply's text becomes a value.
+/// The parsing of a reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ParseSpec {
     /// Form of the text.
@@ -390,7 +390,7 @@ pub struct ParseSpec {
     /// Wrap the value in an object under this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
-    /// How often the model is asked again with the validation error.
+    /// The number of re-asks with the validation error.
     pub reask: u32,
 }
 
@@ -413,9 +413,9 @@ pub enum ParseAs {
     Csv,
 }
 
-/// How pieces become one.
+/// The merging of pieces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Merge {
+pub struct MergeSpec {
     /// The rule.
     pub how: MergeHow,
     /// Path of the list within each piece (`union`); the piece itself without it.
@@ -469,7 +469,7 @@ pub struct Requires {
 }
 
 impl Requires {
-    /// Whether nothing is required.
+    /// Returns true if nothing is required.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

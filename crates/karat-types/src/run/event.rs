@@ -1,4 +1,4 @@
-//! What observers of a run see. Observers may drop events; the ledger never does.
+//! Events for observers of a run. Observers may drop events; the ledger keeps everything.
 
 use crate::{CellError, CellStatus, Money, RunStatus};
 
@@ -10,15 +10,15 @@ pub trait Observer: Send + Sync {
 
 /// An observer that looks away.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
+pub struct SilentObserver;
 
-impl Observer for Silent {
+impl Observer for SilentObserver {
     fn on(&self, _: &Event<'_>) {}
 }
 
-/// Where a finished cell's output came from.
+/// The origin of a finished cell's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReuseLabel {
+pub enum OutputOrigin {
     /// Made now.
     Fresh,
     /// From an earlier run, or an earlier part of this one.
@@ -42,15 +42,15 @@ pub struct CellProgress<'a> {
     pub variant: &'a str,
     /// Repetition, from 0.
     pub trial: u32,
-    /// How it ended.
+    /// Its outcome.
     pub status: CellStatus,
-    /// Whether any of its judgments is unscored.
+    /// True if any of its judgments is unscored.
     pub unscored: bool,
-    /// Where the output came from.
-    pub reuse: ReuseLabel,
+    /// The origin of the output.
+    pub reuse: OutputOrigin,
     /// From its start to its end, in milliseconds.
     pub duration_ms: u64,
-    /// Why it has no output.
+    /// The error, when there is no output.
     pub error: Option<&'a CellError>,
     /// Money that the run has spent so far, earlier parts of it included.
     pub spent: Money,
@@ -82,7 +82,7 @@ pub enum Event<'a> {
         attempt: u32,
         /// Milliseconds until the next.
         delay_ms: u64,
-        /// Why.
+        /// The error.
         error: &'a crate::CallError,
     },
     /// A cell and its judgments are on disk.
@@ -91,7 +91,7 @@ pub enum Event<'a> {
     Warning(&'a str),
     /// The run ended.
     Finished {
-        /// How.
+        /// Its state.
         status: RunStatus,
         /// Calls made in this part of the run.
         calls: u64,

@@ -13,10 +13,10 @@ use crate::{Better, ModelSpec, Parameters, Rubric, Threshold};
 pub struct ScorerSpec {
     /// Its id; its metrics are `id` or `id.dimension`.
     pub id: String,
-    /// What it measures, in one line for reports.
+    /// One line for reports about what it measures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// What it is.
+    /// Metric or rubric.
     pub kind: ScorerKind,
     /// Path of what is scored within the output.
     pub output: String,
@@ -29,9 +29,9 @@ pub struct ScorerSpec {
     /// Bounds that make the score pass or fail for its cell.
     #[serde(default)]
     pub bound: Bound,
-    /// How trials become one.
+    /// The rule that reduces trials to one score.
     pub reduce: String,
-    /// How samples become one figure.
+    /// The rule that aggregates samples to one figure.
     pub aggregate: String,
     /// Direction, where it is not the metric's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ pub struct ScorerSpec {
 }
 
 impl ScorerSpec {
-    /// A scorer of whole outputs against the role `reference`, its means taken over trials and samples.
+    /// A scorer of whole outputs against the role `reference`, its means reused trials and samples.
     pub fn new(id: impl Into<String>, kind: ScorerKind) -> Self {
         Self {
             id: id.into(),
@@ -60,7 +60,7 @@ impl ScorerSpec {
     }
 }
 
-/// What a scorer is.
+/// The kind of a scorer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScorerKind {
@@ -83,22 +83,22 @@ pub struct RubricScorer {
     pub rubric: Rubric,
     /// Registry ids of its judges.
     pub judges: Vec<String>,
-    /// How several judges become one.
+    /// The rule that joins several judges.
     pub consensus: Consensus,
     /// Call settings.
     pub parameters: Parameters,
     /// Timeout of one attempt in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// How often each judge is asked about an output.
+    /// Votes of each judge per output.
     #[serde(default = "once", skip_serializing_if = "is_once")]
     pub votes: u32,
     /// The system that outputs are compared with: then the judge says which of two is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versus: Option<Versus>,
     /// The orders in which a pair is shown.
-    #[serde(default, skip_serializing_if = "Orders::is_both")]
-    pub orders: Orders,
+    #[serde(default, skip_serializing_if = "PairOrders::is_both")]
+    pub orders: PairOrders,
     /// Expression over the row; where it does not hold, the scorer does not apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_where: Option<String>,
@@ -154,7 +154,7 @@ impl fmt::Display for Versus {
 /// The orders in which a pair is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Orders {
+pub enum PairOrders {
     /// Each pair twice, each output first once: what a judge gives to a place cancels out.
     #[default]
     Both,
@@ -162,7 +162,7 @@ pub enum Orders {
     One,
 }
 
-impl Orders {
+impl PairOrders {
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
     fn is_both(&self) -> bool {
         *self == Self::Both
@@ -170,19 +170,19 @@ impl Orders {
 }
 
 impl RubricScorer {
-    /// How often a judge is asked about one output: votes, in each order of a pair.
+    /// The number of rounds per output and judge: votes × orders of a pair.
     pub fn rounds(&self) -> u32 {
-        let orders = if self.versus.is_some() && self.orders == Orders::Both { 2 } else { 1 };
+        let orders = if self.versus.is_some() && self.orders == PairOrders::Both { 2 } else { 1 };
         self.votes.max(1) * orders
     }
 
-    /// Whether other runs may find a judge's grades: those of a program only under a rubric with a version.
+    /// Returns true if other runs may find a judge's grades: those of a program only under a rubric with a version.
     pub fn is_reusable(&self, judge: &ModelSpec) -> bool {
         !judge.is_program() || self.rubric.version.is_some()
     }
 }
 
-/// How several judges become one.
+/// The rule that joins several judges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Consensus {
@@ -231,12 +231,12 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Whether there is any.
+    /// Returns true if there is any bound.
     pub fn is_some(&self) -> bool {
         self.min.is_some() || self.max.is_some() || self.not
     }
 
-    /// Whether a score passes: it lies within `min` and `max` (ends included), or without these is at least 1; with
+    /// Returns true if a score passes: it lies within `min` and `max` (ends included), or without these is at least 1; with
     /// `not`, whether it does not.
     pub fn passes(&self, score: f64) -> bool {
         let holds = if self.min.is_none() && self.max.is_none() {
@@ -247,7 +247,7 @@ impl Bound {
         holds != self.not
     }
 
-    /// Whether there is none, so that a plan need not hold it.
+    /// Returns true if there is no bound, so that a plan need not hold it.
     pub fn is_none(&self) -> bool {
         !self.is_some()
     }

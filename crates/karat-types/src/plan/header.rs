@@ -32,7 +32,7 @@ pub struct PlanHeader {
     pub judges: Vec<ModelSpec>,
     /// The variants that run.
     pub variants: Vec<VariantSpec>,
-    /// What is compared: model × variant, in plan order.
+    /// The systems that are compared: model × variant, in plan order.
     pub systems: Vec<System>,
     /// Repetitions of a cell.
     pub trials: u32,
@@ -49,19 +49,19 @@ pub struct PlanHeader {
     /// The day that the run is about, YYYY-MM-DD, where one is named or looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
-    /// How figures get their intervals.
+    /// The method for intervals.
     #[serde(default, skip_serializing_if = "StatisticsSpec::is_standard")]
     pub statistics: StatisticsSpec,
     /// Execution settings.
     pub run: RunSpec,
     /// Name of the tokenizer that cuts chunks.
     pub tokenizer: String,
-    /// What is blacked out, and whether content is kept at all.
+    /// Redaction rules, and whether content is stored.
     #[serde(default, skip_serializing_if = "PrivacySpec::is_open")]
     pub privacy: PrivacySpec,
 }
 
-/// How figures get their intervals.
+/// The method for intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StatisticsSpec {
@@ -74,13 +74,13 @@ pub struct StatisticsSpec {
 }
 
 impl StatisticsSpec {
-    /// Whether nothing is asked for.
+    /// Returns true if nothing is asked for.
     pub fn is_standard(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What must not be kept of a dataset's content.
+/// The parts of a dataset's content that must not be stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrivacySpec {
     /// Built-in rules by name: `email`, `phone`, `card`, `iban`, `api_key`.
@@ -89,7 +89,7 @@ pub struct PrivacySpec {
     /// Own rules: name to regular expression.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub patterns: BTreeMap<String, String>,
-    /// Whether prompts, replies, outputs and judges' words are kept at all.
+    /// True if prompts, replies, outputs and judges' words are kept at all.
     pub keep_content: bool,
 }
 
@@ -100,7 +100,7 @@ impl Default for PrivacySpec {
 }
 
 impl PrivacySpec {
-    /// Whether nothing is blacked out and everything kept.
+    /// Returns true if nothing is redacted and everything kept.
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }
@@ -156,7 +156,7 @@ impl PlanHeader {
     }
 
     /// The trial of another system that stands beside a trial: the same, or its last where it has fewer.
-    pub fn trial_beside(&self, system: usize, trial: u32) -> u32 {
+    pub fn paired_trial(&self, system: usize, trial: u32) -> u32 {
         let trials = self.systems.get(system).map_or(1, |system| system.trials.max(1));
         trial.min(trials - 1)
     }
@@ -181,7 +181,7 @@ impl PlanHeader {
         self.systems.get(system)?.model.and_then(|index| self.models.get(index))
     }
 
-    /// What a metric is measured in, where that is no plain number: `ms`, `USD`.
+    /// The unit of a metric that is not a plain number: `ms`, `USD`.
     pub fn unit_of(&self, metric: &MetricSpec) -> Option<&'static str> {
         if metric.binary {
             return None;
@@ -211,7 +211,7 @@ pub struct System {
     pub trials: u32,
 }
 
-/// What a plan knows of its dataset.
+/// The plan's description of its dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetHeader {
     /// Rows after conditions and limits.
@@ -223,13 +223,13 @@ pub struct DatasetHeader {
     /// Declared version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Whether rows name a cluster.
+    /// True if rows name a cluster.
     #[serde(default)]
     pub clustered: bool,
     /// Time zone that cuts dates into days; UTC without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// What rows and the files beside them contradict each other in.
+    /// Contradictions between rows and the files beside them.
     #[serde(default, skip_serializing_if = "Mismatches::is_empty")]
     pub mismatches: Mismatches,
     /// The changelog, where there is one.
@@ -240,14 +240,14 @@ pub struct DatasetHeader {
 /// Contradictions between rows and the files that their columns are resolved from.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Mismatches {
-    /// How many there are.
+    /// Their number.
     pub count: u64,
     /// The first hundred of them.
     pub first: Vec<Mismatch>,
 }
 
 impl Mismatches {
-    /// Whether nothing contradicts anything.
+    /// Returns true if nothing contradicts anything.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -258,7 +258,7 @@ impl Mismatches {
 pub struct Mismatch {
     /// Id of the sample.
     pub sample: String,
-    /// In words.
+    /// The text.
     pub what: String,
 }
 
@@ -286,19 +286,19 @@ pub struct MetricSpec {
     /// Lowest and highest possible value, where it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
-    /// Whether it only takes the values 0 and 1: its interval is Wilson's.
+    /// True if it only takes the values 0 and 1: its interval is Wilson's.
     #[serde(default)]
     pub binary: bool,
-    /// Whether its scorer may say true or false, so that only its scores tell whether it is a metric of 0 and 1.
+    /// True if its scorer may answer pass or fail, so that only the scores tell whether the metric is binary.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verdicts: bool,
     /// Direction.
     #[serde(default)]
     pub better: Better,
-    /// Whether it depends on time or price, so that the canonical report leaves it out.
+    /// True if it depends on time or price, so that the canonical report leaves it out.
     #[serde(default)]
     pub volatile: bool,
-    /// How samples become one figure.
+    /// The rule that aggregates samples to one figure.
     pub aggregate: String,
     /// The bound that makes its scores 0 or 1.
     #[serde(default, skip_serializing_if = "Bound::is_none")]
@@ -336,22 +336,22 @@ pub struct RunSpec {
     /// Money that the run may spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_usd: Option<f64>,
-    /// Whether the budget was declared (then an unknown price refuses the run) or is the default ceiling.
+    /// True if the budget was declared (then an unknown price refuses the run) or is the default ceiling.
     #[serde(default)]
     pub budget_declared: bool,
     /// Calls that the run may make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u64>,
-    /// Whether the suite itself bounds the calls: then more are refused before the first, instead of stopped at.
+    /// True if the suite itself bounds the calls: a larger plan is then refused before its first call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refuses_calls: bool,
     /// A file that gets a block for every call: a template over `run.date`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_log: Option<String>,
-    /// What is kept of requests and outputs.
+    /// The parts of requests and outputs that are stored.
     #[serde(default, skip_serializing_if = "Capture::is_full")]
     pub capture: Capture,
-    /// Whether `-o -` prints rows of judgments as JSON, instead of the report.
+    /// True if `-o -` prints rows of judgments as JSON, instead of the report.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prints_rows: bool,
     /// Format of the progress line of a cell: a text with the placeholders of [`CELL_LINE_FIELDS`] in braces.
@@ -359,19 +359,19 @@ pub struct RunSpec {
     pub cell_line: Option<String>,
     /// Seed of everything random.
     pub seed: u64,
-    /// Which results of earlier runs are taken over.
+    /// Which results of earlier runs are reused.
     #[serde(default)]
     pub cache: CachePolicy,
-    /// Whether it measures the ruler, as a golden check does: no other run takes its judgments over, and they are a sample's
+    /// True if it measures the judge, as a golden check does: no other run reuses its judgments, and they are a sample's
     /// history only where nothing else is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_ruler: bool,
-    /// How the files of its report lie, where nothing else is asked for.
+    /// The default layout of the report's files.
     #[serde(default, skip_serializing_if = "Layout::is_folder")]
     pub layout: Layout,
 }
 
-/// Where the files of a report lie within their folder.
+/// The layout of a report's files in their folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
@@ -388,7 +388,7 @@ impl Layout {
     }
 }
 
-/// What is kept of requests, replies and outputs.
+/// The parts of requests, replies and outputs that are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Capture {
@@ -402,13 +402,13 @@ pub enum Capture {
 }
 
 impl Capture {
-    /// Whether everything is kept.
+    /// Returns true if everything is kept.
     pub fn is_full(&self) -> bool {
         *self == Self::Full
     }
 }
 
-/// Which results of other runs a run takes over. Whatever it makes, later runs may take over in turn.
+/// Which results of other runs a run reuses. Whatever it makes, later runs may take over in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CachePolicy {
@@ -422,7 +422,7 @@ pub enum CachePolicy {
 }
 
 impl CachePolicy {
-    /// A result of another run may be taken over when that run began at this moment or later; never without it. `start` is
+    /// A result of another run may be reused when that run began at this moment or later; never without it. `start` is
     /// when the run that asks began. What it made itself it always finds.
     pub fn oldest(self, start: Moment) -> Option<Moment> {
         match self {

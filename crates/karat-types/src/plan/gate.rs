@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 /// Gates and how they bind.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Rules {
+pub struct GateRules {
     /// The gates.
     pub gates: Vec<Gate>,
-    /// How they bind.
+    /// The policy for all gates.
     pub policy: Policy,
     /// Path of the baseline, where one is declared: a pinned run, or a folder with one pinned file a sample.
     pub baseline: Option<String>,
     /// Variants and models that gates may compare with and that the run leaves out, because others were selected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<Against>,
+    pub left_out: Vec<GateReference>,
 }
 
 /// A bound of a gate, or a difference that matters.
@@ -24,7 +24,7 @@ pub struct Rules {
 pub struct Threshold {
     /// The number; a percentage as a share.
     pub value: f64,
-    /// Whether it was written as a percentage. A difference (`max_drop`, `max_rise`, `margin`, `--mde`) is then relative
+    /// True if it was written as a percentage. A difference (`max_drop`, `max_rise`, `margin`, `--mde`) is then relative
     /// to the figure that it is a difference from.
     pub percent: bool,
 }
@@ -59,10 +59,10 @@ impl Threshold {
     }
 }
 
-/// What a gate compares with.
+/// The reference of a gate on a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Against {
+pub enum GateReference {
     /// The pinned baseline.
     Baseline,
     /// The run before.
@@ -75,10 +75,10 @@ pub enum Against {
     Run(String),
 }
 
-/// Whether a gate decides by the figure or by its interval.
+/// The basis of a gate's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decide {
+pub enum GateBasis {
     /// By the figure.
     #[default]
     Point,
@@ -86,7 +86,7 @@ pub enum Decide {
     Interval,
 }
 
-/// What a gate looks at.
+/// The subject of a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -101,17 +101,17 @@ pub enum Subject {
 pub struct Gate {
     /// Its id; the name of its subject without one.
     pub id: String,
-    /// Where it is declared: `karat.yaml:12`; `None` for one of the command line. What it decides does not follow from it.
+    /// The place of its declaration, such as `karat.yaml:12`; `None` for one from the command line. It does not affect the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// What it looks at.
+    /// The subject.
     pub subject: Subject,
     /// Expression over `sample`, `model` and `variant`: which rows.
     pub condition: Option<String>,
     /// `system`, `run`, `sample`, or a column.
     pub per: String,
-    /// What it compares with.
-    pub against: Option<Against>,
+    /// The reference of a change.
+    pub against: Option<GateReference>,
     /// At least this.
     pub min: Option<Threshold>,
     /// At most this.
@@ -120,19 +120,19 @@ pub struct Gate {
     pub max_drop: Option<Threshold>,
     /// At most this much higher than what it compares with.
     pub max_rise: Option<Threshold>,
-    /// How it decides.
-    pub decide: Decide,
-    /// Whether only human-anchored judgments count.
+    /// Decides by the figure or by its interval.
+    pub decide: GateBasis,
+    /// True if only human-anchored judgments count.
     pub human_anchor: bool,
-    /// Whether a failure is only a review.
+    /// True if a failure is only a warning (`on_fail: review`).
     pub review: bool,
-    /// Whether an open question fails, where it is not the policy's affair.
+    /// Overrides the policy: true if an undecided verdict fails.
     pub undecided_fails: Option<bool>,
 }
 
 impl Gate {
     /// A gate on a metric, per system, still without a bound.
-    pub fn on(metric: &str) -> Self {
+    pub fn for_metric(metric: &str) -> Self {
         Self {
             id: metric.to_owned(),
             place: None,
@@ -144,7 +144,7 @@ impl Gate {
             max: None,
             max_drop: None,
             max_rise: None,
-            decide: Decide::Point,
+            decide: GateBasis::Point,
             human_anchor: false,
             review: false,
             undecided_fails: None,
@@ -152,13 +152,13 @@ impl Gate {
     }
 
     /// Its least and its most, where no figure keeps both.
-    pub fn bounds_that_exclude_each_other(&self) -> Option<(f64, f64)> {
+    pub fn contradictory_bounds(&self) -> Option<(f64, f64)> {
         let (min, max) = (self.min?.value, self.max?.value);
         (min > max).then_some((min, max))
     }
 
-    /// Whether it looks at this metric, under exactly this name.
-    pub fn is_on(&self, metric: &str) -> bool {
+    /// Returns true if it looks at this metric, under exactly this name.
+    pub fn is_for_metric(&self, metric: &str) -> bool {
         matches!(&self.subject, Subject::Metric(name) if name == metric)
     }
 }
@@ -176,13 +176,13 @@ pub enum Correction {
     None,
 }
 
-/// How gates bind.
+/// Rules that apply to all gates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Policy {
-    /// Whether gates bind only with `--gate`.
+    /// True if gates bind only with `--gate`.
     pub on_request: bool,
-    /// Whether an open question fails.
+    /// True if an undecided verdict fails.
     pub undecided_fails: bool,
     /// Share of what could be scored that may have no score: the scorer failed, or the cell.
     pub max_unscored: f64,
@@ -192,7 +192,7 @@ pub struct Policy {
     pub confidence: f64,
     /// Correction for many comparisons.
     pub correction: Correction,
-    /// Whether a review fails.
+    /// True if a review counts as a failure.
     pub strict: bool,
 }
 

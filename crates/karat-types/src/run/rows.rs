@@ -1,4 +1,4 @@
-//! How stored runs are read: a stream in plan order, never a list of everything.
+//! Access to stored runs: a stream in plan order, never a list of everything.
 
 use std::ops::{ControlFlow, Range};
 
@@ -38,7 +38,7 @@ pub trait RunRows: Sync {
     fn header(&self) -> &RunHeader;
 
     /// Calls `row` for each cell of these ordinals until it breaks.
-    fn for_each_of(
+    fn for_each_in(
         &self,
         ordinals: Range<u64>,
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
@@ -46,7 +46,7 @@ pub trait RunRows: Sync {
 
     /// Calls `row` for each cell until it breaks.
     fn for_each(&self, row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>) -> Result<(), RowError> {
-        self.for_each_of(0..u64::MAX, row)
+        self.for_each_in(0..u64::MAX, row)
     }
 
     /// The output of a cell, where it has one.
