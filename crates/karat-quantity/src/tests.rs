@@ -245,7 +245,7 @@ proptest! {
         let text = format!("₹{}{joint}{fraction} in all", grouped_in_pairs(whole));
         let found = extract_with(&text, FINANCE);
         prop_assert_eq!(found.len(), 1, "{}", text);
-        prop_assert_eq!((found[0].value, found[0].unit), (number.normalize(), Unit::Money(Currency::named("INR").unwrap())), "{}", text);
+        prop_assert_eq!((found[0].value, found[0].unit), (number.normalize(), Unit::Money(Currency::from_name("INR").unwrap())), "{}", text);
     }
 
     /// RG-05: numbers in English words are one number, whatever their scales.
@@ -256,7 +256,7 @@ proptest! {
         let found = extract_with(&text, FINANCE);
         prop_assert_eq!(found.len(), 1, "{}", text);
         let expected = if negative { -Decimal::from(number) } else { Decimal::from(number) };
-        prop_assert_eq!((found[0].value, found[0].unit), (expected, Unit::Money(Currency::named("dollars").unwrap())), "{}", text);
+        prop_assert_eq!((found[0].value, found[0].unit), (expected, Unit::Money(Currency::from_name("dollars").unwrap())), "{}", text);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::template::{Context, Template, TemplateError};
 
 /// A reference to a variable of the environment within a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reference<'a> {
+pub struct VariableReference<'a> {
     /// Name of the variable.
     pub name: &'a str,
     /// What stands for it where it is not set.
@@ -31,7 +31,7 @@ pub struct Reference<'a> {
 }
 
 /// The first reference in a text.
-pub fn next(text: &str) -> Option<Reference<'_>> {
+pub fn next(text: &str) -> Option<VariableReference<'_>> {
     let mut from = 0;
     while let Some(found) = text[from..].find("${") {
         let start = from + found;
@@ -45,7 +45,7 @@ pub fn next(text: &str) -> Option<Reference<'_>> {
             && !name.starts_with(|first: char| first.is_ascii_digit())
             && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
         if is_name {
-            return Some(Reference { name, default, start, end: end + 1 });
+            return Some(VariableReference { name, default, start, end: end + 1 });
         }
         from = start + 2;
     }
@@ -93,12 +93,12 @@ pub fn fill(text: &GapText, lookup: impl Fn(&str) -> Option<String>) -> Result<S
 /// A template whose text may have gaps. A gap stands beside `{{ }}` and `{% %}`, never within them.
 #[derive(Debug, Clone)]
 pub struct GapTemplate {
-    pieces: Vec<Piece>,
+    pieces: Vec<TemplatePiece>,
     reads: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum TemplatePiece {
     Template(Template),
     Gap(Part),
 }
@@ -110,11 +110,11 @@ impl GapTemplate {
     /// A part that is no template by itself.
     pub fn compile(source: &str) -> Result<Self, TemplateError> {
         let pieces = parts(source).0.into_iter().map(|part| match part {
-            Part::Text(text) => Template::compile(&text).map(Piece::Template),
-            gap @ Part::Variable { .. } => Ok(Piece::Gap(gap)),
+            Part::Text(text) => Template::compile(&text).map(TemplatePiece::Template),
+            gap @ Part::Variable { .. } => Ok(TemplatePiece::Gap(gap)),
         });
         let pieces = pieces.collect::<Result<Vec<_>, TemplateError>>()?;
-        let mut reads: Vec<String> = pieces.iter().flat_map(Piece::reads).cloned().collect();
+        let mut reads: Vec<String> = pieces.iter().flat_map(TemplatePiece::reads).cloned().collect();
         reads.sort_unstable();
         reads.dedup();
         Ok(Self { pieces, reads })
@@ -131,14 +131,14 @@ impl GapTemplate {
     /// As [`Template::render`].
     pub fn render(&self, context: &Context) -> Result<GapText, TemplateError> {
         let parts = self.pieces.iter().map(|piece| match piece {
-            Piece::Template(template) => template.render(context).map(Part::Text),
-            Piece::Gap(gap) => Ok(gap.clone()),
+            TemplatePiece::Template(template) => template.render(context).map(Part::Text),
+            TemplatePiece::Gap(gap) => Ok(gap.clone()),
         });
         parts.collect::<Result<_, _>>().map(GapText)
     }
 }
 
-impl Piece {
+impl TemplatePiece {
     fn reads(&self) -> &[String] {
         match self {
             Self::Template(template) => template.reads(),

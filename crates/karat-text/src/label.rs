@@ -32,7 +32,7 @@ impl Label {
         if says_per_share(label) {
             return Self::PerShare;
         }
-        match (stated(label), percent(name(label)), count(label)) {
+        match (stated_unit(label), percent(name(label)), count(label)) {
             (Some(stated), ..) => stated,
             (_, Some(most), _) if !is_in_money(label) => Self::Percent(most),
             (.., Some(noun)) => Self::Count(noun),
@@ -61,7 +61,7 @@ fn words(name: &str) -> impl DoubleEndedIterator<Item = &str> {
 }
 
 /// The unit that stands in a label: "Margin (%)", "Spread, bps".
-fn stated(label: &str) -> Option<Label> {
+fn stated_unit(label: &str) -> Option<Label> {
     let mut parts =
         label.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',')).filter(|it| !it.is_empty());
     parts.find_map(|word| match word {

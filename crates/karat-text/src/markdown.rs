@@ -25,7 +25,7 @@ pub fn section<'a>(text: &'a str, title: &str) -> Option<&'a str> {
     let (mut found, mut at) = (None, 0);
     let mut lines = text.split_inclusive('\n').peekable();
     while let Some(line) = lines.next() {
-        let underline = lines.peek().and_then(|next| underlined(line, next));
+        let underline = lines.peek().and_then(|next| underline_level(line, next));
         let length = line.len() + underline.map_or(0, |_| lines.next().map_or(0, str::len));
         let heading = underline.map(|level| (level, line)).or_else(|| heading(line));
         match (found, heading) {
@@ -72,7 +72,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 }
 
 /// The level that a line under another one makes of it.
-fn underlined(line: &str, next: &str) -> Option<usize> {
+fn underline_level(line: &str, next: &str) -> Option<usize> {
     let next = next.trim_end();
     let is_of = |mark: char| next.len() >= 3 && next.chars().all(|c| c == mark);
     let is_words = !line.trim().is_empty() && item(line.trim_start()).is_none() && heading(line).is_none();

@@ -22,8 +22,8 @@ pub fn merge(merge: &Merge, pieces: Vec<Value>) -> Value {
         MergeHow::Text => Value::String(pieces.iter().map(text).collect::<Vec<_>>().join("\n\n")),
         MergeHow::Concat => lists(pieces, &path(merge.of.as_deref()), |items| items),
         MergeHow::Union => {
-            let same = Same { by: path(merge.by.as_deref()), similar: merge.similar };
-            lists(pieces, &path(merge.of.as_deref()), |items| same.unite(items))
+            let same = SameItem { by: path(merge.by.as_deref()), similar: merge.similar };
+            lists(pieces, &path(merge.of.as_deref()), |items| same.deduplicate(items))
         }
     }
 }
@@ -82,14 +82,14 @@ fn fold_value(value: &Value) -> String {
 }
 
 /// When two items count as one.
-struct Same {
+struct SameItem {
     by: Path,
     similar: Option<f64>,
 }
 
-impl Same {
+impl SameItem {
     /// The items, each kept only if none before it is the same.
-    fn unite(&self, items: Vec<Value>) -> Vec<Value> {
+    fn deduplicate(&self, items: Vec<Value>) -> Vec<Value> {
         match self.similar.filter(|threshold| *threshold < 1.0) {
             None => {
                 let mut seen = HashSet::new();

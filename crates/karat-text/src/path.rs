@@ -39,7 +39,7 @@ impl Path {
     /// # Errors
     /// A text that breaks the notation, with the place.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        let mut parser = Parser { text, at: 0, steps: Vec::new() };
+        let mut parser = PathParser { text, at: 0, steps: Vec::new() };
         parser.run().map_err(|problem| PathError { text: text.to_owned(), problem, at: parser.at })?;
         Ok(Self(parser.steps))
     }
@@ -161,13 +161,13 @@ impl Step {
     }
 }
 
-struct Parser<'a> {
+struct PathParser<'a> {
     text: &'a str,
     at: usize,
     steps: Vec<Step>,
 }
 
-impl Parser<'_> {
+impl PathParser<'_> {
     fn run(&mut self) -> Result<(), &'static str> {
         if self.text.is_empty() {
             return Err("it is empty");
@@ -208,7 +208,7 @@ impl Parser<'_> {
         }
         for quote in ['"', '\''] {
             if self.rest().starts_with(quote) {
-                return self.quoted(quote);
+                return self.parse_quoted(quote);
             }
         }
         let end = self.rest().find(']').ok_or("`]` is missing")?;
@@ -233,7 +233,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn quoted(&mut self, quote: char) -> Result<(), &'static str> {
+    fn parse_quoted(&mut self, quote: char) -> Result<(), &'static str> {
         let inner = &self.rest()[1..];
         let end = inner.find(quote).ok_or("the closing quote is missing")?;
         let key = inner[..end].to_owned();

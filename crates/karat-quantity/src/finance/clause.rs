@@ -21,7 +21,7 @@ pub(crate) fn is_label(before: &str) -> bool {
 
 /// The words that `before` ends with, last first, as written, no farther than the phrase: a unit in parentheses is left out,
 /// as in "Net loss (EUR m): ".
-fn written_back(before: &str) -> impl Iterator<Item = &str> {
+fn words_back_as_written(before: &str) -> impl Iterator<Item = &str> {
     let start = before.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
     let near = before[start..].trim_end_matches(is_margin);
     let label =
@@ -32,13 +32,13 @@ fn written_back(before: &str) -> impl Iterator<Item = &str> {
 
 /// The words that `before` ends with, last first, lower-cased.
 pub(crate) fn words_back(before: &str) -> impl Iterator<Item = String> {
-    written_back(before).map(str::to_lowercase)
+    words_back_as_written(before).map(str::to_lowercase)
 }
 
 /// The same, no farther than the clause, without its commas and dots.
 pub(crate) fn clause_back(before: &str) -> impl Iterator<Item = String> {
     let mut next = "";
-    let words = written_back(before).take_while(move |word| {
+    let words = words_back_as_written(before).take_while(move |word| {
         let ends = ends_clause(word, next);
         next = word;
         !ends

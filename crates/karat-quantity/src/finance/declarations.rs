@@ -72,8 +72,8 @@ pub(crate) fn find(text: &str) -> Vec<Declaration> {
             continue;
         }
         found.extend(match c {
-            '(' | '[' | '（' => enclosed(text, at),
-            ':' | '：' => named(text, at).or_else(|| heading(text, at)),
+            '(' | '[' | '（' => in_parentheses(text, at),
+            ':' | '：' => after_name(text, at).or_else(|| heading(text, at)),
             '|' | '\t' | '\n' => heading(text, at),
             'i' | 'I' | 'e' | 'E' if begins_word => prepositional(text, at),
             _ => None,
@@ -91,7 +91,7 @@ pub(crate) fn names(text: &str, declarations: &[Declaration], start: usize) -> b
 }
 
 /// `(EUR m)`, `[in %]`, `($ in millions, except per share)`.
-fn enclosed(text: &str, open: usize) -> Option<Declaration> {
+fn in_parentheses(text: &str, open: usize) -> Option<Declaration> {
     let inside = open + text[open..].chars().next()?.len_utf8();
     let (declared, length) = expression(&text[inside..])?;
     let end = inside + length;
@@ -123,7 +123,7 @@ fn stands_alone(rest: &str) -> bool {
 }
 
 /// `Currency: EUR`, `"unit": "million USD"`, where `colon` is.
-fn named(text: &str, colon: usize) -> Option<Declaration> {
+fn after_name(text: &str, colon: usize) -> Option<Declaration> {
     const QUOTES: [char; 5] = ['"', '\'', '`', '*', '_'];
     let before = text[..colon].trim_end_matches(QUOTES);
     let start = before.char_indices().rev().take_while(|(_, c)| c.is_alphabetic()).take(LONGEST).last()?.0;

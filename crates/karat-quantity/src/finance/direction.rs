@@ -50,12 +50,12 @@ pub(crate) fn fall_between(text: &str, previous: &Quantity, start: usize) -> Fal
         }
         _ => None,
     };
-    subject.map_or_else(|| restated(between, previous, &text[start..]), of_result)
+    subject.map_or_else(|| fall_restated(between, previous, &text[start..]), of_result)
 }
 
 /// What a number is that says the one before it once more, behind `between`: "fell 4 %, or $5 million", "a 4 % decline ($5
 /// million)". In parentheses it may also be the level that was reached.
-fn restated(between: &str, previous: &Quantity, number: &str) -> Fall {
+fn fall_restated(between: &str, previous: &Quantity, number: &str) -> Fall {
     /// Characters of the longest number in parentheses that is looked at.
     const NUMBER: usize = 40;
     let noun = between.split_once(is_inline_space).filter(|(word, _)| BEHIND.contains(&word.trim_end_matches(',')));

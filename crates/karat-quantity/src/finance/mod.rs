@@ -74,6 +74,6 @@ impl<'a> Finance<'a> {
 
     /// Gives numbers the units and scales that are declared elsewhere for them.
     pub(crate) fn apply_declarations(&self, quantities: &mut [Quantity]) {
-        scope::settle(self.text, &self.declarations, quantities);
+        scope::apply(self.text, &self.declarations, quantities);
     }
 }

@@ -24,7 +24,7 @@ use crate::{Quantity, Role};
 const NEAR: usize = 400;
 
 /// Gives the numbers of `text` what is declared for them.
-pub(crate) fn settle(text: &str, declarations: &[Declaration], quantities: &mut [Quantity]) {
+pub(crate) fn apply(text: &str, declarations: &[Declaration], quantities: &mut [Quantity]) {
     let apart = |declaration: &&Declaration| {
         let next = quantities.partition_point(|quantity| quantity.span.end <= declaration.span.start);
         quantities.get(next).is_none_or(|quantity| quantity.span.start >= declaration.span.end)
@@ -37,7 +37,7 @@ pub(crate) fn settle(text: &str, declarations: &[Declaration], quantities: &mut 
     let amounts: Vec<usize> = (0..quantities.len()).filter(|at| takes(&quantities[*at])).collect();
     let spans: Vec<Range<usize>> = amounts.iter().map(|at| quantities[*at].span.clone()).collect();
     let mut labels = Labels::new(text);
-    for (at, given) in amounts.into_iter().zip(given(text, &declarations, &spans)) {
+    for (at, given) in amounts.into_iter().zip(declarations_for(text, &declarations, &spans)) {
         let label = labels.of(&quantities[at].span);
         adopt(&mut quantities[at], given, label);
     }
@@ -45,7 +45,7 @@ pub(crate) fn settle(text: &str, declarations: &[Declaration], quantities: &mut 
 
 /// What is declared for a number.
 #[derive(Debug, Clone, Copy, Default)]
-struct Given {
+struct DeclaredFor {
     declared: Declared,
     /// What of it stands in the number's own sentence or row.
     near: Declared,
@@ -66,13 +66,15 @@ enum Reach {
 }
 
 /// What is declared for each of the numbers at `spans`.
-fn given(text: &str, declarations: &[&Declaration], spans: &[Range<usize>]) -> Vec<Given> {
-    let mut given = vec![Given::default(); spans.len()];
-    let mut walk = Walk::new(text);
+fn declarations_for(text: &str, declarations: &[&Declaration], spans: &[Range<usize>]) -> Vec<DeclaredFor> {
+    let mut given = vec![DeclaredFor::default(); spans.len()];
+    let mut walk = TableWalk::new(text);
     let mut general = Vec::new();
     for Declaration { span, declared } in declarations {
         match reach(text, span, spans) {
-            Reach::Beside(at) => given[at] = Given { near: given[at].near.under(*declared), beside: true, ..given[at] },
+            Reach::Beside(at) => {
+                given[at] = DeclaredFor { near: given[at].near.under(*declared), beside: true, ..given[at] }
+            }
             Reach::Numbers(some) => {
                 given[some].iter_mut().for_each(|given| given.near = given.near.under(*declared));
             }
@@ -154,7 +156,7 @@ fn ends<'a>(text: &'a str, rest: &'a str) -> impl Iterator<Item = usize> + 'a {
 }
 
 /// Goes through a text and its tables.
-struct Walk<'a> {
+struct TableWalk<'a> {
     text: &'a str,
     at: usize,
     /// Separators before the place in its line; 0 outside tables.
@@ -164,7 +166,7 @@ struct Walk<'a> {
     columns: BTreeMap<usize, Declared>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TableWalk<'a> {
     fn new(text: &'a str) -> Self {
         let (rest, table) = (Declared::default(), Declared::default());
         Self { text, at: 0, column: 0, rest, table, columns: BTreeMap::new() }
@@ -206,7 +208,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Gives a number what it lacks. What counts something else takes nothing.
-fn adopt(quantity: &mut Quantity, given: Given, label: Label) {
+fn adopt(quantity: &mut Quantity, given: DeclaredFor, label: Label) {
     if quantity.phrase.iter().any(|word| noun::is_unit(word)) {
         return;
     }

@@ -35,7 +35,7 @@ pub(crate) fn of_plain(text: &str, numeral: &Numeral) -> Role {
     if numeral.form == Form::Dotted {
         return Role::Reference;
     }
-    if let Some(role) = attached(before, after) {
+    if let Some(role) = attached_role(before, after) {
         return role;
     }
     let listed = numeral.form == Form::Bare && raw.len() <= 3 && is_list_item(before, after);
@@ -93,7 +93,7 @@ pub(crate) fn is_self_rating(before: &str, after: &str) -> bool {
 }
 
 /// Letters that touch the number: Q2, 1H25 and FY25 are periods, the rest are names.
-fn attached(before: &str, after: &str) -> Option<Role> {
+fn attached_role(before: &str, after: &str) -> Option<Role> {
     let prefix = trailing_word(before);
     if !prefix.is_empty() {
         let period = ["q", "h", "fy", "cy"].iter().any(|p| prefix.eq_ignore_ascii_case(p));

@@ -37,13 +37,13 @@ impl Lead {
             factor: Decimal::ONE,
             parenthesis: None,
         };
-        while let Some(longer) = lead.extended(text, floor).filter(|lead| lead.start >= floor) {
+        while let Some(longer) = lead.extend(text, floor).filter(|lead| lead.start >= floor) {
             lead = longer;
         }
         lead
     }
 
-    fn extended(&self, text: &str, floor: usize) -> Option<Self> {
+    fn extend(&self, text: &str, floor: usize) -> Option<Self> {
         let adjoining = &text[..self.start];
         let before = adjoining.trim_end_matches(is_inline_space);
         let gap = adjoining[before.len()..].chars().count();
@@ -184,7 +184,7 @@ impl Tail {
     }
 
     /// Goes on behind a parenthesis that closes at `end`, for what was not found inside.
-    pub(crate) fn continued(self, text: &str, end: usize, money: bool) -> Self {
+    pub(crate) fn continue_after(self, text: &str, end: usize, money: bool) -> Self {
         let outside = Self::read(text, end, money);
         Self {
             end: outside.end,

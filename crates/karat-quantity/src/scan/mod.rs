@@ -101,7 +101,7 @@ fn quantity(
         match closing(text, tail.end) {
             Some(end) => {
                 let inside_unit = tail.scaled || tail.unit.is_some();
-                tail = tail.continued(text, end, lead.currency.is_some());
+                tail = tail.continue_after(text, end, lead.currency.is_some());
                 let split = lead.currency.is_some() && inside.currency.is_none() || tail.end > end;
                 parentheses = Some(Parentheses { inside_unit, split });
             }

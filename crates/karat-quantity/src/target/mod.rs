@@ -215,7 +215,7 @@ impl Target {
             return Ok(self);
         }
         let unknown = || TargetError::Currency(currency.to_owned());
-        let given = Currency::named(currency).ok_or_else(unknown)?;
+        let given = Currency::from_name(currency).ok_or_else(unknown)?;
         match &self.wanted {
             Wanted::Unit(Unit::Percent) => return Ok(self),
             Wanted::Unit(Unit::Money(before)) => agree(before, &given)?,
@@ -330,7 +330,7 @@ fn read_unit(unit: &str) -> Result<(Wanted, Decimal), TargetError> {
             worth = worth.checked_mul(mark.factor).unwrap_or(worth);
         } else if let Some(factor) = scale_of(word) {
             worth = worth.checked_mul(factor).unwrap_or(worth);
-        } else if let Some((unit, factor)) = glued(word) {
+        } else if let Some((unit, factor)) = currency_with_scale(word) {
             money = Some(unit);
             worth = worth.checked_mul(factor).unwrap_or(worth);
         } else if is_like_a_scale(&word.to_lowercase()) {
@@ -359,7 +359,7 @@ fn money_mark(word: &str) -> Option<UnitMark> {
         let (mark, length) = unit::after(word)?;
         (length == word.len() && mark.unit != Unit::Percent).then_some(mark)
     };
-    Currency::named(word).map(whole).or_else(cents)
+    Currency::from_name(word).map(whole).or_else(cents)
 }
 
 /// A scale by its word or letter alone.
@@ -369,9 +369,9 @@ fn scale_of(word: &str) -> Option<Decimal> {
 }
 
 /// A currency and a scale in one word: "USDm", "$bn".
-fn glued(word: &str) -> Option<(Unit, Decimal)> {
+fn currency_with_scale(word: &str) -> Option<(Unit, Decimal)> {
     word.char_indices().skip(1).find_map(|(at, _)| {
-        let currency = Currency::named(&word[..at])?;
+        let currency = Currency::from_name(&word[..at])?;
         Some((Unit::Money(currency), scale_of(&word[at..])?))
     })
 }

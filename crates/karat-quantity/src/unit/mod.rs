@@ -66,12 +66,12 @@ impl Currency {
     /// ```
     /// use karat_quantity::Currency;
     ///
-    /// assert_eq!(Currency::named("eur").unwrap().code(), "EUR");
-    /// assert!(Currency::named("$").unwrap().agrees_with(&Currency::named("CAD").unwrap()));
-    /// assert!(Currency::named("furlong").is_none());
+    /// assert_eq!(Currency::from_name("eur").unwrap().code(), "EUR");
+    /// assert!(Currency::from_name("$").unwrap().agrees_with(&Currency::from_name("CAD").unwrap()));
+    /// assert!(Currency::from_name("furlong").is_none());
     /// ```
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim();
         let upper = name.to_uppercase();
         let of_code = CODES.iter().find(|(code, _)| *code == upper);
@@ -297,7 +297,7 @@ pub(crate) fn after(rest: &str) -> Option<(UnitMark, usize)> {
     if let Some((word, decimals)) = PERCENTAGES.iter().find(|(word, _)| starts_with_word(rest, word)) {
         return Some((UnitMark::percent(*decimals), word.len()));
     }
-    if let Some((word, mark)) = scaled(leading_word(rest)) {
+    if let Some((word, mark)) = with_scale(leading_word(rest)) {
         return Some((mark, word.len()));
     }
     if let Some((code, codes)) = CODES.iter().find(|(code, _)| rest.starts_with(code)) {
@@ -356,7 +356,7 @@ const SCALED: &[&str] = &["EUR", "USD", "GBP", "CHF", "SEK", "NOK", "DKK", "JPY"
 const SCALED_CROWNS: &[(&str, u32)] = &[("tkr", 3), ("mkr", 6), ("mnkr", 6), ("mdkr", 9), ("mrdkr", 9)];
 
 /// A currency and a scale in one word: `TEUR`, `MSEK`, `EURm`, `USDbn`, `T€`, `mkr`.
-fn scaled(word: &str) -> Option<(&str, UnitMark)> {
+fn with_scale(word: &str) -> Option<(&str, UnitMark)> {
     if let Some((_, power)) = SCALED_CROWNS.iter().find(|(crowns, _)| word.eq_ignore_ascii_case(crowns)) {
         return Some((
             word,
@@ -371,7 +371,7 @@ fn scaled(word: &str) -> Option<(&str, UnitMark)> {
     );
     let (money, power) =
         by_letter.or_else(|| SCALED.iter().find_map(|code| Some((*code, scale_suffix(word.strip_prefix(code)?)?))))?;
-    let currency = Currency::named(money)?;
+    let currency = Currency::from_name(money)?;
     Some((word, UnitMark { unit: Unit::Money(currency), factor: scale::factor(power)? }))
 }
 
@@ -406,7 +406,7 @@ fn length_of_word(chars: impl Iterator<Item = char>) -> usize {
 
 /// A currency in front of a number with its scale, and its length: `TEUR`, `€m`, `$bn`.
 fn scaled_before(before: &str) -> Option<(UnitMark, usize)> {
-    if let Some((word, mark)) = scaled(trailing_word(before)) {
+    if let Some((word, mark)) = with_scale(trailing_word(before)) {
         return Some((mark, word.len()));
     }
     let is_sign = |sign: &str| !sign.ends_with(char::is_alphabetic);
@@ -513,9 +513,9 @@ mod tests {
 
     #[test]
     fn a_sign_shared_by_currencies_agrees_with_each() {
-        let dollar = Currency::named("$").unwrap();
+        let dollar = Currency::from_name("$").unwrap();
         assert!(!dollar.is_certain());
-        assert!(dollar.agrees_with(&Currency::named("AUD").unwrap()));
-        assert!(!dollar.agrees_with(&Currency::named("EUR").unwrap()));
+        assert!(dollar.agrees_with(&Currency::from_name("AUD").unwrap()));
+        assert!(!dollar.agrees_with(&Currency::from_name("EUR").unwrap()));
     }
 }

@@ -7,7 +7,7 @@ const HALVINGS: u32 = 3;
 
 /// The place of a call in its judgment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct CallLabel {
     /// Its address in the machine.
     pub slot: Slot,
     /// The vote, from 1.
@@ -23,11 +23,11 @@ pub struct Asked {
 }
 
 /// Every place that one of so many calls of a judgment can have.
-pub fn places(scorer: &RubricScorer, calls: usize) -> impl Iterator<Item = Asked> {
+pub fn call_labels(scorer: &RubricScorer, calls: usize) -> impl Iterator<Item = CallLabel> {
     let orders: &[bool] =
         if scorer.versus.is_some() && scorer.orders == Orders::Both { &[false, true] } else { &[false] };
     let is_list = scorer.rubric.show.iter().any(|item| item.chunk.is_some_and(|chunk| chunk.items.is_some()));
-    let halves = halves(if is_list { HALVINGS } else { 0 });
+    let halves = half_names(if is_list { HALVINGS } else { 0 });
     let reasks = scorer.rubric.invalid.reask;
     let rounds = (0..scorer.votes.max(1)).flat_map(|vote| orders.iter().map(move |swapped| (vote, *swapped)));
     rounds.flat_map(move |(vote, swapped)| {
@@ -37,7 +37,7 @@ pub fn places(scorer: &RubricScorer, calls: usize) -> impl Iterator<Item = Asked
             halves.into_iter().flat_map(move |half| {
                 (0..=reasks).map(move |reask| {
                     let slot = round_prefix(vote, swapped) + &part_slot(&format!("{part}{half}"), reask);
-                    Asked { slot: Slot::new(slot), vote: vote + 1, swapped, part, half: half.clone(), reask }
+                    CallLabel { slot: Slot::new(slot), vote: vote + 1, swapped, part, half: half.clone(), reask }
                 })
             })
         })
@@ -56,7 +56,7 @@ pub(super) fn part_slot(part: &str, reask: u32) -> String {
 }
 
 /// The names of halves, and of none.
-fn halves(depth: u32) -> Vec<String> {
+fn half_names(depth: u32) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut last = all.clone();
     for _ in 0..depth {

@@ -14,16 +14,16 @@ use serde_json::Value;
 
 use super::asked::round_prefix;
 use super::machine::RoundMachine;
-use super::setup::Setup;
-use super::showing::Showing;
-use super::verdict::{Verdict, VerdictRound, counted, note};
+use super::setup::CompiledRubric;
+use super::showing::RoundInput;
+use super::verdict::{Verdict, VerdictRound, count_notes, note};
 use super::{JudgeInput, overall};
 
 /// One judgment under way. The slots of its first round stand as they are; those of others begin with the round's name.
 #[derive(Debug)]
 pub struct JudgeMachine {
-    setup: Arc<Setup>,
-    rounds: Vec<Round>,
+    setup: Arc<CompiledRubric>,
+    rounds: Vec<VoteRound>,
     /// Rounds that answers are awaited for, in the order of the asks.
     asked: Vec<usize>,
     /// Settled without any call.
@@ -31,7 +31,7 @@ pub struct JudgeMachine {
 }
 
 #[derive(Debug)]
-struct Round {
+struct VoteRound {
     swapped: bool,
     /// What its slots begin with.
     prefix: String,
@@ -40,24 +40,24 @@ struct Round {
 }
 
 impl JudgeMachine {
-    pub(super) fn new(setup: Arc<Setup>, input: JudgeInput<'_>, other: Option<&Value>) -> Self {
+    pub(super) fn new(setup: Arc<CompiledRubric>, input: JudgeInput<'_>, other: Option<&Value>) -> Self {
         let other = other.filter(|_| setup.is_pair);
-        if let Some(verdict) = without_calls(&setup, input, other) {
+        if let Some(verdict) = settle_incomplete_pair(&setup, input, other) {
             return Self { setup, rounds: Vec::new(), asked: Vec::new(), settled: Some(Box::new(verdict)) };
         }
         let orders: &[bool] = if setup.is_pair && setup.orders == Orders::Both { &[false, true] } else { &[false] };
         let rounds = (0..setup.votes).flat_map(|vote| orders.iter().map(move |swapped| (vote, *swapped)));
         let rounds = rounds.map(|(vote, swapped)| {
             let prefix = round_prefix(vote, swapped);
-            let machine = RoundMachine::new(Arc::clone(&setup), Showing { input, other, vote, swapped });
-            Round { swapped, prefix, machine, verdict: None }
+            let machine = RoundMachine::new(Arc::clone(&setup), RoundInput { input, other, vote, swapped });
+            VoteRound { swapped, prefix, machine, verdict: None }
         });
         Self { rounds: rounds.collect(), asked: Vec::new(), settled: None, setup }
     }
 }
 
 /// The verdict on a pair of which an output is missing: what is there is better than nothing.
-fn without_calls(setup: &Setup, input: JudgeInput<'_>, other: Option<&Value>) -> Option<Verdict> {
+fn settle_incomplete_pair(setup: &CompiledRubric, input: JudgeInput<'_>, other: Option<&Value>) -> Option<Verdict> {
     if !setup.is_pair {
         return None;
     }
@@ -107,16 +107,16 @@ impl Machine for JudgeMachine {
         }
         let rounds = std::mem::take(&mut self.rounds);
         let verdicts = rounds.into_iter().filter_map(|round| Some((round.swapped, round.verdict?))).collect();
-        Turn::Done(united(&self.setup, verdicts))
+        Turn::Done(merge_verdicts(&self.setup, verdicts))
     }
 }
 
 /// The verdicts of all rounds as one.
-fn united(setup: &Setup, mut verdicts: Vec<(bool, Verdict)>) -> Verdict {
+fn merge_verdicts(setup: &CompiledRubric, mut verdicts: Vec<(bool, Verdict)>) -> Verdict {
     if verdicts.len() < 2 && !setup.is_pair {
         return verdicts.pop().map(|(_, verdict)| verdict).unwrap_or_default();
     }
-    verdicts.iter_mut().filter(|(swapped, _)| *swapped).for_each(|(_, verdict)| turn(verdict));
+    verdicts.iter_mut().filter(|(swapped, _)| *swapped).for_each(|(_, verdict)| invert_scores(verdict));
     let failed = verdicts.iter().filter(|(_, verdict)| verdict.error.is_some()).count();
     let counts_in_part = !setup.is_pair && failed < verdicts.len();
     let mut notes: Vec<Note> =
@@ -125,30 +125,30 @@ fn united(setup: &Setup, mut verdicts: Vec<(bool, Verdict)>) -> Verdict {
     let seed = verdicts.first().map_or(0, |(_, verdict)| verdict.shuffle_seed);
     if let (Some(error), false) = (&error, counts_in_part) {
         let failed: CellError = error.clone();
-        return Verdict { shuffle_seed: seed, notes: counted(notes), ..Verdict::failed(setup.names(), failed) };
+        return Verdict { shuffle_seed: seed, notes: count_notes(notes), ..Verdict::failed(setup.names(), failed) };
     }
     if failed > 0 {
         let text = format!("{failed} of {} votes could not be read and are left out", verdicts.len());
         notes.push(note(NoteKind::Lenience, text));
     }
     verdicts.retain(|(_, verdict)| verdict.error.is_none());
-    let scores = scores(setup, &verdicts);
+    let scores = merge_scores(setup, &verdicts);
     let rounds = verdicts.iter().map(|(swapped, verdict)| {
         let numbers = verdict.scores.iter().filter_map(|(name, score)| Some((name.clone(), score.number()?)));
         VerdictRound { swapped: *swapped, scores: numbers.collect() }
     });
     let rounds = rounds.collect();
     let rung = verdicts.iter().filter_map(|(_, verdict)| verdict.rung).max();
-    let reasoning = reasoning(setup, &verdicts);
+    let reasoning = join_reasonings(setup, &verdicts);
     let mut caps: Vec<String> = verdicts.iter().flat_map(|(_, verdict)| verdict.caps.clone()).collect();
     caps.sort_unstable();
     caps.dedup();
     let first = verdicts.into_iter().next().map(|(_, verdict)| verdict).unwrap_or_default();
-    Verdict { scores, reasoning, caps, rung, rounds, notes: counted(notes), ..first }
+    Verdict { scores, reasoning, caps, rung, rounds, notes: count_notes(notes), ..first }
 }
 
 /// The verdict on a pair from the other side.
-fn turn(verdict: &mut Verdict) {
+fn invert_scores(verdict: &mut Verdict) {
     for (_, score) in &mut verdict.scores {
         if let Score::Value { value, .. } = score {
             *value = 1.0 - *value;
@@ -157,7 +157,7 @@ fn turn(verdict: &mut Verdict) {
 }
 
 /// A score per dimension, then the composite of these.
-fn scores(setup: &Setup, verdicts: &[(bool, Verdict)]) -> Vec<(String, Score)> {
+fn merge_scores(setup: &CompiledRubric, verdicts: &[(bool, Verdict)]) -> Vec<(String, Score)> {
     let said = |name: &str| -> Vec<&Score> {
         let scores = verdicts.iter().flat_map(|(_, verdict)| &verdict.scores);
         scores.filter(|(scored, _)| scored == name).map(|(_, score)| score).collect()
@@ -166,11 +166,11 @@ fn scores(setup: &Setup, verdicts: &[(bool, Verdict)]) -> Vec<(String, Score)> {
         .rubric
         .dimensions
         .iter()
-        .map(|dimension| (dimension, one_of(&said(&dimension.name), setup.is_pair, &dimension.scale)))
+        .map(|dimension| (dimension, merge_votes(&said(&dimension.name), setup.is_pair, &dimension.scale)))
         .collect();
     let graded: Vec<(&Dimension, &Score)> = dimensions.iter().map(|(dimension, score)| (*dimension, score)).collect();
     let composite = setup.rubric.overall.as_ref().map(|spec| {
-        let given = one_of(&said(&spec.id), setup.is_pair, &Scale::Range { lo: 0.0, hi: 0.0, step: None });
+        let given = merge_votes(&said(&spec.id), setup.is_pair, &Scale::Range { lo: 0.0, hi: 0.0, step: None });
         let made = overall::overall(spec, &graded, Some(&given));
         // A cap has lowered the composite of a round: it holds for all.
         let capped = match (made.number(), given.number()) {
@@ -187,7 +187,7 @@ fn scores(setup: &Setup, verdicts: &[(bool, Verdict)]) -> Vec<(String, Score)> {
 }
 
 /// What several rounds say of one dimension.
-fn one_of(said: &[&Score], is_pair: bool, scale: &Scale) -> Score {
+fn merge_votes(said: &[&Score], is_pair: bool, scale: &Scale) -> Score {
     let values: Vec<f64> = said.iter().filter_map(|score| score.number()).collect();
     let missing = said.iter().find(|score| score.number().is_none());
     match missing {
@@ -197,14 +197,14 @@ fn one_of(said: &[&Score], is_pair: bool, scale: &Scale) -> Score {
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let value = match scale {
-        Scale::Choices(_) if !is_pair => mean(&most_said(values)),
+        Scale::Choices(_) if !is_pair => mean(&most_frequent(values)),
         _ => mean(&values),
     };
     Score::value(value)
 }
 
 /// The values that are said most often, each once.
-fn most_said(mut values: Vec<f64>) -> Vec<f64> {
+fn most_frequent(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let runs: Vec<&[f64]> = values.chunk_by(|a, b| a.total_cmp(b).is_eq()).collect();
     let most = runs.iter().map(|run| run.len()).max().unwrap_or_default();
@@ -212,7 +212,7 @@ fn most_said(mut values: Vec<f64>) -> Vec<f64> {
 }
 
 /// What the judge said each time.
-fn reasoning(setup: &Setup, verdicts: &[(bool, Verdict)]) -> String {
+fn join_reasonings(setup: &CompiledRubric, verdicts: &[(bool, Verdict)]) -> String {
     let said = verdicts.iter().enumerate().filter(|(_, (_, verdict))| !verdict.reasoning.is_empty());
     let lines = said.map(|(at, (swapped, verdict))| match (setup.is_pair, swapped) {
         (true, false) => format!("shown first: {}", verdict.reasoning),

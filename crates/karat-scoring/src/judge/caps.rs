@@ -4,7 +4,10 @@ use karat_text::template::{Context, Expression, TemplateError};
 use karat_types::{Cap, Score};
 
 /// Positions of the caps whose condition holds; the error names the cap.
-pub(super) fn holding(caps: &[(Cap, Expression)], context: &Context) -> Result<Vec<usize>, (String, TemplateError)> {
+pub(super) fn active_caps(
+    caps: &[(Cap, Expression)],
+    context: &Context,
+) -> Result<Vec<usize>, (String, TemplateError)> {
     let mut holding = Vec::new();
     for (at, (cap, when)) in caps.iter().enumerate() {
         if when.is_true(context).map_err(|error| (cap.id.clone(), error))? {

@@ -9,9 +9,9 @@ use karat_types::{CellError, ChatRequest, KeyBuilder, ReferenceUse, Sample, Scor
 use serde_json::Value;
 
 use super::item::{Item, Side};
-use super::prompt::{Part, Shown};
-use super::setup::{Aspect, Setup, View};
-use super::showing::Showing;
+use super::prompt::{CallContent, CallPart};
+use super::setup::{Aspect, CompiledRubric, RubricView};
+use super::showing::RoundInput;
 use super::shown::{self, Content};
 use super::split::Weight;
 use super::verdict::{Mode, Verdict};
@@ -19,7 +19,7 @@ use super::{JudgeInput, caps, label, prompt, split};
 
 /// What all calls of a judgment share.
 #[derive(Debug)]
-pub(super) struct Case {
+pub(super) struct PreparedRound {
     pub shuffle_seed: u64,
     pub mode: Mode,
     /// Positions of the caps whose condition holds.
@@ -39,7 +39,7 @@ struct Frame {
 
 /// A member that a piece shows.
 #[derive(Debug)]
-pub(super) struct Routed {
+pub(super) struct RoutedValue {
     /// Position of its list among what is shown, and its own in that list before it was shuffled or cut.
     pub place: (usize, usize),
     pub value: Value,
@@ -59,14 +59,14 @@ pub(super) struct Piece {
     /// For each shown list, the original positions of its members in the order shown.
     pub origins: BTreeMap<String, Vec<usize>>,
     /// The members of routed lists that it shows.
-    pub routed: Vec<Routed>,
+    pub routed: Vec<RoutedValue>,
     /// What it shows, where that may be cut further.
     contents: Vec<Content>,
 }
 
-impl Case {
+impl PreparedRound {
     /// Prepares a round of a judgment; the error is a verdict already.
-    pub fn new(setup: &Setup, showing: Showing<'_>) -> Result<Self, Box<Verdict>> {
+    pub fn new(setup: &CompiledRubric, showing: RoundInput<'_>) -> Result<Self, Box<Verdict>> {
         let input = showing.input;
         let shuffle_seed = shuffle_seed(input).wrapping_add(u64::from(showing.vote));
         let failed = |error: CellError| Box::new(Verdict { shuffle_seed, ..Verdict::failed(setup.names(), error) });
@@ -101,7 +101,7 @@ impl Case {
             _ => context.child(),
         };
         let template = |place: String| move |error: TemplateError| failed_template(&place, &error);
-        let caps = caps::holding(&setup.caps, &context)
+        let caps = caps::active_caps(&setup.caps, &context)
             .map_err(|(id, error)| failed(failed_template(&format!("`when` of the cap `{id}`"), &error)))?;
         let contents = setup
             .items
@@ -113,14 +113,14 @@ impl Case {
             .collect::<Result<Vec<Content>, CellError>>()
             .map_err(failed)?;
         let required = setup.items.iter().zip(&contents).filter(|(item, _)| item.spec.required);
-        if let Some((item, _)) = required.into_iter().find(|(_, content)| content.says_nothing()) {
+        if let Some((item, _)) = required.into_iter().find(|(_, content)| content.is_blank()) {
             let score = Score::not_applicable(format!("there is no {}", item.spec.name));
             return Err(Box::new(Verdict::uniform(setup.names(), &score)));
         }
         let times = setup.times.as_ref().map(|times| times.value(&context)).transpose();
         let times = times.map_err(template("`times`".to_owned())).map_err(failed)?.unwrap_or_default();
         let examples = setup.examples.draw(input.seed, &input.sample.id);
-        let fixed = Fixed { setup, context: &context, reference, examples, caps: &caps, shuffle_seed };
+        let fixed = SharedContent { setup, context: &context, reference, examples, caps: &caps, shuffle_seed };
         let pieces = fixed.pieces(contents, &times).map_err(failed)?;
         let frame = pieces.iter().any(|piece| !piece.contents.is_empty()).then(|| Frame {
             reference: reference.cloned(),
@@ -131,9 +131,9 @@ impl Case {
     }
 
     /// The two halves of a piece whose reply did not fit; `None` where it cannot be cut.
-    pub fn halves(&self, setup: &Setup, piece: &Piece) -> Option<[Piece; 2]> {
+    pub fn split_piece(&self, setup: &CompiledRubric, piece: &Piece) -> Option<[Piece; 2]> {
         let frame = self.frame.as_ref()?;
-        let fixed = Fixed {
+        let fixed = SharedContent {
             setup,
             context: &frame.context,
             reference: frame.reference.as_ref(),
@@ -141,15 +141,15 @@ impl Case {
             caps: &self.caps,
             shuffle_seed: self.shuffle_seed,
         };
-        let [first, second] = split::halves(setup, &piece.contents, piece.weight)?;
-        let part = |index, cut| fixed.piece(cut, Some(Part::Piece { index, count: 2 })).ok();
+        let [first, second] = split::halve_list(setup, &piece.contents, piece.weight)?;
+        let part = |index, cut| fixed.piece(cut, Some(CallPart::Piece { index, count: 2 })).ok();
         Some([part(0, first)?, part(1, second)?])
     }
 }
 
 /// How many calls a round makes for a sample whose output is not known: those for an output with an empty list.
-pub(super) fn expected_calls(setup: &Setup, sample: &Sample, seed: u64) -> u64 {
-    if setup.chunked().is_none() {
+pub(super) fn expected_calls(setup: &CompiledRubric, sample: &Sample, seed: u64) -> u64 {
+    if setup.chunked_position().is_none() {
         return 1;
     }
     let context = context(&setup.reads, JudgeInput { sample, output: &Value::Null, seed });
@@ -159,14 +159,14 @@ pub(super) fn expected_calls(setup: &Setup, sample: &Sample, seed: u64) -> u64 {
         _ => Content::Text(String::new()),
     };
     let examples = setup.examples.draw(seed, &sample.id);
-    let fixed = Fixed { setup, context: &context, reference: None, examples, caps: &[], shuffle_seed: seed };
+    let fixed = SharedContent { setup, context: &context, reference: None, examples, caps: &[], shuffle_seed: seed };
     let pieces = fixed.pieces(setup.items.iter().map(known).collect(), &Value::Null);
     pieces.map_or(1, |pieces| pieces.len() as u64)
 }
 
 /// What is the same in every piece.
-struct Fixed<'a> {
-    setup: &'a Setup,
+struct SharedContent<'a> {
+    setup: &'a CompiledRubric,
     context: &'a Context,
     reference: Option<&'a Value>,
     examples: Vec<&'a Value>,
@@ -174,21 +174,21 @@ struct Fixed<'a> {
     shuffle_seed: u64,
 }
 
-impl Fixed<'_> {
+impl SharedContent<'_> {
     fn pieces(&self, contents: Vec<Content>, times: &Value) -> Result<Vec<Piece>, CellError> {
-        let steady = self.steady();
+        let steady = self.without_output();
         let cuts = split::split(self.setup, contents, times, |it| self.prompt(it), |it| steady.prompt(it))?;
         let count = cuts.iter().filter(|cut| cut.aspect != Aspect::Once).count();
         let part = |index, cut: &split::Cut| match cut.aspect {
-            Aspect::Once => Some(Part::Beside),
-            _ => (count > 1).then_some(Part::Piece { index, count }),
+            Aspect::Once => Some(CallPart::Beside),
+            _ => (count > 1).then_some(CallPart::Piece { index, count }),
         };
         let numbered = cuts.into_iter().enumerate().map(|(index, cut)| (part(index, &cut), cut));
         numbered.map(|(part, cut)| self.piece(cut, part)).collect()
     }
 
     /// The same with nothing that depends on the output, on the seed or on what is drawn.
-    fn steady(&self) -> Self {
+    fn without_output(&self) -> Self {
         let examples = self.setup.examples.longest();
         Self { examples, caps: &[], shuffle_seed: 0, ..*self }
     }
@@ -198,10 +198,10 @@ impl Fixed<'_> {
         self.request(contents, self.setup.view(Aspect::Full), None).map(|(request, _)| text_of(&request))
     }
 
-    fn piece(&self, cut: split::Cut, part: Option<Part>) -> Result<Piece, CellError> {
+    fn piece(&self, cut: split::Cut, part: Option<CallPart>) -> Result<Piece, CellError> {
         let (request, fence) = self.request(&cut.contents, self.setup.view(cut.aspect), part)?;
         self.check_window(&request)?;
-        let may_be_cut = split::halves(self.setup, &cut.contents, cut.weight).is_some();
+        let may_be_cut = split::halve_list(self.setup, &cut.contents, cut.weight).is_some();
         Ok(Piece {
             aspect: cut.aspect,
             weight: cut.weight,
@@ -217,11 +217,11 @@ impl Fixed<'_> {
     fn request(
         &self,
         contents: &[Content],
-        view: &View,
-        part: Option<Part>,
+        view: &RubricView,
+        part: Option<CallPart>,
     ) -> Result<(ChatRequest, Fence), CellError> {
         let sections = self.sections(contents)?;
-        let shown = Shown {
+        let shown = CallContent {
             sections: &sections,
             examples: &self.examples,
             caps: self.caps,
@@ -263,14 +263,14 @@ impl Fixed<'_> {
         lists.collect()
     }
 
-    fn routed(&self, contents: &[Content]) -> Vec<Routed> {
+    fn routed(&self, contents: &[Content]) -> Vec<RoutedValue> {
         let shown = self.setup.items.iter().zip(contents).enumerate();
         let routed = shown.filter(|(_, (item, _))| item.spec.route.is_some());
         let members = routed.flat_map(|(list, (_, content))| match content {
             Content::List(members) => members.iter().map(|it| (list, it)).collect(),
             Content::Text(_) | Content::Absent => Vec::new(),
         });
-        members.map(|(list, it)| Routed { place: (list, it.origin), value: it.value.clone() }).collect()
+        members.map(|(list, it)| RoutedValue { place: (list, it.origin), value: it.value.clone() }).collect()
     }
 
     /// What does not fit the judge's window is refused, never cut silently (BY-14).
@@ -306,7 +306,7 @@ fn text_of(request: &ChatRequest) -> String {
 }
 
 /// Whether the judge sees anything of the output.
-fn reads_output(setup: &Setup) -> bool {
+fn reads_output(setup: &CompiledRubric) -> bool {
     setup.reads.iter().any(|name| name == "output" || name.starts_with("output."))
 }
 

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::case::Piece;
 use super::reply::Reading;
-use super::roll::Roll;
-use super::setup::Setup;
+use super::roll::RoutedMembers;
+use super::setup::CompiledRubric;
 
 /// Where a judgment's diagnostics hold it.
 pub(super) const NAME: &str = "chunks";
@@ -16,7 +16,12 @@ pub(super) const NAME: &str = "chunks";
 /// of the document, `members` are those of routed lists, of which `placed` have their evidence in some pieces only. Of
 /// each part: its bytes, the members that it judges (one in `k` parts counts `1/k`), its grades, and how many findings it
 /// names.
-pub(super) fn of(setup: &Setup, roll: &Roll, pieces: &[Piece], readings: &[Reading]) -> Option<Value> {
+pub(super) fn of(
+    setup: &CompiledRubric,
+    roll: &RoutedMembers,
+    pieces: &[Piece],
+    readings: &[Reading],
+) -> Option<Value> {
     let parts: Vec<(&Piece, &Reading)> =
         pieces.iter().zip(readings).filter(|(piece, _)| piece.span.is_some()).collect();
     let length = parts.iter().filter_map(|(piece, _)| Some(piece.span.as_ref()?.end)).max()?;
@@ -33,7 +38,7 @@ pub(super) fn of(setup: &Setup, roll: &Roll, pieces: &[Piece], readings: &[Readi
     }))
 }
 
-fn part(setup: &Setup, piece: &Piece, reading: &Reading) -> Value {
+fn part(setup: &CompiledRubric, piece: &Piece, reading: &Reading) -> Value {
     let asked = &setup.view(piece.aspect).rubric;
     let scores: Map<String, Value> = asked
         .dimensions

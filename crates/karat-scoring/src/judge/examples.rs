@@ -21,7 +21,7 @@ impl Examples {
         let count = rubric.examples as usize;
         let rows = if count == 0 { &[] } else { labels };
         let labels: Vec<Value> = rows.iter().filter(|row| is_example(row)).cloned().collect();
-        let shown = labels.iter().map(|row| shown(rubric, items, row)).collect();
+        let shown = labels.iter().map(|row| drawable(rubric, items, row)).collect();
         Self { count, labels, shown }
     }
 
@@ -44,7 +44,7 @@ impl Examples {
     }
 }
 
-fn shown(rubric: &Rubric, items: &[Item], row: &Value) -> Value {
+fn drawable(rubric: &Rubric, items: &[Item], row: &Value) -> Value {
     let part = |name: &str| row.get(name).cloned().unwrap_or_default();
     let (name, candidate) = candidate(items, &part("output"));
     let note = row.get("note").cloned().unwrap_or_else(|| json!(""));

@@ -3,26 +3,31 @@
 use karat_types::{Cap, ChunkFold, Dimension, Note, Score};
 use serde_json::{Map, Value};
 
-use super::case::{Case, Piece};
-use super::members::{self, Burden};
+use super::case::{Piece, PreparedRound};
+use super::members::{self, PieceMembers};
 use super::reply::{Grade, Reading};
-use super::roll::Roll;
-use super::setup::{Aspect, Setup};
+use super::roll::RoutedMembers;
+use super::setup::{Aspect, CompiledRubric};
 use super::split::Weight;
-use super::unite::Found;
-use super::verdict::{Verdict, counted};
+use super::unite::PieceFindings;
+use super::verdict::{Verdict, count_notes};
 use super::{caps, coverage, overall};
 
 /// Under which the diagnostics say why only a part of a reply counts.
 const DEGRADED: &str = "degraded";
 
 /// The verdict of a judgment whose pieces were all read.
-pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes: Vec<Note>) -> Verdict {
+pub(super) fn verdict(
+    setup: &CompiledRubric,
+    case: &PreparedRound,
+    readings: Vec<Reading>,
+    notes: Vec<Note>,
+) -> Verdict {
     let rubric = &setup.rubric;
     let holding: Vec<&Cap> = case.caps.iter().filter_map(|at| setup.caps.get(*at)).map(|(cap, _)| cap).collect();
-    let roll = Roll::new(&case.pieces);
-    let found = found(setup, &roll, &case.pieces, &readings);
-    let burdens = members::burdens(&roll, case.pieces.len(), &found);
+    let roll = RoutedMembers::new(&case.pieces);
+    let found = findings_by_kind(setup, &roll, &case.pieces, &readings);
+    let burdens = members::members_of_pieces(&roll, case.pieces.len(), &found);
     let graded: Vec<Score> = scores(setup, &burdens, &case.pieces, &readings)
         .zip(&rubric.dimensions)
         .map(|(score, dimension)| caps::enforce(holding.iter().copied(), &dimension.name, score))
@@ -44,7 +49,7 @@ pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes:
         shuffle_seed: case.shuffle_seed,
         mode: case.mode,
         reasoning: reasoning(&case.pieces, &readings),
-        notes: counted(notes.into_iter().chain(readings.into_iter().flat_map(|reading| reading.notes))),
+        notes: count_notes(notes.into_iter().chain(readings.into_iter().flat_map(|reading| reading.notes))),
         scores: names.zip(graded).chain(composite).collect(),
         rounds: Vec::new(),
         error: None,
@@ -52,9 +57,14 @@ pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes:
 }
 
 /// The score of each dimension, of all pieces.
-fn scores(setup: &Setup, burdens: &[Burden], pieces: &[Piece], readings: &[Reading]) -> impl Iterator<Item = Score> {
+fn scores(
+    setup: &CompiledRubric,
+    burdens: &[PieceMembers],
+    pieces: &[Piece],
+    readings: &[Reading],
+) -> impl Iterator<Item = Score> {
     setup.rubric.dimensions.iter().map(move |dimension| {
-        let graded: Vec<(&Burden, &Grade, Weight)> = burdens
+        let graded: Vec<(&PieceMembers, &Grade, Weight)> = burdens
             .iter()
             .zip(pieces)
             .zip(readings)
@@ -124,15 +134,15 @@ fn reasoning(pieces: &[Piece], readings: &[Reading]) -> String {
 
 /// The findings of all readings; where a reply counts only in part, `degraded` says why.
 fn diagnostics(
-    setup: &Setup,
-    roll: &Roll,
-    found: &[Found],
+    setup: &CompiledRubric,
+    roll: &RoutedMembers,
+    found: &[PieceFindings],
     pieces: &[Piece],
     readings: &[Reading],
 ) -> Map<String, Value> {
     let mut made = match readings {
         [only] => only.diagnostics.clone(),
-        _ => united(setup, roll, found, pieces, readings),
+        _ => merged_findings(setup, roll, found, pieces, readings),
     };
     let degraded: Vec<&str> = readings.iter().filter_map(|reading| reading.degraded.as_deref()).collect();
     if !degraded.is_empty() {
@@ -145,21 +155,32 @@ fn diagnostics(
 }
 
 /// What each piece found, by kind.
-fn found<'a>(setup: &'a Setup, roll: &Roll, pieces: &[Piece], readings: &'a [Reading]) -> Vec<Found<'a>> {
+fn findings_by_kind<'a>(
+    setup: &'a CompiledRubric,
+    roll: &RoutedMembers,
+    pieces: &[Piece],
+    readings: &'a [Reading],
+) -> Vec<PieceFindings<'a>> {
     let kinds = setup.rubric.diagnostics.iter().map(|spec| {
         let asked = |piece: &Piece| setup.view(piece.aspect).rubric.diagnostics.iter().any(|it| it.name == spec.name);
         let items = pieces.iter().zip(readings).map(|(piece, reading)| {
             let items = reading.diagnostics.get(&spec.name).and_then(Value::as_array);
             asked(piece).then(|| items.map_or(&[][..], Vec::as_slice))
         });
-        Found::new(spec, roll, items)
+        PieceFindings::new(spec, roll, items)
     });
     kinds.collect()
 }
 
 /// The findings of several pieces as one.
-fn united(setup: &Setup, roll: &Roll, found: &[Found], pieces: &[Piece], readings: &[Reading]) -> Map<String, Value> {
-    let lists = found.iter().map(|found| (found.spec.name.clone(), Value::Array(found.united(roll))));
+fn merged_findings(
+    setup: &CompiledRubric,
+    roll: &RoutedMembers,
+    found: &[PieceFindings],
+    pieces: &[Piece],
+    readings: &[Reading],
+) -> Map<String, Value> {
+    let lists = found.iter().map(|found| (found.spec.name.clone(), Value::Array(found.merge(roll))));
     let breakdowns = setup.rubric.breakdowns.iter().map(|spec| {
         let tables: Vec<&Value> = readings.iter().filter_map(|reading| reading.diagnostics.get(&spec.name)).collect();
         let weights: Vec<f64> = pieces.iter().map(|piece| piece.weight.length).collect();

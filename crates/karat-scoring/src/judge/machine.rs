@@ -9,11 +9,11 @@ use karat_types::{
 };
 
 use super::asked::part_slot;
-use super::case::{Case, Piece};
+use super::case::{Piece, PreparedRound};
 use super::fold;
 use super::reply::{self, Problem, Reading};
-use super::setup::Setup;
-use super::showing::Showing;
+use super::setup::CompiledRubric;
+use super::showing::RoundInput;
 use super::verdict::{Verdict, note};
 
 /// Problems that are named when a judge is asked again.
@@ -23,21 +23,21 @@ const NAMED_PROBLEMS: usize = 5;
 /// halves of a piece whose reply did not fit.
 #[derive(Debug)]
 pub(super) struct RoundMachine {
-    setup: Arc<Setup>,
-    state: State,
+    setup: Arc<CompiledRubric>,
+    state: RoundState,
 }
 
 #[derive(Debug)]
-enum State {
+enum RoundState {
     /// Settled without any call.
     Settled(Box<Verdict>),
     /// Calls are open.
-    Judging { case: Case, pieces: Vec<Progress> },
+    Judging { case: PreparedRound, pieces: Vec<PieceProgress> },
 }
 
 /// How far one piece is.
 #[derive(Debug, Default)]
-struct Progress {
+struct PieceProgress {
     /// The slot of its first request.
     slot: String,
     /// What it waits for.
@@ -53,14 +53,14 @@ struct Progress {
 }
 
 impl RoundMachine {
-    pub(super) fn new(setup: Arc<Setup>, showing: Showing<'_>) -> Self {
-        let state = match Case::new(&setup, showing) {
+    pub(super) fn new(setup: Arc<CompiledRubric>, showing: RoundInput<'_>) -> Self {
+        let state = match PreparedRound::new(&setup, showing) {
             Ok(case) => {
                 let pieces = case.pieces.iter().enumerate();
-                let pieces = pieces.map(|(at, piece)| Progress::new(at.to_string(), piece)).collect();
-                State::Judging { case, pieces }
+                let pieces = pieces.map(|(at, piece)| PieceProgress::new(at.to_string(), piece)).collect();
+                RoundState::Judging { case, pieces }
             }
-            Err(verdict) => State::Settled(verdict),
+            Err(verdict) => RoundState::Settled(verdict),
         };
         Self { setup, state }
     }
@@ -71,21 +71,23 @@ impl Machine for RoundMachine {
 
     fn poll(&mut self, answers: Vec<Answer>) -> Turn<Verdict> {
         let (case, pieces) = match &mut self.state {
-            State::Settled(verdict) => return Turn::Done(std::mem::take(verdict)),
-            State::Judging { case, pieces } => (case, pieces),
+            RoundState::Settled(verdict) => return Turn::Done(std::mem::take(verdict)),
+            RoundState::Judging { case, pieces } => (case, pieces),
         };
         for answer in answers {
             let waiting = pieces.iter().position(|progress| progress.open.as_ref() == Some(&answer.slot));
             let Some(at) = waiting else { continue };
-            if !is_cut_off(&answer) || !halve(&self.setup, case, pieces, at) {
+            if !is_cut_off(&answer) || !split_in_half(&self.setup, case, pieces, at) {
                 let place = pieces.get_mut(at).zip(case.pieces.get(at));
-                place.into_iter().for_each(|(progress, piece)| progress.take(answer.clone(), &self.setup, piece));
+                place
+                    .into_iter()
+                    .for_each(|(progress, piece)| progress.accept_answer(answer.clone(), &self.setup, piece));
             }
         }
         // One piece without a grade leaves the whole unscored, so nothing more is spent on the others.
         let hopeless = pieces.iter().any(|progress| matches!(progress.outcome, Some(Err(_))));
         if !hopeless {
-            let asks: Vec<Ask> = pieces.iter_mut().filter_map(Progress::ask).collect();
+            let asks: Vec<Ask> = pieces.iter_mut().filter_map(PieceProgress::next_ask).collect();
             if !asks.is_empty() {
                 return Turn::Ask(asks);
             }
@@ -103,7 +105,7 @@ impl Machine for RoundMachine {
             Some(error) => Verdict {
                 shuffle_seed: case.shuffle_seed,
                 mode: case.mode,
-                notes: super::verdict::counted(notes),
+                notes: super::verdict::count_notes(notes),
                 ..Verdict::failed(self.setup.names(), error)
             },
             None => fold::verdict(&self.setup, case, readings, notes),
@@ -117,12 +119,12 @@ fn is_cut_off(answer: &Answer) -> bool {
 
 /// Puts two halves in the place of a piece whose reply ran into its limit. False where it cannot be cut: then the judge is
 /// asked again for the whole.
-fn halve(setup: &Setup, case: &mut Case, pieces: &mut Vec<Progress>, at: usize) -> bool {
-    let halves = case.pieces.get(at).and_then(|piece| case.halves(setup, piece));
+fn split_in_half(setup: &CompiledRubric, case: &mut PreparedRound, pieces: &mut Vec<PieceProgress>, at: usize) -> bool {
+    let halves = case.pieces.get(at).and_then(|piece| case.split_piece(setup, piece));
     let (Some(halves), Some(whole)) = (halves, pieces.get(at)) else { return false };
     let slots = ["a", "b"].map(|half| format!("{}{half}", whole.slot));
-    let mut progress: Vec<Progress> =
-        slots.into_iter().zip(&halves).map(|(slot, piece)| Progress::new(slot, piece)).collect();
+    let mut progress: Vec<PieceProgress> =
+        slots.into_iter().zip(&halves).map(|(slot, piece)| PieceProgress::new(slot, piece)).collect();
     if let Some(first) = progress.first_mut() {
         first.notes = whole.notes.clone();
         first
@@ -134,13 +136,13 @@ fn halve(setup: &Setup, case: &mut Case, pieces: &mut Vec<Progress>, at: usize) 
     true
 }
 
-impl Progress {
+impl PieceProgress {
     fn new(slot: String, piece: &Piece) -> Self {
         Self { slot, next: Some(piece.request.clone()), ..Self::default() }
     }
 
     /// What this piece asks for now.
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_ask(&mut self) -> Option<Ask> {
         let request = self.next.take()?;
         let slot = Slot::new(part_slot(&self.slot, self.reasked));
         self.open = Some(slot.clone());
@@ -148,7 +150,7 @@ impl Progress {
     }
 
     /// Takes the answer that this piece waits for.
-    fn take(&mut self, answer: Answer, setup: &Setup, piece: &Piece) {
+    fn accept_answer(&mut self, answer: Answer, setup: &CompiledRubric, piece: &Piece) {
         self.open = None;
         let reply = match answer.outcome {
             Ok(reply) => reply,
@@ -170,14 +172,14 @@ impl Progress {
         } else if self.reasked < setup.rubric.invalid.reask {
             self.reasked += 1;
             self.notes.push(note(NoteKind::Reasked, format!("the judge was asked again: {}", summary(&problems))));
-            self.next = Some(self.again(piece, &reply, &problems));
+            self.next = Some(self.reask_request(piece, &reply, &problems));
         } else {
             self.outcome = Some(self.give_up(setup, read, &problems));
         }
     }
 
     /// The same request, in fences of another code, with the invalid reply and what is wrong with it.
-    fn again(&mut self, piece: &Piece, reply: &Reply, problems: &[Problem]) -> ChatRequest {
+    fn reask_request(&mut self, piece: &Piece, reply: &Reply, problems: &[Problem]) -> ChatRequest {
         let mut request = piece.request.clone();
         let texts = request.messages.iter().map(|message| message.content.as_str()).chain([reply.text.as_str()]);
         let fence = self.fence.as_ref().unwrap_or(&piece.fence).renewed(texts);
@@ -187,7 +189,7 @@ impl Progress {
         if !reply.text.trim().is_empty() {
             request.messages.push(Message { role: Role::Assistant, content: reply.text.clone() });
         }
-        request.messages.push(Message { role: Role::User, content: complaint(reply, problems) });
+        request.messages.push(Message { role: Role::User, content: reask_message(reply, problems) });
         self.fence = Some(fence);
         request
     }
@@ -195,7 +197,7 @@ impl Progress {
     /// The end of the ladder: what can be read counts, or nothing does.
     fn give_up(
         &mut self,
-        setup: &Setup,
+        setup: &CompiledRubric,
         read: Result<Reading, Problem>,
         problems: &[Problem],
     ) -> Result<Reading, CellError> {
@@ -220,7 +222,7 @@ fn summary(problems: &[Problem]) -> String {
 }
 
 /// What a judge hears of a reply that cannot be used.
-fn complaint(reply: &Reply, problems: &[Problem]) -> String {
+fn reask_message(reply: &Reply, problems: &[Problem]) -> String {
     let list: Vec<String> = problems
         .iter()
         .take(NAMED_PROBLEMS)

@@ -19,20 +19,20 @@ use std::collections::BTreeSet;
 
 use karat_types::{Better, Dimension, FindingFold};
 
-use super::roll::Roll;
-use super::unite::Found;
+use super::roll::RoutedMembers;
+use super::unite::PieceFindings;
 
 /// How far the grade of a judge that counts may be from the share that it counts, as a part of the scale: half a point of ten.
 const ROUNDED: f64 = 0.05;
 
 /// A piece's members, and what its judge names among them.
-pub(super) struct Burden {
+pub(super) struct PieceMembers {
     shown: usize,
-    named: Vec<Named>,
+    named: Vec<NamedMember>,
 }
 
 /// A member that a piece's judge names.
-struct Named {
+struct NamedMember {
     /// 1/k where k pieces show it.
     weight: f64,
     /// Whether every piece that shows it names it.
@@ -40,26 +40,27 @@ struct Named {
 }
 
 /// What each piece's judge names among its members.
-pub(super) fn burdens(roll: &Roll, pieces: usize, found: &[Found]) -> Vec<Burden> {
+pub(super) fn members_of_pieces(roll: &RoutedMembers, pieces: usize, found: &[PieceFindings]) -> Vec<PieceMembers> {
     let mut named = vec![BTreeSet::new(); pieces];
     for found in found.iter().filter(|found| found.spec.chunks == FindingFold::All) {
-        named.iter_mut().zip(found.named()).for_each(|(all, own)| all.extend(own));
+        named.iter_mut().zip(found.named_members()).for_each(|(all, own)| all.extend(own));
     }
     let everywhere = roll.named_everywhere(&named);
     let burdens = named.iter().enumerate().map(|(piece, named)| {
-        let shown = roll.shown(piece);
-        let named = shown
-            .intersection(named)
-            .map(|member| Named { weight: 1.0 / roll.pieces_of(*member) as f64, stands: everywhere.contains(member) });
-        Burden { shown: shown.len(), named: named.collect() }
+        let shown = roll.members_of_piece(piece);
+        let named = shown.intersection(named).map(|member| NamedMember {
+            weight: 1.0 / roll.pieces_of(*member) as f64,
+            stands: everywhere.contains(member),
+        });
+        PieceMembers { shown: shown.len(), named: named.collect() }
     });
     burdens.collect()
 }
 
 /// The grade of all members; `graded` holds each piece's burden, grade and *W*. `None` where no member that several pieces
 /// show is named, so that the mean of the pieces says the same, or where there are no members.
-pub(super) fn grade(dimension: &Dimension, graded: &[(&Burden, f64, f64)]) -> Option<f64> {
-    let is_shared = |burden: &Burden| burden.named.iter().any(|named| named.weight < 1.0);
+pub(super) fn grade(dimension: &Dimension, graded: &[(&PieceMembers, f64, f64)]) -> Option<f64> {
+    let is_shared = |burden: &PieceMembers| burden.named.iter().any(|named| named.weight < 1.0);
     let total: f64 = graded.iter().map(|(_, _, weight)| weight).sum();
     if total <= 0.0 || !graded.iter().any(|(burden, ..)| is_shared(burden)) {
         return None;
@@ -69,15 +70,15 @@ pub(super) fn grade(dimension: &Dimension, graded: &[(&Burden, f64, f64)]) -> Op
     let lost = graded.iter().map(|(burden, value, weight)| burden.loss((best - value).abs(), hi - lo, *weight));
     let share = lost.sum::<f64>() / total;
     let made = if dimension.better == Better::Lower { lo + share } else { hi - share };
-    let counts = graded.iter().all(|(burden, value, _)| burden.is_counted((best - value).abs(), hi - lo));
+    let counts = graded.iter().all(|(burden, value, _)| burden.grade_is_share((best - value).abs(), hi - lo));
     let grades = || graded.iter().map(|(_, value, _)| *value);
     let (least, most) = if counts { (lo, hi) } else { (grades().fold(hi, f64::min), grades().fold(lo, f64::max)) };
     Some(made.clamp(least, most))
 }
 
-impl Burden {
+impl PieceMembers {
     /// Whether a piece's shortfall is the share of the scale that its judge names of its members.
-    fn is_counted(&self, shortfall: f64, range: f64) -> bool {
+    fn grade_is_share(&self, shortfall: f64, range: f64) -> bool {
         let share = self.named.len() as f64 / self.shown.max(1) as f64;
         self.shown == 0 || (shortfall - share * range).abs() <= ROUNDED * range
     }
@@ -105,14 +106,14 @@ mod tests {
         serde_json::from_value(serde_json::json!({"name": "accuracy", "scale": scale, "weight": 1})).unwrap()
     }
 
-    fn burden(shown: usize, named: &[(f64, bool)]) -> Burden {
-        Burden {
+    fn burden(shown: usize, named: &[(f64, bool)]) -> PieceMembers {
+        PieceMembers {
             shown,
-            named: named.iter().map(|(weight, stands)| Named { weight: *weight, stands: *stands }).collect(),
+            named: named.iter().map(|(weight, stands)| NamedMember { weight: *weight, stands: *stands }).collect(),
         }
     }
 
-    fn assert_grade(graded: &[(&Burden, f64, f64)], expected: f64) {
+    fn assert_grade(graded: &[(&PieceMembers, f64, f64)], expected: f64) {
         let made = grade(&dimension(), graded).unwrap();
         assert!((made - expected).abs() < 1e-12, "{made}");
     }

@@ -74,18 +74,18 @@ use karat_text::template::TemplateError;
 use karat_types::{Key, KeyBuilder, ModelSpec, ReferenceUse, RubricScorer, Sample};
 use serde_json::Value;
 
-pub use asked::{Asked, places};
+pub use asked::{CallLabel, call_labels};
 pub use ballot::JudgeMachine;
 pub use verdict::{Mode, Verdict, VerdictRound};
 
-use setup::Setup;
+use setup::CompiledRubric;
 
 /// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
 pub const PROMPT_VERSION: &str = "karat/judge/4";
 
 /// A rubric made ready for one judge model. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct RubricJudge(Arc<Setup>);
+pub struct RubricJudge(Arc<CompiledRubric>);
 
 /// What one judgment is about.
 #[derive(Debug, Clone, Copy)]
@@ -129,7 +129,7 @@ impl RubricJudge {
     /// A template that does not compile, no dimension, more than one value that may be cut, a `route` that leads
     /// nowhere, or an own prompt that leaves out what the judge must see.
     pub fn new(scorer: &RubricScorer, judge: &ModelSpec) -> Result<Self, RubricError> {
-        Setup::new(scorer, judge).map(|setup| Self(Arc::new(setup)))
+        CompiledRubric::new(scorer, judge).map(|setup| Self(Arc::new(setup)))
     }
 
     /// The machine that judges one output. Of a scorer with `versus` it says that there is nothing to compare with.

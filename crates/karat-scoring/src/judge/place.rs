@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::sayings::Sayings;
+use super::sayings::ItemTexts;
 
 /// Words of a stretch that members are compared with; neighbouring stretches share half of theirs.
 const STRETCH: usize = 40;
@@ -61,13 +61,14 @@ impl<'a> Evidence<'a> {
 
     /// The pieces that a member is shown with; all where its evidence is in doubt. Never empty.
     pub fn pieces_of(&self, member: &Value) -> Vec<usize> {
-        let Sayings { own, quoted } = Sayings::of(member);
+        let ItemTexts { own, quoted } = ItemTexts::of(member);
         let by_time = self.by_time(member);
         let by_quote: Vec<Range<usize>> = quoted.into_iter().flat_map(|quote| self.by_quote(quote)).collect();
         let words = self.likeness(&own.join(" "));
         let by_words = words.spans();
-        let pieces =
-            |spans: &[Range<usize>]| -> BTreeSet<usize> { spans.iter().flat_map(|span| self.holding(span)).collect() };
+        let pieces = |spans: &[Range<usize>]| -> BTreeSet<usize> {
+            spans.iter().flat_map(|span| self.containing(span)).collect()
+        };
         let (timed, quoted) = (pieces(&by_time), pieces(&by_quote));
         let is_sure = !by_words.is_empty()
             || !timed.is_disjoint(&quoted)
@@ -80,7 +81,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// The pieces that hold all of a span; where none does, those that hold some of it.
-    fn holding(&self, span: &Range<usize>) -> Vec<usize> {
+    fn containing(&self, span: &Range<usize>) -> Vec<usize> {
         let those = |fits: &dyn Fn(&Range<usize>) -> bool| -> Vec<usize> {
             self.pieces.iter().enumerate().filter(|(_, piece)| fits(piece)).map(|(at, _)| at).collect()
         };
@@ -349,7 +350,10 @@ mod tests {
             ["6 piers and opened in 182", "ron bridge has 6 pie", "the heron bridge with 6 piers, opened in 1821"]
         {
             let spans = evidence.by_quote(quote);
-            assert!(!spans.is_empty() && spans.iter().all(|span| evidence.holding(span) == [1]), "{quote}: {spans:?}");
+            assert!(
+                !spans.is_empty() && spans.iter().all(|span| evidence.containing(span) == [1]),
+                "{quote}: {spans:?}"
+            );
             let claim = json!({"text": "The copper bridge opened.", "quote": quote});
             assert!(evidence.pieces_of(&claim).contains(&1), "{quote}");
         }

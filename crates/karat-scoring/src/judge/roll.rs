@@ -10,27 +10,27 @@ use karat_text::similar::Folded;
 use serde_json::Value;
 
 use super::case::Piece;
-use super::sayings::Sayings;
+use super::sayings::ItemTexts;
 use super::setup::Aspect;
 
 /// Similarity from which two texts of different pieces say the same.
 const SAME: f64 = 0.85;
 
 /// All members of the pieces of one judgment, each once.
-pub(super) struct Roll {
-    members: Vec<Member>,
+pub(super) struct RoutedMembers {
+    members: Vec<RoutedMember>,
     /// By piece, the members that it judges: positions in `members`.
     shown: Vec<BTreeSet<usize>>,
 }
 
-struct Member {
-    own: Vec<Said>,
-    quoted: Vec<Said>,
+struct RoutedMember {
+    own: Vec<ComparedText>,
+    quoted: Vec<ComparedText>,
     /// How many pieces judge it.
     pieces: usize,
 }
 
-impl Roll {
+impl RoutedMembers {
     pub fn new(pieces: &[Piece]) -> Self {
         let mut known: HashMap<(usize, usize), usize> = HashMap::new();
         let (mut members, mut shown) = (Vec::new(), Vec::new());
@@ -39,7 +39,7 @@ impl Roll {
             let judged = piece.routed.iter().filter(|_| piece.aspect != Aspect::Once);
             let positions = judged.map(|routed| {
                 let at = *known.entry(routed.place).or_insert_with(|| {
-                    members.push(Member::new(&routed.value));
+                    members.push(RoutedMember::new(&routed.value));
                     members.len() - 1
                 });
                 members[at].pieces += 1;
@@ -56,7 +56,7 @@ impl Roll {
     }
 
     /// The members that a piece judges.
-    pub fn shown(&self, piece: usize) -> &BTreeSet<usize> {
+    pub fn members_of_piece(&self, piece: usize) -> &BTreeSet<usize> {
         static NONE: BTreeSet<usize> = BTreeSet::new();
         self.shown.get(piece).unwrap_or(&NONE)
     }
@@ -70,7 +70,9 @@ impl Roll {
     pub fn named_everywhere(&self, named: &[BTreeSet<usize>]) -> BTreeSet<usize> {
         let mut times: HashMap<usize, usize> = HashMap::new();
         for (piece, members) in named.iter().enumerate() {
-            members.intersection(self.shown(piece)).for_each(|member| *times.entry(*member).or_default() += 1);
+            members
+                .intersection(self.members_of_piece(piece))
+                .for_each(|member| *times.entry(*member).or_default() += 1);
         }
         times
             .into_iter()
@@ -80,46 +82,51 @@ impl Roll {
     }
 
     /// The members that a finding of a piece is about, by any of its texts; none where it is about no member.
-    pub fn about(&self, piece: usize, texts: &[Said]) -> BTreeSet<usize> {
-        let own: fn(&Member) -> &[Said] = |member| &member.own;
-        let quoted: fn(&Member) -> &[Said] = |member| &member.quoted;
+    pub fn members_about(&self, piece: usize, texts: &[ComparedText]) -> BTreeSet<usize> {
+        let own: fn(&RoutedMember) -> &[ComparedText] = |member| &member.own;
+        let quoted: fn(&RoutedMember) -> &[ComparedText] = |member| &member.quoted;
         let (shown, all): (Vec<usize>, Vec<usize>) =
-            (self.shown(piece).iter().copied().collect(), (0..self.members.len()).collect());
+            (self.members_of_piece(piece).iter().copied().collect(), (0..self.members.len()).collect());
         let looks = [(&shown, own), (&shown, quoted), (&all, own), (&all, quoted)];
         let mut found = looks.into_iter().map(|(among, sayings)| self.closest(among, sayings, texts));
         found.find(|members| !members.is_empty()).unwrap_or_default()
     }
 
     /// Those that say one of the texts; where none does, those that say something alike.
-    fn closest(&self, among: &[usize], sayings: fn(&Member) -> &[Said], texts: &[Said]) -> BTreeSet<usize> {
-        let that = |says: fn(&Said, &Said) -> bool| -> BTreeSet<usize> {
+    fn closest(
+        &self,
+        among: &[usize],
+        sayings: fn(&RoutedMember) -> &[ComparedText],
+        texts: &[ComparedText],
+    ) -> BTreeSet<usize> {
+        let that = |says: fn(&ComparedText, &ComparedText) -> bool| -> BTreeSet<usize> {
             let says = |at: &&usize| {
                 let said = self.members.get(**at).map(sayings).unwrap_or_default();
                 said.iter().any(|said| texts.iter().any(|text| says(said, text)))
             };
             among.iter().filter(says).copied().collect()
         };
-        let equal = that(Said::equals);
-        if equal.is_empty() { that(Said::is_like) } else { equal }
+        let equal = that(ComparedText::equals);
+        if equal.is_empty() { that(ComparedText::is_like) } else { equal }
     }
 }
 
-impl Member {
+impl RoutedMember {
     fn new(value: &Value) -> Self {
-        let Sayings { own, quoted } = Sayings::of(value);
-        let said = |texts: Vec<&str>| texts.into_iter().map(Said::new).collect();
+        let ItemTexts { own, quoted } = ItemTexts::of(value);
+        let said = |texts: Vec<&str>| texts.into_iter().map(ComparedText::new).collect();
         Self { own: said(own), quoted: said(quoted), pieces: 0 }
     }
 }
 
 /// A text as it is compared: by similarity, but what has other numbers says something else.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct ComparedText {
     text: Folded,
     numbers: Vec<String>,
 }
 
-impl Said {
+impl ComparedText {
     pub fn new(text: &str) -> Self {
         let text = Folded::new(text);
         let mut numbers: Vec<String> =

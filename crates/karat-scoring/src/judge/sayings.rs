@@ -4,14 +4,14 @@ use serde_json::Value;
 
 /// The texts within a member of a list.
 #[derive(Debug, Default)]
-pub(super) struct Sayings<'a> {
+pub(super) struct ItemTexts<'a> {
     /// What it says itself.
     pub own: Vec<&'a str>,
     /// What stands under `quote`: its evidence.
     pub quoted: Vec<&'a str>,
 }
 
-impl<'a> Sayings<'a> {
+impl<'a> ItemTexts<'a> {
     /// Those of a member. One that is nothing but a quote says it itself.
     pub fn of(member: &'a Value) -> Self {
         let mut sayings = Self::default();

@@ -29,12 +29,12 @@ pub(super) enum Aspect {
 
 /// A rubric as one call sees it.
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct RubricView {
     pub rubric: Rubric,
     pub format: ReplyFormat,
 }
 
-impl View {
+impl RubricView {
     fn new(rubric: Rubric, mode: JsonMode) -> Self {
         Self { format: format(&rubric, mode), rubric }
     }
@@ -54,13 +54,13 @@ impl View {
 
 /// Everything that stays the same from one judgment to the next.
 #[derive(Debug)]
-pub(super) struct Setup {
+pub(super) struct CompiledRubric {
     /// The judge's id; no prompt holds it.
     pub judge: String,
     pub rubric: Rubric,
-    full: View,
+    full: RubricView,
     /// What is judged by pieces, and what once; where the rubric says `once` anywhere.
-    apart: Option<(View, View)>,
+    apart: Option<(RubricView, RubricView)>,
     /// When each stretch of the document was said.
     pub times: Option<Template>,
     pub items: Vec<Item>,
@@ -87,7 +87,7 @@ pub(super) struct OwnPrompt {
     pub user: Template,
 }
 
-impl Setup {
+impl CompiledRubric {
     pub fn new(scorer: &RubricScorer, judge: &ModelSpec) -> Result<Self, RubricError> {
         let mut rubric = scorer.rubric.clone();
         let is_pair = scorer.versus.is_some();
@@ -111,9 +111,9 @@ impl Setup {
             reads: reads(names.cloned(), rubric.reference),
             examples: Examples::new(&rubric, &items, &scorer.labels),
             prompt: rubric.prompt.as_ref().map(|prompt| own_prompt(&rubric, prompt)).transpose()?,
-            full: View::new(rubric.clone(), judge.json_mode),
+            full: RubricView::new(rubric.clone(), judge.json_mode),
             apart: rubric.judges_once().then(|| {
-                let of = |once| View::of(&rubric, once, judge.json_mode);
+                let of = |once| RubricView::of(&rubric, once, judge.json_mode);
                 (of(false), of(true))
             }),
             times,
@@ -137,7 +137,7 @@ impl Setup {
     }
 
     /// The rubric as a call with this aspect sees it.
-    pub fn view(&self, aspect: Aspect) -> &View {
+    pub fn view(&self, aspect: Aspect) -> &RubricView {
         match (aspect, &self.apart) {
             (Aspect::Parts, Some((parts, _))) => parts,
             (Aspect::Once, Some((_, once))) => once,
@@ -156,7 +156,7 @@ impl Setup {
     }
 
     /// Position of the value that may be cut.
-    pub fn chunked(&self) -> Option<usize> {
+    pub fn chunked_position(&self) -> Option<usize> {
         self.items.iter().position(|item| item.spec.chunk.is_some())
     }
 }
@@ -188,12 +188,12 @@ fn check(rubric: &Rubric) -> Result<(), RubricError> {
     }
 }
 
-fn uncompiled(rubric: &Rubric, place: String, error: TemplateError) -> RubricError {
+fn template_error(rubric: &Rubric, place: String, error: TemplateError) -> RubricError {
     RubricError::Template { rubric: rubric.id.clone(), place, error: Box::new(error) }
 }
 
 fn compile(rubric: &Rubric, place: impl FnOnce() -> String, source: &str) -> Result<Template, RubricError> {
-    Template::compile(source).map_err(|error| uncompiled(rubric, place(), error))
+    Template::compile(source).map_err(|error| template_error(rubric, place(), error))
 }
 
 /// Puts two values, of the first and of the second output, in the place of each that comes from the output.
@@ -241,13 +241,13 @@ fn items(rubric: &Rubric, sides: &[Option<Side>]) -> Result<Vec<Item>, RubricErr
 fn caps(rubric: &Rubric) -> Result<Vec<(Cap, Expression)>, RubricError> {
     let compiled = rubric.caps.iter().map(|cap| match Expression::compile(&cap.when) {
         Ok(when) => Ok((cap.clone(), when)),
-        Err(error) => Err(uncompiled(rubric, format!("`when` of the cap `{}`", cap.id), error)),
+        Err(error) => Err(template_error(rubric, format!("`when` of the cap `{}`", cap.id), error)),
     });
     compiled.collect()
 }
 
 fn only_where(rubric: &Rubric, text: &str) -> Result<Expression, RubricError> {
-    Expression::compile(text).map_err(|error| uncompiled(rubric, "the condition".to_owned(), error))
+    Expression::compile(text).map_err(|error| template_error(rubric, "the condition".to_owned(), error))
 }
 
 fn own_prompt(rubric: &Rubric, prompt: &RubricPrompt) -> Result<OwnPrompt, RubricError> {

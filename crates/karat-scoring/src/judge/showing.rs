@@ -6,7 +6,7 @@ use super::JudgeInput;
 
 /// What one round shows.
 #[derive(Clone, Copy)]
-pub(super) struct Showing<'a> {
+pub(super) struct RoundInput<'a> {
     pub input: JudgeInput<'a>,
     /// The other output of a pair.
     pub other: Option<&'a Value>,
@@ -16,7 +16,7 @@ pub(super) struct Showing<'a> {
     pub swapped: bool,
 }
 
-impl<'a> Showing<'a> {
+impl<'a> RoundInput<'a> {
     /// The outputs of a pair, the first one first.
     pub fn sides(self) -> Option<(&'a Value, &'a Value)> {
         let (own, other) = (self.input.output, self.other?);

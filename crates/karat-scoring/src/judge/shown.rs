@@ -12,14 +12,14 @@ pub(super) enum Content {
     /// A text.
     Text(String),
     /// A list in the order in which it is shown.
-    List(Vec<Member>),
+    List(Vec<ShownMember>),
     /// Nothing: a call that sees everything but this.
     Absent,
 }
 
 impl Content {
     /// Takes out what it holds.
-    pub fn empty(&mut self) {
+    pub fn clear(&mut self) {
         match self {
             Self::Text(text) => text.clear(),
             Self::List(members) => members.clear(),
@@ -28,7 +28,7 @@ impl Content {
     }
 
     /// Whether no word of it is anything: an absent value, blank text, a list of such members.
-    pub fn says_nothing(&self) -> bool {
+    pub fn is_blank(&self) -> bool {
         match self {
             Self::Text(text) => match serde_json::from_str(text) {
                 Ok(value) => is_nothing(&value),
@@ -52,7 +52,7 @@ fn is_nothing(value: &Value) -> bool {
 
 /// A member of a shown list.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Member {
+pub(super) struct ShownMember {
     /// Its position in the list before it was shuffled or cut.
     pub origin: usize,
     pub value: Value,
@@ -63,8 +63,8 @@ pub(super) fn content(item: &Item, context: &Context, seed: u64) -> Result<Conte
     let value = item.value.value(context)?;
     Ok(match (item.spec.form, value) {
         (ShowAs::Json | ShowAs::Lines, Value::Array(values)) => {
-            let mut members: Vec<Member> =
-                values.into_iter().enumerate().map(|(origin, value)| Member { origin, value }).collect();
+            let mut members: Vec<ShownMember> =
+                values.into_iter().enumerate().map(|(origin, value)| ShownMember { origin, value }).collect();
             if item.spec.shuffle {
                 shuffle(&mut members, seed, &item.spec.name);
             }
@@ -77,8 +77,8 @@ pub(super) fn content(item: &Item, context: &Context, seed: u64) -> Result<Conte
 }
 
 /// Orders members by a hash of seed, list and position: every order is equally likely.
-fn shuffle(members: &mut [Member], seed: u64, list: &str) {
-    let rank = |member: &Member| {
+fn shuffle(members: &mut [ShownMember], seed: u64, list: &str) {
+    let rank = |member: &ShownMember| {
         KeyBuilder::new("karat/judge/shuffle").number(seed).text(list).number(member.origin as u64).finish()
     };
     members.sort_by_cached_key(rank);
@@ -98,7 +98,7 @@ pub(super) fn write(item: &Item, content: &Content, context: &Context) -> Result
 }
 
 /// A JSON list with one member a line.
-fn json_list(members: &[Member]) -> String {
+fn json_list(members: &[ShownMember]) -> String {
     if members.is_empty() {
         return "[]".to_owned();
     }

@@ -13,8 +13,8 @@ use karat_types::{CellError, ShowChunk};
 use serde_json::Value;
 
 use super::place::Evidence;
-use super::setup::{Aspect, Setup};
-use super::shown::{Content, Member};
+use super::setup::{Aspect, CompiledRubric};
+use super::shown::{Content, ShownMember};
 
 /// Share of the judge's window that prompt and reply may fill before a document is cut, where the rubric names none.
 const WINDOW_SHARE: f64 = 0.8;
@@ -48,17 +48,17 @@ pub(super) struct Weight {
 /// The contents of each call. `times` says when each stretch of the document was said; `prompt` is the text of a prompt
 /// with the given contents, `steady` that of one which depends neither on the output nor on the seed.
 pub(super) fn split(
-    setup: &Setup,
+    setup: &CompiledRubric,
     contents: Vec<Content>,
     times: &Value,
     prompt: impl Fn(&[Content]) -> Result<String, CellError>,
     steady: impl Fn(&[Content]) -> Result<String, CellError>,
 ) -> Result<Vec<Cut>, CellError> {
-    let chunked = setup.chunked().and_then(|at| Some((at, setup.items.get(at)?.spec.chunk?)));
+    let chunked = setup.chunked_position().and_then(|at| Some((at, setup.items.get(at)?.spec.chunk?)));
     let Some((at, chunk)) = chunked else { return Ok(vec![whole(contents)]) };
     match contents.get(at) {
         Some(Content::Text(text)) => {
-            let room = room(setup, &contents, (at, text), chunk, prompt, steady)?;
+            let room = token_budget(setup, &contents, (at, text), chunk, prompt, steady)?;
             let smaller = |room: Option<u32>| room.into_iter().chain(chunk.tokens).min();
             match smaller(room.map(|room| room.whole)) {
                 Some(bound) if !fits(text, bound as usize) => {
@@ -82,7 +82,7 @@ fn whole(contents: Vec<Content>) -> Cut {
 
 /// Tokens that a text may have beside everything else.
 #[derive(Debug, Clone, Copy)]
-struct Room {
+struct TokenBudget {
     /// Up to which it is shown whole.
     whole: u32,
     /// Of a piece, where it is not.
@@ -91,14 +91,14 @@ struct Room {
 
 /// The room of the text at `at`; `None` when the judge's window sets no bound: it is not known, or large enough for as
 /// many tokens as there are bytes.
-fn room(
-    setup: &Setup,
+fn token_budget(
+    setup: &CompiledRubric,
     contents: &[Content],
     (at, text): (usize, &str),
     chunk: ShowChunk,
     prompt: impl Fn(&[Content]) -> Result<String, CellError>,
     steady: impl Fn(&[Content]) -> Result<String, CellError>,
-) -> Result<Option<Room>, CellError> {
+) -> Result<Option<TokenBudget>, CellError> {
     let Some(window) = setup.window else { return Ok(None) };
     let mut rest = contents.to_vec();
     if let Some(content) = rest.get_mut(at) {
@@ -121,14 +121,14 @@ fn room(
     let mut has_output = false;
     for (content, item) in rest.iter_mut().zip(&setup.items).filter(|(_, item)| item.is_of_output()) {
         has_output |= item.spec.chunk.is_none();
-        content.empty();
+        content.clear();
     }
     let marks = 1 + 2 * setup.items.len() as u64;
     let fixed = count(&steady(&rest)?) as u64 + marks * NONCE_SPREAD;
     let without_output = share.saturating_sub(fixed + reply);
     let piece = if has_output { half(whole, without_output) } else { whole.min(without_output) };
     let tokens = |room: u64| u32::try_from(room).unwrap_or(u32::MAX);
-    Ok(Some(Room { whole: tokens(whole), piece: tokens(piece) }))
+    Ok(Some(TokenBudget { whole: tokens(whole), piece: tokens(piece) }))
 }
 
 /// The size of a piece that leaves half of the room to what comes from the output; less, by halves, where that needs more.
@@ -139,7 +139,13 @@ fn half(room: u64, without_output: u64) -> u64 {
     fitting.unwrap_or(room)
 }
 
-fn by_tokens(setup: &Setup, contents: &[Content], at: usize, size: u32, times: &Value) -> Result<Vec<Cut>, CellError> {
+fn by_tokens(
+    setup: &CompiledRubric,
+    contents: &[Content],
+    at: usize,
+    size: u32,
+    times: &Value,
+) -> Result<Vec<Cut>, CellError> {
     let Some((Content::Text(text), item)) = contents.get(at).zip(setup.items.get(at)) else { return Ok(Vec::new()) };
     let overlap = item.spec.chunk.map_or(0, |chunk| chunk.overlap);
     let pieces = chunk::by_tokens(text, size, overlap, None).pieces;
@@ -182,20 +188,20 @@ fn new_bytes(text: &str, spans: &[Range<usize>]) -> Result<Vec<usize>, CellError
     let (mut covered, mut lengths) = (0, Vec::with_capacity(spans.len()));
     for span in spans {
         if span.start > covered {
-            return Err(uncovered(covered, span.start));
+            return Err(coverage_error(covered, span.start));
         }
         lengths.push(span.end.saturating_sub(covered));
         covered = covered.max(span.end);
     }
-    if covered == text.len() { Ok(lengths) } else { Err(uncovered(covered, text.len())) }
+    if covered == text.len() { Ok(lengths) } else { Err(coverage_error(covered, text.len())) }
 }
 
-fn uncovered(from: usize, to: usize) -> CellError {
+fn coverage_error(from: usize, to: usize) -> CellError {
     let message = format!("cutting the document left bytes {from} to {to} to no judge; this is a bug in karat");
     CellError::new("coverage", message)
 }
 
-fn by_items(contents: &[Content], at: usize, members: &[Member], size: u32, chunk: ShowChunk) -> Vec<Cut> {
+fn by_items(contents: &[Content], at: usize, members: &[ShownMember], size: u32, chunk: ShowChunk) -> Vec<Cut> {
     let positions: Vec<Value> = (0..members.len()).map(Value::from).collect();
     let pieces = chunk::by_items(&positions, size, chunk.overlap, None).pieces;
     let cuts = pieces.iter().map(|piece| {
@@ -208,14 +214,14 @@ fn by_items(contents: &[Content], at: usize, members: &[Member], size: u32, chun
 }
 
 /// A list cut in the middle, its weight by members; `None` where there is no list with two members to cut.
-pub(super) fn halves(setup: &Setup, contents: &[Content], weight: Weight) -> Option<[Cut; 2]> {
-    let at = setup.chunked()?;
+pub(super) fn halve_list(setup: &CompiledRubric, contents: &[Content], weight: Weight) -> Option<[Cut; 2]> {
+    let at = setup.chunked_position()?;
     let Content::List(members) = contents.get(at)? else { return None };
     let middle = members.len() / 2;
     if middle == 0 {
         return None;
     }
-    let half = |members: &[Member], of: usize| {
+    let half = |members: &[ShownMember], of: usize| {
         let mut contents = contents.to_vec();
         contents[at] = Content::List(members.to_vec());
         let share = members.len() as f64 / of as f64;

@@ -99,7 +99,7 @@ pub(super) fn note(kind: NoteKind, text: impl Into<String>) -> Note {
 }
 
 /// Notes with equal ones counted instead of repeated.
-pub(super) fn counted(notes: impl IntoIterator<Item = Note>) -> Vec<Note> {
+pub(super) fn count_notes(notes: impl IntoIterator<Item = Note>) -> Vec<Note> {
     let mut counted: Vec<Note> = Vec::new();
     for note in notes {
         match counted.iter_mut().find(|known| known.kind == note.kind && known.text == note.text) {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::citation::{Need, is_same};
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 use super::speaker::{Speaker, named_in};
 use super::text::test;
 
@@ -42,7 +42,7 @@ impl Options for Attribution {
 impl Attribution {
     /// Who is right beside the reference's own. A citation of several chunks accepts who answers in any of them; several
     /// citations accept only who answers in all, so that citing everything accepts nobody.
-    fn accepted(&self) -> Vec<Speaker> {
+    fn accepted_speakers(&self) -> Vec<Speaker> {
         let answering = |citation: &Value| -> Vec<Speaker> {
             let cited = self.chunks.iter().filter(|chunk| names(citation, chunk));
             cited.filter_map(|chunk| chunk.get("answer_speakers")?.as_array()).flat_map(|it| Speaker::all(it)).collect()
@@ -56,16 +56,16 @@ impl Attribution {
     }
 
     /// Who is named, each once: in a list, alone, or else within a text.
-    fn named(&self, output: &Value, right: &[Speaker]) -> Vec<Speaker> {
+    fn named_speakers(&self, output: &Value, right: &[Speaker]) -> Vec<Speaker> {
         let listed = match output {
             Value::Array(speakers) => Speaker::all(speakers),
             single => {
-                let found = single.as_str().map(|text| self.found(text, right)).unwrap_or_default();
+                let found = single.as_str().map(|text| self.speakers_in_text(text, right)).unwrap_or_default();
                 if found.is_empty() { Speaker::read(single).into_iter().collect() } else { found }
             }
         };
         let all = match &self.text {
-            Some(text) if listed.is_empty() => self.found(text, right),
+            Some(text) if listed.is_empty() => self.speakers_in_text(text, right),
             _ => listed,
         };
         let mut named: Vec<Speaker> = Vec::new();
@@ -80,7 +80,7 @@ impl Attribution {
     }
 
     /// Whom a text names, of those who speak and others.
-    fn found(&self, text: &str, right: &[Speaker]) -> Vec<Speaker> {
+    fn speakers_in_text(&self, text: &str, right: &[Speaker]) -> Vec<Speaker> {
         let known: Vec<Speaker> = right.iter().cloned().chain(Speaker::all(&self.among)).collect();
         named_in(text, &known)
     }
@@ -99,22 +99,23 @@ fn names(citation: &Value, chunk: &Value) -> bool {
 }
 
 impl Metric for Attribution {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let gold = match given.reference {
             Value::Array(gold) => Speaker::all(gold),
             single => Speaker::read(single).into_iter().collect(),
         };
-        let accepted = self.accepted();
+        let accepted = self.accepted_speakers();
         let right: Vec<Speaker> = gold.iter().chain(&accepted).cloned().collect();
         if right.is_empty() {
             return Score::not_applicable("the reference names no speaker");
         }
-        let named = self.named(given.output, &right);
+        let named = self.named_speakers(given.output, &right);
         if named.is_empty() {
             return Score::because(0.0, "the answer names no speaker");
         }
         let is_right = |speaker: &Speaker| {
-            right.iter().any(|wanted| speaker.is(wanted)) && !gold.iter().any(|wanted| speaker.contradicts(wanted))
+            right.iter().any(|wanted| speaker.is_wanted(wanted))
+                && !gold.iter().any(|wanted| speaker.contradicts(wanted))
         };
         if let Some(other) = named.iter().find(|speaker| !is_right(speaker)) {
             return Score::because(
@@ -130,7 +131,7 @@ impl Metric for Attribution {
             let named: Vec<&str> = named.iter().map(|speaker| speaker.written.as_str()).collect();
             return Score::because(0.0, format!("it names {}, but {most} of them said it", named.join(", ")));
         }
-        let missing = gold.iter().find(|wanted| !named.iter().any(|speaker| speaker.is(wanted)));
+        let missing = gold.iter().find(|wanted| !named.iter().any(|speaker| speaker.is_wanted(wanted)));
         match missing.filter(|_| self.need == Need::All) {
             Some(missing) => Score::because(0.0, format!("it does not name {missing}")),
             None => test(true),

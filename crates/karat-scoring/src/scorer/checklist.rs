@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 use super::{CellView, build};
 
 /// `assert` has no options: the checks are its reference.
@@ -32,8 +32,8 @@ struct Check {
     output: Option<String>,
     reference: Option<String>,
     value: Option<Value>,
-    min: Option<Limit>,
-    max: Option<Limit>,
+    min: Option<Threshold>,
+    max: Option<Threshold>,
     #[serde(default)]
     not: bool,
 }
@@ -41,12 +41,12 @@ struct Check {
 /// A number, or a percentage.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Limit {
+enum Threshold {
     Number(f64),
     Share(String),
 }
 
-impl Limit {
+impl Threshold {
     fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -62,7 +62,7 @@ impl Check {
     }
 
     fn bound(&self) -> Bound {
-        let number = |limit: &Option<Limit>| limit.as_ref().and_then(Limit::number);
+        let number = |limit: &Option<Threshold>| limit.as_ref().and_then(Threshold::number);
         Bound { min: number(&self.min), max: number(&self.max), not: self.not }
     }
 
@@ -86,7 +86,7 @@ impl Check {
 
 impl Metric for Checklist {
     /// 1 where all hold; 0 where one fails, naming each; *unscored* where one cannot be decided and none fails.
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let Value::Array(items) = given.reference else {
             return Score::unscored("the row's checks are no list");
         };

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 use super::text::{test, text};
 
 /// What two citations have in common.
@@ -40,7 +40,7 @@ fn is_same_number(one: &Value, other: &Value) -> bool {
 
 impl Fields {
     /// What a gold states of what is compared.
-    fn stated<'a>(&'a self, gold: &'a Map<String, Value>) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    fn stated_fields<'a>(&'a self, gold: &'a Map<String, Value>) -> impl Iterator<Item = (&'a String, &'a Value)> {
         let compared = |key: &String| self.keys.is_empty() || self.keys.contains(key);
         gold.iter().filter(move |(key, value)| compared(key) && !value.is_null())
     }
@@ -48,7 +48,7 @@ impl Fields {
     /// Whether a citation agrees with an acceptable one in every field that this one states.
     fn agree(&self, citation: &Value, gold: &Value) -> bool {
         let Some(gold) = gold.as_object() else { return fold(&text(citation)) == fold(&text(gold)) };
-        let mut stated = self.stated(gold).peekable();
+        let mut stated = self.stated_fields(gold).peekable();
         stated.peek().is_some() && stated.all(|field| has(citation, field))
     }
 
@@ -70,7 +70,7 @@ impl Fields {
         let pairs = gold.iter().filter_map(Value::as_object);
         let pairs = pairs.flat_map(|gold| citations.iter().map(move |citation| (citation, gold)));
         let differing = pairs.map(|(citation, gold)| {
-            let fields = self.stated(gold).filter(|field| !has(citation, *field));
+            let fields = self.stated_fields(gold).filter(|field| !has(citation, *field));
             let said = fields.map(|(key, value)| match citation.get(key).filter(|it| !it.is_null()) {
                 Some(found) => format!("{key} is {}, not {}", text(found), text(value)),
                 None => format!("{key} is missing, not {}", text(value)),
@@ -92,21 +92,21 @@ struct Tally {
 }
 
 /// A figure of a tally; there is at least one citation and one gold.
-type Figure = Box<dyn Fn(&Tally) -> Score + Send + Sync>;
+type TallyFigure = Box<dyn Fn(&Tally) -> Score + Send + Sync>;
 
 struct CitationMetric {
     fields: Fields,
-    figure: Figure,
+    figure: TallyFigure,
 }
 
 impl CitationMetric {
-    fn boxed(fields: Fields, figure: impl Fn(&Tally) -> Score + Send + Sync + 'static) -> Box<dyn Metric> {
+    fn boxed_metric(fields: Fields, figure: impl Fn(&Tally) -> Score + Send + Sync + 'static) -> Box<dyn Metric> {
         Box::new(Self { fields, figure: Box::new(figure) })
     }
 }
 
 impl Metric for CitationMetric {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let single;
         let gold = match given.reference {
             Value::Array(gold) => gold.as_slice(),
@@ -150,7 +150,7 @@ impl Options for CitationMatch {
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         let need = self.need;
-        Ok(CitationMetric::boxed(Fields { keys: self.keys }, move |tally| {
+        Ok(CitationMetric::boxed_metric(Fields { keys: self.keys }, move |tally| {
             let holds = if need == Need::Any { tally.cited > 0 } else { tally.cited == tally.gold };
             if holds {
                 return test(true);
@@ -170,7 +170,7 @@ impl Options for CitationPrecision {
     const NEEDS: Needs = Needs::Reference;
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        Ok(CitationMetric::boxed(self.0, |tally| Score::value(tally.right as f64 / tally.citations as f64)))
+        Ok(CitationMetric::boxed_metric(self.0, |tally| Score::value(tally.right as f64 / tally.citations as f64)))
     }
 }
 
@@ -183,6 +183,6 @@ impl Options for CitationRecall {
     const NEEDS: Needs = Needs::Reference;
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        Ok(CitationMetric::boxed(self.0, |tally| Score::value(tally.cited as f64 / tally.gold as f64)))
+        Ok(CitationMetric::boxed_metric(self.0, |tally| Score::value(tally.cited as f64 / tally.gold as f64)))
     }
 }

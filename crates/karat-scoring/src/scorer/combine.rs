@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 
 /// Options of `combine`.
 #[derive(Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ impl Options for Combine {
 impl Metric for Combine {
     /// Of the scores that apply, those with a bound as the passes and fails that it makes of them; one that is unscored
     /// leaves the whole unscored. The least, the most and the product of passes and fails is one itself.
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let (mut values, mut verdicts) = (Vec::with_capacity(self.of.len()), self.how.keeps_verdicts());
         for name in &self.of {
             match given.cell.so_far.get(name) {
@@ -51,7 +51,7 @@ impl Metric for Combine {
                 Some((_, Score::Unscored { unscored })) => return Score::unscored(format!("{name}: {unscored}")),
                 Some((_, Score::NotApplicable { .. })) => {}
                 Some((metric, score @ Score::Value { value, .. })) => {
-                    values.push(held(metric, *value));
+                    values.push(bounded_value(metric, *value));
                     verdicts &= score.is_verdict() || metric.binary;
                 }
             }
@@ -65,7 +65,7 @@ impl Metric for Combine {
 }
 
 /// A score as reports have it: 1 or 0 where the metric has a bound.
-fn held(metric: &MetricSpec, value: f64) -> f64 {
+fn bounded_value(metric: &MetricSpec, value: f64) -> f64 {
     if metric.bound.is_some() { f64::from(u8::from(metric.bound.passes(value))) } else { value }
 }
 

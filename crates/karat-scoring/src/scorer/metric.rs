@@ -10,21 +10,21 @@ use super::CellView;
 /// A metric with its options read.
 pub(super) trait Metric: Send + Sync {
     /// The score of what was found; of a metric with several figures the one that stands for all.
-    fn score(&self, given: &Given<'_>) -> Score;
+    fn score(&self, given: &MetricInput<'_>) -> Score;
 
     /// One score a figure, in the order of the registered dimensions.
-    fn scores(&self, given: &Given<'_>) -> Vec<Score> {
+    fn scores(&self, given: &MetricInput<'_>) -> Vec<Score> {
         vec![self.score(given)]
     }
 
     /// What somebody outside is asked, where the metric is not computed here.
-    fn ask(&self, _: &Given<'_>) -> Option<Request> {
+    fn ask(&self, _: &MetricInput<'_>) -> Option<Request> {
         None
     }
 }
 
 /// What a metric works on.
-pub(super) struct Given<'a> {
+pub(super) struct MetricInput<'a> {
     /// What lies at the output path.
     pub output: &'a Value,
     /// What it is compared with; null where there is none and none is needed.

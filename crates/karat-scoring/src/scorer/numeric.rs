@@ -5,7 +5,7 @@ use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 use super::text::text;
 
 /// Options of `numeric`.
@@ -125,7 +125,7 @@ impl NumericMetric {
 }
 
 impl Metric for NumericMetric {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         match self.target(given.reference) {
             Err(error) => Score::unscored(error),
             Ok(target) => (self.figure)(&target.within(&text(given.output), self.tolerance)),

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 
 /// Options of `command`.
 #[derive(Deserialize, JsonSchema)]
@@ -41,9 +41,9 @@ pub(super) struct Http {
 }
 
 /// Somebody outside who is asked.
-struct Outside(Target);
+struct ExternalMetric(CallTarget);
 
-enum Target {
+enum CallTarget {
     Command { run: Vec<String>, env: Vec<(String, GapText)>, folder: String },
     Http { url: GapText, headers: Vec<(String, GapText)> },
 }
@@ -59,7 +59,7 @@ impl Options for Command {
         if self.run.is_empty() {
             return Err("`run` names no program".to_owned());
         }
-        Ok(Box::new(Outside(Target::Command { run: self.run, env: parts(self.env), folder: self.folder })))
+        Ok(Box::new(ExternalMetric(CallTarget::Command { run: self.run, env: parts(self.env), folder: self.folder })))
     }
 }
 
@@ -67,16 +67,16 @@ impl Options for Http {
     const NEEDS: Needs = Needs::Output;
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        Ok(Box::new(Outside(Target::Http { url: gaps::parts(&self.url), headers: parts(self.headers) })))
+        Ok(Box::new(ExternalMetric(CallTarget::Http { url: gaps::parts(&self.url), headers: parts(self.headers) })))
     }
 }
 
-impl Metric for Outside {
-    fn score(&self, _: &Given<'_>) -> Score {
+impl Metric for ExternalMetric {
+    fn score(&self, _: &MetricInput<'_>) -> Score {
         Score::unscored("this metric asks a program or a service, and nobody runs it here")
     }
 
-    fn ask(&self, given: &Given<'_>) -> Option<Request> {
+    fn ask(&self, given: &MetricInput<'_>) -> Option<Request> {
         let sample = given.cell.sample;
         let question = json!({
             "output": given.output,
@@ -85,14 +85,14 @@ impl Metric for Outside {
             "sample": sample.columns,
         });
         Some(match &self.0 {
-            Target::Command { run, env, folder } => Request::Command(CommandRequest {
+            CallTarget::Command { run, env, folder } => Request::Command(CommandRequest {
                 run: run.clone(),
                 input: question,
                 env: env.clone(),
                 protocol: Protocol::Jsonl,
                 folder: folder.clone(),
             }),
-            Target::Http { url, headers } => Request::Http(HttpRequest {
+            CallTarget::Http { url, headers } => Request::Http(HttpRequest {
                 method: "POST".to_owned(),
                 url: url.clone(),
                 headers: headers.clone(),

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 use super::text::{test, text};
 use crate::metrics::edit;
 use crate::metrics::retrieval::{Cutoff, Gain, Judged, Relevance, top};
@@ -43,10 +43,10 @@ struct RankingMetric {
     cutoff: Cutoff,
     space: Option<String>,
     by: Vec<Path>,
-    figure: Figure,
+    figure: RankingFigure,
 }
 
-type Figure = Box<dyn Fn(&Judged, Cutoff) -> f64 + Send + Sync>;
+type RankingFigure = Box<dyn Fn(&Judged, Cutoff) -> f64 + Send + Sync>;
 
 impl Ranked {
     fn metric(
@@ -134,7 +134,7 @@ impl RankingMetric {
 }
 
 impl Metric for RankingMetric {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let found = self.spaces(given.output);
         let relevant = self.relevant_spaces(given.reference).into_iter();
         let relevant =
@@ -254,7 +254,7 @@ struct Quote {
 }
 
 impl Metric for Quote {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let quote = given.reference.get("text").map_or_else(|| text(given.reference), text);
         let (wanted, said) = (words(&quote), words(&text(given.output)));
         if wanted.is_empty() {

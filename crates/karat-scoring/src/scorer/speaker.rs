@@ -12,7 +12,7 @@ use karat_text::speaker::name_and_role;
 use serde_json::Value;
 
 /// Folded for comparison, with one form of apostrophe: "O’Neil" is "O'Neil".
-fn fold(text: &str) -> String {
+fn fold_name(text: &str) -> String {
     similar::fold(text).replace(['’', '‘', 'ʼ'], "'")
 }
 
@@ -49,7 +49,7 @@ impl Speaker {
     fn new(name: &str, role: Option<&str>) -> Option<Self> {
         let (name, role) = (name.trim(), role.map(str::trim).filter(|role| !role.is_empty()));
         let written = role.map_or_else(|| name.to_owned(), |role| format!("{name} ({role})"));
-        (!name.is_empty()).then(|| Self { name: fold(name), role: role.map(fold), written })
+        (!name.is_empty()).then(|| Self { name: fold_name(name), role: role.map(fold_name), written })
     }
 
     pub(super) fn all(values: &[Value]) -> Vec<Self> {
@@ -57,7 +57,7 @@ impl Speaker {
     }
 
     /// Whether it is the wanted one: by name, and by role where one is wanted.
-    pub(super) fn is(&self, wanted: &Self) -> bool {
+    pub(super) fn is_wanted(&self, wanted: &Self) -> bool {
         self.name == wanted.name && (wanted.role.is_none() || self.role == wanted.role)
     }
 
@@ -95,9 +95,9 @@ fn has_words(text: &str, words: &str) -> bool {
 
 /// Whom `text` names: of the `known`, and others whose role it says.
 pub(super) fn named_in(text: &str, known: &[Speaker]) -> Vec<Speaker> {
-    let folded = fold(text);
+    let folded = fold_name(text);
     let mut named: Vec<Speaker> = known.iter().filter_map(|speaker| speaker.within(&folded)).collect();
-    named.extend(strangers(text, known));
+    named.extend(unknown_speakers(text, known));
     named
 }
 
@@ -113,7 +113,7 @@ struct Mention<'a> {
 }
 
 /// Who is named with a role, or beside such, and not known.
-fn strangers(text: &str, known: &[Speaker]) -> Vec<Speaker> {
+fn unknown_speakers(text: &str, known: &[Speaker]) -> Vec<Speaker> {
     let mut mentions: Vec<Mention<'_>> = names(text).into_iter().map(|at| Mention::read(text, at, known)).collect();
     for at in 1..mentions.len() {
         let joint = text.get(mentions[at - 1].span.end..mentions[at].span.start).map_or("", str::trim);
@@ -125,8 +125,9 @@ fn strangers(text: &str, known: &[Speaker]) -> Vec<Speaker> {
         }
     }
     let strange = mentions.into_iter().filter(|it| it.certain && !it.known);
-    let speaking = strange
-        .filter(|it| is_speaking(&fold(near_end(&text[..it.span.start])), &fold(near_start(&text[it.span.end..]))));
+    let speaking = strange.filter(|it| {
+        is_speaking(&fold_name(near_end(&text[..it.span.start])), &fold_name(near_start(&text[it.span.end..])))
+    });
     speaking.filter_map(|it| Speaker::new(it.name, it.role)).collect()
 }
 
@@ -139,7 +140,7 @@ impl<'a> Mention<'a> {
         let end = after.as_ref().map_or(at.end, |title| closing(title.end));
         let start = before.as_ref().map_or(at.start, |title| title.start);
         let role = after.or(before).map(|title| &text[title]);
-        let folded = fold(name);
+        let folded = fold_name(name);
         let known = known.iter().any(|speaker| has_words(&folded, &speaker.name) || has_words(&speaker.name, &folded));
         Self { name, role, span: start..end, certain: known || role.is_some(), known }
     }
@@ -341,7 +342,7 @@ mod tests {
     fn apostrophes_are_alike() {
         let gold = Speaker::read(&serde_json::json!({"name": "Mary O'Neil", "role": "COO"})).unwrap();
         let named = named_in("Mary O’Neil (COO) said so.", std::slice::from_ref(&gold));
-        assert!(matches!(named.as_slice(), [only] if only.is(&gold)), "{named:?}");
+        assert!(matches!(named.as_slice(), [only] if only.is_wanted(&gold)), "{named:?}");
     }
 
     /// RG-07: a text names whom it says to speak, also strangers, and nobody who is silent.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 use crate::summary::{BROKEN_CANDIDATE, DIMENSIONS, Fidelity, MISSING_CANDIDATE, MomentOverlap, Summary, Weights};
 
 /// The dimensions and the overall.
@@ -67,11 +67,11 @@ impl Options for SummaryOptions {
 }
 
 impl Metric for Fidelity {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         self.scores(given).pop().unwrap_or_else(|| Score::unscored("there is no overall"))
     }
 
-    fn scores(&self, given: &Given<'_>) -> Vec<Score> {
+    fn scores(&self, given: &MetricInput<'_>) -> Vec<Score> {
         let all = |score: Score| vec![score; FIGURES.len()];
         let reference = match read(given.reference) {
             Ok(reference) => reference,

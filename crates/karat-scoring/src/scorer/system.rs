@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 
 /// Options of `latency`.
 #[derive(Deserialize, JsonSchema, Default)]
@@ -24,7 +24,7 @@ impl Options for Latency {
 }
 
 impl Metric for Latency {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let Some(stage) = &self.stage else { return Score::value(given.cell.latency_ms) };
         match given.cell.facts.latency_ms.get(stage) {
             Some(time) => Score::value(*time),
@@ -47,7 +47,7 @@ impl Options for Cost {
 }
 
 impl Metric for Cost {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         given.cell.cost.map_or_else(|| Score::not_applicable("the price is unknown"), |cost| Score::value(cost.usd()))
     }
 }
@@ -78,7 +78,7 @@ impl Options for Tokens {
 }
 
 impl Metric for Tokens {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let usage = given.cell.usage;
         Score::value(match self.of {
             Of::Total => usage.total(),

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 use crate::metrics::{self, bleu, chrf, edit, rouge, squad, text};
 
 /// A value as text.
@@ -35,7 +35,7 @@ pub(super) fn test(holds: bool) -> Score {
 }
 
 /// The best score over the references; without any it does not apply.
-fn best(given: &Given<'_>, score: impl Fn(&str, &str) -> f64) -> Score {
+fn best(given: &MetricInput<'_>, score: impl Fn(&str, &str) -> f64) -> Score {
     let output = text(given.output);
     let scores = texts(given.reference).into_iter().map(|reference| score(&output, &reference));
     scores.max_by(f64::total_cmp).map_or_else(no_reference, Score::value)
@@ -69,7 +69,7 @@ impl Options for Exact {
 }
 
 impl Metric for text::Exact {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         if given.output.is_object() || given.output.is_array() {
             return test(metrics::json::equal(given.output, given.reference));
         }
@@ -112,7 +112,7 @@ impl Options for Contains {
 }
 
 impl Metric for Phrases {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let Contains { ignore_case, all, any } = &self.options;
         let output = text(given.output);
         let contains = |need| text::Contains { ignore_case: *ignore_case, need };
@@ -160,7 +160,7 @@ impl Options for Regex {
 }
 
 impl Metric for Pattern {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let output = text(given.output);
         if let Some(pattern) = &self.0 {
             return test(pattern.matches(&output));
@@ -206,7 +206,7 @@ impl Options for Jaccard {
 struct Pairwise(fn(&str, &str) -> f64);
 
 impl Metric for Pairwise {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         best(given, self.0)
     }
 }
@@ -225,7 +225,7 @@ impl Options for TokenF1 {
 }
 
 impl Metric for TokenF1 {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let score = squad::token_f1(&text(given.output), &texts(given.reference), squad::EmptyRule::V2);
         score.map_or_else(no_reference, Score::value)
     }
@@ -288,7 +288,7 @@ impl Options for Rouge {
 }
 
 impl Metric for Rouge {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let kind = match self.r#type {
             RougeType::One => rouge::RougeType::One,
             RougeType::Two => rouge::RougeType::Two,
@@ -352,7 +352,7 @@ impl Options for Bleu {
 }
 
 impl Metric for bleu::Bleu {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let score = self.sentence(&text(given.output), &texts(given.reference));
         // sacrebleu's sum of logarithms lets equal texts score a rounding error above 100.
         score.map_or_else(no_reference, |score| Score::value(score.score.min(100.0)))
@@ -378,7 +378,7 @@ impl Options for Chrf {
 }
 
 impl Metric for chrf::Chrf {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let score = self.sentence(&text(given.output), &texts(given.reference));
         score.map_or_else(no_reference, |score| Score::value(score.min(100.0)))
     }
@@ -411,7 +411,7 @@ impl Options for Length {
 }
 
 impl Metric for Length {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let output = text(given.output);
         let length = match self.unit {
             Unit::Chars => text::length(&output, text::LengthUnit::Chars),

@@ -8,7 +8,7 @@ use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::metric::{Given, Metric, Needs, Options};
+use super::metric::{Metric, MetricInput, Needs, Options};
 use super::text::{Part, test, text};
 use crate::metrics::json;
 use crate::metrics::set_f1::SetMatcher;
@@ -36,7 +36,7 @@ impl Options for JsonSchema {
 }
 
 impl Metric for json::JsonSchema {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let output = match given.output {
             Value::String(text) => match ladder::read(text, Expectation::Any) {
                 Ok((value, _)) => Cow::Owned(value),
@@ -67,7 +67,7 @@ impl Options for JsonField {
 }
 
 impl Metric for JsonField {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         if json::equal(given.output, given.reference) {
             return test(true);
         }
@@ -90,7 +90,7 @@ impl Options for Count {
 }
 
 impl Metric for Count {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         Score::value(match given.output {
             Value::Array(items) => items.len() as f64,
             Value::Object(members) => members.len() as f64,
@@ -140,7 +140,7 @@ impl SetF1Metric {
 }
 
 impl Metric for SetF1Metric {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let Some(reference) = self.members(given.reference) else {
             return Score::unscored(format!("the reference is no list of members with {}", self.by));
         };
@@ -190,7 +190,7 @@ fn cut(found: &str) -> String {
 }
 
 impl Metric for Label {
-    fn score(&self, given: &Given<'_>) -> Score {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
         let exact = Exact { ignore_case: self.ignore_case, trim: true, normalize: true, ..Exact::default() };
         let (output, reference) = (text(given.output), text(given.reference));
         let named = |text: &str| {

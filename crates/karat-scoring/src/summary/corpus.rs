@@ -32,7 +32,7 @@ pub struct CorpusReport {
     pub dimension_means: BTreeMap<String, f64>,
     /// The sessions, in the corpus's order.
     pub sessions: Vec<SessionScore>,
-    /// What [`held_to`](Self::held_to) found too low; empty without gates.
+    /// What [`with_gates`](Self::with_gates) found too low; empty without gates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates_failed: Vec<String>,
 }

@@ -75,7 +75,7 @@ impl Gates {
 impl CorpusReport {
     /// The same with the gates that it does not pass.
     #[must_use]
-    pub fn held_to(mut self, gates: &Gates) -> Self {
+    pub fn with_gates(mut self, gates: &Gates) -> Self {
         self.gates_failed = gates.failed(&self);
         self
     }

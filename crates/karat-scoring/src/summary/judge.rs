@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::fidelity::{DimensionScore, SessionScore};
 use super::rubric::{JudgeOptions, judge_rubric};
 use super::{DIMENSIONS, Summary};
-use crate::judge::{JudgeInput, Mode, RubricError, RubricJudge, Verdict};
 use crate::completer::{CallUsage, MeteredCompleter};
+use crate::judge::{JudgeInput, Mode, RubricError, RubricJudge, Verdict};
 use crate::{Completer, drive_hinted};
 
 /// Judges summaries for what lexical scores cannot see. [`CompleterJudge`] asks a model; any other way to the same result
@@ -178,7 +178,12 @@ impl<C: Completer> CompleterJudge<C> {
         self.clock.as_ref().map_or(Moment(0), |clock| clock.now())
     }
 
-    fn verdict(&mut self, name: &str, reference: Option<Value>, candidate: &Value) -> Result<Judged, JudgeError> {
+    fn verdict(
+        &mut self,
+        name: &str,
+        reference: Option<Value>,
+        candidate: &Value,
+    ) -> Result<JudgedSummary, JudgeError> {
         let judge = self.judge().map_err(|error| JudgeError::new(name, "rubric", error.to_string()))?;
         let sample = Sample::new(name, reference);
         let machine = judge.machine(JudgeInput { sample: &sample, output: candidate, seed: 1 });
@@ -186,7 +191,7 @@ impl<C: Completer> CompleterJudge<C> {
         let verdict = drive_hinted(machine, &mut metered, self.options.model_hint.as_deref());
         match &verdict.error {
             Some(error) => Err(JudgeError::new(name, &error.code, &error.message)),
-            None => Ok(Judged { verdict, usage: metered.usage }),
+            None => Ok(JudgedSummary { verdict, usage: metered.usage }),
         }
     }
 }
@@ -220,12 +225,12 @@ impl<C: Completer> Judge for CompleterJudge<C> {
 }
 
 /// A verdict and what it took.
-struct Judged {
+struct JudgedSummary {
     verdict: Verdict,
     usage: CallUsage,
 }
 
-impl Judged {
+impl JudgedSummary {
     fn result(self, name: &str, duration_ms: u64) -> Result<JudgeResult, JudgeError> {
         let Self { verdict, usage } = self;
         let mut scores = Vec::with_capacity(verdict.scores.len());

@@ -162,9 +162,9 @@ pub(super) fn takes_back(after: &str, value: &Value) -> bool {
             let from = announced.as_ptr() as usize - after.as_ptr() as usize;
             let before = after[..from].trim_end_matches([' ', '(']);
             !has_word(before, &NOT_FINAL)
-                && (gives_anew(&after[from..], value, |_| true) || gives_anew(before, value, ends_a_score))
+                && (restates_number(&after[from..], value, |_| true) || restates_number(before, value, ends_a_score))
         }
-        None => gives_anew(&after, value, ends_a_score),
+        None => restates_number(&after, value, ends_a_score),
     }
 }
 
@@ -175,7 +175,7 @@ fn announces_more(after: &str) -> bool {
 }
 
 /// Whether a text in lower case names one of a value's numbers with another one, and goes on as `ends` wants it.
-fn gives_anew(text: &str, value: &Value, ends: impl Fn(&str) -> bool) -> bool {
+fn restates_number(text: &str, value: &Value, ends: impl Fn(&str) -> bool) -> bool {
     let said = fold(text);
     numbers(value).into_iter().any(|(name, number)| {
         let mut places = said.match_indices(name.as_str()).map(|(at, name)| &said[at + name.len()..]);

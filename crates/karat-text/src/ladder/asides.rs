@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::candidates::Fence;
+use super::candidates::CodeFence;
 use super::thoughts;
 
 /// Bytes that a tag may have.
@@ -93,17 +93,17 @@ const LAYOUT: [&str; 40] = [
 ];
 
 /// Where asides stand.
-pub(super) struct Asides(Vec<Range<usize>>);
+pub(super) struct EnclosingElements(Vec<Range<usize>>);
 
-impl Asides {
+impl EnclosingElements {
     /// Those of a text whose thoughts are blanked out, with its fences.
-    pub fn of(text: &str, fences: &[Fence<'_>]) -> Self {
-        let fences = fences.iter().filter(|fence| thoughts::is_name(fence.info)).map(Fence::span);
+    pub fn of(text: &str, fences: &[CodeFence<'_>]) -> Self {
+        let fences = fences.iter().filter(|fence| thoughts::is_name(fence.info)).map(CodeFence::span);
         Self(elements(text).into_iter().chain(fences).collect())
     }
 
     /// Whether a stretch lies in one of them.
-    pub fn hold(&self, stretch: &Range<usize>) -> bool {
+    pub fn contain(&self, stretch: &Range<usize>) -> bool {
         self.0.iter().any(|aside| aside.start <= stretch.start && stretch.end <= aside.end)
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     fn values_in_elements_of_other_names_are_asides() {
         let is_aside = |text: &str| {
             let at = text.find('{').unwrap();
-            Asides::of(text, &super::super::candidates::fences(text)).hold(&(at..at + 2))
+            EnclosingElements::of(text, &super::super::candidates::fences(text)).contain(&(at..at + 2))
         };
         for text in [
             "<plan>{}</plan>",

@@ -11,12 +11,12 @@ pub(super) struct Region {
     pub span: Range<usize>,
     /// The value, where the stretch is strict JSON; taken out when it was looked at.
     pub value: Option<Parsed>,
-    pub kind: Kind,
+    pub kind: RegionKind,
 }
 
 /// How a stretch that begins like JSON goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RegionKind {
     /// It is strict JSON.
     Strict,
     /// It is not, but its brackets balance.
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 
 /// What stands in a Markdown code fence.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fence<'a> {
+pub(super) struct CodeFence<'a> {
     /// What it is marked as.
     pub info: &'a str,
     pub body: &'a str,
@@ -35,7 +35,7 @@ pub(super) struct Fence<'a> {
     start: usize,
 }
 
-impl Fence<'_> {
+impl CodeFence<'_> {
     /// Where its content stands, without the white space around.
     pub fn span(&self) -> Range<usize> {
         let start = self.start + self.body.len() - self.body.trim_start().len();
@@ -44,7 +44,7 @@ impl Fence<'_> {
 }
 
 /// The contents of Markdown code fences, those marked as JSON first. A fence that is never closed ends with the text.
-pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
+pub(super) fn fences(text: &str) -> Vec<CodeFence<'_>> {
     let (mut marked, mut others) = (Vec::new(), Vec::new());
     for mark in ["```", "~~~"] {
         let mut rest = text;
@@ -56,7 +56,7 @@ pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
             let (body, after) = close(body, mark, &mut closes);
             let is_json = info.to_ascii_lowercase().starts_with("json");
             let start = text.len() - opened.len() + info_end;
-            if is_json { &mut marked } else { &mut others }.push(Fence { info, body, start });
+            if is_json { &mut marked } else { &mut others }.push(CodeFence { info, body, start });
             rest = after;
         }
     }
@@ -100,7 +100,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
             at = start + 1;
         } else if let Some((parsed, length)) = strict::prefix(rest) {
             at = start + length;
-            regions.push(Region { span: start..at, value: Some(parsed), kind: Kind::Strict });
+            regions.push(Region { span: start..at, value: Some(parsed), kind: RegionKind::Strict });
         } else if !begins::like_json(rest) {
             at = start + 1;
         } else if is_citation(rest) && patience > 0 {
@@ -112,7 +112,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
             regions.push(Region {
                 span: start..at,
                 value: None,
-                kind: if length.is_some() { Kind::Broken } else { Kind::Open },
+                kind: if length.is_some() { RegionKind::Broken } else { RegionKind::Open },
             });
         }
     }

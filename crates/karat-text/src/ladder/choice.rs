@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::around::{announces_an_example, announces_the_final, is_hypothetical, may_announce_a_form, takes_back};
-use super::asides::Asides;
+use super::asides::EnclosingElements;
 use super::{Found, LadderError};
 
 /// A value, where it stands, and how much it is what is looked for.
@@ -26,7 +26,7 @@ impl Candidate {
     }
 
     /// Whether a stretch after it begins the same again: it names one of its keys.
-    pub fn is_begun_anew(&self, text: &str, stretch: Range<usize>) -> bool {
+    pub fn is_repeated(&self, text: &str, stretch: Range<usize>) -> bool {
         let again = &text[stretch.clone()];
         let keys = || self.found.value.as_object().into_iter().flat_map(serde_json::Map::keys);
         self.rank > 0
@@ -43,17 +43,21 @@ impl Candidate {
 /// [`LadderError::Several`] where neither tells them apart, or where one of a lower rank is announced in place of them;
 /// [`LadderError::Example`] where the line before it says that it is one; [`LadderError::Hypothetical`] where it stands in a
 /// sentence that says that it is not meant.
-pub(super) fn chosen(text: &str, asides: &Asides, mut candidates: Vec<Candidate>) -> Result<Candidate, LadderError> {
+pub(super) fn choose(
+    text: &str,
+    asides: &EnclosingElements,
+    mut candidates: Vec<Candidate>,
+) -> Result<Candidate, LadderError> {
     if candidates.iter().all(|it| it.rank == 0) {
         let meant = candidates.iter().position(|it| is_substantial(&it.found.value)).unwrap_or(0);
         return Ok(candidates.swap_remove(meant));
     }
-    candidates.retain(|it| !asides.hold(&it.span));
+    candidates.retain(|it| !asides.contain(&it.span));
     let highest = candidates.iter().map(|it| it.rank).max().unwrap_or(0);
     if highest == 0 {
         return Err(LadderError::Aside);
     }
-    let chosen = meant(text, candidates, highest)?;
+    let chosen = best_meant(text, candidates, highest)?;
     if announces_an_example(text, chosen.span.start) {
         return Err(LadderError::Example);
     }
@@ -64,7 +68,7 @@ pub(super) fn chosen(text: &str, asides: &Asides, mut candidates: Vec<Candidate>
 }
 
 /// The candidate of the highest rank that is meant.
-fn meant(text: &str, mut candidates: Vec<Candidate>, highest: usize) -> Result<Candidate, LadderError> {
+fn best_meant(text: &str, mut candidates: Vec<Candidate>, highest: usize) -> Result<Candidate, LadderError> {
     let replaces = |it: &Candidate, best: &Candidate| {
         (1..highest).contains(&it.rank)
             && it.span.start >= best.span.end
@@ -76,7 +80,7 @@ fn meant(text: &str, mut candidates: Vec<Candidate>, highest: usize) -> Result<C
         return Err(LadderError::Several(candidates.iter().filter(|it| it.rank > 0).count()));
     }
     candidates.retain(|it| it.rank == highest);
-    if are_one(&candidates) {
+    if are_equal(&candidates) {
         return Ok(candidates.swap_remove(0));
     }
     let mut starts: Vec<usize> = candidates.iter().map(|it| it.span.start).collect();
@@ -91,7 +95,7 @@ fn meant(text: &str, mut candidates: Vec<Candidate>, highest: usize) -> Result<C
     }
     candidates.retain(|it| it.is_fenced);
     let shows_a_form = candidates.iter().any(|it| may_announce_a_form(text, it.span.start));
-    if !announced.is_empty() || candidates.is_empty() || shows_a_form || !are_one(&candidates) {
+    if !announced.is_empty() || candidates.is_empty() || shows_a_form || !are_equal(&candidates) {
         return Err(LadderError::Several(starts.len()));
     }
     let mut fenced = candidates.swap_remove(0);
@@ -100,7 +104,7 @@ fn meant(text: &str, mut candidates: Vec<Candidate>, highest: usize) -> Result<C
 }
 
 /// Whether all say the same.
-fn are_one(candidates: &[Candidate]) -> bool {
+fn are_equal(candidates: &[Candidate]) -> bool {
     candidates.windows(2).all(|pair| pair[0].found.value == pair[1].found.value)
 }
 

@@ -153,9 +153,9 @@ const VERDICT: [&str; 16] = [
 pub(super) fn is_of_another(line: &str) -> bool {
     let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let is_heading = line.ends_with([':', '：']);
-    let is_called = is_heading && (is_of_somebody(&words) || FIRST.iter().any(|first| line.contains(first)));
+    let is_called = is_heading && (is_of_other_judge(&words) || FIRST.iter().any(|first| line.contains(first)));
     let is_label = is_heading && words.len() <= LABEL && (is_unreal(&words) || is_a_form(&words));
-    is_called || is_label || is_said(line) || is_unseen(line)
+    is_called || is_label || is_quoted_speech(line) || is_unjudged(line)
 }
 
 /// `Default values`, `Initial guess`, `Sample output`.
@@ -176,7 +176,7 @@ fn is_a_form(words: &[&str]) -> bool {
 }
 
 /// `My colleague's verdict`, `Scores of the previous grader`.
-fn is_of_somebody(words: &[&str]) -> bool {
+fn is_of_other_judge(words: &[&str]) -> bool {
     let is_verdict = |word: &str| VERDICT.contains(&word);
     let colleague = words.iter().any(|word| ["colleague", "coworker", "somebody", "someone"].contains(word));
     let pairs = words.windows(2).any(|pair| EARLIER.contains(&pair[0]) && is_verdict(pair[1]));
@@ -184,7 +184,7 @@ fn is_of_somebody(words: &[&str]) -> bool {
 }
 
 /// `The candidate wrote`, `The reply contains this line`: a verb of saying has the value as its object.
-fn is_said(line: &str) -> bool {
+fn is_quoted_speech(line: &str) -> bool {
     let sentence = line.rsplit(['.', '!', '?', '。']).next().unwrap_or_default();
     let words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut words = words.rev().skip_while(|word| SAID.contains(word));
@@ -196,7 +196,7 @@ fn is_said(line: &str) -> bool {
 }
 
 /// `Without having seen the reply`, `A bad reply would get`.
-fn is_unseen(line: &str) -> bool {
+fn is_unjudged(line: &str) -> bool {
     let sentence = line.rsplit(['.', '!', '?', '。']).next().unwrap_or_default().trim_start();
     let is_anybody = ["a ", "an ", "any ", "some "].iter().any(|begin| sentence.starts_with(begin));
     let gets = sentence.split_once(" would ").is_some_and(|(_, does)| GET.iter().any(|get| does.starts_with(get)));

@@ -55,8 +55,8 @@ use crate::kind::kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use asides::Asides;
-use candidates::{Fence, Kind, Region};
+use asides::EnclosingElements;
+use candidates::{CodeFence, Region, RegionKind};
 use choice::Candidate;
 use strict::Parsed;
 
@@ -218,11 +218,11 @@ impl<'a> Ladder<'a> {
         if let Some(found) = self.direct(text) {
             return found;
         }
-        if let Some(plain) = markup::unescaped(text) {
+        if let Some(plain) = markup::unescape_html(text) {
             let found = self.climb(&plain)?;
             return Ok(Found { rung: Rung::Repaired, ..found }.noting("the reply was escaped for HTML"));
         }
-        self.search(&markup::unquoted(&thoughts::blanked(text)))
+        self.search(&markup::remove_quotation_marks(&thoughts::blank_reasoning(text)))
     }
 
     fn direct(&self, text: &str) -> Option<Result<Found, LadderError>> {
@@ -242,7 +242,7 @@ impl<'a> Ladder<'a> {
     /// The rungs after the first. Ranked, all of them are looked at; else the first that bears.
     fn search(&self, text: &str) -> Result<Found, LadderError> {
         let fences = candidates::fences(text);
-        let asides = Asides::of(text, &fences);
+        let asides = EnclosingElements::of(text, &fences);
         let headless = begins::headless(text.trim_start());
         let mut regions = if headless { Vec::new() } else { candidates::regions(text) };
         let fenced = fences.iter().filter_map(|fence| {
@@ -253,7 +253,7 @@ impl<'a> Ladder<'a> {
         let embedded = regions.iter_mut().filter_map(|region| Some((region.span.clone(), region.value.take()?)));
         whole.extend(embedded.filter_map(|(span, parsed)| self.candidate(span, parsed, Rung::Embedded)));
         if self.ranking.is_none() && !whole.is_empty() {
-            return choice::chosen(text, &asides, whole).map(|chosen| chosen.found);
+            return choice::choose(text, &asides, whole).map(|chosen| chosen.found);
         }
         let (mended, broken) = self.repair(text, &fences, &regions, headless);
         let first_problem = broken.first().map(|broken| broken.error.clone());
@@ -265,9 +265,9 @@ impl<'a> Ladder<'a> {
                 (Expectation::Any, _) => LadderError::NoJson("value"),
             }));
         }
-        let chosen = choice::chosen(text, &asides, whole)?;
+        let chosen = choice::choose(text, &asides, whole)?;
         // What was begun anew after it and never ended may have been the answer.
-        let later = broken.into_iter().find(|broken| chosen.is_begun_anew(text, broken.span.clone()));
+        let later = broken.into_iter().find(|broken| chosen.is_repeated(text, broken.span.clone()));
         match later {
             Some(later) => Err(later.error),
             None if chosen.is_taken_back(text) => Err(LadderError::TakenBack),
@@ -287,13 +287,13 @@ impl<'a> Ladder<'a> {
     fn repair(
         &self,
         text: &str,
-        fences: &[Fence],
+        fences: &[CodeFence],
         regions: &[Region],
         headless: bool,
     ) -> (Vec<Candidate>, Vec<Broken>) {
         let bodies = fences.iter().filter(|fence| begins::like_json(fence.body.trim_start()));
-        let bodies = bodies.map(|fence| (fence.span(), Kind::Open, true));
-        let regions = regions.iter().filter(|region| region.kind != Kind::Strict);
+        let bodies = bodies.map(|fence| (fence.span(), RegionKind::Open, true));
+        let regions = regions.iter().filter(|region| region.kind != RegionKind::Strict);
         let regions = regions.map(|region| (region.span.clone(), region.kind, false));
         let (mut mended, mut broken) = (Vec::new(), Vec::new());
         for (span, kind, is_fenced) in bodies.chain(regions) {
@@ -312,14 +312,14 @@ impl<'a> Ladder<'a> {
 
     /// Repairs what begins like JSON; an error without a problem means JSON of the wrong kind. Where brackets balance,
     /// all of it must be read.
-    fn mend(&self, candidate: &str, kind: Kind) -> Result<Found, Option<lenient::Problem>> {
-        if let Some(parsed) = strict::escaped(candidate) {
+    fn mend(&self, candidate: &str, kind: RegionKind) -> Result<Found, Option<lenient::ParseProblem>> {
+        if let Some(parsed) = strict::parse_escaped(candidate) {
             let found = self.accept(parsed, Rung::Repaired).ok_or(None)?;
             return Ok(found.noting("the quotes were escaped"));
         }
         let mended = lenient::parse(candidate, self.truncated).map_err(Some)?;
-        if kind == Kind::Broken && mended.end < candidate.len() {
-            return Err(Some(lenient::Problem::new("something follows the value", mended.end)));
+        if kind == RegionKind::Broken && mended.end < candidate.len() {
+            return Err(Some(lenient::ParseProblem::new("something follows the value", mended.end)));
         }
         let found = self.accept(mended.parsed, Rung::Repaired).ok_or(None)?;
         let found = Found { is_unfinished: mended.is_unfinished, ..found };

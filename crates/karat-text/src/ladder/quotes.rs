@@ -13,7 +13,7 @@ pub(super) enum Place {
 }
 
 /// A text that was read.
-pub(super) struct Quoted {
+pub(super) struct QuotedText {
     pub text: String,
     /// Length in the source, quotes included.
     pub length: usize,
@@ -32,7 +32,7 @@ pub(super) fn begins(text: &str) -> bool {
 }
 
 /// Reads a text from its opening quote on.
-pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
+pub(super) fn read(source: &str, place: Place) -> Result<QuotedText, Unreadable> {
     for mark in ["\"\"\"", "'''"] {
         if source.starts_with(mark) {
             return triple(source, mark);
@@ -41,7 +41,7 @@ pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
     let Some((open, closing, style)) = opening(source) else {
         return Err(Unreadable { problem: "a quote is expected", at: 0 });
     };
-    let mut quoted = Quoted { text: String::new(), length: 0, repairs: style.into_iter().collect() };
+    let mut quoted = QuotedText { text: String::new(), length: 0, repairs: style.into_iter().collect() };
     let mut at = open;
     while let Some(character) = source[at..].chars().next() {
         let after = at + character.len_utf8();
@@ -68,7 +68,7 @@ pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
     Err(Unreadable { problem: "the text that begins here never ends", at: 0 })
 }
 
-impl Quoted {
+impl QuotedText {
     fn note(&mut self, repair: &'static str) {
         if !self.repairs.contains(&repair) {
             self.repairs.push(repair);
@@ -76,10 +76,10 @@ impl Quoted {
     }
 }
 
-fn triple(source: &str, mark: &'static str) -> Result<Quoted, Unreadable> {
+fn triple(source: &str, mark: &'static str) -> Result<QuotedText, Unreadable> {
     let inner = &source[3..];
     let end = inner.find(mark).ok_or(Unreadable { problem: "the text that begins here never ends", at: 0 })?;
-    Ok(Quoted { text: inner[..end].to_owned(), length: end + 6, repairs: vec!["triple quotes"] })
+    Ok(QuotedText { text: inner[..end].to_owned(), length: end + 6, repairs: vec!["triple quotes"] })
 }
 
 /// Whether a quote before `after` closes a text: what follows is what must follow one.
@@ -106,7 +106,7 @@ fn after_separators(text: &str) -> &str {
 }
 
 /// Reads what follows a backslash; returns how much of it was used.
-fn escape(source: &str, quoted: &mut Quoted) -> usize {
+fn escape(source: &str, quoted: &mut QuotedText) -> usize {
     let Some(character) = source.chars().next() else {
         quoted.text.push('\\');
         return 0;

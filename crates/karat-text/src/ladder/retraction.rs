@@ -111,14 +111,14 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 fn sentence_gives_up(sentence: &str) -> bool {
     let mut halted = false;
     sentence.split([',', ';', ':', '(', ')', '—', '–']).any(|clause| {
-        let (clause, halts) = opened(clause.trim());
+        let (clause, halts) = without_openers(clause.trim());
         halted |= halts;
         drops(clause) || begins(clause, &AGAIN) || judges_again(clause) || calls_unreal(clause, halted)
     })
 }
 
 /// A clause without its openers, and whether one of them halts.
-fn opened(clause: &str) -> (&str, bool) {
+fn without_openers(clause: &str) -> (&str, bool) {
     let (mut rest, mut halts) = (clause, false);
     loop {
         let next = HALTS.iter().chain(&OPENERS).find_map(|opener| Some((opener, after_words(rest, opener)?)));

@@ -40,8 +40,8 @@ const CHANNEL_ENDS: [&str; 4] = ["<|channel|>final", "<|end|>", "<|return|>", "<
 
 /// The text with its thoughts blanked out, so that what remains keeps its lines and columns. Thoughts that are never
 /// closed go to the end; those that were never opened begin with the text.
-pub(super) fn blanked(text: &str) -> Cow<'_, str> {
-    let thoughts = thoughts(text);
+pub(super) fn blank_reasoning(text: &str) -> Cow<'_, str> {
+    let thoughts = reasoning_spans(text);
     if thoughts.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -62,7 +62,7 @@ pub(super) fn is_name(mark: &str) -> bool {
 }
 
 /// Where thoughts stand, in order, not overlapping.
-fn thoughts(text: &str) -> Vec<Range<usize>> {
+fn reasoning_spans(text: &str) -> Vec<Range<usize>> {
     let mut thoughts: Vec<Range<usize>> = Vec::new();
     let mut open: Option<usize> = None;
     let mut quotes = Quotes::default();
@@ -74,12 +74,14 @@ fn thoughts(text: &str) -> Vec<Range<usize>> {
         };
         at = start + length;
         match (mark, open) {
-            (Mark::Closes | Mark::Ends, Some(opened)) => {
+            (ReasoningMark::Closes | ReasoningMark::Ends, Some(opened)) => {
                 thoughts.push(opened..at);
                 open = None;
             }
-            (Mark::Closes, None) if thoughts.is_empty() && !quotes.hold(text, start) => thoughts.push(0..at),
-            (Mark::Opens, None) if !quotes.hold(text, start) => open = Some(start),
+            (ReasoningMark::Closes, None) if thoughts.is_empty() && !quotes.contain(text, start) => {
+                thoughts.push(0..at)
+            }
+            (ReasoningMark::Opens, None) if !quotes.contain(text, start) => open = Some(start),
             _ => {}
         }
     }
@@ -89,7 +91,7 @@ fn thoughts(text: &str) -> Vec<Range<usize>> {
 
 /// What a mark does with thoughts.
 #[derive(Debug, Clone, Copy)]
-enum Mark {
+enum ReasoningMark {
     Opens,
     /// It closes them; where none were opened, they began with the text.
     Closes,
@@ -99,13 +101,13 @@ enum Mark {
 
 /// The mark that a text begins with, and its length: `<think>`, `</ think >`, `<think time="2">`, `[THINK]`,
 /// `<|begin_of_thought|>`, `&lt;think&gt;`, a channel.
-fn mark(text: &str) -> Option<(Mark, usize)> {
+fn mark(text: &str) -> Option<(ReasoningMark, usize)> {
     let begins = |marks: &[&str]| marks.iter().find(|mark| text.starts_with(**mark)).map(|mark| mark.len());
     if let Some(length) = begins(&CHANNELS) {
-        return Some((Mark::Opens, length));
+        return Some((ReasoningMark::Opens, length));
     }
     if let Some(length) = begins(&CHANNEL_ENDS) {
-        return Some((Mark::Ends, length));
+        return Some((ReasoningMark::Ends, length));
     }
     let (open, close) = BRACKETS.iter().find(|(open, _)| text.starts_with(open))?;
     let within = &text[open.len()..text.floor_char_boundary(LONGEST)];
@@ -116,7 +118,7 @@ fn mark(text: &str) -> Option<(Mark, usize)> {
 }
 
 /// What stands between the brackets of a tag: a name, with a slash, with `begin of` or `end of`, with attributes.
-fn tag(within: &str, known: &[&str]) -> Option<Mark> {
+fn tag(within: &str, known: &[&str]) -> Option<ReasoningMark> {
     let is_edge = |c: char| c == ' ' || c == '|' || c == '｜';
     let within = within.trim_matches(is_edge);
     let (closes, named) = within.strip_prefix('/').map_or((false, within), |named| (true, named));
@@ -127,10 +129,10 @@ fn tag(within: &str, known: &[&str]) -> Option<Mark> {
     let words: Vec<String> = named.split(is_between).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (mark, words) = match words.as_slice() {
-        ["begin" | "start", words @ ..] => (Mark::Opens, words),
-        ["end", words @ ..] => (Mark::Closes, words),
-        words if closes => (Mark::Closes, words),
-        words => (Mark::Opens, words),
+        ["begin" | "start", words @ ..] => (ReasoningMark::Opens, words),
+        ["end", words @ ..] => (ReasoningMark::Closes, words),
+        words if closes => (ReasoningMark::Closes, words),
+        words => (ReasoningMark::Opens, words),
     };
     let name = if words.len() < named.split(is_between).count() {
         words.strip_prefix(&["of"]).unwrap_or(words)
@@ -151,7 +153,7 @@ struct Quotes {
 
 impl Quotes {
     /// Whether a place, which lies after those asked for before, is within quotes.
-    fn hold(&mut self, text: &str, at: usize) -> bool {
+    fn contain(&mut self, text: &str, at: usize) -> bool {
         for byte in text[self.at..at].bytes() {
             match byte {
                 b'\n' => self.quoted = false,
@@ -171,11 +173,14 @@ mod tests {
 
     #[test]
     fn thoughts_are_blanked_and_places_kept() {
-        assert_eq!(blanked("<think>a\nb</think> {}").trim(), "{}");
-        assert_eq!(blanked("<think>a\nb</think> {}").find('{'), Some(19));
-        assert_eq!(blanked("half a thought</Thinking>\n7").trim(), "7");
-        assert_eq!(blanked("7 <reasoning>and so on").trim(), "7");
-        assert_eq!(blanked("<think>1</think> a <think>2</think> b").split_whitespace().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(blank_reasoning("<think>a\nb</think> {}").trim(), "{}");
+        assert_eq!(blank_reasoning("<think>a\nb</think> {}").find('{'), Some(19));
+        assert_eq!(blank_reasoning("half a thought</Thinking>\n7").trim(), "7");
+        assert_eq!(blank_reasoning("7 <reasoning>and so on").trim(), "7");
+        assert_eq!(
+            blank_reasoning("<think>1</think> a <think>2</think> b").split_whitespace().collect::<Vec<_>>(),
+            ["a", "b"]
+        );
         for text in [
             "[THINK]1[/THINK] {}",
             "< think >1</ think > {}",
@@ -194,10 +199,10 @@ mod tests {
             "<chain-of-thought>1</chain-of-thought> {}",
             "<inner_thoughts>1</inner_thoughts> {}",
         ] {
-            assert_eq!(blanked(text).trim(), "{}", "{text}");
+            assert_eq!(blank_reasoning(text).trim(), "{}", "{text}");
         }
         let channels = "<|channel|>analysis<|message|>1<|channel|>final<|message|>{}<|end|>";
-        assert_eq!(blanked(channels).trim(), "<|message|>{}<|end|>");
+        assert_eq!(blank_reasoning(channels).trim(), "<|message|>{}<|end|>");
         for kept in [
             "a < think of > b",
             "[analysis] {}",
@@ -208,7 +213,7 @@ mod tests {
             "a </b> c",
             "&lt;b&gt; & ◁ [thinking of {}]",
         ] {
-            assert_eq!(blanked(kept), kept);
+            assert_eq!(blank_reasoning(kept), kept);
         }
     }
 }

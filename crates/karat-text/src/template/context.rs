@@ -36,7 +36,7 @@ pub trait Source: Send + Sync {
 }
 
 /// What a context knows of the text that a path leads to.
-enum Found<'a> {
+enum Lookup<'a> {
     /// There is no such name.
     Nothing,
     Text(&'a str),
@@ -44,7 +44,7 @@ enum Found<'a> {
     Other,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Lookup<'a> {
     fn of(text: Option<&'a str>) -> Self {
         text.map_or(Self::Other, Self::Text)
     }
@@ -139,29 +139,29 @@ impl Context {
     /// The text that stands at a path, where one does that need not be converted.
     pub(super) fn text(&self, path: &[Box<str>]) -> Option<&str> {
         match self.find(path) {
-            Found::Text(text) => Some(text),
-            Found::Nothing | Found::Other => None,
+            Lookup::Text(text) => Some(text),
+            Lookup::Nothing | Lookup::Other => None,
         }
     }
 
-    fn find(&self, path: &[Box<str>]) -> Found<'_> {
-        let Some((first, rest)) = path.split_first() else { return Found::Nothing };
+    fn find(&self, path: &[Box<str>]) -> Lookup<'_> {
+        let Some((first, rest)) = path.split_first() else { return Lookup::Nothing };
         let mut context = self;
         while let Some(layer) = context.0.as_deref() {
             context = match layer {
                 Layer::Name { name, value, .. } if name == first => {
-                    return Found::of(value.as_str().filter(|_| rest.is_empty()));
+                    return Lookup::of(value.as_str().filter(|_| rest.is_empty()));
                 }
                 Layer::Name { below, .. } => below,
                 Layer::Names { above, below } => match above.find(path) {
-                    Found::Nothing => below,
+                    Lookup::Nothing => below,
                     there => return there,
                 },
-                Layer::Source { source, .. } if source.has(first) => return Found::of(source.text(path)),
+                Layer::Source { source, .. } if source.has(first) => return Lookup::of(source.text(path)),
                 Layer::Source { .. } => break,
             };
         }
-        Found::Nothing
+        Lookup::Nothing
     }
 
     /// What templates look names up in; their fences get the code of `fences`.

@@ -12,7 +12,7 @@ pub(super) fn value(value: &Value) -> Result<serde_json::Value, String> {
 }
 
 /// How a value stands in a text, where that is not as minijinja writes it: a list or object as JSON, none as nothing.
-pub(super) fn written(value: &Value) -> Option<Result<String, String>> {
+pub(super) fn json_text(value: &Value) -> Option<Result<String, String>> {
     match value.kind() {
         ValueKind::None => Some(Ok(String::new())),
         ValueKind::Seq | ValueKind::Map | ValueKind::Iterable => {

@@ -39,7 +39,7 @@ use serde_json::Value;
 pub use context::{Context, Source};
 pub use error::TemplateError;
 use fences::Fences;
-use inserting::Inserting;
+use inserting::PlainInsertion;
 pub use json::text;
 
 /// The name under which each environment knows its one template.
@@ -54,7 +54,7 @@ struct Compiled {
     reads: Vec<String>,
     form: Form,
     /// The same, where it only inserts.
-    inserting: Option<Inserting>,
+    inserting: Option<PlainInsertion>,
 }
 
 enum Form {
@@ -82,7 +82,7 @@ impl Template {
             let (environment, reads) = engine::template(NAME, source)?;
             (Form::Text(Box::new(environment)), reads)
         };
-        let inserting = Inserting::of(text, &reads);
+        let inserting = PlainInsertion::of(text, &reads);
         Ok(Self(Arc::new(Compiled { source: source.to_owned(), reads, form, inserting })))
     }
 

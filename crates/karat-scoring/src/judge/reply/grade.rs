@@ -11,13 +11,13 @@ use karat_quantity::digit;
 const ROUNDING: f64 = 1e-12;
 
 /// Reads the scores of one dimension.
-pub(super) struct Grading<'a> {
+pub(super) struct ScoreReader<'a> {
     pub name: &'a str,
     pub scale: &'a Scale,
     pub invalid: &'a Invalid,
 }
 
-impl Grading<'_> {
+impl ScoreReader<'_> {
     /// The number of a score; `None` where there is a problem.
     pub fn read(&self, value: &Value, pointer: &str, remarks: &mut Remarks) -> Option<f64> {
         match self.number(value, remarks) {

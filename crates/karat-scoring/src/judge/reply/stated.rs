@@ -3,7 +3,7 @@
 use karat_types::Scale;
 use serde_json::{Map, Value};
 
-use super::places::fold;
+use super::places::normalize_name;
 
 /// How far a stated bound may be from the scale's.
 const TOLERANCE: f64 = 1e-9;
@@ -72,7 +72,7 @@ pub(super) fn other_scale(
     let is_highest = |key: &str| HIGHEST.contains(&key) || reach == Reach::One && HIGHEST_OF_ONE.contains(&key);
     let is = |stated: f64, bound: f64| (stated - bound).abs() <= TOLERANCE;
     let differs = |key: &str, value: &Value| {
-        let key = fold(key);
+        let key = normalize_name(key);
         let stated = match SHARE.iter().find(|(name, _)| *name == key) {
             Some((_, highest)) if *value == Value::Bool(true) => return !is(0.0, *lo) || !is(*highest, *hi),
             _ => numbers(value),
@@ -95,9 +95,9 @@ pub(super) fn other_scale_of(
     scale: &Scale,
     is_asked: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let name = fold(name);
+    let name = normalize_name(name);
     let bounds = members.iter().filter(|(key, _)| !is_asked(key)).filter_map(|(key, value)| {
-        let key = fold(key);
+        let key = normalize_name(key);
         let bound = key.strip_prefix(&name).or_else(|| key.strip_suffix(&name)).filter(|bound| !bound.is_empty())?;
         Some((bound.to_owned(), value.clone()))
     });
@@ -177,7 +177,7 @@ fn numbers(value: &Value) -> Vec<f64> {
         Value::String(text) => numbers_in(text),
         Value::Array(items) => items.iter().flat_map(numbers).collect(),
         Value::Object(members) => {
-            let of = |keys: &[&str]| members.iter().find(|(key, _)| keys.contains(&fold(key).as_str()));
+            let of = |keys: &[&str]| members.iter().find(|(key, _)| keys.contains(&normalize_name(key).as_str()));
             [of(&LOWEST), of(&HIGHEST)].into_iter().flatten().flat_map(|(_, value)| numbers(value)).collect()
         }
         _ => Vec::new(),
