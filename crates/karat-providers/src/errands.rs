@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_types::{
     CallError, CallErrorCode, CommandRequest, FinishReason, GapText, HttpRequest, Observer, Part, Protocol, Reply,
     Request,
@@ -200,7 +200,7 @@ impl Providers {
     }
 
     fn fill(&self, text: &GapText) -> Result<String, String> {
-        gaps::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
+        env_template::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
     }
 }
 

@@ -3,7 +3,7 @@
 //! `Authorization: "Bearer ${TOKEN:-}"` without TOKEN would send the word `Bearer` alone. A service on this machine is asked
 //! without the header; any other address is refused before the first call.
 
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_types::{GapText, Part};
 use reqwest::Url;
 
@@ -28,7 +28,7 @@ impl HeaderText {
     /// What is wrong where nothing fills the header and its address is elsewhere.
     pub(crate) fn problem(&self, settings: &Settings) -> Option<ProviderError> {
         let variable = unfilled(&self.text, settings)?;
-        let address = gaps::fill(&self.url, |name| settings.lookup(name)).ok();
+        let address = env_template::fill(&self.url, |name| settings.lookup(name)).ok();
         let is_here = address.and_then(|address| Url::parse(address.trim()).ok()).is_some_and(|url| is_loopback(&url));
         (!is_here).then(|| ProviderError::EmptyHeader {
             who: self.who.clone(),

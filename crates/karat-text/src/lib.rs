@@ -19,18 +19,16 @@
 //! | [`similar`] | how alike two texts are |
 //! | [`speaker`] | name and role of a speaker in one text |
 
-pub mod chunk;
+pub mod chunking;
 pub mod fence;
-pub mod gaps;
+pub mod env_template;
 pub mod host;
 pub mod kind;
 pub mod label;
 pub mod ladder;
 pub mod markdown;
-pub mod merge;
 pub mod path;
 pub mod redact;
 pub mod similar;
 pub mod speaker;
 pub mod template;
-pub mod tokens;

@@ -40,32 +40,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod asked;
-mod ballot;
-mod caps;
-mod case;
-mod coverage;
-mod examples;
-mod fold;
-mod item;
-mod label;
-mod machine;
-mod members;
-mod overall;
-mod place;
-mod prompt;
+pub(crate) mod chunks;
+pub(crate) mod prompt;
+pub(crate) mod round;
+pub(crate) mod rubric;
+mod votes;
 pub mod reply;
-mod roll;
-mod sayings;
-mod scale;
-mod setup;
-mod showing;
-mod shown;
-mod split;
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "judges' grades and their means are compared as they were written")]
 mod tests;
-mod unite;
 mod verdict;
 
 use std::sync::Arc;
@@ -74,11 +57,11 @@ use karat_text::template::TemplateError;
 use karat_types::{Key, KeyBuilder, ModelSpec, ReferenceUse, RubricScorer, Sample};
 use serde_json::Value;
 
-pub use asked::{CallLabel, call_labels};
-pub use ballot::JudgeMachine;
+pub use crate::judge::round::call_labels::{CallLabel, call_labels};
+pub use votes::JudgeMachine;
 pub use verdict::{Mode, Verdict, VerdictRound};
 
-use setup::CompiledRubric;
+use crate::judge::rubric::compiled::CompiledRubric;
 
 /// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
 pub const PROMPT_VERSION: &str = "karat/judge/4";
@@ -146,7 +129,7 @@ impl RubricJudge {
     /// About how many calls one round makes for a sample whose output is not known yet: one, more where its text will be
     /// cut. An output with a very long list may take more.
     pub fn expected_calls(&self, sample: &Sample, seed: u64) -> u64 {
-        case::expected_calls(&self.0, sample, seed)
+        crate::judge::round::prepare::expected_calls(&self.0, sample, seed)
     }
 
     /// The names that the rubric's templates and expressions read, and `reference` where it is shown; sorted.

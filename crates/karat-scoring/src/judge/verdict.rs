@@ -6,7 +6,7 @@ use karat_text::ladder::Rung;
 use karat_types::{CellError, Dimension, Note, NoteKind, Rubric, Score};
 use serde_json::{Map, Value};
 
-use super::overall;
+use super::rubric::overall;
 
 /// Whether the judge saw a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::grams;
-use super::tokens::{is_space, split_spaces};
+use super::tokenize::grams;
+use super::tokenize::tokens::{is_space, split_spaces};
 
 /// The longest n-gram of characters.
 const CHARACTER_ORDERS: usize = 6;

@@ -13,19 +13,16 @@
 //! assert_eq!(squad::exact_match("The Eiffel Tower", &["eiffel tower"]), Some(true));
 //! ```
 
+pub mod tokenize;
 pub mod bleu;
 pub mod chrf;
 pub mod edit;
-mod grams;
 pub mod json;
 pub(crate) mod overlap;
-pub mod porter;
 pub mod retrieval;
 pub mod rouge;
 pub mod set_f1;
 pub mod squad;
 pub mod text;
-mod tokens;
-pub(crate) mod words;
 
 pub use overlap::Overlap;

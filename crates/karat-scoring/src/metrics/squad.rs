@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::overlap::harmonic_mean;
-use super::tokens::{is_word_character, split_spaces};
+use super::tokenize::tokens::{is_word_character, split_spaces};
 
 /// What token F1 is when an answer has no token left after normalisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

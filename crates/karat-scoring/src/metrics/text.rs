@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::squad;
-use super::tokens::{fold_case, split_spaces};
+use super::tokenize::tokens::{fold_case, split_spaces};
 
 /// Equality of two texts. The default compares them as they are.
 ///

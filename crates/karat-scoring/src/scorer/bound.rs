@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 
 use super::metric::{Metric, MetricInput, Needs};
 use super::registry::Registered;
-use super::{CellView, Scorer, outside};
+use super::{CellView, Scorer};
+use super::output::external;
 
 /// A metric that can score cells.
 pub(super) struct BoundMetric {
@@ -161,7 +162,7 @@ impl Scorer for BoundMetric {
     }
 
     fn read(&self, answer: &str) -> Score {
-        outside::read(answer)
+        external::read(answer)
     }
 }
 

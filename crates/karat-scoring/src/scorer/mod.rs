@@ -33,23 +33,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod attribution;
+pub(crate) mod evidence;
+pub(crate) mod output;
 mod bound;
-mod checklist;
-mod citation;
-mod combine;
 mod metric;
-mod numeric;
-mod outside;
 mod registry;
-mod retrieval;
-mod speaker;
-mod summary;
-mod system;
 #[cfg(test)]
 mod tests;
-mod text;
-mod value;
 
 use std::collections::BTreeMap;
 

@@ -4,9 +4,9 @@ use karat_types::Better;
 use serde_json::Value;
 
 use super::metric::{Make, Needs, Options};
-use super::{
-    MetricEntry, attribution, checklist, citation, combine, numeric, outside, retrieval, summary, system, text, value,
-};
+use super::MetricEntry;
+use super::evidence::{attribution, citation, retrieval};
+use super::output::{checklist, combine, numeric, external, summary, system, text, value};
 
 /// A line of the list.
 pub(super) struct Registered {
@@ -158,6 +158,6 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::open::<system::Latency>("latency", "Milliseconds of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Cost>("cost", "US dollars of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Tokens>("tokens", "Tokens of the cell's calls.").lower_is_better(),
-    Registered::open::<outside::Command>("command", "What a program says, line by line.").outside(),
-    Registered::open::<outside::Http>("http", "What a service says.").outside(),
+    Registered::open::<external::Command>("command", "What a program says, line by line.").outside(),
+    Registered::open::<external::Http>("http", "What a service says.").outside(),
 ];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{AhaMoment, Summary};
 use crate::metrics::overlap::harmonic_mean;
-use crate::metrics::words::Words;
+use crate::metrics::tokenize::words::Words;
 
 /// Bullets match from this Jaccard similarity on.
 const SAME_ACTION: f64 = 0.3;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::begins;
+use super::sniff;
 use super::strict::{self, Parsed};
 
 /// A stretch of a reply that begins like JSON.
@@ -96,12 +96,12 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     let mut patience = PATIENCE;
     while let Some(start) = text[at..].find(['{', '[']).map(|found| at + found) {
         let rest = &text[start..];
-        if !begins::like_json(rest) && !may_be_strict(rest) {
+        if !sniff::like_json(rest) && !may_be_strict(rest) {
             at = start + 1;
         } else if let Some((parsed, length)) = strict::prefix(rest) {
             at = start + length;
             regions.push(Region { span: start..at, value: Some(parsed), kind: RegionKind::Strict });
-        } else if !begins::like_json(rest) {
+        } else if !sniff::like_json(rest) {
             at = start + 1;
         } else if is_citation(rest) && patience > 0 {
             patience -= 1;

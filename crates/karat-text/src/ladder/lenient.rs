@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::strict::{self, Duplicate, Parsed};
 use super::words::{Word, skip_space, word};
-use super::{LadderError, begins, keys, quotes, words};
+use super::{LadderError, sniff, keys, quotes, words};
 use quotes::Place;
 
 /// Nesting beyond which a value is refused; the same as in strict JSON.
@@ -115,7 +115,7 @@ impl<'a> LenientParser<'a> {
             let key = self.key()?;
             let value = self.value(Place::Member)?;
             strict::insert(&mut members, key, value, &mut self.duplicates);
-            self.separator(begins::with_key)?;
+            self.separator(sniff::with_key)?;
         }
         Ok(Value::Object(members))
     }
@@ -124,7 +124,7 @@ impl<'a> LenientParser<'a> {
         let mut items = Vec::new();
         while !self.ends(']', items.is_empty())? {
             items.push(self.value(Place::Item)?);
-            self.separator(begins::value)?;
+            self.separator(sniff::value)?;
         }
         Ok(Value::Array(items))
     }

@@ -31,21 +31,17 @@
 //! # Ok::<(), ladder::LadderError>(())
 //! ```
 
-mod around;
-mod asides;
-mod begins;
+pub(crate) mod prose;
+mod sniff;
 mod candidates;
-mod choice;
-mod introduction;
 mod keys;
 mod lenient;
 mod markup;
 mod quotes;
-mod retraction;
 mod strict;
 #[cfg(test)]
 mod tests;
-mod thoughts;
+mod reasoning_blocks;
 mod words;
 
 use std::fmt;
@@ -55,9 +51,9 @@ use crate::kind::kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use asides::EnclosingElements;
+use crate::ladder::prose::enclosing_elements::EnclosingElements;
 use candidates::{CodeFence, Region, RegionKind};
-use choice::Candidate;
+use crate::ladder::prose::choice::Candidate;
 use strict::Parsed;
 
 /// What is looked for.
@@ -222,7 +218,7 @@ impl<'a> Ladder<'a> {
             let found = self.climb(&plain)?;
             return Ok(Found { rung: Rung::Repaired, ..found }.noting("the reply was escaped for HTML"));
         }
-        self.search(&markup::remove_quotation_marks(&thoughts::blank_reasoning(text)))
+        self.search(&markup::remove_quotation_marks(&reasoning_blocks::blank_reasoning(text)))
     }
 
     fn direct(&self, text: &str) -> Option<Result<Found, LadderError>> {
@@ -243,7 +239,7 @@ impl<'a> Ladder<'a> {
     fn search(&self, text: &str) -> Result<Found, LadderError> {
         let fences = candidates::fences(text);
         let asides = EnclosingElements::of(text, &fences);
-        let headless = begins::headless(text.trim_start());
+        let headless = sniff::headless(text.trim_start());
         let mut regions = if headless { Vec::new() } else { candidates::regions(text) };
         let fenced = fences.iter().filter_map(|fence| {
             let parsed = strict::whole(fence.body.trim())?;
@@ -253,7 +249,7 @@ impl<'a> Ladder<'a> {
         let embedded = regions.iter_mut().filter_map(|region| Some((region.span.clone(), region.value.take()?)));
         whole.extend(embedded.filter_map(|(span, parsed)| self.candidate(span, parsed, Rung::Embedded)));
         if self.ranking.is_none() && !whole.is_empty() {
-            return choice::choose(text, &asides, whole).map(|chosen| chosen.found);
+            return crate::ladder::prose::choice::choose(text, &asides, whole).map(|chosen| chosen.found);
         }
         let (mended, broken) = self.repair(text, &fences, &regions, headless);
         let first_problem = broken.first().map(|broken| broken.error.clone());
@@ -265,13 +261,13 @@ impl<'a> Ladder<'a> {
                 (Expectation::Any, _) => LadderError::NoJson("value"),
             }));
         }
-        let chosen = choice::choose(text, &asides, whole)?;
+        let chosen = crate::ladder::prose::choice::choose(text, &asides, whole)?;
         // What was begun anew after it and never ended may have been the answer.
         let later = broken.into_iter().find(|broken| chosen.is_repeated(text, broken.span.clone()));
         match later {
             Some(later) => Err(later.error),
             None if chosen.is_taken_back(text) => Err(LadderError::TakenBack),
-            None => Ok(Found { around: around::words(text, &chosen.span), ..chosen.found }),
+            None => Ok(Found { around: crate::ladder::prose::value_context::words(text, &chosen.span), ..chosen.found }),
         }
     }
 
@@ -291,7 +287,7 @@ impl<'a> Ladder<'a> {
         regions: &[Region],
         headless: bool,
     ) -> (Vec<Candidate>, Vec<Broken>) {
-        let bodies = fences.iter().filter(|fence| begins::like_json(fence.body.trim_start()));
+        let bodies = fences.iter().filter(|fence| sniff::like_json(fence.body.trim_start()));
         let bodies = bodies.map(|fence| (fence.span(), RegionKind::Open, true));
         let regions = regions.iter().filter(|region| region.kind != RegionKind::Strict);
         let regions = regions.map(|region| (region.span.clone(), region.kind, false));

@@ -2,7 +2,7 @@
 
 use super::keys::opening;
 use super::words::skip_space;
-use super::{begins, words};
+use super::{sniff, words};
 
 /// Where a text stands: this decides which quote closes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,12 +90,12 @@ fn closes(after: &str, place: Place) -> bool {
         (_, None | Some('}' | ']')) => true,
         (Place::Member, Some(separator)) if words::is_separator(separator) => {
             let next = after_separators(next);
-            next.is_empty() || next.starts_with('}') || begins::with_key(next)
+            next.is_empty() || next.starts_with('}') || sniff::with_key(next)
         }
-        (Place::Member, Some(_)) => begins::with_key(next),
+        (Place::Member, Some(_)) => sniff::with_key(next),
         (Place::Item, Some(separator)) if words::is_separator(separator) => {
             let next = after_separators(next);
-            next.is_empty() || begins::value(next)
+            next.is_empty() || sniff::value(next)
         }
         (Place::Item, Some(_)) => begins(next) && next.len() < after.len(),
     }

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::grams;
-use super::tokens::split_spaces;
+use super::tokenize::grams;
+use super::tokenize::tokens::split_spaces;
 pub use tokenizer::BleuTokenizer;
 
 /// The longest n-gram.

@@ -9,7 +9,7 @@ mod lexicon;
 use rustc_hash::FxHashMap;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::grams;
+use super::tokenize::grams;
 use super::overlap::Overlap;
 use lcs::Reference;
 use lexicon::{Lexicon, with_lexicon};
@@ -52,7 +52,7 @@ pub enum RougeTokens {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rouge {
-    /// Tokens of more than three ASCII letters are stemmed by [`porter`](super::porter).
+    /// Tokens of more than three ASCII letters are stemmed by [`porter`](super::tokenize::porter).
     pub stem: bool,
     /// What a token is.
     pub tokens: RougeTokens,
