@@ -6,12 +6,12 @@ use karat_types::{
     Answer, Ask, CallError, CallErrorCode, ChatRequest, FinishReason, Machine, Reply, Request, Role, Turn, Usage,
 };
 
-/// What a model is asked.
+/// A prompt for a model.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompt<'a> {
     /// Messages, call settings, and the form that the reply must have.
     pub request: &'a ChatRequest,
-    /// What class of model is wanted, such as `haiku`; whoever completes may ignore it.
+    /// The wanted class of model, such as `haiku`; the completer may ignore it.
     pub model_hint: Option<&'a str>,
 }
 
@@ -37,7 +37,7 @@ impl Prompt<'_> {
     }
 }
 
-/// What a model said.
+/// A model's reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// The reply, as it came.

@@ -22,7 +22,7 @@ use crate::template::{Context, Template, TemplateError};
 pub struct VariableReference<'a> {
     /// Name of the variable.
     pub name: &'a str,
-    /// What stands for it where it is not set.
+    /// The default where it is not set.
     pub default: Option<&'a str>,
     /// Byte at which it begins.
     pub start: usize,

@@ -72,7 +72,7 @@ impl Fence {
     }
 }
 
-/// What a nonce can be made from: a [`Key`] or a number.
+/// The source of a nonce: a [`Key`] or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nonce(Key);
 

@@ -1,6 +1,6 @@
-//! What the label of a row says that its numbers measure, in English, German, French and Spanish.
+//! Reads from the label of a row what its numbers measure, in English, German, French and Spanish.
 
-/// What the numbers under a label are.
+/// The kind of numbers under a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Label {
     /// Amounts of whatever is declared around them.
@@ -40,7 +40,7 @@ impl Label {
         }
     }
 
-    /// Whether a number may be one of these, as far as its size tells.
+    /// True if a number may be one of these, as far as its size tells.
     #[must_use]
     pub fn allows(self, value: f64) -> bool {
         match self {
@@ -71,7 +71,7 @@ fn stated_unit(label: &str) -> Option<Label> {
     })
 }
 
-/// Whether a label says that it is in money: "Gross margin (EUR m)", "Gross margin, $".
+/// True if a label says that it is in money: "Gross margin (EUR m)", "Gross margin, $".
 fn is_in_money(label: &str) -> bool {
     #[rustfmt::skip]
     const MONEY: &[&str] = &[
@@ -83,7 +83,7 @@ fn is_in_money(label: &str) -> bool {
     words.any(|word| MONEY.contains(&word)) || unit.contains(['$', '€', '£', '¥', '₹'])
 }
 
-/// Whether a label names amounts per share, and does not only except them: "in millions, except per share data".
+/// True if a label names amounts per share, and does not only except them: "in millions, except per share data".
 #[must_use]
 pub fn says_per_share(label: &str) -> bool {
     #[rustfmt::skip]
@@ -116,7 +116,7 @@ const GERMAN_PERCENTAGES: &[&str] = &["quote", "marge", "rendite", "wachstum", "
 /// First words of labels of percentages.
 const OPENING: &[&str] = &["return on", "percentage of", "share of", "taux", "tasa de", "taxe de rendement"];
 
-/// What makes of a rate or margin an amount of money.
+/// Words that make a rate or margin an amount of money.
 #[rustfmt::skip]
 const PRICED: &[&str] = &[
     "exchange", "fx", "run", "run-rate", "day", "daily", "room", "spot", "hourly", "billing", "charter", "contribution",

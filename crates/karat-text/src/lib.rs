@@ -20,8 +20,8 @@
 //! | [`speaker`] | name and role of a speaker in one text |
 
 pub mod chunking;
-pub mod fence;
 pub mod env_template;
+pub mod fence;
 pub mod host;
 pub mod kind;
 pub mod label;

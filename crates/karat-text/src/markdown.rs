@@ -1,4 +1,4 @@
-//! What a Markdown answer of a model or a person holds: its front matter, its sections, the items of its lists.
+//! Parts of a Markdown answer: its front matter, its sections, the items of its lists.
 
 /// Marks that begin an item of a list; people paste the dashes and dots that their chat window shows.
 const BULLETS: [char; 11] = ['-', '*', '+', '•', '–', '—', '‣', '◦', '▪', '●', '·'];
@@ -19,7 +19,7 @@ pub fn front_matter(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// What stands under a heading, up to the next one of its level or above; case and what emphasises it do not matter.
+/// Returns the text under a heading, up to the next one of its level or above; case and what emphasises it do not matter.
 /// Headings are `# Title`, `Title` over `===` or `---`, and `**Title**` on a line of its own; the last is below all others.
 pub fn section<'a>(text: &'a str, title: &str) -> Option<&'a str> {
     let (mut found, mut at) = (None, 0);
@@ -88,7 +88,7 @@ fn plain(title: &str) -> &str {
     title.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | ':' | '\u{feff}'))
 }
 
-/// What an item says, of a line that begins one.
+/// Returns the text of an item, of a line that begins one.
 fn item(line: &str) -> Option<&str> {
     let is_gap = |rest: &str| rest.starts_with([' ', '\t', '\u{a0}']);
     if let Some(rest) = line.strip_prefix(BULLETS) {

@@ -27,7 +27,7 @@ enum Step {
 pub struct PathError {
     /// The text.
     pub text: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: &'static str,
     /// Where.
     pub at: usize,
@@ -49,7 +49,7 @@ impl Path {
         Self(Vec::new())
     }
 
-    /// Whether it names the document itself.
+    /// True if it names the document itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -100,7 +100,7 @@ impl Path {
         rest.iter().fold(entry, |found, step| found.into_iter().flat_map(|value| step.members(value)).collect())
     }
 
-    /// What the first step names within an object, and the other steps.
+    /// The values that the first step names within an object, and the other steps.
     fn enter<'a>(&self, members: &'a Map<String, Value>) -> Option<(Vec<&'a Value>, &[Step])> {
         let (step, rest) = self.0.split_first()?;
         let entry = match step {
@@ -111,13 +111,13 @@ impl Path {
         Some((entry, rest))
     }
 
-    /// Whether it may name more than one value.
+    /// True if it may name more than one value.
     pub fn is_plural(&self) -> bool {
         self.0.iter().any(|step| matches!(step, Step::Every | Step::Where(..)))
     }
 }
 
-/// So many members are compared with a name before it would be hashed.
+/// The most members that are compared with a name before hashing it is cheaper.
 const FEW: usize = 8;
 
 /// A member of an object. It does not hash the name where there are few members, as in most rows.
@@ -147,7 +147,7 @@ impl Step {
         }
     }
 
-    /// Whether a member is one of those that are meant.
+    /// True if a member is one of those that are meant.
     fn admits(&self, member: &Value) -> bool {
         let Self::Where(key, wanted) = self else { return true };
         match member.get(key) {

@@ -14,7 +14,7 @@ fn is_margin(c: char) -> bool {
     is_inline_space(c) || matches!(c, ':' | '*' | '_' | '`')
 }
 
-/// Whether a text ends with what names the number behind it: "Net loss: ", "| Loss before tax | ".
+/// True if a text ends with what names the number behind it: "Net loss: ", "| Loss before tax | ".
 pub(crate) fn is_label(before: &str) -> bool {
     before.trim_end_matches(|c| is_margin(c) && c != ':').ends_with([':', '|'])
 }
@@ -46,7 +46,7 @@ pub(crate) fn clause_back(before: &str) -> impl Iterator<Item = String> {
     words.map(|word| word.trim_end_matches([',', '.']).to_lowercase())
 }
 
-/// Whether a clause ends with `word`, before the word `next`.
+/// True if a clause ends with `word`, before the word `next`.
 fn ends_clause(word: &str, next: &str) -> bool {
     let bare = word.trim_end_matches([',', '.']).to_lowercase();
     match word.chars().next_back() {

@@ -43,29 +43,29 @@ pub(crate) fn apply(text: &str, declarations: &[Declaration], quantities: &mut [
     }
 }
 
-/// What is declared for a number.
+/// The unit and scale declared for a number.
 #[derive(Debug, Clone, Copy, Default)]
 struct DeclaredFor {
     declared: Declared,
-    /// What of it stands in the number's own sentence or row.
+    /// The part declared in the number's own sentence or row.
     near: Declared,
-    /// Whether it stands directly behind the number.
+    /// True if it stands directly behind the number.
     beside: bool,
 }
 
-/// What a declaration is about.
+/// The numbers that a declaration applies to.
 enum Reach {
     /// The number directly before it.
     Beside(usize),
     /// Some of the numbers, by their index.
     Numbers(Range<usize>),
-    /// What stands below it in a table.
+    /// The numbers below it in a table.
     Below,
     /// All that follows.
     Rest,
 }
 
-/// What is declared for each of the numbers at `spans`.
+/// Returns what is declared for each of the numbers at `spans`.
 fn declarations_for(text: &str, declarations: &[&Declaration], spans: &[Range<usize>]) -> Vec<DeclaredFor> {
     let mut given = vec![DeclaredFor::default(); spans.len()];
     let mut walk = TableWalk::new(text);
@@ -121,7 +121,7 @@ fn reach(text: &str, declaration: &Range<usize>, spans: &[Range<usize>]) -> Reac
     }
 }
 
-/// Whether a declaration directly follows a number and heads nothing itself.
+/// True if a declaration directly follows a number and heads nothing itself.
 fn is_beside(text: &str, number: &Range<usize>, declaration: &Range<usize>) -> bool {
     let joint = |c: char| is_inline_space(c) || matches!(c, ',' | '*' | '_' | '`');
     let between = text.get(number.end..declaration.start).is_some_and(|between| between.chars().all(joint));
@@ -144,7 +144,7 @@ fn surroundings(text: &str, span: &Range<usize>) -> (Range<usize>, bool) {
     (start..end, false)
 }
 
-/// Where sentences end in `text`, before `rest`.
+/// Returns the ends of sentences in `text`, before `rest`.
 fn ends<'a>(text: &'a str, rest: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.char_indices().filter_map(move |(at, c)| {
         let end = at + c.len_utf8();
@@ -189,7 +189,7 @@ impl<'a> TableWalk<'a> {
         self.at = self.at.max(to);
     }
 
-    /// What is declared for a number at this place.
+    /// Returns what is declared for a number at this place.
     fn here(&self) -> Declared {
         match self.column {
             0 => self.rest,

@@ -7,7 +7,7 @@ use crate::chars::is_inline_space;
 /// Bytes that are looked at on either side of a number.
 const NEAR: usize = 120;
 
-/// Whether the number at `span` is part of an address or a phone number.
+/// True if the number at `span` is part of an address or a phone number.
 pub(crate) fn holds(text: &str, span: &Range<usize>) -> bool {
     in_address(text, span) || in_phone(text, span)
 }

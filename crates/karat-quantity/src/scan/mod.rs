@@ -31,7 +31,7 @@ pub enum Context {
 /// The settings of [`extract_with`](crate::extract_with).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reading {
-    /// How lone groups such as "1.234" are read.
+    /// The decimal mark that decides how lone groups such as "1.234" are read.
     pub mark: DecimalMark,
     /// The kind of text.
     pub context: Context,

@@ -38,7 +38,7 @@ pub struct Target {
     given: Decimal,
     /// The upper end, where a range is expected.
     given_high: Option<Decimal>,
-    /// What one of the given unit is worth in base units: 1,000,000 for "million USD".
+    /// The value of one of the given unit in base units: 1,000,000 for "million USD".
     pub(crate) worth: Decimal,
     pub(crate) wanted: Wanted,
     pub(crate) pick: Pick,
@@ -231,7 +231,7 @@ impl Target {
         Self { pick, ..self }
     }
 
-    /// How lone groups such as "1.234" in answers are read.
+    /// The decimal mark that decides how lone groups such as "1.234" in answers are read.
     #[must_use]
     pub fn decimal_mark(self, mark: DecimalMark) -> Self {
         Self { mark, ..self }
@@ -254,13 +254,13 @@ impl Target {
         self.given_high?.checked_mul(self.worth).map(|high| high.normalize())
     }
 
-    /// Whether it counts things that come in wholes.
+    /// True if it counts things that come in wholes.
     pub(crate) fn is_count(&self) -> bool {
         let counts = matches!(&self.wanted, Wanted::Noun(noun) if noun::is_unit(noun) && !noun::is_measure(noun));
         counts && self.value().is_some_and(|value| value.is_integer() && value.abs() >= Decimal::ONE_THOUSAND)
     }
 
-    /// Whether a quantity counts what is wanted.
+    /// True if a quantity counts what is wanted.
     pub(crate) fn fit(&self, quantity: &Quantity) -> Fit {
         // A unit that is declared for all numbers around says nothing of those that count something else.
         let unit = match self.wanted {
@@ -288,7 +288,7 @@ impl Target {
     }
 }
 
-/// How a number's unit fits the one that is wanted.
+/// The fit of a number's unit with the wanted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// It says the right unit.
@@ -347,7 +347,7 @@ fn read_unit(unit: &str) -> Result<(Wanted, Decimal), TargetError> {
     Ok((wanted, worth))
 }
 
-/// Whether an unknown word is meant for a scale: "gazillion", "milion", "bilions".
+/// True if an unknown word is meant for a scale: "gazillion", "milion", "bilions".
 fn is_like_a_scale(word: &str) -> bool {
     ["lion", "llon", "liard"].iter().any(|ending| word.trim_end_matches('s').ends_with(ending))
 }

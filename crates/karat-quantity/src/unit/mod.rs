@@ -13,7 +13,7 @@ use crate::chars::is_inline_space;
 use crate::unit::currencies::{CODES, NAMES, NATIONS};
 use crate::unit::scale::{ends_word, starts_with_word};
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// No unit that is known; the noun after the number may say more.
@@ -27,7 +27,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Whether both can be the same unit.
+    /// True if both can be the same unit.
     pub(crate) fn agrees_with(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Money(one), Self::Money(other)) => one.agrees_with(other),
@@ -49,13 +49,13 @@ impl Currency {
         self.codes[0]
     }
 
-    /// Whether the sign says only one currency.
+    /// True if the sign says only one currency.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         self.codes.len() == 1
     }
 
-    /// Whether both can be the same currency.
+    /// True if both can be the same currency.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.codes.iter().any(|code| other.codes.contains(code))
@@ -321,7 +321,7 @@ pub(crate) fn after(rest: &str) -> Option<(UnitMark, usize)> {
     (boundary && own).then(|| (UnitMark::money(codes, false), sign.len()))
 }
 
-/// Whether money stands at the start of `rest`.
+/// True if money stands at the start of `rest`.
 pub(crate) fn is_money_after(rest: &str) -> bool {
     matches!(after(rest), Some((mark, _)) if matches!(mark.unit, Unit::Money(_)))
 }
@@ -375,7 +375,7 @@ fn with_scale(word: &str) -> Option<(&str, UnitMark)> {
     Some((word, UnitMark { unit: Unit::Money(currency), factor: scale::factor(power)? }))
 }
 
-/// Whether `before` ends with a currency that is written where commas are decimal marks: "TEUR 1.234".
+/// True if `before` ends with a currency that is written where commas are decimal marks: "TEUR 1.234".
 pub(crate) fn is_continental(before: &str) -> bool {
     ["TEUR", "T€", "KEUR"].contains(&trailing_word(before.trim_end()))
 }
@@ -455,7 +455,7 @@ fn plain_before(before: &str) -> Option<(UnitMark, usize)> {
     Some((UnitMark::money(codes, false), mark.len()))
 }
 
-/// Whether letters such as m, t or mill. are followed by a currency: "5 m€", "1,2 t EUR".
+/// True if letters such as m, t or mill. are followed by a currency: "5 m€", "1,2 t EUR".
 pub(crate) fn money_follows(rest: &str) -> bool {
     let letters = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
     let after_letters = letters.trim_start_matches(|c: char| c.is_ascii_alphabetic());

@@ -40,16 +40,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub(crate) mod chunks;
-pub(crate) mod prompt;
-pub(crate) mod round;
-pub(crate) mod rubric;
-mod votes;
+mod chunks;
+mod prompt;
 pub mod reply;
+mod round;
+mod rubric;
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "judges' grades and their means are compared as they were written")]
 mod tests;
 mod verdict;
+mod votes;
 
 use std::sync::Arc;
 
@@ -57,11 +57,12 @@ use karat_text::template::TemplateError;
 use karat_types::{Key, KeyBuilder, ModelSpec, ReferenceUse, RubricScorer, Sample};
 use serde_json::Value;
 
-pub use crate::judge::round::call_labels::{CallLabel, call_labels};
-pub use votes::JudgeMachine;
+pub use round::call_labels::{CallLabel, call_labels};
 pub use verdict::{Mode, Verdict, VerdictRound};
+pub use votes::JudgeMachine;
 
-use crate::judge::rubric::compiled::CompiledRubric;
+use round::prepare;
+use rubric::compiled::CompiledRubric;
 
 /// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
 pub const PROMPT_VERSION: &str = "karat/judge/4";
@@ -70,7 +71,7 @@ pub const PROMPT_VERSION: &str = "karat/judge/4";
 #[derive(Debug, Clone)]
 pub struct RubricJudge(Arc<CompiledRubric>);
 
-/// What one judgment is about.
+/// The input of one judgment.
 #[derive(Debug, Clone, Copy)]
 pub struct JudgeInput<'a> {
     /// The sample.
@@ -92,7 +93,7 @@ pub enum RubricError {
         rubric: String,
         /// Where the template stands.
         place: String,
-        /// What is wrong with it.
+        /// The problem.
         error: Box<TemplateError>,
     },
     /// Something does not fit together.
@@ -100,7 +101,7 @@ pub enum RubricError {
     Inconsistent {
         /// Its id.
         rubric: String,
-        /// What does not fit, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
 }
@@ -129,7 +130,7 @@ impl RubricJudge {
     /// About how many calls one round makes for a sample whose output is not known yet: one, more where its text will be
     /// cut. An output with a very long list may take more.
     pub fn expected_calls(&self, sample: &Sample, seed: u64) -> u64 {
-        crate::judge::round::prepare::expected_calls(&self.0, sample, seed)
+        prepare::expected_calls(&self.0, sample, seed)
     }
 
     /// The names that the rubric's templates and expressions read, and `reference` where it is shown; sorted.
@@ -137,7 +138,7 @@ impl RubricJudge {
         &self.0.reads
     }
 
-    /// What of the rubric can change a judgment: its content, the call settings and the examples. The judge model is
+    /// The key of everything in the rubric that can change a judgment: its content, the call settings and the examples. The judge model is
     /// apart from it, as are the output and the columns.
     pub fn identity(&self) -> Key {
         self.0.identity

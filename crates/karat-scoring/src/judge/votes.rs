@@ -12,13 +12,13 @@ use std::sync::Arc;
 use karat_types::{Answer, Ask, CellError, Dimension, Machine, Note, NoteKind, Orders, Scale, Score, Slot, Turn};
 use serde_json::Value;
 
+use super::JudgeInput;
+use super::prompt::round_prompt::RoundInput;
 use super::round::call_labels::round_prefix;
 use super::round::machine::RoundMachine;
 use super::rubric::compiled::CompiledRubric;
-use super::prompt::round_prompt::RoundInput;
-use super::verdict::{Verdict, VerdictRound, count_notes, note};
-use super::JudgeInput;
 use super::rubric::overall;
+use super::verdict::{Verdict, VerdictRound, count_notes, note};
 
 /// One judgment under way. The slots of its first round stand as they are; those of others begin with the round's name.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct JudgeMachine {
 #[derive(Debug)]
 struct VoteRound {
     swapped: bool,
-    /// What its slots begin with.
+    /// The prefix of its slots.
     prefix: String,
     machine: RoundMachine,
     verdict: Option<Verdict>,
@@ -187,7 +187,7 @@ fn merge_scores(setup: &CompiledRubric, verdicts: &[(bool, Verdict)]) -> Vec<(St
     named.into_iter().chain(composite).collect()
 }
 
-/// What several rounds say of one dimension.
+/// Combines the scores of several rounds for one dimension.
 fn merge_votes(said: &[&Score], is_pair: bool, scale: &Scale) -> Score {
     let values: Vec<f64> = said.iter().filter_map(|score| score.number()).collect();
     let missing = said.iter().find(|score| score.number().is_none());
@@ -212,7 +212,7 @@ fn most_frequent(mut values: Vec<f64>) -> Vec<f64> {
     runs.iter().filter(|run| run.len() == most).filter_map(|run| run.first().copied()).collect()
 }
 
-/// What the judge said each time.
+/// The judge's reasoning of each round.
 fn join_reasonings(setup: &CompiledRubric, verdicts: &[(bool, Verdict)]) -> String {
     let said = verdicts.iter().enumerate().filter(|(_, (_, verdict))| !verdict.reasoning.is_empty());
     let lines = said.map(|(at, (swapped, verdict))| match (setup.is_pair, swapped) {

@@ -13,7 +13,6 @@
 //! assert_eq!(squad::exact_match("The Eiffel Tower", &["eiffel tower"]), Some(true));
 //! ```
 
-pub mod tokenize;
 pub mod bleu;
 pub mod chrf;
 pub mod edit;
@@ -24,5 +23,6 @@ pub mod rouge;
 pub mod set_f1;
 pub mod squad;
 pub mod text;
+pub mod tokenize;
 
 pub use overlap::Overlap;

@@ -9,9 +9,9 @@ use karat_types::{Request, Score, ScorerSpec};
 use serde_json::{Map, Value};
 
 use super::metric::{Metric, MetricInput, Needs};
+use super::output::external;
 use super::registry::Registered;
 use super::{CellView, Scorer};
-use super::output::external;
 
 /// A metric that can score cells.
 pub(super) struct BoundMetric {
@@ -35,7 +35,7 @@ enum OptionValue {
     Computed(Template),
 }
 
-/// What the output is compared with.
+/// The reference that the output is compared with.
 enum Reference {
     /// A literal.
     Value(Value),
@@ -106,7 +106,7 @@ impl BoundMetric {
         }
     }
 
-    /// What the output is compared with; null and absent are the same.
+    /// Returns the reference that the output is compared with; null and absent are the same.
     fn reference<'a>(&'a self, cell: &CellView<'a>) -> Result<Option<Cow<'a, Value>>, Score> {
         let found = match &self.reference {
             Reference::Value(value) => Some(Cow::Borrowed(value)),
@@ -124,7 +124,7 @@ impl BoundMetric {
         Ok(found.filter(|value| !value.is_null()))
     }
 
-    /// What lies at the output path. A path into a text reads the text as JSON.
+    /// Returns the value at the output path. A path into a text reads the text as JSON.
     fn output<'a>(&self, output: &'a Value) -> Result<Cow<'a, Value>, String> {
         if self.output.is_root() {
             return Ok(Cow::Borrowed(output));

@@ -3,10 +3,10 @@
 use karat_types::Better;
 use serde_json::Value;
 
-use super::metric::{Make, Needs, Options};
 use super::MetricEntry;
 use super::evidence::{attribution, citation, retrieval};
-use super::output::{checklist, combine, numeric, external, summary, system, text, value};
+use super::metric::{Make, Needs, Options};
+use super::output::{checklist, combine, external, numeric, summary, system, text, value};
 
 /// A line of the list.
 pub(super) struct Registered {
@@ -19,7 +19,7 @@ pub(super) struct Registered {
     verdicts: bool,
     better: Better,
     volatile: bool,
-    /// Whether somebody outside is asked.
+    /// True if somebody outside is asked.
     pub is_outside: bool,
     schema: fn() -> Value,
     pub make: Make,
@@ -45,12 +45,12 @@ impl Registered {
         }
     }
 
-    /// How many scores it gives.
+    /// The number of scores it gives.
     pub fn figures(&self) -> usize {
         self.dimensions.len().max(1)
     }
 
-    /// What an output that cannot be read is worth.
+    /// The score of an output that cannot be read.
     pub fn lowest(&self) -> f64 {
         self.range.map_or(0.0, |(lowest, _)| lowest)
     }

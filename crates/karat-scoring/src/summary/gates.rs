@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::DIMENSIONS;
 use super::corpus::CorpusReport;
 
-/// How far a mean may be below its threshold through rounding of sums alone.
+/// The largest shortfall of a mean below its threshold that rounding alone explains.
 const ROUNDING: f64 = 1e-9;
 
 /// Lowest means that pass. A mean that equals its threshold passes.
@@ -32,7 +32,7 @@ pub enum GateError {
     /// No mean can be there.
     #[error("the threshold of `{name}` is {threshold}, but means lie between 0 and 1")]
     OutOfRange {
-        /// What it is for.
+        /// The metric that it is for.
         name: String,
         /// The threshold.
         threshold: f64,
@@ -40,7 +40,7 @@ pub enum GateError {
 }
 
 impl Gates {
-    /// Whether every gate can pass and can fail: to be called once, when they are read.
+    /// True if every gate can pass and can fail: to be called once, when they are read.
     ///
     /// # Errors
     /// An unknown dimension; a threshold outside 0..=1.

@@ -55,7 +55,7 @@ pub struct JudgeError {
     pub name: String,
     /// A short stable word: `parse`, `context`, `rubric`, or the code of a call that failed.
     pub code: String,
-    /// What went wrong.
+    /// The problem.
     pub message: String,
 }
 
@@ -66,13 +66,13 @@ impl JudgeError {
     }
 }
 
-/// What a judge says of one session.
+/// A judge's verdict on one session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JudgeResult {
     /// The session's name.
     pub name: String,
-    /// Whether a reference was shown: `paired` or `absolute`.
+    /// True if a reference was shown: `paired` or `absolute`.
     pub mode: String,
     /// Scores in 0..=1, in the order of [`DIMENSIONS`]; what the judge left out is 0 and says so.
     pub dimensions: Vec<DimensionScore>,
@@ -81,7 +81,7 @@ pub struct JudgeResult {
     /// Why, in short.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rationale: String,
-    /// How the summary could be better.
+    /// Suggested improvements of the summary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
     /// The model that judged; empty when unknown.

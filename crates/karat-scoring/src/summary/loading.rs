@@ -21,7 +21,7 @@ pub enum LoadError {
     /// It could not be read.
     #[error("{path} could not be read: {source}")]
     Unreadable {
-        /// What.
+        /// The path.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
@@ -29,9 +29,9 @@ pub enum LoadError {
     /// It is no JSON, or lacks what it must have.
     #[error("{path} is no {wanted}: {source}")]
     Broken {
-        /// What.
+        /// The path.
         path: PathBuf,
-        /// What it should be.
+        /// The expected content.
         wanted: &'static str,
         /// Where and why.
         source: serde_json::Error,

@@ -75,7 +75,7 @@ impl Cutter<'_> {
         place.checked_sub(1).map_or(0, |token| self.ends[token.min(self.ends.len() - 1)])
     }
 
-    /// Where a piece ends that begins at `from`, after the one that ended at `before`.
+    /// Returns the end of a piece that begins at `from`, after the one that ended at `before`.
     fn cut(&self, from: usize, before: usize, size: usize) -> usize {
         let limit = from + size;
         if limit >= self.ends.len() {
@@ -88,7 +88,7 @@ impl Cutter<'_> {
             .unwrap_or_else(|| self.character_end(before, limit))
     }
 
-    /// Where the piece after `from..to` begins: before `to`, so that nothing is left out, and after `from`.
+    /// Returns the start of the piece after `from..to`: before `to`, so that nothing is left out, and after `from`.
     fn resume(&self, from: usize, to: usize, overlap: usize) -> usize {
         let earliest = to.saturating_sub(overlap).max(from + 1);
         if let Some(sentence) = (earliest..to).find(|place| self.is_sentence_end(*place)) {

@@ -1,4 +1,4 @@
-//! How the outputs of pieces become one output.
+//! Merges the outputs of pieces into one output.
 
 use std::collections::HashSet;
 
@@ -81,7 +81,7 @@ fn fold_value(value: &Value) -> String {
     }
 }
 
-/// When two items count as one.
+/// The rule by which two items count as one.
 struct SameItem {
     by: Path,
     similar: Option<f64>,

@@ -28,12 +28,12 @@ impl Tokenizer {
         Self::NAME
     }
 
-    /// How many tokens a text has. Linear in its length.
+    /// Returns the number of tokens of a text. Linear in its length.
     pub fn count(self, text: &str) -> usize {
         windows(text).map(|window| table().bpe.encode_ordinary(window).len()).sum()
     }
 
-    /// Whether a text has at most `limit` tokens. Free where its length says so already.
+    /// True if a text has at most `limit` tokens. Free where its length says so already.
     pub fn fits(self, text: &str, limit: usize) -> bool {
         if text.len() <= limit {
             return true;

@@ -1,4 +1,4 @@
-//! Where in a reply JSON may stand.
+//! Finds the regions of a reply that may be JSON.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) struct Region {
     pub kind: RegionKind,
 }
 
-/// How a stretch that begins like JSON goes on.
+/// The kind of a stretch that begins like JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RegionKind {
     /// It is strict JSON.
@@ -25,10 +25,10 @@ pub(super) enum RegionKind {
     Open,
 }
 
-/// What stands in a Markdown code fence.
+/// The content of a Markdown code fence.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CodeFence<'a> {
-    /// What it is marked as.
+pub(crate) struct CodeFence<'a> {
+    /// Its info string.
     pub info: &'a str,
     pub body: &'a str,
     /// Its first byte in the text.
@@ -36,7 +36,7 @@ pub(super) struct CodeFence<'a> {
 }
 
 impl CodeFence<'_> {
-    /// Where its content stands, without the white space around.
+    /// The span of its content, without the white space around.
     pub fn span(&self) -> Range<usize> {
         let start = self.start + self.body.len() - self.body.trim_start().len();
         start..start + self.body.trim().len()
@@ -85,7 +85,7 @@ fn close<'a>(body: &'a str, mark: &str, closes: &mut bool) -> (&'a str, &'a str)
     body.find(mark).map_or((body, ""), cut)
 }
 
-/// How many broken lists of numbers may pass for citations. A bound keeps the search linear.
+/// The most broken lists of numbers that may pass for citations. A bound keeps the search linear.
 const PATIENCE: u32 = 64;
 
 /// Every outermost stretch that begins like JSON. One that is broken ends where its brackets balance; where they never

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::strict::{self, Duplicate, Parsed};
 use super::words::{Word, skip_space, word};
-use super::{LadderError, sniff, keys, quotes, words};
+use super::{LadderError, keys, quotes, sniff, words};
 use quotes::Place;
 
 /// Nesting beyond which a value is refused; the same as in strict JSON.
@@ -15,15 +15,15 @@ const DEPTH: usize = 128;
 /// A value that was repaired.
 pub(super) struct RepairedValue {
     pub parsed: Parsed,
-    /// What was repaired, in words.
+    /// The repairs, in words.
     pub repairs: Vec<String>,
     /// Bytes that were read.
     pub end: usize,
-    /// Whether the text ended before the value did.
+    /// True if the text ended before the value did.
     pub is_unfinished: bool,
 }
 
-/// What stands in the way, and where in the candidate.
+/// The problem, and its offset in the candidate.
 #[derive(Debug)]
 pub(super) struct ParseProblem {
     what: String,
@@ -129,7 +129,7 @@ impl<'a> LenientParser<'a> {
         Ok(Value::Array(items))
     }
 
-    /// Whether the object or list is over. Takes its closing bracket, and fills in a missing one.
+    /// True if the object or list is over. Takes its closing bracket, and fills in a missing one.
     fn ends(&mut self, close: char, empty: bool) -> Result<bool, ParseProblem> {
         let mut may_begin_with_comma = empty;
         loop {
@@ -171,7 +171,7 @@ impl<'a> LenientParser<'a> {
         }
     }
 
-    /// Whether the text ends with a digit: what was 10 may have become 1.
+    /// True if the text ends with a digit: what was 10 may have become 1.
     fn is_cut_in_a_number(&self) -> bool {
         self.text.ends_with(|c: char| c.is_ascii_digit() || c == '.')
     }

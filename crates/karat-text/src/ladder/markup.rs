@@ -30,13 +30,13 @@ pub(super) fn remove_quotation_marks(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain.collect())
 }
 
-/// Whether these lines are a quotation in which a line begins like JSON, or like a fence.
+/// True if these lines are a quotation in which a line begins like JSON, or like a fence.
 fn quotes_json(block: &[&str]) -> bool {
     let inner = |line: &&str| mark(line).map(|at| line[at + 1..].trim_start().starts_with(['{', '[', '`', '~']));
     block.iter().any(|line| inner(line).unwrap_or(false))
 }
 
-/// Where the mark of a quotation stands that the line begins with.
+/// Returns the offset of the quotation mark that the line begins with.
 fn mark(line: &str) -> Option<usize> {
     let at = line.len() - line.trim_start_matches([' ', '\t']).len();
     line[at..].starts_with('>').then_some(at)

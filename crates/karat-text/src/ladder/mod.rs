@@ -11,7 +11,7 @@
 //!
 //! The marks of a Markdown quotation (`> `) around JSON are none of it.
 //!
-//! What a reasoning model thinks aloud (`<think>…</think>` and the like) is no answer on any rung, and what stands within
+//! Reasoning (`<think>…</think>` and the like) is no answer on any rung, and a value within
 //! other elements than those for answers (`<plan>`) is no ranked one. Of several values, that
 //! which ranks highest counts ([`Ladder::ranking`]); where several of these differ, the last one, if it is announced as
 //! the final one, else the only one in a fence, unless that is introduced as a form or an example, and none otherwise. One
@@ -31,32 +31,34 @@
 //! # Ok::<(), ladder::LadderError>(())
 //! ```
 
-pub(crate) mod prose;
-mod sniff;
 mod candidates;
 mod keys;
 mod lenient;
 mod markup;
+mod prose;
 mod quotes;
+mod reasoning_blocks;
+mod sniff;
 mod strict;
 #[cfg(test)]
 mod tests;
-mod reasoning_blocks;
 mod words;
 
 use std::fmt;
 use std::ops::Range;
 
-use crate::kind::kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ladder::prose::enclosing_elements::EnclosingElements;
 use candidates::{CodeFence, Region, RegionKind};
-use crate::ladder::prose::choice::Candidate;
+use prose::choice::{Candidate, choose};
+use prose::enclosing_elements::EnclosingElements;
+use prose::value_context;
 use strict::Parsed;
 
-/// What is looked for.
+use crate::kind::kind;
+
+/// The kind of value that is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
     /// An object. A list of exactly one object counts, and is noted.
@@ -65,7 +67,7 @@ pub enum Expectation {
     Any,
 }
 
-/// Where a value was found.
+/// The rung on which a value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
@@ -104,12 +106,12 @@ pub struct Found {
     pub value: Value,
     /// The rung.
     pub rung: Rung,
-    /// What was lenient about it: repairs, keys that stand twice. Empty when nothing was.
+    /// Leniences: repairs, duplicate keys. Empty when there were none.
     pub notes: Vec<String>,
     /// Keys that stand twice in one object and say different things. The last one is the value; whether that is good enough
     /// the caller knows.
     pub contradictions: Vec<String>,
-    /// Whether the reply ended before the value did: what is absent may have been to come.
+    /// True if the reply ended before the value did: what is absent may have been to come.
     pub is_unfinished: bool,
     /// The words around the value: the line before it and all that follows. Empty where the reply is the value.
     pub around: String,
@@ -145,7 +147,7 @@ pub enum LadderError {
     /// JSON that is broken beyond what is repaired.
     #[error("the reply's JSON is broken at line {line}, column {column}: {problem}")]
     Broken {
-        /// What is wrong.
+        /// The problem.
         problem: String,
         /// Line in the reply, from 1.
         line: usize,
@@ -249,7 +251,7 @@ impl<'a> Ladder<'a> {
         let embedded = regions.iter_mut().filter_map(|region| Some((region.span.clone(), region.value.take()?)));
         whole.extend(embedded.filter_map(|(span, parsed)| self.candidate(span, parsed, Rung::Embedded)));
         if self.ranking.is_none() && !whole.is_empty() {
-            return crate::ladder::prose::choice::choose(text, &asides, whole).map(|chosen| chosen.found);
+            return choose(text, &asides, whole).map(|chosen| chosen.found);
         }
         let (mended, broken) = self.repair(text, &fences, &regions, headless);
         let first_problem = broken.first().map(|broken| broken.error.clone());
@@ -261,13 +263,13 @@ impl<'a> Ladder<'a> {
                 (Expectation::Any, _) => LadderError::NoJson("value"),
             }));
         }
-        let chosen = crate::ladder::prose::choice::choose(text, &asides, whole)?;
+        let chosen = choose(text, &asides, whole)?;
         // What was begun anew after it and never ended may have been the answer.
         let later = broken.into_iter().find(|broken| chosen.is_repeated(text, broken.span.clone()));
         match later {
             Some(later) => Err(later.error),
             None if chosen.is_taken_back(text) => Err(LadderError::TakenBack),
-            None => Ok(Found { around: crate::ladder::prose::value_context::words(text, &chosen.span), ..chosen.found }),
+            None => Ok(Found { around: value_context::words(text, &chosen.span), ..chosen.found }),
         }
     }
 
@@ -279,7 +281,7 @@ impl<'a> Ladder<'a> {
         Candidate { span, rank: self.ranking.map_or(0, |ranking| ranking(&found.value)), found, is_fenced }
     }
 
-    /// What can be repaired, and what cannot.
+    /// Hints for values that cannot be repaired.
     fn repair(
         &self,
         text: &str,

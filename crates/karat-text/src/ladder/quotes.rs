@@ -4,7 +4,7 @@ use super::keys::opening;
 use super::words::skip_space;
 use super::{sniff, words};
 
-/// Where a text stands: this decides which quote closes it.
+/// The position of a text: this decides which quote closes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Key,
@@ -26,7 +26,7 @@ pub(super) struct Unreadable {
     pub at: usize,
 }
 
-/// Whether a text begins with a quote of some kind.
+/// True if a text begins with a quote of some kind.
 pub(super) fn begins(text: &str) -> bool {
     opening(text).is_some()
 }
@@ -82,7 +82,7 @@ fn triple(source: &str, mark: &'static str) -> Result<QuotedText, Unreadable> {
     Ok(QuotedText { text: inner[..end].to_owned(), length: end + 6, repairs: vec!["triple quotes"] })
 }
 
-/// Whether a quote before `after` closes a text: what follows is what must follow one.
+/// True if a quote before `after` closes a text: what follows is what must follow one.
 fn closes(after: &str, place: Place) -> bool {
     let next = skip_space(after);
     match (place, next.chars().next()) {

@@ -1,4 +1,4 @@
-//! What a reasoning model thinks aloud before it answers.
+//! Finds the reasoning that a model writes before its answer.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -56,12 +56,12 @@ pub(super) fn blank_reasoning(text: &str) -> Cow<'_, str> {
     Cow::Owned(blanked)
 }
 
-/// Whether a fence of this mark holds thoughts.
+/// True if a fence of this mark holds thoughts.
 pub(super) fn is_name(mark: &str) -> bool {
     NAMES.contains(&mark.to_ascii_lowercase().as_str())
 }
 
-/// Where thoughts stand, in order, not overlapping.
+/// Returns the spans of reasoning, in order, not overlapping.
 fn reasoning_spans(text: &str) -> Vec<Range<usize>> {
     let mut thoughts: Vec<Range<usize>> = Vec::new();
     let mut open: Option<usize> = None;
@@ -89,7 +89,7 @@ fn reasoning_spans(text: &str) -> Vec<Range<usize>> {
     thoughts
 }
 
-/// What a mark does with thoughts.
+/// The effect of a mark.
 #[derive(Debug, Clone, Copy)]
 enum ReasoningMark {
     Opens,
@@ -117,7 +117,7 @@ fn mark(text: &str) -> Option<(ReasoningMark, usize)> {
     Some((mark, open.len() + within.len() + close.len()))
 }
 
-/// What stands between the brackets of a tag: a name, with a slash, with `begin of` or `end of`, with attributes.
+/// The content of a tag's brackets: a name, with a slash, with `begin of` or `end of`, with attributes.
 fn tag(within: &str, known: &[&str]) -> Option<ReasoningMark> {
     let is_edge = |c: char| c == ' ' || c == '|' || c == '｜';
     let within = within.trim_matches(is_edge);
@@ -152,7 +152,7 @@ struct Quotes {
 }
 
 impl Quotes {
-    /// Whether a place, which lies after those asked for before, is within quotes.
+    /// True if a place, which lies after those asked for before, is within quotes.
     fn contain(&mut self, text: &str, at: usize) -> bool {
         for byte in text[self.at..at].bytes() {
             match byte {

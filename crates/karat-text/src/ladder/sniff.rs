@@ -1,9 +1,9 @@
-//! What a text begins like, told without reading it.
+//! Checks what a text begins like, without parsing it.
 
 use super::keys::key_length;
 use super::words::{literal, skip_space};
 
-/// Whether a text begins like an object (`{}` or `{key:`) or a list of something.
+/// True if a text begins like an object (`{}` or `{key:`) or a list of something.
 pub(super) fn like_json(text: &str) -> bool {
     match text.strip_prefix('{') {
         Some(inner) => {
@@ -14,12 +14,12 @@ pub(super) fn like_json(text: &str) -> bool {
     }
 }
 
-/// Whether a text begins like the inside of an object: with a key in double quotes.
+/// True if a text begins like the inside of an object: with a key in double quotes.
 pub(super) fn headless(text: &str) -> bool {
     text.starts_with('"') && with_key(text)
 }
 
-/// Whether a text begins with a key and a colon.
+/// True if a text begins with a key and a colon.
 pub(super) fn with_key(text: &str) -> bool {
     key_length(text).is_some_and(|length| skip_space(&text[length..]).starts_with([':', '：']))
 }
@@ -30,7 +30,7 @@ fn escaped(text: &str) -> bool {
         .is_some_and(|(key, rest)| key.len() < 200 && rest.trim_start().starts_with(':'))
 }
 
-/// Whether a text begins with something that can stand in a list.
+/// True if a text begins with something that can stand in a list.
 pub(super) fn value(text: &str) -> bool {
     let next_is_end = |rest: &str| skip_space(rest).starts_with([',', ']', '}']);
     match text.chars().next() {
@@ -43,7 +43,7 @@ pub(super) fn value(text: &str) -> bool {
     }
 }
 
-/// What follows a word like `true` or `None` that the text begins with.
+/// Returns the rest behind a word like `true` or `None` that the text begins with.
 fn literal_prefix(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
     literal(&text[..end]).map(|_| &text[end..])

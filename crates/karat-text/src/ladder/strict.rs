@@ -16,7 +16,7 @@ pub(super) struct Parsed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Duplicate {
     pub key: String,
-    /// Whether it says something else the second time.
+    /// True if it says something else the second time.
     pub differs: bool,
 }
 

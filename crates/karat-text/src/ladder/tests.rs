@@ -283,7 +283,7 @@ fn text() -> impl Strategy<Value = String> {
 
 fn json_container() -> impl Strategy<Value = Value> {
     json_value().prop_filter("a list or object that says something", |value| {
-        (value.is_object() || value.is_array()) && choice::is_substantial(value)
+        (value.is_object() || value.is_array()) && prose::choice::is_substantial(value)
     })
 }
 

@@ -1,4 +1,4 @@
-//! What a template can see.
+//! The names and values that a template can see.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::fences::Fences;
 #[derive(Clone, Default)]
 pub struct Context(Option<Arc<Layer>>);
 
-/// What a context adds to another one.
+/// The additions of a context to another one.
 enum Layer {
     Name { name: Box<str>, value: Value, below: Context },
     Names { above: Context, below: Context },
@@ -28,14 +28,14 @@ pub trait Source: Send + Sync {
     /// The text where a path leads to one; its first part is the name.
     fn text(&self, path: &[Box<str>]) -> Option<&str>;
 
-    /// Whether this is one of the names.
+    /// True if this is one of the names.
     fn has(&self, name: &str) -> bool;
 
     /// All of them, converted.
     fn context(&self) -> Context;
 }
 
-/// What a context knows of the text that a path leads to.
+/// The result of looking up the text at a path.
 enum Lookup<'a> {
     /// There is no such name.
     Nothing,
@@ -164,7 +164,7 @@ impl Context {
         Lookup::Nothing
     }
 
-    /// What templates look names up in; their fences get the code of `fences`.
+    /// The object in which templates look names up; their fences get the code of `fences`.
     pub(super) fn root(&self, fences: &Arc<Fences>) -> Value {
         Value::from_object(Root { context: self.clone(), fences: Value::from_dyn_object(Arc::clone(fences)) })
     }

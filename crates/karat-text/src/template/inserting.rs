@@ -10,7 +10,7 @@ pub(super) struct PlainInsertion(Vec<InsertedPiece>);
 
 enum InsertedPiece {
     Text(Box<str>),
-    /// What a hole names: `["sample", "question"]`.
+    /// The path a hole names: `["sample", "question"]`.
     Path(Vec<Box<str>>),
 }
 

@@ -177,7 +177,7 @@ impl fmt::Debug for Template {
     }
 }
 
-/// What stands between the braces where the text may be one lone `{{ }}`.
+/// Returns the text between the braces if the source may be one lone `{{ }}`.
 fn lone(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("{{")?.strip_suffix("}}")?;
     let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
@@ -227,7 +227,7 @@ impl Expression {
         json::value(&result).map_err(|problem| self.problem(problem))
     }
 
-    /// Whether it holds: false, 0, null, and empty texts, lists and objects do not.
+    /// True if it holds: false, 0, null, and empty texts, lists and objects do not.
     ///
     /// # Errors
     /// As [`Expression::eval`].

@@ -3,17 +3,17 @@
 use karat_types::{Cap, ChunkFold, Dimension, Note, Score};
 use serde_json::{Map, Value};
 
-use crate::judge::round::prepare::{Piece, PreparedRound};
+use super::coverage;
+use super::split::Weight;
 use crate::judge::chunks::member_grades;
 use crate::judge::chunks::member_grades::PieceMembers;
-use crate::judge::reply::{Grade, Reading};
-use crate::judge::chunks::routed_members::RoutedMembers;
-use crate::judge::rubric::compiled::{Aspect, CompiledRubric};
-use super::split::Weight;
 use crate::judge::chunks::merge_findings::PieceFindings;
-use crate::judge::verdict::{Verdict, count_notes};
+use crate::judge::chunks::routed_members::RoutedMembers;
+use crate::judge::reply::{Grade, Reading};
+use crate::judge::round::prepare::{Piece, PreparedRound};
+use crate::judge::rubric::compiled::{Aspect, CompiledRubric};
 use crate::judge::rubric::{caps, overall};
-use super::coverage;
+use crate::judge::verdict::{Verdict, count_notes};
 
 /// Under which the diagnostics say why only a part of a reply counts.
 const DEGRADED: &str = "degraded";
@@ -156,7 +156,7 @@ fn diagnostics(
     made
 }
 
-/// What each piece found, by kind.
+/// The findings of each piece, by kind.
 fn findings_by_kind<'a>(
     setup: &'a CompiledRubric,
     roll: &RoutedMembers,

@@ -1,13 +1,13 @@
-//! What of a cut document and of its routed lists was judged where (BY-14).
+//! A record of which piece judged which part of a cut document and of its routed lists (BY-14).
 
 use serde_json::{Map, Value, json};
 
-use crate::judge::round::prepare::Piece;
-use crate::judge::reply::Reading;
 use crate::judge::chunks::routed_members::RoutedMembers;
+use crate::judge::reply::Reading;
+use crate::judge::round::prepare::Piece;
 use crate::judge::rubric::compiled::CompiledRubric;
 
-/// Where a judgment's diagnostics hold it.
+/// The key of the record in a judgment's diagnostics.
 pub(crate) const NAME: &str = "chunks";
 
 /// The account of a document that was judged in pieces; `None` where none was cut:

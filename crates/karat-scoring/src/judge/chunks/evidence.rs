@@ -1,4 +1,4 @@
-//! Where in a cut document the members of a routed list have their evidence.
+//! Finds the evidence of a routed list's members in a cut document.
 //!
 //! Three witnesses say where a member belongs:
 //!
@@ -98,13 +98,13 @@ impl<'a> Evidence<'a> {
         bytes.reduce(|all, next| all.start.min(next.start)..all.end.max(next.end)).into_iter().collect()
     }
 
-    /// Where the quote stands, word by word; where it does not, the stretches that are most like it.
+    /// The spans of the quote, word by word; if there are none, the stretches that are most like it.
     fn by_quote(&self, quote: &str) -> Vec<Range<usize>> {
         let verbatim = self.verbatim(&words(quote));
         if verbatim.is_empty() { self.likeness(quote).spans() } else { verbatim }
     }
 
-    /// Where these words stand in a row. Of three or more, the first may be the end of a word, and the last the beginning.
+    /// The spans where these words follow each other. Of three or more, the first may be the end of a word, and the last the beginning.
     fn verbatim(&self, quote: &[(String, Range<usize>)]) -> Vec<Range<usize>> {
         let last = quote.len().saturating_sub(1);
         let anchor = usize::from(last > 1);
@@ -124,7 +124,7 @@ impl<'a> Evidence<'a> {
         found.filter_map(|found| Some(found.first()?.1.start..found.last()?.1.end)).collect()
     }
 
-    /// How much of a text's words each stretch shares.
+    /// Compares a text's words with each stretch.
     fn likeness(&self, text: &str) -> Likeness<'_> {
         let mut wanted: Vec<String> = words(text).into_iter().map(|(word, _)| word).collect();
         wanted.sort_unstable();
@@ -171,7 +171,7 @@ impl Likeness<'_> {
         self.weights.iter().sum()
     }
 
-    /// Whether a stretch about the span shares enough words with the member to be what it is about.
+    /// True if a stretch about the span shares enough words with the member to be what it is about.
     fn bears_out(&self, span: &Range<usize>) -> bool {
         let words = &self.evidence.words;
         let first = words.partition_point(|(_, place)| place.end <= span.start);
@@ -211,7 +211,7 @@ impl Likeness<'_> {
     }
 }
 
-/// When which bytes were said. Stretches that are not in the text, in order, are left out.
+/// The time of each stretch of bytes. Stretches that are not in the text, in order, are left out.
 fn timeline(text: &str, times: &Value) -> Vec<(Range<f64>, Range<usize>)> {
     let mut from = 0;
     let mut timeline = Vec::new();

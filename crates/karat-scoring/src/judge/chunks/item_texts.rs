@@ -5,9 +5,9 @@ use serde_json::Value;
 /// The texts within a member of a list.
 #[derive(Debug, Default)]
 pub(crate) struct ItemTexts<'a> {
-    /// What it says itself.
+    /// Its own texts.
     pub own: Vec<&'a str>,
-    /// What stands under `quote`: its evidence.
+    /// Texts under `quote`: its evidence.
     pub quoted: Vec<&'a str>,
 }
 

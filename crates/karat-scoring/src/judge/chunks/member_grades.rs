@@ -19,10 +19,10 @@ use std::collections::BTreeSet;
 
 use karat_types::{Better, Dimension, FindingFold};
 
-use crate::judge::chunks::routed_members::RoutedMembers;
 use crate::judge::chunks::merge_findings::PieceFindings;
+use crate::judge::chunks::routed_members::RoutedMembers;
 
-/// How far the grade of a judge that counts may be from the share that it counts, as a part of the scale: half a point of ten.
+/// The largest distance of a counting judge's grade from the share it counts, as a part of the scale: half a point of ten.
 const ROUNDED: f64 = 0.05;
 
 /// A piece's members, and what its judge names among them.
@@ -35,11 +35,11 @@ pub(crate) struct PieceMembers {
 struct NamedMember {
     /// 1/k where k pieces show it.
     weight: f64,
-    /// Whether every piece that shows it names it.
+    /// True if every piece that shows it names it.
     stands: bool,
 }
 
-/// What each piece's judge names among its members.
+/// The members of each piece, and those that its judge names.
 pub(crate) fn members_of_pieces(roll: &RoutedMembers, pieces: usize, found: &[PieceFindings]) -> Vec<PieceMembers> {
     let mut named = vec![BTreeSet::new(); pieces];
     for found in found.iter().filter(|found| found.spec.chunks == FindingFold::All) {
@@ -77,13 +77,13 @@ pub(crate) fn grade(dimension: &Dimension, graded: &[(&PieceMembers, f64, f64)])
 }
 
 impl PieceMembers {
-    /// Whether a piece's shortfall is the share of the scale that its judge names of its members.
+    /// True if a piece's shortfall is the share of the scale that its judge names of its members.
     fn grade_is_share(&self, shortfall: f64, range: f64) -> bool {
         let share = self.named.len() as f64 / self.shown.max(1) as f64;
         self.shown == 0 || (shortfall - share * range).abs() <= ROUNDED * range
     }
 
-    /// What a piece that grades `shortfall` below the best takes off, times its weight.
+    /// The weighted loss of a piece that grades `shortfall` below the best.
     fn loss(&self, shortfall: f64, range: f64, weight: f64) -> f64 {
         let (shown, named) = (self.shown as f64, self.named.len() as f64);
         if named < 1.0 {
@@ -141,7 +141,7 @@ mod tests {
         assert!((2.0..=3.0).contains(&made), "{made}");
     }
 
-    /// What a judge takes off beyond its named members stays off.
+    /// Points that a judge deducts beyond its named members stay deducted.
     #[test]
     fn other_faults_stay() {
         let (refuted, silent) = (burden(5, &[(0.5, false)]), burden(5, &[]));

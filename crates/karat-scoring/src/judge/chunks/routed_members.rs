@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashMap};
 use karat_text::similar::Folded;
 use serde_json::Value;
 
-use crate::judge::round::prepare::Piece;
 use crate::judge::chunks::item_texts::ItemTexts;
+use crate::judge::round::prepare::Piece;
 use crate::judge::rubric::compiled::Aspect;
 
 /// Similarity from which two texts of different pieces say the same.
@@ -26,7 +26,7 @@ pub(crate) struct RoutedMembers {
 struct RoutedMember {
     own: Vec<ComparedText>,
     quoted: Vec<ComparedText>,
-    /// How many pieces judge it.
+    /// The number of pieces that judge it.
     pieces: usize,
 }
 
@@ -50,7 +50,7 @@ impl RoutedMembers {
         Self { members, shown }
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }
@@ -61,7 +61,7 @@ impl RoutedMembers {
         self.shown.get(piece).unwrap_or(&NONE)
     }
 
-    /// How many pieces judge a member.
+    /// The number of pieces that judge a member.
     pub fn pieces_of(&self, member: usize) -> usize {
         self.members.get(member).map_or(0, |member| member.pieces)
     }
@@ -135,12 +135,12 @@ impl ComparedText {
         Self { text, numbers }
     }
 
-    /// Whether both are the same but for case and white space.
+    /// True if both are the same but for case and white space.
     pub fn equals(&self, other: &Self) -> bool {
         self.text.text() == other.text.text()
     }
 
-    /// Whether both say about the same.
+    /// True if both say about the same.
     pub fn is_like(&self, other: &Self) -> bool {
         self.numbers == other.numbers && self.text.is_similar(&other.text, SAME)
     }

@@ -7,14 +7,14 @@
 
 use std::ops::Range;
 
-use karat_text::chunk;
-use karat_text::tokens::Tokenizer;
+use karat_text::chunking::chunk;
+use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{CellError, ShowChunk};
 use serde_json::Value;
 
 use crate::judge::chunks::evidence::Evidence;
-use crate::judge::rubric::compiled::{Aspect, CompiledRubric};
 use crate::judge::prompt::prompt_values::{Content, ShownMember};
+use crate::judge::rubric::compiled::{Aspect, CompiledRubric};
 
 /// Share of the judge's window that prompt and reply may fill before a document is cut, where the rubric names none.
 const WINDOW_SHARE: f64 = 0.8;
@@ -25,18 +25,18 @@ const SMALLEST_PIECE: u64 = 200;
 /// Tokens by which two codes of a fence may differ.
 const NONCE_SPREAD: u64 = 8;
 
-/// What one call shows.
+/// The content of one call.
 #[derive(Debug)]
 pub(crate) struct Cut {
     pub contents: Vec<Content>,
-    /// What of the rubric it is asked for.
+    /// The part of the rubric that the call asks for.
     pub aspect: Aspect,
     pub weight: Weight,
     /// The bytes of the document that it shows, where a document is cut.
     pub span: Option<Range<usize>>,
 }
 
-/// How much a call weighs among all. Over all calls, either adds up to what there is to judge.
+/// The weight of a call among all. Over all calls, either adds up to what there is to judge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Weight {
     /// Of the cut value: bytes or members that no call before it shows.
@@ -132,7 +132,7 @@ fn token_budget(
 }
 
 /// The size of a piece that leaves half of the room to what comes from the output; less, by halves, where that needs more.
-/// So all outputs of one sample are judged by the same pieces, unless one is so long that there is no room for it.
+/// This way all outputs of one sample are judged by the same pieces, unless one is so long that there is no room for it.
 fn half(room: u64, without_output: u64) -> u64 {
     let halves = std::iter::successors(Some(without_output / 2), |size| Some(size / 2));
     let fitting = halves.take_while(|size| *size >= SMALLEST_PIECE).find(|size| *size <= room);
@@ -232,7 +232,7 @@ pub(crate) fn halve_list(setup: &CompiledRubric, contents: &[Content], weight: W
     Some([half(first, members.len()), half(second, members.len())])
 }
 
-/// Whether a text has at most so many tokens of the plan's tokenizer.
+/// True if a text has at most so many tokens of the plan's tokenizer.
 pub(crate) fn fits(text: &str, tokens: usize) -> bool {
     Tokenizer::plan().fits(text, tokens)
 }

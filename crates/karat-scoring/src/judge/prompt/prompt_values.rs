@@ -27,7 +27,7 @@ impl Content {
         }
     }
 
-    /// Whether no word of it is anything: an absent value, blank text, a list of such members.
+    /// True if no word of it is anything: an absent value, blank text, a list of such members.
     pub fn is_blank(&self) -> bool {
         match self {
             Self::Text(text) => match serde_json::from_str(text) {

@@ -8,15 +8,15 @@ use karat_text::template::{Context, Template, TemplateError};
 use karat_types::{ChatRequest, DiagnosticSpec, Dimension, FieldType, Message, Role, Rubric, ShowAs};
 use serde_json::Value;
 
+use crate::judge::reply;
+use crate::judge::rubric::caps;
+use crate::judge::rubric::compiled::{CompiledRubric, RubricView};
 use crate::judge::rubric::item::Item;
+use crate::judge::rubric::scale;
 use crate::judge::rubric::section_labels;
 use crate::judge::rubric::section_labels::Section;
-use crate::judge::rubric::scale;
-use crate::judge::rubric::compiled::{CompiledRubric, RubricView};
-use crate::judge::rubric::caps;
-use crate::judge::reply;
 
-/// What differs from one call to the next.
+/// The content of one call that differs from the next.
 pub(crate) struct CallContent<'a> {
     /// Labels and contents, in order; the reference among them.
     pub sections: &'a [(String, String)],
@@ -90,8 +90,11 @@ impl crate::judge::rubric::compiled::OwnPrompt {
 fn context(setup: &CompiledRubric, shown: &CallContent<'_>, fenced: &FencedSections, own_examples: bool) -> Context {
     let rubric = &shown.view.rubric;
     let sections = fenced.text(setup, shown, !own_examples);
-    let examples =
-        fenced.examples.as_deref().map(|examples| fenced.fence.wrap(section_labels::EXAMPLES, examples)).unwrap_or_default();
+    let examples = fenced
+        .examples
+        .as_deref()
+        .map(|examples| fenced.fence.wrap(section_labels::EXAMPLES, examples))
+        .unwrap_or_default();
     Context::new()
         .with("ask", rubric.ask.trim())
         .with("sections", &sections)

@@ -1,10 +1,10 @@
-//! What one round of a judgment shows.
+//! The input of one round of a judgment.
 
 use serde_json::Value;
 
 use crate::judge::JudgeInput;
 
-/// What one round shows.
+/// The input of one round.
 #[derive(Clone, Copy)]
 pub(crate) struct RoundInput<'a> {
     pub input: JudgeInput<'a>,
@@ -12,7 +12,7 @@ pub(crate) struct RoundInput<'a> {
     pub other: Option<&'a Value>,
     /// From 0.
     pub vote: u32,
-    /// Whether the judged output stands second.
+    /// True if the judged output stands second.
     pub swapped: bool,
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Remarks;
 use karat_quantity::digit;
 
-/// How far two numbers may be apart and still be one: the error of writing 0.1 × 3 in binary, and nothing that a judge meant.
+/// The largest distance of two numbers that count as equal: the error of 0.1 × 3 in binary, and nothing that a judge meant.
 const ROUNDING: f64 = 1e-12;
 
 /// Reads the scores of one dimension.

@@ -33,7 +33,7 @@ pub use form::{form, schema};
 pub struct Problem {
     /// JSON pointer to the place in the reply; empty for the whole.
     pub pointer: String,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
 }
 
@@ -70,9 +70,9 @@ pub struct Reading {
     pub rung: Rung,
     /// Leniences that were used.
     pub notes: Vec<Note>,
-    /// What is wrong; empty for a valid reply.
+    /// The problems; empty for a valid reply.
     pub problems: Vec<Problem>,
-    /// What was wrong with a reply that counts nevertheless, in one line.
+    /// The problems of a reply that counts nevertheless, in one line.
     pub degraded: Option<String>,
 }
 
@@ -120,7 +120,7 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
     Ok(reading)
 }
 
-/// How much a value is a verdict: the more dimensions it grades, and of the same number a valid one before others.
+/// Ranks a value as a verdict: the more dimensions it grades, the higher, and of the same number a valid one before others.
 fn verdict_likeness(rubric: &Rubric, value: &Value, origins: &BTreeMap<String, Vec<usize>>) -> usize {
     let opened = parse_nested_texts(rubric, value);
     let reader = ReplyReader::new(rubric, opened.as_ref().unwrap_or(value));
@@ -130,7 +130,7 @@ fn verdict_likeness(rubric: &Rubric, value: &Value, origins: &BTreeMap<String, V
     }
 }
 
-/// What one part of a reply is worth, beside what was lenient or wrong about it.
+/// Leniences and problems found while reading one part of a reply.
 #[derive(Default)]
 struct Remarks {
     notes: Vec<Note>,
@@ -307,7 +307,7 @@ fn scale_problem(rubric: &Rubric, place: &places::ScorePlace<'_>, name: &str, sc
     Some(format!("`{name}` is on another scale ({stated}), but must be a number from {lo} to {hi}"))
 }
 
-/// Whether what is stated for all dimensions is the scale of most of them, and holds the given one: then it says nothing of
+/// True if what is stated for all dimensions is the scale of most of them, and holds the given one: then it says nothing of
 /// the few that have a smaller one.
 fn states_a_wider_scale(rubric: &Rubric, members: &Map<String, Value>, scale: &Scale) -> bool {
     let (lo, hi) = scale.bounds();
@@ -331,7 +331,7 @@ fn contradictions(rubric: &Rubric, keys: &[String]) -> Vec<Problem> {
     twice.map(problem).collect()
 }
 
-/// What stands within a member around the verdict: `{"result": {…}}`, `{"name": "submit", "arguments": {…}}`.
+/// Returns the verdict inside a wrapping member: `{"result": {…}}`, `{"name": "submit", "arguments": {…}}`.
 fn inside_wrapping<'a>(rubric: &Rubric, object: &'a Map<String, Value>) -> Option<(&'a str, &'a Map<String, Value>)> {
     let mut inner =
         object.iter().filter(|(_, value)| !matches!(value, Value::String(_) | Value::Bool(_) | Value::Null));
@@ -342,7 +342,7 @@ fn inside_wrapping<'a>(rubric: &Rubric, object: &'a Map<String, Value>) -> Optio
     is_around.then_some((key.as_str(), members))
 }
 
-/// Whether a key of the reply stands around the verdict, and is none that is asked for.
+/// True if a key of the reply stands around the verdict, and is none that is asked for.
 fn is_wrapping(rubric: &Rubric, key: &str) -> bool {
     !is_asked_for(rubric, key) && WRAPPINGS.contains(&places::normalize_name(key).as_str())
 }
@@ -354,7 +354,7 @@ fn note_missing_verdict(rubric: &Rubric, object: &Map<String, Value>, prefix: &s
     }
 }
 
-/// Whether a member says that its object is no verdict: `"error": "timeout"`, `"status": "failed"`, `"success": false`,
+/// True if a member says that its object is no verdict: `"error": "timeout"`, `"status": "failed"`, `"success": false`,
 /// `"draft": true`.
 fn says_no_verdict(key: &str, value: &Value) -> bool {
     let key = places::normalize_name(key);
@@ -367,7 +367,7 @@ fn says_no_verdict(key: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether a value is more than a way of saying nothing.
+/// True if a value is more than a way of saying nothing.
 fn says_something(value: &Value) -> bool {
     match value {
         Value::String(text) => {
@@ -396,7 +396,7 @@ fn parse_nested_texts(rubric: &Rubric, value: &Value) -> Option<Value> {
     Some(Value::Object(members))
 }
 
-/// Whether a rubric asks for something under this key.
+/// True if a rubric asks for something under this key.
 fn is_asked_for(rubric: &Rubric, key: &str) -> bool {
     key == rubric.rationale.field
         || rubric.dimensions.iter().any(|dimension| dimension.name == key)
@@ -404,7 +404,7 @@ fn is_asked_for(rubric: &Rubric, key: &str) -> bool {
         || rubric.breakdowns.iter().any(|breakdown| breakdown.name == key)
 }
 
-/// Whether something that is left out counts as empty or lowest instead of making the reply invalid.
+/// True if something that is left out counts as empty or lowest instead of making the reply invalid.
 fn allows_absence(rubric: &Rubric) -> bool {
     rubric.invalid.absent == Absent::Lowest
 }

@@ -1,4 +1,4 @@
-//! Where in a reply the scores stand.
+//! Finds the scores in a reply.
 
 use karat_types::{ReplyShape, Rubric};
 use serde_json::{Map, Value};
@@ -32,7 +32,7 @@ pub(super) struct ScorePlace<'a> {
     pub item: Option<&'a Map<String, Value>>,
     /// The object that holds the scores of all dimensions.
     pub container: Option<&'a Map<String, Value>>,
-    /// Whether another score of the same dimension says something else.
+    /// True if another score of the same dimension says something else.
     pub disputed: bool,
 }
 
@@ -75,7 +75,7 @@ impl<'a> ScorePlaces<'a> {
         Some(Self { others, ..best })
     }
 
-    /// How many dimensions stand there.
+    /// The number of dimensions found there.
     pub fn count_scores(&self) -> usize {
         self.found
     }
@@ -85,7 +85,7 @@ impl<'a> ScorePlaces<'a> {
         self.pointer.clone()
     }
 
-    /// What to note when the scores stand elsewhere than they should.
+    /// The note about scores that are not where they should be.
     pub fn place_note(&self) -> Option<String> {
         let place = if self.pointer.is_empty() { "the top".to_owned() } else { format!("`{}`", self.pointer) };
         (!self.expected && self.found > 0).then(|| format!("the scores stood at {place}"))
@@ -108,7 +108,7 @@ impl<'a> ScorePlaces<'a> {
 }
 
 impl<'a> Scores<'a> {
-    /// Whether it holds a score of a dimension.
+    /// True if it holds a score of a dimension.
     fn has_score(self, name: &str) -> bool {
         match self {
             Self::Fields(members) => member(members, name).is_some(),
@@ -159,13 +159,13 @@ fn score(members: &Map<String, Value>) -> Option<(&str, &Value)> {
 /// Words before the name of a score that counts in place of another: `adjusted_score`, `finalGrade`.
 const REPLACING: [&str; 5] = ["adjusted", "corrected", "final", "revised", "updated"];
 
-/// Whether a key says that its score counts in place of the dimension's: `corrected_facts`, `factsRevised`.
+/// True if a key says that its score counts in place of the dimension's: `corrected_facts`, `factsRevised`.
 fn replaces(key: &str, name: &str) -> bool {
     let (key, name) = (normalize_name(key), normalize_name(name));
     key.strip_prefix(&name).or_else(|| key.strip_suffix(&name)).is_some_and(|word| REPLACING.contains(&word))
 }
 
-/// Whether two names of a score stand in one object with different numbers; in another case they are names, too.
+/// True if two names of a score stand in one object with different numbers; in another case they are names, too.
 fn says_two_scores(members: &Map<String, Value>) -> bool {
     let named = members.iter().filter(|(key, _)| {
         let key = normalize_name(key);

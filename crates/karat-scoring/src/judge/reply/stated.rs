@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::places::normalize_name;
 
-/// How far a stated bound may be from the scale's.
+/// The largest distance of a stated bound from the scale's.
 const TOLERANCE: f64 = 1e-9;
 
 /// Keys, without case and punctuation, under which the highest score stands.
@@ -60,7 +60,7 @@ const BOTH: [&str; 5] = ["scale", "range", "scorerange", "unit", "units"];
 const SHARE: [(&str, f64); 5] =
     [("normalized", 1.0), ("normalised", 1.0), ("isnormalized", 1.0), ("percent", 100.0), ("percentage", 100.0)];
 
-/// What an object beside or around a score says of its scale, where that is another one: `` `max` is 5 ``. A score on
+/// The scale that an object beside or around a score states, if it is another one: `` `max` is 5 ``. A score on
 /// another scale is no score on this one. Keys that the rubric asks for say nothing of it.
 pub(super) fn other_scale(
     members: &Map<String, Value>,
@@ -88,7 +88,7 @@ pub(super) fn other_scale(
     Some(format!("`{key}` is {value}"))
 }
 
-/// What an object says of the scale of one of its scores, by the score's name: `facts_max`, `min_facts`.
+/// The scale that an object states for one of its scores, by the score's name: `facts_max`, `min_facts`.
 pub(super) fn other_scale_of(
     name: &str,
     members: &Map<String, Value>,
@@ -111,7 +111,7 @@ const SCALE: [&str; 4] = ["scale", "skala", "escala", "échelle"];
 const SCORED: [&str; 4] = ["scored", "scores", "graded", "rated"];
 const FROM: [&str; 6] = ["are", "is", "from", "between", "on", "given"];
 
-/// So many bytes around such a word its bounds may begin, and so many they may take.
+/// The most bytes between such a word and its bounds, and the most bytes of the bounds.
 const NEAR: usize = 12;
 const WIDE: usize = 24;
 

@@ -2,7 +2,7 @@
 
 use karat_types::{Orders, RubricScorer, Slot};
 
-/// How often a part whose reply did not fit can have been halved and still be told by name.
+/// The number of halvings of a part that labels can name.
 const HALVINGS: u32 = 3;
 
 /// The place of a call in its judgment.
@@ -12,13 +12,13 @@ pub struct CallLabel {
     pub slot: Slot,
     /// The vote, from 1.
     pub vote: u32,
-    /// Whether the other output of a pair was shown first.
+    /// True if the other output of a pair was shown first.
     pub swapped: bool,
     /// The part, from 0.
     pub part: usize,
     /// `a` and `b` for the halves of a part, `aa` for the first half of the first one, …
     pub half: String,
-    /// How often the judge was asked before.
+    /// The number of times the judge was asked before.
     pub reask: u32,
 }
 
@@ -44,7 +44,7 @@ pub fn call_labels(scorer: &RubricScorer, calls: usize) -> impl Iterator<Item = 
     })
 }
 
-/// What the slots of a round begin with; `vote` counts from 0.
+/// The prefix of a round's slots; `vote` counts from 0.
 pub(crate) fn round_prefix(vote: u32, swapped: bool) -> String {
     let vote = if vote > 0 { format!("vote{}/", vote + 1) } else { String::new() };
     if swapped { format!("{vote}swapped/") } else { vote }

@@ -8,13 +8,13 @@ use karat_types::{
     Then, Turn,
 };
 
-use crate::judge::round::call_labels::part_slot;
-use crate::judge::round::prepare::{Piece, PreparedRound};
 use crate::judge::chunks::chunk_verdicts;
+use crate::judge::prompt::round_prompt::RoundInput;
 use crate::judge::reply;
 use crate::judge::reply::{Problem, Reading};
+use crate::judge::round::call_labels::part_slot;
+use crate::judge::round::prepare::{Piece, PreparedRound};
 use crate::judge::rubric::compiled::CompiledRubric;
-use crate::judge::prompt::round_prompt::RoundInput;
 use crate::judge::verdict::{Verdict, note};
 
 /// Problems that are named when a judge is asked again.
@@ -36,14 +36,14 @@ enum RoundState {
     Judging { case: PreparedRound, pieces: Vec<PieceProgress> },
 }
 
-/// How far one piece is.
+/// The progress of one piece.
 #[derive(Debug, Default)]
 struct PieceProgress {
     /// The slot of its first request.
     slot: String,
-    /// What it waits for.
+    /// The slot it waits for.
     open: Option<Slot>,
-    /// How often it was asked again.
+    /// The number of times it was asked again.
     reasked: u32,
     /// The fence of its last request.
     fence: Option<Fence>,
@@ -142,7 +142,7 @@ impl PieceProgress {
         Self { slot, next: Some(piece.request.clone()), ..Self::default() }
     }
 
-    /// What this piece asks for now.
+    /// The request that this piece makes now.
     fn next_ask(&mut self) -> Option<Ask> {
         let request = self.next.take()?;
         let slot = Slot::new(part_slot(&self.slot, self.reasked));
@@ -222,7 +222,7 @@ fn summary(problems: &[Problem]) -> String {
     }
 }
 
-/// What a judge hears of a reply that cannot be used.
+/// The message to a judge whose reply cannot be used.
 fn reask_message(reply: &Reply, problems: &[Problem]) -> String {
     let list: Vec<String> = problems
         .iter()

@@ -8,20 +8,20 @@ use karat_text::template::{Context, TemplateError};
 use karat_types::{CellError, ChatRequest, KeyBuilder, ReferenceUse, Sample, Score};
 use serde_json::Value;
 
-use crate::judge::rubric::item::{Item, Side};
-use crate::judge::prompt::request::{CallContent, CallPart};
-use crate::judge::rubric::compiled::{Aspect, CompiledRubric, RubricView};
-use crate::judge::prompt::round_prompt::RoundInput;
+use crate::judge::JudgeInput;
+use crate::judge::chunks::split;
+use crate::judge::chunks::split::Weight;
 use crate::judge::prompt::prompt_values;
 use crate::judge::prompt::prompt_values::Content;
-use crate::judge::chunks::split::Weight;
-use crate::judge::verdict::{Mode, Verdict};
-use crate::judge::JudgeInput;
-use crate::judge::rubric::{caps, section_labels};
 use crate::judge::prompt::request;
-use crate::judge::chunks::split;
+use crate::judge::prompt::request::{CallContent, CallPart};
+use crate::judge::prompt::round_prompt::RoundInput;
+use crate::judge::rubric::compiled::{Aspect, CompiledRubric, RubricView};
+use crate::judge::rubric::item::{Item, Side};
+use crate::judge::rubric::{caps, section_labels};
+use crate::judge::verdict::{Mode, Verdict};
 
-/// What all calls of a judgment share.
+/// The content that all calls of a judgment share.
 #[derive(Debug)]
 pub(crate) struct PreparedRound {
     pub shuffle_seed: u64,
@@ -29,11 +29,11 @@ pub(crate) struct PreparedRound {
     /// Positions of the caps whose condition holds.
     pub caps: Vec<usize>,
     pub pieces: Vec<Piece>,
-    /// What halves of a piece are made with; only where a list may be cut.
+    /// The content for halves of a piece; only where a list may be cut.
     frame: Option<Frame>,
 }
 
-/// What is the same in every piece, kept until the last reply has come.
+/// The content of every piece, kept until the last reply has come.
 #[derive(Debug)]
 struct Frame {
     context: Context,
@@ -55,7 +55,7 @@ pub(crate) struct Piece {
     pub request: ChatRequest,
     /// The fence of its sections.
     pub fence: Fence,
-    /// What of the rubric it is asked for.
+    /// The part of the rubric that the call asks for.
     pub aspect: Aspect,
     pub weight: Weight,
     /// The bytes of the document that it shows, where a document is cut.
@@ -64,7 +64,7 @@ pub(crate) struct Piece {
     pub origins: BTreeMap<String, Vec<usize>>,
     /// The members of routed lists that it shows.
     pub routed: Vec<RoutedValue>,
-    /// What it shows, where that may be cut further.
+    /// The shown values, where they may be cut further.
     contents: Vec<Content>,
 }
 
@@ -151,7 +151,7 @@ impl PreparedRound {
     }
 }
 
-/// How many calls a round makes for a sample whose output is not known: those for an output with an empty list.
+/// The number of calls of a round for a sample whose output is not known: those for an output with an empty list.
 pub(crate) fn expected_calls(setup: &CompiledRubric, sample: &Sample, seed: u64) -> u64 {
     if setup.chunked_position().is_none() {
         return 1;
@@ -168,7 +168,7 @@ pub(crate) fn expected_calls(setup: &CompiledRubric, sample: &Sample, seed: u64)
     pieces.map_or(1, |pieces| pieces.len() as u64)
 }
 
-/// What is the same in every piece.
+/// The content of every piece.
 struct SharedContent<'a> {
     setup: &'a CompiledRubric,
     context: &'a Context,
@@ -277,7 +277,7 @@ impl SharedContent<'_> {
         members.map(|(list, it)| RoutedValue { place: (list, it.origin), value: it.value.clone() }).collect()
     }
 
-    /// What does not fit the judge's window is refused, never cut silently (BY-14).
+    /// Refuses a prompt that does not fit the judge's window; nothing is cut silently (BY-14).
     fn check_window(&self, request: &ChatRequest) -> Result<(), CellError> {
         let Some(window) = self.setup.window else { return Ok(()) };
         let reply = self.setup.reply_tokens();
@@ -309,7 +309,7 @@ fn text_of(request: &ChatRequest) -> String {
     request.messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether the judge sees anything of the output.
+/// True if the judge sees anything of the output.
 fn reads_output(setup: &CompiledRubric) -> bool {
     setup.reads.iter().any(|name| name == "output" || name.starts_with("output."))
 }
@@ -320,7 +320,7 @@ fn shuffle_seed(input: JudgeInput<'_>) -> u64 {
     key.0.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte))
 }
 
-/// What the rubric's templates see: the sample and the output, and nothing about who made it.
+/// The context of the rubric's templates: the sample and the output, and nothing about who made it.
 fn context(reads: &[String], input: JudgeInput<'_>) -> Context {
     let mut context = Context::new().with_read("sample", &input.sample.columns, reads).with("output", input.output);
     for (name, value) in [("input", &input.sample.input), ("reference", &input.sample.reference)] {

@@ -17,7 +17,7 @@ pub(crate) fn active_caps(
     Ok(holding)
 }
 
-/// What a cap says to the judge.
+/// The sentence about a cap in the prompt.
 pub(crate) fn sentence(cap: &Cap) -> String {
     let bounds: Vec<String> = cap.max.iter().map(|(dimension, max)| format!("{dimension} at most {max}")).collect();
     let condition = cap.say.as_deref().unwrap_or(&cap.id).trim().trim_end_matches('.');

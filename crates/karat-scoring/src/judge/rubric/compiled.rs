@@ -16,14 +16,14 @@ use crate::judge::{RubricError, identity, reads, reply};
 /// Tokens that a reply may have where nobody says how many (CL-15).
 const REPLY_TOKENS: u32 = 4000;
 
-/// What of a rubric a call is asked for.
+/// The part of a rubric that a call asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aspect {
     /// All of it.
     Full,
-    /// What is judged by pieces.
+    /// The part that is judged by pieces.
     Parts,
-    /// What is judged once, beside the pieces.
+    /// The part that is judged once, beside the pieces.
     Once,
 }
 
@@ -59,9 +59,9 @@ pub(crate) struct CompiledRubric {
     pub judge: String,
     pub rubric: Rubric,
     full: RubricView,
-    /// What is judged by pieces, and what once; where the rubric says `once` anywhere.
+    /// The parts judged by pieces and judged once; only where the rubric says `once` anywhere.
     apart: Option<(RubricView, RubricView)>,
-    /// When each stretch of the document was said.
+    /// The template of the times of the document's stretches.
     pub times: Option<Template>,
     pub items: Vec<Item>,
     pub caps: Vec<(Cap, Expression)>,
@@ -72,7 +72,7 @@ pub(crate) struct CompiledRubric {
     pub window: Option<u64>,
     pub reads: Vec<String>,
     pub identity: Key,
-    /// Whether two outputs are shown, and the judge says which is better.
+    /// True if two outputs are shown, and the judge says which is better.
     pub is_pair: bool,
     /// Rows for which it does not hold are not judged.
     pub only_where: Option<Expression>,
@@ -145,7 +145,7 @@ impl CompiledRubric {
         }
     }
 
-    /// What the pieces of a cut document are asked for.
+    /// The part of the rubric that pieces of a cut document ask for.
     pub fn aspect_of_pieces(&self) -> Aspect {
         if self.apart.is_some() { Aspect::Parts } else { Aspect::Full }
     }

@@ -38,7 +38,7 @@ impl Examples {
         longest
     }
 
-    /// Whether any sample can be shown one.
+    /// True if any sample can be shown one.
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
@@ -52,7 +52,7 @@ fn drawable(rubric: &Rubric, items: &[Item], row: &Value) -> Value {
     Value::Object(Map::from_iter(members))
 }
 
-/// What of a labelled output the judge is shown: the first value that comes from the output alone, under its own name.
+/// The shown part of a labelled output: the first value that comes from the output alone, under its own name.
 fn candidate(items: &[Item], output: &Value) -> (String, Value) {
     let from_output = |item: &&Item| {
         let mut names = item.value.reads().iter();

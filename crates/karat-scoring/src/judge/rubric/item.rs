@@ -21,18 +21,18 @@ pub(crate) struct Item {
     pub section: Section,
     pub value: Template,
     pub line: Option<Template>,
-    /// Whether findings refer to its members by position, so that lines are numbered.
+    /// True if findings refer to its members by position, so that lines are numbered.
     pub is_indexed: bool,
 }
 
 impl Item {
-    /// Whether it comes from the output.
+    /// True if it comes from the output.
     pub fn is_of_output(&self) -> bool {
         of_output(&self.value)
     }
 }
 
-/// Whether a value comes from the output.
+/// True if a value comes from the output.
 pub(crate) fn of_output(value: &Template) -> bool {
     value.reads().iter().any(|name| name == "output" || name.starts_with("output."))
 }

@@ -21,7 +21,7 @@ impl<'a> Words<'a> {
         self.0.len()
     }
 
-    /// How many words two sets share, and how many they have together.
+    /// The numbers of words that two sets share and have together.
     pub fn overlap(&self, other: &Self) -> Shared {
         let (mut mine, mut theirs, mut shared) = (self.0.as_slice(), other.0.as_slice(), 0);
         while let (Some((a, after_a)), Some((b, after_b))) = (mine.split_first(), theirs.split_first()) {
@@ -38,7 +38,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What two sets have in common.
+/// The overlap of two sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shared {
     pub shared: usize,

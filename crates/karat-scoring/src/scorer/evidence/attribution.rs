@@ -9,15 +9,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::citation::{Need, is_same};
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 use super::speaker::{Speaker, named_in};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 use crate::scorer::output::text::test;
 
 /// Options of `attribution`.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Attribution {
-    /// Whether one of the reference's speakers must be named (any), or every one (all).
+    /// True if one of the reference's speakers must be named (any), or every one (all).
     need: Need,
     /// Further speakers that are right, such as those who answer in a chunk of a transcript: names, or objects with `name`.
     accept: Vec<Value>,
@@ -27,7 +27,7 @@ pub(crate) struct Attribution {
     citations: Vec<Value>,
     /// A text that is looked through for names where the output has none.
     text: Option<String>,
-    /// Whose names are looked for in a text, beside those that are right.
+    /// Other speakers whose names are looked for in a text, beside the right ones.
     among: Vec<Value>,
 }
 
@@ -40,7 +40,7 @@ impl Options for Attribution {
 }
 
 impl Attribution {
-    /// Who is right beside the reference's own. A citation of several chunks accepts who answers in any of them; several
+    /// The speakers accepted beside those of the reference. A citation of several chunks accepts who answers in any of them; several
     /// citations accept only who answers in all, so that citing everything accepts nobody.
     fn accepted_speakers(&self) -> Vec<Speaker> {
         let answering = |citation: &Value| -> Vec<Speaker> {
@@ -55,7 +55,7 @@ impl Attribution {
         Speaker::all(&self.accept).into_iter().chain(shared.unwrap_or_default()).collect()
     }
 
-    /// Who is named, each once: in a list, alone, or else within a text.
+    /// The speakers that the output names, each once: in a list, alone, or else within a text.
     fn named_speakers(&self, output: &Value, right: &[Speaker]) -> Vec<Speaker> {
         let listed = match output {
             Value::Array(speakers) => Speaker::all(speakers),
@@ -79,14 +79,14 @@ impl Attribution {
         named
     }
 
-    /// Whom a text names, of those who speak and others.
+    /// The speakers that a text names.
     fn speakers_in_text(&self, text: &str, right: &[Speaker]) -> Vec<Speaker> {
         let known: Vec<Speaker> = right.iter().cloned().chain(Speaker::all(&self.among)).collect();
         named_in(text, &known)
     }
 }
 
-/// Whether a citation names a chunk.
+/// True if a citation names a chunk.
 fn names(citation: &Value, chunk: &Value) -> bool {
     let same = |key: &str| {
         let (one, other) = (citation.get(key)?, chunk.get(key)?);

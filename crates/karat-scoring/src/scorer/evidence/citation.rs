@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 use crate::scorer::output::text::{test, text};
 
-/// What two citations have in common.
+/// The fields that two citations have in common.
 #[derive(Debug, Clone, Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 struct Fields {
@@ -21,17 +21,17 @@ struct Fields {
     keys: Vec<String>,
 }
 
-/// Whether a citation has a field as it is stated.
+/// True if a citation has a field as it is stated.
 fn has(citation: &Value, (key, value): (&String, &Value)) -> bool {
     citation.get(key).is_some_and(|it| is_same(it, value))
 }
 
-/// Whether two values say the same: case, white space and the form of accented letters and numbers apart.
+/// True if two values say the same: case, white space and the form of accented letters and numbers apart.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     fold(&text(one)) == fold(&text(other)) || is_same_number(one, other)
 }
 
-/// Whether both are the same number, of which one may be a text: page 2 is page 2.0. Two texts are names: table "1.1" is
+/// True if both are the same number, of which one may be a text: page 2 is page 2.0. Two texts are names: table "1.1" is
 /// not table "1.10".
 fn is_same_number(one: &Value, other: &Value) -> bool {
     let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
@@ -39,20 +39,20 @@ fn is_same_number(one: &Value, other: &Value) -> bool {
 }
 
 impl Fields {
-    /// What a gold states of what is compared.
+    /// The compared fields that a gold citation states.
     fn stated_fields<'a>(&'a self, gold: &'a Map<String, Value>) -> impl Iterator<Item = (&'a String, &'a Value)> {
         let compared = |key: &String| self.keys.is_empty() || self.keys.contains(key);
         gold.iter().filter(move |(key, value)| compared(key) && !value.is_null())
     }
 
-    /// Whether a citation agrees with an acceptable one in every field that this one states.
+    /// True if a citation agrees with an acceptable one in every field that this one states.
     fn agree(&self, citation: &Value, gold: &Value) -> bool {
         let Some(gold) = gold.as_object() else { return fold(&text(citation)) == fold(&text(gold)) };
         let mut stated = self.stated_fields(gold).peekable();
         stated.peek().is_some() && stated.all(|field| has(citation, field))
     }
 
-    /// How many citations agree with any gold, and how many golds are cited.
+    /// Counts the citations that agree with any gold, and the golds that are cited.
     fn tally(&self, citations: &[Value], gold: &[Value]) -> Tally {
         let agreeing = |citation: &&Value| gold.iter().any(|gold| self.agree(citation, gold));
         let cited = |gold: &&Value| citations.iter().any(|citation| self.agree(citation, gold));
@@ -132,11 +132,11 @@ impl Metric for CitationMetric {
 pub(crate) struct CitationMatch {
     /// The fields that are compared where the reference states them; all that it states without it.
     keys: Vec<String>,
-    /// Whether one citation must match (any), or every one of the reference's must be cited (all).
+    /// True if one citation must match (any), or every one of the reference's must be cited (all).
     need: Need,
 }
 
-/// How much of a list is wanted.
+/// The share of a list that must match.
 #[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Need {

@@ -10,16 +10,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
-use crate::scorer::output::text::{test, text};
 use crate::metrics::edit;
 use crate::metrics::retrieval::{Cutoff, Gain, Judged, Relevance, top};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::output::text::{test, text};
 
-/// How documents are ranked and which of them count.
+/// Options shared by the ranking metrics.
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 struct Ranked {
-    /// How many places count; all of them without it.
+    /// The number of places that count; all of them without it.
     k: Option<u32>,
     /// The space; the union of all without it.
     space: Option<String>,
@@ -27,13 +27,13 @@ struct Ranked {
     by: Option<String>,
 }
 
-/// What ids of documents are called, the most telling first.
+/// Names of fields that hold a document's id, the most specific first.
 const IDS: [&str; 4] = ["id", "chunk_id", "doc_id", "table_id"];
 
-/// What grades of relevance are called.
+/// Names of fields that hold a grade of relevance.
 const GRADES: [&str; 4] = ["grade", "relevance", "gain", "rel"];
 
-/// How relevant a document is: 1 where nothing says so, `None` where it is no number.
+/// The relevance of a document: 1 where nothing states it, `None` where it is no number.
 fn grade(document: &Value) -> Option<f64> {
     GRADES.iter().find_map(|key| document.get(key)).map_or(Some(1.0), Value::as_f64)
 }
@@ -198,13 +198,13 @@ ranked! {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Ndcg {
-    /// How many places count; all of them without it.
+    /// The number of places that count; all of them without it.
     k: Option<u32>,
     /// The space; the union of all without it.
     space: Option<String>,
     /// Path of the id within a document that is an object; `id`, `chunk_id`, `doc_id` or `table_id` without it.
     by: Option<String>,
-    /// How a grade turns into gain.
+    /// The gain of a grade.
     gain: GainOption,
 }
 

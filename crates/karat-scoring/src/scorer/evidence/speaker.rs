@@ -1,4 +1,4 @@
-//! Who speaks: names with roles, as data and as a text names them.
+//! Speakers: names with roles, as data and as a text names them.
 //!
 //! A text names somebody whom it says to speak. Who is denied, is silent or only asks is not named: "Ana Ruiz did not
 //! comment". Whom nobody knows is named where a role stands beside a name, or a name beside somebody who is: "Carl Roe
@@ -56,12 +56,12 @@ impl Speaker {
         values.iter().filter_map(Self::read).collect()
     }
 
-    /// Whether it is the wanted one: by name, and by role where one is wanted.
+    /// True if it is the wanted one: by name, and by role where one is wanted.
     pub(crate) fn is_wanted(&self, wanted: &Self) -> bool {
         self.name == wanted.name && (wanted.role.is_none() || self.role == wanted.role)
     }
 
-    /// Whether it is somebody by this name with another role.
+    /// True if it is somebody by this name with another role.
     pub(crate) fn contradicts(&self, other: &Self) -> bool {
         self.name == other.name && self.role.is_some() && other.role.is_some() && self.role != other.role
     }
@@ -82,7 +82,7 @@ impl Speaker {
     }
 }
 
-/// Where a folded text holds folded words, as words.
+/// Returns the offsets at which a folded text holds folded words, as words.
 fn matches(text: &str, words: &str) -> impl Iterator<Item = Range<usize>> {
     let ends = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     let found = text.match_indices(words).map(|(at, words)| at..at + words.len());
@@ -93,7 +93,7 @@ fn has_words(text: &str, words: &str) -> bool {
     matches(text, words).next().is_some()
 }
 
-/// Whom `text` names: of the `known`, and others whose role it says.
+/// The speakers that `text` names: those of `known`, and others whose role it states.
 pub(crate) fn named_in(text: &str, known: &[Speaker]) -> Vec<Speaker> {
     let folded = fold_name(text);
     let mut named: Vec<Speaker> = known.iter().filter_map(|speaker| speaker.within(&folded)).collect();
@@ -107,12 +107,12 @@ struct Mention<'a> {
     role: Option<&'a str>,
     /// The bytes of both.
     span: Range<usize>,
-    /// Whether it is somebody who is known, or has a role.
+    /// True if it is somebody who is known, or has a role.
     certain: bool,
     known: bool,
 }
 
-/// Who is named with a role, or beside such, and not known.
+/// Speakers who are not known but are named with a role, or beside someone who is.
 fn unknown_speakers(text: &str, known: &[Speaker]) -> Vec<Speaker> {
     let mut mentions: Vec<Mention<'_>> = names(text).into_iter().map(|at| Mention::read(text, at, known)).collect();
     for at in 1..mentions.len() {
@@ -170,7 +170,7 @@ fn words(text: &str) -> Vec<(usize, &str)> {
     words
 }
 
-/// What may be names of people: two to four words that begin with capitals, no roles among them.
+/// Possible names of people: two to four words that begin with capitals, no roles among them.
 fn names(text: &str) -> Vec<Range<usize>> {
     let mut runs: Vec<(Range<usize>, usize)> = Vec::new();
     for (at, word) in words(text) {
@@ -186,7 +186,7 @@ fn names(text: &str) -> Vec<Range<usize>> {
     runs.into_iter().filter(|(_, count)| (2..=4).contains(count)).map(|(run, _)| run).collect()
 }
 
-/// Whether a word may be part of a name: `Ana`, `J`, and no role.
+/// True if a word may be part of a name: `Ana`, `J`, and no role.
 fn is_name(word: &str) -> bool {
     let mut chars = word.chars();
     let capital = chars.next().is_some_and(char::is_uppercase);
@@ -202,7 +202,7 @@ fn is_particle(word: &str, after: &str) -> bool {
     PARTICLES.contains(&word) && next
 }
 
-/// Whether a word with a capital begins a sentence or an address rather than a name.
+/// True if a word with a capital begins a sentence or an address rather than a name.
 fn is_opening(word: &str) -> bool {
     #[rustfmt::skip]
     const OPENING: &[&str] = &[
@@ -262,7 +262,7 @@ fn title_before(before: &str) -> Option<Range<usize>> {
     titled.then_some(offset + start..offset + end)
 }
 
-/// Whether a name is one of a company rather than of a person.
+/// True if a name is one of a company rather than of a person.
 fn is_organisation(name: &str) -> bool {
     #[rustfmt::skip]
     const WORDS: &[&str] = &[
@@ -273,7 +273,7 @@ fn is_organisation(name: &str) -> bool {
     words(name).iter().any(|(_, word)| WORDS.contains(&word.to_lowercase().as_str()))
 }
 
-/// Whether somebody between folded texts is said to speak: neither denied, nor silent, nor only asking.
+/// True if somebody between folded texts is said to speak: neither denied, nor silent, nor only asking.
 fn is_speaking(before: &str, after: &str) -> bool {
     !is_denied(before) && !asks(before) && !has_asked(after) && !is_silent(after)
 }

@@ -13,7 +13,7 @@ use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 pub(crate) struct Combine {
     /// Names of metrics whose scorers stand before this one: `fidelity.overall`. Judges grade later and cannot be named.
     of: Vec<String>,
-    /// How they become one.
+    /// The rule that combines them.
     #[serde(default)]
     how: How,
 }
@@ -70,7 +70,7 @@ fn bounded_value(metric: &MetricSpec, value: f64) -> f64 {
 }
 
 impl How {
-    /// Whether it makes a verdict of verdicts.
+    /// True if it makes a verdict of verdicts.
     fn keeps_verdicts(self) -> bool {
         matches!(self, Self::Product | Self::Min | Self::Max)
     }

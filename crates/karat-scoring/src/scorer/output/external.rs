@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_types::{CommandRequest, GapText, HttpRequest, Protocol, Request, Score};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,7 +49,7 @@ enum CallTarget {
 }
 
 fn parts(texts: BTreeMap<String, String>) -> Vec<(String, GapText)> {
-    texts.into_iter().map(|(name, text)| (name, gaps::parts(&text))).collect()
+    texts.into_iter().map(|(name, text)| (name, env_template::parts(&text))).collect()
 }
 
 impl Options for Command {
@@ -67,7 +67,10 @@ impl Options for Http {
     const NEEDS: Needs = Needs::Output;
 
     fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
-        Ok(Box::new(ExternalMetric(CallTarget::Http { url: gaps::parts(&self.url), headers: parts(self.headers) })))
+        Ok(Box::new(ExternalMetric(CallTarget::Http {
+            url: env_template::parts(&self.url),
+            headers: parts(self.headers),
+        })))
     }
 }
 

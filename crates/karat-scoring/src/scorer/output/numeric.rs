@@ -5,8 +5,8 @@ use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 use super::text::text;
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 
 /// Options of `numeric`.
 #[derive(Deserialize, schemars::JsonSchema, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Numeric {
     abs: Option<f64>,
     /// Which of several numbers is compared.
     pick: PickOption,
-    /// How lone groups such as "1.234" are read.
+    /// The decimal mark that decides how lone groups such as "1.234" are read.
     decimal: DecimalOption,
     /// The kind of text. `finance` also reads the words around numbers, in English, German, French and Spanish: losses
     /// and falls ("down 4 %" is −4 %), amounts in parentheses, bounds ("at most 5"), denials ("was not 5") and units

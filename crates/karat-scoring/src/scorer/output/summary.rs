@@ -17,11 +17,11 @@ pub(crate) static FIGURES: &[&str] =
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SummaryOptions {
-    /// What each dimension contributes to the overall; they must sum to 1.
+    /// The weight of each dimension in the overall; they must sum to 1.
     weights: WeightOptions,
-    /// How moments are compared: by their types, or by their positions.
+    /// The comparison of moments: by their types, or by their positions.
     overlap: OverlapOption,
-    /// How far positions may be apart and still match.
+    /// The largest distance of two positions that match.
     tolerance: u64,
 }
 
@@ -102,7 +102,7 @@ fn read(value: &Value) -> Result<Summary, String> {
     }
 }
 
-/// What a recorded step yields where nothing is recorded.
+/// True if it is the output of a recorded step that has no recording.
 fn is_absent(output: &Value) -> bool {
     output.is_null() || output.as_str().is_some_and(|text| text.trim().is_empty())
 }

@@ -1,4 +1,4 @@
-//! What a cell took: time, money, tokens.
+//! Metrics of a cell's resources: time, money, tokens.
 
 use karat_types::Score;
 use schemars::JsonSchema;

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 use crate::metrics::{self, bleu, chrf, edit, rouge, squad, text};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 
 /// A value as text.
 pub(crate) fn text(value: &Value) -> Cow<'_, str> {
@@ -90,10 +90,10 @@ pub(crate) struct Contains {
     any: Vec<String>,
 }
 
-/// What `contains` looks for.
+/// The phrases that `contains` looks for.
 struct Phrases {
     options: Contains,
-    /// Whether the reference, or the `value` in its place, must be there.
+    /// True if the reference, or the `value` in its place, must be there.
     reference: bool,
 }
 
@@ -239,7 +239,7 @@ pub(crate) struct Rouge {
     r#type: RougeType,
     /// Words are stemmed.
     stem: bool,
-    /// What a word is: `ascii` as in rouge-score, where other scripts always score 0; `unicode` for every script.
+    /// The definition of a word: `ascii` as in rouge-score, where other scripts always score 0; `unicode` for every script.
     tokens: RougeTokens,
     /// Which figure.
     part: Part,
@@ -317,7 +317,7 @@ impl Metric for Rouge {
 pub(crate) struct Bleu {
     /// Texts are lower-cased first.
     lowercase: bool,
-    /// How texts are cut into tokens; the names are sacrebleu's.
+    /// The tokenizer, by its name in sacrebleu.
     tokenizer: Tokenizer,
 }
 
@@ -388,7 +388,7 @@ impl Metric for chrf::Chrf {
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Length {
-    /// What is counted.
+    /// The unit that is counted.
     unit: Unit,
 }
 
@@ -417,7 +417,7 @@ impl Metric for Length {
             Unit::Chars => text::length(&output, text::LengthUnit::Chars),
             Unit::Words => text::length(&output, text::LengthUnit::Words),
             Unit::Bytes => text::length(&output, text::LengthUnit::Bytes),
-            Unit::Tokens => karat_text::tokens::Tokenizer::plan().count(&output),
+            Unit::Tokens => karat_text::chunking::tokens::Tokenizer::plan().count(&output),
         };
         Score::value(length as f64)
     }

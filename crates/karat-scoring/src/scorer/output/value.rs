@@ -8,11 +8,11 @@ use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 use super::text::{Part, test, text};
 use crate::metrics::json;
 use crate::metrics::set_f1::SetMatcher;
 use crate::metrics::text::Exact;
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 
 /// Violations that a reason names.
 const NAMED_VIOLATIONS: usize = 3;

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::ladder::prose::value_context::{announces_an_example, announces_the_final, is_hypothetical, may_announce_a_form, takes_back};
 use crate::ladder::prose::enclosing_elements::EnclosingElements;
+use crate::ladder::prose::value_context::{
+    announces_an_example, announces_the_final, is_hypothetical, may_announce_a_form, takes_back,
+};
 use crate::ladder::{Found, LadderError};
 
 /// A value, where it stands, and how much it is what is looked for.
@@ -15,17 +17,17 @@ pub(crate) struct Candidate {
     pub found: Found,
     /// 0 for what is not looked for.
     pub rank: usize,
-    /// Whether it is the content of a code fence.
+    /// True if it is the content of a code fence.
     pub is_fenced: bool,
 }
 
 impl Candidate {
-    /// Whether the words after it give one of its scores anew, and differently.
+    /// True if the words after it give one of its scores anew, and differently.
     pub fn is_taken_back(&self, text: &str) -> bool {
         self.rank > 0 && takes_back(&text[self.span.end..], &self.found.value)
     }
 
-    /// Whether a stretch after it begins the same again: it names one of its keys.
+    /// True if a stretch after it begins the same again: it names one of its keys.
     pub fn is_repeated(&self, text: &str, stretch: Range<usize>) -> bool {
         let again = &text[stretch.clone()];
         let keys = || self.found.value.as_object().into_iter().flat_map(serde_json::Map::keys);
@@ -103,12 +105,12 @@ fn best_meant(text: &str, mut candidates: Vec<Candidate>, highest: usize) -> Res
     Ok(fenced)
 }
 
-/// Whether all say the same.
+/// True if all say the same.
 fn are_equal(candidates: &[Candidate]) -> bool {
     candidates.windows(2).all(|pair| pair[0].found.value == pair[1].found.value)
 }
 
-/// Whether a value in prose is likely meant: `[1]` is often a citation, `{}` a turn of phrase.
+/// True if a value in prose is likely meant: `[1]` is often a citation, `{}` a turn of phrase.
 pub(crate) fn is_substantial(value: &Value) -> bool {
     match value {
         Value::Object(members) => !members.is_empty(),

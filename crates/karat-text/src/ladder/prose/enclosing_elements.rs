@@ -1,4 +1,4 @@
-//! What stands beside an answer: elements like `<plan>…</plan>` and fences of thoughts. A value there is meant only where its
+//! Finds elements beside an answer, such as `<plan>…</plan>` and fences of thoughts. A value there is meant only where its
 //! element is one for answers, or one of HTML.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use crate::ladder::reasoning_blocks;
 /// Bytes that a tag may have.
 const LONGEST: usize = 120;
 
-/// What the names of elements that hold answers have in them.
+/// Words in the names of elements that hold answers.
 const ANSWER: [&str; 34] = [
     "answer",
     "json",
@@ -92,7 +92,7 @@ const LAYOUT: [&str; 40] = [
     "ul",
 ];
 
-/// Where asides stand.
+/// The spans of elements beside the answer.
 pub(crate) struct EnclosingElements(Vec<Range<usize>>);
 
 impl EnclosingElements {
@@ -102,7 +102,7 @@ impl EnclosingElements {
         Self(elements(text).into_iter().chain(fences).collect())
     }
 
-    /// Whether a stretch lies in one of them.
+    /// True if a stretch lies in one of them.
     pub fn contain(&self, stretch: &Range<usize>) -> bool {
         self.0.iter().any(|aside| aside.start <= stretch.start && stretch.end <= aside.end)
     }
@@ -150,7 +150,7 @@ fn is_aside(name: &str) -> bool {
     !LAYOUT.contains(&name.as_str()) && !ANSWER.iter().any(|part| name.contains(part))
 }
 
-/// Whether a tag begins a line, and nothing but the value or the end of the line follows.
+/// True if a tag begins a line, and nothing but the value or the end of the line follows.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].trim_end_matches([' ', '\t']);
     let after = text[end..].trim_start_matches([' ', '\t']);

@@ -1,10 +1,10 @@
-//! What the line before a value says of it: whose it is, and whether it is meant.
+//! Reads the line before a value: who gives the value, and whether it is meant.
 //!
 //! A judge introduces its own verdict by naming it (`My evaluation:`, `Here is the JSON`). What stands after `The reply
 //! claims:` is somebody else's, what stands after `Format:`, `Initial guess:`, `A bad reply would get:` is none. The same words
 //! within a longer line may be about what is judged, so most count only in a label: a few words before a colon.
 
-/// So many words a label may have.
+/// The most words of a label.
 const LABEL: usize = 5;
 
 /// Words of a label that is no verdict's.
@@ -25,13 +25,13 @@ const UNREAL: [&str; 14] = [
     "unverified",
 ];
 
-/// How such words begin in several languages: fictional, fiktives, hypothétique.
+/// Stems of such words in several languages: fictional, fiktives, hypothétique.
 const STEMS: [&str; 4] = ["ficti", "fikti", "hypoth", "hipot"];
 
-/// What a label begins with that is no verdict's; `Sample 3:` is one.
+/// Beginnings of a label that is no verdict's; `Sample 3:` is one.
 const EARLY: [&str; 4] = ["initial", "preliminary", "interim", "sample"];
 
-/// What any line before a colon says of a value that comes before the verdict.
+/// Phrases, before a colon, of a value that comes before the verdict.
 const FIRST: [&str; 8] = [
     "first pass",
     "first guess",
@@ -43,11 +43,11 @@ const FIRST: [&str; 8] = [
     "my prior",
 ];
 
-/// What a form is called, and what a line begins with that only says how the verdict is written.
+/// Names of a form, and beginnings of a line that only says how the verdict is written.
 const SHAPE: [&str; 4] = ["format", "schema", "shape", "structure"];
 const WRITTEN: [&str; 7] = ["in", "with", "using", "as", "per", "following", "json"];
 
-/// How a sentence begins in which nothing was judged yet.
+/// Beginnings of a sentence in which nothing was judged yet.
 const UNSEEN: [&str; 7] = [
     "before reading",
     "before seeing",
@@ -58,10 +58,10 @@ const UNSEEN: [&str; 7] = [
     "without looking",
 ];
 
-/// What a judgment of nobody gets: `A bad reply would get`.
+/// Verbs of a hypothetical judgment: `A bad reply would get`.
 const GET: [&str; 5] = ["get", "receive", "earn", "deserve", "look"];
 
-/// Who else may say a verdict, and how.
+/// Other authors of a verdict, and verbs of saying.
 const OTHERS: [&str; 22] = [
     "answer",
     "article",
@@ -106,7 +106,7 @@ const SAY: [&str; 17] = [
     "writes",
 ];
 
-/// How words end that may stand before the verb: `explicitly`, `itself`, and not `reply`.
+/// Endings of words that may stand before the verb: `explicitly`, `itself`, and not `reply`.
 const ADVERBS: [&str; 4] = ["tly", "rly", "self", "also"];
 
 /// Words between what is said and what was.
@@ -128,7 +128,7 @@ const SAID: [&str; 15] = [
     "itself",
 ];
 
-/// Whose verdicts are others': of a colleague, of a previous judge.
+/// Words for other judges: of a colleague, of a previous judge.
 const EARLIER: [&str; 6] = ["previous", "prior", "earlier", "another", "other", "former"];
 const VERDICT: [&str; 16] = [
     "assessment",
@@ -149,7 +149,7 @@ const VERDICT: [&str; 16] = [
     "annotator",
 ];
 
-/// Whether the line before a value, in lower case, says that it is not the judge's verdict.
+/// True if the line before a value, in lower case, says that it is not the judge's verdict.
 pub(crate) fn is_of_another(line: &str) -> bool {
     let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let is_heading = line.ends_with([':', '：']);

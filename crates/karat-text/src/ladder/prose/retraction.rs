@@ -1,9 +1,9 @@
-//! What the words after a value say that gives it up.
+//! Recognises words after a value that retract it.
 //!
 //! A judge that explains its grade speaks of what is judged; one that gives it up speaks of the grade (`scratch that`, `these
 //! are dummy values`) or of judging (`let me redo this`, `I misread`). So what counts is how a clause begins.
 
-/// What is said anywhere that gives a value up.
+/// Phrases that retract a value, anywhere in a sentence.
 const GIVEN_UP: [&str; 13] = [
     "disregard the above",
     "placeholder value",
@@ -28,12 +28,12 @@ const OPENERS: [&str; 15] = [
 /// The openers after which `that is wrong` is about what was said last, which is the value.
 const HALTS: [&str; 9] = ["actually", "hm", "hmm", "no", "oops", "sorry", "wait", "hold on", "hang on"];
 
-/// What is done with a value that is given up, followed by one of [`VALUE`].
+/// Verbs that retract a value, followed by one of [`VALUE`].
 const DROP: [&str; 6] = ["scratch", "strike", "ignore", "disregard", "forget", "discard"];
 const VALUE: [&str; 11] =
     ["that", "this", "it", "these", "those", "the above", "the json", "the scores", "my", "what i", "everything above"];
 
-/// How a clause begins in which a judge says that it judges again, or did not judge.
+/// Beginnings of a clause in which a judge says that it judges again, or did not judge.
 const AGAIN: [&str; 17] = [
     "i take that back",
     "i take it back",
@@ -54,7 +54,7 @@ const AGAIN: [&str; 17] = [
     "tbd",
 ];
 
-/// Who judges again or not at all, and what it then does.
+/// Subjects and verbs of judging again or not at all.
 const INTENT: [&str; 8] =
     ["let me", "i need to", "i have to", "i must", "i should", "i will not", "i won't", "i refuse to"];
 const REDO: [&str; 12] = [
@@ -73,7 +73,7 @@ const REDO: [&str; 12] = [
 ];
 const JUDGE: [&str; 5] = ["grade", "judge", "score", "evaluate", "rate"];
 
-/// What a value that is pointed at is called that is not meant: after `this is`, `the above are`.
+/// Words that call a value not meant, after `this is`, `the above are`.
 const UNREAL: [&str; 17] = [
     "dummy",
     "placeholder",
@@ -97,7 +97,7 @@ const EXAMPLE: [&str; 3] = ["sample", "example", "illustration"];
 const WRONG: [&str; 8] =
     ["wrong", "incorrect", "not right", "not correct", "mistaken", "a mistake", "an error", "not what i meant"];
 
-/// Whether what follows a value, in lower case, gives it up.
+/// True if what follows a value, in lower case, gives it up.
 pub(crate) fn gives_up(after: &str) -> bool {
     let after = after.replace('’', "'");
     let lines_up = after.lines().any(|line| line.trim_start().starts_with("^ wrong"));
@@ -158,7 +158,7 @@ fn begins(text: &str, words: &[&str]) -> bool {
     words.iter().any(|words| after_words(text, words).is_some())
 }
 
-/// What follows whole words that a text begins with.
+/// Returns the rest behind whole words that a text begins with.
 fn after_words<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(words)?;
     (!rest.starts_with(char::is_alphanumeric)).then(|| rest.trim_start())

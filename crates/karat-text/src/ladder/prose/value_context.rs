@@ -1,4 +1,4 @@
-//! What the words around a value say of it: that it is the final one, that it only shows a form, that it is taken back.
+//! Reads the words around a value: they may announce it as final, call it a form, or retract it.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{introduction, retraction};
 
-/// So many bytes before a value may announce it.
+/// The most bytes before a value that may announce it.
 const ANNOUNCEMENT: usize = 200;
 
-/// So many bytes may stand between a score's name and its number.
+/// The most bytes between a score's name and its number.
 const BETWEEN: usize = 12;
 
 /// Words that announce what counts in place of what stood before, in the languages that judges write.
@@ -69,7 +69,7 @@ const EXAMPLE: [&str; 18] = [
     "muster",
 ];
 
-/// How a line begins that calls what follows something else than the verdict; within a line these words may be about what
+/// Beginnings of a line that calls the text after it something else than the verdict; within a line these words may be about what
 /// is judged.
 const CALLED: [&str; 4] = ["draft", "first draft", "for instance", "wrong:"];
 
@@ -80,7 +80,7 @@ const EXAMPLE_SIGNS: [&str; 5] = ["示例", "例如", "例:", "例：", "例え�
 const FORM: [&str; 11] =
     ["format", "schema", "shape", "structure", "sample", "comparison", "empty", "would", "formato", "формат", "格式"];
 
-/// What a sentence says whose value is not meant.
+/// Phrases of a sentence whose value is not meant.
 const DENIED: [&str; 14] = [
     "would not",
     "wouldn't",
@@ -110,20 +110,20 @@ pub(crate) fn words(text: &str, stretch: &Range<usize>) -> String {
     format!("{}\n{}", line_before(text, stretch.start), &text[stretch.end..])
 }
 
-/// Whether the words right before a place say that what follows is the final word.
+/// True if the words right before a place say that what follows is the final word.
 pub(crate) fn announces_the_final(text: &str, at: usize) -> bool {
     let before = before(text, at);
     has_word(&before, &FINAL) && !has_word(&before, &NOT_FINAL)
 }
 
-/// Whether the line before a place says that what follows is an example, or a comment of HTML holds it.
+/// True if the line before a place says that what follows is an example, or a comment of HTML holds it.
 pub(crate) fn announces_an_example(text: &str, at: usize) -> bool {
     let before = &text[text.floor_char_boundary(at.saturating_sub(ANNOUNCEMENT))..at];
     let is_comment = before.rfind("<!--").is_some_and(|opened| !before[opened..].contains("-->"));
     is_comment || is_called_an_example(text, at)
 }
 
-/// Whether the line before a place calls what follows an example: a line that ends with a colon.
+/// True if the line before a place calls what follows an example: a line that ends with a colon.
 fn is_called_an_example(text: &str, at: usize) -> bool {
     let line = line_before(text, at);
     let is_example = has_word(&line, &EXAMPLE) || EXAMPLE_SIGNS.iter().any(|sign| line.contains(sign));
@@ -131,12 +131,12 @@ fn is_called_an_example(text: &str, at: usize) -> bool {
     line.ends_with([':', '：']) && (is_example || is_called)
 }
 
-/// Whether the line before a place may say that what follows shows a form, or anything but the verdict.
+/// True if the line before a place may say that what follows shows a form, or anything but the verdict.
 pub(crate) fn may_announce_a_form(text: &str, at: usize) -> bool {
     announces_an_example(text, at) || has_word(&line_before(text, at), &FORM)
 }
 
-/// Whether the sentence that goes on with what follows says that this is not meant: "If it were empty, I would answer",
+/// True if the sentence that goes on with what follows says that this is not meant: "If it were empty, I would answer",
 /// "If this were perfect:", "I would not give", "The format would be", or that it is not the judge's verdict.
 pub(crate) fn is_hypothetical(text: &str, at: usize) -> bool {
     let line = line_before(text, at);
@@ -150,7 +150,7 @@ pub(crate) fn is_hypothetical(text: &str, at: usize) -> bool {
         || has_word(sentence, &THEN) && (has_word(sentence, &IF) || has_word(sentence, &SHAPE))
 }
 
-/// Whether what follows a value gives it up, or gives one of its numbers anew and differently: as the final word, or as
+/// True if what follows a value gives it up, or gives one of its numbers anew and differently: as the final word, or as
 /// nothing but a score (`accuracy: 2.`, and not `accuracy: 2 claims are wrong`).
 pub(crate) fn takes_back(after: &str, value: &Value) -> bool {
     let after = after.to_lowercase();
@@ -168,13 +168,13 @@ pub(crate) fn takes_back(after: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether a text ends where something was to come: with a heading, or with a line that ends with a colon.
+/// True if a text ends where something was to come: with a heading, or with a line that ends with a colon.
 fn announces_more(after: &str) -> bool {
     let last = after.lines().rev().map(|line| line.trim_matches(['*', '_', ' '])).find(|line| !line.is_empty());
     last.is_some_and(|line| line.starts_with("# ") || line.starts_with("##") || line.ends_with([':', '：']))
 }
 
-/// Whether a text in lower case names one of a value's numbers with another one, and goes on as `ends` wants it.
+/// True if a text in lower case names one of a value's numbers with another one, and goes on as `ends` wants it.
 fn restates_number(text: &str, value: &Value, ends: impl Fn(&str) -> bool) -> bool {
     let said = fold(text);
     numbers(value).into_iter().any(|(name, number)| {
@@ -185,7 +185,7 @@ fn restates_number(text: &str, value: &Value, ends: impl Fn(&str) -> bool) -> bo
     })
 }
 
-/// Whether what follows a number leaves it a score: `/10`, a mark, the end of the line, or `is fairer`.
+/// True if what follows a number leaves it a score: `/10`, a mark, the end of the line, or `is fairer`.
 fn ends_a_score(rest: &str) -> bool {
     let of = ["/", "outof"].iter().find_map(|mark| rest.strip_prefix(mark));
     let rest = of.map_or(rest, |of| of.trim_start_matches(|c: char| c.is_ascii_digit()));
