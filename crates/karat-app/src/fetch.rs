@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use karat_providers::{Errand, Outside, Providers, Settings};
-use karat_suite::{Fetch, Registry, Suite};
+use karat_suite::{Fetch, Registry, Suite, place_beneath};
 use karat_types::{GapText, Request, Silent};
 
 use crate::error::{Lines, RunError};
@@ -49,7 +49,7 @@ impl App {
         let mut all = Vec::new();
         for fetch in absent {
             let outcome = runtime.block_on(one(&providers, &suite, &fetch));
-            let fetched = Fetched { path: fetch.path, sample: fetch.sample, outcome };
+            let fetched = Fetched { path: fetch.path.to_string(), sample: fetch.sample, outcome };
             each(&fetched);
             all.push(fetched);
         }
@@ -75,13 +75,19 @@ impl App {
 }
 
 async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usize, String> {
-    let folder = Path::new(&fetch.path).parent().filter(|folder| !folder.as_os_str().is_empty());
+    let path = fetch.path.to_string();
+    if path.starts_with("preset:") {
+        return Err("a preset's own files cannot be written; `karat init` copies it".to_owned());
+    }
+    let folder = Path::new(&path).parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(format!("there is no folder {}; make it", folder.display()));
     }
-    if fetch.path.starts_with("preset:") {
-        return Err("a preset's own files cannot be written; `karat init` copies it".to_owned());
-    }
+    let place = match &fetch.path.beneath {
+        Some(folder) => place_beneath(folder, &fetch.path.path),
+        None => Ok(path.clone().into()),
+    };
+    let place = place.map_err(|error| format!("the file {path} cannot be written: {error}"))?;
     let request = fetch.request.as_ref().map_err(Clone::clone)?;
     let who = format!("column {} of {}", fetch.column, fetch.sample);
     let errand = Errand { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
@@ -93,7 +99,6 @@ async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usiz
     suite
         .accepts(fetch, &exchange.response)
         .map_err(|problem| format!("{who}: what came cannot be used, so nothing was written: {problem}"))?;
-    whole::write(Path::new(&fetch.path), &exchange.response)
-        .map_err(|error| format!("writing {}: {error}", fetch.path))?;
+    whole::write(&place, &exchange.response).map_err(|error| format!("writing {path}: {error}"))?;
     Ok(exchange.response.len())
 }

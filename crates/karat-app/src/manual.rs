@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use karat_suite::{DiskFiles, Files};
 use karat_text::markdown;
+use karat_types::FilePath;
 
 use crate::error::{Bug, FileError, ImportError, Lines};
 use crate::{App, AppError, whole};
@@ -92,7 +94,10 @@ fn snapshots(folder: &Path) -> Result<Vec<(String, String)>, AppError> {
         let path = entry.map_err(failed)?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if path.is_file() && name.ends_with(".md") && !name.starts_with('.') {
-            found.push((name, fs::read_to_string(&path).map_err(failed)?));
+            let bytes = DiskFiles.read_path(&FilePath::beneath(folder.to_string_lossy(), &*name)).map_err(failed)?;
+            let problem = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{name} is not UTF-8 text"));
+            let text = String::from_utf8(bytes).map_err(problem).map_err(failed)?;
+            found.push((name, text));
         }
     }
     found.sort();

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use karat_suite::{DiskFiles, Files};
+use karat_suite::{DiskFiles, Files, join_beneath};
 
 static PRESETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../presets");
 
@@ -63,6 +63,13 @@ impl Files for SuiteFiles {
         match path.strip_prefix("preset:") {
             None => DiskFiles.is_file(path),
             Some(inner) => PRESETS.get_file(inner).is_some(),
+        }
+    }
+
+    fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
+        match folder.starts_with("preset:") {
+            false => DiskFiles.open_beneath(folder, path),
+            true => self.open(&join_beneath(folder, path)?),
         }
     }
 

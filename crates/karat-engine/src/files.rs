@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_suite::Files;
-use karat_types::{Answer, Ask, CallError, CallErrorCode, FinishReason, Reply, Request};
+use karat_suite::{Files, is_outside};
+use karat_types::{Answer, Ask, CallError, CallErrorCode, FilePath, FinishReason, Reply, Request};
 use serde_json::Value;
 
 /// The files of a run.
@@ -14,7 +14,7 @@ pub(crate) struct Library {
     files: Arc<dyn Files>,
     /// Samples that are planned.
     samples: u64,
-    read: Mutex<HashMap<String, Arc<Result<Book, CallError>>>>,
+    read: Mutex<HashMap<FilePath, Arc<Result<Book, CallError>>>>,
 }
 
 /// What stands under a path that a step names.
@@ -25,7 +25,7 @@ enum Book {
         rows: std::sync::OnceLock<Rows>,
     },
     /// A folder with a file for each row, by id.
-    Folder(HashMap<String, String>),
+    Folder(HashMap<String, FilePath>),
 }
 
 /// The rows of a file.
@@ -45,7 +45,7 @@ impl Library {
     }
 
     /// The text of a file or of one of its rows.
-    pub fn get(&self, path: &str, row: Option<&str>) -> Result<Reply, CallError> {
+    pub fn get(&self, path: &FilePath, row: Option<&str>) -> Result<Reply, CallError> {
         let book = self.book(path);
         let whole = book.as_ref().as_ref().map_err(|error| match row {
             // A file of rows that is no text says nothing of any one of them.
@@ -56,7 +56,7 @@ impl Library {
             (Book::File { text, .. }, None) => text.clone(),
             (Book::File { text, rows }, Some(id)) => {
                 let rows = rows.get_or_init(|| Rows::of(text));
-                if matches!(rows, Rows::Single) && self.samples > 1 && stem(path) != id {
+                if matches!(rows, Rows::Single) && self.samples > 1 && stem(&path.path) != id {
                     return Err(failed(format!(
                         "{path} is one document without an id, and would be the output of all {} samples: choose its \
                          sample with `--sample`, or name a folder with a file for each",
@@ -72,7 +72,7 @@ impl Library {
                 let file = files.get(id).ok_or_else(|| not_found(format!("{path} has no file of {id:?}")))?;
                 let text = self.text(file)?;
                 // A row is JSON: what is none is a JSON text.
-                if file.ends_with(".json") { text } else { Value::from(text).to_string() }
+                if file.path.ends_with(".json") { text } else { Value::from(text).to_string() }
             }
         };
         Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
@@ -87,27 +87,34 @@ impl Library {
         Answer { slot: ask.slot, outcome }
     }
 
-    fn book(&self, path: &str) -> Arc<Result<Book, CallError>> {
+    fn book(&self, path: &FilePath) -> Arc<Result<Book, CallError>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(book) = read.get(path) {
             return book.clone();
         }
         let book = Arc::new(self.open(path));
-        read.insert(path.to_owned(), book.clone());
+        read.insert(path.clone(), book.clone());
         book
     }
 
-    fn open(&self, path: &str) -> Result<Book, CallError> {
-        if !self.files.is_file(path)
-            && let Ok(names) = self.files.list(path)
+    fn open(&self, path: &FilePath) -> Result<Book, CallError> {
+        let shown = path.to_string();
+        if !self.files.is_file(&shown)
+            && let Ok(names) = self.files.list(&shown)
         {
             return Ok(Book::Folder(self.folder(path, &names)));
         }
         Ok(Book::File { text: self.text(path)?, rows: std::sync::OnceLock::new() })
     }
 
-    fn text(&self, path: &str) -> Result<String, CallError> {
-        let bytes = self.files.read(path).map_err(|error| match error.kind() {
+    fn text(&self, path: &FilePath) -> Result<String, CallError> {
+        let bytes = self.files.read_path(path).map_err(|error| match error.kind() {
+            _ if is_outside(&error) => failed(format!(
+                "reading {path}: it lies outside of the folder `{}` or links to a place outside of it. A row can only name \
+                 files beneath the folder that the suite's text begins with (`from: FOLDER/{{{{ sample.id }}}}.json`): move \
+                 the file there, or name its folder in the suite",
+                path.beneath.as_deref().unwrap_or_default()
+            )),
             std::io::ErrorKind::NotFound => not_found(format!("there is no file {path}")),
             _ => failed(format!("reading {path}: {error}")),
         })?;
@@ -122,16 +129,16 @@ impl Library {
 
     /// The file of each row: `ID.EXTENSION`, or the only file of a folder `ID`. Ids are compared with what is there and
     /// never become paths. Of two files of one id the first by name counts.
-    fn folder(&self, path: &str, names: &[String]) -> HashMap<String, String> {
+    fn folder(&self, path: &FilePath, names: &[String]) -> HashMap<String, FilePath> {
         let mut names: Vec<&String> = names.iter().filter(|name| !name.starts_with('.')).collect();
         names.sort_unstable();
         let mut files = HashMap::new();
         for name in names {
-            let inner = format!("{}/{name}", path.trim_end_matches('/'));
-            if self.files.is_file(&inner) {
+            let inner = path.child(name);
+            if self.files.is_file(&inner.to_string()) {
                 files.entry(stem(name).to_owned()).or_insert(inner);
-            } else if let Ok([only]) = self.files.list(&inner).as_deref() {
-                files.entry(name.clone()).or_insert(format!("{inner}/{only}"));
+            } else if let Ok([only]) = self.files.list(&inner.to_string()).as_deref() {
+                files.entry(name.clone()).or_insert(inner.child(only));
             }
         }
         files

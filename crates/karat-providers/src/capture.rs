@@ -10,6 +10,7 @@ use regex::bytes::Regex;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::escapes::{ESCAPES, NUMBERED, Spelling};
+use crate::exchange::{Exchange, unsent};
 
 /// What stands where a secret stood.
 const REMOVED: &str = "[secret removed]";
@@ -99,6 +100,28 @@ impl Secrets {
         let Some(patterns) = &self.patterns else { return bytes };
         let places = patterns.spelled(&bytes, NESTED);
         if places.is_empty() { bytes } else { without(&bytes, &places).into() }
+    }
+
+    /// Whether a known secret stands in the bytes, in any form in which [`Self::clean`] finds it.
+    pub fn are_in(&self, bytes: &[u8]) -> bool {
+        self.patterns.as_ref().is_some_and(|patterns| !patterns.spelled(bytes, NESTED).is_empty())
+    }
+
+    /// What is kept of a request whose body is about to be sent.
+    ///
+    /// # Errors
+    /// A known secret stands in the body: a key belongs into a header, and whoever receives a body may keep it. `who` is
+    /// asked, for the message.
+    pub fn checked(&self, who: &str, body: &Bytes) -> Result<Bytes, Box<Exchange>> {
+        if !self.are_in(body) {
+            return Ok(body.clone());
+        }
+        let problem = format!(
+            "{who}: not sent: the request holds the value of a key that is set in the environment. Take it out of the row, \
+             prompt or file that it comes from; if the value is no secret but a placeholder, set one of fewer than \
+             {SHORTEST_SECRET} characters"
+        );
+        Err(Box::new(Exchange { request: self.clean(body.clone()), ..unsent(problem) }))
     }
 
     /// The same for bytes that broke off: the beginning of a secret at their end goes too.

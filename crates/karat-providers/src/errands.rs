@@ -111,7 +111,10 @@ impl Providers {
         observer: &dyn Observer,
     ) -> Result<Held, P::Refusal> {
         let way = Way { gate, line: gate.line(errand.who), limiter: None, tokens: 0 };
-        let captured = self.dispatch.secrets.clean(Bytes::from(captured.to_string()));
+        let captured = match self.dispatch.secrets.checked(errand.who, &Bytes::from(captured.to_string())) {
+            Ok(captured) => captured,
+            Err(refused) => return Ok((*refused, None)),
+        };
         let waits = Waits::new(self.dispatch.backoff, errand.retries, errand.jitter_seed);
         let quest = |place| Quest { place, request: captured.clone(), waits };
         match errand.request {
@@ -124,8 +127,7 @@ impl Providers {
             },
             request => match self.service_tries(errand, request) {
                 Ok(tries) => {
-                    let shown = tries.letter.uri().to_string();
-                    let address = shown.split('?').next().unwrap_or_default();
+                    let address = tries.letter.url().as_str().split('?').next().unwrap_or_default();
                     let place = Place { who: Who::Outside(errand.who), address };
                     self.dispatch.retried(quest(place), way, payer, observer, &tries).await
                 }

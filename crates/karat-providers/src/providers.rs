@@ -99,7 +99,7 @@ impl Providers {
             connected.values().any(|model| matches!(&model.backend, Backend::Http(endpoint) if test(endpoint)))
         };
         // Where steps and scorers go over HTTP is known when their templates are rendered.
-        let tls = outside.http || served(|endpoint| endpoint.letter.uri().scheme_str() == Some("https"));
+        let tls = outside.http || served(|endpoint| endpoint.letter.url().scheme() == "https");
         let transport = (outside.http || served(|_| true))
             .then(|| Transport::new(&settings, tls))
             .transpose()
@@ -243,7 +243,10 @@ impl Providers {
             Ok(body) => body,
             Err(problem) => return Ok((unsent(problem), None)),
         };
-        let request = self.dispatch.secrets.clean(body.clone());
+        let request = match self.dispatch.secrets.checked(&format!("model {}", call.model), &body) {
+            Ok(request) => request,
+            Err(refused) => return Ok((*refused, None)),
+        };
         let letter = endpoint.letter.with(body);
         let (codec, timeout) = (endpoint.codec, call.timeout);
         let tries = ModelTries { dispatch: &self.dispatch, transport, codec, letter, timeout };
@@ -261,9 +264,13 @@ impl Providers {
         payer: &P,
         observer: &dyn Observer,
     ) -> Result<Held, P::Refusal> {
-        let request = match body_of(model, &call) {
-            Ok(body) => self.dispatch.secrets.clean(body),
+        let body = match body_of(model, &call) {
+            Ok(body) => body,
             Err(problem) => return Ok((unsent(problem), None)),
+        };
+        let request = match self.dispatch.secrets.checked(&format!("model {}", call.model), &body) {
+            Ok(request) => request,
+            Err(refused) => return Ok((*refused, None)),
         };
         let line = self.dispatch.secrets.clean_text(program.line());
         let (program, input) = program.program(call.request);

@@ -49,12 +49,18 @@ async fn an_error_that_quotes_the_key_is_cleaned() {
     }
 }
 
+/// FT-A1: a request whose body holds a known key is not sent, whichever form the key has there.
 #[tokio::test]
-async fn a_key_within_a_prompt_is_sent_but_not_kept() {
-    let bench = Bench::new("openai", Behaviour::ok("fine"));
-    let exchange = bench.send(&request(&[(Role::User, &format!("Is {KEY} a key?"))])).await;
-    assert!(String::from_utf8_lossy(&bench.server.bodies()[0]).contains(KEY));
-    assert!(String::from_utf8_lossy(&exchange.request).contains("Is [secret removed] a key?"));
+async fn a_key_within_a_prompt_is_never_sent() {
+    let digits: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
+    for spelling in [KEY, &digits] {
+        let bench = Bench::new("openai", Behaviour::ok("fine"));
+        let exchange = bench.send(&request(&[(Role::User, &format!("Is {spelling} a key?"))])).await;
+        assert_eq!(bench.server.requests(), 0);
+        assert!(String::from_utf8_lossy(&exchange.request).contains("Is [secret removed] a key?"));
+        let error = exchange.outcome.unwrap_err();
+        assert!(error.message.contains("not sent") && !error.message.contains(spelling), "{error}");
+    }
 }
 
 #[tokio::test]

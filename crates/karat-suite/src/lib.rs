@@ -53,7 +53,9 @@ pub use decode::dir::dir_options;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use duration::parse as parse_duration;
 pub use environment::Environment;
-pub use files::{DiskFiles, Files, LABELLED, folder, is_rooted, join, leads_out};
+pub use files::{
+    DiskFiles, Files, LABELLED, RowPath, folder, is_outside, is_rooted, join, join_beneath, place_beneath,
+};
 pub use hash::changed as plan_changes;
 pub use metrics::index_of as metric_index;
 pub use nearest::nearest;

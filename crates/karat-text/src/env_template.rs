@@ -4,7 +4,7 @@
 //! the text is used, and nothing that a row holds can ever open a gap.
 //!
 //! ```
-//! use karat_text::gaps::{GapTemplate, fill};
+//! use karat_text::env_template::{GapTemplate, fill};
 //! use karat_text::template::Context;
 //!
 //! let template = GapTemplate::compile("Bearer ${TOKEN:-none} for {{ name }}")?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use karat_text::path::Path;
 use karat_text::template::{Context, Template};
+use karat_types::FilePath;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ use super::raw::RowPlace;
 use super::resolve::Resolving;
 use super::scalar::plain;
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::files::Files;
+use crate::files::{Files, RowPath, is_outside};
 use crate::jsonl;
 
 /// A column that is made, and what an absent value means.
@@ -33,7 +34,7 @@ pub(crate) enum ColumnKind {
     /// From the row.
     Value(Template),
     /// The content of a file, by row.
-    File(Template),
+    File(RowPath),
     /// A row of another file, by a key that both have; the index holds rows with their number in that file.
     Lookup { on: Path, key: String, index: Arc<FxHashMap<String, (usize, Value)>>, file: String },
     /// Values of a column in earlier rows.
@@ -83,16 +84,16 @@ impl Column {
 
     /// Where the column's value for a row stands, where that is another file.
     pub fn place(&self, row: &Value, files: &dyn Files) -> Option<RowPlace> {
-        let text = |path: &str| String::from_utf8(files.read(path).ok()?).ok();
+        let text = |path: &FilePath| String::from_utf8(files.read_path(path).ok()?).ok();
         let (file, span, text) = match &self.kind {
             ColumnKind::File(template) => {
-                let path = crate::files::join("", &template.render(&Context::new().with("sample", row)).ok()?);
+                let path = template.render(&Context::new().with("sample", row)).ok()?;
                 let text = text(&path)?;
-                (path, 0..text.len(), text)
+                (path.to_string(), 0..text.len(), text)
             }
             ColumnKind::Lookup { on, index, file, .. } => {
                 let (number, _) = index.get(&plain(on.first(row)?))?;
-                let text = text(file)?;
+                let text = text(&FilePath::literal(file.as_str()))?;
                 (file.clone(), jsonl::places(&text).into_iter().nth(*number)?, text)
             }
             ColumnKind::Value(_) | ColumnKind::Prior(_) | ColumnKind::Resolve(_) => return None,
@@ -103,7 +104,7 @@ impl Column {
 
     fn file(
         &self,
-        template: &Template,
+        template: &RowPath,
         row: &Value,
         files: &dyn Files,
         at: &RowPlace,
@@ -112,15 +113,19 @@ impl Column {
         let path = template.render(&Context::new().with("sample", row)).map_err(|error| {
             at.problem_with_hint("", format!("the path of the column `{}`: {}", self.name, error.message), error.hint)
         })?;
-        if crate::files::leads_out(template.source(), &path) {
-            let message =
-                format!("the column `{}` wants the file {path}, and a row must not lead out of the folder", self.name);
-            let hint = "the folder is the suite's to name: `file: FOLDER/{{ sample.id }}.json`".to_owned();
-            return Err(at.problem_with_hint("", message, Some(hint)));
-        }
-        let path = crate::files::join("", &path);
-        let bytes = match files.read(&path) {
+        let bytes = match files.read_path(&path) {
             Ok(bytes) => bytes,
+            Err(error) if is_outside(&error) => {
+                let message = format!(
+                    "the column `{}` names the file {path} in this row, which lies outside of the folder `{}` or links to \
+                     a place outside of it",
+                    self.name,
+                    template.folder()
+                );
+                let hint = "a row can only name files beneath the folder that the suite's text begins with \
+                            (`file: FOLDER/{{ sample.id }}.json`): move the file there, or name its folder in the suite";
+                return Err(at.problem_with_hint("", message, Some(hint.to_owned())));
+            }
             Err(_) if self.may_be_empty => return Ok(Value::Null),
             Err(error) => {
                 let message =
@@ -130,6 +135,7 @@ impl Column {
             }
         };
         seen.file(&bytes);
+        let path = path.to_string();
         content(&path, bytes).and_then(|value| match is_empty(&value) && !self.may_be_empty {
             true => {
                 let message = format!("the column `{}` of {}:{} is empty", self.name, at.file, at.line);

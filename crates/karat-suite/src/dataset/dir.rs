@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use karat_types::FilePath;
 use serde_json::{Map, Value};
 
 use super::DatasetError;
 use super::raw::{RawRow, RowPlace};
 use super::readers::{ReadError, Reader, Rules};
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::files::{Files, join};
+use crate::files::{Files, is_outside, join};
 use crate::jsonl;
 
 /// The pattern of a dataset's files below its folder: `{name}` binds a column, `*` and `?` stand for anything, `/` goes a
@@ -119,9 +120,8 @@ fn has_date(name: &str, columns: &[(String, String)]) -> bool {
 /// A file of the dataset and what its name says.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct File {
-    pub path: String,
-    /// Its path below the dataset's folder.
-    pub name: String,
+    /// Its path; `path.path` is its path below the dataset's folder.
+    pub path: FilePath,
     columns: Vec<(String, String)>,
 }
 
@@ -156,20 +156,19 @@ pub(crate) struct Found {
 /// The folder cannot be listed.
 pub(crate) fn find(files: &dyn Files, folder: &str, pattern: &Pattern) -> std::io::Result<Found> {
     let mut found = Found::default();
-    descend(files, folder, "", &pattern.segments, &[], &mut found)?;
+    descend(files, (folder, ""), &pattern.segments, &[], &mut found)?;
     Ok(found)
 }
 
 fn descend(
     files: &dyn Files,
-    folder: &str,
-    prefix: &str,
+    (folder, prefix): (&str, &str),
     segments: &[Vec<Piece>],
     bound: &[(String, String)],
     found: &mut Found,
 ) -> std::io::Result<()> {
     let Some((segment, below)) = segments.split_first() else { return Ok(()) };
-    let mut names = files.list(folder)?;
+    let mut names = files.list(&join(folder, prefix))?;
     names.sort_unstable();
     for name in names {
         let mut columns = bound.to_vec();
@@ -181,17 +180,17 @@ fn descend(
             }
             continue;
         }
-        let path = join(folder, &name);
+        let path = join(folder, &shown);
         let is_folder = || !files.is_file(&path) && files.list(&path).is_ok();
         if below.is_empty() {
             if is_folder() {
                 found.folders.push(shown);
             } else {
-                found.files.push(File { path, name: shown, columns });
+                found.files.push(File { path: FilePath::beneath(folder, shown), columns });
             }
         } else if is_folder() {
             let before = found.files.len();
-            descend(files, &path, &format!("{shown}/"), below, &columns, found)?;
+            descend(files, (folder, &format!("{shown}/")), below, &columns, found)?;
             found.empty_folders += u64::from(found.files.len() == before);
         }
     }
@@ -202,7 +201,7 @@ impl File {
     /// What makes two files of several folders the same row.
     pub fn identity(&self) -> String {
         match self.columns.is_empty() {
-            true => self.name.clone(),
+            true => self.path.path.clone(),
             false => self.columns.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("\n"),
         }
     }
@@ -211,7 +210,7 @@ impl File {
 impl Dir {
     /// The row of a file.
     pub fn row(&self, files: &dyn Files, file: &File) -> Result<RawRow, DatasetError> {
-        let at = RowPlace { file: file.path.as_str().into(), line: 1, text: String::new() };
+        let at = RowPlace { file: file.path.to_string().into(), line: 1, text: String::new() };
         let id = file.columns.iter().find(|(name, _)| Some(name) == self.id.as_ref());
         let id = id.map(|(_, value)| Arc::from(value.as_str()));
         let columns =
@@ -220,14 +219,20 @@ impl Dir {
     }
 
     fn columns(&self, files: &dyn Files, file: &File) -> Result<Map<String, Value>, Box<Diagnostic>> {
-        let problem = |message: String| Box::new(Diagnostic::of_file(Severity::Error, &file.path, message));
-        let bytes = files.read(&file.path).map_err(|error| match error.kind() {
+        let path = file.path.to_string();
+        let problem = |message: String| Box::new(Diagnostic::of_file(Severity::Error, &path, message));
+        let bytes = files.read_path(&file.path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => problem("the file is a link that leads nowhere".to_owned()),
+            _ if is_outside(&error) => {
+                let mut problem = problem("the file is a link to a place outside of the dataset's folder".to_owned());
+                problem.hint("put the file itself there, or name the folder where it lies as `source` or under `more`");
+                problem
+            }
             _ => problem(format!("the file cannot be read: {error}")),
         })?;
         let text = String::from_utf8(bytes).map_err(|_| problem("the file is not UTF-8 text".to_owned()))?;
         let read = self.reader.read(&text, &self.rules).map_err(|error| match error {
-            ReadError::Syntax(error) => Box::new(jsonl::syntax(&file.path, &text, 1, &error)),
+            ReadError::Syntax(error) => Box::new(jsonl::syntax(&path, &text, 1, &error)),
             ReadError::Form(message) => problem(message),
         })?;
         let named = file.columns.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use karat_text::template::{Context, Expression};
-use karat_types::Request;
+use karat_types::{FilePath, Request};
 use serde_json::Value;
 
 use super::columns::{self, ColumnKind};
@@ -25,8 +25,8 @@ pub struct Fetch {
     pub sample: String,
     /// The column.
     pub column: String,
-    /// Where the file belongs.
-    pub path: String,
+    /// The path that the file belongs at.
+    pub path: FilePath,
     /// What is asked for its content; the error is a template that cannot be rendered.
     pub request: Result<Request, String>,
     row: Value,
@@ -52,8 +52,8 @@ impl Dataset {
         let context = Context::new().with("sample", &row);
         let wanted = self.columns.iter().filter_map(|column| {
             let (ColumnKind::File(path), Some(maker)) = (&column.kind, &column.fetch) else { return None };
-            let path = crate::files::join("", &path.render(&context).ok()?);
-            (!self.files.is_file(&path)).then(|| Fetch {
+            let path = path.render(&context).ok()?;
+            self.files.open_path(&path).is_err().then(|| Fetch {
                 sample: sample.id.to_string(),
                 column: column.name.clone(),
                 path,
@@ -69,8 +69,8 @@ impl Dataset {
     /// it. The error ends a sentence that begins with the file.
     pub fn accepts(&self, fetch: &Fetch, bytes: &[u8]) -> Result<(), String> {
         let message = |error: DatasetError| error.problem().message.clone();
-        let mut value = columns::content(&fetch.path, bytes.to_vec()).map_err(message)?;
-        if value.as_str().is_some_and(is_web_page) && !is_for_web_pages(&fetch.path) {
+        let mut value = columns::content(&fetch.path.to_string(), bytes.to_vec()).map_err(message)?;
+        if value.as_str().is_some_and(is_web_page) && !is_for_web_pages(&fetch.path.path) {
             return Err("it is a web page, most likely one that says what went wrong".to_owned());
         }
         if columns::is_empty(&value) {

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
+use karat_types::FilePath;
 use serde_json::{Map, Value};
 
 use super::DatasetError;
@@ -43,7 +44,7 @@ impl Format {
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     /// Files of one form, in order.
-    Files { paths: Vec<String>, format: Format },
+    Files { paths: Vec<FilePath>, format: Format },
     /// Files that are a row each.
     Dir(Dir),
     /// Rows written in the suite, with the line of each.
@@ -79,13 +80,14 @@ fn inline(file: &str, rows: Arc<Vec<(usize, Value)>>) -> RowStream {
     }))
 }
 
-fn one_file(files: &Arc<dyn Files>, path: &str, format: Format) -> RowStream {
+fn one_file(files: &Arc<dyn Files>, path: &FilePath, format: Format) -> RowStream {
+    let shown = path.to_string();
     let opened = match format {
-        Format::Json => files.read(path).map(|bytes| json(path, bytes)),
-        Format::Jsonl => files.open(path).map(|reader| lines(path, reader)),
-        Format::Csv => files.open(path).map(|reader| csv_rows(path, reader)),
+        Format::Json => files.read_path(path).map(|bytes| json(&shown, bytes)),
+        Format::Jsonl => files.open_path(path).map(|reader| lines(&shown, reader)),
+        Format::Csv => files.open_path(path).map(|reader| csv_rows(&shown, reader)),
     };
-    opened.unwrap_or_else(|error| Box::new(std::iter::once(Err(unreadable(path, &error)))))
+    opened.unwrap_or_else(|error| Box::new(std::iter::once(Err(unreadable(&shown, &error)))))
 }
 
 fn unreadable(path: &str, error: &io::Error) -> DatasetError {

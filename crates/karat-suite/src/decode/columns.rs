@@ -14,6 +14,7 @@ use crate::dataset::maker::Maker;
 use crate::dataset::prior::{Prior, Window};
 use crate::dataset::resolve::{RESOLVERS, Resolving, Shelf};
 use crate::dataset::{Roles, plain};
+use crate::files::RowPath;
 use crate::names;
 use crate::nearest::suggestion;
 use crate::node::{Entry, Node};
@@ -36,7 +37,10 @@ impl Decoder<'_> {
             ColumnKind::Value(self.dataset_template(&inlined, value)?)
         } else if let Some(file) = node.given("file") {
             let path = self.row_path(file)?;
-            ColumnKind::File(self.dataset_template(&path, file)?)
+            let path = RowPath::compile(&path).ok()?;
+            let written = file.text().unwrap_or_default();
+            names::check(path.reads(), written, &file.place, names::DATASET, &mut self.pending, &mut self.problems);
+            ColumnKind::File(path)
         } else if let Some(prior) = node.given("prior") {
             ColumnKind::Prior(self.prior(node, prior, roles)?)
         } else if let Some(resolver) = node.given("resolve") {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use karat_text::path::Path;
 use karat_text::template::Expression;
-use karat_types::{Moment, SourceDigest};
+use karat_types::{FilePath, Moment, SourceDigest};
 use serde_json::Value;
 
 use super::Decoder;
@@ -19,7 +19,7 @@ use crate::dataset::draw::{Draw, Part};
 use crate::dataset::prior::Prior;
 use crate::dataset::source::Format;
 use crate::dataset::{Dataset, Discretion, Role, Roles, RowSchema, Source, aliases, plain};
-use crate::files::{folder, join, matches};
+use crate::files::{folder, matches};
 use crate::names;
 use crate::nearest::suggestion;
 use crate::node::{Node, Place};
@@ -145,7 +145,7 @@ impl Decoder<'_> {
         let paths = self.expand(source, &path)?;
         let format = self.format(node, source, &paths)?;
         let written = written(source, &path);
-        let name = |path: &String| if paths.len() == 1 { written } else { file_name(path) }.to_owned();
+        let name = |path: &FilePath| if paths.len() == 1 { written } else { file_name(&path.path) }.to_owned();
         let sources = paths.iter().map(|path| SourceFile { path: path.clone(), name: name(path) }).collect();
         let digests = match Digests::begin(&self.files, sources) {
             Ok(digests) => digests,
@@ -183,10 +183,10 @@ impl Decoder<'_> {
     }
 
     /// The files that a source names: itself, or those that match its pattern, by name.
-    fn expand(&mut self, node: &Node, path: &str) -> Option<Vec<String>> {
+    fn expand(&mut self, node: &Node, path: &str) -> Option<Vec<FilePath>> {
         let pattern = file_name(path);
         if !pattern.contains(['*', '?']) {
-            return Some(vec![path.to_owned()]);
+            return Some(vec![FilePath::literal(path)]);
         }
         let folder = folder(path);
         if folder.contains('*') {
@@ -195,8 +195,8 @@ impl Decoder<'_> {
         }
         match self.files.list(folder) {
             Ok(names) => {
-                let mut found: Vec<String> =
-                    names.iter().filter(|name| matches(pattern, name)).map(|name| join(folder, name)).collect();
+                let names = names.into_iter().filter(|name| matches(pattern, name));
+                let mut found: Vec<FilePath> = names.map(|name| FilePath::beneath(folder, name)).collect();
                 found.sort();
                 if found.is_empty() {
                     self.problems.error(&node.place, format!("no file matches {path}"));
@@ -210,11 +210,11 @@ impl Decoder<'_> {
         }
     }
 
-    fn format(&mut self, node: &Node, source: &Node, paths: &[String]) -> Option<Format> {
+    fn format(&mut self, node: &Node, source: &Node, paths: &[FilePath]) -> Option<Format> {
         let (place, name) = match node.given("format") {
             Some(format) => (format.place.clone(), format.text()?.to_owned()),
             None => {
-                let name = paths.first().map(|path| file_name(path)).unwrap_or_default();
+                let name = paths.first().map(|path| file_name(&path.path)).unwrap_or_default();
                 let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
                 let Some(extension) = extension else {
                     self.problems

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use karat_types::SourceDigest;
+use karat_types::{FilePath, SourceDigest};
 
 use crate::files::Files;
 
@@ -15,7 +15,7 @@ const ALONE: u64 = 256 * 1024;
 
 /// A file that rows come from.
 pub(crate) struct SourceFile {
-    pub path: String,
+    pub path: FilePath,
     /// What it is called where it is shown.
     pub name: String,
 }
@@ -84,9 +84,9 @@ struct Hashing {
 
 impl Hashing {
     fn of(files: &dyn Files, source: SourceFile) -> Result<Self, Unread> {
-        match files.open(&source.path) {
+        match files.open_path(&source.path) {
             Ok(reader) => Ok(Self { source, reader, hasher: blake3::Hasher::new() }),
-            Err(error) => Err(Unread { path: source.path, error }),
+            Err(error) => Err(Unread { path: source.path.to_string(), error }),
         }
     }
 
@@ -94,7 +94,7 @@ impl Hashing {
     fn some(&mut self, most: u64) -> Result<u64, Unread> {
         match self.hasher.update_reader((&mut self.reader).take(most)) {
             Ok(_) => Ok(self.hasher.count()),
-            Err(error) => Err(Unread { path: self.source.path.clone(), error }),
+            Err(error) => Err(Unread { path: self.source.path.to_string(), error }),
         }
     }
 
@@ -104,7 +104,7 @@ impl Hashing {
             Ok(hasher) => {
                 Ok(SourceDigest { path: name, blake3: hasher.finalize().to_hex().to_string(), bytes: hasher.count() })
             }
-            Err(error) => Err(Unread { path, error }),
+            Err(error) => Err(Unread { path: path.to_string(), error }),
         }
     }
 }
@@ -130,6 +130,10 @@ mod tests {
             true
         }
 
+        fn open_beneath(&self, _: &str, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
+            self.open(path)
+        }
+
         fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
             let bytes = io::Cursor::new(self.read(path)?);
             match path.ends_with('!') {
@@ -149,7 +153,8 @@ mod tests {
 
     fn digests(paths: &[String]) -> Result<Vec<SourceDigest>, Unread> {
         let files: Arc<dyn Files> = Arc::new(Sized);
-        let sources = paths.iter().map(|path| SourceFile { path: path.clone(), name: format!("the {path}") });
+        let sources =
+            paths.iter().map(|path| SourceFile { path: FilePath::literal(path.as_str()), name: format!("the {path}") });
         Digests::begin(&files, sources.collect())?.finish()
     }
 

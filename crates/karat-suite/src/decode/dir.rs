@@ -165,9 +165,9 @@ impl Decoder<'_> {
             let mut twice = Vec::new();
             for file in found.files {
                 match used.entry(file.identity()) {
-                    Entry::Occupied(first) => twice.push(format!("{}: {} is used", file.name, first.get())),
+                    Entry::Occupied(first) => twice.push(format!("{}: {} is used", file.path.path, first.get())),
                     Entry::Vacant(free) => {
-                        free.insert(file.path.clone());
+                        free.insert(file.path.to_string());
                         all.push(file);
                     }
                 }
@@ -178,7 +178,7 @@ impl Decoder<'_> {
             }
         }
         if folders.len() > 1 {
-            all.sort_by(|one, other| one.name.cmp(&other.name));
+            all.sort_by(|one, other| one.path.path.cmp(&other.path.path));
         }
         Some(all)
     }
@@ -189,8 +189,8 @@ impl Decoder<'_> {
         let mut hasher = blake3::Hasher::new();
         let mut total = 0;
         for file in files {
-            let bytes = self.files.read(&file.path).unwrap_or_default();
-            for part in [file.name.as_bytes(), &bytes] {
+            let bytes = self.files.read_path(&file.path).unwrap_or_default();
+            for part in [file.path.path.as_bytes(), &bytes] {
                 hasher.update(&(part.len() as u64).to_le_bytes());
                 hasher.update(part);
             }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use karat_text::template::{Expression, Template};
 use karat_types::{
-    Action, Broken, ChunkSize, ChunkSpec, Merge, MergeHow, Message, Missing, ParseAs, ParseSpec, PromptSpec,
+    Action, Broken, ChunkSize, ChunkSpec, FilePath, Merge, MergeHow, Message, Missing, ParseAs, ParseSpec, PromptSpec,
     RecordedSpec, Requires, Role, StepSpec, Taken,
 };
 
 use super::{Decoder, whole, word};
+use crate::files::{RowPath, join};
 use crate::names;
 use crate::node::{Node, Place};
 use crate::notation;
@@ -216,7 +217,7 @@ impl Decoder<'_> {
             return Some(RecordedSpec::Column { column, missing, broken });
         };
         let template = self.row_path(from)?;
-        let compiled = Template::compile(&template).ok()?;
+        let compiled = RowPath::compile(&template).ok()?;
         let text = from.text().unwrap_or_default();
         names::check(compiled.reads(), text, &from.place, names::ROW, &mut self.pending, &mut self.problems);
         reads.extend(compiled.reads().iter().cloned());
@@ -231,7 +232,7 @@ impl Decoder<'_> {
         let identity = match compiled.reads().is_empty() {
             true => self.recording(from)?,
             false => {
-                self.fixed_folder(from, &template)?;
+                self.fixed_folder(from, compiled.folder())?;
                 text.to_owned()
             }
         };
@@ -258,11 +259,8 @@ impl Decoder<'_> {
     }
 
     /// Demands the folder in which the files of rows lie, where its path is the same for every row.
-    fn fixed_folder(&mut self, from: &Node, template: &str) -> Option<()> {
-        let template = crate::strays::literal(template);
-        let fixed = template.split_once('{').map_or(&*template, |(fixed, _)| fixed);
-        let folder = crate::files::folder(fixed);
-        if folder.is_empty() || self.files.list(folder).is_ok() {
+    fn fixed_folder(&mut self, from: &Node, folder: &str) -> Option<()> {
+        if self.files.list(folder).is_ok() {
             return Some(());
         }
         self.no_recording(from, &format!("there is no file or folder {folder}"), folder);
@@ -277,7 +275,8 @@ impl Decoder<'_> {
             .maybe_hint(near);
     }
 
-    /// Hash over the names and contents of a folder's files, and of those in folders directly below it.
+    /// Hash over the names and contents of a folder's files, and of those in folders directly below it. That a file cannot
+    /// be read is the error of the sample that wants it.
     fn folder_digest(&self, path: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut add = |name: &str, bytes: &[u8]| {
@@ -286,12 +285,14 @@ impl Decoder<'_> {
                 hasher.update(part);
             }
         };
-        for (name, file) in self.children(path) {
-            match self.files.read(&file) {
+        let read = |name: &str| self.files.read_path(&FilePath::beneath(path, name));
+        for name in self.children(path) {
+            match read(&name) {
                 Ok(bytes) => add(&name, &bytes),
                 Err(_) => {
-                    for (inner, below) in self.children(&file) {
-                        add(&format!("{name}/{inner}"), &self.files.read(&below).unwrap_or_default());
+                    for inner in self.children(&join(path, &name)) {
+                        let below = format!("{name}/{inner}");
+                        add(&below, &read(&below).unwrap_or_default());
                     }
                 }
             }
@@ -299,11 +300,11 @@ impl Decoder<'_> {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// Names and paths of what lies in a folder, in the order of the names; nothing where it is none.
-    fn children(&self, path: &str) -> Vec<(String, String)> {
+    /// The sorted names of the entries of a folder; none where it is none.
+    fn children(&self, path: &str) -> Vec<String> {
         let mut names = self.files.list(path).unwrap_or_default();
         names.sort_unstable();
-        names.into_iter().map(|name| (name.clone(), format!("{}/{name}", path.trim_end_matches('/')))).collect()
+        names
     }
 
     fn chunk(&mut self, node: &Node, position: Position) -> Option<ChunkSpec> {

@@ -26,6 +26,8 @@ pub(crate) enum Shape {
     WordOr(&'static [&'static str], &'static Shape),
     /// A text with `{{ }}`.
     Template,
+    /// A text with placeholders in single braces, of these names.
+    Placeholders(&'static [&'static str]),
     /// What stands inside `{{ }}`.
     Expression,
     /// A path into one document.

@@ -44,8 +44,8 @@ pub(crate) static MODEL: Object = Object::new(
 static PRICE: Object = Object::new(
     "price",
     &[
-        must("input", POSITIVE, "Input tokens."),
-        may("output", POSITIVE, "Output tokens."),
+        must("input", POSITIVE, "Input tokens; write `input: 0` if they are free."),
+        must("output", POSITIVE, "Output tokens; write `output: 0` if they are free."),
         may("cached_input", POSITIVE, "Input tokens from the provider's cache."),
         may("as_of", Shape::Text, "Date (YYYY-MM-DD) on which the price was read."),
     ],

@@ -156,6 +156,12 @@ static RUN: Object = Object::new(
             "What is kept of calls: everything; replies and hashes of requests and documents; hashes only.",
         ),
         may("stdout", Shape::Words(&["report", "row"]), "What `-o -` prints as JSON: the report, or a row a judgment."),
+        may(
+            "cell_line",
+            Shape::Placeholders(karat_types::CELL_LINE_FIELDS),
+            "Format of a progress line that is printed for each cell, with the placeholders {done}, {total}, {sample}, \
+             {model}, {variant}, {trial}, {status} and {duration_ms}.",
+        ),
         may("stop_early", Shape::Boolean, "Stop as soon as every gate is decided."),
     ],
 )

@@ -59,6 +59,10 @@ impl Files for World {
     fn is_file(&self, path: &str) -> bool {
         self.0.contains_key(path)
     }
+
+    fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
+        self.open(&karat_suite::join_beneath(folder, path)?)
+    }
 }
 
 /// Everything that the language names, with few option schemas.

@@ -95,7 +95,7 @@ fn missing_keys_are_named() {
     assert!(said.stderr.contains("OPENAI_API_KEY"), "{}", said.all());
 }
 
-/// House rule: a row's values lead a recorded step to no file above its folder; the other cells stand.
+/// FT-A1: a row leads a recorded step to no file above its folder; the other cells stand.
 #[test]
 fn a_row_leads_to_no_recorded_file_above_its_folder() {
     let place = Place::new();
@@ -113,7 +113,87 @@ fn a_row_leads_to_no_recorded_file_above_its_folder() {
     let cells = report["cells"].as_array().unwrap();
     assert_eq!(cells[0]["scores"]["fine"]["value"], 1.0, "{cells:?}");
     let error = cells[1]["error"]["message"].as_str().unwrap();
-    assert!(cells[1]["status"] == "error" && error.contains("a row must not lead out of the folder"), "{error}");
+    assert!(cells[1]["status"] == "error" && error.contains("lies outside of the folder `drafts`"), "{error}");
+}
+
+/// FT-A1: a row reads no file but those beneath the folder that the suite's text names, with or without --safe: neither by
+/// an absolute path, nor by `..`, nor by a link. What stays inside is read, also through a link.
+#[cfg(unix)]
+#[test]
+fn a_row_reads_no_file_outside_of_its_folder() {
+    let place = Place::new();
+    place.write("secret.md", "key");
+    place.write("suite/cards/deep/a.md", "fine");
+    let cards = place.path().join("suite/cards");
+    std::os::unix::fs::symlink("/etc/hostname", cards.join("host.md")).unwrap();
+    std::os::unix::fs::symlink("../../secret.md", cards.join("above.md")).unwrap();
+    std::os::unix::fs::symlink("deep/a.md", cards.join("inside.md")).unwrap();
+    let suite = |path: &str, dataset: &str, step: &str| {
+        let rows = format!("{{\"id\": \"x\", \"p\": \"{path}\"}}\n");
+        place.write("suite/rows.jsonl", &rows);
+        let text = format!(
+            "name: x\ndataset: {{ source: rows.jsonl{dataset} }}\nvariants: {{ given: [ {{ recorded: {step} }} ] }}\n\
+             scorers: {{ fine: {{ metric: contains, with: {{ any: [fine] }} }} }}\n"
+        );
+        place.write("suite/karat.yaml", &text);
+    };
+    let ways = [
+        (", columns: { f: { file: \"cards/{{ sample.p }}\" } }", "{ column: f }", "suite/cards"),
+        (", columns: { f: { file: \"{{ sample.p }}\" } }", "{ column: f }", "suite"),
+        ("", "{ from: \"cards/{{ sample.p }}\" }", "suite/cards"),
+        ("", "{ from: \"{{ sample.p }}\" }", "suite"),
+    ];
+    for (at, (dataset, step, folder)) in ways.into_iter().enumerate() {
+        let beneath = |path: &str| if folder == "suite" { format!("cards/{path}") } else { path.to_owned() };
+        let secret = place.path().join("secret.md").display().to_string();
+        let outside = ["/proc/self/environ", &secret, "../../secret.md", &beneath("host.md"), &beneath("above.md")];
+        for (number, path) in outside.into_iter().enumerate() {
+            suite(path, dataset, step);
+            for safe in [false, true] {
+                let run = format!("r{at}-{number}-{safe}");
+                let mut arguments = vec!["run", "suite/karat.yaml", "--run-id", &run];
+                arguments.extend(safe.then_some("--safe"));
+                let said = place.karat(&arguments);
+                let shown = match step.contains("column") {
+                    true => {
+                        assert!(said.stderr.contains("suite/rows.jsonl:1"), "{path}: {}", said.all());
+                        said.all()
+                    }
+                    false => place.report(&run)["cells"].to_string(),
+                };
+                assert_eq!(said.code, 1, "{path}: {}", said.all());
+                assert!(shown.contains(&format!("lies outside of the folder `{folder}`")), "{path}: {shown}");
+                assert!(shown.contains("name its folder in the suite"), "{path}: {shown}");
+            }
+        }
+        for (number, path) in ["deep/a.md", "inside.md"].into_iter().enumerate() {
+            suite(&beneath(path), dataset, step);
+            let run = format!("ok{at}-{number}");
+            let said = place.karat(&["run", "suite/karat.yaml", "--safe", "--run-id", &run]);
+            assert_eq!(said.code, 0, "{path}: {}", said.all());
+            assert_eq!(place.report(&run)["cells"][0]["scores"]["fine"]["value"], 1.0, "{path}");
+        }
+    }
+}
+
+/// FT-A1: files that a folder holds are read from that folder: a link to a place outside of it is refused by name.
+#[cfg(unix)]
+#[test]
+fn a_link_in_a_dataset_folder_leads_nowhere_else() {
+    let place = Place::new();
+    place.write("cards/a.md", "fine");
+    std::os::unix::fs::symlink("/etc/hostname", place.path().join("cards/b.md")).unwrap();
+    let folder = "{ source: cards, with: { files: \"{id}.md\", as: text }, id: id }";
+    for (dataset, step) in [(folder, "{ column: text }"), ("{ rows: [{ id: a }, { id: b }] }", "cards")] {
+        place.write(
+            "karat.yaml",
+            &format!("name: x\ndataset: {dataset}\nvariants: {{ given: [ {{ recorded: {step} }} ] }}\n"),
+        );
+        let said = place.karat(&["run", "--run-id", if step == "cards" { "r" } else { "d" }]);
+        assert_eq!(said.code, 1, "{}", said.all());
+        let shown = if step == "cards" { place.report("r")["cells"].to_string() } else { said.all() };
+        assert!(shown.contains("cards/b.md") && shown.contains("outside of"), "{shown}");
+    }
 }
 
 /// CL-21: flags of other tools are answered with ours, not with the nearest spelling.

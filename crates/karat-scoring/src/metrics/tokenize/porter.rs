@@ -7,7 +7,7 @@
 /// The stem of `word`, lower-cased.
 ///
 /// ```
-/// use karat_scoring::metrics::porter;
+/// use karat_scoring::metrics::tokenize::porter;
 ///
 /// assert_eq!(porter::stem("relational"), "relat");
 /// assert_eq!(porter::stem("Flies"), "fli");

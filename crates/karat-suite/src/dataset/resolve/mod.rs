@@ -6,6 +6,7 @@ mod filing;
 use std::fmt;
 use std::io::ErrorKind;
 
+use karat_types::FilePath;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostics::{Diagnostic, Severity};
@@ -35,24 +36,25 @@ pub(crate) struct Shelf<'a> {
 
 impl Shelf<'_> {
     /// The text of a file; `None` where there is none, or where it cannot be read, which is a problem.
-    fn text(&mut self, path: &str) -> Option<String> {
-        let bytes = match self.files.read(path) {
+    fn text(&mut self, path: &FilePath) -> Option<String> {
+        let shown = path.to_string();
+        let bytes = match self.files.read_path(path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
-                    self.error(path, format!("it cannot be read: {error}"));
+                    self.error(&shown, format!("it cannot be read: {error}"));
                 }
                 return None;
             }
         };
-        for part in [path.rsplit('/').next().unwrap_or_default().as_bytes(), &bytes] {
+        for part in [shown.rsplit('/').next().unwrap_or_default().as_bytes(), &bytes] {
             self.digest.update(&(part.len() as u64).to_le_bytes());
             self.digest.update(part);
         }
         match String::from_utf8(bytes) {
             Ok(text) => Some(text),
             Err(_) => {
-                self.error(path, format!("the file {path} is not UTF-8 text"));
+                self.error(&shown, format!("the file {shown} is not UTF-8 text"));
                 None
             }
         }

@@ -1,6 +1,7 @@
 //! Chunk manifests and tables, as far as evidence needs them.
 
 use karat_text::similar::fold;
+use karat_types::FilePath;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
@@ -194,7 +195,7 @@ impl Library {
     fn manifests(&mut self, folder: &str, shelf: &mut Shelf<'_>) {
         let before = shelf.problems.len();
         for document in shelf.list(folder) {
-            self.manifest(&format!("{folder}/{document}/chunk_manifest.jsonl"), shelf);
+            self.manifest(&document, &FilePath::beneath(folder, format!("{document}/chunk_manifest.jsonl")), shelf);
         }
         if self.chunks.is_empty() && shelf.problems.len() == before {
             shelf.error(folder, "it holds no chunks: no DOC/chunk_manifest.jsonl with a line".to_owned());
@@ -204,9 +205,11 @@ impl Library {
     fn all_tables(&mut self, folder: &str, shelf: &mut Shelf<'_>) {
         let before = shelf.problems.len();
         for document in shelf.list(folder) {
-            let tables = format!("{folder}/{document}/tables");
-            for name in shelf.list(&tables).into_iter().filter(|name| name.ends_with(".json")) {
-                self.table(&document, &format!("{tables}/{name}"), name.trim_end_matches(".json"), shelf);
+            for name in
+                shelf.list(&format!("{folder}/{document}/tables")).into_iter().filter(|name| name.ends_with(".json"))
+            {
+                let path = FilePath::beneath(folder, format!("{document}/tables/{name}"));
+                self.table(&document, &path, name.trim_end_matches(".json"), shelf);
             }
         }
         if self.tables.is_empty() && shelf.problems.len() == before {
@@ -214,11 +217,11 @@ impl Library {
         }
     }
 
-    fn manifest(&mut self, path: &str, shelf: &mut Shelf<'_>) {
+    fn manifest(&mut self, document: &str, path: &FilePath, shelf: &mut Shelf<'_>) {
         let Some(text) = shelf.text(path) else { return };
+        let path = &path.to_string();
         let (lines, problems) = jsonl::rows(path, &text);
         shelf.problems.extend(problems);
-        let document = path.rsplit('/').nth(1).unwrap_or_default();
         let mut seen = FxHashSet::default();
         for (at, line) in lines.iter().enumerate() {
             match Chunk::read(line, document) {
@@ -255,8 +258,9 @@ impl Library {
         }
     }
 
-    fn table(&mut self, document: &str, path: &str, name: &str, shelf: &mut Shelf<'_>) {
+    fn table(&mut self, document: &str, path: &FilePath, name: &str, shelf: &mut Shelf<'_>) {
         let Some(text) = shelf.text(path) else { return };
+        let path = &path.to_string();
         match jsonl::document(path, &text) {
             Ok(table) => {
                 let id = table.get("table_id").and_then(said).unwrap_or_else(|| fold(name));

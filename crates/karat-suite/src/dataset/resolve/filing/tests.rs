@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::*;
-use crate::files::Files;
+use crate::files::{Files, join_beneath};
 
 /// Files in memory.
 struct Memory(BTreeMap<&'static str, &'static str>);
@@ -22,6 +22,10 @@ impl Files for Memory {
 
     fn is_file(&self, path: &str) -> bool {
         self.0.contains_key(path)
+    }
+
+    fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn io::BufRead + Send>> {
+        self.open(&join_beneath(folder, path)?)
     }
 }
 

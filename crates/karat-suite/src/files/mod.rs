@@ -1,0 +1,144 @@
+//! Reading files: the disk, or whatever the caller layers over it.
+//!
+//! - [`Files`]: what can be read, by path; implemented here for the disk
+//! - `beneath.rs`: files on the disk whose paths come from data, opened so that nothing leads out of a folder
+//! - `row_path.rs`: path templates, which say of each row's path in which folder it must stay
+//! - `paths.rs`: paths as texts
+
+mod beneath;
+mod paths;
+mod row_path;
+
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use karat_types::FilePath;
+
+pub use beneath::{is_outside, place_beneath};
+pub use paths::{folder, is_rooted, join, join_beneath};
+pub use row_path::RowPath;
+
+pub(crate) use beneath::leads_out;
+pub(crate) use paths::matches;
+
+/// Read access to files by resolved path.
+///
+/// A resolved path is a text: a disk path (absolute, or relative to the working directory) or
+/// `preset:NAME/relative/path`. Separators are `/`.
+pub trait Files: Send + Sync {
+    /// The whole content of a file.
+    ///
+    /// # Errors
+    /// As the operating system says: not found, not readable.
+    fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+
+    /// The names (not paths) of the entries of a folder, in any order.
+    ///
+    /// # Errors
+    /// As the operating system says: not found, not a folder.
+    fn list(&self, dir: &str) -> io::Result<Vec<String>>;
+
+    /// Whether there is a readable file.
+    fn is_file(&self, path: &str) -> bool;
+
+    /// A reader over a file's content, for files that should not be held as a whole.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
+        Ok(Box::new(Cursor::new(self.read(path)?)))
+    }
+
+    /// A reader over a file whose path, relative to `folder`, comes from data. Files without links may open
+    /// [`join_beneath`].
+    ///
+    /// # Errors
+    /// As [`Files::read`], and a path that leads out of the folder: absolute, by `..`, or by a link; then
+    /// [`is_outside`] is true of the error.
+    fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn BufRead + Send>>;
+
+    /// A reader over the file of a path, which keeps to its folder.
+    ///
+    /// # Errors
+    /// As [`Files::open_beneath`].
+    fn open_path(&self, path: &FilePath) -> io::Result<Box<dyn BufRead + Send>> {
+        match &path.beneath {
+            Some(folder) => self.open_beneath(folder, &path.path),
+            None => self.open(&path.path),
+        }
+    }
+
+    /// The whole content of the file of a path, which keeps to its folder.
+    ///
+    /// # Errors
+    /// As [`Files::open_beneath`].
+    fn read_path(&self, path: &FilePath) -> io::Result<Vec<u8>> {
+        let Some(folder) = &path.beneath else { return self.read(&path.path) };
+        let mut bytes = Vec::new();
+        self.open_beneath(folder, &path.path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// How the path of a file begins that holds labelled outputs: it is made of labels and lies on no disk.
+pub const LABELLED: &str = "labelled:";
+
+/// Bytes that are read of a file at once.
+const READ_AT_ONCE: usize = 64 * 1024;
+
+/// The files of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DiskFiles;
+
+impl Files for DiskFiles {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        refuse_special(&std::fs::metadata(path)?)?;
+        std::fs::read(path)
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let dir = if dir.is_empty() { "." } else { dir };
+        std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        Path::new(path).is_file()
+    }
+
+    fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
+        refuse_special(&std::fs::metadata(path)?)?;
+        Ok(buffered(std::fs::File::open(path)?))
+    }
+
+    fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
+        beneath::open(folder, path).map(buffered)
+    }
+}
+
+fn buffered(file: impl Read + Send + 'static) -> Box<dyn BufRead + Send> {
+    Box::new(BufReader::with_capacity(READ_AT_ONCE, file))
+}
+
+/// Refuses devices, pipes and sockets, also behind a link: they may never end, or wait for ever.
+fn refuse_special(metadata: &std::fs::Metadata) -> io::Result<()> {
+    if metadata.is_file() || metadata.is_dir() { Ok(()) } else { Err(special()) }
+}
+
+fn special() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is a device, a pipe or a socket, not a file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A dataset that is a link to a device, or a pipe, is refused instead of read for ever.
+    #[cfg(unix)]
+    #[test]
+    fn only_files_are_read() {
+        let error = DiskFiles.read("/dev/zero").unwrap_err();
+        assert!(error.to_string().contains("not a file"), "{error}");
+        assert!(DiskFiles.open("/dev/null").is_err());
+        assert!(DiskFiles.open_beneath("/dev", "null").is_err());
+    }
+}
