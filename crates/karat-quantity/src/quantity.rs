@@ -64,7 +64,7 @@ pub enum Hedge {
     Beyond,
 }
 
-/// True if a number is said to be a loss or a fall, so that it stands for a negative one.
+/// The certainty that a number is a loss or a fall and so stands for a negative one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Fall {
     /// Nothing says so.

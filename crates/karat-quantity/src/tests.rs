@@ -357,7 +357,7 @@ fn a_comparison_says_which_number_and_where() {
 }
 
 #[test]
-fn targets_that_cannot_be_compared_say_why() {
+fn invalid_targets_name_the_problem() {
     assert!(matches!(Target::number(f64::NAN), Err(TargetError::Range(_))));
     assert!(matches!(Target::number(1e300), Err(TargetError::Range(_))));
     assert!(matches!(Target::parse("5 or 6"), Err(TargetError::NotOneNumber(_))));

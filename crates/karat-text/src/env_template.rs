@@ -1,7 +1,7 @@
-//! `${NAME}` and `${NAME:-default}`: gaps in a text that only the environment fills.
+//! Templates with environment variables: `${NAME}` and `${NAME:-default}`.
 //!
-//! A plan keeps the name, never the value. So a template with gaps renders to a [`GapText`], whose gaps are filled where
-//! the text is used, and nothing that a row holds can ever open a gap.
+//! A plan keeps the name, never the value: a template renders to a [`GapText`] whose variables are filled in where
+//! the text is used. Text from a row is never read as a variable.
 //!
 //! ```
 //! use karat_text::env_template::{GapTemplate, fill};
@@ -52,7 +52,7 @@ pub fn next(text: &str) -> Option<VariableReference<'_>> {
     None
 }
 
-/// A text as what it is made of.
+/// Splits a text into plain parts and variables.
 pub fn parts(text: &str) -> GapText {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -72,7 +72,7 @@ fn push_text(parts: &mut Vec<Part>, text: &str) {
     }
 }
 
-/// The text with its gaps filled. An empty value counts as unset.
+/// Returns the text with its variables filled in. An empty value counts as unset.
 ///
 /// # Errors
 /// The name of a variable that is unset and has no default.
@@ -90,7 +90,7 @@ pub fn fill(text: &GapText, lookup: impl Fn(&str) -> Option<String>) -> Result<S
     Ok(filled)
 }
 
-/// A template whose text may have gaps. A gap stands beside `{{ }}` and `{% %}`, never within them.
+/// A template whose text may name environment variables, beside `{{ }}` and `{% %}`, never within them.
 #[derive(Debug, Clone)]
 pub struct GapTemplate {
     pieces: Vec<TemplatePiece>,
@@ -104,7 +104,7 @@ enum TemplatePiece {
 }
 
 impl GapTemplate {
-    /// Compiles the text between the gaps.
+    /// Compiles the text between the variables.
     ///
     /// # Errors
     /// A part that is no template by itself.
@@ -125,7 +125,7 @@ impl GapTemplate {
         &self.reads
     }
 
-    /// The text for one context, its gaps still open.
+    /// Renders the text for one context; its variables stay unfilled.
     ///
     /// # Errors
     /// As [`Template::render`].

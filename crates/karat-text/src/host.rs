@@ -1,4 +1,4 @@
-//! Which hosts are this machine itself: those are asked without a proxy, need no key, and cost nothing.
+//! Hosts that are this machine: they need no proxy and no key, and cost nothing.
 
 use std::net::IpAddr;
 

@@ -3,7 +3,7 @@
 /// The kind of numbers under a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Label {
-    /// Amounts of whatever is declared around them.
+    /// Amounts in the unit declared around them.
     Amount,
     /// Amounts per share, which no declaration of millions is about.
     PerShare,
@@ -177,7 +177,7 @@ mod tests {
 
     /// RG-02, RG-05: rows of tables of money that are no money say so by their label.
     #[test]
-    fn what_labels_say() {
+    fn labels_have_kinds() {
         for (label, expected) in [
             ("Revenue", Label::Amount),
             ("Umsatz", Label::Amount),

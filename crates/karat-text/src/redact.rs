@@ -481,7 +481,7 @@ mod tests {
 
     /// RG-15: what is joined by hyphens is a phone or an account, whatever stands beside it.
     #[test]
-    fn what_is_joined_by_hyphens_is_no_amount() {
+    fn hyphenated_numbers_are_no_amounts() {
         let own = Redactor::new([], [("line", r"\d{3}-\d{3}-\d{4}")]).unwrap();
         assert_eq!(own.text("415-555-0199 USD"), "[line] USD");
         assert_eq!(redactor().text("415-555-0199 USD"), "[phone] USD");

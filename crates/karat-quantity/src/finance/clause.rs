@@ -68,7 +68,7 @@ mod tests {
 
     /// RG-05: dots of companies and commas of dates end no clause.
     #[test]
-    fn where_clauses_begin() {
+    fn clauses_end_at_punctuation() {
         for (before, first) in [
             ("It paid. Net loss of Acme Inc. was ", "net"),
             ("Net loss of Acme, Inc. was ", "net"),

@@ -230,7 +230,7 @@ mod tests {
 
     /// RG-05: units and scales apart from numbers, and words that only look like them.
     #[test]
-    fn what_a_text_declares() {
+    fn declared_units_are_found() {
         for (text, expected) in [
             ("Revenue (EUR m)", "(EUR m) EUR 1000000"),
             ("($ in millions, except per share)", "($ in millions USD 1000000"),

@@ -21,7 +21,7 @@ const WORDS: usize = 16;
 /// Characters looked at before the number.
 const LONGEST: usize = 60;
 
-/// True if a number is said to be a loss or a fall by what stands `before` and `after` it; `phrase` are the first words
+/// Returns the fall that the words `before` and `after` a number give it; `phrase` are the first words
 /// after it.
 pub(crate) fn fall(before: &str, phrase: &[String], after: &str) -> Fall {
     let beyond = periods::behind_comparison(after);
@@ -290,7 +290,7 @@ mod tests {
 
     /// RG-05: an amount of change is known by its verb; plans and levels are none.
     #[test]
-    fn what_changed_by_an_amount() {
+    fn verbs_of_change_mark_amounts() {
         for (before, changed) in [
             ("margin rose ", true),
             ("Revenue increased sharply by about ", true),
@@ -307,7 +307,7 @@ mod tests {
 
     /// RG-05: a word of loss or fall makes the number that it governs negative, and no other.
     #[test]
-    fn what_falls_by_an_amount_and_not_to_it() {
+    fn falls_are_negative_and_levels_are_not() {
         for (before, fall) in [
             ("revenue fell ", Fall::Certain),
             ("a net loss of about ", Fall::Certain),

@@ -90,7 +90,7 @@ mod tests {
 
     /// RG-05: what a filing is denied to say, or nobody finds, is denied; what is beside it is not.
     #[test]
-    fn what_nothing_states() {
+    fn denied_statements_are_recognised() {
         for (before, denied) in [
             ("I could not find revenue of ", true),
             ("The filing does not explicitly state that revenue was ", true),
@@ -112,7 +112,7 @@ mod tests {
 
     /// RG-05: a number that is denied is none.
     #[test]
-    fn what_is_denied() {
+    fn denied_numbers_are_recognised() {
         for (before, denied) in [
             ("Revenue was not ", true),
             ("It wasn’t exactly ", true),

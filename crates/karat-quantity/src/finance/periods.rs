@@ -72,7 +72,7 @@ mod tests {
 
     /// RG-05: what says when or against what is known in four languages, and ends with a period.
     #[test]
-    fn what_only_says_when() {
+    fn phrases_of_time_are_recognised() {
         for (text, whole) in [
             ("in the second quarter", true),
             ("year over year", true),
@@ -94,7 +94,7 @@ mod tests {
 
     /// RG-05: figures of two periods are not the ends of a range.
     #[test]
-    fn what_tells_two_numbers_apart() {
+    fn figures_of_two_periods_are_no_range() {
         let apart = |text: &str, first, second| tells_apart(text, &first, &second);
         assert!(apart("5% in Q1 and 6% in Q2", 0..2, 13..15));
         assert!(!apart("5% and 6% in Q2", 0..2, 7..9));

@@ -89,7 +89,7 @@ mod tests {
 
     /// RG-05: numbers take their label from their row, their list or the words before them.
     #[test]
-    fn what_labels_say_of_numbers() {
+    fn row_labels_apply_to_numbers() {
         for (text, expected) in [
             ("| Diluted EPS | 1 | 5", Label::PerShare),
             ("EPS 1 and 5", Label::PerShare),

@@ -59,7 +59,7 @@ mod tests {
 
     /// RG-05: numbers of addresses and phones are no amounts.
     #[test]
-    fn what_is_part_of_an_address_or_phone() {
+    fn addresses_and_phones_are_no_amounts() {
         for (text, holds_5) in [
             ("https://example.com/a/5?x=1", true),
             ("see www.example.com/5.", true),

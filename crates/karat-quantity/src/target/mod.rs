@@ -260,7 +260,7 @@ impl Target {
         counts && self.value().is_some_and(|value| value.is_integer() && value.abs() >= Decimal::ONE_THOUSAND)
     }
 
-    /// True if a quantity counts what is wanted.
+    /// Compares a quantity's unit with the wanted one.
     pub(crate) fn fit(&self, quantity: &Quantity) -> Fit {
         // A unit that is declared for all numbers around says nothing of those that count something else.
         let unit = match self.wanted {

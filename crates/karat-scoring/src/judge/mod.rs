@@ -1,16 +1,23 @@
 //! Judges: a rubric becomes a prompt, a reply becomes a verdict.
 //!
-//! [`RubricJudge::new`] compiles a rubric once. [`RubricJudge::machine`] makes, for one sample and output, a machine without I/O that
-//! asks for chat replies and ends with a [`Verdict`]:
+//! [`RubricJudge::new`] compiles a rubric once. [`RubricJudge::machine`] returns, for one sample and output, a machine without
+//! I/O that asks for chat replies and ends with a [`Verdict`].
 //!
-//! 1. What the rubric shows is rendered, lists are shuffled by a recorded seed, everything is fenced and declared to be
-//!    data, and calibration examples of *other* samples are added. Neither the judged model's name nor the judge's own
-//!    can get in: templates see the sample and the output only.
-//! 2. A value that may be cut is cut where the judge's window is too small; then each piece is a call of its own, and what
-//!    is judged once gets one more call. What does not fit and may not be cut is an error, never silently shortened.
-//! 3. A reply is read through the [JSON ladder](karat_text::ladder) and checked against the rubric. An invalid one is
-//!    asked for again with the error and its JSON pointer; one that stays invalid is *unscored*, never a low score.
-//! 4. Grades of pieces are folded, caps enforced, and the overall is recomputed.
+//! Map, in reading order: `rubric/` compiles the rubric; `round/` runs one round (render, ask, re-ask, read); `prompt/` writes
+//! the messages; `reply/` reads a reply into scores, findings and problems; `chunks/` cuts what is too long for one call and
+//! combines the pieces; `votes` runs several rounds (votes, both orders of a pair) and combines them; `verdict` is the result.
+//!
+//! Rules:
+//!
+//! 1. The rubric's values are rendered, lists are shuffled by a recorded seed, everything is fenced and declared to be data,
+//!    and calibration examples of *other* samples are added. Neither the judged model's name nor the judge's own can get in:
+//!    templates see only the sample and the output.
+//! 2. A value that may be cut is cut where the judge's window is too small; then each piece is a call of its own, and
+//!    dimensions judged `once` get one more call. A value that does not fit and may not be cut is an error, never silently
+//!    shortened.
+//! 3. A reply is read through the [JSON ladder](karat_text::ladder) and checked against the rubric. An invalid one is asked for
+//!    again with the error and its JSON pointer; one that stays invalid is *unscored*, never a low score.
+//! 4. Grades of pieces are combined, caps enforced, and the overall is recomputed.
 //! 5. Votes, and a pair in both orders, are rounds of one judgment; they become one verdict.
 //!
 //! ```
@@ -64,7 +71,7 @@ pub use votes::JudgeMachine;
 use round::prepare;
 use rubric::compiled::CompiledRubric;
 
-/// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
+/// The version of the prompt's wording. Change it when the same rubric makes another prompt, so that stored judgments are not reused for it.
 pub const PROMPT_VERSION: &str = "karat/judge/4";
 
 /// A rubric made ready for one judge model. Cheap to clone.
@@ -96,7 +103,7 @@ pub enum RubricError {
         /// The problem.
         error: Box<TemplateError>,
     },
-    /// Something does not fit together.
+    /// Parts of the rubric contradict each other.
     #[error("the rubric `{rubric}` cannot be used: {problem}")]
     Inconsistent {
         /// Its id.

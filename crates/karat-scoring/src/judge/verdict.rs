@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::rubric::overall;
 
-/// True if the judge saw a reference.
+/// The use of a reference: shown or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// It judged the output by itself.
@@ -44,7 +44,7 @@ pub struct Verdict {
     pub rung: Option<Rung>,
     /// Seed of the order in which lists were shown.
     pub shuffle_seed: u64,
-    /// True if a reference was shown.
+    /// `paired` where a reference was shown, else `absolute`.
     pub mode: Mode,
     /// Notes that a report must show.
     pub notes: Vec<Note>,

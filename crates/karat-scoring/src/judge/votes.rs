@@ -27,7 +27,7 @@ pub struct JudgeMachine {
     rounds: Vec<VoteRound>,
     /// Rounds that answers are awaited for, in the order of the asks.
     asked: Vec<usize>,
-    /// Settled without any call.
+    /// Settled without a call.
     settled: Option<Box<Verdict>>,
 }
 

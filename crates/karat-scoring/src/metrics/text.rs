@@ -79,7 +79,7 @@ pub enum Need {
     Any,
 }
 
-/// True if a text contains phrases.
+/// Tests that a text contains phrases.
 ///
 /// ```
 /// use karat_scoring::metrics::text::{Contains, Need};

@@ -9,7 +9,7 @@ use super::CellView;
 
 /// A metric with its options read.
 pub(super) trait Metric: Send + Sync {
-    /// The score of what was found; of a metric with several figures the one that stands for all.
+    /// The score; of a metric with several figures the one that stands for all.
     fn score(&self, given: &MetricInput<'_>) -> Score;
 
     /// One score a figure, in the order of the registered dimensions.

@@ -1,8 +1,10 @@
-//! Deterministic scorers: a registered metric, bound to a place in the output and to what it is compared with.
+//! Deterministic scorers: a registered metric, bound to a place in the output and to a reference.
 //!
-//! [`catalog`] says which metrics there are and what options each has; [`build`] makes a scorer from a suite's
-//! [`ScorerSpec`]; [`Scorer::score`] gives a cell's raw values. Bounds, `not` and the reduction over trials are the
-//! caller's.
+//! [`catalog`] lists the metrics and their options; [`build`] makes a scorer from a suite's [`ScorerSpec`];
+//! [`Scorer::score`] returns a cell's raw values. Bounds, `not` and the reduction over trials are up to the caller.
+//!
+//! Map: `registry` is the list of metrics, `metric` their interface, `bound` connects a metric to output, reference and
+//! options; `output/` and `evidence/` are the metrics. A new metric needs a file in one of them and an entry in `registry`.
 //!
 //! Scores where there is nothing to compare (rule 8 of the suite language):
 //!
@@ -34,9 +36,9 @@
 //! ```
 
 mod bound;
-pub(crate) mod evidence;
+mod evidence;
 mod metric;
-pub(crate) mod output;
+mod output;
 mod registry;
 #[cfg(test)]
 mod tests;

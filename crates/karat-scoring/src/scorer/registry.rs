@@ -8,7 +8,7 @@ use super::evidence::{attribution, citation, retrieval};
 use super::metric::{Make, Needs, Options};
 use super::output::{checklist, combine, external, numeric, summary, system, text, value};
 
-/// A line of the list.
+/// An entry of the list of metrics.
 pub(super) struct Registered {
     pub name: &'static str,
     about: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Registered {
     verdicts: bool,
     better: Better,
     volatile: bool,
-    /// True if somebody outside is asked.
+    /// True if a program or service is asked.
     pub is_outside: bool,
     schema: fn() -> Value,
     pub make: Make,

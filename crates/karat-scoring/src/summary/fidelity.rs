@@ -31,11 +31,11 @@ impl Default for Weights {
     }
 }
 
-/// Weights that make no overall.
+/// Invalid weights.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WeightsError {
-    /// A weight is negative or no number.
+    /// A weight is negative or not a number.
     #[error("the weight of `{dimension}` is {weight}, but must be 0 or more")]
     Negative {
         /// The dimension.
@@ -43,7 +43,7 @@ pub enum WeightsError {
         /// The weight.
         weight: f64,
     },
-    /// They do not sum to 1.
+    /// The weights do not sum to 1.
     #[error(
         "the weights sum to {sum}, but must sum to 1; change one of title, summary, key_actions, outcome, aha_moments"
     )]
@@ -59,7 +59,7 @@ impl Weights {
         [self.title, self.summary, self.key_actions, self.outcome, self.aha_moments]
     }
 
-    /// True if they make an overall.
+    /// Checks that they make an overall.
     ///
     /// # Errors
     /// A weight below 0 or not finite; a sum that is more than 10⁻⁶ away from 1.

@@ -46,7 +46,7 @@ pub trait Judge {
     ) -> Result<JudgeResult, JudgeError>;
 }
 
-/// Why there is no verdict.
+/// The reason why there is no verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("judging `{name}`: {message}")]
 #[non_exhaustive]
@@ -72,13 +72,13 @@ impl JudgeError {
 pub struct JudgeResult {
     /// The session's name.
     pub name: String,
-    /// True if a reference was shown: `paired` or `absolute`.
+    /// `paired` where a reference was shown, else `absolute`.
     pub mode: String,
     /// Scores in 0..=1, in the order of [`DIMENSIONS`]; what the judge left out is 0 and says so.
     pub dimensions: Vec<DimensionScore>,
     /// The judge's verdict over all, in 0..=1.
     pub overall: f64,
-    /// Why, in short.
+    /// The reasoning, in short.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rationale: String,
     /// Suggested improvements of the summary.
@@ -99,12 +99,12 @@ pub struct JudgeResult {
 }
 
 impl JudgeResult {
-    /// A verdict of which nothing is known but the overall; whoever knows more sets the fields.
+    /// A verdict with only an overall; callers set the other fields they know.
     pub fn new(name: impl Into<String>, overall: f64) -> Self {
         Self { name: name.into(), overall, ..Self::default() }
     }
 
-    /// The same as a session's score, so that judged sessions make a [`CorpusReport`](super::CorpusReport), too. The
+    /// Converts it to a session's score, so that judged sessions make a [`CorpusReport`](super::CorpusReport), too. The
     /// overall is the judge's own; a dimension that is not there is 0.
     pub fn to_session_score(&self) -> SessionScore {
         let score = |name: &str| {
@@ -145,13 +145,13 @@ impl<C: Completer> CompleterJudge<C> {
         Self { completer, options: JudgeOptions::default(), clock: None }
     }
 
-    /// The same with other options.
+    /// Sets the options.
     #[must_use]
     pub fn with_options(self, options: JudgeOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// The same, measuring how long a judgment takes.
+    /// Sets the clock that measures how long a judgment takes.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), ..self }

@@ -14,7 +14,7 @@ const REFERENCE: &str = "reference.json";
 /// The file of a candidate that has a folder of its own.
 const CANDIDATE: &str = "summary.json";
 
-/// Something is there that cannot be used.
+/// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -23,7 +23,7 @@ pub enum LoadError {
     Unreadable {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// It is no JSON, or lacks what it must have.

@@ -106,7 +106,7 @@ pub struct Summary {
 /// A turning point of a session.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct AhaMoment {
-    /// Its place in the session, in whatever the producer counts.
+    /// Its position in the session, in the producer's own unit.
     #[serde(default)]
     pub seq: i64,
     /// The kind of moment.

@@ -325,7 +325,7 @@ fn options_reach_the_model() {
 
 /// SU-07: a call that fails is an error with its code; a truncated reply is never taken for complete.
 #[test]
-fn failures_are_told() {
+fn failures_are_reported() {
     let candidate = Summary::default();
     let timeout = CallError { code: CallErrorCode::Timeout, message: "no answer in 30 s".into(), status: None };
     let mut silent = CompleterJudge::new(move |_: &Prompt<'_>| Err::<Completion, _>(timeout.clone()));

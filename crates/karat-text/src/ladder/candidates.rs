@@ -65,7 +65,7 @@ pub(super) fn fences(text: &str) -> Vec<CodeFence<'_>> {
 }
 
 /// Cuts a fence's body off at its closing mark: on the opening line if it stands there, else at the beginning of a line,
-/// else anywhere. `closes` remembers that no line begins with a mark any more, so that nobody looks twice.
+/// else anywhere. `closes` remembers that no later line begins with a mark, so that the search runs once.
 fn close<'a>(body: &'a str, mark: &str, closes: &mut bool) -> (&'a str, &'a str) {
     let line_end = body.find('\n').unwrap_or(body.len());
     let cut = |at: usize| (&body[..at], body[at..].trim_start_matches(&mark[..1]));
@@ -124,7 +124,7 @@ fn may_be_strict(text: &str) -> bool {
     text.strip_prefix('{').is_some_and(|inner| inner.trim_start().starts_with('"'))
 }
 
-/// `[2, p. 4]` in prose: no list that anybody meant.
+/// True for `[2, p. 4]` in prose: a citation, not a list.
 fn is_citation(text: &str) -> bool {
     text.strip_prefix('[').is_some_and(|inner| inner.trim_start().starts_with(|c: char| c.is_ascii_digit()))
 }

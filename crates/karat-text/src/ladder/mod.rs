@@ -117,7 +117,7 @@ pub struct Found {
     pub around: String,
 }
 
-/// Why there is no value.
+/// The reason why there is no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LadderError {
     /// The reply holds nothing but white space.
@@ -156,10 +156,10 @@ pub enum LadderError {
     },
 }
 
-/// The one JSON value that a file of ours is, without any lenience.
+/// Reads the JSON of one of Karat's own files, without any lenience.
 ///
 /// # Errors
-/// No JSON, or a key that stands twice in an object: nobody can know which of the two was meant.
+/// No JSON, or a duplicate key in an object, since it is unknown which of the two was meant.
 pub fn exact(text: &str) -> Result<Value, String> {
     let parsed: Parsed = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
     match parsed.duplicates.first() {
@@ -197,7 +197,7 @@ impl<'a> Ladder<'a> {
         self
     }
 
-    /// Among several values, those count that rank highest, whatever their rung; 0 is for what is not looked for.
+    /// Among several values the highest-ranking ones count, on any rung; rank 0 means the value is not looked for.
     #[must_use]
     pub fn ranking(mut self, ranking: &'a dyn Fn(&Value) -> usize) -> Self {
         self.ranking = Some(ranking);

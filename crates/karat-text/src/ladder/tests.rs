@@ -76,7 +76,7 @@ fn common_mistakes_are_repaired() {
 }
 
 #[test]
-fn what_is_in_doubt_is_refused() {
+fn ambiguous_replies_are_refused() {
     for text in [
         "",
         "   \n",

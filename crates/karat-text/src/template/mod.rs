@@ -1,9 +1,11 @@
-//! The two notations of a suite that are computed: **templates** (text with `{{ }}`) and **expressions** (what stands
-//! inside the braces).
+//! The two computed notations of a suite: **templates** (text with `{{ }}`) and **expressions** (the code inside the braces).
 //!
 //! Both are compiled once and evaluated often, from any thread. An undefined name is an error that names it. Nothing is
-//! escaped; inside a text a list or an object is written as JSON, and null as nothing. Loops and recursion are bounded, and a template can
-//! neither include a file nor see anything but its [`Context`].
+//! escaped; inside a text a list or an object is written as JSON, and null as nothing. Loops and recursion are bounded, and a
+//! template can neither include a file nor see anything but its [`Context`].
+//!
+//! Map: this file has the public types; `context` the names and values, `engine` the minijinja set-up, `json` conversions,
+//! `filters` and `fences` the own filters, `inserting` a fast path for templates of plain text, `error` the messages.
 //!
 //! ```
 //! use karat_text::template::{Context, Expression, Template};

@@ -127,7 +127,7 @@ fn contexts_extend_without_changing_their_origin() {
 
 /// A context that holds only what a template reads renders the same, and still knows the other names.
 #[test]
-fn what_is_read_is_enough() {
+fn declared_reads_are_sufficient() {
     let sample =
         json!({"title": "Tides", "transcript": {"fullText": "The sea.", "segments": [1, 2]}, "tags": [{"n": 1}]});
     let source = "{{ sample.title }} {{ sample.transcript.fullText }} {{ sample.tags[0].n }}";

@@ -1,18 +1,17 @@
 //! Finds the evidence of a routed list's members in a cut document.
 //!
-//! Three witnesses say where a member belongs:
+//! Three signals place a member:
 //!
-//! - **time**: its `startMs` (to `endMs`), where the document says when each stretch of it was said;
-//! - **quote**: its `quote`, word by word, of which the first and the last may be cut; where it stands nowhere so, the
-//!   stretches that share most of its words;
-//! - **words**: the stretches of the document that share most of its other words, rare ones weighing more, where that is at
-//!   least half of them. Where no stretch has all of them, one that lacks a single word more than the best is as good.
+//! - **time**: its `startMs` (to `endMs`), where the document has the time of each stretch;
+//! - **quote**: its `quote`, word by word; the first and last word may be cut. Without a literal match, the stretches that
+//!   share most of its words;
+//! - **words**: the stretches of the document that share most of its other words, with rare words weighing more, if that is at
+//!   least half of them. Where no stretch has all of them, one that lacks a single word more than the best counts too.
 //!
-//! A time or a quote may be wrong, so neither is believed alone: the member's words must be found somewhere, or be near
-//! what time or quote name, or time and quote must name one piece. Then the member goes to every piece that a witness
-//! names, and where it is not so, to all pieces: what is shown in a piece too many is judged there in vain, what is
-//! missing in the right one would be taken for invented. A piece is named when it holds the whole of a stretch: two are,
-//! where pieces overlap there.
+//! A time or a quote may be wrong, so neither is trusted alone: the member's words must be found somewhere, or be near the
+//! place that time or quote name, or time and quote must name the same piece. Then the member goes to every piece that a
+//! signal names, otherwise to all pieces: a member shown in one piece too many costs nothing, while one missing from the right
+//! piece would be judged as invented. A piece is named if it holds a whole stretch; where pieces overlap, two do.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;

@@ -1,8 +1,8 @@
-//! One grade of routed members out of several pieces (CL-14).
+//! One grade for the routed members of several pieces (CL-14).
 //!
-//! A member without a sure place is shown with several pieces, and a judge that names it where its evidence is not takes
-//! points off for nothing. So what each named member costs is told apart, and counts as the list as a whole would be
-//! graded: not at all where another piece bears the member out, else once.
+//! A member without a certain place is shown with several pieces, and a judge that names it in a piece without its evidence
+//! deducts points wrongly. So the cost of each named member is separated from the rest and counted as the whole list would
+//! be graded: not at all where another piece confirms the member, else once.
 //!
 //! Piece *p* shows *n* members, names *h* of them in `all` findings, and grades *d* below the best of a scale with range *R*.
 //! A named member costs *u* = min(*d*/*h*, *R*/*n*) there, and the rest *d* − *hu* is about all of its members. With *w* = 1/*k*
@@ -10,10 +10,9 @@
 //!
 //! grade = best − Σ over pieces ((*d* − *hu*)·*W* + Σ over its named members that stand of *u*·*n*·*w*) / Σ *W*
 //!
-//! This is more than a mean only where the judge counts: where each piece's grade is the share of members that it does not
-//! name, *d* = *R*·*h*/*n*, give or take half a tenth of the scale. Another judge's grades do not tell what a member costs
-//! (one that grades all pieces alike takes nothing off for it), so the grade stays between the lowest and the highest of
-//! its pieces.
+//! This differs from a mean only for a judge that counts: each piece's grade is the share of members that it does not name,
+//! *d* = *R*·*h*/*n*, within half a tenth of the scale. Other grades do not show the cost of a member (a judge that grades all
+//! pieces alike deducts nothing for it), so the grade stays between the lowest and the highest of its pieces.
 
 use std::collections::BTreeSet;
 

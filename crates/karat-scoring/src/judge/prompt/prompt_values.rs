@@ -13,12 +13,12 @@ pub(crate) enum Content {
     Text(String),
     /// A list in the order in which it is shown.
     List(Vec<ShownMember>),
-    /// Nothing: a call that sees everything but this.
+    /// Nothing: the call sees everything except this value.
     Absent,
 }
 
 impl Content {
-    /// Takes out what it holds.
+    /// Removes its content.
     pub fn clear(&mut self) {
         match self {
             Self::Text(text) => text.clear(),
@@ -27,7 +27,7 @@ impl Content {
         }
     }
 
-    /// True if no word of it is anything: an absent value, blank text, a list of such members.
+    /// True if it has no content: an absent value, blank text, a list of such members.
     pub fn is_blank(&self) -> bool {
         match self {
             Self::Text(text) => match serde_json::from_str(text) {

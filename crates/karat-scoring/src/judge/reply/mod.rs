@@ -80,7 +80,7 @@ pub struct Reading {
 ///
 /// # Errors
 /// The problem of a reply that holds no JSON object, or that the provider's filter or the judge's refusal ended: what
-/// stands in such a reply is nobody's verdict.
+/// stands in such a reply is no verdict.
 pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize>>) -> Result<Reading, Problem> {
     if reply.finish == FinishReason::Refusal {
         let message = "the judge refused, or a filter of its provider ended the reply".to_owned();
@@ -290,7 +290,7 @@ impl<'a> ReplyReader<'a> {
     }
 }
 
-/// Why a score is none of this dimension, whatever number it is.
+/// Returns the reason why a score cannot belong to this dimension, for any number.
 fn scale_problem(rubric: &Rubric, place: &places::ScorePlace<'_>, name: &str, scale: &Scale) -> Option<String> {
     if place.disputed {
         return Some(format!("`{name}` is graded twice, with different values"));
@@ -318,7 +318,7 @@ fn states_a_wider_scale(rubric: &Rubric, members: &Map<String, Value>, scale: &S
     2 * those.len() > rubric.dimensions.len() && those.iter().any(|(low, high)| *low <= lo && hi <= *high)
 }
 
-/// Scores that a reply gives twice, and differently: which one is meant nobody knows.
+/// Notes scores that a reply gives twice with different values: it is unknown which one is meant.
 fn contradictions(rubric: &Rubric, keys: &[String]) -> Vec<Problem> {
     let dimensions = rubric.dimensions.iter().chain(rubric.breakdowns.iter().flat_map(|breakdown| &breakdown.scores));
     let overall = rubric.overall.iter().map(|overall| overall.id.as_str());

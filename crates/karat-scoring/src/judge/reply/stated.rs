@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_another_scale_is_told() {
+    fn only_another_scale_is_reported() {
         let ten = Scale::Range { lo: 0.0, hi: 10.0, step: None };
         let said = |members: Value| other_scale(members.as_object().unwrap(), Reach::One, &ten, |key| key == "range");
         for same in [

@@ -30,9 +30,9 @@ pub(crate) struct RoundMachine {
 
 #[derive(Debug)]
 enum RoundState {
-    /// Settled without any call.
+    /// Settled without a call.
     Settled(Box<Verdict>),
-    /// Calls are open.
+    /// Calls are in progress.
     Judging { case: PreparedRound, pieces: Vec<PieceProgress> },
 }
 
@@ -47,7 +47,7 @@ struct PieceProgress {
     reasked: u32,
     /// The fence of its last request.
     fence: Option<Fence>,
-    /// The next request, where the last reply was not as it must be.
+    /// The next request, after an invalid reply.
     next: Option<ChatRequest>,
     notes: Vec<Note>,
     outcome: Option<Result<Reading, CellError>>,
@@ -118,7 +118,7 @@ fn is_cut_off(answer: &Answer) -> bool {
     answer.outcome.as_ref().is_ok_and(|reply| reply.finish == FinishReason::Length)
 }
 
-/// Puts two halves in the place of a piece whose reply ran into its limit. False where it cannot be cut: then the judge is
+/// Replaces a piece whose reply hit its token limit by two halves. Returns false if it cannot be cut: then the judge is
 /// asked again for the whole.
 fn split_in_half(setup: &CompiledRubric, case: &mut PreparedRound, pieces: &mut Vec<PieceProgress>, at: usize) -> bool {
     let halves = case.pieces.get(at).and_then(|piece| case.split_piece(setup, piece));
@@ -150,7 +150,7 @@ impl PieceProgress {
         Some(Ask { slot, request: Request::Chat(request) })
     }
 
-    /// Takes the answer that this piece waits for.
+    /// Reads the answer that this piece waits for.
     fn accept_answer(&mut self, answer: Answer, setup: &CompiledRubric, piece: &Piece) {
         self.open = None;
         let reply = match answer.outcome {
@@ -179,7 +179,7 @@ impl PieceProgress {
         }
     }
 
-    /// The same request, in fences of another code, with the invalid reply and what is wrong with it.
+    /// Returns the same request with another fence code, the invalid reply and its problems.
     fn reask_request(&mut self, piece: &Piece, reply: &Reply, problems: &[Problem]) -> ChatRequest {
         let mut request = piece.request.clone();
         let texts = request.messages.iter().map(|message| message.content.as_str()).chain([reply.text.as_str()]);
@@ -195,7 +195,7 @@ impl PieceProgress {
         request
     }
 
-    /// The end of the ladder: what can be read counts, or nothing does.
+    /// Settles a reply after the last attempt: the readable part counts (`degrade`), or nothing does.
     fn give_up(
         &mut self,
         setup: &CompiledRubric,

@@ -191,13 +191,13 @@ impl SharedContent<'_> {
         numbered.map(|(part, cut)| self.piece(cut, part)).collect()
     }
 
-    /// The same with nothing that depends on the output, on the seed or on what is drawn.
+    /// A copy without anything that depends on the output, the seed or drawn examples.
     fn without_output(&self) -> Self {
         let examples = self.setup.examples.longest();
         Self { examples, caps: &[], shuffle_seed: 0, ..*self }
     }
 
-    /// All that is asked in one call that shows these contents.
+    /// Returns the prompt of one call that shows these contents.
     fn prompt(&self, contents: &[Content]) -> Result<String, CellError> {
         self.request(contents, self.setup.view(Aspect::Full), None).map(|(request, _)| text_of(&request))
     }
@@ -237,7 +237,7 @@ impl SharedContent<'_> {
         request::request(self.setup, &shown).map_err(|error| failed_template("`prompt`", &error))
     }
 
-    /// Labels and what stands under them; short texts about a document share a section.
+    /// Returns labels and contents of the sections; short texts about a document share a section.
     fn sections(&self, contents: &[Content]) -> Result<Vec<(String, String)>, CellError> {
         let mut sections: Vec<(String, String)> = Vec::new();
         let shown = self.setup.items.iter().zip(contents).filter(|(_, content)| **content != Content::Absent);
@@ -309,7 +309,7 @@ fn text_of(request: &ChatRequest) -> String {
     request.messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// True if the judge sees anything of the output.
+/// True if the judge sees any part of the output.
 fn reads_output(setup: &CompiledRubric) -> bool {
     setup.reads.iter().any(|name| name == "output" || name.starts_with("output."))
 }

@@ -13,7 +13,7 @@ use super::item::{Item, Side, of_output};
 use crate::judge::rubric::section_labels;
 use crate::judge::{RubricError, identity, reads, reply};
 
-/// Tokens that a reply may have where nobody says how many (CL-15).
+/// The default limit of a reply, in tokens (CL-15).
 const REPLY_TOKENS: u32 = 4000;
 
 /// The part of a rubric that a call asks for.

@@ -131,7 +131,7 @@ fn a_missing_reference_is_not_applicable() {
 
 /// RG-08: where a required value is empty, nothing is judged and nobody is asked; where it says anything, the judge is.
 #[test]
-fn without_what_is_required_nobody_is_asked() {
+fn missing_required_values_make_no_call() {
     let mut rubric = rubrics::summary();
     rubric["show"] = json!([
         {"name": "context", "value": "{{ output.sources }}", "as": "json", "required": true},

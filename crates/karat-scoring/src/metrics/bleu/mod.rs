@@ -257,7 +257,7 @@ fn token_ids<'a>(text: &'a str, ids: &mut FxHashMap<&'a str, u32>) -> Vec<u32> {
     split_spaces(text).map(id).collect()
 }
 
-/// True if orders longer than the candidate are left out.
+/// The treatment of orders longer than the candidate.
 #[derive(Clone, Copy)]
 enum EffectiveOrder {
     Yes,

@@ -1,4 +1,4 @@
-//! `attribution`: whether a statement is ascribed to those who made it, and to nobody else.
+//! `attribution`: checks that a statement is ascribed to the people who made it, and to no one else.
 //!
 //! Everybody who is named must be right: the reference's own by name and role, or one who is accepted. No more speakers
 //! may be named than the reference has, so that a list of everybody passes nothing.
@@ -17,7 +17,7 @@ use crate::scorer::output::text::test;
 #[derive(Deserialize, JsonSchema, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Attribution {
-    /// True if one of the reference's speakers must be named (any), or every one (all).
+    /// The speakers that must be named: one of the reference's (any), or every one (all).
     need: Need,
     /// Further speakers that are right, such as those who answer in a chunk of a transcript: names, or objects with `name`.
     accept: Vec<Value>,
@@ -41,7 +41,7 @@ impl Options for Attribution {
 
 impl Attribution {
     /// The speakers accepted beside those of the reference. A citation of several chunks accepts who answers in any of them; several
-    /// citations accept only who answers in all, so that citing everything accepts nobody.
+    /// citations accept only those who answer in all of them, so that citing everything accepts no one.
     fn accepted_speakers(&self) -> Vec<Speaker> {
         let answering = |citation: &Value| -> Vec<Speaker> {
             let cited = self.chunks.iter().filter(|chunk| names(citation, chunk));

@@ -132,7 +132,7 @@ impl Metric for CitationMetric {
 pub(crate) struct CitationMatch {
     /// The fields that are compared where the reference states them; all that it states without it.
     keys: Vec<String>,
-    /// True if one citation must match (any), or every one of the reference's must be cited (all).
+    /// The citations that must match: one (any), or every one of the reference's (all).
     need: Need,
 }
 

@@ -1,7 +1,7 @@
 //! Speakers: names with roles, as data and as a text names them.
 //!
-//! A text names somebody whom it says to speak. Who is denied, is silent or only asks is not named: "Ana Ruiz did not
-//! comment". Whom nobody knows is named where a role stands beside a name, or a name beside somebody who is: "Carl Roe
+//! A text names a person when it says that the person speaks. People who are denied, silent or only ask are not named: "Ana Ruiz did not
+//! comment". An unknown person counts where a role stands beside the name, or next to a person who counts: "Carl Roe
 //! (COO) said", "Ana Ruiz and Carl Roe said".
 
 use std::fmt;
@@ -61,7 +61,7 @@ impl Speaker {
         self.name == wanted.name && (wanted.role.is_none() || self.role == wanted.role)
     }
 
-    /// True if it is somebody by this name with another role.
+    /// True if it has this name and another role.
     pub(crate) fn contradicts(&self, other: &Self) -> bool {
         self.name == other.name && self.role.is_some() && other.role.is_some() && self.role != other.role
     }
@@ -107,7 +107,7 @@ struct Mention<'a> {
     role: Option<&'a str>,
     /// The bytes of both.
     span: Range<usize>,
-    /// True if it is somebody who is known, or has a role.
+    /// True if it is a known speaker, or has a role.
     certain: bool,
     known: bool,
 }
@@ -273,7 +273,7 @@ fn is_organisation(name: &str) -> bool {
     words(name).iter().any(|(_, word)| WORDS.contains(&word.to_lowercase().as_str()))
 }
 
-/// True if somebody between folded texts is said to speak: neither denied, nor silent, nor only asking.
+/// True if the texts around a name say that the person speaks: neither denied, nor silent, nor only asking.
 fn is_speaking(before: &str, after: &str) -> bool {
     !is_denied(before) && !asks(before) && !has_asked(after) && !is_silent(after)
 }
@@ -345,9 +345,9 @@ mod tests {
         assert!(matches!(named.as_slice(), [only] if only.is_wanted(&gold)), "{named:?}");
     }
 
-    /// RG-07: a text names whom it says to speak, also strangers, and nobody who is silent.
+    /// RG-07: speakers are found in a text, unknown ones too; silent people are not.
     #[test]
-    fn whom_texts_name() {
+    fn speakers_are_found_in_text() {
         for (text, expected) in [
             ("Ana Ruiz (CFO) did not comment; Carl Roe (COO) said so.", vec!["Carl Roe (COO)"]),
             ("CFO Ana Ruiz said so.", vec!["Ana Ruiz (CFO)"]),

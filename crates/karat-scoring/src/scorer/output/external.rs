@@ -40,7 +40,7 @@ pub(crate) struct Http {
     headers: BTreeMap<String, String>,
 }
 
-/// Somebody outside who is asked.
+/// A program or service that scores.
 struct ExternalMetric(CallTarget);
 
 enum CallTarget {

@@ -1,4 +1,4 @@
-//! Which of several values a reply means.
+//! Picks the value that a reply means out of several.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl Candidate {
     }
 }
 
-/// The candidate that counts, of at least one: of several of the highest rank that differ the last, if it is announced as
+/// Picks one of at least one candidate: of several of the highest rank that differ the last, if it is announced as
 /// the final one, else the one that stands in a fence and is not introduced as a form. Ranked ones in asides do not count.
 ///
 /// # Errors

@@ -48,7 +48,7 @@ const ANSWER: [&str; 34] = [
     "structured",
 ];
 
-/// Elements of HTML that lay out whatever they hold.
+/// HTML elements that only lay out their content.
 const LAYOUT: [&str; 40] = [
     "a",
     "article",

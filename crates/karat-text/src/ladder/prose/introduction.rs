@@ -1,8 +1,8 @@
 //! Reads the line before a value: who gives the value, and whether it is meant.
 //!
-//! A judge introduces its own verdict by naming it (`My evaluation:`, `Here is the JSON`). What stands after `The reply
-//! claims:` is somebody else's, what stands after `Format:`, `Initial guess:`, `A bad reply would get:` is none. The same words
-//! within a longer line may be about what is judged, so most count only in a label: a few words before a colon.
+//! A judge introduces its own verdict by naming it (`My evaluation:`, `Here is the JSON`). A value after `The reply claims:` is
+//! another author's; one after `Format:`, `Initial guess:` or `A bad reply would get:` is no verdict. The same words within a
+//! longer line may be about the judged text, so most count only in a label: a few words before a colon.
 
 /// The most words of a label.
 const LABEL: usize = 5;

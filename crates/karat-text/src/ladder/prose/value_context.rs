@@ -47,7 +47,7 @@ const FINAL: [&str; 28] = [
 /// Words that take that back.
 const NOT_FINAL: [&str; 7] = ["not", "draft", "example", "before", "template", "until", "preliminary"];
 
-/// Words before a value that is nobody's verdict, in the languages that judges write.
+/// Words before a value that is not a verdict, in the languages that judges write.
 const EXAMPLE: [&str; 18] = [
     "example",
     "examples",
