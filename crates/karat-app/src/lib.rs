@@ -84,7 +84,7 @@ pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, S
 pub use karat_providers::end_processes;
 pub use karat_report::count_noun;
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
-pub use karat_suite::{Checked, Diagnostics, Plan, parse_duration as duration_ms};
+pub use karat_suite::{CheckCounts, Diagnostics, Plan, parse_duration as duration_ms};
 pub use karat_types::{Layout, Threshold};
 pub use load::Loaded;
 pub use manual::Baseline;

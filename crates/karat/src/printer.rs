@@ -77,7 +77,7 @@ impl Printer {
                 let _ = error.print();
             }
             Failure::App(AppError::Diagnostics(problems)) => {
-                self.say(&if self.colour_err { problems.coloured() } else { problems.plain() });
+                self.say(&if self.colour_err { problems.render_coloured() } else { problems.plain() });
             }
             Failure::App(error) => {
                 self.say(&format!("error: {error}"));

@@ -44,7 +44,7 @@ impl<'a> CommandContext<'a> {
         }
         let warnings = &plan.warnings;
         if !warnings.is_empty() {
-            self.printer.say(&if self.printer.colour_err { warnings.coloured() } else { warnings.plain() });
+            self.printer.say(&if self.printer.colour_err { warnings.render_coloured() } else { warnings.plain() });
         }
         plan.notes.iter().for_each(|note| self.printer.say(&format!("note: {note}")));
     }

@@ -93,9 +93,9 @@ pub(super) fn readers() -> String {
     page.push_str(&add_spaces(&options::list(&karat_suite::dir_options())));
     page.push_str("\n```yaml\ndataset:\n  source: cards\n  format: dir\n  with: { files: \"{date}-card.json\", as: adaptive_card }\n  id: date\n  date: date\n```\n");
     page.push_str("\n## Resolvers\n\nA column with `resolve` is made from files beside the dataset.\n");
-    for (name, about, options) in karat_suite::resolvers() {
-        page.push_str(&format!("\n### {name}\n\n{about}\n"));
-        page.push_str(&add_spaces(&options::list(&options)));
+    for (name, resolver) in karat_filings::resolvers() {
+        page.push_str(&format!("\n### {name}\n\n{}\n", resolver.about));
+        page.push_str(&add_spaces(&options::list(&resolver.options())));
     }
     page.push_str("\n```yaml\ncolumns:\n  evidence: { resolve: filing_evidence, with: { chunks: \"{{ params.chunks }}\", tables: \"{{ params.tables }}\" }, missing: empty }\n```\n");
     page
