@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use karat_scoring::scorer::{CellView, build};
-//! use karat_types::{Facts, Sample, ScorerSpec, Usage};
+//! use karat_types::{ResponseFacts, Sample, ScorerSpec, Usage};
 //! use serde_json::json;
 //!
 //! let spec: ScorerSpec = serde_json::from_value(json!({
@@ -26,7 +26,7 @@
 //!     columns: Default::default(), metadata: Default::default(),
 //! };
 //! let output = json!("Sorry, that is late.");
-//! let facts = Facts::default();
+//! let facts = ResponseFacts::default();
 //! let cell = CellView {
 //!     sample: &sample, output: &output, latency_ms: 12.0, facts: &facts, cost: None, usage: Usage::default(),
 //!     so_far: Default::default(),
@@ -45,7 +45,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use karat_types::{Better, Facts, MetricSpec, Money, Request, Sample, Score, ScorerKind, ScorerSpec, Usage};
+use karat_types::{Better, MetricSpec, Money, Request, ResponseFacts, Sample, Score, ScorerKind, ScorerSpec, Usage};
 use serde_json::Value;
 
 use bound::BoundMetric;
@@ -76,7 +76,7 @@ pub struct CellView<'a> {
     /// Time of its calls in milliseconds; of the original calls when they were reused.
     pub latency_ms: f64,
     /// Times by stage, as the answers reported them.
-    pub facts: &'a Facts,
+    pub facts: &'a ResponseFacts,
     /// The cost of its calls; `None` when a price is unknown.
     pub cost: Option<Money>,
     /// Tokens of its calls.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use karat_types::{Clock, Consensus, ModelSpec, Moment, Orders, Parameters, RubricScorer, Sample};
+use karat_types::{Clock, Consensus, ModelSpec, Moment, PairOrders, Parameters, RubricScorer, Sample};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -164,7 +164,7 @@ impl<C: Completer> CompleterJudge<C> {
             votes: 1,
             versus: None,
             only_where: None,
-            orders: Orders::default(),
+            orders: PairOrders::default(),
             consensus: Consensus::default(),
             parameters: Parameters::default(),
             timeout_ms: None,

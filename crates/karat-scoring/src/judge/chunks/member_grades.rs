@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_types::{Better, Dimension, FindingFold};
+use karat_types::{Better, Dimension, FindingMerge};
 
 use crate::judge::chunks::merge_findings::PieceFindings;
 use crate::judge::chunks::routed_members::RoutedMembers;
@@ -41,7 +41,7 @@ struct NamedMember {
 /// The members of each piece, and those that its judge names.
 pub(crate) fn members_of_pieces(roll: &RoutedMembers, pieces: usize, found: &[PieceFindings]) -> Vec<PieceMembers> {
     let mut named = vec![BTreeSet::new(); pieces];
-    for found in found.iter().filter(|found| found.spec.chunks == FindingFold::All) {
+    for found in found.iter().filter(|found| found.spec.chunks == FindingMerge::All) {
         named.iter_mut().zip(found.named_members()).for_each(|(all, own)| all.extend(own));
     }
     let everywhere = roll.named_everywhere(&named);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use karat_text::fence::Fence;
 use karat_types::{
-    Answer, Ask, CellError, ChatRequest, FinishReason, Machine, Message, Note, NoteKind, Reply, Request, Role, Slot,
-    Then, Turn,
+    Answer, Ask, AskId, CellError, ChatRequest, FinishReason, InvalidReplyAction, Machine, Message, Note, NoteKind,
+    Reply, Request, Role, Turn,
 };
 
 use crate::judge::chunks::chunk_verdicts;
@@ -42,7 +42,7 @@ struct PieceProgress {
     /// The slot of its first request.
     slot: String,
     /// The slot it waits for.
-    open: Option<Slot>,
+    open: Option<AskId>,
     /// The number of times it was asked again.
     reasked: u32,
     /// The fence of its last request.
@@ -145,7 +145,7 @@ impl PieceProgress {
     /// The request that this piece makes now.
     fn next_ask(&mut self) -> Option<Ask> {
         let request = self.next.take()?;
-        let slot = Slot::new(part_slot(&self.slot, self.reasked));
+        let slot = AskId::new(part_slot(&self.slot, self.reasked));
         self.open = Some(slot.clone());
         Some(Ask { slot, request: Request::Chat(request) })
     }
@@ -204,7 +204,7 @@ impl PieceProgress {
     ) -> Result<Reading, CellError> {
         let error = summary(problems);
         match read {
-            Ok(reading) if setup.rubric.invalid.then == Then::Degrade => {
+            Ok(reading) if setup.rubric.invalid.then == InvalidReplyAction::Degrade => {
                 self.notes.push(note(NoteKind::Lenience, format!("degraded: {error}")));
                 Ok(Reading { degraded: Some(error), ..reading })
             }

@@ -39,7 +39,7 @@ pub(crate) fn enforce<'a>(caps: impl IntoIterator<Item = &'a Cap>, dimension: &s
         Some(own) => format!("{own} ({lowered})"),
         None => lowered,
     };
-    Score::because(max, reason)
+    Score::value_because(max, reason)
 }
 
 #[cfg(test)]
