@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use karat_engine::call_key;
 use karat_providers::text_or_hex;
-use karat_scoring::judge::{Asked, places};
+use karat_scoring::judge::{CallLabel, call_labels};
 use karat_types::{JudgmentRecord, Key, RubricScorer, RunRows, ScorerKind};
 use serde::Serialize;
 
@@ -111,7 +111,7 @@ impl fmt::Display for JudgeCall {
 
 /// The position of each call of a judgment.
 fn judge_calls(scorer: &RubricScorer, judgment: &JudgmentRecord) -> Vec<Option<JudgeCall>> {
-    let known: HashMap<Key, Asked> = places(scorer, judgment.calls.len())
+    let known: HashMap<Key, CallLabel> = call_labels(scorer, judgment.calls.len())
         .map(|asked| (call_key(judgment.key, &asked.slot), asked))
         .filter(|(key, _)| judgment.calls.contains(key))
         .collect();
