@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use karat_analysis::{CellScores, resolve_checks};
 use karat_engine::call_key;
 use karat_providers::text_or_hex;
-use karat_scoring::judge::{Asked, places};
+use karat_scoring::judge::{CallLabel, call_labels};
 use karat_store::{RunSummary, Store};
 use karat_types::{
     CellError, CellRow, CellStatus, JudgmentRecord, Key, PlanHeader, RubricScorer, RunRows, RunStatus, Score,
@@ -155,7 +155,7 @@ impl fmt::Display for JudgeCall {
 
 /// Which call of a judgment each of its calls is.
 fn judge_calls(scorer: &RubricScorer, judgment: &JudgmentRecord) -> Vec<Option<JudgeCall>> {
-    let known: HashMap<Key, Asked> = places(scorer, judgment.calls.len())
+    let known: HashMap<Key, CallLabel> = call_labels(scorer, judgment.calls.len())
         .map(|asked| (call_key(judgment.key, &asked.slot), asked))
         .filter(|(key, _)| judgment.calls.contains(key))
         .collect();

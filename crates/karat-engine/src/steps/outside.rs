@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_text::gaps::GapTemplate;
+use karat_text::env_template::GapTemplate;
 use karat_text::template::{Context, Template, TemplateError, text};
 use karat_types::{
     Answer, Ask, AskId, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Money, Note, Protocol,

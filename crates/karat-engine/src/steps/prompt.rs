@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use karat_text::chunking::tokens::Tokenizer;
 use karat_text::template::{Template, TemplateError};
-use karat_text::tokens::Tokenizer;
 use karat_types::{
     Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, Note, NoteKind, Parameters,
     ParseAs, PromptSpec, Reply, ReplyFormat, Request, Role, StepSpec, Turn,
