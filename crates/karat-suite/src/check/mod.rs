@@ -23,7 +23,7 @@ pub(crate) fn check(node: &Node, object: &'static Object, catalog: &Catalog, pro
     Checker { catalog, address: Vec::new(), problems }.object(node, object, None, false);
 }
 
-/// Checks a node that stands elsewhere in the language: a rubric of its own, an entry of a registry.
+/// Checks a node of another file: a rubric, a registry entry.
 pub(crate) fn check_at(
     node: &Node,
     object: &'static Object,
@@ -279,7 +279,7 @@ impl Checker<'_> {
     }
 }
 
-/// A number, or a percentage as a share; `true` says that it was a percentage.
+/// A number, or a percentage as a share; `true` if it was a percentage.
 pub(crate) fn share(node: &Node) -> Option<(f64, bool)> {
     match node.number() {
         Some(number) => Some((number, false)),

@@ -1,4 +1,4 @@
-//! Secrets that stand in clear where settings stand. A suite names them and never holds them: it is shared, hashed and kept
+//! Secrets in plain text in settings. A suite names secrets and never contains them: it is shared, hashed and stored
 //! with runs. Rows, prompts and what scorers look for are content, in which a planted key may be the point.
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use crate::diagnostics::Problems;
 use crate::syntax::environment;
 use crate::syntax::node::{Entry, Node, Place, Tree};
 
-/// Keys below which settings stand, wherever in a suite or registry file.
+/// Keys whose values are settings, anywhere in a suite or registry file.
 const SETTINGS: &[&str] =
     &["params", "models", "judges", "services", "alerts", "url", "base_url", "headers", "env", "run", "command"];
 /// Keys below which everything is content.
@@ -21,7 +21,7 @@ const SHORTEST: usize = 8;
 
 const HINT: &str = "write `${NAME}` and set NAME in the environment; a model's key is named by `api_key_env: NAME`";
 
-/// Reports every secret of a suite or registry file, and blacks it out in whatever else is said of its line.
+/// Reports every secret of a suite or registry file, and masks it in all messages about its line.
 pub(crate) fn refuse(node: &Node, problems: &mut Problems) {
     if let Ok(keys) = Redactor::new([Kind::ApiKey], []) {
         Search { keys, problems }.refuse_within(node, false);
@@ -97,7 +97,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether an address of a server holds a password: `http://name:password@host`.
+/// Returns whether an address of a server holds a password: `http://name:password@host`.
 fn holds_password(text: &str) -> bool {
     let address = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let host = address.and_then(|address| address.split(['/', '?', '#']).next());
@@ -107,7 +107,7 @@ fn holds_password(text: &str) -> bool {
     })
 }
 
-/// Whether a header or variable of this name holds a secret: `Authorization`, `X-Api-Key`, `DB_PASSWORD`.
+/// Returns whether a header or variable of this name holds a secret: `Authorization`, `X-Api-Key`, `DB_PASSWORD`.
 fn tells_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     let last = name.rsplit('-').next().unwrap_or_default();
@@ -134,7 +134,7 @@ mod tests {
         said
     }
 
-    /// A password in an address is refused: nobody sends it, and every message would show it.
+    /// A password in an address is refused: it would never be sent, and every message would show it.
     #[test]
     fn passwords_in_addresses_are_refused() {
         let refused = |address: &str| {

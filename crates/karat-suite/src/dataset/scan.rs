@@ -26,10 +26,10 @@ const SHOWN: usize = 20;
 /// Most contradictions between rows and files that are shown, and that are kept.
 const SHOWN_MISMATCHES: u64 = 5;
 const KEPT_MISMATCHES: usize = 100;
-/// What is said of a contradiction whose content must not be shown.
+/// Message for a contradiction whose content must not be shown.
 const MISMATCH: &str = "row and files contradict each other; in what is not shown, because of `privacy.sensitive`";
 
-/// What a pass over the dataset has found.
+/// The results of a pass over the dataset.
 pub(crate) struct Scan {
     /// Rows that are planned.
     pub rows: u64,
@@ -37,30 +37,30 @@ pub(crate) struct Scan {
     pub columns: BTreeSet<String>,
     /// Columns that are null in every row.
     pub unfilled: BTreeSet<String>,
-    /// Whether a row has an input.
+    /// True if a row has an input.
     pub has_input: bool,
-    /// Whether a row has a reference.
+    /// True if a row has a reference.
     pub has_reference: bool,
-    /// Whether a row names a cluster.
+    /// True if a row names a cluster.
     pub is_clustered: bool,
-    /// Whether a row holds checks of its own.
+    /// True if a row holds checks of its own.
     pub has_asserts: bool,
-    /// Whether a row has a check that a judge decides.
+    /// True if a row has a check that a judge decides.
     pub has_judged_asserts: bool,
     /// Hash over the contents of the files that columns were read from.
     pub contents: String,
-    /// Whether at least one row could be read.
+    /// True if at least one row could be read.
     pub is_read: bool,
-    /// What each check counted.
+    /// The counts of each check.
     pub checks: Vec<CheckCounts>,
-    /// What rows and the files beside them contradict each other in.
+    /// Contradictions between rows and the files beside them.
     pub mismatches: Mismatches,
-    /// Rows that stand for all, where these are many.
+    /// A representative sample of the rows, if there are many.
     pub spread: Option<RepresentativeRows>,
 }
 
 impl Scan {
-    /// What names of texts and metrics can read.
+    /// Returns the columns and roles that templates and metrics can read.
     pub fn available_names(&self) -> AvailableNames<'_> {
         let Self { columns, unfilled, has_input, has_reference, .. } = self;
         AvailableNames { columns, unfilled, has_input: *has_input, has_reference: *has_reference }
@@ -81,7 +81,7 @@ struct Scanner<'a> {
     gathering: RowSampler,
     /// Columns that may be empty and have been so in every row.
     empty: BTreeSet<String>,
-    /// What problems may show of the rows.
+    /// Redaction of messages about rows.
     discretion: &'a RowRedaction,
 }
 
@@ -120,7 +120,7 @@ impl Dataset {
         Scan { contents, ..scanner.found }
     }
 
-    /// Whether a path may lead nowhere in every row: the row schema describes it, or it looks into a column that is
+    /// Returns whether a path may be absent in every row: the row schema describes it, or it is part of a column that is
     /// resolved and may be empty.
     fn may_lack(&self, column: &str, path: &str) -> bool {
         let resolved = |it: &Column| it.name == column && it.may_be_empty && matches!(it.kind, ColumnKind::Resolve(_));
@@ -246,7 +246,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether the limit is reached, every sample that is asked for is found, and so is every column and role that is read.
+    /// Returns whether the limit is reached, and every requested sample, column and role was found.
     fn has_enough(&self, dataset: &Dataset, pending: &[PendingName]) -> bool {
         dataset.limit.is_some_and(|limit| self.found.rows >= limit)
             && self.wanted.is_empty()
@@ -347,7 +347,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What is wrong with a path that leads nowhere in every row, and with the column that it begins with.
+    /// Returns message and hint for a path that matches no row.
     fn unmatched_path(&self, written: &str, column: &str) -> (String, Option<String>) {
         let columns = &self.found.columns;
         if self.found.unfilled.contains(column) {

@@ -14,7 +14,7 @@ use crate::syntax::names;
 use crate::syntax::node::Node;
 use crate::syntax::notation;
 
-/// What a gate is evaluated per, beside columns.
+/// Units of a gate's `per` other than columns.
 const UNITS: &[&str] = &["system", "run", "sample"];
 
 /// The columns that gates read: they are kept with a run's results.
@@ -32,7 +32,7 @@ pub(crate) fn columns(gates: &[Gate]) -> BTreeSet<String> {
     columns
 }
 
-/// The variants that are declared and do not run; one that was swept goes by the name that it is declared under, too.
+/// The variants that are declared but not selected; a swept variant is also listed by its declared name.
 pub(crate) fn variants_left_out(declared: &[String], run: &[String]) -> Vec<Against> {
     let plain = declared.iter().filter_map(|id| Some(id.split_once('{')?.0.to_owned()));
     let names: BTreeSet<String> = declared.iter().cloned().chain(plain).collect();
@@ -70,8 +70,8 @@ impl Decoder<'_> {
         gates
     }
 
-    /// Reports gates on metrics of scorers that the suite does not declare. Which figures a scorer has, and what rows add,
-    /// is known once everything else is right.
+    /// Reports gates on metrics of scorers that the suite does not declare. Which figures a scorer has, and what rows
+    /// add, is known once everything else is right.
     pub fn gated_scorers(&mut self, gates: Option<&Node>, scorers: Option<&Node>) {
         let known: Vec<&str> =
             scorers.map(Node::entries).unwrap_or_default().iter().map(|it| it.key.as_str()).collect();
@@ -178,7 +178,7 @@ impl Decoder<'_> {
     }
 }
 
-/// How gates bind.
+/// Decodes `policy`.
 pub(crate) fn policy(node: Option<&Node>) -> Policy {
     let standard = Policy::default();
     let Some(node) = node else { return standard };

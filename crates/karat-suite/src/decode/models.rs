@@ -1,4 +1,4 @@
-//! Which models run and which judge.
+//! Decoding of `models` and `judges`.
 
 use karat_types::{ModelSpec, Tier};
 
@@ -92,7 +92,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Whether an item of a list of models says more than an id.
+/// Returns whether an item of a list of models is more than an id.
 fn is_entry(item: &Node) -> bool {
     matches!(&item.value, Tree::Map(entries) if entries.iter().any(|entry| entry.key != "id"))
 }

@@ -120,7 +120,7 @@ pub(crate) fn rows(path: &str, text: &str) -> (Vec<Value>, Vec<Diagnostic>) {
     (rows, problems)
 }
 
-/// Where each row of a text stands that [`rows`] could read.
+/// Returns the byte range of each row of a text that [`rows`] could read.
 pub(crate) fn places(text: &str) -> Vec<std::ops::Range<usize>> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('[') {
         return members("", text.trim_start_matches('\u{feff}')).map_or_else(
@@ -153,7 +153,7 @@ pub(crate) fn problem_in_row(
     Diagnostic::of_line(path, text[..start].matches('\n').count() + 1, line, shown, message)
 }
 
-/// Where each member of a JSON list stands: line from 1, and byte range.
+/// Line (from 1) and byte range of each member of a JSON list.
 pub(crate) fn members(path: &str, text: &str) -> Result<Vec<(usize, std::ops::Range<usize>)>, Box<Diagnostic>> {
     let list: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| Box::new(syntax(path, text, 1, &error)))?;
     let mut line = 1;
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(&text[found[1].1.clone()], "{\"a\": 2}");
     }
 
-    /// What a JSON row says twice is not read as either.
+    /// A key that a JSON row has twice is an error.
     #[test]
     fn a_key_stands_once() {
         let error = parse_strict(r#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();

@@ -1,13 +1,13 @@
 //! Addresses of `--set` and `sweep`: `variants.raw.extract.chunk.tokens`.
 //!
-//! A name may hold dots; the longest name that fits is taken. A list member is named by its `id`, by its metric or
-//! analysis, or by its position from 0. A short form is opened up when the address goes into it.
+//! A name may contain dots; the longest matching name wins. A list member is named by its `id`, by its metric or
+//! analysis, or by its position from 0. A short form is expanded if the address continues into it.
 
 use crate::diagnostics::nearest::suggestion;
 use crate::grammar::Shape;
 use crate::syntax::node::{Entry, Node, Place, Tree};
 
-/// Why an address leads nowhere.
+/// The error of an address that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LostError {
     pub message: String,
@@ -77,7 +77,7 @@ fn split<'a>(address: &'a str, known: &[&str]) -> Option<(&'a str, &'a str)> {
     Some((&address[..longest], address[longest..].trim_start_matches('.')))
 }
 
-/// Turns a short form into the object it stands for.
+/// Expands a short form into its object.
 fn open(node: &mut Node, main: &str) {
     let place = node.place.clone();
     let inner = node.clone();

@@ -29,7 +29,7 @@ struct Axis {
     variant: String,
     /// The whole address.
     address: String,
-    /// What the address is called in the variants' names.
+    /// The address as it appears in the names of variants.
     label: String,
     values: Vec<Node>,
     at: Place,
@@ -103,7 +103,7 @@ fn axis(address: &str, values: Vec<Node>, at: Place, ids: &[String], problems: &
     Some(Axis { variant: variant.clone(), address: address.to_owned(), label, values, at })
 }
 
-/// Whether two values make the same variant: `0` and `0.0` do.
+/// Returns whether two values make the same variant: `0` and `0.0` do.
 fn is_same(one: &Node, other: &Node) -> bool {
     let (one, other) = (one.json(), other.json());
     one == other || one.as_f64().is_some_and(|number| Some(number) == other.as_f64())
@@ -176,7 +176,7 @@ fn on_command_line(flag: &str, address: &str, value: &str, problems: &mut Proble
     (problems.errors() == before).then_some((at, node))
 }
 
-/// Moves the places of a value that was read on its own to where it stands behind its address.
+/// Shifts the places of a value that was read on its own to its position after the address.
 fn shift(node: &mut Node, by: usize) {
     node.place.span = node.place.span.start + by..node.place.span.end + by;
     match &mut node.value {

@@ -1,4 +1,4 @@
-//! Recorded files and annotations that no sample asks for: most likely their names are mistyped.
+//! Recorded files and annotations that belong to no sample: most likely their names are misspelled.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,13 +14,13 @@ use crate::files::jsonl;
 /// Most files that are named.
 const SHOWN: usize = 5;
 
-/// How the name of a recorded file holds the id of its sample.
+/// The parts of a recorded file's name around the id of its sample.
 struct FileNameForm {
     before: String,
     after: String,
 }
 
-/// Warns of files that lie where recorded steps look, have the ending of what they look for, and are of no sample.
+/// Warns of files in the folders of recorded steps that have the right extension but belong to no sample.
 pub(crate) fn warn(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
     let mut forms: BTreeMap<String, Vec<FileNameForm>> = BTreeMap::new();
     for (place, form) in decoder.recordings.keys().filter_map(|path| form(path)) {
@@ -53,8 +53,8 @@ pub(crate) fn warn(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
     }
 }
 
-/// Warns of rows of looked-up files that are about samples which a whole dataset does not have. A file that is looked up by
-/// anything but the samples' id is nobody's annotations: it may hold more than is asked for.
+/// Warns of rows of looked-up files that are about samples which a whole dataset does not have. A file that is looked
+/// up by anything but the samples' id may contain more rows than are needed.
 pub(crate) fn warn_of_annotations(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
     let Role::Declared(id) = &dataset.roles.id else { return };
     let mut unknown: BTreeMap<&str, BTreeMap<usize, &str>> = BTreeMap::new();
@@ -90,7 +90,7 @@ pub(crate) fn warn_of_annotations(dataset: &Arc<Dataset>, decoder: &mut Decoder<
 }
 
 /// The folder and the form of a path in which nothing but the sample's id changes; `None` for other paths, and for those
-/// of a preset, which nobody chose.
+/// of a preset, which the user did not write.
 fn form(path: &str) -> Option<(String, FileNameForm)> {
     let path = literal(path);
     let (before, rest) = path.split_once("{{")?;

@@ -1,4 +1,4 @@
-//! Which of the declared variants, models, scorers and analyses take part in the run.
+//! Selection of the variants, models, scorers and analyses that take part in the run.
 
 use karat_types::{AnalysisSpec, ModelSpec, ScorerKind, ScorerSpec, VariantSpec};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use crate::overrides::Overrides;
 use crate::registry::STARTER;
 use crate::syntax::node::Node;
 
-/// The variants that run. A swept variant's name stands for all that was made of it.
+/// Returns the selected variants. The name of a swept variant selects all variants of the sweep.
 pub(super) fn select_variants(
     all: Vec<VariantSpec>,
     overrides: &Overrides,

@@ -1,4 +1,4 @@
-//! The three notations inside a suite: templates, expressions and paths, compiled where they stand.
+//! The three notations inside a suite: templates, expressions and paths, compiled in place.
 
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ pub(crate) fn report(error: &TemplateError, what: &str, text: &str, place: &Plac
     problems.error(&place, format!("this {what} cannot be read: {}", error.message)).maybe_hint(error.hint.clone());
 }
 
-/// The place of a part of a text: exact where the text stands in the file as it is, else that of the whole text.
+/// The place of a part of a text: exact if the file contains the text unchanged, else the place of the whole text.
 pub(crate) fn span_within(place: &Place, text: &str, span: &Range<usize>, problems: &Problems) -> Place {
     let source = problems.text(place.file);
     let shown = source.get(place.span.clone()).unwrap_or_default();

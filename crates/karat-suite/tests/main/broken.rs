@@ -1,4 +1,4 @@
-//! What a user sees of a broken suite: every problem with its place, and what to do.
+//! Messages for broken suites: every problem with its place and a hint.
 
 use karat_suite::{Environment, Overrides};
 
@@ -94,7 +94,8 @@ fn names_that_nothing_has_are_reported_with_everything_else() {
     assert!(!said.contains("has no `x`"), "{said}");
 }
 
-/// Secrets are never written in a suite: a key in it, in its registry file or on the command line is refused and not shown.
+/// Secrets are never written in a suite: a key in it, in its registry file or on the command line is refused and not
+/// shown.
 #[test]
 fn keys_in_clear_are_refused() {
     const KEY: &str = "sk-proj-abcdefghijklmnop1234";
@@ -150,7 +151,7 @@ snapshots! {
         .with("karat.yaml", &SUITE.replace(", reference: target", ""))
         .with("data.jsonl", &DATA.replace("target", "gold"))
         .problems(&Overrides::default());
-    /// The same within a limit, and where nothing looks like one.
+    /// The nearest name within a largest distance.
     nothing_looks_like_a_reference: world()
         .with("karat.yaml", &SUITE.replace(", reference: target", ", limit: 1"))
         .with("data.jsonl", &DATA.replace("target", "extra"))

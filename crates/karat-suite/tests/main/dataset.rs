@@ -290,8 +290,8 @@ fn csv_cells_take_the_types_of_the_schema() {
     insta::assert_snapshot!(world.with("d.csv", "id,n\na,1\nb\n").problems(&Overrides::default()));
 }
 
-/// A quote that is never closed takes all rows behind it into its cell: nobody loses them unawares, not even where broken rows
-/// are reported.
+/// A quote that is never closed takes all rows behind it into its cell: nobody loses them unawares, not even where
+/// broken rows are reported.
 #[test]
 fn a_quote_that_never_ends_hides_no_row() {
     let rows =
@@ -383,7 +383,7 @@ fn many_rows_stream() {
     assert_eq!(plan.rows().nth(99_999).unwrap().unwrap().input, Some(json!("q99999")));
 }
 
-/// House rule: rows without a cluster are counted aloud, since each is a cluster of its own; a list is no cluster.
+/// Rows without a cluster are counted aloud, since each is a cluster of its own; a list is no cluster.
 #[test]
 fn rows_without_a_cluster_are_told() {
     let suite = minimal("{ source: d.jsonl, id: id, cluster: author }");
@@ -440,8 +440,8 @@ impl Files for Breaking {
     }
 }
 
-/// Bad input: a file of rows that breaks off is one error, wherever it does, and whether all of its rows are looked at or not.
-/// It is no bad row, which `broken: report` would let pass: nobody knows which rows there are behind it.
+/// Bad input: a file of rows that breaks off is one error, wherever it does, and whether all of its rows are looked at
+/// or not. It is no bad row, which `broken: report` would let pass: nobody knows which rows there are behind it.
 #[test]
 fn a_file_that_breaks_off_is_one_error() {
     let problems = |source: &str, rows: &str, limit| {

@@ -131,7 +131,8 @@ fn days_end_on_the_day_that_is_asked_for() {
     assert!(world.problems(&Overrides::default()).contains("--as-of DATE"));
 }
 
-/// GE-07, BR-02: a number of days below 1 is refused with its place, and one beyond the calendar reaches as far as that goes.
+/// GE-07, BR-02: a number of days below 1 is refused with its place, and one beyond the calendar reaches as far as that
+/// goes.
 #[test]
 fn numbers_of_days_that_no_calendar_has() {
     let with = |days: &str, prior: &str| {
@@ -185,7 +186,7 @@ fn a_folder_can_be_a_row() {
     );
 }
 
-/// What is wrong with a folder is said where it is said.
+/// Problems of a folder are reported at the key that names it.
 #[test]
 fn options_of_a_folder_are_checked() {
     let problems = |with: &str| {

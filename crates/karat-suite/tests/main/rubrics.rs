@@ -47,7 +47,7 @@ fn plan() -> Plan {
     .plan(&Overrides::default())
 }
 
-/// House rule: what another tool would fill in, the judge reads as it stands: the user is told, and where it can be shown.
+/// What another tool would fill in, the judge reads as it stands: the user is told, and where it can be shown.
 #[test]
 fn what_is_asked_is_no_template() {
     let warnings = |ask: &str| {
@@ -217,8 +217,8 @@ fn labels_of_another_dataset_are_one_warning() {
     assert_eq!(world.problems(&calibrating).matches("the dataset does not have").count(), 9);
 }
 
-/// CL-08, CL-13: labels off the scale, of a mistyped dimension or of no sample are errors with file, line and hint; a file that
-/// several scorers share is checked for each.
+/// CL-08, CL-13: labels off the scale, of a mistyped dimension or of no sample are errors with file, line and hint; a
+/// file that several scorers share is checked for each.
 #[test]
 fn labels_must_fit_what_is_scored() {
     let labels = concat!(

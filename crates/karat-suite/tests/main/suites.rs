@@ -63,7 +63,7 @@ fn any_suite() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever an address is, it is applied or reported.
+    /// Any address is either applied or reported.
     #[test]
     fn setting_never_panics(address in "(variants|dataset|scorers|run|judges|x)?[a-z0-9.{}é ]{0,24}", value in "\\PC{0,16}") {
         let overrides = Overrides { set: vec![(address, value)], ..Overrides::default() };
@@ -73,7 +73,7 @@ proptest! {
         }
     }
 
-    /// Whatever the text is, loading it ends in a suite or in diagnostics that can be shown.
+    /// Loading any text returns a suite or diagnostics that can be displayed.
     #[test]
     fn loading_never_panics(text in any_suite()) {
         let world = World::new(&[("karat.yaml", &text), ("data/corpus.json", "[{\"videoId\": 1}]")]);

@@ -21,16 +21,16 @@ const RUBRIC: &str = "rubric";
 /// The metric of these checks, after the column's name.
 const JUDGED: &str = "judged";
 
-/// What the judge of them is asked.
+/// The question for the judge of row checks.
 const ASK: &str = "Decide whether the output meets every requirement that is listed. It passes only if it meets all of \
      them; say which it does not meet.";
 
 const KEYS: &[&str] = &["id", "metric", "with", "output", "reference", "value", "min", "max", "not"];
 
-/// What is wrong, and what to do.
+/// The message and the hint.
 type Wrong = (String, Option<String>);
 
-/// Where a dataset's rows hold checks, and what may stand there.
+/// The column with the checks of rows, and the checks that it may hold.
 #[derive(Debug, Clone)]
 pub(crate) struct RowChecks {
     /// Their place in the row.
@@ -38,14 +38,14 @@ pub(crate) struct RowChecks {
     metrics: BTreeMap<String, Metric>,
 }
 
-/// What of a metric matters in a check.
+/// The properties of a metric that matter in a check.
 #[derive(Debug, Clone)]
 struct Metric {
-    /// Whether it is pass/fail of itself.
+    /// True if it is pass/fail of itself.
     binary: bool,
-    /// Whether it asks a service or a program, which rows must not name.
+    /// True if it asks a service or a program, which rows must not name.
     outside: bool,
-    /// Where it says nothing without something to compare with: the options of which one stands in its place.
+    /// Options that replace the reference of a metric that needs one.
     reference_unless: Option<Vec<String>>,
 }
 
@@ -62,12 +62,12 @@ impl RowChecks {
         Self { path, metrics: metrics.collect() }
     }
 
-    /// Whether a row has any that a metric decides.
+    /// Returns whether a row has any that a metric decides.
     pub fn are_in(&self, row: &Value) -> bool {
         self.items(row).any(|check| check.get(RUBRIC).is_none())
     }
 
-    /// Whether a row has any that a judge decides.
+    /// Returns whether a row has any that a judge decides.
     pub fn are_judged_in(&self, row: &Value) -> bool {
         self.items(row).any(|check| check.get(RUBRIC).is_some())
     }
@@ -200,13 +200,13 @@ fn requirement(check: &Map<String, Value>, rubric: &Value) -> Result<(), Wrong> 
     }
 }
 
-/// The name under which the checks stand among the names that are read.
+/// The name of the checks in lists of read names.
 fn column_name(path: &str) -> String {
     let path = path.trim_start_matches("$.");
     format!("sample.{}", path.split(['.', '[']).next().unwrap_or_default())
 }
 
-/// Whether a check names nothing to compare with: neither a place nor a literal, nor an option in their place.
+/// Returns whether a check names nothing to compare with: neither a place nor a literal, nor an option in their place.
 fn is_left_to_row(check: &Map<String, Value>, options: &[String]) -> bool {
     let is_given = |map: &Map<String, Value>, key: &str| map.get(key).is_some_and(|value| !value.is_null());
     let has_option = check.get("with").and_then(Value::as_object).is_some_and(|with| {

@@ -13,7 +13,7 @@ use crate::dataset::rows::{KeptRow, Rows};
 use crate::dataset::source::raw::RowPlace;
 use crate::dataset::{Dataset, DatasetError};
 
-/// A check that no row may meet: what is fetched is held against it before it is kept.
+/// A condition that no row may meet: fetched content is tested before it is written.
 pub(crate) struct ForbiddenCondition {
     pub name: String,
     pub broken_by: Expression,
@@ -28,7 +28,7 @@ pub struct Fetch {
     pub column: String,
     /// The path that the file belongs at.
     pub path: FilePath,
-    /// What is asked for its content; the error is a template that cannot be rendered.
+    /// The request for its content, or the error of a template that cannot be rendered.
     pub request: Result<Request, String>,
     row: Value,
     at: Arc<RowPlace>,
@@ -66,8 +66,8 @@ impl Dataset {
         wanted.collect()
     }
 
-    /// Whether what came for a file can be the file: what the column, its schema and the checks that no row may meet say of
-    /// it. The error ends a sentence that begins with the file.
+    /// Returns whether what came for a file can be the file: what the column, its schema and the checks that no row may
+    /// meet say of it. The error ends a sentence that begins with the file.
     pub fn accepts(&self, fetch: &Fetch, bytes: &[u8]) -> Result<(), String> {
         let message = |error: DatasetError| error.problem().message.clone();
         let mut value = columns::content(&fetch.path.to_string(), bytes.to_vec()).map_err(message)?;

@@ -30,13 +30,13 @@ use crate::files::{Files, RowPath, is_outside, jsonl};
 pub(crate) struct Column {
     pub name: String,
     pub kind: ColumnKind,
-    /// Whether an absent value is null, not an error.
+    /// True if an absent value is null, not an error.
     pub may_be_empty: bool,
-    /// How `dataset fetch` makes an absent file.
+    /// The way `dataset fetch` creates a file that does not exist yet.
     pub fetch: Option<FileMaker>,
 }
 
-/// How a column is made.
+/// The source of a column's values.
 #[derive(Clone)]
 pub(crate) enum ColumnKind {
     /// From the row.
@@ -51,11 +51,11 @@ pub(crate) enum ColumnKind {
     Resolve(ColumnResolver),
 }
 
-/// What making the columns of rows has come across.
+/// Side results of making the columns of rows.
 pub(crate) struct ColumnEffects<'a> {
     /// Over the files that were read.
     pub contents: &'a mut blake3::Hasher,
-    /// What rows and files contradict each other in.
+    /// Contradictions between rows and files.
     pub mismatches: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl Column {
         }
     }
 
-    /// Where the column's value for a row stands, where that is another file.
+    /// Returns the place of the column's value for a row, if that is in another file.
     pub fn place(&self, row: &Value, files: &dyn Files) -> Option<RowPlace> {
         let text = |path: &FilePath| String::from_utf8(files.read_path(path).ok()?).ok();
         let (file, span, text) = match &self.kind {

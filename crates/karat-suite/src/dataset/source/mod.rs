@@ -50,7 +50,7 @@ impl Format {
     }
 }
 
-/// Where rows come from.
+/// The source of the rows.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     /// Files of one form, in order.
@@ -229,7 +229,7 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
     }))
 }
 
-/// The parser takes all that stands behind such a quote into one cell.
+/// The parser reads everything after such a quote into one cell.
 fn unclosed_quote_error(file: &Arc<str>, line: usize) -> DatasetError {
     let message =
         "a quote that opens a cell in this line is never closed: all rows behind it would be part of that cell";

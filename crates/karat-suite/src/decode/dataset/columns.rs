@@ -59,7 +59,7 @@ impl Decoder<'_> {
         Some(Column { name: entry.key.clone(), kind, may_be_empty, fetch })
     }
 
-    /// How an absent file of a column is made.
+    /// Decodes `fetch`.
     fn maker(&mut self, node: &Node, kind: &ColumnKind) -> Option<FileMaker> {
         if !matches!(kind, ColumnKind::File(_)) {
             self.problems.error(&node.place, "`fetch` makes absent files, so it stands beside `file`");

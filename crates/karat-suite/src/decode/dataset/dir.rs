@@ -42,7 +42,7 @@ pub fn dir_options() -> Value {
 }
 
 impl Decoder<'_> {
-    /// Whether a path leads to a folder.
+    /// Returns whether a path leads to a folder.
     pub fn is_folder(&self, path: &str) -> bool {
         !self.files.is_file(path) && self.files.list(path).is_ok()
     }
@@ -206,7 +206,7 @@ impl Decoder<'_> {
     }
 }
 
-/// How many there are, and the first few by name.
+/// Their number, and the first few by name.
 fn list_names(names: &[String]) -> String {
     let files = if names.len() == 1 { "file" } else { "files" };
     let more = if names.len() > NAMED { ", …" } else { "" };

@@ -36,7 +36,7 @@ use crate::syntax::node::{Node, Place};
 /// A decoded dataset and what is known of it before its rows are read.
 pub(crate) struct DecodedDataset {
     pub dataset: Dataset,
-    /// Ids of the samples that are asked for, as they were given; empty = all.
+    /// Ids of the requested samples, as given; empty = all.
     pub asked: Vec<String>,
     pub checks: Vec<Check>,
     pub sources: Digests,
@@ -117,7 +117,7 @@ impl Decoder<'_> {
         RowSchema::new(&schema)
     }
 
-    /// What the dataset says of its source; nothing where another source was given in place of the one that the suite
+    /// A key that describes the dataset's source; `None` if another source was given in place of the one that the suite
     /// speaks of.
     fn of_source<'n>(&self, node: &'n Node, key: &str) -> Option<&'n Node> {
         let source =
@@ -273,7 +273,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The days that count: as many as `days` says, the last one being that of the run.
+    /// The first and last day to use: `days` days that end on the day of the run.
     fn days(&mut self, node: &Node, roles: &Roles, overrides: &Overrides) -> Option<(String, String)> {
         let as_of = match &overrides.as_of {
             Some(text) => match text.parse::<Date>() {
@@ -345,7 +345,7 @@ impl Decoder<'_> {
     }
 }
 
-/// What a file is called in reports: as it is written; the path that it leads to where parameters stand in it.
+/// The name of a file in reports: as written, or the resolved path if it contains parameters.
 pub(super) fn shown_name<'a>(node: &'a Node, path: &'a str) -> &'a str {
     node.text().filter(|text| !text.contains("{{")).unwrap_or(path)
 }

@@ -17,7 +17,7 @@ use crate::syntax::node::Node;
 /// The form of a label.
 const FORM: &str = "a label is a line such as {\"sample\": \"s1\", \"output\": …, \"scores\": {\"NAME\": 7}}";
 
-/// What a label may say. Other keys are the file's own, unless they are nearly one of these.
+/// Keys of a label. Other keys are ignored unless they look like a misspelling of one of these.
 const KEYS: [&str; 9] = ["sample", "model", "variant", "annotator", "rater", "output", "scores", "note", "notes"];
 
 /// Most problems of one file that are shown.
@@ -47,7 +47,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Says which labels are about samples that a whole dataset does not have.
+    /// Reports labels of samples that a complete dataset does not have.
     pub fn labels_of_no_sample(
         &mut self,
         node: Option<&Node>,
@@ -147,7 +147,7 @@ fn names(scorers: &[ScorerSpec]) -> Vec<String> {
     scorers.iter().flat_map(of).collect()
 }
 
-/// What the labels of one scorer may say.
+/// The names and values that labels of one scorer may have.
 struct Labels<'a> {
     scorer: &'a str,
     dimensions: &'a [Dimension],
@@ -162,7 +162,7 @@ struct Wrong {
 }
 
 impl Labels<'_> {
-    /// What is wrong with the row that stands at `span` of the file's text.
+    /// A problem of the row at `span` of the file's text.
     fn wrong(&self, text: &str, span: &Range<usize>, row: &Value) -> Vec<Wrong> {
         let wrong = |message: &str| {
             vec![Wrong { span: span.clone(), message: message.to_owned(), hint: Some(FORM.to_owned()) }]
@@ -222,13 +222,13 @@ impl Labels<'_> {
     }
 }
 
-/// Where a key of the scores stands within a row; the row where it is written in another way.
+/// The span of a key of the scores within a row; the whole row if the key is written in another way.
 fn key(text: &str, row: &Range<usize>, name: &str) -> Range<usize> {
     let own = text.get(row.clone()).unwrap_or_default();
     within_row(text, row, own.find("\"scores\"").unwrap_or(0), name)
 }
 
-/// Where a key stands within a row from a byte of it on; the row where it is written in another way.
+/// The span of a key within a row, searched from a byte on; the whole row if the key is written in another way.
 fn within_row(text: &str, row: &Range<usize>, from: usize, name: &str) -> Range<usize> {
     let own = text.get(row.clone()).unwrap_or_default();
     let quoted = Value::from(name).to_string();
@@ -236,7 +236,7 @@ fn within_row(text: &str, row: &Range<usize>, from: usize, name: &str) -> Range<
     at.map_or(row.clone(), |at| at..at + quoted.len())
 }
 
-/// The rows in which somebody scores the same of the same output again, with what is wrong.
+/// The rows in which a person scores the same dimension of the same output again, each with a message.
 fn repeated_scores(text: &str, rows: &[Range<usize>], labels: &[Value]) -> Vec<(Range<usize>, String)> {
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = Vec::new();
@@ -252,7 +252,7 @@ fn repeated_scores(text: &str, rows: &[Range<usize>], labels: &[Value]) -> Vec<(
             let earlier = *first.entry(what).or_insert(line);
             (earlier != line).then_some((name, earlier))
         });
-        // All are entered, one is told.
+        // Records all repeats but reports each label once.
         let again: Vec<(&String, usize)> = again.collect();
         if let Some((name, earlier)) = again.first() {
             found.push((span.clone(), format!("{by:?} scores `{name}` of this output again, after line {earlier}")));

@@ -273,7 +273,7 @@ impl Decoder<'_> {
         versus
     }
 
-    /// What outputs are compared with has to run, too.
+    /// Reports comparisons with a system that does not run.
     pub fn partners(&mut self, node: Option<&Node>, scorers: &[ScorerSpec], variants: &[String], models: &[String]) {
         for scorer in scorers {
             let ScorerKind::Rubric(rubric) = &scorer.kind else { continue };
@@ -312,7 +312,7 @@ impl Decoder<'_> {
         items.filter_map(|item| Some(self.known_model(item.text()?, &item.place, registry)?.id)).collect()
     }
 
-    /// One judge is fine, unless a consensus was asked for.
+    /// One judge is fine unless the suite declares a consensus.
     fn enough_judges(&mut self, node: &Node, judges: usize) {
         let Some(asked) = node.field("consensus").filter(|_| judges > 0) else { return };
         let least = super::integer_at::<usize>(asked, "min_judges").unwrap_or(2);

@@ -367,7 +367,8 @@ impl Decoder<'_> {
         caps
     }
 
-    /// Whether the bound of a cap is a value that its dimension may take: where the cap holds, it becomes the score.
+    /// Returns whether the bound of a cap is a value that its dimension may take: where the cap holds, it becomes the
+    /// score.
     fn bound(&mut self, entry: &Entry, dimensions: &[Dimension]) {
         let Some(dimension) = dimensions.iter().find(|known| known.name == entry.key) else {
             self.problems

@@ -1,4 +1,4 @@
-//! `meter`: which facts stand where in an answer or row.
+//! `meter`: the paths of facts in a response or row.
 
 use karat_text::path::Path;
 use karat_types::{MeterSpec, MeteredTokens};

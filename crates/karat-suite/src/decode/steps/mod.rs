@@ -22,14 +22,14 @@ use crate::syntax::names;
 use crate::syntax::node::{Node, Place};
 use crate::syntax::notation;
 
-/// Where a step stands in its variant.
+/// Position of a step in its variant.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position {
     /// From 0.
     pub index: usize,
-    /// Whether a step before it, in a variant that uses this one too, has made an output.
+    /// True if a step before it, in a variant that uses this one too, has made an output.
     pub has_output: bool,
-    /// Whether it works on pieces, so that its templates see `chunk`.
+    /// True if it works on pieces, so that its templates see `chunk`.
     pub is_chunked: bool,
 }
 
@@ -247,7 +247,7 @@ impl Decoder<'_> {
         Some(RecordedSpec::File { from: template, by, column, missing, broken })
     }
 
-    /// What identifies a recording in one file or folder: its content. `missing` is about single outputs: where the
+    /// The identity of a recording in one file or folder: its content. `missing` is about single outputs: if the
     /// whole recording is absent, the path is wrong.
     fn recording(&mut self, from: &Node) -> Option<String> {
         let path = self.path(from)?;
@@ -265,7 +265,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Demands the folder in which the files of rows lie, where its path is the same for every row.
+    /// Reports a missing folder of per-row files, if its path is the same for every row.
     fn fixed_folder(&mut self, from: &Node, folder: &str) -> Option<()> {
         if self.files.list(folder).is_ok() {
             return Some(());
@@ -282,8 +282,8 @@ impl Decoder<'_> {
             .maybe_hint(near);
     }
 
-    /// Hash over the names and contents of a folder's files, and of those in folders directly below it. That a file cannot
-    /// be read is the error of the sample that wants it.
+    /// Hash over the names and contents of a folder's files, and of those in folders directly below it. That a file
+    /// cannot be read is the error of the sample that wants it.
     fn folder_digest(&self, path: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut add = |name: &str, bytes: &[u8]| {
@@ -410,7 +410,7 @@ fn requires(node: &Node) -> Requires {
     node.field("requires").and_then(|it| serde_json::from_value(it.json()).ok()).unwrap_or_default()
 }
 
-/// The name under which a path into the row stands among the names that are read.
+/// The name that a path into the row has in lists of read names.
 fn column_name(path: &str) -> String {
     let path = path.trim_start_matches("$.").trim_start_matches('$');
     let column = path.split(['.', '[']).next().unwrap_or_default();

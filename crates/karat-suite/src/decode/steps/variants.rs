@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use crate::syntax::node::{Entry, Node};
 
 impl Decoder<'_> {
-    /// Every variant of the suite but those that only stand there because a sweep is made of them.
+    /// Every variant of the suite except those that a sweep replaces.
     pub fn variants(
         &mut self,
         node: Option<&Node>,
@@ -124,7 +124,7 @@ impl Decoder<'_> {
     }
 }
 
-/// What the command line says goes before what the step says of itself.
+/// The command line overrides the step's own settings.
 fn limit(step: &mut StepSpec, overrides: &Overrides) {
     if !matches!(step.action, Action::Recorded(_)) {
         step.timeout_ms = overrides.timeout_ms.or(step.timeout_ms);

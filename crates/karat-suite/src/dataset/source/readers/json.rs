@@ -1,5 +1,5 @@
-//! JSON: its members are the columns, or chosen parts of it. Where `body_text` is chosen the file is a document, and has the
-//! columns of one: what is not chosen is found in the text, which is read as Markdown.
+//! JSON: its members are the columns, or chosen parts of it. Where `body_text` is chosen the file is a document, and
+//! has the columns of one: what is not chosen is found in the text, which is read as Markdown.
 
 use karat_text::path::Path;
 use serde_json::{Map, Value};
