@@ -43,7 +43,7 @@ pub(crate) fn settle(
 /// The hint: a column that looks like a reference, or the reason why the recognised one does not count.
 fn hint(held: &AvailableNames<'_>) -> String {
     if let Some(unfilled) = REFERENCE.iter().find(|name| held.unfilled.contains(**name)) {
-        return format!("`{unfilled}` is null in every row: fill it in, or give the scorer a `value`");
+        return format!("`{unfilled}` is null in every row: fill it in, or set `value` on the scorer");
     }
     let is_likely = |column: &&String| LIKELY_REFERENCE.contains(&column.to_lowercase().as_str());
     let likely = held.columns.iter().filter(is_likely).find(|column| !held.unfilled.contains(*column));

@@ -33,7 +33,7 @@ pub(crate) fn refuse_given(params: &[(String, String)], problems: &mut Problems)
     let Ok(keys) = Redactor::new([Kind::ApiKey], []) else { return };
     for (name, _) in params.iter().filter(|(_, text)| holds_key(&keys, text)) {
         let file = problems.command_line("-p", &format!("{name}=***"));
-        let message = format!("the parameter `{name}` is given what looks like a key");
+        let message = format!("the value of the parameter `{name}` looks like a key");
         problems
             .error(&Place { file, span: 0..name.len() }, message)
             .hint("write `${NAME}` into the suite where a url, header or env needs it");
@@ -75,12 +75,14 @@ impl Search<'_> {
     fn scalar(&mut self, node: &Node) {
         if node.text().is_some_and(|text| holds_key(&self.keys, text)) {
             self.problems.black_out(&node.place);
-            self.problems.error(&node.place, "this looks like a key, and a suite holds no secret").hint(HINT);
+            self.problems.error(&node.place, "this looks like a key; a suite must not contain secrets").hint(HINT);
         }
         if node.text().is_some_and(holds_password) {
             self.problems.black_out(&node.place);
             let hint = "send it in a header: `Authorization: \"Basic ${NAME}\"`, with NAME in the environment";
-            self.problems.error(&node.place, "this address holds a password, and a suite holds no secret").hint(hint);
+            self.problems
+                .error(&node.place, "this address contains a password; a suite must not contain secrets")
+                .hint(hint);
         }
     }
 
@@ -92,7 +94,9 @@ impl Search<'_> {
         let is_literal = !environment::mentions(text) && !text.contains("{{");
         if is_literal && secret.len() >= SHORTEST && !holds_key(&self.keys, text) {
             self.problems.black_out(&entry.node.place);
-            self.problems.warn(&entry.place, format!("the value of `{}` stands in clear", entry.key)).hint(HINT);
+            self.problems
+                .warn(&entry.place, format!("the value of `{}` is written in plain text", entry.key))
+                .hint(HINT);
         }
     }
 }

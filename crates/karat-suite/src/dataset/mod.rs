@@ -42,7 +42,7 @@ pub(crate) use scalar::plain;
 pub(crate) use source::Source;
 
 /// Message for a bad row whose content must not be shown.
-const CONCEALED: &str = "this row cannot be used; what is wrong with it is not shown, because of `privacy.sensitive`";
+const CONCEALED: &str = "this row is invalid; details are hidden because of `privacy.sensitive`";
 
 /// A row that cannot be used, with its file and line.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -83,7 +83,7 @@ impl Role {
                     (Some((first, _)), Some((second, _))) => Err(at.problem_with_hint(
                         second,
                         format!("both `{first}` and `{second}` could be the {role}"),
-                        Some(format!("say which one: `{role}: {first}` in `dataset`")),
+                        Some(format!("name it: `{role}: {first}` in `dataset`")),
                     )),
                     (first, _) => Ok(first.map(|(_, value)| value).filter(|value| !value.is_null())),
                 }

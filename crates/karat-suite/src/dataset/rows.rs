@@ -262,7 +262,7 @@ impl Dataset {
     fn holds(&self, row: &Value, at: &RowPlace) -> Result<bool, DatasetError> {
         let Some(condition) = &self.condition else { return Ok(true) };
         condition.is_true(&Context::new().with("sample", row)).map_err(|error| {
-            at.problem_with_hint("", format!("`where` cannot be decided: {}", error.message), error.hint)
+            at.problem_with_hint("", format!("`where` failed for this row: {}", error.message), error.hint)
         })
     }
 
@@ -292,9 +292,9 @@ impl Dataset {
         let is_fraction = found.is_some_and(Value::is_f64);
         let id = match found {
             Some(id @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => self.id_text(id, at),
-            Some(other) => return Err(at.problem("id", format!("an id must be a text or a number, this is {other}"))),
+            Some(other) => return Err(at.problem("id", format!("an id must be text or a number, not {other}"))),
             None => own.map(Cow::Borrowed).ok_or_else(|| {
-                let hint = "the column that `id` names must hold a value in every row".to_owned();
+                let hint = "the column named by `id` must have a value in every row".to_owned();
                 at.problem_with_hint("", "this row has no id", Some(hint))
             })?,
         };
@@ -330,7 +330,7 @@ impl Dataset {
     fn day(&self, value: &Value, at: &RowPlace) -> Result<String, DatasetError> {
         date::day(value, &self.roles.zone).ok_or_else(|| {
             let hint = "write 2026-01-31, or 2026-01-31T08:00:00Z".to_owned();
-            at.problem_with_hint("date", format!("{value} is no date"), Some(hint))
+            at.problem_with_hint("date", format!("{value} is not a date"), Some(hint))
         })
     }
 }
@@ -339,7 +339,7 @@ impl Dataset {
 fn cluster(value: &Value, at: &RowPlace) -> Result<Option<String>, DatasetError> {
     match value {
         Value::Array(_) | Value::Object(_) => {
-            Err(at.problem("cluster", format!("a cluster must be a text or a number, this is {}", kind(value))))
+            Err(at.problem("cluster", format!("a cluster must be text or a number, not {}", kind(value))))
         }
         named => Ok(Some(plain(named)).filter(|name| !name.trim().is_empty())),
     }

@@ -27,7 +27,7 @@ const SHOWN: usize = 20;
 const SHOWN_MISMATCHES: u64 = 5;
 const KEPT_MISMATCHES: usize = 100;
 /// Message for a contradiction whose content must not be shown.
-const MISMATCH: &str = "row and files contradict each other; in what is not shown, because of `privacy.sensitive`";
+const MISMATCH: &str = "row and files contradict each other; details are hidden because of `privacy.sensitive`";
 
 /// The results of a pass over the dataset.
 pub(crate) struct Scan {
@@ -185,10 +185,10 @@ impl<'a> Scanner<'a> {
             let there = if first.at.line == at.line && first.at.file == at.file {
                 format!("row {} of the dataset has it", first.number + 1)
             } else {
-                format!("it stands in {}:{}", first.at.file, first.at.line)
+                format!("it is in {}:{}", first.at.file, first.at.line)
             };
-            let hint = format!("{there} already; ids must differ");
-            let twice = format!("the id `{}` stands here twice", sample.id);
+            let hint = format!("{there}; ids must be unique");
+            let twice = format!("duplicate id `{}`", sample.id);
             self.report(at.problem_with_hint(&sample.id, twice, Some(hint)));
         }
         let columns = row.as_object().into_iter().flat_map(serde_json::Map::keys);
@@ -306,9 +306,9 @@ impl<'a> Scanner<'a> {
                 None => String::new(),
             };
             let hint = if days.is_empty() {
-                "nothing could be run"
+                "nothing to run: add rows, or check the filters"
             } else {
-                "nothing could be run; `--as-of DATE` looks at other days"
+                "nothing to run; choose other days with `--as-of DATE`"
             };
             self.problems.error(place, format!("the dataset has no rows{days}{condition}")).hint(hint);
             return;
@@ -339,7 +339,7 @@ impl<'a> Scanner<'a> {
             let count = format!("{} of {} rows of the dataset name no cluster", self.unclustered, self.kept);
             self.problems
                 .warn(place, count)
-                .hint("each of them counts as a cluster of its own, which makes intervals too narrow where it is not");
+                .hint("each of them counts as its own cluster, which makes intervals too narrow if they are related");
         }
         for (leniency, times) in leniencies {
             let often = if times == 1 { "once".to_owned() } else { format!("{times} times") };
@@ -355,7 +355,7 @@ impl<'a> Scanner<'a> {
             return (format!("`{column}` is null in every row of the dataset"), Some(hint));
         }
         let hint = match columns.contains(column) {
-            true => Some(format!("there is a column `{column}`, but nothing lies at this path of it")),
+            true => Some(format!("there is a column `{column}`, but this path matches nothing in it")),
             false => suggestion(column, columns.iter().map(String::as_str)),
         };
         (format!("`{written}` matches no row of the dataset"), hint)

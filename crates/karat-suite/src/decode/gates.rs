@@ -83,7 +83,7 @@ impl Decoder<'_> {
             if !known.iter().chain(&[PASS, row_checks::COLUMN]).any(|id| is_of(metric, id)) {
                 let id = metric.split('.').next().unwrap_or(metric);
                 self.problems
-                    .error(&at.place, format!("no scorer of the suite yields `{metric}`"))
+                    .error(&at.place, format!("no scorer of the suite has the metric `{metric}`"))
                     .maybe_hint(suggestion(id, known.iter().copied()));
             }
         }
@@ -119,7 +119,7 @@ impl Decoder<'_> {
             subject,
         };
         if ["min", "max", "max_drop", "max_rise"].iter().all(|key| node.field(key).is_none()) {
-            self.problems.error(&node.place, "a gate needs a bound").hint("one of min, max, max_drop, max_rise");
+            self.problems.error(&node.place, "a gate needs a limit").hint("add `min`, `max`, `max_drop` or `max_rise`");
         }
         Some(gate)
     }
@@ -132,7 +132,7 @@ impl Decoder<'_> {
         {
             self.problems
                 .error(place, format!("no number is at least {min} and at most {max}"))
-                .hint("`min` is the lower one");
+                .hint("`min` must be the lower one");
         }
     }
 
@@ -153,7 +153,7 @@ impl Decoder<'_> {
         if expression.reads().iter().any(|name| name == "model") {
             let at = notation::name_within(&condition.place, text, "model", &self.problems);
             self.problems
-                .error(&at, "`model` as a whole equals no text, so that no cell would fit")
+                .error(&at, "`model` is an object and never equals a text, so no cell would match")
                 .hint("compare `model.id`, `model.name` or `model.family`");
         }
         Some(inlined)

@@ -104,8 +104,8 @@ impl<'a> Decoder<'a> {
         if let Some(name) = template.reads().iter().find(|name| !name.starts_with("params.")) {
             let place = notation::name_within(&node.place, text, name, &self.problems);
             self.problems
-                .error(&place, format!("`{name}` is not known here: this path is the same for every row"))
-                .hint("only `params` can stand in it");
+                .error(&place, format!("`{name}` cannot be used here: this path is the same for every row"))
+                .hint("only `params` can be used in it");
             return None;
         }
         let rendered = template.render(&Context::new()).ok()?;
@@ -190,7 +190,7 @@ impl<'a> Decoder<'a> {
     pub fn document(&mut self, node: &Node) -> Option<Value> {
         let (path, text) = self.text(node)?;
         let value = match is_yaml(&path) {
-            true => yaml::value(&text).map_err(|error| format!("{path} is no valid YAML: {error}")),
+            true => yaml::value(&text).map_err(|error| format!("{path} is not valid YAML: {error}")),
             false => match jsonl::document(&path, &text) {
                 Ok(value) => Ok(value),
                 Err(problem) => {
@@ -224,7 +224,7 @@ impl<'a> Decoder<'a> {
         let schema = self.document(node)?;
         if let Err(error) = jsonschema::validator_for(&schema) {
             let path = self.path(node).unwrap_or_default();
-            self.problems.error(&node.place, format!("{path} is no valid JSON Schema: {error}"));
+            self.problems.error(&node.place, format!("{path} is not a valid JSON Schema: {error}"));
             return None;
         }
         Some(Arc::new(schema))

@@ -30,8 +30,10 @@ impl Decoder<'_> {
                 Ok(_) => drop(privacy.patterns.insert(entry.key.clone(), pattern.to_owned())),
                 Err((name, problem)) => {
                     let problem = problem.lines().last().unwrap_or_default().trim().to_owned();
-                    self.problems
-                        .error(&entry.node.place, format!("the pattern `{name}` is no regular expression: {problem}"));
+                    self.problems.error(
+                        &entry.node.place,
+                        format!("the pattern `{name}` is not a valid regular expression: {problem}"),
+                    );
                 }
             }
         }

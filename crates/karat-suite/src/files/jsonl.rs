@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for StrictJson {
             match map.entry(name) {
                 Entry::Vacant(place) => place.insert(value),
                 Entry::Occupied(taken) => {
-                    return Err(A::Error::custom(format!("the key {:?} stands here twice", taken.key())));
+                    return Err(A::Error::custom(format!("duplicate key {:?}", taken.key())));
                 }
             };
         }
@@ -102,7 +102,7 @@ pub(crate) fn rows(path: &str, text: &str) -> (Vec<Value>, Vec<Diagnostic>) {
     if text.trim_start().starts_with('[') {
         return match document(path, text) {
             Ok(Value::Array(rows)) => (rows, Vec::new()),
-            Ok(_) => (Vec::new(), vec![Diagnostic::of_line(path, 1, "", 0..0, "a list of rows is wanted here")]),
+            Ok(_) => (Vec::new(), vec![Diagnostic::of_line(path, 1, "", 0..0, "expected a list of rows")]),
             Err(problem) => (Vec::new(), vec![*problem]),
         };
     }
@@ -177,13 +177,7 @@ pub(crate) fn syntax(path: &str, text: &str, first: usize, error: &serde_json::E
     let at = if error.is_eof() { line.len() } else { error.column().saturating_sub(1).min(line.len()) };
     let reason = error.to_string();
     let reason = reason.split(" at line ").next().unwrap_or(&reason);
-    Diagnostic::of_line(
-        path,
-        first + index,
-        line,
-        at..(at + 1).min(line.len()),
-        format!("this is no valid JSON: {reason}"),
-    )
+    Diagnostic::of_line(path, first + index, line, at..(at + 1).min(line.len()), format!("invalid JSON: {reason}"))
 }
 
 #[cfg(test)]

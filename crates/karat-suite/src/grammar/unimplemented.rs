@@ -9,7 +9,7 @@ const NOT_YET: &[(&str, &str)] = &[
     ("scorers.*.canary", CANARY),
 ];
 
-const CANARY: &str = "`canary` (gates do not wait for it: freeze the documents as a golden set, `karat golden pin`; `karat golden check` says whether the judge moved)";
+const CANARY: &str = "`canary` (use a golden set instead: `karat golden pin` freezes the documents, `karat golden check` tests whether the judge changed)";
 
 /// Formats of datasets that the language has and this version cannot read.
 const FORMATS: &[&str] = &["parquet", "traces"];
@@ -96,7 +96,7 @@ pub(crate) fn at(address: &[&str]) -> Option<String> {
 
 /// The message for a feature.
 pub(crate) fn message(what: &str) -> String {
-    format!("{what} is part of the suite language but not available in this version")
+    format!("{what} is not implemented in this version")
 }
 
 /// Returns whether a format of datasets is only missing, not unknown.

@@ -59,7 +59,7 @@ pub(crate) fn assign(node: &mut Node, shape: Shape, address: &str, value: Node, 
             descend(node, &name, Shape::Any, &rest, value, at)
         }
         _ => Err(LostError {
-            message: format!("`{address}` leads into {}, which has nothing below it", node.kind()),
+            message: format!("`{address}` points into {}, which has no keys", node.kind()),
             hint: None,
         }),
     }

@@ -139,7 +139,7 @@ fn provider(node: &Node, id: &str, base: Option<&ModelSpec>, decoder: &mut Decod
     let name = given.and_then(Node::text).or_else(|| base.map(|base| base.provider.as_str()));
     let Some(name) = name else {
         decoder.problems.error(&node.place, format!("the model `{id}` needs `provider` or `like`")).hint(format!(
-            "like: {id} takes what the registry knows; provider: one of {}",
+            "`like: {id}` copies the registry's entry; `provider` is one of {}",
             unimplemented::providers().join(", ")
         ));
         return None;

@@ -100,9 +100,11 @@ impl Registry {
     /// Records that a reference names nothing.
     pub(crate) fn report_unknown(&self, reference: &str, place: &Place, problems: &mut Problems) {
         let hint = match self.nearest(reference) {
-            Some(id) => format!("did you mean `{id}`? An own model is an entry {{ id, provider, model, price }}"),
+            Some(id) => {
+                format!("did you mean `{id}`? For a model of your own add an entry {{ id, provider, model, price }}")
+            }
             None => {
-                "list the known ones with `karat models`, or write an entry { id, provider, model, price }".to_owned()
+                "list the known models with `karat models`, or add an entry { id, provider, model, price }".to_owned()
             }
         };
         problems.error(place, format!("there is no model `{reference}` in the registry")).hint(hint);

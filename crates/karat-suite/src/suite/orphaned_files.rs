@@ -46,9 +46,9 @@ pub(crate) fn warn(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
     for (place, names) in strays.into_iter().filter(|(_, names)| !names.is_empty()) {
         let named: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
         let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
-        let message = format!("recorded files that are of no sample and no variant: {}{more}", named.join(", "));
+        let message = format!("recorded files that belong to no sample: {}{more}", named.join(", "));
         let mut problem = Diagnostic::of_file(Severity::Warning, &place, message);
-        problem.hint("name each by the id of its sample, as `from` of the recorded step says");
+        problem.hint("name each file after its sample's id, as in `from` of the recorded step");
         decoder.problems.push(problem);
     }
 }
@@ -75,16 +75,16 @@ pub(crate) fn warn_of_annotations(dataset: &Arc<Dataset>, decoder: &mut Decoder<
         let Some((number, key)) = rows.first_key_value() else { continue };
         let others = match rows.len() - 1 {
             0 => String::new(),
-            more => format!("; {more} more are about such samples, too"),
+            more => format!("; {more} more rows have the same problem"),
         };
-        let message = format!("this row is about the sample {key:?}, which the dataset does not have{others}");
+        let message = format!("this row belongs to the sample {key:?}, which is not in the dataset{others}");
         let text = decoder.files.read(file).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
         let mut problem = match jsonl::places(&text).into_iter().nth(*number) {
             Some(span) => jsonl::problem_in_row(file, &text, span, message),
             None => Diagnostic::of_file(Severity::Warning, file, message),
         };
         problem.severity = Severity::Warning;
-        problem.hint("correct the id, or leave the row out");
+        problem.hint("correct the id, or remove the row");
         decoder.problems.push(problem);
     }
 }

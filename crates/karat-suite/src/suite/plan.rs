@@ -59,7 +59,7 @@ impl Suite {
     /// The plan of this suite.
     ///
     /// # Errors
-    /// When no cell is left to run.
+    /// When no cell is left to run: every combination is excluded.
     pub fn plan(&self) -> Result<Plan, Diagnostics> {
         let mut notes = self.notes.clone();
         let mut models =
@@ -72,7 +72,11 @@ impl Suite {
         }
         let systems = self.systems(&models, matrix, &mut notes);
         if systems.is_empty() {
-            let mut problem = Diagnostic::of_file(Severity::Error, &self.path, "no cell is left to run");
+            let mut problem = Diagnostic::of_file(
+                Severity::Error,
+                &self.path,
+                "no cell is left to run: every combination is excluded",
+            );
             problem.hint(if notes.is_empty() { "name a model and a variant".to_owned() } else { notes.join("; ") });
             return Err(problem.into());
         }

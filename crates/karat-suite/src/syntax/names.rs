@@ -103,13 +103,13 @@ pub(crate) fn check(
         match root {
             "services" if !roots.contains(&"services") => {
                 problems
-                    .error(&at, "the address of a service is not known here")
+                    .error(&at, "a service's address cannot be used here")
                     .hint("only `http` and `command` steps read `services`");
             }
             // An unknown parameter is reported where parameters are inlined.
             "params" => {}
             _ if !roots.contains(&root) && !asks_for(text, root) => {
-                problems.error(&at, format!("the name `{root}` is not known here")).maybe_hint(hint_for(root, roots));
+                problems.error(&at, format!("there is no name `{root}` here")).maybe_hint(hint_for(root, roots));
             }
             _ if roots.contains(&root) && !is_defaulted(text, name) => {
                 if let Some((field, known)) = unknown_field(name) {
@@ -135,9 +135,9 @@ fn unknown_field(name: &str) -> Option<(&str, &'static [&'static str])> {
 
 fn hint_for(root: &str, roots: &[&str]) -> Option<String> {
     match root {
-        "chunk" if roots.contains(&"model") => Some("only a step with `chunk` has chunks".to_owned()),
+        "chunk" if roots.contains(&"model") => Some("only steps with `chunk` can read it".to_owned()),
         "model" | "variant" if roots.contains(&"sample") => {
-            Some("a judge does not know who made the output".to_owned())
+            Some("judges are blind: they do not see which system made the output".to_owned())
         }
         _ => match nearest(root, roots.iter().copied()) {
             Some(name) => Some(format!("did you mean `{name}`?")),

@@ -173,7 +173,7 @@ impl Params {
         };
         if !param.is_path && param.value.as_str().is_some_and(mentions) {
             problems
-                .error(place, format!("the parameter `{name}` holds `${{…}}`, which may not enter a text"))
+                .error(place, format!("the parameter `{name}` contains `${{…}}`, which is not allowed in a text"))
                 .hint("only url, headers, env and version may read the environment");
         }
         Some(literal(&param.value))

@@ -146,16 +146,17 @@ impl RowChecks {
         match self.path.first(row) {
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(items)) => items.iter().try_for_each(|item| self.item(item, has_reference)),
-            Some(_) => {
-                Err(("`assert` is no list of scorers".to_owned(), Some("write `assert: [ { metric: … } ]`".to_owned())))
-            }
+            Some(_) => Err((
+                "`assert` must be a list of checks".to_owned(),
+                Some("write `assert: [ { metric: … } ]`".to_owned()),
+            )),
         }
     }
 
     fn item(&self, item: &Value, has_reference: bool) -> Result<(), Wrong> {
         let Value::Object(check) = item else {
             return Err((
-                "a check of `assert` is no mapping".to_owned(),
+                "a check in `assert` must be a map".to_owned(),
                 Some("write `{ metric: …, value: … }`".to_owned()),
             ));
         };
@@ -163,21 +164,27 @@ impl RowChecks {
             return requirement(check, rubric);
         }
         if let Some(key) = check.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err((format!("a check of `assert` has no key `{key}`"), did_you_mean(key, KEYS.iter().copied())));
+            return Err((
+                format!("unknown key `{key}` in a check of `assert`"),
+                did_you_mean(key, KEYS.iter().copied()),
+            ));
         }
         let Some(metric) = check.get("metric").and_then(Value::as_str) else {
-            return Err(("a check of `assert` names no `metric`".to_owned(), None));
+            return Err(("a check in `assert` needs `metric`".to_owned(), None));
         };
         let Some(known) = self.metrics.get(metric) else {
             let known = self.metrics.keys().map(String::as_str);
             return Err((format!("there is no metric `{metric}`"), did_you_mean(metric, known)));
         };
         if known.outside {
-            let hint = "make it a scorer of the suite: what a row says is never asked or executed".to_owned();
-            return Err((format!("`{metric}` in `assert` asks a service or a program"), Some(hint)));
+            let hint = "make it a scorer of the suite: rows cannot call services or run programs".to_owned();
+            return Err((
+                format!("`{metric}` is not allowed in `assert`: it calls a service or a program"),
+                Some(hint),
+            ));
         }
         if !has_reference && known.reference_unless.as_ref().is_some_and(|options| is_left_to_row(check, options)) {
-            let hint = "give the check a `value`, or the row a reference".to_owned();
+            let hint = "add `value` to the check, or a reference to the row".to_owned();
             return Err((format!("`{metric}` in `assert` has nothing to compare with"), Some(hint)));
         }
         decides(metric, known.binary, check)
@@ -193,7 +200,7 @@ fn requirement(check: &Map<String, Value>, rubric: &Value) -> Result<(), Wrong> 
     }
     match check.keys().find(|key| !["id", RUBRIC].contains(&key.as_str())) {
         Some(key) => {
-            let hint = "say it in the requirement's own words".to_owned();
+            let hint = "describe it in the text of the requirement".to_owned();
             Err((format!("a `rubric` in `assert` has no `{key}` beside it"), Some(hint)))
         }
         None => Ok(()),
@@ -221,7 +228,7 @@ fn decides(metric: &str, binary: bool, check: &Map<String, Value>) -> Result<(),
     if binary || check.contains_key("min") || check.contains_key("max") {
         return Ok(());
     }
-    Err((format!("`{metric}` in `assert` is neither passed nor failed"), Some("give it a `min` or a `max`".to_owned())))
+    Err((format!("`{metric}` in `assert` needs a limit: it gives a number"), Some("add `min` or `max`".to_owned())))
 }
 
 fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {

@@ -38,9 +38,9 @@ pub(crate) enum Leniency {
 impl fmt::Display for Leniency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Filled { field, default } => write!(f, "`{field}` is absent and read as {default}"),
+            Self::Filled { field, default } => write!(f, "`{field}` is missing and is read as {default}"),
             Self::Opened { field, main } => {
-                write!(f, "`{field}` holds bare texts (an older shape); each is read as an object with `{main}`")
+                write!(f, "`{field}` contains bare texts (an older format); each is read as an object with `{main}`")
             }
         }
     }
@@ -124,7 +124,7 @@ impl Slip {
         let owner = if owner.is_empty() { "the row".to_owned() } else { format!("`{owner}`") };
         at.problem_with_hint(
             &name,
-            format!("{owner} has `{name}`, which its schema does not know"),
+            format!("{owner} has `{name}`, which is not in its schema"),
             Some(format!("did you mean `{meant}`?")),
         )
     }
@@ -187,8 +187,8 @@ fn problem(error: &ValidationError<'_>, within: &str, at: &RowPlace) -> DatasetE
             });
             at.problem_with_hint(&last, format!("{owner} has no `{name}`, which is required"), hint)
         }
-        _ if field.is_empty() => at.problem("", format!("this row is not as its schema says: {error}")),
-        _ => at.problem(&last, format!("`{field}` is not as its schema says: {error}")),
+        _ if field.is_empty() => at.problem("", format!("this row does not match its schema: {error}")),
+        _ => at.problem(&last, format!("`{field}` does not match its schema: {error}")),
     }
 }
 

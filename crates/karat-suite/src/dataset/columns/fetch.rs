@@ -72,10 +72,10 @@ impl Dataset {
         let message = |error: DatasetError| error.problem().message.clone();
         let mut value = columns::content(&fetch.path.to_string(), bytes.to_vec()).map_err(message)?;
         if value.as_str().is_some_and(is_web_page) && !is_for_web_pages(&fetch.path.path) {
-            return Err("it is a web page, most likely one that says what went wrong".to_owned());
+            return Err("it is a web page, most likely an error page".to_owned());
         }
         if columns::is_empty(&value) {
-            return Err("it holds nothing".to_owned());
+            return Err("it is empty".to_owned());
         }
         if let Some(schema) = &self.row_schema {
             schema.column(&fetch.column, &mut value, &fetch.at, &mut BTreeMap::new()).map_err(message)?;

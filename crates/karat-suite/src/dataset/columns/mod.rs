@@ -79,7 +79,7 @@ impl Column {
         match &self.kind {
             ColumnKind::Resolve(resolving) => self.resolved(resolving, row, at, seen),
             ColumnKind::Prior(prior) => prior.value(ordinal, row).ok_or_else(|| {
-                let hint = "a `prior` of `days` needs a date in every row".to_owned();
+                let hint = "`prior` with `days` needs a date in every row".to_owned();
                 at.problem_with_hint("", format!("the column `{}`: this row has no date", self.name), Some(hint))
             }),
             ColumnKind::Value(template) => template.value(&Context::new().with("sample", row)).map_err(|error| {
@@ -136,9 +136,8 @@ impl Column {
             }
             Err(_) if self.may_be_empty => return Ok(Value::Null),
             Err(error) => {
-                let message =
-                    format!("the column `{}` wants the file {path}, which cannot be read: {error}", self.name);
-                let hint = "write the file, or say `missing: empty`";
+                let message = format!("the file {path} of the column `{}` cannot be read: {error}", self.name);
+                let hint = "add the file, or set `missing: empty` on the column";
                 return Err(at.problem_with_hint("", message, Some(hint.to_owned())));
             }
         };
@@ -167,8 +166,9 @@ impl Column {
             }
             None if self.may_be_empty => Ok(Value::Null),
             None => {
-                let hint = Some("give the row what it is resolved from, or say `missing: empty`".to_owned());
-                let message = format!("the column `{}`: `{}` finds nothing to resolve here", self.name, resolving.name);
+                let hint = Some("add the missing values to the row, or set `missing: empty` on the column".to_owned());
+                let message =
+                    format!("the column `{}`: `{}` found nothing to resolve in this row", self.name, resolving.name);
                 Err(at.problem_with_hint("", message, hint))
             }
         }
@@ -194,7 +194,11 @@ impl Column {
                     }
                     None => format!("the column `{}`: this row has no `{key}` to look up", self.name),
                 };
-                Err(at.problem_with_hint(key, message, Some("add the row, or say `missing: empty`".to_owned())))
+                Err(at.problem_with_hint(
+                    key,
+                    message,
+                    Some("add the row, or set `missing: empty` on the column".to_owned()),
+                ))
             }
         }
     }

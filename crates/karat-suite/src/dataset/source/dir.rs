@@ -32,7 +32,7 @@ impl Pattern {
         let segments =
             text.split('/').filter(|segment| !segment.is_empty()).map(pieces).collect::<Result<Vec<_>, _>>()?;
         if segments.is_empty() {
-            return Err("it names no file".to_owned());
+            return Err("it is empty".to_owned());
         }
         Ok(Self { segments })
     }
@@ -59,7 +59,7 @@ fn pieces(segment: &str) -> Result<Vec<PatternPiece>, String> {
             let (name, behind) = inner.split_once('}').ok_or_else(|| "a `{` is not closed".to_owned())?;
             let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
             if !is_name {
-                return Err(format!("`{{{name}}}` is no name of a column"));
+                return Err(format!("`{{{name}}}` is not a column name"));
             }
             pieces.push(PatternPiece::Column(name.to_owned()));
             rest = behind;
@@ -224,7 +224,7 @@ impl Dir {
         let path = file.path.to_string();
         let problem = |message: String| Box::new(Diagnostic::of_file(Severity::Error, &path, message));
         let bytes = files.read_path(&file.path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => problem("the file is a link that leads nowhere".to_owned()),
+            std::io::ErrorKind::NotFound => problem("the file is a broken link".to_owned()),
             _ if is_outside(&error) => {
                 let mut problem = problem("the file is a link to a place outside of the dataset's folder".to_owned());
                 problem.hint("put the file itself there, or name the folder where it lies as `source` or under `more`");

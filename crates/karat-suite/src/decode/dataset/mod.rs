@@ -130,8 +130,8 @@ impl Decoder<'_> {
         let (path, text) = self.text(file)?;
         if let Some(version) = version.filter(|version| !text.contains(version)) {
             self.problems
-                .warn(&file.place, format!("the changelog says nothing of version {version}"))
-                .hint("add what changed, or correct `version`");
+                .warn(&file.place, format!("the changelog does not mention version {version}"))
+                .hint("describe the changes there, or correct `version`");
         }
         Some(SourceDigest {
             path: shown_name(file, &path).to_owned(),
@@ -150,7 +150,7 @@ impl Decoder<'_> {
             return self.dir(node, source, &path);
         }
         if let Some(with) = node.field("with") {
-            self.problems.error(&with.place, "`with` has the options of `format: dir`; other formats have none");
+            self.problems.error(&with.place, "`with` needs `format: dir`; other formats have no options");
         }
         let paths = self.expand(source, &path)?;
         let format = self.format(node, source, &paths)?;
@@ -200,7 +200,7 @@ impl Decoder<'_> {
         }
         let folder = folder(path);
         if folder.contains('*') {
-            self.problems.error(&node.place, "a pattern may only stand in the file's name, not in a folder's");
+            self.problems.error(&node.place, "`*` is only allowed in the file name, not in the folder");
             return None;
         }
         match self.files.list(folder) {
@@ -228,7 +228,7 @@ impl Decoder<'_> {
                 let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
                 let Some(extension) = extension else {
                     self.problems
-                        .error(&source.place, format!("the form of {name} cannot be told from its name"))
+                        .error(&source.place, format!("the format of {name} is not clear from its extension"))
                         .hint("add `format: jsonl`, `json`, `csv` or `dir`");
                     return None;
                 };
@@ -280,7 +280,7 @@ impl Decoder<'_> {
                 Ok(day) => Some(day),
                 Err(_) => {
                     let (_, place) = self.on_command_line("--as-of", text);
-                    self.problems.error(&place, format!("`{text}` is no date")).hint("write 2026-01-31");
+                    self.problems.error(&place, format!("`{text}` is not a date")).hint("write a date as 2026-01-31");
                     return None;
                 }
             },
@@ -295,7 +295,9 @@ impl Decoder<'_> {
         }
         let count = super::integer_at::<i64>(node, "days").filter(|count| *count >= 1)?;
         let Some(last) = as_of else {
-            self.problems.error(&days.place, "which days is not known").hint("say which day is the last: --as-of DATE");
+            self.problems
+                .error(&days.place, "`days` needs to know the last day")
+                .hint("pass the last day: --as-of DATE");
             return None;
         };
         self.as_of = Some(last.to_string());

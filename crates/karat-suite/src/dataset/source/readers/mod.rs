@@ -79,7 +79,7 @@ impl Reader {
             Self::AdaptiveCard => adaptive_card::document(text)?,
         };
         if document.blocks.is_empty() {
-            return Err(ReadError::Form("the document holds no text, so there is nothing to judge".to_owned()));
+            return Err(ReadError::Form("the document has no text, so there is nothing to judge".to_owned()));
         }
         Ok(columns(&document, rules))
     }
