@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use karat_analysis::agree::{Agreed, Options, agree, beside, misfit};
+use karat_analysis::agree::{AgreeOptions, RunAgreement, agree, label_problem, labels_of_run};
 use karat_store::{Store, StoredRun};
 use karat_types::{Label, ModelSpec, PlanHeader, RunRows, RunStatus};
 use serde_json::json;
@@ -25,12 +25,12 @@ pub struct Agreeing {
 
 /// What was found.
 #[derive(Debug, Clone)]
-pub struct Agreement(Agreed);
+pub struct Agreement(RunAgreement);
 
 impl Agreement {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::agreement::terminal(&self.0)
+        karat_report::terminal::agreement(&self.0)
     }
 
     /// As Markdown.
@@ -40,7 +40,7 @@ impl Agreement {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::agreement::json(&self.0).map_err(AppError::from)
+        karat_report::json::agreement(&self.0).map_err(AppError::from)
     }
 }
 
@@ -61,12 +61,12 @@ impl App {
         let mut shared = 0;
         let by_model = of_several_models(&runs);
         for other in others {
-            let beside = beside(first, other, &by_model)?;
+            let beside = labels_of_run(first, other, &by_model)?;
             labels.extend(beside.labels);
             shared += beside.shared;
         }
         let (scorer, between) = (asked.scorer.clone(), asked.between.clone());
-        let options = Options { scorer, between, by_model, ..Options::default() };
+        let options = AgreeOptions { scorer, between, by_model, ..AgreeOptions::default() };
         let mut found = agree(first, &labels, &options)?;
         found.shared_judgments = shared;
         found.run = runs.iter().map(|run| run.header().id.as_str()).collect::<Vec<_>>().join(", ");
@@ -132,7 +132,7 @@ fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
         let place = format!("{}:{}", file.display(), at + 1);
         let label: Label =
             serde_json::from_str(line).map_err(|source| LabelError::NoLabel { place: place.clone(), source })?;
-        let what = misfit(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.again(&label));
+        let what = label_problem(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.again(&label));
         match what {
             Some(problem) => Err(LabelError::Misfit { place, problem }.into()),
             None => Ok(label),

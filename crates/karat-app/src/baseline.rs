@@ -37,7 +37,7 @@ pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
 /// The pinned run of a file, for a run of this plan.
 pub(crate) fn pinned(path: &str, bytes: &[u8], plan: &PlanHeader) -> Result<Pinned, AppError> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned());
-    let sound = |pinned: Pinned| pinned.fits(plan).map(|()| pinned);
+    let sound = |pinned: Pinned| pinned.check_plan(plan).map(|()| pinned);
     let problem = |problem| AnalyseError::BadBaseline { path: path.to_owned(), problem }.into();
     text.and_then(Pinned::read).and_then(sound).map_err(problem)
 }

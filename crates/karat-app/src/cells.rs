@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
 
-use karat_analysis::settled;
+use karat_analysis::resolve_checks;
 use karat_report::json::{self, CellsFile};
 use karat_report::{Cells, Estimate, RenderError, Report};
 use karat_store::{Store, StoredRun};
@@ -37,7 +37,7 @@ impl CellSource {
         let state = rows.state()?;
         let made_of = KeyBuilder::new("karat/cells-file/1").key(state).number(canonical.into());
         Ok(Self {
-            plan: settled(&rows).map_err(RenderError::from)?,
+            plan: resolve_checks(&rows).map_err(RenderError::from)?,
             estimate: expected(rows.header()),
             canonical,
             made_of: made_of.text(env!("CARGO_PKG_VERSION")).finish(),

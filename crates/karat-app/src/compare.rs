@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_analysis::Findings;
-use karat_analysis::compare::{Compared, NotThere, Options, Side, Verdict, changed};
+use karat_analysis::compare::{CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, changed_samples};
 use karat_stats::interval::Level;
 use karat_stats::multiplicity::StepRule;
 use karat_stats::seed::Seed;
@@ -54,12 +54,12 @@ pub struct Comparing {
 
 /// A comparison that was made.
 #[derive(Debug, Clone)]
-pub struct Comparison(Compared);
+pub struct Comparison(RunComparison);
 
 impl Comparison {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::comparison::terminal(&self.0)
+        karat_report::terminal::comparison(&self.0)
     }
 
     /// As Markdown.
@@ -68,13 +68,13 @@ impl Comparison {
     }
 
     /// The exit code, where some verdicts bind: 2 for a metric that is worse, 4 for an undecided one.
-    pub fn exit(&self, binding: &[Verdict]) -> Exit {
+    pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
         self.0.exit(binding)
     }
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::comparison::json(&self.0).map_err(AppError::from)
+        karat_report::json::comparison(&self.0).map_err(AppError::from)
     }
 }
 
@@ -121,7 +121,7 @@ impl App {
         let one_run = before.header().id == after.header().id;
         let same_data = before.header().plan.dataset.hash == after.header().plan.dataset.hash;
         if !same_data && !comparing.allow_changed {
-            options.changed = changed(&before, &after)?;
+            options.changed = changed_samples(&before, &after)?;
         }
         let before_findings = findings(&before)?;
         let other_findings = if one_run { None } else { Some(findings(&after)?) };
@@ -161,19 +161,19 @@ fn side<'a>(party: &Party, run: &str, findings: &'a Findings, one_run: bool) -> 
         parts if one_run => parts.join("/"),
         parts => format!("{run} {}", parts.join("/")),
     };
-    Side::of(label, findings, model, variant).map_err(|NotThere { wanted, has }| {
+    Side::of(label, findings, model, variant).map_err(|UnknownSystem { wanted, has }| {
         AnalyseError::NoSystem { run: run.to_owned(), wanted, has: Names::of(has) }.into()
     })
 }
 
-fn options(comparing: &Comparing) -> Result<Options, AppError> {
+fn options(comparing: &Comparing) -> Result<CompareOptions, AppError> {
     let confidence = comparing.confidence;
     let level = Level::new(confidence).ok_or(AnalyseError::BadConfidence { confidence })?;
     let is_none = |margin: &Threshold| !(margin.value > 0.0 && margin.value.is_finite());
     if let Some((metric, margin)) = comparing.margins.iter().find(|(_, margin)| is_none(margin)) {
         return Err(AnalyseError::BadMargin { metric: metric.clone(), margin: margin.value }.into());
     }
-    Ok(Options {
+    Ok(CompareOptions {
         level,
         correction: match comparing.correction {
             Correction::Holm => StepRule::Holm,
@@ -184,6 +184,6 @@ fn options(comparing: &Comparing) -> Result<Options, AppError> {
         margins: comparing.margins.clone(),
         any_ruler: comparing.allow_changed,
         seed: Seed(1),
-        ..Options::default()
+        ..CompareOptions::default()
     })
 }

@@ -1,6 +1,6 @@
 //! The digest of a suite's last days. Makes no call.
 
-use karat_analysis::Choice;
+use karat_analysis::RowFilter;
 use karat_analysis::digest::{Digest, digest};
 
 use crate::error::StoredError;
@@ -18,7 +18,7 @@ pub struct Window {
     /// Calendar days.
     pub days: u32,
     /// Of which judge and prompt version.
-    pub choice: Choice,
+    pub choice: RowFilter,
 }
 
 /// A window, summed up.
@@ -28,12 +28,12 @@ pub struct Digested(Digest);
 impl Digested {
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        karat_report::digest::markdown(&self.0)
+        karat_report::markdown::digest(&self.0)
     }
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::digest::json(&self.0).map_err(AppError::from)
+        karat_report::json::digest(&self.0).map_err(AppError::from)
     }
 }
 

@@ -8,10 +8,10 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 use karat_analysis::drift::{
-    Closing, Drift, DriftDay, DriftOptions, DriftStatus, Drifts, Incident, Method, Replayed, Watched, Worse, date_of,
-    day_number, drift, replay, standing,
+    Drift, DriftDay, DriftOptions, DriftStatus, Incident, IncidentClosing, Method, ReplayResult, SystemDrifts,
+    WatchedMetric, Worse, date_of, day_number, drift, replay, resolve_incident,
 };
-use karat_analysis::{Choice, Day, primary};
+use karat_analysis::{Day, RowFilter, primary_metric};
 use karat_store::{JournalEntry, Store};
 use karat_types::PlanHeader;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ pub struct Drifting {
     /// Days that must all be bad.
     pub streak: Option<u32>,
     /// Which rows.
-    pub choice: Choice,
+    pub choice: RowFilter,
 }
 
 impl Drifting {
@@ -90,7 +90,7 @@ pub struct SystemReplayed {
     pub system: Option<String>,
     /// What was found.
     #[serde(flatten)]
-    pub replayed: Replayed,
+    pub replayed: ReplayResult,
 }
 
 /// An alert as it was raised.
@@ -111,7 +111,7 @@ struct Raised {
 struct Closed {
     rule: Value,
     #[serde(flatten)]
-    closing: Closing,
+    closing: IncidentClosing,
     /// Date and score of every day that the closing saw; empty in what earlier versions wrote.
     #[serde(default)]
     series: Vec<(String, f64)>,
@@ -130,7 +130,7 @@ struct Rule {
     /// None where nothing was judged.
     system: Option<String>,
     options: DriftOptions,
-    watched: Watched,
+    watched: WatchedMetric,
     days: Vec<Day>,
     plan: Arc<PlanHeader>,
     /// What the reader must know of the rows.
@@ -155,21 +155,21 @@ impl App {
     ///
     /// # Errors
     /// A suite that is unknown or has no run; options that make no sense.
-    pub fn drift(&self, invocation: &Invocation, asked: &Drifting) -> Result<Drifts<Drifted>, AppError> {
+    pub fn drift(&self, invocation: &Invocation, asked: &Drifting) -> Result<SystemDrifts<Drifted>, AppError> {
         let store = self.existing_store()?;
         let rules = self.rules(&store, invocation, asked)?;
         self.drifted(&store, &rules)
     }
 
-    fn drifted(&self, store: &Store, rules: &[Rule]) -> Result<Drifts<Drifted>, AppError> {
+    fn drifted(&self, store: &Store, rules: &[Rule]) -> Result<SystemDrifts<Drifted>, AppError> {
         let systems: Vec<Drifted> =
             rules.iter().map(|rule| self.drift_of(store, rule)).collect::<Result<_, AppError>>()?;
-        Drifts::of(systems).ok_or_else(|| Bug::NoSeries.into())
+        SystemDrifts::of(systems).ok_or_else(|| Bug::NoSeries.into())
     }
 
     fn drift_of(&self, store: &Store, rule: &Rule) -> Result<Drifted, AppError> {
         let closed = if rule.is_stretch { Vec::new() } else { closed(store, rule)? };
-        let closings: Vec<Closing> = closed.iter().map(|it| it.closing.clone()).collect();
+        let closings: Vec<IncidentClosing> = closed.iter().map(|it| it.closing.clone()).collect();
         let found = drift(&rule.days, &rule.as_of, &rule.options, rule.watched, &closings)
             .map_err(|what| refused(&rule.id, &what))?;
         let warnings = found.warnings.iter().chain(&rule.warnings).cloned().collect();
@@ -201,7 +201,7 @@ impl App {
         invocation: &Invocation,
         asked: &Drifting,
         why: &str,
-    ) -> Result<Drifts<Drifted>, AppError> {
+    ) -> Result<SystemDrifts<Drifted>, AppError> {
         if why.trim().is_empty() {
             return Err(AnalyseError::NoReason {}.into());
         }
@@ -217,11 +217,11 @@ impl App {
         });
         let open: Vec<(&Rule, &Incident)> = open.collect();
         let (rule, incident) = the_one(&rules, &open)?;
-        let closing = Closing::of(incident, &rule.days, &rule.as_of, why, &rule.options, rule.watched);
+        let closing = IncidentClosing::of(incident, &rule.days, &rule.as_of, why, &rule.options, rule.watched);
         let closing = closing.map_err(|what| refused(&rule.id, &what))?;
         let closed = Closed { rule: rule.name.clone(), closing, series: series(&rule.days, &rule.as_of) };
         let body = journaled(&closed)?;
-        store.note(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
+        store.add_journal_entry(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
         self.drifted(&store, &rules)
     }
 
@@ -281,9 +281,9 @@ impl App {
             let known = Names::of(plan.metrics.iter().map(|metric| &metric.name));
             return Err(AnalyseError::NoSuiteMetric { suite, metric: options.metric, known }.into());
         };
-        let watched = Watched { range: metric.range, better: metric.better };
+        let watched = WatchedMetric { range: metric.range, better: metric.better };
         let sources = self.chosen_sources(store, invocation, &plan)?;
-        let choice = Choice { sources: sources.clone(), ..asked.choice.clone() };
+        let choice = RowFilter { sources: sources.clone(), ..asked.choice.clone() };
         let history = collect_named(store, &suite, &choice, Some(&options.metric))?;
         let (all, warnings) = (history.series(), history.warnings());
         let is_only = all.len() == 1;
@@ -291,7 +291,7 @@ impl App {
         if series.is_empty() {
             series.push((None, Vec::new()));
         }
-        let Choice { judge, prompt_version, .. } = &asked.choice;
+        let RowFilter { judge, prompt_version, .. } = &asked.choice;
         let name = json!({ "analysis": id, "options": options, "judge": judge, "prompt_version": prompt_version });
         let is_stretch = asked.is_stretch();
         // What earlier versions wrote says nothing of sources, and of one system no name.
@@ -327,7 +327,7 @@ impl App {
         };
         let at = self.clock.now();
         let body = journaled(&raised)?;
-        store.note(&rule.suite, RAISED, &JournalEntry { at, body })?;
+        store.add_journal_entry(&rule.suite, RAISED, &JournalEntry { at, body })?;
         drifted.raised_at = Some(crate::rfc3339(at));
         Ok(())
     }
@@ -359,7 +359,7 @@ fn the_one<'a>(rules: &'a [Rule], open: &[(&'a Rule, &'a Incident)]) -> Result<(
 }
 
 /// Refuses a stretch that holds no day.
-fn check_order(choice: &Choice, as_of: &str) -> Result<(), AppError> {
+fn check_order(choice: &RowFilter, as_of: &str) -> Result<(), AppError> {
     match choice.since.as_deref().filter(|since| *since > as_of) {
         None => Ok(()),
         Some(since) => Err(AnalyseError::LateSince { since: since.to_owned(), as_of: as_of.to_owned() }.into()),
@@ -417,11 +417,11 @@ fn declared(plan: &PlanHeader, asked: &Drifting) -> Result<(String, DriftOptions
         }
     };
     let (id, options) = found.cloned().unwrap_or_else(|| {
-        let metric = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
+        let metric = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
         ("drift".to_owned(), DriftOptions::of(metric.unwrap_or_default()))
     });
     let method = asked.method.unwrap_or(options.method);
-    let options = options.by(method);
+    let options = options.with_method(method);
     let options = DriftOptions {
         metric: asked.metric.clone().unwrap_or(options.metric),
         short: asked.short.unwrap_or(options.short),
@@ -446,7 +446,7 @@ fn series(days: &[Day], as_of: &str) -> Vec<(String, f64)> {
 
 /// The alerts of this rule that were raised, oldest first, and when.
 fn raised(store: &Store, rule: &Rule) -> Result<Vec<(String, Raised)>, AppError> {
-    let entries = store.journal(&rule.suite, RAISED)?.into_iter();
+    let entries = store.journal_entries(&rule.suite, RAISED)?.into_iter();
     let raised = entries.filter_map(|entry| {
         let raised: Raised = serde_json::from_value(entry.body).ok()?;
         Some((crate::rfc3339(entry.at), raised))
@@ -456,12 +456,19 @@ fn raised(store: &Store, rule: &Rule) -> Result<Vec<(String, Raised)>, AppError>
 
 /// An incident that was opened by an alert that was raised, or closed by hand, stays as it was opened: rows that come late
 /// can close it, and neither move it nor take it back.
-fn keep(rule: &Rule, raised: &[(String, Raised)], closings: &[Closing], drifted: &mut Drifted) -> Result<(), AppError> {
-    let known =
-        raised.iter().filter_map(|(_, raised)| raised.incident.clone()).chain(closings.iter().map(Closing::incident));
+fn keep(
+    rule: &Rule,
+    raised: &[(String, Raised)],
+    closings: &[IncidentClosing],
+    drifted: &mut Drifted,
+) -> Result<(), AppError> {
+    let known = raised
+        .iter()
+        .filter_map(|(_, raised)| raised.incident.clone())
+        .chain(closings.iter().map(IncidentClosing::incident));
     let last = known.filter(|incident| incident.opened <= rule.as_of).max_by(|a, b| a.opened.cmp(&b.opened));
     let Some(opened) = last else { return Ok(()) };
-    let kept = standing(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, &opened)
+    let kept = resolve_incident(&rule.days, &rule.as_of, &rule.options, rule.watched, closings, &opened)
         .map_err(|what| refused(&rule.id, &what))?;
     let is_another = drifted.drift.incident.as_ref().is_some_and(|now| {
         let after_it = kept.closed.as_ref().is_some_and(|closed| now.opened > *closed);
@@ -506,7 +513,7 @@ fn stays_closed(drifted: &mut Drifted, days: &[Day], closed: &[Closed], found: O
 
 /// The incidents of this rule that somebody closed, oldest first.
 fn closed(store: &Store, rule: &Rule) -> Result<Vec<Closed>, AppError> {
-    let entries = store.journal(&rule.suite, CLOSED)?.into_iter();
+    let entries = store.journal_entries(&rule.suite, CLOSED)?.into_iter();
     let closed = entries.filter_map(|entry| serde_json::from_value::<Closed>(entry.body).ok());
     Ok(closed.filter(|closed| rule.is_called(&closed.rule)).collect())
 }

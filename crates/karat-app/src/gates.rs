@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_analysis::gate::{check, decide, misspelt, too_many_errors};
-use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary};
+use karat_analysis::gate::{check, decide, misspelt_paths, systems_over_error_limit};
+use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary_metric};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
 use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
@@ -39,7 +39,7 @@ pub struct Gated {
 impl Gated {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::verdict::terminal(&self.run, &self.verdicts, &self.failures)
+        karat_report::terminal::gates(&self.run, &self.verdicts, &self.failures)
     }
 
     /// As Markdown.
@@ -49,7 +49,7 @@ impl Gated {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::verdict::json(&self.run, &self.verdicts, &self.failures).map_err(AppError::from)
+        karat_report::json::gates(&self.run, &self.verdicts, &self.failures).map_err(AppError::from)
     }
 }
 
@@ -62,7 +62,7 @@ impl GateFlags {
             }
             rules.baseline = Some(baseline.clone());
         }
-        let primary = || primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
+        let primary = || primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
         for (metric, threshold) in &self.min {
             bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
         }
@@ -280,7 +280,7 @@ pub(crate) fn unjudged(header: &RunHeader, rules: &Rules) -> Option<String> {
 /// a metric without one score, a path that matches nothing). Empty for a run that did not.
 pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -> Vec<String> {
     let allowed = percent(rules.policy.max_errors);
-    let too_many = too_many_errors(findings, &rules.policy).into_iter().map(|it| {
+    let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
         format!(
             "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; mend the cause, then `karat retry RUN`",
             it.system,
@@ -310,7 +310,7 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -
         let judges = findings.grading().into_iter().flat_map(|grading| &grading.failing_judges);
         let silent = judges.filter(|judge| judge.is_silent());
         failures.extend(silent.map(|it| format!("the judge {} gave no score at all: {}", it.judge, it.error)));
-        failures.extend(misspelt(&findings.analyses, rules).iter().map(ToString::to_string));
+        failures.extend(misspelt_paths(&findings.analyses, rules).iter().map(ToString::to_string));
         failures.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
             Outcome::Diagnostics(found) if found.lacks_items() => {
                 Some(format!("{}: its path of items, `{}`, leads to a list in no output", analysis.id, found.items))

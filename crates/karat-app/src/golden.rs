@@ -5,8 +5,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use karat_analysis::golden::{Golden, GoldenVerdict, held_against};
-use karat_analysis::{Choice, FailingJudge, Judged, JudgedCell, Pinned, PinnedRun, judged, primary, system_id};
+use karat_analysis::golden::{Golden, GoldenVerdict, check_golden};
+use karat_analysis::{
+    FailingJudge, GradeRow, GradedCell, Pinned, PinnedRun, RowFilter, for_each_graded, primary_metric, system_id,
+};
 use karat_store::StoredRun;
 use karat_suite::{Files, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus, System};
@@ -22,7 +24,7 @@ use crate::{App, AppError, Execution, Invocation, RunEnd, whole};
 #[derive(Debug, Clone, Default)]
 pub struct PinAsked {
     /// Which rows.
-    pub choice: Choice,
+    pub choice: RowFilter,
     /// Whether nothing is changed.
     pub dry_run: bool,
     /// Whether the files of other samples are removed.
@@ -93,7 +95,7 @@ pub struct GoldenCheck {
 impl GoldenCheck {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::golden::terminal(&self.run, &self.verdict)
+        karat_report::terminal::golden(&self.run, &self.verdict)
     }
 }
 
@@ -107,9 +109,9 @@ impl App {
         let folder = self.golden_folder(&plan)?;
         let store = self.existing_store()?;
         let sources = self.chosen_sources(&store, invocation, &plan.header)?;
-        let choice = Choice { sources, ..asked.choice.clone() };
+        let choice = RowFilter { sources, ..asked.choice.clone() };
         let history = collect_named(&store, &plan.header.suite, &choice, None)?;
-        let mut of_sample: BTreeMap<&str, Vec<&JudgedCell>> = BTreeMap::new();
+        let mut of_sample: BTreeMap<&str, Vec<&GradedCell>> = BTreeMap::new();
         for cell in history.cells() {
             let sample = cell.grade().map(|grade| grade.sample.as_str());
             sample.into_iter().for_each(|sample| of_sample.entry(sample).or_default().push(cell));
@@ -194,13 +196,13 @@ impl App {
         let end = self.run(plan, &invocation, execution)?;
         let stored = self.stored(&end.run)?;
         let mut cells = Vec::new();
-        judged(&stored, Some(&metric), &mut |cell| cells.push(cell))?;
+        for_each_graded(&stored, Some(&metric), &mut |cell| cells.push(cell))?;
         let mut missing: BTreeMap<String, String> = failures(&stored)?;
         for pinned in golden.iter().filter(|pinned| !there.contains(&pinned.sample)) {
             missing.insert(pinned.sample.clone(), "the dataset has no such sample".to_owned());
         }
         let started_at = stored.header().started_at;
-        let mut verdict = held_against(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
+        let mut verdict = check_golden(&golden, &cells, started_at, &missing, asked.max_drop, is_frozen);
         let failing = failing_judges(&stored)?;
         let is_judge_silent = failing.iter().any(FailingJudge::is_silent);
         verdict.warnings.extend(failing.iter().map(|it| {
@@ -340,7 +342,7 @@ fn failures(stored: &dyn RunRows) -> Result<BTreeMap<String, String>, AppError> 
 }
 
 /// A golden set has one row a sample, so the rows must be of one system.
-fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError> {
+fn one_system<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> Result<(), AppError> {
     let systems: BTreeSet<&str> = rows.map(|row| row.system.as_str()).collect();
     if systems.len() < 2 {
         return Ok(());
@@ -349,10 +351,10 @@ fn one_system<'a>(rows: impl Iterator<Item = &'a Judged>) -> Result<(), AppError
 }
 
 /// The latest grade of a sample, with those of the other trials of its run.
-fn latest(cells: &[&JudgedCell]) -> Option<Golden> {
+fn latest(cells: &[&GradedCell]) -> Option<Golden> {
     let newest = cells.iter().map(|cell| cell.made_at()).max()?;
-    let newest_cells: Vec<&&JudgedCell> = cells.iter().filter(|cell| cell.made_at() == newest).collect();
-    let trials: Vec<&Judged> = newest_cells.iter().filter_map(|cell| cell.grade()).collect();
+    let newest_cells: Vec<&&GradedCell> = cells.iter().filter(|cell| cell.made_at() == newest).collect();
+    let trials: Vec<&GradeRow> = newest_cells.iter().filter_map(|cell| cell.grade()).collect();
     let content = newest_cells.first().map(|cell| cell.content.clone()).unwrap_or_default();
     Some(Golden { baseline_content: content, ..Golden::of(&trials, crate::rfc3339(newest))? })
 }
@@ -366,7 +368,7 @@ pub(crate) fn read_folder(folder: &Path, plan: &PlanHeader) -> Result<Vec<(PathB
     };
     let mut names: Vec<String> = names.into_iter().filter(|name| name.ends_with(".json")).collect();
     names.sort();
-    let primary = primary(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
+    let primary = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.clone());
     let read = |name: String| {
         let path = folder.join(name);
         let failed = |problem: String| GoldenError::BadFile { path: path.display().to_string(), problem };

@@ -54,7 +54,7 @@ fn joined(path: &Path, lines: &[u8]) -> Vec<u8> {
 
 fn unknown(preset: &str) -> AppError {
     let (presets, preset) = (names(), preset.to_owned());
-    match karat_suite::diagnostics::nearest(&preset, presets.iter().copied()).map(str::to_owned) {
+    match karat_suite::nearest(&preset, presets.iter().copied()).map(str::to_owned) {
         Some(near) => SuiteError::NoPresetNear { preset, near },
         None => SuiteError::NoPreset { preset, presets: Names::of(presets) },
     }

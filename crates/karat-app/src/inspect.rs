@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::ControlFlow;
 
-use karat_analysis::{CellScores, settled};
+use karat_analysis::{CellScores, resolve_checks};
 use karat_engine::call_key;
 use karat_providers::texts;
 use karat_scoring::judge::{Asked, places};
@@ -202,7 +202,7 @@ impl App {
     pub fn cells(&self, run: &str) -> Result<(Vec<String>, Vec<CellLine>), AppError> {
         let store = self.existing_store()?;
         let rows = store.rows(&store.resolve(run)?)?;
-        let plan = settled(&rows)?;
+        let plan = resolve_checks(&rows)?;
         let mut lines = Vec::new();
         let read = rows.for_each(&mut |row| {
             lines.push(CellLine {
@@ -314,7 +314,7 @@ fn done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
         let own = plan.judges.iter().enumerate().filter(|(_, judge)| rubric.judges.contains(&judge.id));
         judges.extend(own.map(|(judge, _)| (index(scorer), index(judge))));
     }
-    Ok(store.finished(&run.id)?.done(&judges))
+    Ok(store.finished_cells(&run.id)?.count_done(&judges))
 }
 
 fn word<T: Serialize>(value: &T) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use karat_analysis::drift::day_number;
-use karat_analysis::{Choice, History, judged, source_of};
+use karat_analysis::{History, RowFilter, for_each_graded, source_of};
 use karat_store::Store;
 use karat_suite::Files;
 use karat_types::{PlanHeader, RunRows};
@@ -19,7 +19,7 @@ pub struct Asked {
     /// A suite file, a preset, the name of a suite that has stored runs, or one of its runs.
     pub suite: String,
     /// Which rows.
-    pub choice: Choice,
+    pub choice: RowFilter,
 }
 
 /// Rows of a suite.
@@ -34,17 +34,17 @@ pub struct Rows {
 impl Rows {
     /// One JSON object a row, in a list.
     pub fn json(&self) -> String {
-        karat_report::rows::json(self.history.latest())
+        karat_report::json::history(self.history.latest())
     }
 
     /// Tab-separated values, with a header.
     pub fn tsv(&self) -> String {
-        karat_report::rows::tsv(self.history.latest())
+        karat_report::tsv::history(self.history.latest())
     }
 
     /// Names and texts of a table.
     pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        karat_report::rows::table(self.history.latest())
+        karat_report::tsv::table(self.history.latest())
     }
 }
 
@@ -59,8 +59,8 @@ impl App {
             return Ok(None);
         }
         let mut rows = Vec::new();
-        judged(&stored, None, &mut |cell| rows.extend(cell.rows))?;
-        Ok(Some(karat_report::rows::lines(rows.iter())))
+        for_each_graded(&stored, None, &mut |cell| rows.extend(cell.rows))?;
+        Ok(Some(karat_report::json::history_lines(rows.iter())))
     }
 
     /// The rows that stand for a suite.
@@ -145,7 +145,12 @@ fn without_runs(suite: &str) -> AppError {
 }
 
 /// The rows of a suite: of its primary metric, or of the one that is named.
-pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Option<&str>) -> Result<History, AppError> {
+pub(crate) fn collect(
+    store: &Store,
+    suite: &str,
+    choice: &RowFilter,
+    metric: Option<&str>,
+) -> Result<History, AppError> {
     for (flag, date) in [("--since", &choice.since), ("--until", &choice.until)] {
         date.as_deref().map_or(Ok(()), |date| check_date(flag, date))?;
     }
@@ -162,8 +167,9 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
     // The oldest first: where a row was taken over by later runs, the run that made it stands.
     for run in runs.iter().rev() {
         let rows = store.rows(run)?;
-        let read =
-            judged(&rows, metric, &mut |cell| cell.chosen(choice).into_iter().for_each(|cell| history.add(cell)));
+        let read = for_each_graded(&rows, metric, &mut |cell| {
+            cell.select(choice).into_iter().for_each(|cell| history.add(cell))
+        });
         read?;
     }
     Ok(history)
@@ -173,7 +179,7 @@ pub(crate) fn collect(store: &Store, suite: &str, choice: &Choice, metric: Optio
 pub(crate) fn collect_named(
     store: &Store,
     suite: &str,
-    choice: &Choice,
+    choice: &RowFilter,
     metric: Option<&str>,
 ) -> Result<History, AppError> {
     let history = collect(store, suite, choice, metric)?;
@@ -181,13 +187,13 @@ pub(crate) fn collect_named(
     if history.rows().next().is_some() || !is_named {
         return Ok(history);
     }
-    let all = collect(store, suite, &Choice::default(), metric)?;
+    let all = collect(store, suite, &RowFilter::default(), metric)?;
     let judges = all.rows().flat_map(|row| [&row.judge, &row.judge_model]).flatten();
     known("--judge", choice.judge.as_ref(), judges)?;
     let versions = all.rows().filter_map(|row| row.prompt_version.as_ref());
     known("--prompt-version", choice.prompt_version.as_ref(), versions)?;
-    let of_system = Choice { system: choice.system.clone(), ..Choice::default() };
-    if !all.rows().any(|row| of_system.takes(row)) {
+    let of_system = RowFilter { system: choice.system.clone(), ..RowFilter::default() };
+    if !all.rows().any(|row| of_system.matches(row)) {
         known("--system", choice.system.as_ref(), all.rows().map(|row| &row.system))?;
     }
     Ok(history)

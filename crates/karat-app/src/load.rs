@@ -95,7 +95,7 @@ pub(crate) fn find(suite: &str, files: &dyn Files) -> Result<String, AppError> {
     }
     let presets = names();
     let wanted = suite.to_owned();
-    Err(match karat_suite::diagnostics::nearest(suite, presets.iter().copied()) {
+    Err(match karat_suite::nearest(suite, presets.iter().copied()) {
         Some(name) => SuiteError::NotFoundNear { suite: wanted, preset: name.to_owned() },
         None => SuiteError::NotFound { suite: wanted, presets: Names::of(presets) },
     }

@@ -1,6 +1,6 @@
 //! How many samples and dollars a difference takes, before a run is made (BY-16).
 
-use karat_analysis::power::{MetricPower, impossible, power, spreads, unplannable};
+use karat_analysis::planning::{MetricPower, difference_problem, paired_deviations, planning_problem, power};
 use karat_suite::Plan;
 use karat_types::{MetricSpec, Threshold};
 
@@ -43,19 +43,19 @@ impl App {
             Some(cost) => Some(cost),
             None => self.estimated_cost(plan)?,
         };
-        let spreads = spreads(header, stored.as_ref());
+        let spreads = paired_deviations(header, stored.as_ref());
         let mut metrics = Vec::new();
         for Wanted { metric, difference } in wanted {
             let at = match metric {
                 Some(name) => header.metric(name),
-                None => karat_analysis::primary(header),
+                None => karat_analysis::primary_metric(header),
             };
             let (Some(spec), Some(spread)) =
                 (at.and_then(|at| header.metrics.get(at)), at.and_then(|at| spreads.get(at)))
             else {
                 return Err(unknown(metric.as_deref(), plan));
             };
-            if let Some(why) = unplannable(spec) {
+            if let Some(why) = planning_problem(spec) {
                 return Err(AnalyseError::Unplannable { why: why.to_string() }.into());
             }
             let spread = spread.as_ref().ok_or_else(|| unmeasured(spec, run.as_deref()))?;
@@ -63,7 +63,7 @@ impl App {
                 stored.as_ref().and_then(|found| found.run.metrics.get(found.plan.metric(&spec.name)?)?.value());
             let difference = difference.from_figure(figure);
             let difference = difference.ok_or_else(|| AnalyseError::NoFigure { metric: spec.name.clone() })?;
-            if let Some(why) = impossible(Some(spec), difference) {
+            if let Some(why) = difference_problem(Some(spec), difference) {
                 return Err(AnalyseError::BadDifference { why: why.to_string() }.into());
             }
             metrics.push(power(spec, spread, header.dataset.rows, Some(difference), cost));

@@ -48,6 +48,10 @@ pub struct RunEnd {
     pub requests: u64,
     /// Money spent now.
     pub spent: Money,
+    /// Whether all calls were simulated by scripted models: then nothing was billed.
+    pub simulated: bool,
+    /// Calls of now whose cost is unknown, which `spent` does not hold.
+    pub unpriced: u64,
     /// What stopped it, and with what it can go on, where its calls or its money are used up.
     pub stopped: Option<String>,
     /// By how much answers that cost more than was reserved went beyond the budget, in words, where they did.
@@ -94,6 +98,8 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
+                unpriced: 0,
                 stopped: None,
                 overspent: None,
                 notice: Some("the run is finished: there is nothing to go on with".to_owned()),
@@ -207,7 +213,10 @@ impl App {
         }
         notices.extend(call_log.and_then(|log| log.failure()));
         let stopped = (outcome.status == RunStatus::BudgetStopped)
-            .then(|| stopped(&store, &plan, terms.oldest, &found, outcome.refused))
+            .then(|| match &outcome.unreadable_cost {
+                Some(unreadable) => Ok(unkept(unreadable, &found)),
+                None => stopped(&store, &plan, terms.oldest, &found, outcome.refused),
+            })
             .transpose()?;
         Ok(RunEnd {
             command: found.command(),
@@ -216,6 +225,8 @@ impl App {
             calls: outcome.calls,
             requests: outcome.requests,
             spent: outcome.spent,
+            simulated: plan.header.is_simulated(),
+            unpriced: outcome.unpriced,
             stopped,
             overspent: overspending(&plan.header.run, outcome.overspent),
             notice: Some(notices.join("\n")).filter(|notice| !notice.is_empty()),
@@ -423,6 +434,16 @@ fn executed(runtime: &Runtime, job: Job, found: &Found) -> Result<Outcome, AppEr
         EngineError::Store(error) => found.unwritten(error),
         error => error.into(),
     })
+}
+
+/// The message of a run that stopped because an answer reports a cost that cannot be read.
+fn unkept(unreadable: &str, found: &Found) -> String {
+    format!(
+        "{unreadable}, so the run's budget cannot be kept. Correct the service and go on with `karat {} {}`, or correct \
+         `meter` and run the suite again; without a budget the cost counts as unknown",
+        found.command(),
+        found.id
+    )
 }
 
 /// What stopped a run whose calls or money are used up, and with what it can go on. `refused`: what the call that did not fit

@@ -3,7 +3,7 @@
 //! A call reserves here before it waits for its model's limits or for a slot, so who waits for money holds nothing that a
 //! call under way needs. One that waits for its next attempt holds no money either. What is durable of it: [`crate::credit`].
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use karat_store::Reservation;
 use karat_types::Money;
@@ -17,6 +17,8 @@ pub(crate) struct Budget {
     earlier: Money,
     state: Mutex<State>,
     settled: Notify,
+    /// Why the limit can no longer be kept, where it cannot.
+    unkeepable: OnceLock<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,13 +39,23 @@ pub(crate) enum Refusal {
     Money,
     /// The calls are used up.
     Calls,
+    /// An answer reports a cost that nobody can read, so the limit can no longer be kept.
+    UnreadableCost,
 }
 
 impl Budget {
     /// A budget with what earlier parts of the run have spent.
     pub fn new(limit: Option<Money>, max_calls: Option<u64>, spent: Reservation) -> Self {
         let state = State { spent: spent.upper, calls: spent.calls, ..State::default() };
-        Self { limit, max_calls, earlier: spent.upper, state: Mutex::new(state), settled: Notify::new() }
+        let earlier = spent.upper;
+        Self {
+            limit,
+            max_calls,
+            earlier,
+            state: Mutex::new(state),
+            settled: Notify::new(),
+            unkeepable: OnceLock::new(),
+        }
     }
 
     /// Reserves a call of at most `upper`. Waits while calls in flight may still free money. Once a call was refused all
@@ -79,6 +91,21 @@ impl Budget {
         state.calls += 1;
         state.in_flight += 1;
         Ok(())
+    }
+
+    /// Refuses every further reservation, because the limit can no longer be kept; the first reason is kept.
+    pub fn give_up(&self, reason: String) {
+        {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.stopped = state.stopped.or(Some(Refusal::UnreadableCost));
+        }
+        let _ = self.unkeepable.set(reason);
+        self.settled.notify_waiters();
+    }
+
+    /// Why the limit could no longer be kept, where it could not.
+    pub fn unkeepable(&self) -> Option<&str> {
+        self.unkeepable.get().map(String::as_str)
     }
 
     /// Settles a reservation on what the attempt really cost.
@@ -204,6 +231,23 @@ mod tests {
         budget.settle(Money(60), Money(60));
         assert_eq!(budget.reserve(Money(60)).await, Err(Refusal::Money));
         assert!(budget.stopped());
+    }
+
+    /// FT-B2: once the limit cannot be kept every reservation is refused, those that wait included.
+    #[tokio::test]
+    async fn a_limit_that_cannot_be_kept_refuses_everything() {
+        let budget = Arc::new(Budget::new(Some(Money(100)), None, Reservation::default()));
+        budget.reserve(Money(60)).await.unwrap();
+        let waiting = tokio::spawn({
+            let budget = budget.clone();
+            async move { budget.reserve(Money(60)).await }
+        });
+        tokio::task::yield_now().await;
+        budget.give_up("first".to_owned());
+        budget.give_up("second".to_owned());
+        assert_eq!(waiting.await.unwrap(), Err(Refusal::UnreadableCost));
+        assert_eq!(budget.reserve(Money(0)).await, Err(Refusal::UnreadableCost));
+        assert!(budget.stopped() && budget.unkeepable() == Some("first"));
     }
 
     /// BY-05: what counts for calls that were cut off was not billed by anybody.

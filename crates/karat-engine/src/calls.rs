@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Door, Errand, Exchange, Gate, Held, Providers};
-use karat_store::{Hold, Ledger, Reservation, Unwritten};
+use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, CellError, Facts, Key, Machine, Money, Note, Observer, Pricing, Record,
     Reply, Request, Score, Turn, Usage,
@@ -104,6 +104,8 @@ pub(crate) struct Calls {
     requests: AtomicU64,
     spent: AtomicU64,
     fees: Fees,
+    /// Calls whose cost is unknown.
+    unpriced: AtomicU64,
 }
 
 /// What [`Calls`] is made of.
@@ -139,6 +141,7 @@ impl Calls {
             requests: AtomicU64::new(0),
             spent: AtomicU64::new(0),
             fees: init.fees,
+            unpriced: AtomicU64::new(0),
         }
     }
 
@@ -156,6 +159,16 @@ impl Calls {
     /// Whether the budget refused a call.
     pub fn budget_stopped(&self) -> bool {
         self.budget.stopped()
+    }
+
+    /// Calls of this process whose cost is unknown.
+    pub fn unpriced(&self) -> u64 {
+        self.unpriced.load(Ordering::Relaxed)
+    }
+
+    /// The reported cost that cannot be read and stopped the run, where one did.
+    pub fn unreadable_cost(&self) -> Option<String> {
+        self.budget.unkeepable().map(str::to_owned)
     }
 
     /// By how much calls that cost more than was reserved for them have gone beyond the budget.
@@ -322,17 +335,18 @@ impl Calls {
         let ended = Ended { key, request, bytes, target, exchange, was_impossible };
         let (settled, record, owed) = ended.settle(&claim, &self.fees);
         self.spent.fetch_add(u64::try_from(settled.paid.0).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.unpriced.fetch_add(u64::from(settled.cost.is_none()), Ordering::Relaxed);
         let released = claim.surplus().map(|Reservation { calls, upper }| Record::Released { calls, upper });
         // Never released: so it counts as spent, like what was reserved for the call before.
         let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });
         let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(owed).collect();
         // Its record on disk, it no longer counts as open: so the next call needs no reservation of its own.
-        let hold = Hold::new((claim.drawn(), slot));
-        if let Err(Unwritten { error, hold }) = self.ledger.append_holding(records, hold).await {
+        let hold = WriteGuard::new((claim.drawn(), slot));
+        if let Err(WriteFailed { error, guard }) = self.ledger.append_guarded(records, hold).await {
             // Before the slot is given back: what is in flight now is all that can be lost. Nothing is written any more, so
             // on disk the call stays open.
             self.gate.shut();
-            drop(hold);
+            drop(guard);
             self.stop.fail(error.to_string());
             return Settled::refused(key, CallErrorCode::Cancelled, error.to_string());
         }

@@ -168,6 +168,11 @@ impl<'a> Claim<'a> {
         (if state.attempts > 0 { state.upper } else { Money::ZERO }, owed)
     }
 
+    /// Ends the run's reservations, because its budget can no longer be kept.
+    pub fn give_up(&self, reason: String) {
+        self.funds.budget.give_up(reason);
+    }
+
     /// Lets others ask who waited for what this one costs.
     pub fn end_turn(&self) {
         self.state().turn = None;
@@ -285,5 +290,6 @@ fn told(refusal: Refusal) -> String {
     match refusal {
         Refusal::Money => "the next call does not fit the run's budget. Raise `--budget-usd` and resume".to_owned(),
         Refusal::Calls => "the run has made as many calls as it may. Raise `--max-calls` and resume".to_owned(),
+        Refusal::UnreadableCost => "the run stopped: an answer reports a cost that cannot be read".to_owned(),
     }
 }

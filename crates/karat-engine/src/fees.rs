@@ -13,8 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The fees of all steps of a run.
 pub(crate) struct Fees {
-    /// Whether somebody asked for a budget to be kept.
-    is_careful: bool,
+    /// Whether the user asked for a budget to be kept.
+    pub is_careful: bool,
     /// The dearest call of the run's earlier parts; 0 where none is known to cost anything.
     earlier: Money,
     steps: Mutex<BTreeMap<Arc<str>, Fee>>,

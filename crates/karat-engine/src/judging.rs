@@ -62,7 +62,7 @@ impl Workshop {
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
         let told = Arc::new(self.systems.privacy.judgment(judgment));
         let lease = landing.as_ref().and_then(Landing::lease);
-        match self.ledger.append_later_holding(vec![Record::Judgment(told)], lease).await {
+        match self.ledger.append_deferred_guarded(vec![Record::Judgment(told)], lease).await {
             Ok(receipt) => {
                 self.written_soon().await;
                 (Judged { unscored, left: false }, Some(receipt), landing)

@@ -42,7 +42,10 @@ impl Ended<'_> {
         let Self { key, request, bytes, target, exchange, was_impossible } = self;
         let (mut usage, counted) = usage_of(&exchange.outcome, request, bytes);
         usage += exchange.wasted.usage;
-        let cost = target.cost_of(&exchange.outcome, &usage);
+        let (cost, unreadable_cost) = match target.cost_of(&exchange.outcome, &usage) {
+            Ok(cost) => (Ok(cost), None),
+            Err(unknown) => (Err(unknown.least), unknown.unreadable.filter(|_| !exchange.is_replayed)),
+        };
         let bill = match cost {
             // A replayed call has its price, and nobody pays it.
             _ if exchange.is_replayed => Bill::Exact(Money::ZERO),
@@ -50,6 +53,9 @@ impl Ended<'_> {
             Ok(cost) => Bill::Exact(cost),
             Err(least) => Bill::AtLeast(least),
         };
+        if let Some(unreadable) = unreadable_cost.filter(|_| fees.is_careful) {
+            claim.give_up(format!("{} reports as its cost {unreadable}", target.who));
+        }
         let (reserved, owed) = claim.settle(bill, exchange.wasted.unknown);
         // In this order: whoever waits for its turn finds what is settled, and what to reserve.
         if target.meter.is_some() && exchange.outcome.is_ok() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer::{self, Scorer};
-use karat_store::{Stock, StoreError, Stored};
+use karat_store::{ReuseView, StoreError, StoredRecord};
 use karat_text::template::Context;
 use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, PlanHeader, Reads, Round, Score, ScorerKind};
 use serde_json::{Value, json};
@@ -123,14 +123,14 @@ impl JudgmentKeys {
     /// The latest judgment that `find` finds.
     pub fn stored(
         self,
-        find: impl Fn(Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError>,
-    ) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
+        find: impl Fn(Key) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError>,
+    ) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError> {
         let found = self.all().map(find).collect::<Result<Vec<_>, _>>()?;
         Ok(found.into_iter().flatten().max_by_key(|it| it.run_started_at))
     }
 
     /// Whether there is one that may be taken over.
-    pub fn is_stored(self, stock: &Stock) -> Result<bool, StoreError> {
+    pub fn is_stored(self, stock: &ReuseView) -> Result<bool, StoreError> {
         for key in self.all() {
             if stock.has_judgment(key)? {
                 return Ok(true);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use karat_types::{Answered, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, Usage};
 
 use crate::cell_time::CellTime;
-use crate::steps::CompiledStep;
+use crate::steps::{CompiledStep, UnknownCost};
 
 /// Who answers the calls of a machine, and how long it may take.
 #[derive(Clone)]
@@ -46,10 +46,10 @@ impl Target {
         }
     }
 
-    /// What a call cost: by a model's price, or as the answer says it; the least that it can have cost when nobody knows.
-    pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, Money> {
+    /// What a call cost: by a model's price, or as the answer says it; what is known of it when nobody knows.
+    pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, UnknownCost> {
         match (&self.model, &self.meter, outcome) {
-            (Some(model), _, _) => model.price.cost(usage).ok_or(Money::ZERO),
+            (Some(model), _, _) => model.price.cost(usage).ok_or_else(UnknownCost::default),
             (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
             _ => Ok(Money::ZERO),
         }

@@ -1,6 +1,6 @@
 //! Answers that are compressed, which nobody has asked for.
 
-use hyper::header::{CONTENT_ENCODING, HeaderMap};
+use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 
 /// How what is compressed begins, where that is always the same.
 const BEGINNINGS: [(&str, &[u8]); 2] = [("gzip", &[0x1f, 0x8b]), ("zstd", &[0x28, 0xb5, 0x2f, 0xfd])];

@@ -57,7 +57,7 @@ impl Connected {
     pub fn body(&self, request: &ChatRequest) -> serde_json::Result<Bytes> {
         let body = match &self.backend {
             Backend::Http(endpoint) => {
-                endpoint.codec.body(&self.spec, endpoint.letter.uri().host().unwrap_or_default(), request)
+                endpoint.codec.body(&self.spec, endpoint.letter.url().host_str().unwrap_or_default(), request)
             }
             Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => OPENAI.body(&self.spec, "", request),
         };

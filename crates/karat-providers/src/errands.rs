@@ -127,8 +127,7 @@ impl Providers {
             },
             request => match self.service_tries(errand, request) {
                 Ok(tries) => {
-                    let shown = tries.letter.uri().to_string();
-                    let address = shown.split('?').next().unwrap_or_default();
+                    let address = tries.letter.url().as_str().split('?').next().unwrap_or_default();
                     let place = Place { who: Who::Outside(errand.who), address };
                     self.dispatch.retried(quest(place), way, payer, observer, &tries).await
                 }

@@ -75,6 +75,33 @@ pub(crate) fn host(name: &str) -> Option<&'static Host> {
     HOSTS.iter().find(|host| host.name == name)
 }
 
+/// The address and variables of a provider that is called over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HttpProvider {
+    /// Its name in the registry.
+    pub name: &'static str,
+    /// Its API root; `None` where every customer has one of their own.
+    pub base_url: Option<&'static str>,
+    /// Environment variable that replaces the API root.
+    pub base_url_variable: Option<&'static str>,
+    /// Environment variables that hold its key, in the order in which they are tried.
+    pub key_variables: &'static [&'static str],
+    /// Environment variable with the API version to request.
+    pub version_variable: Option<&'static str>,
+}
+
+/// Every provider that is called over HTTP, in the order of the registry.
+pub fn http_providers() -> Vec<HttpProvider> {
+    let entry = |host: &Host| HttpProvider {
+        name: host.name,
+        base_url: host.base_url,
+        base_url_variable: host.base_url_variable,
+        key_variables: host.key_variables,
+        version_variable: host.version_variable,
+    };
+    HOSTS.iter().map(entry).collect()
+}
+
 /// Every provider by name, with the JSON Schema of its `with` options.
 pub fn catalog() -> Vec<(&'static str, Value)> {
     let http = schema_for!(HttpOptions).to_value();

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, USER_AGENT};
-use hyper::{Method, Request, Uri};
-use reqwest::Url;
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, USER_AGENT};
+use reqwest::{Method, Request, Url};
 
-/// What every request says of its sender.
+/// The sender that every request names.
 const AGENT: &str = concat!("karat/", env!("CARGO_PKG_VERSION"));
 
 /// A request.
@@ -20,76 +19,47 @@ pub(crate) struct Letter {
 #[derive(Debug)]
 struct Head {
     method: Method,
-    uri: Uri,
+    url: Url,
     headers: HeaderMap,
-    plain: Option<PlainPlace>,
-}
-
-/// Where a plain address is, in the two parts that servers are told.
-#[derive(Debug)]
-pub(crate) struct PlainPlace {
-    /// Host, and port where it does not go without saying.
-    pub host: Box<str>,
-    /// Path and query.
-    pub path: Uri,
 }
 
 impl Letter {
-    /// A request with these headers and those that all have.
+    /// A request with these headers and those that all requests have.
     ///
     /// # Errors
-    /// Why this is no address that a request can be sent to.
+    /// The reason why no request can be sent to this address.
     pub fn new(method: Method, url: &Url, mut headers: HeaderMap, body: Option<Bytes>) -> Result<Self, String> {
-        let uri = Uri::try_from(url.as_str()).map_err(|error| error.to_string())?;
+        // The client would find out only when it sends.
+        http::Uri::try_from(url.as_str()).map_err(|error| error.to_string())?;
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
         headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
         headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
-        if method == Method::POST {
-            headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
-        }
-        let plain = if url.scheme() == "http" { PlainPlace::of(url, &uri) } else { None };
-        if let Some(PlainPlace { host, .. }) = &plain {
-            headers.entry(HOST).or_insert(HeaderValue::from_str(host).map_err(|error| error.to_string())?);
-        }
-        // The length has its place, and one more is free, which hyper asks for: so the headers of no request have to grow.
-        headers.reserve(1);
-        Ok(Self { head: Arc::new(Head { method, uri, headers, plain }), body })
+        Ok(Self { head: Arc::new(Head { method, url: url.clone(), headers }), body })
     }
 
-    /// The same with this body.
+    /// The same request with this body.
     pub fn with(&self, body: Bytes) -> Self {
         Self { head: self.head.clone(), body: Some(body) }
     }
 
     /// The whole address.
-    pub fn uri(&self) -> &Uri {
-        &self.head.uri
+    pub fn url(&self) -> &Url {
+        &self.head.url
     }
 
-    /// Where it goes, if that is a plain address.
-    pub fn plain(&self) -> Option<&PlainPlace> {
-        self.head.plain.as_ref()
-    }
-
-    /// The request, to the whole address or to its path.
-    pub fn request<B: From<Bytes>>(&self, uri: &Uri) -> Request<B> {
-        let body = self.body.clone().unwrap_or_default();
-        let mut headers = self.head.headers.clone();
-        if let Some(length) = headers.get_mut(CONTENT_LENGTH) {
-            *length = body.len().into();
+    /// The request in the client's form.
+    pub fn request(&self) -> Request {
+        let Head { method, url, headers } = &*self.head;
+        let mut request = Request::new(method.clone(), url.clone());
+        *request.headers_mut() = headers.clone();
+        match self.body.clone().filter(|body| !body.is_empty()) {
+            Some(body) => *request.body_mut() = Some(body.into()),
+            // Without a length some servers wait for a body.
+            None if method == Method::POST => {
+                request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+            }
+            None => {}
         }
-        let mut request = Request::new(body.into());
-        *request.method_mut() = self.head.method.clone();
-        *request.uri_mut() = uri.clone();
-        *request.headers_mut() = headers;
         request
-    }
-}
-
-impl PlainPlace {
-    fn of(url: &Url, uri: &Uri) -> Option<Self> {
-        let host = url.host_str()?;
-        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        Some(Self { host: host.into(), path: uri.path_and_query()?.clone().into() })
     }
 }

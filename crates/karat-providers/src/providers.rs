@@ -99,7 +99,7 @@ impl Providers {
             connected.values().any(|model| matches!(&model.backend, Backend::Http(endpoint) if test(endpoint)))
         };
         // Where steps and scorers go over HTTP is known when their templates are rendered.
-        let tls = outside.http || served(|endpoint| endpoint.letter.uri().scheme_str() == Some("https"));
+        let tls = outside.http || served(|endpoint| endpoint.letter.url().scheme() == "https");
         let transport = (outside.http || served(|_| true))
             .then(|| Transport::new(&settings, tls))
             .transpose()

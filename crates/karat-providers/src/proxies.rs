@@ -1,8 +1,10 @@
 //! The proxies that the environment names, looked at before anything is sent: one that cannot be one is told, with its
 //! variable and without its value, which may hold a password.
 
+use hyper_util::client::proxy::matcher::Matcher;
+use karat_text::host::THIS_MACHINE;
 use karat_types::CallErrorCode;
-use reqwest::Url;
+use reqwest::{ClientBuilder, NoProxy, Proxy, Url};
 
 use crate::error::ProviderError;
 use crate::failure::Failure;
@@ -77,8 +79,46 @@ pub(crate) fn broken(settings: &Settings) -> Vec<ProviderError> {
     proxies(settings).into_iter().filter_map(broken).collect()
 }
 
+/// The proxies of a client, and which requests go through which.
+pub(crate) struct ProxyRules {
+    proxies: Vec<Proxy>,
+    /// reqwest makes the same matcher of each proxy and does not show it. Given one of ours (`Proxy::custom`), it would
+    /// not heed `NO_PROXY`.
+    matcher: Matcher,
+    named: Vec<NamedProxy>,
+}
+
+impl ProxyRules {
+    /// The proxies that the settings name, in the variables that every tool knows.
+    ///
+    /// # Errors
+    /// The address of a proxy is wrong.
+    pub fn of(settings: &Settings) -> reqwest::Result<Self> {
+        let value = |name: &str| set(settings, name).map(|(_, value)| value);
+        let except = value("NO_PROXY").map_or(THIS_MACHINE.to_owned(), |hosts| format!("{hosts},{THIS_MACHINE}"));
+        let (https, http) = (value("HTTPS_PROXY"), value("HTTP_PROXY"));
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let matcher = Matcher::builder().https(text(&https)).http(text(&http)).no(except.as_str()).build();
+        let proxies = [https.map(Proxy::https), http.map(Proxy::http)].into_iter().flatten();
+        let proxies = proxies.map(|proxy| Ok(proxy?.no_proxy(NoProxy::from_string(&except))));
+        Ok(Self { proxies: proxies.collect::<reqwest::Result<_>>()?, matcher, named: self::proxies(settings) })
+    }
+
+    /// Sends the requests of a client through these proxies and no others.
+    pub fn apply(&self, builder: ClientBuilder) -> ClientBuilder {
+        self.proxies.iter().cloned().fold(builder.no_proxy(), ClientBuilder::proxy)
+    }
+
+    /// The proxy between this machine and an address.
+    pub fn before(&self, url: &Url) -> Option<&NamedProxy> {
+        self.matcher.intercept(&url.as_str().parse().ok()?)?;
+        let variable = format!("{}_proxy", url.scheme());
+        self.named.iter().find(|it| it.variable.eq_ignore_ascii_case(&variable))
+    }
+}
+
 /// A variable that is set, in whichever spelling, and its value.
-pub(crate) fn set(settings: &Settings, name: &str) -> Option<(String, String)> {
+fn set(settings: &Settings, name: &str) -> Option<(String, String)> {
     let spellings = [name.to_owned(), name.to_ascii_lowercase()];
     spellings.into_iter().find_map(|name| settings.lookup(&name).map(|value| (name, value)))
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use karat_text::redact::Redactor;
 use karat_types::Clock;
@@ -27,6 +28,9 @@ pub struct Settings {
     /// Idle connections that are kept for each server: as many as calls may be in flight, or each wave of answers closes
     /// connections that the next calls have to make anew.
     pub max_connections: usize,
+    /// How long a connection may take to be made, TLS and the way through a proxy included. Nothing was sent when it runs
+    /// out, so nothing can have been billed; the attempt's own timeout, where it is shorter, cannot tell.
+    pub connect_timeout: Duration,
     /// How waits between attempts grow.
     pub backoff: Backoff,
     /// What time it is, for providers that name a moment to come back at and not the present one.
@@ -41,14 +45,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults, with this environment: 8 MiB an answer, 64 MiB together, 256 connections, waits from half a second
-    /// to a minute.
+    /// The defaults, with this environment: 8 MiB an answer, 64 MiB together, 256 connections, 15 s for a connection
+    /// to be made, waits from half a second to a minute.
     pub fn new(secret: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self {
             secret: Arc::new(secret),
             max_response: 8 * 1024 * 1024,
             max_in_memory: 64 * 1024 * 1024,
             max_connections: 256,
+            connect_timeout: Duration::from_secs(15),
             backoff: Backoff::default(),
             clock: None,
             own_program: None,

@@ -1,29 +1,43 @@
-//! One exchange with a server: how long it may take, how large it may become, and how bodies are read.
+//! One exchange with a server over HTTP: how long it may take, how large it may become, and how bodies are read.
+//!
+//! It also tells what an attempt that failed may have cost: no connection, nothing billed
+//! ([0017](../../../docs/design/0017-one-http-client.md)).
 
+use std::error::Error;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::header::LOCATION;
 use jiff::Timestamp;
 use karat_types::{CallErrorCode, Clock};
+use reqwest::header::LOCATION;
+use reqwest::{Client, redirect};
 use tokio::time::Instant;
 
-use crate::client::Client;
 use crate::compressed::named;
+use crate::descriptors;
 use crate::failure::Failure;
 use crate::letter::Letter;
 use crate::limiter::exhausted;
-use crate::plain::{Trouble, TroubleKind};
-use crate::proxies::NamedProxy;
+use crate::proxies::{NamedProxy, ProxyRules};
 use crate::retry::retry_after;
 use crate::room::{Room, Rooms, SMALL};
 use crate::settings::Settings;
 
-/// The one way to servers, for all models.
+/// A silent connection is asked so often whether it is still alive, and given up after so many questions.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+const KEEPALIVE_RETRIES: u32 = 3;
+
+/// Connections that are unused for so long are closed.
+const IDLE: Duration = Duration::from_secs(90);
+
+/// The HTTP client of all models and services. It follows no redirect, since keys would follow, reads no environment, and
+/// reuses connections.
 pub(crate) struct Transport {
     client: Client,
+    proxies: ProxyRules,
+    connect_timeout: Duration,
     max_response: usize,
     /// Room for the answers that are larger than [`SMALL`].
     rooms: Rooms,
@@ -33,8 +47,6 @@ pub(crate) struct Transport {
 /// What came back of one attempt, complete or not.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
-    /// Whether something may have been sent.
-    pub is_reached: bool,
     pub status: Option<u16>,
     pub location: Option<String>,
     /// How the answer says that it is compressed.
@@ -55,14 +67,28 @@ struct Allowance {
 }
 
 impl Transport {
-    /// Without `tls` it trusts nobody's certificate ([`Client::new`]).
+    /// Builds the client. Without `tls` it trusts no certificate: reading those of the system takes longer than a run of
+    /// one sample.
     ///
     /// # Errors
     /// When a proxy's address is wrong or the system's certificates cannot be used.
     pub fn new(settings: &Settings, tls: bool) -> reqwest::Result<Self> {
-        let client = Client::new(settings, tls)?;
-        let rooms = Rooms::new(settings.max_in_memory, settings.max_response);
-        Ok(Self { client, max_response: settings.max_response, rooms, clock: settings.clock.clone() })
+        let &Settings { max_response, max_in_memory, max_connections, connect_timeout, .. } = settings;
+        let builder = Client::builder()
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .tcp_nodelay(true)
+            .tcp_keepalive(KEEPALIVE)
+            .tcp_keepalive_interval(KEEPALIVE)
+            .tcp_keepalive_retries(KEEPALIVE_RETRIES)
+            .connect_timeout(connect_timeout)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(max_connections);
+        let builder = if tls { builder } else { builder.tls_certs_only([]) };
+        let proxies = ProxyRules::of(settings)?;
+        let client = proxies.apply(builder).build()?;
+        let rooms = Rooms::new(max_in_memory, max_response);
+        Ok(Self { client, proxies, connect_timeout, max_response, rooms, clock: settings.clock.clone() })
     }
 
     /// Sends a request. The time runs until the last byte has come; what came before it ran out is kept.
@@ -71,7 +97,10 @@ impl Transport {
         let mut pieces = Pieces::default();
         let mut allowance = Allowance { left: timeout };
         let end = self.exchange(letter, &mut allowance, &mut received, &mut pieces).await;
-        let end = end.unwrap_or_else(|| Err(self.late(letter, received.is_reached, timeout)));
+        let end = end.unwrap_or_else(|| {
+            let what = format!("gave no complete answer within {timeout:?}");
+            Err(Failure::new(CallErrorCode::Timeout, what))
+        });
         received.took = timeout - allowance.left;
         received.body = pieces.into_bytes();
         if let Some(room) = &mut received.room {
@@ -88,27 +117,26 @@ impl Transport {
         received: &mut Received,
         pieces: &mut Pieces,
     ) -> Option<Result<(), Failure>> {
-        let answered = allowance.within(pin!(self.client.send(letter, &mut received.is_reached))).await?;
-        let mut answered = match answered {
-            Ok(answered) => answered,
-            Err(trouble) => return Some(Err(self.unsent(trouble, letter))),
+        let mut response = match allowance.within(self.client.execute(letter.request())).await? {
+            Ok(response) => response,
+            Err(error) => return Some(Err(self.unanswered(error, letter))),
         };
-        let (status, headers) = answered.head();
-        received.status = Some(status);
+        let headers = response.headers();
+        received.status = Some(response.status().as_u16());
         received.location = headers.get(LOCATION).and_then(|value| Some(value.to_str().ok()?.to_owned()));
         received.compression = named(headers);
         received.retry_after = retry_after(headers, || self.now());
         received.exhausted = exhausted(headers);
-        let announced = answered.announced().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        let announced = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if announced > self.max_response {
             return Some(Err(self.too_large()));
         }
         pieces.reserve(announced.min(SMALL));
         loop {
-            let piece = match allowance.within(pin!(answered.piece())).await? {
+            let piece = match allowance.within(pin!(response.chunk())).await? {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return Some(Ok(())),
-                Err(trouble) => return Some(Err(cut(trouble))),
+                Err(error) => return Some(Err(cut(&innermost(&error.without_url())))),
             };
             let size = pieces.len() + piece.len();
             if size > self.max_response {
@@ -122,31 +150,24 @@ impl Transport {
         }
     }
 
-    /// The proxy that stands before whom a letter goes to.
+    /// The proxy between this machine and the address of a letter.
     pub fn proxy(&self, letter: &Letter) -> Option<&NamedProxy> {
-        self.client.proxy(letter.uri())
+        self.proxies.before(letter.url())
     }
 
-    fn unsent(&self, trouble: Trouble, letter: &Letter) -> Failure {
-        match trouble.kind {
-            TroubleKind::Starved => Failure::starved("cannot be reached"),
-            TroubleKind::Unreached => self.unreached(letter, &trouble.cause),
-            TroubleKind::Overlong => Failure::of_gateway("with more headers than can be read (100 lines, 64 KiB)"),
-            TroubleKind::Cut => cut(trouble),
+    /// No head of an answer came. A connection that failed has sent nothing.
+    fn unanswered(&self, error: reqwest::Error, letter: &Letter) -> Failure {
+        let error = error.without_url();
+        let cause = innermost(&error);
+        if !error.is_connect() {
+            return if cause == TOO_MANY_HEADERS { overlong() } else { cut(&cause) };
         }
-    }
-
-    /// The time ran out. Without a connection nothing was sent, so nothing can have been billed.
-    fn late(&self, letter: &Letter, is_reached: bool, timeout: Duration) -> Failure {
-        match is_reached {
-            true => Failure::new(CallErrorCode::Timeout, format!("gave no complete answer within {timeout:?}")),
-            false => self.unreached(letter, &format!("no connection within {timeout:?}")),
+        if causes(&error).any(|cause| cause.downcast_ref().is_some_and(descriptors::are_missing)) {
+            return Failure::starved("cannot be reached");
         }
-    }
-
-    fn unreached(&self, letter: &Letter, cause: &str) -> Failure {
+        let cause = if error.is_timeout() { format!("no connection within {:?}", self.connect_timeout) } else { cause };
         match self.proxy(letter) {
-            Some(proxy) => proxy.unreached(cause),
+            Some(proxy) => proxy.unreached(&cause),
             None => Failure::new(CallErrorCode::Connect, format!("cannot be reached ({cause})")),
         }
     }
@@ -195,16 +216,33 @@ impl Pieces {
     }
 }
 
-fn cut(trouble: Trouble) -> Failure {
-    Failure::new(CallErrorCode::Cut, format!("broke off the answer ({})", trouble.cause))
+/// hyper's words for an answer whose head is larger than it reads; its error type does not say so to clients.
+const TOO_MANY_HEADERS: &str = "message head is too large";
+
+fn overlong() -> Failure {
+    Failure::of_gateway("with more headers than can be read (100 lines, 64 KiB)")
+}
+
+fn cut(cause: &str) -> Failure {
+    Failure::new(CallErrorCode::Cut, format!("broke off the answer ({cause})"))
+}
+
+/// An error and its causes, the innermost last.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    let outermost: &(dyn Error + 'static) = error;
+    std::iter::successors(Some(outermost), |error: &&(dyn Error + 'static)| (*error).source())
+}
+
+/// The innermost cause, which is the one that explains something.
+fn innermost(error: &reqwest::Error) -> String {
+    causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use futures::future::join_all;
-    use hyper::Method;
-    use hyper::header::HeaderMap;
-    use reqwest::Url;
+    use reqwest::header::HeaderMap;
+    use reqwest::{Method, Url};
     use testkit::{Behaviour, FakeProvider};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
@@ -285,6 +323,79 @@ mod tests {
             assert_eq!(received.body.len(), announced.min(LARGE));
             assert_eq!(end.err().map(|failure| failure.code), (announced > LARGE).then_some(CallErrorCode::Cut));
         }
+    }
+
+    /// Serves one connection after the other, each with these answers, one a request; a connection is closed behind its
+    /// last. Returns the address, and how many requests came over each connection.
+    async fn server(connections: Vec<Vec<String>>) -> (Letter, tokio::task::JoinHandle<Vec<usize>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let letter = letter(&format!("http://{}/v1?q=1", listener.local_addr().unwrap()));
+        let served = tokio::spawn(async move {
+            let mut requests = Vec::new();
+            for answers in connections {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                requests.push(0);
+                for answer in answers {
+                    let mut head = Vec::new();
+                    while !head.ends_with(b"\r\n\r\n") {
+                        head.push(stream.read_u8().await.unwrap());
+                    }
+                    assert!(head.starts_with(b"GET /v1?q=1 HTTP/1.1\r\n"), "{}", head.escape_ascii());
+                    *requests.last_mut().unwrap() += 1;
+                    stream.write_all(answer.as_bytes()).await.unwrap();
+                }
+            }
+            requests
+        });
+        (letter, served)
+    }
+
+    fn sized(body: &str) -> String {
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    }
+
+    async fn read(transport: &Transport, letter: &Letter) -> Result<String, CallErrorCode> {
+        let (received, end) = transport.send(letter, LONG).await;
+        // The connection goes back to the pool, or is found closed, by itself.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        end.map(|()| String::from_utf8(received.body.into()).unwrap()).map_err(|failure| failure.code)
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_used_again() {
+        let long = "long ".repeat(200_000);
+        let chunked =
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".to_owned();
+        let empty = "HTTP/1.1 204 No Content\r\n\r\n".to_owned();
+        let (letter, served) = server(vec![vec![sized("one"), chunked, sized(&long), empty, sized("")]]).await;
+        let transport = transport(8 << 20, 64 << 20);
+        for expected in ["one", "abcde", &long, "", ""] {
+            assert_eq!(read(&transport, &letter).await.unwrap(), expected);
+        }
+        assert_eq!(served.await.unwrap(), [5]);
+    }
+
+    /// A connection that the server has closed between two exchanges costs no attempt.
+    #[tokio::test]
+    async fn a_closed_connection_is_replaced() {
+        let until_end = "HTTP/1.1 200 OK\r\n\r\nto the end".to_owned();
+        let (letter, served) = server(vec![vec![sized("one")], vec![until_end], vec![sized("three")]]).await;
+        let transport = transport(8 << 20, 64 << 20);
+        for expected in ["one", "to the end", "three"] {
+            assert_eq!(read(&transport, &letter).await.unwrap(), expected);
+        }
+        assert_eq!(served.await.unwrap(), [1, 1, 1]);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_breaks_off_is_an_error() {
+        let cut = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf".to_owned();
+        let (letter, served) = server(vec![vec![cut], vec![String::new()], vec![sized("whole")]]).await;
+        let transport = transport(8 << 20, 64 << 20);
+        assert_eq!(read(&transport, &letter).await, Err(CallErrorCode::Cut));
+        assert_eq!(read(&transport, &letter).await, Err(CallErrorCode::Cut));
+        assert_eq!(read(&transport, &letter).await.unwrap(), "whole");
+        assert_eq!(served.await.unwrap(), [1, 1, 1]);
     }
 
     #[test]

@@ -347,7 +347,8 @@ async fn without_a_connection_nothing_was_sent() {
     while let Ok(stream) = tokio::time::timeout(short, tokio::net::TcpStream::connect(address)).await {
         waiting.push(stream);
     }
-    let mut bench = Bench::new("openai", Behaviour::ok("x")).timeout(200);
+    let mut bench = Bench::new("openai", Behaviour::ok("x"));
+    bench.settings.connect_timeout = Duration::from_millis(200);
     bench.spec.base_url = Some(format!("http://{address}/v1"));
     let exchange = bench.ask().await;
     assert_eq!(exchange.wasted, Wasted::default());

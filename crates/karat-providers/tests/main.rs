@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
 
 mod bench;
+mod billing;
 mod connecting;
 mod faults;
 mod offline;

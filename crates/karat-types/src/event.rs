@@ -52,6 +52,8 @@ pub struct CellProgress<'a> {
     pub duration_ms: u64,
     /// Why it has no output.
     pub error: Option<&'a CellError>,
+    /// Money that the run has spent so far, earlier parts of it included.
+    pub spent: Money,
 }
 
 /// One thing that happened. Volatile: what must last stands in the ledger.
@@ -65,6 +67,12 @@ pub enum Event<'a> {
         cells: u64,
         /// Cells that an earlier part of the run finished.
         done: u64,
+        /// Money that earlier parts of the run have spent.
+        spent: Money,
+        /// Money that the run may spend.
+        budget: Option<Money>,
+        /// The suite's `run.cell_line`.
+        cell_line: Option<&'a str>,
     },
     /// An attempt failed and another will follow.
     Retrying {

@@ -39,8 +39,8 @@ pub use machine::{Answer, Ask, Machine, Slot, Turn};
 pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
 pub use money::{Money, Price, Pricing};
 pub use plan::{
-    AnalysisSpec, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches, PASS, PlanHeader,
-    PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
+    AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches,
+    PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
 pub use reads::{Reads, name_of_read};
 pub use record::{

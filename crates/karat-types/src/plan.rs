@@ -123,6 +123,15 @@ impl PlanHeader {
         (0..self.systems.len()).find(|other| is_partner(*other) == Some(true)).filter(|other| *other != system)
     }
 
+    /// Returns whether all calls of the plan are simulated: every model is scripted, and no step calls anything else.
+    pub fn is_simulated(&self) -> bool {
+        let mut models = self.models.iter().chain(&self.judges).peekable();
+        let mut steps = self.variants.iter().flat_map(|variant| &variant.steps);
+        models.peek().is_some()
+            && models.all(|model| matches!(model.provider.as_str(), "scripted" | "stub"))
+            && !steps.any(|step| step.action.is_outside())
+    }
+
     /// Cells of the plan before conditions that only a row can decide.
     pub fn cells(&self) -> u64 {
         self.dataset.rows * self.cells_per_row()
@@ -308,6 +317,10 @@ pub struct AnalysisSpec {
     pub with: Map<String, Value>,
 }
 
+/// Placeholders of [`RunSpec::cell_line`], written as `{done}`.
+pub const CELL_LINE_FIELDS: &[&str] =
+    &["done", "total", "sample", "model", "variant", "trial", "status", "duration_ms"];
+
 /// Execution settings, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSpec {
@@ -341,6 +354,9 @@ pub struct RunSpec {
     /// Whether `-o -` prints rows of judgments as JSON, instead of the report.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prints_rows: bool,
+    /// Format of the progress line of a cell: a text with the placeholders of [`CELL_LINE_FIELDS`] in braces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell_line: Option<String>,
     /// Seed of everything random.
     pub seed: u64,
     /// Which results of earlier runs are taken over.

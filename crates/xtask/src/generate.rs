@@ -1,27 +1,24 @@
-//! `cargo xtask generate`: writes the files that are made from the code, or checks that they are as they would be.
+//! `cargo xtask generate`: writes the committed files that are generated from the code, or checks that they are current.
 
 use std::fs;
 use std::path::Path;
 
-use crate::testing;
+use crate::reference;
 
-/// Writes the generated files below `root`; with `check`, says which differ instead. `Ok(false)` when any does.
+/// Writes the generated files below `root`. With `check`, writes nothing and returns `Ok(false)` when one is out of date.
 pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<bool, String> {
-    let files = [
-        ("docs/testing.md", testing::render(root)?),
-        ("schemas/suite.schema.json", karat_app::suite_schema()),
-        ("docs/reference.md", karat_app::reference()),
-    ];
-    let mut fresh = true;
+    let mut files = vec![("schemas/suite.schema.json", karat_app::suite_schema())];
+    files.extend(reference::pages()?);
+    let mut current = true;
     for (path, content) in files {
         let target = root.join(path);
         let present = fs::read_to_string(&target).unwrap_or_default();
         let same = present.trim_end() == content.trim_end();
-        let said = match (same, check) {
-            (true, _) => "fresh",
+        let state = match (same, check) {
+            (true, _) => "current",
             (false, true) => {
-                fresh = false;
-                "stale: run `cargo xtask generate`"
+                current = false;
+                "out of date: run `cargo xtask generate`"
             }
             (false, false) => {
                 fs::write(&target, format!("{}\n", content.trim_end()))
@@ -29,7 +26,7 @@ pub fn run(root: &Path, check: bool, out: &mut dyn std::io::Write) -> Result<boo
                 "written"
             }
         };
-        writeln!(out, "{path}  {said}").map_err(|error| error.to_string())?;
+        writeln!(out, "{path}  {state}").map_err(|error| error.to_string())?;
     }
-    Ok(fresh)
+    Ok(current)
 }

@@ -2,37 +2,41 @@
 
 use std::{env, io, path::Path, process::ExitCode};
 
-mod aa;
-mod bench;
-mod circles;
+mod checks;
 mod generate;
 mod measure;
-mod rooms;
-mod soak;
-mod testing;
+mod reference;
 mod vectors;
 
 const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics against the oracle vectors in DIR
-       cargo xtask soak NAME [SIZE=N]…  run what the tests check in full size
-       cargo xtask bench [full] [cells=10000] [rounds=3]  Karat beside the least client there is
-       cargo xtask generate [--check]   write generated files, or check them";
+       cargo xtask soak NAME [SIZE=N]…  run a test scenario at full size
+       cargo xtask bench [full] [cells=10000] [rounds=3]  measure Karat against the smallest possible client
+       cargo xtask generate [--check]   write generated files, or check that they are current
+       cargo xtask requirements         write target/testing.md: requirements and their tests
+       cargo xtask circles              list modules that depend on each other in a cycle
+       cargo xtask language [--check]   measure names, doc comments and folders; fail above the limits";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["vectors", dir] => vectors::run(Path::new(dir), &mut io::stdout().lock()),
-        ["soak", name, sizes @ ..] => soak::run(name, sizes, &mut io::stdout().lock()),
+        ["soak", name, sizes @ ..] => measure::soak::run(name, sizes, &mut io::stdout().lock()),
         ["bench", rest @ ..] => bench(rest),
         ["generate"] => generate::run(Path::new("."), false, &mut io::stdout().lock()),
         ["generate", "--check"] => generate::run(Path::new("."), true, &mut io::stdout().lock()),
+        ["requirements"] => checks::requirements::run(Path::new("."), &mut io::stdout().lock()),
+        ["circles"] => checks::module_cycles::run(Path::new("."), &mut io::stdout().lock()),
+        ["language", rest @ ..] => {
+            checks::plain_language::run(Path::new("."), rest.contains(&"--check"), &mut io::stdout().lock())
+        }
         _ => Err(USAGE.to_owned()),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(message) => {
-            complain(&message);
+            print_error(&message);
             ExitCode::from(2)
         }
     }
@@ -41,11 +45,11 @@ fn main() -> ExitCode {
 fn bench(arguments: &[&str]) -> Result<bool, String> {
     let full = arguments.contains(&"full");
     let sizes: Vec<&str> = arguments.iter().copied().filter(|argument| *argument != "full").collect();
-    let size = |key, default| soak::size(&sizes, key, default);
-    bench::run(size("cells", 10_000)?, size("rounds", 3)?, full, &mut io::stdout().lock())
+    let size = |key, default| measure::soak::size(&sizes, key, default);
+    measure::bench::run(size("cells", 10_000)?, size("rounds", 3)?, full, &mut io::stdout().lock())
 }
 
 #[expect(clippy::print_stderr, reason = "the edge of a command-line program")]
-fn complain(message: &str) {
+fn print_error(message: &str) {
     eprintln!("{message}");
 }

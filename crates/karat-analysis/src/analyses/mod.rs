@@ -1,26 +1,11 @@
 //! The analyses that a suite can name: one file each, one line each in [`REGISTRY`].
 
-mod agreement;
-mod balance;
-mod calibration;
-mod categories;
-mod delta;
+mod comparing;
+mod dataset;
 mod diagnostics;
-mod drift;
-mod errors;
-mod evidence_position;
-mod failures;
-mod grading;
-mod human_anchor;
-mod judge_bias;
-mod leaderboards;
-mod missing_items;
-mod notes;
-mod power;
-mod services;
-mod shortfall;
-mod slices;
-mod summary_corpus;
+mod judging;
+mod ordered_map;
+mod problems;
 
 use std::sync::Arc;
 
@@ -29,39 +14,44 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-pub use agreement::{Agreement, AgreementOptions};
-pub use balance::{Balance, BalanceOptions, ColumnBalance, Portion};
-pub use calibration::{
+pub use comparing::delta::{
+    Comparison, Delta, DeltaAxis, DeltaOptions, MetricDelta, NotableLimit, SampleMove, TextChange, TextDelta,
+};
+pub use comparing::leaderboards::Leaderboards;
+pub use comparing::missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
+pub use comparing::power::{Power, PowerOptions};
+pub use dataset::balance::{Balance, BalanceOptions, ColumnBalance, ValueShare};
+pub use dataset::slices::{Slice, Slices, SlicesOptions};
+pub use dataset::summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions, SystemCorpus};
+pub use diagnostics::{
+    BestThreshold, Bucket, Buckets, Category, Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CurveBin,
+    Diagnostics, DiagnosticsOptions, Evaluation, Latency, Offsets, SectionRange, SpanFigures, TextCount,
+};
+pub use judging::agreement::{Agreement, AgreementOptions};
+pub use judging::calibration::{
     CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, CalibrationOptions, SetDelta, TOLERATED_BIAS,
     ThresholdDecision,
 };
-pub use categories::{Category as FailureCategory, CategoryExample};
-pub use delta::{Comparison, Delta, DeltaOptions, MetricDelta, Mover, Notable, Over, TextChange, TextDelta};
-pub use diagnostics::{
-    BestThreshold, Bucket, Buckets, Category, Confidence, ConfidenceOptions, Confusion, ConfusionOptions, CurveBin,
-    Diagnostics, DiagnosticsOptions, Evaluation, Latency, Offsets, Often, SpanFigures, Stretch,
+pub use judging::evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
+pub use judging::grading::{FailingJudge, FlaggedCell, Grading};
+pub use judging::human_anchor::{AnchorMethod, AnchoredFigure, HumanAnchor, HumanAnchorOptions};
+pub use judging::judge_bias::{
+    BiasCheck, FeatureSlope, JudgeBias, JudgeBiasOptions, OwnFamily, PositionEffect, VoteConsistency,
 };
-pub use errors::{ErrorCode, ErrorKind, Errors, Example, LeftOut, Stage};
-pub use evidence_position::{EvidencePosition, PlaceEffect, PlaceMeasure, PlaceUnit};
-pub use failures::{Failure, Failures, FailuresOptions};
-pub use grading::{FailingJudge, Flagged, Grading};
-pub use human_anchor::{AnchorMethod, Anchored, HumanAnchor, HumanAnchorOptions};
-pub use judge_bias::{BiasCheck, JudgeBias, JudgeBiasOptions, Leaning, OwnFamily, Position, Repeated};
-pub use leaderboards::Leaderboards;
-pub use missing_items::{MissingGroup, MissingItem, MissingItems, MissingItemsOptions};
-pub use notes::{NoteCount, Notes};
-pub use power::{Power, PowerOptions};
-pub use services::Services;
-pub use shortfall::Shortfall;
-pub use slices::{Slice, Slices, SlicesOptions};
-pub use summary_corpus::{CorpusDimension, CorpusSession, SummaryCorpus, SummaryCorpusOptions, SystemCorpus};
+pub use ordered_map::OrderedMap;
+pub use problems::categories::{CategoryExample, FailureCategory};
+pub use problems::errors::{ErrorCode, ErrorExample, ErrorKind, Errors, SkippedCells, Stage};
+pub use problems::failures::{Failure, Failures, FailuresOptions};
+pub use problems::notes::{NoteCount, Notes};
+pub use problems::services::Services;
+pub use problems::shortfall::Shortfall;
 
 use crate::AnalysisError;
-use crate::aggregate::Measure;
-use crate::consensus::CellScores;
-use crate::leaderboard::Leaderboard;
+use crate::figures::leaderboard::Leaderboard;
+use crate::figures::measure::Measure;
 use crate::pinned::Pinned;
-use crate::table::ScoreTable;
+use crate::score::consensus::CellScores;
+use crate::score::table::ScoreTable;
 
 /// A cell on its way through the pass.
 pub(crate) struct ScoredCell<'a> {
@@ -144,12 +134,12 @@ pub enum Outcome {
     /// Of `diagnostics`.
     Diagnostics(Box<Diagnostics>),
     /// Of `drift`.
-    Drift(crate::drift::Drifts),
+    Drift(crate::drift::SystemDrifts),
 }
 
 /// An outcome under its key in `analyses{}`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Analysed {
+pub struct AnalysisResult {
     /// The key.
     pub id: String,
     /// The registered name.
@@ -166,7 +156,7 @@ struct NoOptions {}
 type Build = fn(&AnalysisSpec, &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError>;
 
 /// One line of the registry.
-struct Entry {
+struct RegistryEntry {
     name: &'static str,
     about: &'static str,
     options: fn() -> Schema,
@@ -178,159 +168,159 @@ struct Entry {
 /// `None` where the findings hold the figures themselves (aggregates, cost, recommendations).
 const BUILT_IN: Build = |spec, _| options::<NoOptions>(spec).map(|_| None);
 
-const REGISTRY: &[Entry] = &[
-    Entry {
+const REGISTRY: &[RegistryEntry] = &[
+    RegistryEntry {
         name: "aggregate",
         about: "figures per system, model, variant and sample",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "agreement",
         about: "how far judges agree with each other",
         options: || schema_for!(AgreementOptions),
-        build: agreement::build,
+        build: judging::agreement::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "balance",
         about: "how many samples of each kind the dataset holds",
         options: || schema_for!(BalanceOptions),
-        build: balance::build,
+        build: dataset::balance::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "calibration",
         about: "how far judges agree with people's labels, and whether that is enough",
         options: || schema_for!(CalibrationOptions),
-        build: calibration::build,
+        build: judging::calibration::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "cost",
         about: "tokens and money",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "delta",
         about: "paired differences between variants or models",
         options: || schema_for!(DeltaOptions),
-        build: delta::build,
+        build: comparing::delta::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "diagnostics",
         about: "what judges found wrong with the items of an output, where, and whether confidence predicts it",
         options: || schema_for!(DiagnosticsOptions),
         build: diagnostics::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "drift",
         about: "whether the last days are worse than the weeks before them",
         options: || schema_for!(crate::drift::DriftOptions),
-        build: drift::build,
+        build: comparing::drift::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "errors",
         about: "what failed, by code",
         options: || schema_for!(NoOptions),
-        build: errors::build,
+        build: problems::errors::build,
         always: true,
     },
-    Entry {
+    RegistryEntry {
         name: "evidence_position",
         about: "whether judges grade or find differently at the beginning, middle and end of long texts",
         options: || schema_for!(NoOptions),
-        build: evidence_position::build,
+        build: judging::evidence_position::build,
         always: true,
     },
-    Entry {
+    RegistryEntry {
         name: "failures",
         about: "the worst cells",
         options: || schema_for!(FailuresOptions),
-        build: failures::build,
+        build: problems::failures::build,
         always: true,
     },
-    Entry {
+    RegistryEntry {
         name: "grading",
         about: "how judges made their consensus",
         options: || schema_for!(NoOptions),
-        build: grading::build,
+        build: judging::grading::build,
         always: true,
     },
-    Entry {
+    RegistryEntry {
         name: "human_anchor",
         about: "what people would say of all outputs, from a judge and labels of a few",
         options: || schema_for!(HumanAnchorOptions),
-        build: human_anchor::build,
+        build: judging::human_anchor::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "judge_bias",
         about: "whether judges lean towards long, marked-up or kindred outputs, or towards a place",
         options: || schema_for!(JudgeBiasOptions),
-        build: judge_bias::build,
+        build: judging::judge_bias::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "leaderboards",
         about: "rankings on shared cells: what they rest on",
         options: || schema_for!(NoOptions),
-        build: leaderboards::build,
+        build: comparing::leaderboards::build,
         always: true,
     },
-    Entry {
+    RegistryEntry {
         name: "missing_items",
         about: "what the outputs of some variants hold and those of the others lack",
         options: || schema_for!(MissingItemsOptions),
-        build: missing_items::build,
+        build: comparing::missing_items::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "notes",
         about: "what a report must not be silent about",
         options: || schema_for!(NoOptions),
-        build: notes::build,
+        build: problems::notes::build,
         always: true,
     },
-    Entry {
+    RegistryEntry {
         name: "power",
         about: "which differences the samples detect, and what a wanted one takes",
         options: || schema_for!(PowerOptions),
-        build: power::build,
+        build: comparing::power::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "recommendations",
         about: "what the findings suggest, with caveats",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "services",
         about: "which versions and models the services that answered say they are",
         options: || schema_for!(NoOptions),
-        build: services::build,
+        build: problems::services::build,
         always: true,
     },
-    Entry {
+    RegistryEntry {
         name: "slices",
         about: "figures of parts of the dataset",
         options: || schema_for!(SlicesOptions),
-        build: slices::build,
+        build: dataset::slices::build,
         always: false,
     },
-    Entry {
+    RegistryEntry {
         name: "summary_corpus",
         about: "a corpus of sessions by name, every dimension with its reason",
         options: || schema_for!(SummaryCorpusOptions),
-        build: summary_corpus::build,
+        build: dataset::summary_corpus::build,
         always: false,
     },
 ];
@@ -348,13 +338,14 @@ pub struct CatalogEntry {
 
 /// Every registered analysis, by name.
 pub fn catalog() -> Vec<CatalogEntry> {
-    let entry = |it: &Entry| CatalogEntry { name: it.name, about: it.about, options: (it.options)().to_value() };
+    let entry =
+        |it: &RegistryEntry| CatalogEntry { name: it.name, about: it.about, options: (it.options)().to_value() };
     REGISTRY.iter().map(entry).collect()
 }
 
 /// The analyses of a run: those that the plan names, then those that always run. The second part are
 /// the ids of analyses that this version does not know.
-pub(crate) fn start(plan: &Arc<PlanHeader>) -> Result<(Vec<Running>, Vec<String>), AnalysisError> {
+pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
     let asked = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
     let always = REGISTRY.iter().filter(|entry| entry.always && !asked(entry.name)).map(|entry| AnalysisSpec {
         analysis: entry.name.to_owned(),
@@ -367,7 +358,7 @@ pub(crate) fn start(plan: &Arc<PlanHeader>) -> Result<(Vec<Running>, Vec<String>
             None => unknown.push(spec.id),
             Some(entry) => {
                 let analysis = (entry.build)(&spec, plan)?;
-                running.extend(analysis.map(|analysis| Running { spec, analysis }));
+                running.extend(analysis.map(|analysis| RunningAnalysis { spec, analysis }));
             }
         }
     }
@@ -375,30 +366,38 @@ pub(crate) fn start(plan: &Arc<PlanHeader>) -> Result<(Vec<Running>, Vec<String>
 }
 
 /// Ids of the analyses whose outcome a run of this plan has.
-pub(crate) fn ids(plan: &Arc<PlanHeader>) -> Result<Vec<String>, AnalysisError> {
-    let (running, _) = start(plan)?;
+pub(crate) fn outcome_ids(plan: &Arc<PlanHeader>) -> Result<Vec<String>, AnalysisError> {
+    let (running, _) = start_analyses(plan)?;
     Ok(running.into_iter().map(|it| it.spec.id).collect())
 }
 
 /// An analysis under way.
-pub(crate) struct Running {
+pub(crate) struct RunningAnalysis {
     spec: AnalysisSpec,
     pub(crate) analysis: Box<dyn Analysis>,
 }
 
-impl Running {
-    pub(crate) fn finish(self, setting: &Setting<'_>) -> Analysed {
-        Analysed { id: self.spec.id, analysis: self.spec.analysis, outcome: self.analysis.finish(setting) }
+impl RunningAnalysis {
+    pub(crate) fn finish(self, setting: &Setting<'_>) -> AnalysisResult {
+        AnalysisResult { id: self.spec.id, analysis: self.spec.analysis, outcome: self.analysis.finish(setting) }
     }
 }
 
 /// The options of a spec as their type.
 fn options<T: DeserializeOwned>(spec: &AnalysisSpec) -> Result<T, AnalysisError> {
-    serde_json::from_value(Value::Object(spec.with.clone())).map_err(|error| refused(spec, error.to_string()))
+    serde_json::from_value(Value::Object(spec.with.clone())).map_err(|error| options_error(spec, error.to_string()))
 }
 
-fn refused(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisError {
+fn options_error(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisError {
     AnalysisError::Options { id: spec.id.clone(), analysis: spec.analysis.clone(), message: message.into() }
+}
+
+/// The first `limit` characters, with an ellipsis where something was cut.
+pub(crate) fn excerpt(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -413,5 +412,11 @@ mod tests {
             assert_eq!(entry.options["additionalProperties"], Value::Bool(false), "{}", entry.name);
             assert!(!entry.about.is_empty());
         }
+    }
+
+    #[test]
+    fn an_excerpt_ends_on_a_character() {
+        assert_eq!(excerpt("äöü", 2), "äö…");
+        assert_eq!(excerpt("äöü", 3), "äöü");
     }
 }

@@ -15,7 +15,7 @@ type Contents = BTreeMap<String, Key>;
 ///
 /// # Errors
 /// Rows that cannot be read.
-pub fn changed(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Result<BTreeSet<String>, AnalysisError> {
+pub fn changed_samples(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Result<BTreeSet<String>, AnalysisError> {
     let mut then: BTreeMap<String, Contents> = BTreeMap::new();
     each_sample(baseline, &mut |sample| {
         then.insert(sample.id.clone(), sample.reads.iter().cloned().collect());
@@ -81,7 +81,7 @@ mod tests {
         };
         let before = run([&[("input", "one")], &[("input", "two")]]);
         let after = run([&[("input", "one"), ("hint", "new")], &[("input", "TWO")]]);
-        assert_eq!(changed(&before, &after).unwrap(), BTreeSet::from(["sample-1".to_owned()]));
-        assert!(changed(&before, &before).unwrap().is_empty());
+        assert_eq!(changed_samples(&before, &after).unwrap(), BTreeSet::from(["sample-1".to_owned()]));
+        assert!(changed_samples(&before, &before).unwrap().is_empty());
     }
 }

@@ -9,10 +9,9 @@ use serde_json::{Map, Value};
 
 use super::evaluations::Evaluations;
 use super::matching::Matching;
-use super::{Kind, Options, PairedScores, PairedTest, Side};
-use crate::analyses::{Evaluation, Outcome, SpanFigures};
-use crate::finding::{Finding, finite};
-use crate::named::Named;
+use super::{CompareOptions, Kind, PairedScores, PairedTest, Side};
+use crate::analyses::{Evaluation, OrderedMap, Outcome, SpanFigures};
+use crate::figures::finding::{Finding, finite};
 
 /// Samples that are listed of each kind; all are counted.
 const LISTED: usize = 50;
@@ -65,7 +64,7 @@ pub struct SectionChange {
 
 /// A sample whose composite moved.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Moved {
+pub struct MovedSample {
     /// Its id.
     pub sample: String,
     /// The composite.
@@ -82,19 +81,19 @@ pub struct DiagnosticsChange {
     /// Mean of the composite. Whether the change is more than chance is said by the metric's own test.
     pub avg_score: Change,
     /// By category and score: the means of each side over what it assessed.
-    pub categories: Named<Named<TestedChange>>,
+    pub categories: OrderedMap<OrderedMap<TestedChange>>,
     /// Confusions among the candidate's top ones only; null where a side was not assessed for them.
     pub new_confusions: Option<Vec<Map<String, Value>>>,
     /// Confusions among the baseline's top ones only; null where a side was not assessed for them.
     pub resolved_confusions: Option<Vec<Map<String, Value>>>,
     /// By section and kind, of all sections that a side has.
-    pub section_error_rates: Named<Named<SectionChange>>,
+    pub section_error_rates: OrderedMap<OrderedMap<SectionChange>>,
     /// How far the composite of a sample must move to be listed.
     pub notable: f64,
     /// Samples that lost so much, the worst first.
-    pub regressions: Vec<Moved>,
+    pub regressions: Vec<MovedSample>,
     /// Samples that gained so much, the best first.
-    pub improvements: Vec<Moved>,
+    pub improvements: Vec<MovedSample>,
     /// Samples with a score before and none after.
     pub new_errors: Vec<String>,
     /// Samples with a score after and none before.
@@ -105,19 +104,19 @@ pub struct DiagnosticsChange {
 }
 
 /// Every `diagnostics` analysis that both sides have under one id.
-pub(super) fn changes(matching: &Matching<'_>, options: &Options) -> Vec<DiagnosticsChange> {
+pub(super) fn changes(matching: &Matching<'_>, options: &CompareOptions) -> Vec<DiagnosticsChange> {
     let (from, to): (Vec<usize>, Vec<usize>) = matching.pairs.iter().copied().unzip();
-    let view = |side, systems: &[usize], id: &str| View::of(side, systems, &matching.samples.changed, id);
+    let view = |side, systems: &[usize], id: &str| DiagnosticsView::of(side, systems, &matching.samples.changed, id);
     let ids = matching.candidate.findings.analyses.iter().map(|it| it.id.as_str());
     ids.filter_map(|id| {
         let (before, after) = (view(matching.baseline, &from, id)?, view(matching.candidate, &to, id)?);
-        Some(Both { before, after }.change(id, options))
+        Some(AnalysisPair { before, after }.change(id, options))
     })
     .collect()
 }
 
 /// The figures and evaluations of a side: of all its run's systems, or of one.
-struct View<'a> {
+struct DiagnosticsView<'a> {
     figures: &'a SpanFigures,
     evaluations: Evaluations<'a>,
     /// The cluster of each of the run's samples whose evaluations are all listed, those without one too.
@@ -127,7 +126,7 @@ struct View<'a> {
     notable: f64,
 }
 
-impl<'a> View<'a> {
+impl<'a> DiagnosticsView<'a> {
     /// The analysis as a side has it, with the evaluations of some of its systems; `None` for a side of several, but not all,
     /// systems: there are no figures for these together.
     fn of(side: &Side<'a>, systems: &[usize], changed: &BTreeSet<String>, id: &str) -> Option<Self> {
@@ -171,110 +170,111 @@ fn change(before: Option<f64>, after: Option<f64>) -> Change {
 }
 
 /// One analysis of two sides.
-struct Both<'a> {
-    before: View<'a>,
-    after: View<'a>,
+struct AnalysisPair<'a> {
+    before: DiagnosticsView<'a>,
+    after: DiagnosticsView<'a>,
 }
 
 /// A figure before the correction over all.
-struct Pending {
+struct PendingTest {
     group: String,
     name: String,
     figure: Change,
     test: PairedTest,
 }
 
-impl Both<'_> {
-    fn change(&self, id: &str, options: &Options) -> DiagnosticsChange {
+impl AnalysisPair<'_> {
+    fn change(&self, id: &str, options: &CompareOptions) -> DiagnosticsChange {
         let (before, after) = (self.before.figures, self.after.figures);
         let (categories, sections) = (self.categories(), self.sections());
         let of_categories = categories.len();
-        let mut tested = decided(categories.into_iter().chain(sections).collect(), options);
+        let mut tested = correct_tests(categories.into_iter().chain(sections).collect(), options);
         let sections = tested.split_off(of_categories).into_iter().map(|(section, kind, rate)| {
             let (baseline, candidate) = (self.before.section(&section, &kind), self.after.section(&section, &kind));
             (section, kind, SectionChange { rate, baseline, candidate })
         });
-        let (regressions, improvements) = self.moved();
+        let (regressions, improvements) = self.notable_samples();
         DiagnosticsChange {
             id: id.to_owned(),
             avg_score: change(before.avg_score, after.avg_score),
-            categories: grouped(tested.into_iter()),
+            categories: group_changes(tested.into_iter()),
             new_confusions: confusions_only_in(after, before),
             resolved_confusions: confusions_only_in(before, after),
-            section_error_rates: grouped(sections),
+            section_error_rates: group_changes(sections),
             notable: self.after.notable,
             regressions,
             improvements,
-            new_errors: without_score(&self.after, &self.before),
-            fixed_errors: without_score(&self.before, &self.after),
+            new_errors: lost_scores(&self.after, &self.before),
+            fixed_errors: lost_scores(&self.before, &self.after),
             left_out: self.before.left_out + self.after.left_out,
         }
     }
 
     /// Every score of every category that a side knows.
-    fn categories(&self) -> Vec<Pending> {
-        let names = |view: &View<'_>| pairs(&view.figures.avg_category_scores, |category| &category.scores);
-        let mean = |view: &View<'_>, category: &str, name: &str| {
+    fn categories(&self) -> Vec<PendingTest> {
+        let names =
+            |view: &DiagnosticsView<'_>| name_pairs(&view.figures.avg_category_scores, |category| &category.scores);
+        let mean = |view: &DiagnosticsView<'_>, category: &str, name: &str| {
             view.figures.avg_category_scores.get(category)?.scores.get(name).copied().flatten()
         };
         let pending = |(category, name): (String, String)| {
             let figure = change(mean(&self.before, &category, &name), mean(&self.after, &category, &name));
             let number = |it: &Evaluation| *it.category_scores.get(&category)?.get(&name)?;
-            self.pending(&category, &name, figure, number)
+            self.pending_test(&category, &name, figure, number)
         };
-        self.of_both(names).into_iter().map(pending).collect()
+        self.names_of_both(names).into_iter().map(pending).collect()
     }
 
     /// Every kind of finding in every section that a side knows.
-    fn sections(&self) -> Vec<Pending> {
-        let names = |view: &View<'_>| pairs(&view.figures.errors_by_section, |kinds| kinds);
+    fn sections(&self) -> Vec<PendingTest> {
+        let names = |view: &DiagnosticsView<'_>| name_pairs(&view.figures.errors_by_section, |kinds| kinds);
         let pending = |(section, kind): (String, String)| {
-            let rate = |view: &View<'_>| view.section(&section, &kind).rate();
+            let rate = |view: &DiagnosticsView<'_>| view.section(&section, &kind).rate();
             let number = |it: &Evaluation| {
                 let findings = it.errors_by_section.get(&section)?.get(&kind).copied();
                 SectionCount { findings, items: it.spans_by_section.get(&section).copied() }.rate()
             };
-            self.pending(&section, &kind, change(rate(&self.before), rate(&self.after)), number)
+            self.pending_test(&section, &kind, change(rate(&self.before), rate(&self.after)), number)
         };
-        self.of_both(names).into_iter().map(pending).collect()
+        self.names_of_both(names).into_iter().map(pending).collect()
     }
 
     /// The names of the baseline, then those that only the candidate has.
-    fn of_both(&self, names: impl Fn(&View<'_>) -> Vec<(String, String)>) -> Vec<(String, String)> {
+    fn names_of_both(&self, names: impl Fn(&DiagnosticsView<'_>) -> Vec<(String, String)>) -> Vec<(String, String)> {
         let mut all = names(&self.before);
         let new: Vec<_> = names(&self.after).into_iter().filter(|name| !all.contains(name)).collect();
         all.extend(new);
         all
     }
 
-    fn pending(
+    fn pending_test(
         &self,
         group: &str,
         name: &str,
         figure: Change,
         number: impl Fn(&Evaluation) -> Option<f64> + Copy,
-    ) -> Pending {
+    ) -> PendingTest {
         let mut scores = PairedScores::default();
-        for (sample, (old, new)) in self.before.evaluations.paired(&self.after.evaluations, number) {
+        for (sample, (old, new)) in self.before.evaluations.paired_means(&self.after.evaluations, number) {
             if let Some(cluster) = self.before.clusters.get(sample) {
                 scores.push(old, new, *cluster);
             }
         }
-        Pending { group: group.to_owned(), name: name.to_owned(), figure, test: scores.test(Kind::Score) }
+        PendingTest { group: group.to_owned(), name: name.to_owned(), figure, test: scores.test(Kind::Score) }
     }
 
     /// Samples whose composite fell and rose by a notable amount, the farthest first.
-    fn moved(&self) -> (Vec<Moved>, Vec<Moved>) {
-        let both = self.before.evaluations.paired(&self.after.evaluations, |it| it.score);
-        let mut moved: Vec<(f64, Moved)> = both
+    fn notable_samples(&self) -> (Vec<MovedSample>, Vec<MovedSample>) {
+        let both = self.before.evaluations.paired_means(&self.after.evaluations, |it| it.score);
+        let mut moved: Vec<(f64, MovedSample)> = both
             .into_iter()
             .map(|(sample, (old, new))| {
-                (new - old, Moved { sample: sample.to_owned(), score: change(Some(old), Some(new)) })
+                (new - old, MovedSample { sample: sample.to_owned(), score: change(Some(old), Some(new)) })
             })
             .collect();
         moved.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let notable = self.after.notable;
-        let kept = |(_, moved): &(f64, Moved)| moved.clone();
+        let kept = |(_, moved): &(f64, MovedSample)| moved.clone();
         (
             moved.iter().filter(|(by, _)| *by <= -notable).take(LISTED).map(kept).collect(),
             moved.iter().rev().filter(|(by, _)| *by >= notable).take(LISTED).map(kept).collect(),
@@ -283,7 +283,7 @@ impl Both<'_> {
 }
 
 /// The tests, corrected over all of them, each with the interval at its own level.
-fn decided(pending: Vec<Pending>, options: &Options) -> Vec<(String, String, TestedChange)> {
+fn correct_tests(pending: Vec<PendingTest>, options: &CompareOptions) -> Vec<(String, String, TestedChange)> {
     let p_values: Vec<Option<f64>> = pending.iter().map(|it| it.test.p()).collect();
     let adjusted = options.correction.adjust(&p_values);
     let levels = local_levels(&p_values, options.correction, options.level.alpha());
@@ -292,7 +292,9 @@ fn decided(pending: Vec<Pending>, options: &Options) -> Vec<(String, String, Tes
         let level = Level::from_alpha(alpha).unwrap_or(options.level);
         let plain = it.test.difference().and_then(|mean| Finding::point(mean, it.test.n(), it.test.test().as_str()));
         let paired = plain.map(|plain| {
-            plain.with(it.test.interval(level), it.test.standard_error()).degenerate_if(it.test.is_degenerate())
+            plain
+                .with_interval(it.test.interval(level), it.test.standard_error())
+                .mark_degenerate(it.test.is_degenerate())
         });
         (it.group, it.name, TestedChange { figure: it.figure, paired, p, p_adjusted })
     })
@@ -300,7 +302,7 @@ fn decided(pending: Vec<Pending>, options: &Options) -> Vec<(String, String, Tes
 }
 
 /// The names of groups with the names within each.
-fn pairs<T, U>(groups: &Named<T>, within: impl Fn(&T) -> &Named<U>) -> Vec<(String, String)> {
+fn name_pairs<T, U>(groups: &OrderedMap<T>, within: impl Fn(&T) -> &OrderedMap<U>) -> Vec<(String, String)> {
     let named = |(group, of): (&str, &T)| {
         let names = within(of).names().map(|name| (group.to_owned(), name.to_owned()));
         names.collect::<Vec<_>>()
@@ -308,8 +310,8 @@ fn pairs<T, U>(groups: &Named<T>, within: impl Fn(&T) -> &Named<U>) -> Vec<(Stri
     groups.iter().flat_map(named).collect()
 }
 
-fn grouped<T: Default>(changes: impl Iterator<Item = (String, String, T)>) -> Named<Named<T>> {
-    let mut groups: Named<Named<T>> = Named::default();
+fn group_changes<T: Default>(changes: impl Iterator<Item = (String, String, T)>) -> OrderedMap<OrderedMap<T>> {
+    let mut groups: OrderedMap<OrderedMap<T>> = OrderedMap::default();
     for (group, name, change) in changes {
         *groups.entry(&group).entry(&name) = change;
     }
@@ -323,8 +325,9 @@ fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Option<Vec<Map<
 }
 
 /// Samples of both that have no score in `one` but in `other`.
-fn without_score(one: &View<'_>, other: &View<'_>) -> Vec<String> {
-    let (scores, others) = (one.evaluations.known(|it| it.score), other.evaluations.known(|it| it.score));
+fn lost_scores(one: &DiagnosticsView<'_>, other: &DiagnosticsView<'_>) -> Vec<String> {
+    let (scores, others) =
+        (one.evaluations.samples_with_number(|it| it.score), other.evaluations.samples_with_number(|it| it.score));
     let is_lost = |sample: &&&str| !scores.contains(**sample) && others.contains(**sample);
     one.clusters
         .keys()

@@ -6,7 +6,7 @@ use karat_stats::describe::mean;
 
 use super::Side;
 use crate::analyses::Evaluation;
-use crate::groups::system_id;
+use crate::figures::groups::system_id;
 
 /// Numbers by sample and pair of systems, each of a trial.
 type Numbers<'a> = BTreeMap<(&'a str, usize), BTreeMap<u32, f64>>;
@@ -44,13 +44,13 @@ impl<'a> Evaluations<'a> {
     }
 
     /// Samples of which any evaluation has a number.
-    pub(super) fn known(&self, number: impl Fn(&Evaluation) -> Option<f64>) -> BTreeSet<&'a str> {
+    pub(super) fn samples_with_number(&self, number: impl Fn(&Evaluation) -> Option<f64>) -> BTreeSet<&'a str> {
         self.numbers(number).into_keys().map(|(sample, _)| sample).collect()
     }
 
     /// The means of a number by sample, before and after, over what both sides have: of systems with as many trials the same
     /// trials, of others all of each.
-    pub(super) fn paired(
+    pub(super) fn paired_means(
         &self,
         after: &Self,
         number: impl Fn(&Evaluation) -> Option<f64> + Copy,
@@ -93,7 +93,7 @@ mod tests {
         let after = [(0, evaluation("a", 0, Some(4.0))), (0, evaluation("a", 1, None))];
         let change = |trials: u32| {
             let (before, after) = (side(&before, &[2]), side(&after, &[trials]));
-            before.paired(&after, |it| it.score).get("a").map(|(before, after)| after - before)
+            before.paired_means(&after, |it| it.score).get("a").map(|(before, after)| after - before)
         };
         assert_eq!((change(2), change(3)), (Some(0.0), Some(-2.0)));
     }
@@ -104,7 +104,7 @@ mod tests {
         let before = [(0, evaluation("a", 0, Some(4.0))), (1, evaluation("a", 0, Some(8.0)))];
         let after = [(0, evaluation("a", 0, Some(4.0))), (1, evaluation("a", 0, None))];
         let (before, after) = (side(&before, &[1, 1]), side(&after, &[1, 1]));
-        assert_eq!(before.paired(&after, |it| it.score), BTreeMap::from([("a", (4.0, 4.0))]));
-        assert_eq!(after.known(|it| it.score), BTreeSet::from(["a"]));
+        assert_eq!(before.paired_means(&after, |it| it.score), BTreeMap::from([("a", (4.0, 4.0))]));
+        assert_eq!(after.samples_with_number(|it| it.score), BTreeSet::from(["a"]));
     }
 }

@@ -5,8 +5,8 @@ use karat_stats::seed::Seed;
 use karat_types::PlanHeader;
 
 use super::scores::{Kind, PairedScores, PairedTest};
-use crate::observations::{Aggregate, Observations};
-use crate::resampled::resampled_change;
+use crate::figures::resampled::bootstrap_change;
+use crate::score::observations::{Aggregate, Observations};
 
 /// Resamples of the change of an aggregate where the suite says nothing: with one more the bounds at 5 % are two of them.
 const RESAMPLES: usize = 1_999;
@@ -66,7 +66,7 @@ impl PairedFigures {
         let of_means = self.scores.test(kind);
         match aggregate {
             Aggregate::Mean => of_means,
-            _ => of_means.about(aggregate, resampled_change(&self.candidate, &self.baseline, aggregate, how)),
+            _ => of_means.for_aggregate(aggregate, bootstrap_change(&self.candidate, &self.baseline, aggregate, how)),
         }
     }
 }

@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use karat_stats::describe::mean;
 use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 
-use super::tested::Tested;
+use super::significance::TestedMetric;
 use super::{
-    CompareError, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, Options, PairedFigures, PairedScores, Side,
+    CompareError, CompareOptions, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, PairedFigures, PairedScores, Side,
     SideSummary, figures::resampling,
 };
-use crate::answered::{by_asked, moved};
-use crate::findings::Findings;
-use crate::groups::system_id;
-use crate::matched::{Entry, Matched};
-use crate::observations::Aggregate;
-use crate::pattern::fits;
-use crate::ruler::{change_for, rulers};
-use crate::scales::steps;
-use crate::table::State;
+use crate::figures::groups::system_id;
+use crate::run::findings::Findings;
+use crate::run::instrument::{instruments, metric_change};
+use crate::run::matched_cells::{MatchedCells, SampleCells};
+use crate::run::metric_names::matches_pattern;
+use crate::run::served_models::{by_asked, name_changes};
+use crate::score::observations::Aggregate;
+use crate::score::scales::steps;
+use crate::score::table::State;
 
 /// Samples by position on each side.
-pub(super) struct Samples {
+pub(super) struct MatchedSamples {
     pub(super) matched: Vec<(usize, usize)>,
     pub(super) only_baseline: Vec<usize>,
     pub(super) only_candidate: Vec<usize>,
@@ -29,7 +29,7 @@ pub(super) struct Samples {
     pub(super) changed: BTreeSet<String>,
 }
 
-impl Samples {
+impl MatchedSamples {
     /// `changed` are ids of samples whose content is known to be another on each side.
     pub(super) fn of(baseline: &Findings, candidate: &Findings, changed: &BTreeSet<String>) -> Self {
         let mut there: BTreeMap<&str, usize> =
@@ -53,7 +53,7 @@ impl Samples {
 
 /// A metric's place in both plans.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct MetricPair<'a> {
     spec: &'a MetricSpec,
     baseline: usize,
     candidate: usize,
@@ -75,7 +75,7 @@ struct Bounds {
 
 impl Bounds {
     /// Adds a sample: its pairs of systems.
-    fn add(&mut self, pairs: &[Matched], range: (f64, f64)) {
+    fn add(&mut self, pairs: &[MatchedCells], range: (f64, f64)) {
         let (lowest, highest): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(|pair| pair.extremes(range)).unzip();
         self.lowest.extend(mean(&lowest));
         self.highest.extend(mean(&highest));
@@ -83,17 +83,17 @@ impl Bounds {
 
     /// Around the difference of what is left: that could lie beyond all that the missing scores allow, where what one side
     /// has of them says so. `None` where no score is missing.
-    fn around(&self, difference: Option<f64>, left_out: LeftOut) -> Option<(f64, f64)> {
-        let (lo, hi) = mean(&self.lowest).zip(mean(&self.highest)).filter(|_| left_out.cells.lost() > 0)?;
+    fn around_difference(&self, difference: Option<f64>, left_out: LeftOut) -> Option<(f64, f64)> {
+        let (lo, hi) = mean(&self.lowest).zip(mean(&self.highest)).filter(|_| left_out.cells.missing() > 0)?;
         Some(difference.map_or((lo, hi), |it| (lo.min(it), hi.max(it))))
     }
 }
 
 impl LeftOut {
     /// Counts a sample: its pairs of systems, and whether it is compared.
-    fn add(&mut self, pairs: &[Matched], compared: bool) {
+    fn add(&mut self, pairs: &[MatchedCells], compared: bool) {
         self.cells.due += pairs.iter().map(|it| it.n() as u64).sum::<u64>();
-        let lost: Vec<State> = pairs.iter().flat_map(Matched::lost).collect();
+        let lost: Vec<State> = pairs.iter().flat_map(MatchedCells::missing_reasons).collect();
         for why in &lost {
             match why {
                 State::Error => self.cells.errors += 1,
@@ -120,23 +120,24 @@ pub(super) struct Matching<'a> {
     pub(super) baseline: &'a Side<'a>,
     pub(super) candidate: &'a Side<'a>,
     pub(super) pairs: &'a [(usize, usize)],
-    pub(super) samples: &'a Samples,
+    pub(super) samples: &'a MatchedSamples,
 }
 
 impl<'a> Matching<'a> {
     /// The metrics that both sides have and that are asked for, in the candidate's order.
-    pub(super) fn metrics(&self, options: &Options) -> Result<Vec<Place<'a>>, CompareError> {
+    pub(super) fn metrics(&self, options: &CompareOptions) -> Result<Vec<MetricPair<'a>>, CompareError> {
         let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
-        let is_asked = |name: &str| options.metrics.is_empty() || options.metrics.iter().any(|it| fits(it, name));
+        let is_asked =
+            |name: &str| options.metrics.is_empty() || options.metrics.iter().any(|it| matches_pattern(it, name));
         let found = now
             .metrics
             .iter()
             .enumerate()
             .filter(|(_, spec)| is_asked(&spec.name))
-            .filter_map(|(at, spec)| Some(Place { spec, baseline: then.metric(&spec.name)?, candidate: at }));
-        let found: Vec<Place<'a>> = found.collect();
+            .filter_map(|(at, spec)| Some(MetricPair { spec, baseline: then.metric(&spec.name)?, candidate: at }));
+        let found: Vec<MetricPair<'a>> = found.collect();
         let names = |specs: &[MetricSpec]| specs.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
-        let unmet = |asked: &&String| found.iter().all(|it| !fits(asked, &it.spec.name));
+        let unmet = |asked: &&String| found.iter().all(|it| !matches_pattern(asked, &it.spec.name));
         let unmet: Vec<&str> = options.metrics.iter().filter(unmet).map(String::as_str).collect();
         if found.is_empty() || !unmet.is_empty() {
             return Err(CompareError::NoMetric {
@@ -155,10 +156,14 @@ impl<'a> Matching<'a> {
     }
 
     /// The metrics that a sample has a score of on both sides, tested, and those that cannot be.
-    pub(super) fn test_all(&self, metrics: &[Place<'a>], options: &Options) -> (Vec<Tested<'a>>, Vec<NotCompared>) {
+    pub(super) fn test_all(
+        &self,
+        metrics: &[MetricPair<'a>],
+        options: &CompareOptions,
+    ) -> (Vec<TestedMetric<'a>>, Vec<NotCompared>) {
         let (mut tested, mut not_compared) = (Vec::new(), Vec::new());
         for place in metrics {
-            match self.tested(*place, options) {
+            match self.test_metric(*place, options) {
                 Ok(it) => tested.push(it),
                 Err(reason) => not_compared.push(NotCompared { metric: place.spec.name.clone(), reason }),
             }
@@ -167,21 +172,21 @@ impl<'a> Matching<'a> {
     }
 
     /// The paired scores of a metric, tested; or why they cannot be.
-    fn tested(&self, place: Place<'a>, options: &Options) -> Result<Tested<'a>, String> {
+    fn test_metric(&self, place: MetricPair<'a>, options: &CompareOptions) -> Result<TestedMetric<'a>, String> {
         let kind = self.kind(place);
         let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
         let mut paired = self.paired(place, aggregate);
         let how = resampling(&self.candidate.findings.plan, options.seed);
         let test = paired.figures.test_of(kind, aggregate, &how);
         if test.n() == 0 {
-            return Err(match paired.left_out.lost() {
+            return Err(match paired.left_out.missing() {
                 0 => "it applies to no sample on both sides".to_owned(),
                 lost => format!("no sample has a score on both sides ({lost} lack one)"),
             });
         }
-        let bounds = paired.bounds.around(test.difference(), paired.left_out);
+        let bounds = paired.bounds.around_difference(test.difference(), paired.left_out);
         let bounds = bounds.filter(|_| aggregate == Aggregate::Mean);
-        let tested = Tested {
+        let tested = TestedMetric {
             spec: place.spec,
             kind,
             aggregate,
@@ -191,7 +196,7 @@ impl<'a> Matching<'a> {
             left_out: paired.left_out,
             bounds,
             margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
-            other_ruler: self.other_ruler(place.spec),
+            other_ruler: self.instrument_change(place.spec),
         };
         match tested.has_figures() {
             true => Ok(tested),
@@ -200,7 +205,7 @@ impl<'a> Matching<'a> {
     }
 
     /// What kind of numbers a metric gives: passes and fails on both sides, else by the scale of the rubric's dimension.
-    fn kind(&self, place: Place<'_>) -> Kind {
+    fn kind(&self, place: MetricPair<'_>) -> Kind {
         let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
         if then.is_binary(place.baseline) && now.is_binary(place.candidate) {
             return Kind::Binary;
@@ -213,7 +218,7 @@ impl<'a> Matching<'a> {
 
     /// The scores of the samples that both sides have. A mean is that of the samples, the systems of each averaged first;
     /// other aggregates are of each pair of systems, which weigh the same.
-    fn paired(&self, place: Place<'_>, aggregate: Aggregate) -> Paired {
+    fn paired(&self, place: MetricPair<'_>, aggregate: Aggregate) -> Paired {
         let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
         let mut paired = Paired {
             figures: PairedFigures {
@@ -226,7 +231,7 @@ impl<'a> Matching<'a> {
         };
         let range = place.spec.range.filter(|range| self.spec_before(place).is_some_and(|it| it.range == Some(*range)));
         for (own, other) in &self.samples.matched {
-            let pairs = self.matched(place, *own, *other);
+            let pairs = self.matched_cells(place, *own, *other);
             let both: Vec<(usize, (f64, f64))> =
                 pairs.iter().enumerate().filter_map(|(pair, cells)| Some((pair, cells.values()?))).collect();
             paired.left_out.add(&pairs, !both.is_empty());
@@ -253,25 +258,25 @@ impl<'a> Matching<'a> {
     }
 
     /// The metric as the baseline has it.
-    fn spec_before(&self, place: Place<'_>) -> Option<&MetricSpec> {
+    fn spec_before(&self, place: MetricPair<'_>) -> Option<&MetricSpec> {
         self.baseline.findings.plan.metrics.get(place.baseline)
     }
 
     /// The cells of a sample under each pair of systems.
-    fn matched(&self, place: Place<'_>, own: usize, other: usize) -> Vec<Matched> {
-        let entry = |side: &'a Side<'a>, at| Entry::of(&side.findings.table, &side.findings.plan, at);
+    fn matched_cells(&self, place: MetricPair<'_>, own: usize, other: usize) -> Vec<MatchedCells> {
+        let entry = |side: &'a Side<'a>, at| SampleCells::of(&side.findings.table, &side.findings.plan, at);
         let pair = |(from, to): &(usize, usize)| {
             let before = entry(self.baseline, (place.baseline, own, *from));
-            Matched::of(before, entry(self.candidate, (place.candidate, other, *to)))
+            MatchedCells::of(before, entry(self.candidate, (place.candidate, other, *to)))
         };
         self.pairs.iter().map(pair).collect()
     }
 
     /// What makes a difference of a metric one of the ruler, too, in words.
-    fn other_ruler(&self, spec: &MetricSpec) -> Option<String> {
+    fn instrument_change(&self, spec: &MetricSpec) -> Option<String> {
         let (then, now) = (self.baseline.findings, self.candidate.findings);
-        other_measure(&spec.name, &then.plan, &now.plan)
-            .or_else(|| change_for(&rulers(then.measured()), now.measured(), spec))
+        measure_change(&spec.name, &then.plan, &now.plan)
+            .or_else(|| metric_change(&instruments(then.measured_run()), now.measured_run(), spec))
     }
 
     fn declared_margin(&self, spec: &MetricSpec) -> Option<Threshold> {
@@ -299,11 +304,11 @@ impl<'a> Matching<'a> {
         }
     }
 
-    pub(super) fn warnings(&self, tested: &[Tested<'_>]) -> Vec<String> {
+    pub(super) fn warnings(&self, tested: &[TestedMetric<'_>]) -> Vec<String> {
         let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
         let sides = [("baseline", self.baseline, true), ("candidate", self.candidate, false)];
         let mut warnings: Vec<String> =
-            sides.into_iter().flat_map(|(role, side, first)| self.incomplete(role, side, first)).collect();
+            sides.into_iter().flat_map(|(role, side, first)| self.missing_cells_warnings(role, side, first)).collect();
         if then.suite != now.suite {
             warnings.push(format!(
                 "The suites differ: {} and {}. Metrics are matched by name only.",
@@ -317,12 +322,12 @@ impl<'a> Matching<'a> {
             );
         }
         let rulers: BTreeSet<&String> = tested.iter().filter_map(|it| it.other_ruler.as_ref()).collect();
-        warnings.extend(rulers.into_iter().map(|change| sentence(change)));
-        warnings.extend(self.moved_aliases());
+        warnings.extend(rulers.into_iter().map(|change| to_sentence(change)));
+        warnings.extend(self.renamed_models());
         warnings.extend(tested.iter().filter(|it| it.has_void_margin()).map(|it| {
             format!("The margin of {} is a share of the baseline's figure, which is 0: there is none.", it.spec.name)
         }));
-        match tested.iter().filter_map(Tested::clusters).min() {
+        match tested.iter().filter_map(TestedMetric::clusters).min() {
             Some(1) => warnings.push(
                 "All samples are of one cluster: nothing says how much others would differ, so nothing is decided."
                     .to_owned(),
@@ -335,8 +340,8 @@ impl<'a> Matching<'a> {
         let most = |lost: fn(&LeftOut) -> u64| tested.iter().map(|it| lost(&it.left_out)).max().unwrap_or_default();
         let is_partial = tested.iter().any(|it| it.left_out.is_partial());
         let (what, lost) = match is_partial {
-            true => ("Pairs of cells", most(|it| it.cells.lost())),
-            false => ("Samples", most(LeftOut::lost)),
+            true => ("Pairs of cells", most(|it| it.cells.missing())),
+            false => ("Samples", most(LeftOut::missing)),
         };
         if lost > 0 {
             warnings.push(format!(
@@ -347,10 +352,11 @@ impl<'a> Matching<'a> {
     }
 
     /// Models under test that answered under other names on each side.
-    fn moved_aliases(&self) -> BTreeSet<String> {
+    fn renamed_models(&self) -> BTreeSet<String> {
         let names = |side: &Side<'a>, system: usize| Some(by_asked(&side.findings.systems.get(system)?.answered_as));
-        let of_pair =
-            |(from, to): &(usize, usize)| Some(moved(&names(self.baseline, *from)?, &names(self.candidate, *to)?));
+        let of_pair = |(from, to): &(usize, usize)| {
+            Some(name_changes(&names(self.baseline, *from)?, &names(self.candidate, *to)?))
+        };
         let say = |(asked, then, now)| {
             format!(
                 "The model `{asked}` answered as {then} in the baseline and as {now} in the candidate: a difference may be of \
@@ -361,7 +367,7 @@ impl<'a> Matching<'a> {
     }
 
     /// What a side's systems lack: cells that are still open, and cells that failed.
-    fn incomplete(&self, role: &str, side: &Side<'_>, first: bool) -> Vec<String> {
+    fn missing_cells_warnings(&self, role: &str, side: &Side<'_>, first: bool) -> Vec<String> {
         let plan = &side.findings.plan;
         let systems = self.pairs.iter().map(|(from, to)| if first { *from } else { *to });
         let (mut planned, mut open, mut errors) = (0, 0, 0);
@@ -387,15 +393,15 @@ impl<'a> Matching<'a> {
 }
 
 /// A note as a sentence.
-fn sentence(note: &str) -> String {
+fn to_sentence(note: &str) -> String {
     let mut letters = note.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())
 }
 
 /// That a metric of one name is measured in two ways, so that its difference says nothing.
-fn other_measure(name: &str, then: &PlanHeader, now: &PlanHeader) -> Option<String> {
-    let (before, after) = (measure(name, then)?, measure(name, now)?);
+fn measure_change(name: &str, then: &PlanHeader, now: &PlanHeader) -> Option<String> {
+    let (before, after) = (measure_description(name, then)?, measure_description(name, now)?);
     (before != after).then(|| {
         format!(
             "the metric {name} is measured in two ways: {before} in the baseline, {after} in the candidate; its difference says nothing"
@@ -404,7 +410,7 @@ fn other_measure(name: &str, then: &PlanHeader, now: &PlanHeader) -> Option<Stri
 }
 
 /// What measures a metric, on which scale, and its figure.
-fn measure(name: &str, plan: &PlanHeader) -> Option<String> {
+fn measure_description(name: &str, plan: &PlanHeader) -> Option<String> {
     let spec = plan.metric(name).and_then(|at| plan.metrics.get(at))?;
     let by = match plan.scorers.get(spec.scorer).map(|scorer| &scorer.kind) {
         Some(ScorerKind::Metric { metric, .. }) => metric.clone(),

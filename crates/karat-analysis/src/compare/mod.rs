@@ -13,7 +13,7 @@ pub(crate) mod figures;
 mod matching;
 pub(crate) mod scores;
 mod sides;
-mod tested;
+mod significance;
 #[cfg(test)]
 mod tests;
 
@@ -25,17 +25,17 @@ use karat_stats::seed::Seed;
 use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 
-pub use content::changed;
-pub use diagnostics::{Change, DiagnosticsChange, Moved, SectionChange, SectionCount, TestedChange};
+pub use content::changed_samples;
+pub use diagnostics::{Change, DiagnosticsChange, MovedSample, SectionChange, SectionCount, TestedChange};
 pub use figures::{LabelPair, PairedFigures};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
-pub use sides::{NotThere, Side};
+pub use sides::{Side, UnknownSystem};
 
-use crate::finding::Finding;
-use crate::findings::Findings;
-use crate::planning::Needed;
-use matching::{Matching, Samples};
-use tested::Tested;
+use crate::figures::finding::Finding;
+use crate::planning::needed::Needed;
+use crate::run::findings::Findings;
+use matching::{MatchedSamples, Matching};
+use significance::TestedMetric;
 
 /// Below so many clusters a cluster-robust interval needs caution.
 const FEW_CLUSTERS: usize = 8;
@@ -45,7 +45,7 @@ const KEPT: usize = 1_000;
 
 /// How a comparison is made.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct CompareOptions {
     /// Confidence level of the family of all metrics.
     pub level: Level,
     /// How p-values are corrected for the number of metrics.
@@ -65,7 +65,7 @@ pub struct Options {
     pub seed: Seed,
 }
 
-impl Default for Options {
+impl Default for CompareOptions {
     fn default() -> Self {
         Self {
             level: Level::P95,
@@ -83,7 +83,7 @@ impl Default for Options {
 /// What a comparison says of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// The candidate is better.
     Better,
     /// The candidate is worse.
@@ -126,29 +126,29 @@ pub struct LostCells {
 
 impl LostCells {
     /// Those that lack a score on a side, and are left out.
-    pub fn lost(&self) -> u64 {
+    pub fn missing(&self) -> u64 {
         self.errors + self.unscored + self.open
     }
 }
 
 impl LeftOut {
     /// Samples that should have a score.
-    pub fn lost(&self) -> u64 {
+    pub fn missing(&self) -> u64 {
         self.n - self.not_applicable
     }
 
     /// Whether samples are compared of which only a part is left.
     pub fn is_partial(&self) -> bool {
-        self.cells.lost() > 0 && self.cells.due > self.cells.lost() && self.cells.lost() != self.lost()
+        self.cells.missing() > 0 && self.cells.due > self.cells.missing() && self.cells.missing() != self.missing()
     }
 
     /// Why what is left can decide nothing, of `n` samples with a score on both sides: more are lost than may be.
-    fn too_many(&self, n: usize, allowed: f64) -> Option<String> {
-        let (lost, all) = (self.cells.lost(), self.cells.due);
+    fn too_many_missing(&self, n: usize, allowed: f64) -> Option<String> {
+        let (lost, all) = (self.cells.missing(), self.cells.due);
         let share = lost as f64 / all as f64;
         (lost > 0 && share > allowed).then(|| {
             let (share, allowed) = (100.0 * share, 100.0 * allowed);
-            let what = if all == self.lost() + n as u64 { "samples" } else { "pairs of cells" };
+            let what = if all == self.missing() + n as u64 { "samples" } else { "pairs of cells" };
             format!("{lost} of {all} {what} ({share:.1} %) lack a score on a side, and `policy.max_unscored` allows {allowed:.1} %")
         })
     }
@@ -194,14 +194,14 @@ pub struct ComparedMetric {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equivalence: Option<Finding>,
     /// What follows.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Why these samples could decide nothing, whatever they said: too few of them, of their scores, or of the resamples, or
     /// another ruler on each side; where it is undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impossible: Option<String>,
     /// What it would take, where it is undecided.
     pub needed: Option<Needed>,
-    /// The smallest difference that these samples detect with [`PLANNED_POWER`](crate::planning::PLANNED_POWER).
+    /// The smallest difference that these samples detect with [`PLANNED_POWER`](crate::planning::needed::PLANNED_POWER).
     pub detectable: Option<f64>,
 }
 
@@ -229,7 +229,7 @@ pub struct SideSummary {
 
 /// A comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
+pub struct RunComparison {
     /// What is compared with.
     pub baseline: SideSummary,
     /// What is compared.
@@ -259,16 +259,16 @@ pub struct Compared {
     pub warnings: Vec<String>,
 }
 
-impl Compared {
+impl RunComparison {
     /// The exit code, where some verdicts bind: *worse* is a regression, *undecided* its own code.
-    pub fn exit(&self, binding: &[Verdict]) -> Exit {
-        let code = |verdict: Verdict| match verdict {
-            Verdict::Worse => Exit::GateFailed,
-            Verdict::Undecided => Exit::Undecided,
-            Verdict::Better | Verdict::Equivalent => Exit::Pass,
+    pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
+        let code = |verdict: ComparisonVerdict| match verdict {
+            ComparisonVerdict::Worse => Exit::GateFailed,
+            ComparisonVerdict::Undecided => Exit::Undecided,
+            ComparisonVerdict::Better | ComparisonVerdict::Equivalent => Exit::Pass,
         };
         let bound = self.metrics.iter().map(|it| it.verdict).filter(|verdict| binding.contains(verdict));
-        let lost = if binding.contains(&Verdict::Undecided) && !self.not_compared.is_empty() {
+        let lost = if binding.contains(&ComparisonVerdict::Undecided) && !self.not_compared.is_empty() {
             Exit::Undecided
         } else {
             Exit::Pass
@@ -348,13 +348,17 @@ pub enum CompareError {
 ///
 /// # Errors
 /// Nothing that belongs together: no system, no sample, no metric, or no score.
-pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> Result<Compared, CompareError> {
+pub fn compare(
+    baseline: &Side<'_>,
+    candidate: &Side<'_>,
+    options: &CompareOptions,
+) -> Result<RunComparison, CompareError> {
     let pairs = sides::pairs(baseline, candidate);
     if pairs.is_empty() {
         let list = |side: &Side<'_>| side.ids().join(", ");
         return Err(CompareError::NoPair { baseline: list(baseline), candidate: list(candidate) });
     }
-    let samples = Samples::of(baseline.findings, candidate.findings, &options.changed);
+    let samples = MatchedSamples::of(baseline.findings, candidate.findings, &options.changed);
     if samples.matched.is_empty() && !samples.changed.is_empty() {
         return Err(CompareError::OtherContent { n: samples.changed.len() });
     }
@@ -374,20 +378,20 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
     if let Some(it) = tested.iter().find(|it| options.margins.contains_key(&it.spec.name) && it.has_void_margin()) {
         return Err(CompareError::MarginOfZero { metric: it.spec.name.clone() });
     }
-    let originals = originals(&tested);
+    let originals = first_with_same_scores(&tested);
     let is_original = |at: usize| originals.get(at) == Some(&at);
-    let once = |(at, it): (usize, &Tested<'_>)| it.test.p().filter(|_| is_original(at));
+    let once = |(at, it): (usize, &TestedMetric<'_>)| it.test.p().filter(|_| is_original(at));
     let p_values: Vec<Option<f64>> = tested.iter().enumerate().map(once).collect();
     let adjusted = options.correction.adjust(&p_values);
     let levels = local_levels(&p_values, options.correction, options.level.alpha());
     let cost = matching.cost_per_sample();
     let decided = tested.iter().zip(&originals).filter_map(|(it, original)| {
         let local = Level::from_alpha(*levels.get(*original)?).unwrap_or(options.level);
-        it.decided(*adjusted.get(*original)?, local, cost, options)
+        it.decide(*adjusted.get(*original)?, local, cost, options)
     });
     let metrics: Vec<ComparedMetric> = decided.collect();
     let diagnostics = diagnostics::changes(&matching, options);
-    Ok(Compared {
+    Ok(RunComparison {
         baseline: matching.summary(baseline, &samples.only_baseline),
         candidate: matching.summary(candidate, &samples.only_candidate),
         matched: samples.matched.len() as u64,
@@ -409,7 +413,8 @@ pub fn compare(baseline: &Side<'_>, candidate: &Side<'_>, options: &Options) -> 
 
 /// For each metric the first one that has the same scores on both sides: `pass` beside the only check says nothing new, and is
 /// no further test.
-fn originals(tested: &[Tested<'_>]) -> Vec<usize> {
-    let first = |(at, it): (usize, &Tested<'_>)| tested.iter().position(|other| other.says_as(it)).unwrap_or(at);
+fn first_with_same_scores(tested: &[TestedMetric<'_>]) -> Vec<usize> {
+    let first =
+        |(at, it): (usize, &TestedMetric<'_>)| tested.iter().position(|other| other.has_same_scores(it)).unwrap_or(at);
     tested.iter().enumerate().map(first).collect()
 }

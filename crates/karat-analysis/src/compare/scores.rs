@@ -24,9 +24,9 @@ use karat_stats::power::PairedDesign;
 use karat_stats::seed::Seed;
 use karat_stats::special::StudentT;
 
-use crate::finding::Finding;
-use crate::observations::{Aggregate, BOOTSTRAP_FROM, RESAMPLED_UP_TO};
-use crate::resampled::Resampled;
+use crate::figures::finding::Finding;
+use crate::figures::resampled::Resampled;
+use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, RESAMPLED_UP_TO};
 
 /// From so many samples on the mean difference is taken to be normal.
 const LARGE_ENOUGH: usize = 30;
@@ -159,7 +159,7 @@ impl PairedScores {
         let clusters = self.is_clustered().then(|| self.clusters.clone());
         let passed = |value: &f64| *value >= 1.0;
         let outcomes = self.baseline.iter().map(passed).zip(self.candidate.iter().map(passed));
-        let test = self.choose(kind, &differences);
+        let test = self.choose_test(kind, &differences);
         let (aggregate, resampled) = (Aggregate::Mean, None);
         PairedTest {
             test,
@@ -172,7 +172,7 @@ impl PairedScores {
         }
     }
 
-    fn choose(&self, kind: Kind, differences: &[f64]) -> Test {
+    fn choose_test(&self, kind: Kind, differences: &[f64]) -> Test {
         if self.n_clusters() < 2 {
             return Test::None;
         }
@@ -211,7 +211,7 @@ impl PairedTest {
     /// The test of the change of an aggregate of the same samples, instead of that of their mean. Where no sample differs
     /// no aggregate does, unless it is one of labels.
     #[must_use]
-    pub(super) fn about(mut self, aggregate: Aggregate, change: Option<Resampled>) -> Self {
+    pub(super) fn for_aggregate(mut self, aggregate: Aggregate, change: Option<Resampled>) -> Self {
         self.test = match (self.test, &change) {
             (Test::None, _) | (_, None) => Test::None,
             (Test::Identical, Some(change)) if change.value.abs() <= 0.0 => Test::Identical,
@@ -257,7 +257,7 @@ impl PairedTest {
             Test::McNemar | Test::PairedT | Test::ClusterT | Test::None => false,
             Test::Identical => true,
             Test::SignFlip => is_constant(&self.differences) || self.clusters.is_some(),
-            Test::Bootstrap => self.drawn().is_some_and(|drawn| is_constant(drawn.replicates())),
+            Test::Bootstrap => self.resamples().is_some_and(|drawn| is_constant(drawn.replicates())),
         }
     }
 
@@ -267,12 +267,12 @@ impl PairedTest {
             Test::None => None,
             Test::McNemar => Some(self.outcomes.mcnemar().p_mid),
             Test::PairedT => paired_t(&self.differences, Level::P95).p_two_sided,
-            Test::ClusterT => self.clustered(Level::P95).and_then(|robust| {
+            Test::ClusterT => self.cluster_robust(Level::P95).and_then(|robust| {
                 let t = robust.mean? / robust.standard_error?;
                 Some(StudentT::new(robust.df?)?.two_sided(t))
             }),
-            Test::SignFlip => sign_flip_p(&self.signed()),
-            Test::Bootstrap => self.drawn().map(|drawn| drawn.p_two_sided(0.0)),
+            Test::SignFlip => sign_flip_p(&self.sign_units()),
+            Test::Bootstrap => self.resamples().map(|drawn| drawn.p_two_sided(0.0)),
             Test::Identical => Some(1.0),
         }
     }
@@ -284,10 +284,12 @@ impl PairedTest {
             Test::None => None,
             Test::McNemar => self.outcomes.interval(level),
             Test::PairedT => paired_t(&self.differences, level).interval,
-            Test::ClusterT => self.clustered(level)?.interval,
-            Test::Bootstrap => self.drawn()?.inverted(level),
-            Test::Identical => self.collapsed(level),
-            Test::SignFlip if self.is_degenerate() => self.collapsed(level).filter(|_| self.p() <= Some(level.alpha())),
+            Test::ClusterT => self.cluster_robust(level)?.interval,
+            Test::Bootstrap => self.resamples()?.inverted(level),
+            Test::Identical => self.point_interval(level),
+            Test::SignFlip if self.is_degenerate() => {
+                self.point_interval(level).filter(|_| self.p() <= Some(level.alpha()))
+            }
             Test::SignFlip => sign_flip_interval(&self.differences, level),
         }
     }
@@ -296,7 +298,7 @@ impl PairedTest {
     pub fn standard_error(&self) -> Option<f64> {
         match (&self.resampled, &self.clusters) {
             (Some(change), _) => change.drawn.as_ref()?.standard_error(),
-            (None, Some(_)) => self.clustered(Level::P95)?.standard_error,
+            (None, Some(_)) => self.cluster_robust(Level::P95)?.standard_error,
             (None, None) => paired_t(&self.differences, Level::P95).standard_error,
         }
     }
@@ -304,9 +306,9 @@ impl PairedTest {
     /// The difference with its interval of a level, and with the seed where it is that of resamples.
     pub(crate) fn finding(&self, level: Level, seed: Seed) -> Option<Finding> {
         let point = Finding::point(self.difference()?, self.n(), self.test.as_str())?;
-        let whole = point.with(self.interval(level), self.standard_error());
-        let whole = if self.is_resampled() { whole.seeded(seed) } else { whole };
-        Some(whole.degenerate_if(self.is_degenerate()))
+        let whole = point.with_interval(self.interval(level), self.standard_error());
+        let whole = if self.is_resampled() { whole.with_seed(seed) } else { whole };
+        Some(whole.mark_degenerate(self.is_degenerate()))
     }
 
     /// What further samples are planned with: the deviation that gives the standard error, SE·√n, and how many samples
@@ -323,7 +325,7 @@ impl PairedTest {
     /// The fewest samples, or clusters, with which the test can be at or below 1 − `level` at all.
     pub fn fewest(&self, level: Level) -> f64 {
         match self.test {
-            Test::Bootstrap => self.aggregate.resampled_from().unwrap_or(BOOTSTRAP_FROM) as f64,
+            Test::Bootstrap => self.aggregate.min_bootstrap_units().unwrap_or(BOOTSTRAP_FROM) as f64,
             test => test.fewest(level),
         }
     }
@@ -336,7 +338,7 @@ impl PairedTest {
             Test::None if self.units() < 2 => {
                 Some("all samples are of one cluster, and nothing says how much others would differ".to_owned())
             }
-            Test::None => Some(match self.aggregate.resampled_from() {
+            Test::None => Some(match self.aggregate.min_bootstrap_units() {
                 Some(fewest) => {
                     format!("the {} has no test of fewer than {fewest} {units}", self.aggregate.name())
                 }
@@ -352,7 +354,7 @@ impl PairedTest {
 
     /// That the resamples decide nothing at this level, however many samples there are: p is at least 2/(B + 1).
     pub fn too_few_resamples(&self, level: Level) -> Option<String> {
-        let there = self.drawn().filter(|_| self.test == Test::Bootstrap)?.replicates().len();
+        let there = self.resamples().filter(|_| self.test == Test::Bootstrap)?.replicates().len();
         let needed = (2.0 / level.alpha() - 1e-9).ceil() - 1.0;
         ((there as f64) < needed).then(|| {
             format!("{there} resamples can decide nothing at this level, it takes `statistics.resamples` of at least {needed}")
@@ -360,7 +362,7 @@ impl PairedTest {
     }
 
     /// Tests beside this one, for the reader.
-    pub fn beside(&self, level: Level, seed: Seed) -> Vec<SecondTest> {
+    pub fn second_tests(&self, level: Level, seed: Seed) -> Vec<SecondTest> {
         let mut others = Vec::new();
         if self.is_degenerate() {
             return others;
@@ -374,8 +376,8 @@ impl PairedTest {
                 others.push(self.plain_t(level));
                 others.extend(self.bootstrap(level, seed));
             }
-            Test::PairedT | Test::ClusterT => others.extend(self.flipped(seed)),
-            Test::Bootstrap => others.push(self.of_means(level)),
+            Test::PairedT | Test::ClusterT => others.extend(self.sign_flip_test(seed)),
+            Test::Bootstrap => others.push(self.means_test(level)),
             Test::Identical | Test::None => {}
         }
         if self.kind == Kind::Ordinal && self.clusters.is_none() && self.aggregate == Aggregate::Mean && self.n() > 1 {
@@ -386,22 +388,22 @@ impl PairedTest {
         others
     }
 
-    fn drawn(&self) -> Option<&karat_stats::bootstrap::Distribution> {
+    fn resamples(&self) -> Option<&karat_stats::bootstrap::Distribution> {
         self.resampled.as_ref()?.drawn.as_ref()
     }
 
     /// The difference as an interval without a width.
-    fn collapsed(&self, level: Level) -> Option<Interval> {
+    fn point_interval(&self, level: Level) -> Option<Interval> {
         let point = Interval::around(self.difference()?, 0.0, level, Method::Degenerate);
         self.is_degenerate().then_some(point)
     }
 
-    fn clustered(&self, level: Level) -> Option<karat_stats::describe::ClusteredMean> {
+    fn cluster_robust(&self, level: Level) -> Option<karat_stats::describe::ClusteredMean> {
         clustered_mean(&self.differences, self.clusters.as_deref()?, level).ok()
     }
 
     /// What a sign belongs to: the samples, or the sums of their clusters.
-    fn signed(&self) -> Vec<f64> {
+    fn sign_units(&self) -> Vec<f64> {
         let sums = self.clusters.as_deref().and_then(|clusters| cluster_sums(&self.differences, clusters).ok());
         sums.unwrap_or_else(|| self.differences.clone())
     }
@@ -417,7 +419,7 @@ impl PairedTest {
     }
 
     /// The t test of the mean difference, where an aggregate decides.
-    fn of_means(&self, level: Level) -> SecondTest {
+    fn means_test(&self, level: Level) -> SecondTest {
         let of_means = Self { test: Test::ClusterT, resampled: None, ..self.clone() };
         let plain = self.plain_t(level);
         let (p, interval) = match self.clusters {
@@ -427,8 +429,8 @@ impl PairedTest {
         SecondTest { test: "difference of means, t", p, ci: interval, seed: None }
     }
 
-    fn flipped(&self, seed: Seed) -> Option<SecondTest> {
-        let units = self.signed();
+    fn sign_flip_test(&self, seed: Seed) -> Option<SecondTest> {
+        let units = self.sign_units();
         let found = sign_flip(&units, PATTERNS, seed).filter(|_| units.len() <= RESAMPLED_UP_TO)?;
         let test = if self.clusters.is_some() { "sign-flip of clusters" } else { "sign-flip" };
         Some(SecondTest { test, p: Some(found.p_two_sided), ci: None, seed: (!found.exact).then_some(seed.0) })

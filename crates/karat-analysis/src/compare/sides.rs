@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::findings::Findings;
-use crate::groups::system_id;
+use crate::figures::groups::system_id;
+use crate::run::findings::Findings;
 
 /// Systems of a run that stand on one side of a comparison.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl<'a> Side<'a> {
         findings: &'a Findings,
         model: Option<&str>,
         variant: Option<&str>,
-    ) -> Result<Self, NotThere> {
+    ) -> Result<Self, UnknownSystem> {
         let plan = &findings.plan;
         let has_model = |system: usize| model.is_none_or(|id| plan.system_model(system).is_some_and(|it| it.id == id));
         let has_variant = |system: usize| variant.is_none_or(|id| plan.system_variant(system) == id);
@@ -35,7 +35,7 @@ impl<'a> Side<'a> {
         if systems.is_empty() {
             let wanted = [model, variant].into_iter().flatten().collect::<Vec<_>>().join("/");
             let has = (0..plan.systems.len()).map(|system| system_id(plan, system)).collect();
-            return Err(NotThere { wanted, has });
+            return Err(UnknownSystem { wanted, has });
         }
         Ok(Self { label: label.into(), findings, systems })
     }
@@ -45,20 +45,20 @@ impl<'a> Side<'a> {
         self.systems.iter().map(|system| system_id(&self.findings.plan, *system)).collect()
     }
 
-    fn key(&self, system: usize, by: By) -> String {
+    fn key(&self, system: usize, by: PairingKey) -> String {
         let plan = &self.findings.plan;
         match by {
-            By::System => system_id(plan, system),
-            By::Variant => plan.system_variant(system).to_owned(),
-            By::Model => plan.system_model(system).map_or_else(String::new, |model| model.id.clone()),
-            By::Only => String::new(),
+            PairingKey::System => system_id(plan, system),
+            PairingKey::Variant => plan.system_variant(system).to_owned(),
+            PairingKey::Model => plan.system_model(system).map_or_else(String::new, |model| model.id.clone()),
+            PairingKey::Only => String::new(),
         }
     }
 }
 
 /// A run without a system that was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotThere {
+pub struct UnknownSystem {
     /// What was named.
     pub wanted: String,
     /// The systems that the run has.
@@ -67,7 +67,7 @@ pub struct NotThere {
 
 /// What two systems must share to belong together.
 #[derive(Debug, Clone, Copy)]
-enum By {
+enum PairingKey {
     System,
     Variant,
     Model,
@@ -80,8 +80,8 @@ enum By {
 pub(super) fn pairs(baseline: &Side<'_>, candidate: &Side<'_>) -> Vec<(usize, usize)> {
     let (mut left, mut right) = (baseline.systems.clone(), candidate.systems.clone());
     let mut pairs = Vec::new();
-    for by in [By::System, By::Variant, By::Model, By::Only] {
-        let (own, others) = (alone(baseline, &left, by), alone(candidate, &right, by));
+    for by in [PairingKey::System, PairingKey::Variant, PairingKey::Model, PairingKey::Only] {
+        let (own, others) = (unique_by_key(baseline, &left, by), unique_by_key(candidate, &right, by));
         for (key, from) in own {
             if let Some(to) = others.get(&key) {
                 pairs.push((from, *to));
@@ -95,7 +95,7 @@ pub(super) fn pairs(baseline: &Side<'_>, candidate: &Side<'_>) -> Vec<(usize, us
 }
 
 /// The systems that no other one shares its key with.
-fn alone(side: &Side<'_>, systems: &[usize], by: By) -> BTreeMap<String, usize> {
+fn unique_by_key(side: &Side<'_>, systems: &[usize], by: PairingKey) -> BTreeMap<String, usize> {
     let mut by_key: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for system in systems {
         by_key.entry(side.key(*system, by)).or_default().push(*system);

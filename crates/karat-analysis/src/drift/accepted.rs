@@ -7,12 +7,14 @@
 use karat_stats::describe::{median, median_absolute_deviation};
 use serde::Serialize;
 
-use super::incident::{Closing, Incident};
-use super::{Day, DriftOptions, Method, ROUNDING, Series, Watched, date_of, day_number, not_dated, two_decimals};
+use super::incident::{Incident, IncidentClosing};
+use super::{
+    Day, DriftOptions, Method, ROUNDING, Series, WatchedMetric, date_of, date_problem, day_number, two_decimals,
+};
 
 /// A level that holds because somebody accepted it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Accepted {
+pub struct AcceptedLevel {
     /// The day on which the incident was closed.
     pub since: String,
     /// The median that was accepted, with two decimals.
@@ -21,7 +23,7 @@ pub struct Accepted {
     pub reach: f64,
 }
 
-impl Closing {
+impl IncidentClosing {
     /// Closes an incident on a day, at the level that the series then has.
     ///
     /// The level is the median of the scores of the short window, of charts without those before the incident; as far from it
@@ -35,10 +37,10 @@ impl Closing {
         day: &str,
         why: &str,
         options: &DriftOptions,
-        watched: Watched,
+        watched: WatchedMetric,
     ) -> Result<Self, String> {
-        let last = day_number(day).ok_or_else(|| not_dated(day))?;
-        let opened = day_number(&incident.opened).ok_or_else(|| not_dated(&incident.opened))?;
+        let last = day_number(day).ok_or_else(|| date_problem(day))?;
+        let opened = day_number(&incident.opened).ok_or_else(|| date_problem(&incident.opened))?;
         let series = Series::new(days, last, options, watched, &[]);
         Ok(Self {
             opened: incident.opened.clone(),
@@ -52,25 +54,25 @@ impl Closing {
 
 /// Days that are not bad because their level is accepted.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Stretch {
+pub(super) struct AcceptedDays {
     first: i32,
     last: i32,
-    accepted: Accepted,
+    accepted: AcceptedLevel,
 }
 
 impl Series<'_> {
     /// The stretches that the closings up to a day make, oldest first.
-    pub(super) fn stretches(&self, closings: &[Closing], last: i32) -> Vec<Stretch> {
-        let mut dated: Vec<(i32, &Closing)> =
+    pub(super) fn all_accepted_days(&self, closings: &[IncidentClosing], last: i32) -> Vec<AcceptedDays> {
+        let mut dated: Vec<(i32, &IncidentClosing)> =
             closings.iter().filter_map(|closing| Some((day_number(&closing.day)?, closing))).collect();
         dated.retain(|(day, _)| *day < last);
         dated.sort_by_key(|(day, _)| *day);
         let next = dated.iter().skip(1).map(|(day, _)| *day).chain([last]);
-        dated.iter().zip(next).filter_map(|((day, closing), until)| self.stretch(*day, closing, until)).collect()
+        dated.iter().zip(next).filter_map(|((day, closing), until)| self.accepted_days(*day, closing, until)).collect()
     }
 
     /// The days after a closing, up to `until`, on which its level holds.
-    fn stretch(&self, closed: i32, closing: &Closing, until: i32) -> Option<Stretch> {
+    fn accepted_days(&self, closed: i32, closing: &IncidentClosing, until: i32) -> Option<AcceptedDays> {
         let level = closing.accepted?;
         let opened = day_number(&closing.opened)?;
         let follows = matches!(self.options.method, Method::MedianMad | Method::PageHinkley);
@@ -81,8 +83,9 @@ impl Series<'_> {
             self.is_as_good(now, level) && !self.has_recovered(now, level, closing.band)
         };
         let last = (closed + 1..=until).take_while(holds).last()?;
-        let accepted = Accepted { since: date_of(closed), level: two_decimals(level.0), reach: two_decimals(level.1) };
-        Some(Stretch { first: closed + 1, last, accepted })
+        let accepted =
+            AcceptedLevel { since: date_of(closed), level: two_decimals(level.0), reach: two_decimals(level.1) };
+        Some(AcceptedDays { first: closed + 1, last, accepted })
     }
 
     /// The level of a day, and how far from it is still fine.
@@ -107,7 +110,7 @@ impl Series<'_> {
     }
 
     /// The level that is accepted on a day.
-    pub(super) fn accepted(&self, day: i32) -> Option<&Accepted> {
+    pub(super) fn accepted_level(&self, day: i32) -> Option<&AcceptedLevel> {
         self.stretches.iter().find(|stretch| (stretch.first..=stretch.last).contains(&day)).map(|it| &it.accepted)
     }
 }

@@ -6,12 +6,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Checked, Day, DriftOptions, Method, ROUNDING, Series, Watched, date_of, day_number, not_dated, two_decimals,
+    CheckedDay, Day, DriftOptions, Method, ROUNDING, Series, WatchedMetric, date_of, date_problem, day_number,
+    two_decimals,
 };
 
 /// An incident that somebody closed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Closing {
+pub struct IncidentClosing {
     /// The first day of the incident.
     pub opened: String,
     /// The day on which it was closed.
@@ -26,7 +27,7 @@ pub struct Closing {
     pub accepted: Option<(f64, f64)>,
 }
 
-impl Closing {
+impl IncidentClosing {
     /// The incident that was closed, as it was opened.
     pub fn incident(&self) -> Incident {
         Incident { opened: self.opened.clone(), closed: None, band: self.band, closed_by_hand: None }
@@ -54,7 +55,7 @@ impl Incident {
         self.closed.is_none()
     }
 
-    fn closed_by(self, closing: &Closing) -> Self {
+    fn close_with(self, closing: &IncidentClosing) -> Self {
         Self { closed: Some(closing.day.clone()), closed_by_hand: Some(closing.why.clone()), ..self }
     }
 }
@@ -64,22 +65,22 @@ impl Incident {
 ///
 /// # Errors
 /// A date that is none.
-pub fn standing(
+pub fn resolve_incident(
     days: &[Day],
     as_of: &str,
     options: &DriftOptions,
-    watched: Watched,
-    closings: &[Closing],
+    watched: WatchedMetric,
+    closings: &[IncidentClosing],
     opened: &Incident,
 ) -> Result<Incident, String> {
-    let last = day_number(as_of).ok_or_else(|| not_dated(as_of))?;
-    let first = day_number(&opened.opened).ok_or_else(|| not_dated(&opened.opened))?;
+    let last = day_number(as_of).ok_or_else(|| date_problem(as_of))?;
+    let first = day_number(&opened.opened).ok_or_else(|| date_problem(&opened.opened))?;
     let by_hand = closings.iter().rfind(|closing| closing.opened == opened.opened && closing.day.as_str() <= as_of);
     if let Some(closing) = by_hand {
-        return Ok(opened.clone().closed_by(closing));
+        return Ok(opened.clone().close_with(closing));
     }
     let series = Series::new(days, last, options, watched, closings);
-    Ok(Incident { closed: series.back(first, opened.band, last).map(date_of), ..opened.clone() })
+    Ok(Incident { closed: series.recovery_day(first, opened.band, last).map(date_of), ..opened.clone() })
 }
 
 impl Series<'_> {
@@ -103,11 +104,11 @@ impl Series<'_> {
     }
 
     /// The incidents up to a day, oldest first. A closing closes whatever is open on its day.
-    pub(super) fn incidents(&self, closings: &[Closing], last: i32) -> Vec<Incident> {
+    pub(super) fn incidents(&self, closings: &[IncidentClosing], last: i32) -> Vec<Incident> {
         let by_hand = |day: i32| closings.iter().rfind(|closing| day_number(&closing.day) == Some(day));
         let streak = self.options.streak();
         let mut incidents: Vec<Incident> = Vec::new();
-        let mut open: Option<Opened> = None;
+        let mut open: Option<OpenIncident> = None;
         let mut bad_days = 0;
         for checked in self.check(&self.days(last)) {
             let figures = checked.figures;
@@ -115,12 +116,12 @@ impl Series<'_> {
             match (open, figures) {
                 (None, Some(figures)) if bad_days >= streak => {
                     let reach = self.options.z * figures.scale;
-                    open = Some(Opened { day: checked.day, centre: figures.long_median, reach });
+                    open = Some(OpenIncident { day: checked.day, centre: figures.long_median, reach });
                     let (low, high) = (figures.long_median - reach, figures.long_median + reach);
                     let band = (two_decimals(low), two_decimals(high));
                     incidents.push(Incident { opened: date_of(checked.day), closed: None, band, closed_by_hand: None });
                 }
-                (Some(opened), Some(_)) if self.is_back(&checked, opened) => {
+                (Some(opened), Some(_)) if self.is_recovery_day(&checked, opened) => {
                     open = None;
                     if let Some(incident) = incidents.last_mut() {
                         incident.closed = Some(date_of(checked.day));
@@ -130,7 +131,7 @@ impl Series<'_> {
             }
             if let (Some(_), Some(closing)) = (open, by_hand(checked.day)) {
                 open = None;
-                let closed = incidents.pop().map(|incident| incident.closed_by(closing));
+                let closed = incidents.pop().map(|incident| incident.close_with(closing));
                 incidents.extend(closed);
             }
         }
@@ -138,14 +139,15 @@ impl Series<'_> {
     }
 
     /// The first day after one on which the series is back in a band.
-    fn back(&self, after: i32, (low, high): (f64, f64), last: i32) -> Option<i32> {
-        let opened = Opened { day: after, centre: f64::midpoint(low, high), reach: 0.5 * (high - low) + ROUNDING };
+    fn recovery_day(&self, after: i32, (low, high): (f64, f64), last: i32) -> Option<i32> {
+        let opened =
+            OpenIncident { day: after, centre: f64::midpoint(low, high), reach: 0.5 * (high - low) + ROUNDING };
         let mut later = self.check(&self.days(last)).into_iter().filter(|checked| checked.day > after);
-        later.find(|checked| self.is_back(checked, opened)).map(|checked| checked.day)
+        later.find(|checked| self.is_recovery_day(checked, opened)).map(|checked| checked.day)
     }
 
     /// Whether a day is not bad and its short median lies within the band, on the sides that are watched.
-    fn is_back(&self, checked: &Checked, Opened { day, centre, reach }: Opened) -> bool {
+    fn is_recovery_day(&self, checked: &CheckedDay, OpenIncident { day, centre, reach }: OpenIncident) -> bool {
         // A chart alarms on a drop that the short median, still full of the days before, has not felt.
         let has_felt = self.options.method == Method::MedianMad || checked.day - day >= self.options.short - 1;
         let within = |median: f64| self.directions.iter().all(|it| it.sign * (median - centre) >= -reach);
@@ -155,7 +157,7 @@ impl Series<'_> {
 
 /// The day an incident was opened on, and the band that ends it.
 #[derive(Clone, Copy)]
-struct Opened {
+struct OpenIncident {
     day: i32,
     centre: f64,
     reach: f64,

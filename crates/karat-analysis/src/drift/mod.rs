@@ -15,20 +15,20 @@ use karat_stats::drift::DayScore;
 use karat_types::Better;
 use serde::Serialize;
 
-use crate::history::{Day, said_of_judges};
+use crate::reference::history::{Day, judge_mix_warnings};
 
-pub use accepted::Accepted;
-use accepted::Stretch;
+use accepted::AcceptedDays;
+pub use accepted::AcceptedLevel;
 pub use calendar::{date_of, day_number};
-pub use incident::{Closing, Incident, standing};
+pub use incident::{Incident, IncidentClosing, resolve_incident};
 pub use options::{DriftOptions, Method, Worse};
-pub use replay::{Replayed, replay};
-pub use systems::Drifts;
-use watch::{Checked, Watch};
+pub use replay::{ReplayResult, replay};
+pub use systems::SystemDrifts;
+use watch::{CheckedDay, SeriesWatch};
 
 /// What is known of the metric that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Watched {
+pub struct WatchedMetric {
     /// Lowest and highest possible value.
     pub range: Option<(f64, f64)>,
     /// Direction.
@@ -86,7 +86,7 @@ pub struct Drift {
     pub incident: Option<Incident>,
     /// The level that holds on the day because somebody closed an incident at it: no alert until the series changes anew.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub accepted: Option<Accepted>,
+    pub accepted: Option<AcceptedLevel>,
     /// What the reader must know.
     pub warnings: Vec<String>,
 }
@@ -168,8 +168,8 @@ pub fn drift(
     days: &[Day],
     as_of: &str,
     options: &DriftOptions,
-    watched: Watched,
-    closings: &[Closing],
+    watched: WatchedMetric,
+    closings: &[IncidentClosing],
 ) -> Result<Drift, String> {
     if let Some(problem) = options.problem() {
         return Err(problem);
@@ -177,7 +177,7 @@ pub fn drift(
     if options.method == Method::EDetector && watched.range.is_none() {
         return Err(format!("the metric {} has no range, which e_detector needs", options.metric));
     }
-    let last = day_number(as_of).ok_or_else(|| not_dated(as_of))?;
+    let last = day_number(as_of).ok_or_else(|| date_problem(as_of))?;
     let series = Series::new(days, last, options, watched, closings);
     let checked = series.last_days(last);
     let bad = checked.iter().filter(|day| day.figures.is_some_and(|figures| figures.bad)).count();
@@ -212,28 +212,28 @@ pub fn drift(
         z_thresh: series.threshold(),
         streak_required: options.streak(),
         z: checked.first().and_then(|day| day.figures).map(|figures| two_decimals(figures.z)),
-        alerts: checked.iter().filter_map(alert).collect(),
-        skipped: checked.iter().filter(|_| has_data).filter_map(|day| skipped(day, options)).collect(),
+        alerts: checked.iter().filter_map(bad_day).collect(),
+        skipped: checked.iter().filter(|_| has_data).filter_map(|day| skipped_day(day, options)).collect(),
         metric: options.metric.clone(),
         worse: options.worse_of(watched.better),
         method: options.method,
         n: window.len(),
         incident: series.incidents(closings, last).pop(),
-        accepted: series.accepted(last).cloned(),
-        warnings: unscored.into_iter().chain(said_of_judges(window, "the long window")).collect(),
+        accepted: series.accepted_level(last).cloned(),
+        warnings: unscored.into_iter().chain(judge_mix_warnings(window, "the long window")).collect(),
         judges,
         prompt_versions,
     })
 }
 
-fn not_dated(as_of: &str) -> String {
+fn date_problem(as_of: &str) -> String {
     if as_of.is_empty() {
         return "no sample has a date: name the column under `dataset.date`".to_owned();
     }
     format!("{as_of} is no date; write it as YYYY-MM-DD")
 }
 
-fn alert(day: &Checked) -> Option<DriftDay> {
+fn bad_day(day: &CheckedDay) -> Option<DriftDay> {
     let figures = day.figures.filter(|figures| figures.bad)?;
     Some(DriftDay {
         day: date_of(day.day),
@@ -245,7 +245,7 @@ fn alert(day: &Checked) -> Option<DriftDay> {
     })
 }
 
-fn skipped(day: &Checked, options: &DriftOptions) -> Option<SkippedDay> {
+fn skipped_day(day: &CheckedDay, options: &DriftOptions) -> Option<SkippedDay> {
     if day.figures.is_some() {
         return None;
     }
@@ -275,7 +275,7 @@ struct Series<'a> {
     options: &'a DriftOptions,
     directions: Vec<Direction>,
     /// Days whose level somebody accepted.
-    stretches: Vec<Stretch>,
+    stretches: Vec<AcceptedDays>,
 }
 
 /// A series turned so that low is worse: a rise is a fall of the negated series.
@@ -287,7 +287,13 @@ struct Direction {
 }
 
 impl<'a> Series<'a> {
-    fn new(days: &[Day], last: i32, options: &'a DriftOptions, watched: Watched, closings: &[Closing]) -> Self {
+    fn new(
+        days: &[Day],
+        last: i32,
+        options: &'a DriftOptions,
+        watched: WatchedMetric,
+        closings: &[IncidentClosing],
+    ) -> Self {
         let known = days.iter().filter_map(|day| Some((day_number(&day.date)?, day.value())));
         let mut known: Vec<(i32, f64)> = known.filter(|(day, _)| *day <= last).collect();
         known.sort_by_key(|(day, _)| *day);
@@ -303,11 +309,13 @@ impl<'a> Series<'a> {
         };
         let directions = signs.iter().map(|sign| direction(*sign)).collect();
         let series = Self { options, directions, stretches: Vec::new() };
-        Self { stretches: series.stretches(closings, last), ..series }
+        Self { stretches: series.all_accepted_days(closings, last), ..series }
     }
 
-    fn watches(&self) -> impl Iterator<Item = (Watch<'_>, f64)> {
-        self.directions.iter().map(|it| (Watch { scores: &it.scores, options: self.options, range: it.range }, it.sign))
+    fn watches(&self) -> impl Iterator<Item = (SeriesWatch<'_>, f64)> {
+        self.directions
+            .iter()
+            .map(|it| (SeriesWatch { scores: &it.scores, options: self.options, range: it.range }, it.sign))
     }
 
     fn is_empty(&self) -> bool {
@@ -319,23 +327,23 @@ impl<'a> Series<'a> {
     }
 
     /// What some days say: of two directions the worse. A day whose level is accepted is not bad.
-    fn check(&self, days: &[i32]) -> Vec<Checked> {
-        let each: Vec<Vec<Checked>> = self
+    fn check(&self, days: &[i32]) -> Vec<CheckedDay> {
+        let each: Vec<Vec<CheckedDay>> = self
             .watches()
-            .map(|(watch, sign)| watch.check(days).into_iter().map(|day| turned(day, sign)).collect())
+            .map(|(watch, sign)| watch.check(days).into_iter().map(|day| flip(day, sign)).collect())
             .collect();
         let mut each = each.into_iter();
         let first = each.next().unwrap_or_default();
         let mut checked =
-            each.fold(first, |known, other| known.into_iter().zip(other).map(|(a, b)| worse_of(a, b)).collect());
-        for day in checked.iter_mut().filter(|day| self.accepted(day.day).is_some()) {
+            each.fold(first, |known, other| known.into_iter().zip(other).map(|(a, b)| worse_day(a, b)).collect());
+        for day in checked.iter_mut().filter(|day| self.accepted_level(day.day).is_some()) {
             day.figures.iter_mut().for_each(|figures| figures.bad = false);
         }
         checked
     }
 
     /// The last days, newest first.
-    fn last_days(&self, last: i32) -> Vec<Checked> {
+    fn last_days(&self, last: i32) -> Vec<CheckedDay> {
         let days: Vec<i32> = (0..self.options.streak()).map(|back| last.saturating_sub_unsigned(back)).collect();
         self.check(&days)
     }
@@ -350,18 +358,18 @@ impl<'a> Series<'a> {
     }
 }
 
-fn turned(day: Checked, sign: f64) -> Checked {
-    let figures = day.figures.map(|figures| watch::Figures {
+fn flip(day: CheckedDay, sign: f64) -> CheckedDay {
+    let figures = day.figures.map(|figures| watch::DayFigures {
         short_median: sign * figures.short_median,
         long_median: sign * figures.long_median,
         z: sign * figures.z,
         ..figures
     });
-    Checked { figures, ..day }
+    CheckedDay { figures, ..day }
 }
 
-fn worse_of(one: Checked, other: Checked) -> Checked {
-    let weight = |day: &Checked| day.figures.map_or((false, 0.0), |figures| (figures.bad, figures.z.abs()));
+fn worse_day(one: CheckedDay, other: CheckedDay) -> CheckedDay {
+    let weight = |day: &CheckedDay| day.figures.map_or((false, 0.0), |figures| (figures.bad, figures.z.abs()));
     if weight(&other) > weight(&one) { other } else { one }
 }
 

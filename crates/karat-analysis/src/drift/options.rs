@@ -145,7 +145,7 @@ impl DriftOptions {
 
     /// The same watch by a method: what belongs to another one is left to its defaults.
     #[must_use]
-    pub fn by(self, method: Method) -> Self {
+    pub fn with_method(self, method: Method) -> Self {
         if self.method == method {
             return self;
         }

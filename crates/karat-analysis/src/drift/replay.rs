@@ -8,8 +8,8 @@ use karat_stats::describe::median;
 use karat_stats::seed::Seed;
 use serde::Serialize;
 
-use super::{DriftOptions, Method, Series, Watched, Worse, date_of};
-use crate::history::Day;
+use super::{DriftOptions, Method, Series, WatchedMetric, Worse, date_of};
+use crate::reference::history::Day;
 
 /// Days that a series without a shift is watched for.
 const YEAR: i32 = 365;
@@ -18,7 +18,7 @@ const PATIENCE: i32 = 60;
 
 /// What the simulated series said.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// The method.
     pub method: Method,
     /// Simulated series of each kind.
@@ -47,11 +47,11 @@ pub struct Replayed {
 pub fn replay(
     days: &[Day],
     options: &DriftOptions,
-    watched: Watched,
+    watched: WatchedMetric,
     shift: f64,
     series: u32,
     seed: u64,
-) -> Option<Replayed> {
+) -> Option<ReplayResult> {
     if days.len() < 2 || series == 0 || options.problem().is_some() || !shift.is_finite() {
         return None;
     }
@@ -79,7 +79,7 @@ pub fn replay(
         })
         .collect();
     let false_alarms = (0..series).filter(|at| first_alert(&drawn(series + at, start + YEAR), start).is_some()).count();
-    Some(Replayed {
+    Some(ReplayResult {
         method: options.method,
         series,
         drawn_from: days.len(),
@@ -89,12 +89,12 @@ pub fn replay(
         median_delay_days: median(&delays),
         false_alarm_share_per_year: false_alarms as f64 / f64::from(series),
         seed,
-        warning: scant(&values, options),
+        warning: thin_data_warning(&values, options),
     })
 }
 
 /// What days that are too few, or all alike, do not tell.
-fn scant(values: &[f64], options: &DriftOptions) -> Option<String> {
+fn thin_data_warning(values: &[f64], options: &DriftOptions) -> Option<String> {
     let (n, long) = (values.len(), options.long);
     if values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) {
         return Some(format!(

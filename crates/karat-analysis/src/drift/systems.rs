@@ -11,9 +11,9 @@ use super::{Drift, DriftDay, DriftStatus, Method, SkippedDay, Worse};
 /// One is written as it is. Of several, what they come to together is written as if it were one (the alerts and skipped days
 /// of all, each with its `system`; the furthest `z`; the worst `status`), with each as it is under `systems`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drifts<T = Drift>(Vec<T>);
+pub struct SystemDrifts<T = Drift>(Vec<T>);
 
-impl<T: Borrow<Drift>> Drifts<T> {
+impl<T: Borrow<Drift>> SystemDrifts<T> {
     /// Of one system.
     pub fn one(system: T) -> Self {
         Self(vec![system])
@@ -51,7 +51,7 @@ impl<T: Borrow<Drift>> Drifts<T> {
             true => warning.clone(),
             false => format!("{system}: {warning}"),
         };
-        self.each(|drift| &drift.warnings).map(said).collect()
+        self.each_member(|drift| &drift.warnings).map(said).collect()
     }
 
     fn drifts(&self) -> impl Iterator<Item = &Drift> {
@@ -59,7 +59,7 @@ impl<T: Borrow<Drift>> Drifts<T> {
     }
 
     /// The members of a list of each system, with its name.
-    fn each<'a, M: 'a>(&'a self, list: fn(&'a Drift) -> &'a Vec<M>) -> impl Iterator<Item = (&'a str, &'a M)> {
+    fn each_member<'a, M: 'a>(&'a self, list: fn(&'a Drift) -> &'a Vec<M>) -> impl Iterator<Item = (&'a str, &'a M)> {
         self.drifts().flat_map(move |drift| {
             let system = drift.system.as_deref().unwrap_or_default();
             list(drift).iter().map(move |member| (system, member))
@@ -77,13 +77,15 @@ impl<T: Borrow<Drift>> Drifts<T> {
         known.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, z)| z)
     }
 
-    fn together(&self) -> Option<Together<'_, T>> {
+    fn combine(&self) -> Option<CombinedDrift<'_, T>> {
         let first = self.drifts().next()?;
-        let mut alerts: Vec<Of<'_, DriftDay>> = self.each(|drift| &drift.alerts).map(Of::from).collect();
+        let mut alerts: Vec<OfSystem<'_, DriftDay>> =
+            self.each_member(|drift| &drift.alerts).map(OfSystem::from).collect();
         alerts.sort_by(|one, other| other.member.day.cmp(&one.member.day));
-        let mut skipped: Vec<Of<'_, SkippedDay>> = self.each(|drift| &drift.skipped).map(Of::from).collect();
+        let mut skipped: Vec<OfSystem<'_, SkippedDay>> =
+            self.each_member(|drift| &drift.skipped).map(OfSystem::from).collect();
         skipped.sort_by(|one, other| other.member.day.cmp(&one.member.day));
-        Some(Together {
+        Some(CombinedDrift {
             as_of: &first.as_of,
             status: self.status(),
             short_window: first.short_window,
@@ -104,7 +106,7 @@ impl<T: Borrow<Drift>> Drifts<T> {
 
 /// What several systems come to: they share the rule and the day.
 #[derive(Serialize)]
-struct Together<'a, T> {
+struct CombinedDrift<'a, T> {
     as_of: &'a str,
     status: DriftStatus,
     short_window: i32,
@@ -112,8 +114,8 @@ struct Together<'a, T> {
     z_thresh: f64,
     streak_required: u32,
     z: Option<f64>,
-    alerts: Vec<Of<'a, DriftDay>>,
-    skipped: Vec<Of<'a, SkippedDay>>,
+    alerts: Vec<OfSystem<'a, DriftDay>>,
+    skipped: Vec<OfSystem<'a, SkippedDay>>,
     metric: &'a str,
     worse: Worse,
     method: Method,
@@ -123,23 +125,23 @@ struct Together<'a, T> {
 
 /// Something of a system.
 #[derive(Serialize)]
-struct Of<'a, M> {
+struct OfSystem<'a, M> {
     system: &'a str,
     #[serde(flatten)]
     member: &'a M,
 }
 
-impl<'a, M> From<(&'a str, &'a M)> for Of<'a, M> {
+impl<'a, M> From<(&'a str, &'a M)> for OfSystem<'a, M> {
     fn from((system, member): (&'a str, &'a M)) -> Self {
         Self { system, member }
     }
 }
 
-impl<T: Borrow<Drift> + Serialize> Serialize for Drifts<T> {
+impl<T: Borrow<Drift> + Serialize> Serialize for SystemDrifts<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
             [one] => one.serialize(serializer),
-            _ => self.together().serialize(serializer),
+            _ => self.combine().serialize(serializer),
         }
     }
 }
@@ -148,13 +150,13 @@ impl<T: Borrow<Drift> + Serialize> Serialize for Drifts<T> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::{Drift, DriftOptions, Watched, drift};
+    use super::super::{Drift, DriftOptions, WatchedMetric, drift};
     use super::*;
-    use crate::history::Day;
+    use crate::reference::history::Day;
 
     fn of(system: &str, level: impl Fn(i32) -> f64) -> Drift {
         let days: Vec<Day> = (0..45).map(|day| Day::new(super::super::date_of(20_000 + day), level(day))).collect();
-        let found = drift(&days, &days[44].date, &DriftOptions::of("q"), Watched::default(), &[]).unwrap();
+        let found = drift(&days, &days[44].date, &DriftOptions::of("q"), WatchedMetric::default(), &[]).unwrap();
         Drift { system: Some(system.to_owned()), ..found }
     }
 
@@ -162,7 +164,7 @@ mod tests {
     #[test]
     fn a_drop_of_one_system_is_not_evened_out() {
         let (falls, rises) = (of("a", |day| if day > 38 { 2.0 } else { 4.0 }), of("b", |day| f64::from(3 + day / 39)));
-        let found = Drifts::of(vec![rises.clone(), falls.clone()]).unwrap();
+        let found = SystemDrifts::of(vec![rises.clone(), falls.clone()]).unwrap();
         let written = serde_json::to_value(&found).unwrap();
         assert_eq!((&written["status"], &written["alerts"][0]["system"]), (&json!("alert"), &json!("a")));
         assert_eq!(written["alerts"].as_array().unwrap().len(), 2);
@@ -172,11 +174,11 @@ mod tests {
         );
         assert_eq!(written["z"], json!(falls.z));
         assert_eq!(written.get("incident"), None::<&Value>);
-        let alone = serde_json::to_value(Drifts::of(vec![falls.clone()])).unwrap();
+        let alone = serde_json::to_value(SystemDrifts::of(vec![falls.clone()])).unwrap();
         assert_eq!(alone, serde_json::to_value(&falls).unwrap());
-        assert!(Drifts::<Drift>::of(Vec::new()).is_none());
-        let absent = drift(&[], "2026-01-01", &DriftOptions::of("q"), Watched::default(), &[]).unwrap();
-        let both = Drifts::of(vec![rises, Drift { system: Some("c".to_owned()), ..absent }]).unwrap();
+        assert!(SystemDrifts::<Drift>::of(Vec::new()).is_none());
+        let absent = drift(&[], "2026-01-01", &DriftOptions::of("q"), WatchedMetric::default(), &[]).unwrap();
+        let both = SystemDrifts::of(vec![rises, Drift { system: Some("c".to_owned()), ..absent }]).unwrap();
         assert_eq!(both.status(), DriftStatus::Ok);
         assert!(both.warnings()[0].starts_with("c: no day up to 2026-01-01 has a score"), "{:?}", both.warnings());
     }

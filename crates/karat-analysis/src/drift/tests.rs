@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-fn watched() -> Watched {
-    Watched { range: Some((1.0, 5.0)), better: Better::Higher }
+fn watched() -> WatchedMetric {
+    WatchedMetric { range: Some((1.0, 5.0)), better: Better::Higher }
 }
 
 /// `n` days from 2026-03-01 on, with values by number.
@@ -75,7 +75,7 @@ fn every_method_finds_the_planted_week() {
         (Method::PageHinkley, "2026-04-02"),
         (Method::EDetector, "2026-04-06"),
     ] {
-        let options = median_mad().by(method);
+        let options = median_mad().with_method(method);
         let first = (1..=14).map(|day| format!("2026-04-{day:02}"));
         let mut first = first.filter(|day| status(&days, day, &options) == DriftStatus::Alert);
         assert_eq!(first.next().as_deref(), Some(day), "{method:?}");
@@ -94,9 +94,9 @@ fn every_method_finds_the_planted_week() {
 #[test]
 fn a_method_keeps_its_own_options() {
     let options = DriftOptions { streak: Some(3), h: Some(9.0), short: 5, ..median_mad() };
-    let other = options.clone().by(Method::Cusum);
+    let other = options.clone().with_method(Method::Cusum);
     assert_eq!((other.streak(), other.h, other.short), (1, None, 5));
-    assert_eq!(options.clone().by(Method::MedianMad), options);
+    assert_eq!(options.clone().with_method(Method::MedianMad), options);
 }
 
 /// BR-13: `no_data` only when the long window is empty; too few scores are `ok` with the days that were skipped.
@@ -127,7 +127,7 @@ fn an_incident_outlives_its_alert() {
 /// BR-13: a chart finds a drop before the short median feels it; the incident does not end by that, and is one.
 #[test]
 fn an_incident_of_a_chart_lasts_as_long_as_its_drop() {
-    let options = median_mad().by(Method::Cusum);
+    let options = median_mad().with_method(Method::Cusum);
     let lasting = days(60, |day| if day >= 32 { 3.0 } else { 4.2 + 0.05 * f64::from(day % 3) });
     for day in 2..30 {
         let as_of = date_of(day_number("2026-04-01").unwrap() + day);
@@ -137,19 +137,23 @@ fn an_incident_of_a_chart_lasts_as_long_as_its_drop() {
     let found = drift(&declining(), "2026-04-14", &options, watched(), &[]).unwrap().incident.unwrap();
     assert_eq!((found.opened.as_str(), found.closed.as_deref()), ("2026-04-02", Some("2026-04-12")));
     let kept = Incident { closed: None, ..found.clone() };
-    assert_eq!(standing(&declining(), "2026-04-14", &options, watched(), &[], &kept), Ok(found));
+    assert_eq!(resolve_incident(&declining(), "2026-04-14", &options, watched(), &[], &kept), Ok(found));
 }
 
 /// Asks about every day in turn, as somebody who runs it daily does, and closes incidents where `closes` says so.
-fn lived(days: &[Day], options: &DriftOptions, mut closes: impl FnMut(&Drift) -> bool) -> (Vec<Drift>, Vec<Closing>) {
-    let mut closings: Vec<Closing> = Vec::new();
+fn lived(
+    days: &[Day],
+    options: &DriftOptions,
+    mut closes: impl FnMut(&Drift) -> bool,
+) -> (Vec<Drift>, Vec<IncidentClosing>) {
+    let mut closings: Vec<IncidentClosing> = Vec::new();
     let mut seen = Vec::new();
     for known in 1..=days.len() {
         let days = &days[..known];
         let today = &days[known - 1].date;
         let mut found = drift(days, today, options, watched(), &closings).unwrap();
         if let Some(open) = found.incident.clone().filter(|incident| incident.is_open() && closes(&found)) {
-            closings.push(Closing::of(&open, days, today, "accepted", options, watched()).unwrap());
+            closings.push(IncidentClosing::of(&open, days, today, "accepted", options, watched()).unwrap());
             found = drift(days, today, options, watched(), &closings).unwrap();
         }
         seen.push(found);
@@ -165,7 +169,7 @@ fn a_closed_incident_stays_closed_until_the_series_changes_anew() {
     let alerts = |levels: [f64; 3], method: Method, patience: usize| {
         let series = days(96, |day| levels[(usize::try_from(day).unwrap() / 36).min(2)] + noise(day));
         let mut waited = 0;
-        let (seen, closings) = lived(&series, &median_mad().by(method), |found| {
+        let (seen, closings) = lived(&series, &median_mad().with_method(method), |found| {
             waited += usize::from(found.incident.is_some());
             waited == patience
         });
@@ -210,7 +214,7 @@ fn asking_later_gives_what_was_lived_through() {
             })
             .collect();
         for method in Method::ALL {
-            let options = median_mad().by(method);
+            let options = median_mad().with_method(method);
             let (seen, closings) = lived(&series, &options, |_| drawn(4) == 0);
             for then in seen {
                 let now = drift(&series, &then.as_of, &options, watched(), &closings).unwrap();
@@ -235,7 +239,7 @@ fn mixed_judges_are_named() {
 #[test]
 fn the_direction_is_the_metrics() {
     let rising = days(45, |day| if day >= 32 { 4.9 } else { 2.0 + 0.05 * f64::from(day % 3) });
-    let latency = Watched { better: Better::Lower, ..watched() };
+    let latency = WatchedMetric { better: Better::Lower, ..watched() };
     let found = drift(&rising, "2026-04-14", &median_mad(), latency, &[]).unwrap();
     assert_eq!(found.status, DriftStatus::Alert);
     assert!(found.alerts[0].z > 1.5 && found.alerts[0].short_median > found.alerts[0].long_median);
@@ -258,7 +262,7 @@ fn senseless_options_are_refused() {
     ] {
         assert!(drift(&declining(), "2026-04-14", &options, watched(), &[]).is_err(), "{options:?}");
     }
-    let unbounded = Watched { range: None, ..watched() };
+    let unbounded = WatchedMetric { range: None, ..watched() };
     let options = DriftOptions { method: Method::EDetector, ..median_mad() };
     assert!(drift(&declining(), "2026-04-14", &options, unbounded, &[]).unwrap_err().contains("no range"));
 }

@@ -10,17 +10,17 @@ use super::options::{DriftOptions, Method};
 
 /// What one day says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Checked {
+pub(super) struct CheckedDay {
     pub day: i32,
     pub n_short: usize,
     pub n_long: usize,
     /// `None` where there are too few scores to say anything.
-    pub figures: Option<Figures>,
+    pub figures: Option<DayFigures>,
 }
 
 /// The figures of a day.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Figures {
+pub(super) struct DayFigures {
     pub short_median: f64,
     pub long_median: f64,
     /// max(MAD of the long window, floor).
@@ -32,14 +32,14 @@ pub(super) struct Figures {
 
 /// A series, ascending by day, low being worse, with the options and the range of its scores.
 #[derive(Debug, Clone)]
-pub(super) struct Watch<'a> {
+pub(super) struct SeriesWatch<'a> {
     pub scores: &'a [DayScore],
     pub options: &'a DriftOptions,
     /// Lowest and highest possible score.
     pub range: Option<(f64, f64)>,
 }
 
-impl Watch<'_> {
+impl SeriesWatch<'_> {
     /// Width of the range of the scores, or that of a scale from 1 to 5 where it has none.
     fn width(&self) -> f64 {
         self.range.map_or(4.0, |(low, high)| high - low).max(f64::MIN_POSITIVE)
@@ -84,14 +84,14 @@ impl Watch<'_> {
     }
 
     /// What each of some days says. A day sees the scores up to itself and nothing later.
-    pub fn check(&self, days: &[i32]) -> Vec<Checked> {
+    pub fn check(&self, days: &[i32]) -> Vec<CheckedDay> {
         match self.options.method {
             Method::MedianMad => days.iter().map(|day| self.median_mad(*day)).collect(),
             _ => self.chart(days),
         }
     }
 
-    fn median_mad(&self, day: i32) -> Checked {
+    fn median_mad(&self, day: i32) -> CheckedDay {
         let rule = DriftRule {
             short_window: self.options.short,
             long_window: self.options.long,
@@ -106,7 +106,7 @@ impl Watch<'_> {
         let found = median_mad(self.scores, day, &rule).ok().and_then(|report| report.days.first().copied());
         let figures = found.and_then(|found| {
             let figures = found.figures?;
-            Some(Figures {
+            Some(DayFigures {
                 short_median: figures.short_median,
                 long_median: figures.long_median,
                 scale: figures.mad.max(self.floor()),
@@ -114,11 +114,11 @@ impl Watch<'_> {
                 bad: found.bad,
             })
         });
-        Checked { day, n_short, n_long, figures }
+        CheckedDay { day, n_short, n_long, figures }
     }
 
     /// Days of a chart: the state that the last score up to each day left.
-    fn chart(&self, days: &[i32]) -> Vec<Checked> {
+    fn chart(&self, days: &[i32]) -> Vec<CheckedDay> {
         let points = self.points();
         days.iter()
             .map(|day| {
@@ -129,9 +129,9 @@ impl Watch<'_> {
                 let enough = short.len() >= self.options.min_short.min(1) && !short.is_empty();
                 let figures = point.filter(|_| enough).and_then(|(z, bad)| {
                     let (short_median, long_median) = (median(&short)?, median(&long)?);
-                    Some(Figures { short_median, long_median, scale: self.scale(*day)?, z, bad })
+                    Some(DayFigures { short_median, long_median, scale: self.scale(*day)?, z, bad })
                 });
-                Checked { day: *day, n_short: short.len(), n_long: long.len(), figures }
+                CheckedDay { day: *day, n_short: short.len(), n_long: long.len(), figures }
             })
             .collect()
     }

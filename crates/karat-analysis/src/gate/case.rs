@@ -5,18 +5,18 @@ use serde_json::Value;
 
 use super::{scope::Scope, subject};
 use crate::Findings;
-use crate::pattern::fits;
+use crate::run::metric_names::matches_pattern;
 
 /// Which bound of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum BoundKind {
     Min,
     Max,
     MaxDrop,
     MaxRise,
 }
 
-impl Side {
+impl BoundKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Min => "min",
@@ -61,20 +61,25 @@ pub(super) struct Unit {
 
 /// One thing to decide.
 #[derive(Debug, Clone)]
-pub(super) struct Case<'a> {
+pub(super) struct GateCase<'a> {
     pub(super) gate: &'a Gate,
     pub(super) scope: &'a Scope,
     pub(super) target: Target<'a>,
     pub(super) unit: Unit,
-    pub(super) side: Side,
+    pub(super) side: BoundKind,
     pub(super) threshold: Threshold,
 }
 
 /// The cases of a gate.
-pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Vec<Case<'a>> {
-    let sides =
-        [(Side::Min, gate.min), (Side::Max, gate.max), (Side::MaxDrop, gate.max_drop), (Side::MaxRise, gate.max_rise)];
-    let bounds: Vec<(Side, Threshold)> = sides.into_iter().filter_map(|(side, bound)| Some((side, bound?))).collect();
+pub(super) fn gate_cases<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Vec<GateCase<'a>> {
+    let sides = [
+        (BoundKind::Min, gate.min),
+        (BoundKind::Max, gate.max),
+        (BoundKind::MaxDrop, gate.max_drop),
+        (BoundKind::MaxRise, gate.max_rise),
+    ];
+    let bounds: Vec<(BoundKind, Threshold)> =
+        sides.into_iter().filter_map(|(side, bound)| Some((side, bound?))).collect();
     let (targets, units) = match &gate.subject {
         Subject::Finding(path) => (vec![Target::Finding(path.as_str())], vec![Unit::default()]),
         Subject::Metric(_) => (metrics(&findings.plan, gate), units(findings, gate, scope)),
@@ -84,7 +89,7 @@ pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> V
     let mut cases = Vec::new();
     for unit in &units {
         for target in &targets {
-            cases.extend(bounds.iter().map(|(side, threshold)| Case {
+            cases.extend(bounds.iter().map(|(side, threshold)| GateCase {
                 gate,
                 scope,
                 target: *target,
@@ -100,7 +105,7 @@ pub(super) fn of<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> V
 /// The metrics that a gate names; [`problem::of`](super::problem::of) has seen to it that there are some.
 fn metrics<'a>(plan: &PlanHeader, gate: &Gate) -> Vec<Target<'a>> {
     let names = plan.metrics.iter().enumerate();
-    names.filter(|(_, metric)| fits(subject(gate), &metric.name)).map(|(at, _)| Target::Metric(at)).collect()
+    names.filter(|(_, metric)| matches_pattern(subject(gate), &metric.name)).map(|(at, _)| Target::Metric(at)).collect()
 }
 
 /// The units of a gate, without those that its condition leaves empty, and without the systems that the others are

@@ -4,10 +4,10 @@ use karat_stats::interval::Level;
 use karat_types::Decide;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::case::{Case, Side, Target};
-use super::evidence::{Basis, Court};
-use super::words::{Verdict, Words};
-use crate::finding::Finding;
+use super::case::{BoundKind, GateCase, Target};
+use super::evidence::{Basis, GateContext};
+use super::verdict_text::{Verdict, VerdictText};
+use crate::figures::finding::Finding;
 
 /// One case of a gate, decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +46,7 @@ pub struct Decision {
 
 impl Decision {
     /// How far the figure is within its bound, in the metric's unit; negative beyond it. `None` where either is unknown.
-    pub fn room(&self) -> Option<f64> {
+    pub fn headroom(&self) -> Option<f64> {
         let (held, bound) = (self.finding.as_ref()?.value(), self.threshold?);
         Some(match self.bound {
             "min" => held - bound,
@@ -104,31 +104,31 @@ impl Serialize for Decision {
 
 /// The number that the finding is held against. Of changes it is the change itself that is bounded: a drop of at most
 /// 0.5 is a change of at least −0.5.
-pub(super) fn bound(case: &Case<'_>, reference: Option<f64>) -> Option<f64> {
-    let size = allowed(case, reference)?;
-    Some(if case.side == Side::MaxDrop { -size } else { size })
+pub(super) fn bound(case: &GateCase<'_>, reference: Option<f64>) -> Option<f64> {
+    let size = allowed_size(case, reference)?;
+    Some(if case.side == BoundKind::MaxDrop { -size } else { size })
 }
 
 /// The bound as the gate says it, a relative one resolved.
-fn allowed(case: &Case<'_>, reference: Option<f64>) -> Option<f64> {
+fn allowed_size(case: &GateCase<'_>, reference: Option<f64>) -> Option<f64> {
     if case.side.is_change() { case.threshold.from_figure(reference) } else { Some(case.threshold.value) }
 }
 
 /// Decides one case with an interval of a level.
-pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decision {
-    let evidence = court.hear(case);
-    let finding = evidence.basis.at(level).map(|found| found.apart_by(widest_change(court, case)));
+pub(super) fn decide(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> Decision {
+    let evidence = court.evidence_for(case);
+    let finding = evidence.basis.finding_at(level).map(|found| found.clip_difference(max_change(court, case)));
     let limit = bound(case, evidence.reference);
     let by_interval = case.gate.decide == Decide::Interval;
     let (mut verdict, mut reason) = match (&finding, limit) {
         (Some(finding), Some(limit)) => {
-            Words { case, name: name(court, case), evidence: &evidence, unit: unit(court, case) }.judge(
+            VerdictText { case, name: name(court, case), evidence: &evidence, unit: unit(court, case) }.decide(
                 finding,
                 limit,
                 by_interval,
             )
         }
-        _ => (Verdict::Undecided, why_nothing(&evidence.basis)),
+        _ => (Verdict::Undecided, missing_reason(&evidence.basis)),
     };
     if let Some(remark) = &evidence.remark {
         reason = format!("{reason} ({remark})");
@@ -166,7 +166,7 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
         sample: case.unit.sample.map(|sample| court.findings.sample_id(sample).to_owned()),
         group: case.unit.group.as_ref().map(|(_, value)| (case.gate.per.clone(), value.clone())),
         bound: case.side.name(),
-        threshold: allowed(case, evidence.reference),
+        threshold: allowed_size(case, evidence.reference),
         verdict,
         observed: evidence.observed,
         reference: evidence.reference,
@@ -178,25 +178,27 @@ pub(super) fn decide(court: &Court<'_>, case: &Case<'_>, level: Level) -> Decisi
 }
 
 /// The furthest that what a change is made of can be apart; `None` for what is no change.
-fn widest_change(court: &Court<'_>, case: &Case<'_>) -> Option<f64> {
+fn max_change(court: &GateContext<'_>, case: &GateCase<'_>) -> Option<f64> {
     let Target::Metric(metric) = case.target else { return None };
-    court.findings.measures.get(metric).filter(|_| case.side.is_change())?.widest_change()
+    court.findings.measures.get(metric).filter(|_| case.side.is_change())?.max_change()
 }
 
 /// Whether a case fails even if each score that is missing were the best there is.
-fn fails_at_best(court: &Court<'_>, case: &Case<'_>, level: Level) -> bool {
-    let Some(court) = court.at_best(case) else { return false };
-    let evidence = court.hear(case);
-    let Some((finding, limit)) = evidence.basis.at(level).zip(bound(case, evidence.reference)) else { return false };
+fn fails_at_best(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> bool {
+    let Some(court) = court.with_best_scores(case) else { return false };
+    let evidence = court.evidence_for(case);
+    let Some((finding, limit)) = evidence.basis.finding_at(level).zip(bound(case, evidence.reference)) else {
+        return false;
+    };
     // What the other side lacks is not known either.
     if evidence.lacking.share() > court.policy.max_unscored {
         return false;
     }
-    let words = Words { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };
-    words.judge(&finding, limit, case.gate.decide == Decide::Interval).0 == Verdict::Fail
+    let words = VerdictText { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };
+    words.decide(&finding, limit, case.gate.decide == Decide::Interval).0 == Verdict::Fail
 }
 
-fn why_nothing(basis: &Basis) -> String {
+fn missing_reason(basis: &Basis) -> String {
     match basis {
         Basis::Missing(why) => why.clone(),
         _ => "there is nothing to decide on".to_owned(),
@@ -204,14 +206,14 @@ fn why_nothing(basis: &Basis) -> String {
 }
 
 /// What a case is about: a pattern of the gate is one metric here.
-fn name<'a>(court: &'a Court<'_>, case: &'a Case<'_>) -> &'a str {
+fn name<'a>(court: &'a GateContext<'_>, case: &'a GateCase<'_>) -> &'a str {
     match case.target {
         Target::Metric(metric) => court.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str()),
         Target::Finding(path) => path,
     }
 }
 
-fn unit(court: &Court<'_>, case: &Case<'_>) -> Option<&'static str> {
+fn unit(court: &GateContext<'_>, case: &GateCase<'_>) -> Option<&'static str> {
     let Target::Metric(metric) = case.target else { return None };
     let plan = &court.findings.plan;
     plan.unit_of(plan.metrics.get(metric)?)

@@ -8,19 +8,19 @@ use karat_stats::interval::Level;
 use karat_types::{Against, Policy};
 
 use super::References;
-use super::case::{Case, Side, Target};
+use super::case::{BoundKind, GateCase, Target};
 use super::path;
-use crate::aggregate::Measure;
-use crate::estimate::{Aggregate, Observations};
-use crate::finding::Finding;
-use crate::findings::Findings;
-use crate::matched::{Entry, Lost, Matched};
+use crate::figures::estimate::{Aggregate, Observations};
+use crate::figures::finding::Finding;
+use crate::figures::measure::Measure;
+use crate::figures::resampled::Resampled;
 use crate::pinned::{Pinned, PinnedMetric};
-use crate::resampled::Resampled;
+use crate::run::findings::Findings;
+use crate::run::matched_cells::{MatchedCells, MissingCount, SampleCells};
 
 /// Everything that decisions look at.
 #[derive(Clone, Copy)]
-pub(super) struct Court<'a> {
+pub(super) struct GateContext<'a> {
     pub(super) findings: &'a Findings,
     pub(super) references: &'a References,
     pub(super) policy: &'a Policy,
@@ -36,9 +36,9 @@ pub(super) struct Evidence {
     /// What it is compared with.
     pub(super) reference: Option<f64>,
     /// Cells that could be scored, and those that were not: their scorer failed, or they have no output.
-    pub(super) unscored: Lost,
+    pub(super) unscored: MissingCount,
     /// Pairs of cells that should have a score on both sides of a change, and those that lack one on either.
-    pub(super) lacking: Lost,
+    pub(super) lacking: MissingCount,
     /// What is held against the threshold.
     pub(super) basis: Basis,
     /// Something that the reader should know.
@@ -67,28 +67,28 @@ pub(super) enum Basis {
 
 impl Basis {
     /// The finding with an interval of a level.
-    pub(super) fn at(&self, level: Level) -> Option<Finding> {
+    pub(super) fn finding_at(&self, level: Level) -> Option<Finding> {
         match self {
             Self::None | Self::Missing(_) => None,
-            Self::Observed(observed, measure) => measure.at(level).figure(observed),
-            Self::Resampled(drawn) => drawn.at(level),
+            Self::Observed(observed, measure) => measure.at_level(level).figure(observed),
+            Self::Resampled(drawn) => drawn.finding_at(level),
             Self::Point(finding) => Some(finding.clone()),
-            Self::Apart(now, before) => apart(now, before, level),
+            Self::Apart(now, before) => welch_difference(now, before, level),
         }
     }
 
     /// Observations by their measure: with resamples where it asks for some.
     fn of(observed: Observations, measure: Measure) -> Self {
-        match measure.resampled(&observed) {
+        match measure.resample(&observed) {
             Some(drawn) => Self::Resampled(drawn),
             None => Self::Observed(observed, measure),
         }
     }
 
     /// The least α of an interval that says anything.
-    pub(super) fn least_alpha(&self) -> f64 {
+    pub(super) fn min_alpha(&self) -> f64 {
         match self {
-            Self::Resampled(drawn) => drawn.least_alpha(),
+            Self::Resampled(drawn) => drawn.min_alpha(),
             _ => SMALLEST,
         }
     }
@@ -126,7 +126,7 @@ impl Basis {
 const SMALLEST: f64 = 1e-15;
 
 /// The difference of two means of unrelated samples, with Welch's interval.
-fn apart(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> Option<Finding> {
+fn welch_difference(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> Option<Finding> {
     let difference = Finding::point(now.value? - before.value?, now.n as usize, "difference of two means")?;
     let (Some(a), Some(b)) = (now.se, before.se) else { return Some(difference) };
     let (a, b) = (a * a, b * b);
@@ -134,7 +134,7 @@ fn apart(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> Option<Find
     let freedom =
         (a + b).powi(2) / (a * a / now.n.saturating_sub(1) as f64 + b * b / before.n.saturating_sub(1) as f64);
     let interval = if freedom.is_finite() { t_interval(difference.value(), se, freedom, level) } else { None };
-    Some(difference.with(interval, Some(se)).named("Welch t"))
+    Some(difference.with_interval(interval, Some(se)).with_method("Welch t"))
 }
 
 /// What a system is compared with.
@@ -152,21 +152,21 @@ impl Partner<'_> {
     }
 }
 
-impl Court<'_> {
+impl GateContext<'_> {
     /// The evidence of a case.
-    pub(super) fn hear(&self, case: &Case<'_>) -> Evidence {
+    pub(super) fn evidence_for(&self, case: &GateCase<'_>) -> Evidence {
         if case.gate.human_anchor {
-            return self.anchored(case);
+            return self.anchored_evidence(case);
         }
         match case.target {
-            Target::Finding(name) => self.finding(case, name),
-            Target::Metric(metric) if case.side.is_change() => self.change(case, metric),
-            Target::Metric(metric) => self.figure(case, metric),
+            Target::Finding(name) => self.finding_evidence(case, name),
+            Target::Metric(metric) if case.side.is_change() => self.change_evidence(case, metric),
+            Target::Metric(metric) => self.figure_evidence(case, metric),
         }
     }
 
     /// Samples of a case, as (sample, system).
-    fn cells<'c>(&'c self, case: &'c Case<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
+    fn cells<'c>(&'c self, case: &'c GateCase<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
         let samples = match case.unit.sample {
             Some(sample) => sample..sample + 1,
             None => 0..self.findings.samples(),
@@ -181,12 +181,12 @@ impl Court<'_> {
             .filter(|(sample, system)| case.scope.holds(*sample, *system))
     }
 
-    fn observations(&self, case: &Case<'_>, metric: usize) -> (Observations, Lost) {
+    fn observations(&self, case: &GateCase<'_>, metric: usize) -> (Observations, MissingCount) {
         let table = &self.findings.table;
         let mut observed = table.observations(metric);
-        let mut unscored = Lost::default();
+        let mut unscored = MissingCount::default();
         for (sample, system) in self.cells(case) {
-            unscored.add(self.entry(metric, sample, system).lost());
+            unscored.add(self.sample_cells(metric, sample, system).missing());
             if let Some(value) = self.score(metric, sample, system) {
                 observed.push_labelled(value, table.labels(metric, sample, system), system, table.cluster(sample));
             }
@@ -196,49 +196,49 @@ impl Court<'_> {
 
     /// A score of the case's own, or what is taken for one that is missing.
     fn score(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
-        self.own(metric, sample, system).value()
+        self.own_cells(metric, sample, system).value()
     }
 
     /// The same, as if every score that is missing were the one that suits the case best: `None` of figures without a
     /// range, and of labels.
-    pub(super) fn at_best(&self, case: &Case<'_>) -> Option<Self> {
+    pub(super) fn with_best_scores(&self, case: &GateCase<'_>) -> Option<Self> {
         let Target::Metric(metric) = case.target else { return None };
         let (lo, hi) = self.findings.plan.metrics.get(metric)?.range?;
-        let of_labels = self.measure(case, metric)?.aggregate.is_of_labels();
+        let of_labels = self.measure(case, metric)?.aggregate.uses_labels();
         let best = if case.side.is_least() { hi } else { lo };
         (!of_labels).then_some(Self { missing: Some(best), ..*self })
     }
 
     /// How the figure of a case is made, as in reports. One sample has its value, and nothing to aggregate.
-    fn measure(&self, case: &Case<'_>, metric: usize) -> Option<Measure> {
+    fn measure(&self, case: &GateCase<'_>, metric: usize) -> Option<Measure> {
         let measure = self.findings.measures.get(metric).copied()?;
         let aggregate = if case.unit.sample.is_some() { Aggregate::Mean } else { measure.aggregate };
         Some(Measure { aggregate, ..measure })
     }
 
-    fn figure(&self, case: &Case<'_>, metric: usize) -> Evidence {
+    fn figure_evidence(&self, case: &GateCase<'_>, metric: usize) -> Evidence {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let (observed, unscored) = self.observations(case, metric);
         let figure = measure.figure(&observed);
         let basis = match &figure {
-            None => Basis::Missing(self.no_score(case)),
+            None => Basis::Missing(self.missing_score_reason(case)),
             Some(_) => Basis::of(observed, measure),
         };
         Evidence { observed: figure.map(|it| it.value()), unscored, basis, ..Evidence::default() }
     }
 
     /// The change from what the gate compares with: paired by sample where at least half of the samples have a partner.
-    fn change(&self, case: &Case<'_>, metric: usize) -> Evidence {
+    fn change_evidence(&self, case: &GateCase<'_>, metric: usize) -> Evidence {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let name = self.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str());
         let (observed, unscored) = self.observations(case, metric);
         let figure = measure.figure(&observed);
         let evidence = Evidence { observed: figure.as_ref().map(Finding::value), unscored, ..Evidence::default() };
         let missing = |why: String, evidence: Evidence| Evidence { basis: Basis::Missing(why), ..evidence };
-        let Some(now) = figure else { return missing(self.no_score(case), evidence) };
+        let Some(now) = figure else { return missing(self.missing_score_reason(case), evidence) };
         let mut partners = Vec::new();
         for &system in &case.unit.systems {
-            match self.partner(case, system) {
+            match self.reference_for(case, system) {
                 Ok(partner) => partners.push((system, partner)),
                 Err(why) if case.unit.systems.len() == 1 => return missing(why, evidence),
                 Err(_) => {}
@@ -247,10 +247,11 @@ impl Court<'_> {
         let spec = self.findings.plan.metrics.get(metric);
         let pinned = partners.iter().filter_map(|(_, partner)| partner.pinned());
         let samples = || self.cells(case).map(|(sample, _)| self.findings.sample_id(sample));
-        let mut rulers = pinned.filter_map(|pinned| pinned.ruler_change(self.findings.measured(), spec?, samples()));
+        let mut rulers =
+            pinned.filter_map(|pinned| pinned.instrument_change(self.findings.measured_run(), spec?, samples()));
         let evidence = Evidence { other_ruler: rulers.next(), ..evidence };
-        let pairs = self.pairs(case, metric, name, &partners);
-        if pairs.len() * 2 >= observed.len() && pairs.tell(measure.aggregate) {
+        let pairs = self.paired_results(case, metric, name, &partners);
+        if pairs.len() * 2 >= observed.len() && pairs.can_compare(measure.aggregate) {
             let remark = (pairs.len() < observed.len())
                 .then(|| format!("on the {} of {} results that both have", pairs.len(), observed.len()));
             return pairs.evidence(measure, Evidence { remark, ..evidence });
@@ -263,7 +264,7 @@ impl Court<'_> {
         };
         match reference {
             Some(before) if before.has_values() && pairs.len() == 0 => {
-                let what = self.compared(case);
+                let what = self.reference_name(case);
                 missing(
                     format!("{what} has none of the samples that have a score here, so nothing is compared"),
                     evidence,
@@ -272,15 +273,15 @@ impl Court<'_> {
             Some(before) if before.value.is_some() => {
                 let now = PinnedMetric::figure(Some(now.value()), now.n(), now.se(), Vec::new());
                 let why =
-                    if measure.aggregate.is_of_labels() { "no labels are pinned" } else { "the samples are others" };
+                    if measure.aggregate.uses_labels() { "no labels are pinned" } else { "the samples are others" };
                 let remark = before.has_values().then(|| format!("{why}: compared unpaired"));
                 Evidence { reference: before.value, basis: Basis::Apart(now, before), remark, ..evidence }
             }
-            _ => missing(format!("{} has no result of this", self.compared(case)), evidence),
+            _ => missing(format!("{} has no result of this", self.reference_name(case)), evidence),
         }
     }
 
-    fn no_score(&self, case: &Case<'_>) -> String {
+    fn missing_score_reason(&self, case: &GateCase<'_>) -> String {
         match &case.gate.condition {
             Some(condition) if self.cells(case).next().is_none() => format!("no cell fits `where: {condition}`"),
             _ if self.cells(case).next().is_none() => "there is no cell to look at".to_owned(),
@@ -288,20 +289,28 @@ impl Court<'_> {
         }
     }
 
-    fn pairs(&self, case: &Case<'_>, metric: usize, name: &str, partners: &[(usize, Partner<'_>)]) -> Pairs {
+    fn paired_results(
+        &self,
+        case: &GateCase<'_>,
+        metric: usize,
+        name: &str,
+        partners: &[(usize, Partner<'_>)],
+    ) -> Pairs {
         let table = &self.findings.table;
         let mut pairs = Pairs::of(table.observations(metric));
         for (sample, system) in self.cells(case) {
             let Some((_, partner)) = partners.iter().find(|(own, _)| *own == system) else { continue };
-            let own = self.own(metric, sample, system);
+            let own = self.own_cells(metric, sample, system);
             let (before, labels) = match partner {
                 Partner::Pinned(pinned, at) => {
-                    (pinned.entry(*at, name, self.findings.sample_id(sample), own.rule()), None)
+                    (pinned.sample_cells(*at, name, self.findings.sample_id(sample), own.rule()), None)
                 }
-                Partner::System(other) => (self.entry(metric, sample, *other), table.labels(metric, sample, *other)),
+                Partner::System(other) => {
+                    (self.sample_cells(metric, sample, *other), table.labels(metric, sample, *other))
+                }
             };
-            let cells = Matched::of(before, own);
-            pairs.lost.add(Lost { n: cells.lost().count(), due: cells.n() });
+            let cells = MatchedCells::of(before, own);
+            pairs.lost.add(MissingCount { n: cells.missing_reasons().count(), due: cells.n() });
             if let Some((before, now)) = cells.values() {
                 let own = table.labels(metric, sample, system);
                 pairs.push((now, own), (before, labels), system, table.cluster(sample));
@@ -311,16 +320,16 @@ impl Court<'_> {
     }
 
     /// What the cells of a case say, with what is taken for a score that is missing.
-    fn own(&self, metric: usize, sample: usize, system: usize) -> Entry<'_> {
-        let own = self.entry(metric, sample, system);
-        self.missing.into_iter().fold(own, Entry::filled)
+    fn own_cells(&self, metric: usize, sample: usize, system: usize) -> SampleCells<'_> {
+        let own = self.sample_cells(metric, sample, system);
+        self.missing.into_iter().fold(own, SampleCells::fill_missing)
     }
 
-    fn entry(&self, metric: usize, sample: usize, system: usize) -> Entry<'_> {
-        Entry::of(&self.findings.table, &self.findings.plan, (metric, sample, system))
+    fn sample_cells(&self, metric: usize, sample: usize, system: usize) -> SampleCells<'_> {
+        SampleCells::of(&self.findings.table, &self.findings.plan, (metric, sample, system))
     }
 
-    fn compared(&self, case: &Case<'_>) -> String {
+    fn reference_name(&self, case: &GateCase<'_>) -> String {
         match &case.gate.against {
             None | Some(Against::Baseline) => "the baseline".to_owned(),
             Some(Against::Previous) => "the run before".to_owned(),
@@ -331,7 +340,7 @@ impl Court<'_> {
     }
 
     /// What a system is compared with, or why there is nothing.
-    fn partner(&self, case: &Case<'_>, system: usize) -> Result<Partner<'_>, String> {
+    fn reference_for(&self, case: &GateCase<'_>, system: usize) -> Result<Partner<'_>, String> {
         let plan = &self.findings.plan;
         let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
             None => Err(none.to_owned()),
@@ -372,13 +381,14 @@ impl Court<'_> {
                 return other.map(Partner::System).ok_or_else(|| format!("model {id} does not run this variant"));
             }
         };
-        let pinned = found.ok_or_else(|| format!("{} could not be read", self.compared(case)))?;
+        let pinned = found.ok_or_else(|| format!("{} could not be read", self.reference_name(case)))?;
         let id = crate::system_id(plan, system);
-        let at = pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", self.compared(case)))?;
+        let at =
+            pinned.system(&id).ok_or_else(|| format!("{} does not have the system {id}", self.reference_name(case)))?;
         Ok(Partner::Pinned(pinned, at))
     }
 
-    fn finding(&self, case: &Case<'_>, name: &str) -> Evidence {
+    fn finding_evidence(&self, case: &GateCase<'_>, name: &str) -> Evidence {
         let found = match path::finding(self.findings, name) {
             Ok(found) => found,
             Err(why) => return Evidence { basis: Basis::Missing(why), ..Evidence::default() },
@@ -391,9 +401,9 @@ impl Court<'_> {
     }
 
     /// The human-anchored figure of the metric, as the analysis `human_anchor` found it.
-    fn anchored(&self, case: &Case<'_>) -> Evidence {
+    fn anchored_evidence(&self, case: &GateCase<'_>) -> Evidence {
         let missing = |why: &str| Evidence { basis: Basis::Missing(why.to_owned()), ..Evidence::default() };
-        if matches!(case.side, Side::MaxDrop | Side::MaxRise) {
+        if matches!(case.side, BoundKind::MaxDrop | BoundKind::MaxRise) {
             return missing("a human-anchored figure has no baseline: use `min` or `max`");
         }
         let Target::Metric(metric) = case.target else { return missing("only metrics are human-anchored") };
@@ -411,21 +421,21 @@ impl Court<'_> {
 }
 
 /// A value with the labels behind it, where its scorer names some.
-type Labelled = (f64, Option<(u16, u16)>);
+type LabelledValue = (f64, Option<(u16, u16)>);
 
 /// Results on the same samples, now and before.
 struct Pairs {
     now: Observations,
     before: Observations,
-    lost: Lost,
+    lost: MissingCount,
 }
 
 impl Pairs {
     fn of(empty: Observations) -> Self {
-        Self { now: empty.clone(), before: empty, lost: Lost::default() }
+        Self { now: empty.clone(), before: empty, lost: MissingCount::default() }
     }
 
-    fn push(&mut self, now: Labelled, before: Labelled, system: usize, cluster: u32) {
+    fn push(&mut self, now: LabelledValue, before: LabelledValue, system: usize, cluster: u32) {
         self.now.push_labelled(now.0, now.1, system, cluster);
         self.before.push_labelled(before.0, before.1, system, cluster);
     }
@@ -435,8 +445,8 @@ impl Pairs {
     }
 
     /// Whether there is something to compare: pinned results have no labels, and so no figure of them.
-    fn tell(&self, aggregate: Aggregate) -> bool {
-        self.len() > 0 && (!aggregate.is_of_labels() || self.before.labels.len() == self.len())
+    fn can_compare(&self, aggregate: Aggregate) -> bool {
+        self.len() > 0 && (!aggregate.uses_labels() || self.before.labels.len() == self.len())
     }
 
     /// Means differ by the mean difference; other figures by their own.

@@ -3,12 +3,12 @@
 use karat_types::{Gate, Threshold};
 use serde::Serialize;
 
-use super::case::{Case, Side, Target, Unit};
+use super::case::{BoundKind, GateCase, Target, Unit};
 use super::decision::Decision;
-use super::evidence::Court;
+use super::evidence::GateContext;
 use super::scope::Scope;
-use super::words::Verdict;
-use crate::finding::Finding;
+use super::verdict_text::Verdict;
+use crate::figures::finding::Finding;
 
 /// A metric of a system, now and in the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,7 +42,7 @@ pub struct KpiBound {
 }
 
 /// The key figures of every system, in the plan's order; none without a baseline.
-pub(super) fn all(court: &Court<'_>, decisions: &[Decision]) -> Vec<Kpi> {
+pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
     if court.references.baseline.is_none() {
         return Vec::new();
     }
@@ -62,7 +62,7 @@ pub(super) fn all(court: &Court<'_>, decisions: &[Decision]) -> Vec<Kpi> {
                 remark: None,
                 bounds,
             };
-            Some(compared(court, kpi, at, group.systems.first().copied()?))
+            Some(with_change(court, kpi, at, group.systems.first().copied()?))
         };
         names.filter_map(kpi).collect::<Vec<_>>()
     };
@@ -70,20 +70,20 @@ pub(super) fn all(court: &Court<'_>, decisions: &[Decision]) -> Vec<Kpi> {
 }
 
 /// The key figure with its change, found as a gate on any change would find it.
-fn compared(court: &Court<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
+fn with_change(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
     let gate = Gate::on(&kpi.metric);
     let unit = Unit { systems: vec![system], system: Some(kpi.system.clone()), ..Unit::default() };
-    let case = Case {
+    let case = GateCase {
         gate: &gate,
         scope: &Scope::default(),
         target: Target::Metric(metric),
         unit,
-        side: Side::MaxDrop,
+        side: BoundKind::MaxDrop,
         threshold: Threshold { value: 0.0, percent: false },
     };
-    let evidence = court.hear(&case);
+    let evidence = court.evidence_for(&case);
     let level = court.findings.measures.get(metric).map(|measure| measure.level);
-    let change = level.and_then(|level| evidence.basis.at(level));
+    let change = level.and_then(|level| evidence.basis.finding_at(level));
     let remark = evidence.other_ruler.or(evidence.remark).filter(|_| change.is_some());
     Kpi { baseline: evidence.reference, remark, change, ..kpi }
 }

@@ -14,19 +14,19 @@
 use karat_stats::interval::Level;
 use karat_types::{Correction, Decide};
 
-use super::case::Case;
+use super::case::GateCase;
 use super::decision::bound;
-use super::evidence::{Basis, Court};
+use super::evidence::{Basis, GateContext};
 
 /// By case; the policy's own level for those that are decided by their figure.
-pub(super) fn levels(court: &Court<'_>, cases: &[Case<'_>]) -> Vec<Level> {
+pub(super) fn levels(court: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<Level> {
     let alpha = 1.0 - court.policy.confidence;
     let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
     let mut levels = vec![plain; cases.len()];
     let by_interval = cases.iter().enumerate().filter(|(_, case)| case.gate.decide == Decide::Interval);
-    let mut tests: Vec<Tested> = by_interval.filter_map(|(at, case)| Tested::of(court, at, case)).collect();
+    let mut tests: Vec<IntervalTest> = by_interval.filter_map(|(at, case)| IntervalTest::of(court, at, case)).collect();
     tests.sort_by(|a, b| a.p.total_cmp(&b.p).then(a.digest.cmp(&b.digest)));
-    let questions: Vec<&[Tested]> = tests.chunk_by(Tested::asks_as).collect();
+    let questions: Vec<&[IntervalTest]> = tests.chunk_by(IntervalTest::is_same_test).collect();
     let p: Vec<f64> = questions.iter().filter_map(|same| Some(same.first()?.p)).collect();
     for (same, alpha) in questions.iter().zip(alphas(&p, alpha, court.policy.correction)) {
         for test in *same {
@@ -39,17 +39,17 @@ pub(super) fn levels(court: &Court<'_>, cases: &[Case<'_>]) -> Vec<Level> {
 }
 
 /// A case that its interval may decide.
-struct Tested {
+struct IntervalTest {
     case: usize,
     p: f64,
     /// Of the threshold and all that is held against it.
     digest: u64,
 }
 
-impl Tested {
+impl IntervalTest {
     /// `None` where there is no interval, or it would decide nothing.
-    fn of(court: &Court<'_>, at: usize, case: &Case<'_>) -> Option<Self> {
-        let evidence = court.hear(case);
+    fn of(court: &GateContext<'_>, at: usize, case: &GateCase<'_>) -> Option<Self> {
+        let evidence = court.evidence_for(case);
         let threshold = bound(case, evidence.reference).filter(|_| evidence.other_ruler.is_none())?;
         let p = p_value(&evidence.basis, threshold)?;
         Some(Self { case: at, p, digest: evidence.basis.digest(threshold) })
@@ -57,7 +57,7 @@ impl Tested {
 
     /// Whether another case asks the same of the same values, as one of `pass` does beside the only check: then they are one
     /// question.
-    fn asks_as(&self, other: &Self) -> bool {
+    fn is_same_test(&self, other: &Self) -> bool {
         self.digest == other.digest && self.p.total_cmp(&other.p).is_eq()
     }
 }
@@ -82,10 +82,10 @@ fn alphas(p: &[f64], alpha: f64, correction: Correction) -> Vec<f64> {
 /// The α at which the interval touches the threshold; 1 where the figure is on it. `None` without an interval.
 pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
     let holds = |alpha: f64| {
-        let (lo, hi) = basis.at(Level::from_alpha(alpha)?)?.interval()?;
+        let (lo, hi) = basis.finding_at(Level::from_alpha(alpha)?)?.interval()?;
         Some(lo <= threshold && threshold <= hi)
     };
-    let least = basis.least_alpha();
+    let least = basis.min_alpha();
     let (mut inside, mut outside) = (least.ln(), 0.0_f64);
     if !holds(least)? {
         return Some(least);
@@ -103,8 +103,8 @@ pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregate::Measure;
-    use crate::estimate::{Aggregate, Observations};
+    use crate::figures::estimate::{Aggregate, Observations};
+    use crate::figures::measure::Measure;
     use karat_stats::compare::paired_t;
 
     fn basis(values: &[f64]) -> Basis {

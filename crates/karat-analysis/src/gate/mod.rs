@@ -20,8 +20,8 @@ mod level;
 mod path;
 mod problem;
 mod scope;
+mod verdict_text;
 mod verdicts;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
@@ -29,14 +29,14 @@ use std::sync::Arc;
 
 use karat_types::{Against, Gate, PlanHeader, Policy, Rules, RunRows, Subject};
 
-use crate::answered::{by_asked, moved};
-use crate::{Analysed, AnalysisError, Findings, GateProblem, Pinned};
+use crate::run::served_models::{by_asked, name_changes};
+use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
 pub use decision::Decision;
-use evidence::Court;
+use evidence::GateContext;
 pub use kpi::{Kpi, KpiBound};
 use scope::Scope;
+pub use verdict_text::Verdict;
 pub use verdicts::Verdicts;
-pub use words::Verdict;
 
 /// What gates compare with.
 #[derive(Debug, Clone, Default)]
@@ -60,13 +60,14 @@ pub fn decide(
     rules: &Rules,
     references: &References,
 ) -> Result<Verdicts, AnalysisError> {
-    let mut wrong = unknown(&findings.plan, rules)?;
+    let mut wrong = unknown_names(&findings.plan, rules)?;
     let scoped = Scope::read(findings, rows, &rules.gates)?.into_iter();
     let scopes: Vec<Scope> = scoped.filter_map(|scope| scope.map_err(|problem| wrong.push(problem)).ok()).collect();
-    nothing_wrong(wrong)?;
+    fail_if_any(wrong)?;
     let gates = rules.gates.iter().zip(&scopes);
-    let cases: Vec<case::Case<'_>> = gates.flat_map(|(gate, scope)| case::of(findings, gate, scope)).collect();
-    let court = Court { findings, references, policy: &rules.policy, missing: None };
+    let cases: Vec<case::GateCase<'_>> =
+        gates.flat_map(|(gate, scope)| case::gate_cases(findings, gate, scope)).collect();
+    let court = GateContext { findings, references, policy: &rules.policy, missing: None };
     let levels = level::levels(&court, &cases);
     let decisions: Vec<Decision> =
         cases.iter().zip(levels).map(|(case, level)| decision::decide(&court, case, level)).collect();
@@ -80,27 +81,27 @@ pub fn decide(
 /// Every gate that names a metric, analysis, part of an analysis, variant or model that it does not have, or that nothing
 /// can keep.
 pub fn check(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<(), AnalysisError> {
-    let mut wrong = unknown(plan, rules)?;
+    let mut wrong = unknown_names(plan, rules)?;
     if rules.gates.iter().any(|gate| matches!(gate.subject, Subject::Finding(_))) {
-        wrong.extend(misspelt(&crate::pass::of_nothing(plan)?, rules));
+        wrong.extend(misspelt_paths(&crate::run::pass::empty_outcomes(plan)?, rules));
     }
-    nothing_wrong(wrong)
+    fail_if_any(wrong)
 }
 
-fn nothing_wrong(problems: Vec<GateProblem>) -> Result<(), AnalysisError> {
+fn fail_if_any(problems: Vec<GateProblem>) -> Result<(), AnalysisError> {
     if problems.is_empty() { Ok(()) } else { Err(AnalysisError::Gates(problems)) }
 }
 
-fn unknown(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<Vec<GateProblem>, AnalysisError> {
-    let analyses = crate::analyses::ids(plan)?;
-    Ok(rules.gates.iter().flat_map(|gate| problem::of(plan, &analyses, rules, gate)).collect())
+fn unknown_names(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<Vec<GateProblem>, AnalysisError> {
+    let analyses = crate::analyses::outcome_ids(plan)?;
+    Ok(rules.gates.iter().flat_map(|gate| problem::gate_problems(plan, &analyses, rules, gate)).collect())
 }
 
 /// Gates on paths under `analyses` that lead nowhere, as far as a typo can be told from what a run does not have.
-pub fn misspelt(analyses: &[Analysed], rules: &Rules) -> Vec<GateProblem> {
+pub fn misspelt_paths(analyses: &[AnalysisResult], rules: &Rules) -> Vec<GateProblem> {
     let problem = |gate: &Gate| {
         let Subject::Finding(path) = &gate.subject else { return None };
-        let meant = path::misspelt(analyses, path)?;
+        let meant = path::suggested_path(analyses, path)?;
         let what = format!("there is no `{path}` under `analyses` (did you mean `{meant}`?)");
         Some(GateProblem::of(gate, what))
     };
@@ -109,7 +110,7 @@ pub fn misspelt(analyses: &[Analysed], rules: &Rules) -> Vec<GateProblem> {
 
 /// A system of which more cells failed, or were judged by nobody, than the policy allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failing {
+pub struct FailingSystem {
     /// The system.
     pub system: String,
     /// How many have no output.
@@ -120,7 +121,7 @@ pub struct Failing {
     pub of: u64,
 }
 
-impl Failing {
+impl FailingSystem {
     /// The share of its cells that failed or were judged by nobody.
     pub fn share(&self) -> f64 {
         (self.failed + self.unjudged) as f64 / self.of as f64
@@ -128,7 +129,7 @@ impl Failing {
 }
 
 /// `2 of 4 cells failed`, and how many no judge judged.
-impl fmt::Display for Failing {
+impl fmt::Display for FailingSystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { failed, unjudged, of, .. } = self;
         match (failed, unjudged) {
@@ -140,10 +141,10 @@ impl fmt::Display for Failing {
 }
 
 /// Systems of which more cells failed, or were judged by nobody, than the policy allows.
-pub fn too_many_errors(findings: &Findings, policy: &Policy) -> Vec<Failing> {
+pub fn systems_over_error_limit(findings: &Findings, policy: &Policy) -> Vec<FailingSystem> {
     let failing = |group: &crate::Group| {
         let (failed, unjudged, of) = (group.tally.errors, group.tally.unjudged, group.tally.ok + group.tally.errors);
-        let found = Failing { system: group.id.clone(), failed, unjudged, of };
+        let found = FailingSystem { system: group.id.clone(), failed, unjudged, of };
         (of > 0 && found.share() > policy.max_errors).then_some(found)
     };
     findings.systems.iter().filter_map(failing).collect()
@@ -159,15 +160,16 @@ fn notes(findings: &Findings, rules: &Rules, references: &References) -> Vec<Str
         Some(Against::Variant(_) | Against::Model(_)) => None,
     });
     let each: BTreeMap<String, &Pinned> = compared.collect();
-    let mut notes: Vec<String> = each.iter().flat_map(|(name, pinned)| notes_on(findings, name, pinned)).collect();
+    let mut notes: Vec<String> =
+        each.iter().flat_map(|(name, pinned)| reference_notes(findings, name, pinned)).collect();
     let mut said = HashSet::new();
     notes.retain(|note| said.insert(note.clone()));
     notes
 }
 
 /// Systems and samples without a partner, other data, other judges.
-fn notes_on(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<String> {
-    let mut notes = pinned.differences(name, findings.measured());
+fn reference_notes(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<String> {
+    let mut notes = pinned.differences(name, findings.measured_run());
     let ours: Vec<&str> = findings.systems.iter().map(|system| system.id.as_str()).collect();
     let theirs: Vec<&str> = pinned.systems().collect();
     let gone: Vec<&str> = theirs.iter().filter(|id| !ours.contains(*id)).copied().collect();
@@ -178,7 +180,7 @@ fn notes_on(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<String> {
     if !new.is_empty() {
         notes.push(format!("systems that {name} does not have: {}", new.join(", ")));
     }
-    notes.extend(moved_models(findings, name, pinned));
+    notes.extend(renamed_models(findings, name, pinned));
     let known: HashSet<&str> = pinned.samples().collect();
     let here: HashSet<&str> = (0..findings.samples()).map(|at| findings.sample_id(at)).collect();
     let (new, lost) = (here.difference(&known).count(), known.difference(&here).count());
@@ -192,10 +194,10 @@ fn notes_on(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<String> {
 }
 
 /// Models under test that answered under other names than in what is pinned.
-fn moved_models(findings: &Findings, name: &str, pinned: &Pinned) -> BTreeSet<String> {
+fn renamed_models(findings: &Findings, name: &str, pinned: &Pinned) -> BTreeSet<String> {
     let of_system = |system: &crate::Group| {
         let then = pinned.answered_as(&system.id)?;
-        Some(moved(then, &by_asked(&system.answered_as)))
+        Some(name_changes(then, &by_asked(&system.answered_as)))
     };
     let say = |(asked, then, now)| {
         format!(

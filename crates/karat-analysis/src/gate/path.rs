@@ -3,10 +3,10 @@
 use karat_text::similar::nearest;
 use serde_json::Value;
 
-use crate::Analysed;
-use crate::finding::Finding;
-use crate::findings::Findings;
-use crate::texts::excerpt;
+use crate::AnalysisResult;
+use crate::analyses::excerpt;
+use crate::figures::finding::Finding;
+use crate::run::findings::Findings;
 
 /// The finding at a path such as `agreement.quality.helpful.alpha`; keys may hold dots themselves.
 ///
@@ -15,19 +15,19 @@ use crate::texts::excerpt;
 pub(super) fn finding(findings: &Findings, path: &str) -> Result<Finding, String> {
     let nothing = |at: String| format!("there is no number at `{path}` under `analyses`{at}");
     let (analysis, value) = outcome(&findings.analyses, path).ok_or_else(|| nothing(String::new()))?;
-    let (found, left) = walk(&value, rest(path, analysis).unwrap_or_default());
+    let (found, left) = walk(&value, rest_after(path, analysis).unwrap_or_default());
     if !left.is_empty() {
         let meant =
-            misspelt(&findings.analyses, path).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
-        return Err(nothing(format!(": there is no `{left}` in {}{meant}", listed(found))));
+            suggested_path(&findings.analyses, path).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+        return Err(nothing(format!(": there is no `{left}` in {}{meant}", describe_value(found))));
     }
-    number(found).ok_or_else(|| nothing(format!(", but {}", listed(found))))
+    finding_from_json(found).ok_or_else(|| nothing(format!(", but {}", describe_value(found))))
 }
 
 /// The path that one was most likely meant to be, where it leads nowhere.
-pub(super) fn misspelt(analyses: &[Analysed], path: &str) -> Option<String> {
+pub(super) fn suggested_path(analyses: &[AnalysisResult], path: &str) -> Option<String> {
     let (analysis, value) = outcome(analyses, path)?;
-    let (found, left) = walk(&value, rest(path, analysis)?);
+    let (found, left) = walk(&value, rest_after(path, analysis)?);
     let names: Vec<&str> = found.as_object()?.keys().map(String::as_str).collect();
     let first = left.split_once('.').map_or(left, |(first, _)| first);
     let near = nearest(first, names).filter(|_| !left.is_empty())?;
@@ -36,14 +36,14 @@ pub(super) fn misspelt(analyses: &[Analysed], path: &str) -> Option<String> {
 }
 
 /// Id and outcome of the analysis that a path begins with.
-fn outcome<'a>(analyses: &'a [Analysed], path: &str) -> Option<(&'a str, Value)> {
-    let named = |it: &&Analysed| rest(path, &it.id).is_some();
+fn outcome<'a>(analyses: &'a [AnalysisResult], path: &str) -> Option<(&'a str, Value)> {
+    let named = |it: &&AnalysisResult| rest_after(path, &it.id).is_some();
     let analysis = analyses.iter().filter(named).max_by_key(|it| it.id.len())?;
     Some((&analysis.id, serde_json::to_value(&analysis.outcome).ok()?))
 }
 
 /// What a reader can go on from.
-fn listed(value: &Value) -> String {
+fn describe_value(value: &Value) -> String {
     match value {
         Value::Object(members) if members.is_empty() => "an empty result".to_owned(),
         Value::Object(members) => excerpt(&members.keys().cloned().collect::<Vec<_>>().join(", "), 200),
@@ -61,11 +61,11 @@ pub(super) fn anchored(findings: &Findings, metric: &str, system: Option<&str>) 
     let is = |row: &&Value| {
         row.get("metric").and_then(Value::as_str) == Some(metric) && row.get("system").and_then(Value::as_str) == system
     };
-    number(rows.iter().find(is)?.get("anchored")?)
+    finding_from_json(rows.iter().find(is)?.get("anchored")?)
 }
 
 /// What follows a key at the beginning of a path.
-pub(super) fn rest<'p>(path: &'p str, key: &str) -> Option<&'p str> {
+pub(super) fn rest_after<'p>(path: &'p str, key: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(key)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
 }
@@ -73,7 +73,7 @@ pub(super) fn rest<'p>(path: &'p str, key: &str) -> Option<&'p str> {
 /// The value at a path and what is left of the path where that leads nowhere: at each step the longest key that fits;
 /// lists by position.
 fn walk<'v, 'p>(value: &'v Value, path: &'p str) -> (&'v Value, &'p str) {
-    let next = |key: &str, member: &'v Value| Some(walk(member, rest(path, key)?));
+    let next = |key: &str, member: &'v Value| Some(walk(member, rest_after(path, key)?));
     let ways: Vec<(&Value, &str)> = match value {
         _ if path.is_empty() => Vec::new(),
         Value::Object(members) => members.iter().filter_map(|(key, member)| next(key, member)).collect(),
@@ -88,11 +88,11 @@ fn walk<'v, 'p>(value: &'v Value, path: &'p str) -> (&'v Value, &'p str) {
 }
 
 /// A number, or an object with `value` and what belongs to it.
-fn number(value: &Value) -> Option<Finding> {
+fn finding_from_json(value: &Value) -> Option<Finding> {
     if let Some(plain) = value.as_f64() {
         return Finding::point(plain, 0, "finding");
     }
-    Finding::read(value)
+    Finding::from_json(value)
 }
 
 #[cfg(test)]

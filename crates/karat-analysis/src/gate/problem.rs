@@ -3,12 +3,12 @@
 use karat_text::similar::nearest;
 use karat_types::{Against, Gate, PlanHeader, Rules, Subject};
 
-use super::path::rest;
+use super::path::rest_after;
 use crate::GateProblem;
-use crate::pattern::fits;
+use crate::run::metric_names::matches_pattern;
 
 /// Everything that a run of this plan cannot have been asked by a gate. `analyses` are the ids of those that it has.
-pub(super) fn of(plan: &PlanHeader, analyses: &[String], rules: &Rules, gate: &Gate) -> Vec<GateProblem> {
+pub(super) fn gate_problems(plan: &PlanHeader, analyses: &[String], rules: &Rules, gate: &Gate) -> Vec<GateProblem> {
     // What was only not selected leaves the gate undecided.
     let left_out = gate.against.as_ref().is_some_and(|against| rules.left_out.contains(against));
     let partner = if left_out { None } else { unknown_partner(plan, gate) };
@@ -23,14 +23,14 @@ fn unknown_subject(plan: &PlanHeader, analyses: &[String], gate: &Gate) -> Optio
     match &gate.subject {
         Subject::Metric(pattern) => {
             let known: Vec<&str> = metrics.collect();
-            let none = !known.iter().any(|name| fits(pattern, name));
-            none.then(|| format!("the run has no metric `{pattern}`{}", meant(pattern, &known)))
+            let none = !known.iter().any(|name| matches_pattern(pattern, name));
+            none.then(|| format!("the run has no metric `{pattern}`{}", suggestion(pattern, &known)))
         }
         Subject::Finding(path) => {
             let known: Vec<&str> = analyses.iter().map(String::as_str).collect();
-            let none = !known.iter().any(|id| rest(path, id).is_some());
+            let none = !known.iter().any(|id| rest_after(path, id).is_some());
             let first = path.split_once('.').map_or(path.as_str(), |(first, _)| first);
-            none.then(|| format!("the run has no analysis `{first}`{}", meant(first, &known)))
+            none.then(|| format!("the run has no analysis `{first}`{}", suggestion(first, &known)))
         }
     }
 }
@@ -43,7 +43,7 @@ fn unknown_partner(plan: &PlanHeader, gate: &Gate) -> Option<String> {
         Against::Baseline | Against::Previous | Against::Run(_) => return None,
     };
     let none = !known.contains(&id.as_str());
-    none.then(|| format!("it compares with the {kind} `{id}`, which the run does not have{}", meant(id, &known)))
+    none.then(|| format!("it compares with the {kind} `{id}`, which the run does not have{}", suggestion(id, &known)))
 }
 
 fn impossible(gate: &Gate) -> Option<String> {
@@ -97,7 +97,7 @@ fn never_broken(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
 
 /// Name and range of the gate's metrics that have one. A sum goes beyond that of its samples.
 fn ranges<'a>(plan: &'a PlanHeader, gate: &'a Gate) -> impl Iterator<Item = (&'a str, (f64, f64))> {
-    let fitting = |name: &str| matches!(&gate.subject, Subject::Metric(pattern) if fits(pattern, name));
+    let fitting = |name: &str| matches!(&gate.subject, Subject::Metric(pattern) if matches_pattern(pattern, name));
     let metrics = plan.metrics.iter().filter(move |metric| fitting(&metric.name) && metric.aggregate != "sum");
     metrics.filter_map(|metric| Some((metric.name.as_str(), metric.range?)))
 }
@@ -114,7 +114,7 @@ fn unanchored(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     let scorers = plan
         .metrics
         .iter()
-        .filter(|metric| fits(pattern, &metric.name))
+        .filter(|metric| matches_pattern(pattern, &metric.name))
         .filter_map(|metric| plan.scorers.get(metric.scorer).map(|scorer| scorer.id.as_str()));
     let scorers: Vec<&str> = scorers.collect();
     let anchors = |scorer: &str| {
@@ -134,7 +134,7 @@ fn unanchored(plan: &PlanHeader, gate: &Gate) -> Option<String> {
 }
 
 /// ` (did you mean …?)`, and what there is.
-pub(super) fn meant(unknown: &str, known: &[&str]) -> String {
+pub(super) fn suggestion(unknown: &str, known: &[&str]) -> String {
     let near =
         nearest(unknown, known.iter().copied()).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
     let all = if known.is_empty() { "none".to_owned() } else { known.join(", ") };

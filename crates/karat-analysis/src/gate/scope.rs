@@ -35,11 +35,11 @@ impl Scope {
 
     /// One scope a gate, or why the gate cannot be applied; a pass over the rows where any gate needs what only they know.
     pub(super) fn read(findings: &Findings, rows: &dyn RunRows, gates: &[Gate]) -> Result<Vec<Scoped>, AnalysisError> {
-        let mut readers: Vec<_> = gates.iter().map(|gate| Reader::new(findings, gate)).collect();
-        let scopes = |readers: Vec<Result<Reader<'_>, _>>| {
-            readers.into_iter().map(|reader| reader.and_then(Reader::finish)).collect()
+        let mut readers: Vec<_> = gates.iter().map(|gate| ScopeReader::new(findings, gate)).collect();
+        let scopes = |readers: Vec<Result<ScopeReader<'_>, _>>| {
+            readers.into_iter().map(|reader| reader.and_then(ScopeReader::finish)).collect()
         };
-        if readers.iter().flatten().all(Reader::is_idle) {
+        if readers.iter().flatten().all(ScopeReader::is_idle) {
             return Ok(scopes(readers));
         }
         let mut sample = None;
@@ -57,7 +57,7 @@ impl Scope {
 }
 
 /// Fills a [`Scope`].
-struct Reader<'a> {
+struct ScopeReader<'a> {
     gate: &'a Gate,
     condition: Option<Expression>,
     column: Option<Path>,
@@ -67,10 +67,10 @@ struct Reader<'a> {
     wrong: Option<GateProblem>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ScopeReader<'a> {
     fn new(findings: &Findings, gate: &'a Gate) -> Result<Self, GateProblem> {
         let wrong = |what: String| GateProblem::of(gate, what);
-        let condition = gate.condition.as_deref().map(|source| compiled(&findings.plan, source)).transpose();
+        let condition = gate.condition.as_deref().map(|source| compile_condition(&findings.plan, source)).transpose();
         let column = (!UNITS.contains(&gate.per.as_str())).then(|| Path::parse(&gate.per)).transpose();
         let condition = condition.map_err(|error| wrong(error.message))?;
         let column = column.map_err(|error| wrong(format!("`per: {}` is no path: {error}", gate.per)))?;
@@ -93,13 +93,13 @@ impl<'a> Reader<'a> {
 
     fn row(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) {
         if self.wrong.is_none() {
-            let placed = self.place(sample, row, findings);
+            let placed = self.place_cell(sample, row, findings);
             self.wrong = placed.err().map(|what| GateProblem::of(self.gate, what));
         }
     }
 
     /// Notes the group of a cell, and whether the gate looks at it; the error says why neither can be told.
-    fn place(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) -> Result<(), String> {
+    fn place_cell(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) -> Result<(), String> {
         if let (Some(path), Some((groups, values))) = (&self.column, &mut self.scope.groups) {
             let value = path.first_in(&columns(row.sample)).cloned().ok_or_else(|| {
                 format!(
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
 }
 
 /// A condition, in which a model that is compared with `model.id` may be written with its provider.
-fn compiled(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
+fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
     let expression = Expression::compile(source)?;
     if !expression.reads().iter().any(|name| name == "model.id") {
         return Ok(expression);

@@ -356,7 +356,7 @@ fn what_a_gate_names_is_checked_before_anything_is_decided() {
     let late = say(&run, typo.gates.clone(), Policy::default(), &References::default());
     assert_eq!(late.verdict(), Some(Verdict::Undecided));
     assert!(late.decisions[0].reason.contains("did you mean `errors.kinds`"), "{}", late.decisions[0].reason);
-    assert_eq!(misspelt(&findings_of(&run).analyses, &typo).len(), 1);
+    assert_eq!(misspelt_paths(&findings_of(&run).analyses, &typo).len(), 1);
     let absent = say(&run, vec![finding("errors.other")], Policy::default(), &References::default());
     assert_eq!(absent.verdict(), Some(Verdict::Undecided));
     assert!(absent.decisions[0].reason.contains("kinds"), "{}", absent.decisions[0].reason);

@@ -4,7 +4,7 @@ use karat_types::{Exit, PlanHeader};
 
 use super::decision::Decision;
 use super::kpi::Kpi;
-use super::words::Verdict;
+use super::verdict_text::Verdict;
 
 /// What all gates of a run say.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -49,8 +49,20 @@ pub(crate) struct Metered {
     pub cost: Option<Money>,
     /// What the parts of known price cost: the least that it can have cost where `cost` is not known.
     pub least: Money,
+    /// The first value that should be a cost or a number of tokens and is neither, where that leaves the cost unknown.
+    pub unreadable: Option<String>,
     /// What could not be read.
     pub notes: Vec<Note>,
+}
+
+/// The cost of an answer that does not report it in full.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct UnknownCost {
+    /// The least that it can have cost.
+    pub least: Money,
+    /// The reported value that is no amount, and where it stands. Without one, the answer reports nothing, or a price is
+    /// missing.
+    pub unreadable: Option<String>,
 }
 
 impl Metered {
@@ -69,7 +81,13 @@ impl Metered {
         self.usage += more.usage;
         self.cost = self.cost.zip(more.cost).map(|(sum, cost)| sum + cost);
         self.least += more.least;
+        self.unreadable = self.unreadable.take().or(more.unreadable);
         self.notes.extend(more.notes);
+    }
+
+    /// The cost, or what is known of it.
+    pub fn cost_or_least(self) -> Result<Money, UnknownCost> {
+        self.cost.ok_or(UnknownCost { least: self.least, unreadable: self.unreadable })
     }
 }
 
@@ -99,14 +117,13 @@ impl Meter {
     pub fn read(&self, document: &Value) -> Metered {
         let mut metered = Metered::none();
         for (stage, path) in &self.latency_ms {
-            if let Some(time) = amount(document, path, MOST_MS, &mut metered.notes) {
+            if let Ok(Some(time)) = amount(document, path, MOST_MS, &mut metered.notes) {
                 if stage == TOTAL {
                     metered.latency_ms = Some(time);
                 }
                 metered.facts.latency_ms.insert(stage.clone(), time);
             }
         }
-        let costless = metered.notes.len();
         let mut uses = 0;
         for tokens in &self.tokens {
             match &tokens.each {
@@ -119,14 +136,16 @@ impl Meter {
             }
         }
         let asked = self.cost_usd.is_some() || !self.tokens.is_empty();
-        let unreadable = metered.notes.len() > costless;
-        if unreadable || asked && uses == 0 {
+        if metered.unreadable.is_some() || asked && uses == 0 {
             metered.cost = None;
         }
-        if let Some(path) = &self.cost_usd
-            && let Some(dollars) = amount(document, path, MOST_USD, &mut metered.notes)
-        {
-            metered.cost = Money::from_usd(dollars);
+        if let Some(path) = &self.cost_usd {
+            match amount(document, path, MOST_USD, &mut metered.notes) {
+                Ok(Some(dollars)) => (metered.cost, metered.unreadable) = (Money::from_usd(dollars), None),
+                Ok(None) => {}
+                // A cost that tokens give does not replace one that the service reports and nobody can read.
+                Err(unreadable) => (metered.cost, metered.unreadable) = (None, Some(unreadable)),
+            }
         }
         let version = self.version.as_ref().and_then(|path| path.first(document)).filter(|version| !version.is_null());
         metered.facts.version =
@@ -139,9 +158,12 @@ impl Meter {
     /// Adds one use of a model; whether it says any number of tokens, be it 0. A number that it should say and does not
     /// leaves its cost unknown, unless such tokens are free: embeddings have no output.
     fn tokens(&self, tokens: &Tokens, document: &Value, metered: &mut Metered) -> bool {
-        let mut count = |path: &Option<Path>| {
-            let path = path.as_ref()?;
-            amount(document, path, MOST_TOKENS, &mut metered.notes).map(|count| count as u64)
+        let mut count = |path: &Option<Path>| match amount(document, path.as_ref()?, MOST_TOKENS, &mut metered.notes) {
+            Ok(count) => count.map(|count| count as u64),
+            Err(unreadable) => {
+                metered.unreadable.get_or_insert(unreadable);
+                None
+            }
         };
         let (input, output) = (count(&tokens.input), count(&tokens.output));
         if input.is_none() && output.is_none() {
@@ -186,15 +208,37 @@ fn names(models: &Value) -> BTreeMap<String, String> {
     members.filter_map(|(part, name)| Some((part.clone(), name.as_str()?.to_owned()))).collect()
 }
 
-/// A number from zero to `most` at a path; anything else but nothing is noted.
-fn amount(document: &Value, path: &Path, most: f64, notes: &mut Vec<Note>) -> Option<f64> {
-    let found = path.first(document).filter(|value| !value.is_null())?;
-    let amount = found.as_f64().filter(|number| (0.0..=most).contains(number));
-    if amount.is_none() {
-        let text = format!("`meter` found something else than a number from 0 to {most} at `{path}`");
-        notes.push(Note { kind: NoteKind::Unmetered, text, count: 1 });
+/// A number from zero to `most` at a path, also where it is decimal text (`"0.01"`); nothing where nothing stands there.
+///
+/// # Errors
+/// The value that is no such number, and where it stands. It is noted, too.
+fn amount(document: &Value, path: &Path, most: f64, notes: &mut Vec<Note>) -> Result<Option<f64>, String> {
+    let Some(found) = path.first(document).filter(|value| !value.is_null()) else { return Ok(None) };
+    let number = match found {
+        Value::String(text) => text.trim().parse().ok(),
+        other => other.as_f64(),
+    };
+    match number.filter(|number| (0.0..=most).contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => {
+            let text = format!("`meter` found something else than a number from 0 to {most} at `{path}`");
+            notes.push(Note { kind: NoteKind::Unmetered, text, count: 1 });
+            Err(format!("{} at `{path}`, which is not a number from 0 to {most}", excerpt(found)))
+        }
     }
-    amount
+}
+
+/// Characters of an unreadable value that a message shows.
+const SHOWN: usize = 60;
+
+/// The beginning of a value as JSON, without control characters.
+fn excerpt(value: &Value) -> String {
+    let json = value.to_string();
+    let mut shown: String = json.chars().filter(|char| !char.is_control()).take(SHOWN).collect();
+    if shown.len() < json.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -298,11 +342,43 @@ mod tests {
             }],
             ..MeterSpec::default()
         };
-        for odd in [json!(1e30), json!(-5), json!("100"), json!("fast"), json!([1])] {
+        for odd in
+            [json!(1e30), json!(-5), json!("-5"), json!("NaN"), json!("inf"), json!("fast"), json!([1]), json!(true)]
+        {
             let read = Meter::new(&spec).unwrap().read(&json!({"n": odd}));
             assert_eq!((read.usage.input_tokens, read.cost, read.notes.len()), (0, None, 1), "{odd}");
+            assert!(
+                read.unreadable
+                    .is_some_and(|what| what.ends_with("at `$.n`, which is not a number from 0 to 1000000000"))
+            );
             let read = meter.read(&json!({"a": odd, "b": odd}));
             assert_eq!((read.facts.is_bare(), read.cost, read.notes.len()), (true, None, 2), "{odd}");
+            assert!(read.unreadable.is_some_and(|what| what.starts_with(&odd.to_string())));
         }
+    }
+
+    /// FT-B2: a cost or number of tokens that is written as decimal text is that number; an absent one is unknown, not
+    /// unreadable.
+    #[test]
+    fn decimal_text_is_read_as_the_number() {
+        let dollars = meter(json!({"cost_usd": "$.usd"}));
+        for (text, nano) in [("0.01", 10_000_000), (" 0.5 ", 500_000_000), ("0", 0), ("1e-3", 1_000_000)] {
+            let read = dollars.read(&json!({ "usd": text }));
+            assert_eq!((read.cost, read.unreadable, read.notes.len()), (Some(Money(nano)), None, 0), "{text}");
+        }
+        for absent in [json!({}), json!({"usd": null})] {
+            let read = dollars.read(&absent);
+            assert_eq!((read.cost, read.unreadable), (None, None));
+        }
+        let tokens = json!({"tokens": [{"model": "m", "input": "$.in", "output": "$.out"}], "cost_usd": "$.usd",
+            "prices": {"m": {"known": {"input": 1_000_000_000, "output": 0}}}});
+        let tokens = meter(tokens);
+        let read = tokens.read(&json!({"in": "2000", "out": 0}));
+        assert_eq!((read.usage.input_tokens, read.cost), (2_000, Money::from_usd(0.002)));
+        let read = tokens.read(&json!({"in": "many", "out": 0, "usd": 0.25}));
+        assert_eq!((read.cost, read.unreadable), (Money::from_usd(0.25), None), "the reported cost is known");
+        let read = tokens.read(&json!({"in": 2000, "out": 0, "usd": -1}));
+        assert_eq!(read.cost, None, "a cost that nobody can read is not replaced by a guess");
+        assert!(read.unreadable.is_some());
     }
 }

@@ -20,7 +20,7 @@ use outside::{CompiledOutside, OutsideMachine};
 use prompt::{CompiledPrompt, PromptMachine};
 use recorded::{CompiledRecorded, RecordedMachine};
 
-pub(crate) use meter::Metered;
+pub(crate) use meter::{Metered, UnknownCost};
 pub(crate) use prompt::DEFAULT_MAX_TOKENS;
 use taking::take;
 
@@ -112,8 +112,8 @@ impl CompiledStep {
     /// What an answer says that it cost: nothing where the step does not ask.
     ///
     /// # Errors
-    /// It is not known: the least that it can have cost.
-    pub fn cost_of(&self, answer: &str) -> Result<Money, Money> {
+    /// It is not known: what is known of it.
+    pub fn cost_of(&self, answer: &str) -> Result<Money, UnknownCost> {
         match &self.action {
             CompiledAction::Outside(action) => action.cost_of(answer),
             CompiledAction::Prompt(_) | CompiledAction::Recorded(_) => Ok(Money::ZERO),

@@ -10,7 +10,7 @@ use karat_types::{
 };
 use serde_json::{Map, Value};
 
-use super::meter::{Meter, Metered};
+use super::meter::{Meter, Metered, UnknownCost};
 use super::parse::{Parser, exact_json};
 use super::pieces::{Cutter, united};
 use super::{StepEnd, StepError, StepInput, shape, take, template_error};
@@ -77,15 +77,14 @@ impl CompiledOutside {
     /// What an answer says that it cost, also one that the step cannot use: nothing where nobody asks.
     ///
     /// # Errors
-    /// It does not say all of it, or a price is not known: the least that it can have cost.
-    pub fn cost_of(&self, answer: &str) -> Result<Money, Money> {
+    /// It does not report all of it, or a price is missing: what is known of it.
+    pub fn cost_of(&self, answer: &str) -> Result<Money, UnknownCost> {
         let Some(meter) = &self.meter else { return Ok(Money::ZERO) };
         let document = match &self.parser {
             Some(parser) => parser.document(answer).map(|(document, _)| document).map_err(drop),
             None => exact_json(answer).map_err(drop),
         };
-        let metered = meter.read(&document.map_err(|()| Money::ZERO)?);
-        metered.cost.ok_or(metered.least)
+        meter.read(&document.map_err(|()| UnknownCost::default())?).cost_or_least()
     }
 }
 

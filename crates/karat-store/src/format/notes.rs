@@ -1,10 +1,10 @@
-//! What most records lack: notes, facts and errors. Lists of keys, and who answered.
+//! Parts that most records leave empty: notes, facts, errors, keys of calls, and models that answered.
 
 use karat_types::{Answered, CellError, Facts, Key, Note};
 
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker};
 
-/// Notes as JSON, because they are rare and their kinds have names; none is one byte.
+/// Packs notes as JSON, because they are rare and their kinds have names. No notes take one byte.
 pub(super) fn pack_notes(packer: &mut Packer, notes: &[Note]) {
     packer.option(Some(notes).filter(|notes| !notes.is_empty()), |packer, notes| packer.json(notes));
 }
@@ -13,12 +13,12 @@ pub(super) fn unpack_notes(unpacker: &mut Unpacker<'_>) -> Result<Vec<Note>, Dam
     unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
 }
 
-/// Facts as JSON, because few steps have any.
+/// Packs facts as JSON, because few steps have any.
 pub(super) fn pack_facts(packer: &mut Packer, facts: &Facts) {
     packer.option(Some(facts).filter(|facts| !facts.is_bare()), |packer, facts| packer.json(facts));
 }
 
-/// The facts at the end of a form; a form of version 1 ends before them.
+/// Unpacks the facts at the end of a record. A record of version 1 ends before them.
 pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<Facts, Damage> {
     if unpacker.is_over() {
         return Ok(Facts::default());
@@ -33,7 +33,7 @@ pub(super) fn pack_answered(packer: &mut Packer, answered: &[Answered]) {
     });
 }
 
-/// Who answered, at the end of a form; an older one ends before.
+/// Unpacks the models that answered, at the end of a record. An older record ends before them.
 pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<Answered>, Damage> {
     if unpacker.is_over() {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! Whatever is written, in whatever order and company, is read: against a model in memory.
+//! Property tests against a model in memory: every written record is read back, in any order and grouping.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use karat_types::*;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::given::*;
+use super::test_data::*;
 
 const ROWS: u64 = 6;
 
@@ -178,7 +178,7 @@ fn record() -> impl Strategy<Value = Record> {
     ]
 }
 
-/// What a reader must find.
+/// The content that a reader must find.
 #[derive(Default)]
 struct Model {
     samples: BTreeMap<u64, SampleRecord>,
@@ -223,10 +223,10 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Law 8, law 9: records written are records read — every field, in plan order, the latest of each place — whether
-    /// they were appended one by one or together, before or after the store was reopened or its index brought up to date.
+    /// Invariants 8 and 9: records come back with every field, in plan order, the latest of each place, whether they
+    /// were appended one by one or together, before or after reopening the store or updating its index.
     #[test]
-    fn what_is_written_is_read(
+    fn written_records_are_read_back(
         appends in prop::collection::vec((prop::collection::vec(record(), 1..6), any::<[bool; 3]>()), 1..8),
         cut in 0..=ROWS,
     ) {
@@ -243,14 +243,14 @@ proptest! {
             records.iter().for_each(|record| model.write(record));
             waiting.push(records);
             if wait || reopen || index {
-                // Polled in order, so handed over in order, so written in order, in one commit or in several.
+                // Futures are polled in order, so they are sent and written in order, in one commit or several.
                 let appended = futures_in_order(&ledger, std::mem::take(&mut waiting));
                 prop_assert!(appended.into_iter().all(|outcome| outcome.is_ok()));
             }
             if index {
                 let connection = store.writing();
                 let transaction = connection.unchecked_transaction().unwrap();
-                crate::indexing::index_waiting(&transaction).unwrap();
+                crate::reuse::index_writer::index_all(&transaction).unwrap();
                 transaction.commit().unwrap();
             }
             if reopen {
@@ -303,7 +303,7 @@ fn futures_in_order(ledger: &crate::Ledger, appends: Vec<Vec<Record>>) -> Vec<Re
     })
 }
 
-/// Law 8: floats survive as they are, so an output read from the store is the output that was scored.
+/// Invariant 8: floats are stored exactly, so an output read from the store is the output that was scored.
 #[test]
 fn every_float_survives() {
     let folder = folder();

@@ -54,6 +54,10 @@ impl Checker<'_> {
                 self.text(node, key);
                 notation::template(node, self.problems);
             }
+            Shape::Placeholders(names) => {
+                self.text(node, key);
+                self.placeholders(node, names, key);
+            }
             Shape::Expression => {
                 self.text(node, key);
                 notation::expression(node, self.problems);
@@ -89,6 +93,18 @@ impl Checker<'_> {
                 _ => self.object(node, object, Some(key), false),
             },
             Shape::With(kind) => self.with(node, kind, owner),
+        }
+    }
+
+    fn placeholders(&mut self, node: &Node, names: &[&'static str], key: &str) {
+        let Some(text) = node.text() else { return };
+        for part in text.split('{').skip(1) {
+            let name = part.split('}').next().unwrap_or_default();
+            if !names.contains(&name) {
+                let hint = suggestion(name, names.iter().copied())
+                    .unwrap_or_else(|| format!("placeholders: {}", names.join(", ")));
+                self.problems.error(&node.place, format!("`{key}` has no placeholder `{{{name}}}`")).hint(hint);
+            }
         }
     }
 

@@ -15,11 +15,10 @@ use std::path::Path;
 
 use karat_types::FilePath;
 
-pub use beneath::{is_outside, place_beneath};
-pub use paths::{folder, is_rooted, join, join_beneath};
+pub use beneath::{is_outside, join_beneath, place_beneath};
+pub use paths::{folder, is_rooted, join};
 pub use row_path::RowPath;
 
-pub(crate) use beneath::leads_out;
 pub(crate) use paths::matches;
 
 /// Read access to files by resolved path.

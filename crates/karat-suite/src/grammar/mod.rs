@@ -34,6 +34,8 @@ pub(crate) enum Shape {
     WordOr(&'static [&'static str], &'static Shape),
     /// A text with `{{ }}`.
     Template,
+    /// A text with placeholders in single braces, of these names.
+    Placeholders(&'static [&'static str]),
     /// An expression, as inside `{{ }}`.
     Expression,
     /// A path into one document.

@@ -65,8 +65,8 @@ pub(crate) static MODEL: Object = Object::new(
 static PRICE: Object = Object::new(
     "price",
     &[
-        must("input", POSITIVE, "US dollars per million input tokens.", "0.25"),
-        may("output", POSITIVE, "US dollars per million output tokens.", "2"),
+        must("input", POSITIVE, "US dollars per million input tokens; write `input: 0` if they are free.", "0.25"),
+        must("output", POSITIVE, "US dollars per million output tokens; write `output: 0` if they are free.", "2"),
         may("cached_input", POSITIVE, "US dollars per million input tokens from the provider's cache.", "0.025"),
         may("as_of", Shape::Text, "Date on which the price was looked up, as YYYY-MM-DD.", "2025-11-02"),
     ],

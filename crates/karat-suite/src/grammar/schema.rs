@@ -64,6 +64,10 @@ impl Writer<'_> {
             Shape::Boolean => json!({ "type": "boolean" }),
             Shape::Integer(least) => json!({ "type": "integer", "minimum": least }),
             Shape::Number(lo, hi) => number(lo, hi),
+            Shape::Placeholders(names) => {
+                let examples = names.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>();
+                json!({ "type": "string", "examples": [examples.join(" ")] })
+            }
             Shape::Share => json!({ "type": ["number", "string"] }),
             Shape::Fraction(lo, hi) => json!({ "type": ["number", "string"], "minimum": lo, "maximum": hi }),
             Shape::Duration => json!({ "type": "string", "examples": ["500ms", "120s", "20m", "24h", "90d"] }),

@@ -190,6 +190,13 @@ static RUN: Object = Object::new(
             "What `-o -` prints as JSON: the report, or one row per judgment.",
             "report",
         ),
+        may(
+            "cell_line",
+            Shape::Placeholders(karat_types::CELL_LINE_FIELDS),
+            "Format of a line that is printed for each finished cell, with the placeholders {done}, {total}, {sample}, \
+             {model}, {variant}, {trial}, {status} and {duration_ms}.",
+            r#""[{done}/{total}] {sample} {model}/{variant} {status}""#,
+        ),
         may("stop_early", Shape::Boolean, "Whether the run stops once every gate is decided.", "true"),
     ],
 )

@@ -227,10 +227,11 @@ fn price(node: &Node, context: &EntryContext, model: &ModelSpec) -> Pricing {
         Some(price) if price.is_null() => Pricing::Unknown,
         Some(price) => {
             let nano = |key: &str| price.field(key).and_then(Node::number).map(nano_per_million);
-            match nano("input") {
-                Some(input) => Pricing::Known(Price {
+            // The check of the grammar reports a missing `input` or `output`; a price never counts half as free.
+            match nano("input").zip(nano("output")) {
+                Some((input, output)) => Pricing::Known(Price {
                     input,
-                    output: nano("output").unwrap_or(0),
+                    output,
                     cached_input: nano("cached_input"),
                     as_of: price.text_of("as_of").map(str::to_owned).or_else(|| context.as_of.clone()),
                 }),

@@ -35,6 +35,28 @@ fn with_more(more: &str) -> String {
     world().with("karat.yaml", &format!("{SUITE}{more}")).problems(&Overrides::default())
 }
 
+/// FT-B1: a price that names only one side is an error at its place; free tokens are written out as 0.
+#[test]
+fn a_price_needs_both_sides() {
+    let priced = |price: &str| {
+        let model =
+            format!("models: [{{ id: mine, provider: openai, base_url: \"https://x.example/v1\", price: {price} }}]");
+        let world = world().with("karat.yaml", &SUITE.replacen("models: [gpt-5]", &model, 1));
+        world.load(&Overrides::default()).err().map(|problems| problems.plain()).unwrap_or_default()
+    };
+    for (price, missing) in [("{ input: 1.0 }", "output"), ("{ output: 1.0 }", "input")] {
+        let said = priced(price);
+        assert!(said.contains(&format!("error: a price needs `{missing}`\n --> karat.yaml:3:81\n")), "{said}");
+        assert!(said.contains(&format!("write `{missing}: 0` if they are free")), "{said}");
+    }
+    assert!(priced("{ input: 1.0, output: ~ }").contains("`output` is empty"));
+    assert_eq!(priced("{ input: 1.0, output: 0 }"), "");
+    let registry = "models:\n  - { id: own, like: gpt-5, price: { input: 1.0 } }\n";
+    let suite = SUITE.replacen("models: [gpt-5]", "registry: [own.yaml]\nmodels: [own]", 1);
+    let said = world().with("own.yaml", registry).with("karat.yaml", &suite).problems(&Overrides::default());
+    assert!(said.contains("own.yaml:2:") && said.contains("a price needs `output`"), "{said}");
+}
+
 /// Rule 6 of the language: a parameter brings `${NAME}` only where it is filled.
 #[test]
 fn a_parameter_brings_the_environment_only_where_it_is_read() {

@@ -23,7 +23,7 @@ models:
   - { id: local, provider: openai, baseUrl: "http://localhost:1/v1", modelName: llama, contextWindow: 8000, supportsJsonMode: true }
   - { id: gateway, provider: openai, base_url: "https://gateway.example/v1", costPer1kTokens: 0.002 }
   - { id: mock, provider: scripted, with: { reply: ../scripts/echo.j2, vars: { loud: true } } }
-  - { id: priced, like: mock, with: { replies: ../scripts/replies.jsonl }, price: { input: 1 } }
+  - { id: priced, like: mock, with: { replies: ../scripts/replies.jsonl }, price: { input: 1, output: 0 } }
   - { id: gpt-4o, like: gpt-4o, parameters: { temperature: 0 } }
 "#;
 

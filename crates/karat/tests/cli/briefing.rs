@@ -200,7 +200,7 @@ fn a_judge_that_moved_is_told_from_cards_that_did() {
     let place = backfilled();
     place.fine(&["golden", "pin", "briefing"]);
     let said = place.fine(&["golden", "check", "briefing"]);
-    assert!(said.stdout.contains("judge canary: ") && said.stdout.contains("ruler unchanged"), "{}", said.all());
+    assert!(said.stdout.contains("judge canary: ") && said.stdout.contains("grading unchanged"), "{}", said.all());
     for entry in std::fs::read_dir(place.path().join(".karat/golden/briefing")).unwrap() {
         let file = entry.unwrap().path();
         let mut pinned: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
@@ -209,7 +209,7 @@ fn a_judge_that_moved_is_told_from_cards_that_did() {
     }
     let said = place.fine(&["golden", "check", "briefing"]);
     assert!(said.stdout.contains("judge canary: quality.composite +0.30"), "{}", said.all());
-    assert!(said.stdout.contains("ruler moved"), "{}", said.all());
+    assert!(said.stdout.contains("grading shifted"), "{}", said.all());
     let canary = &json(&place.fine(&["golden", "check", "briefing", "--json"]))["canary"];
     assert_eq!((&canary["ruler"], &canary["shifts"][0]["n"]), (&json!("moved"), &json!(44)), "{canary}");
 }
@@ -235,9 +235,9 @@ fn a_golden_set_is_pinned_and_checked() {
         (&json!(4.35), &json!("stub-v1"), &json!(4))
     );
     let fine = place.fine(&["golden", "check", "mine"]);
-    assert!(fine.stdout.contains("judged afresh: 5; taken over from earlier runs: 0"), "{}", fine.all());
+    assert!(fine.stdout.contains("judged in this run: 5; reused from earlier runs: 0"), "{}", fine.all());
     let cached = place.fine(&["golden", "check", "mine", "--cached"]);
-    assert!(cached.stdout.contains("judged afresh: 0; taken over from earlier runs: 5"), "{}", cached.all());
+    assert!(cached.stdout.contains("judged in this run: 0; reused from earlier runs: 5"), "{}", cached.all());
 
     let copy = place.write("mine/golden/2026-03-30.json", &std::fs::read_to_string(&file).unwrap());
     let twice = place.karat(&["golden", "check", "mine"]);
@@ -267,7 +267,7 @@ fn a_golden_set_is_pinned_and_checked() {
     );
     let moved = place.fine(&["golden", "pin", "mine", "--since", "2026-03-01", "--until", "2026-03-02", "--clean"]);
     assert!(
-        moved.stdout.contains("2026-03-02 moved    4.35 → ") && moved.stdout.contains("2026-03-05 removed"),
+        moved.stdout.contains("2026-03-02 changed  4.35 → ") && moved.stdout.contains("2026-03-05 removed"),
         "{}",
         moved.all()
     );
@@ -336,9 +336,13 @@ fn calls_accumulate_over_the_parts_of_a_run() {
         said.all()
     );
     let said = place.karat(&["resume", "r", "--max-calls", "20"]);
-    assert!(said.code == 5 && said.stderr.contains("10 of 44 cells are done, judgments included"), "{}", said.all());
-    assert!(said.stderr.contains("10 calls made") && said.stderr.contains("at least 24 are left"), "{}", said.all());
-    assert!(place.fine(&["resume", "r", "--max-calls", "44"]).stderr.contains("24 calls made"));
+    assert!(said.code == 5 && said.stderr.contains("10 of 44 cells already done"), "{}", said.all());
+    assert!(
+        said.stderr.contains("10 simulated calls") && said.stderr.contains("at least 24 are left"),
+        "{}",
+        said.all()
+    );
+    assert!(place.fine(&["resume", "r", "--max-calls", "44"]).stderr.contains("24 simulated calls"));
     assert_eq!(place.report("r")["totals"]["judgments"], 44);
     // Contract: in the canonical form a run that was stopped ends like one that was not.
     place.fine(&["run", "mine", "-q", "--no-cache", "-j", "2", "--run-id", "whole"]);
@@ -394,7 +398,7 @@ fn a_markdown_blog_takes_only_yaml() {
 /// BR-04, BR-19: every `with` that the guide names takes the place of the preset's, and what the document lacks is seen.
 #[test]
 fn every_reader_of_the_guide_takes_only_yaml() {
-    let guide = include_str!("../../../../docs/guide/briefing.md");
+    let guide = include_str!("../../../../docs/guides/daily-documents.md");
     let rows = guide.lines().filter(|line| line.starts_with('|'));
     let options: Vec<&str> =
         rows.flat_map(|line| line.split('`').filter(|code| code.starts_with("{ files:"))).collect();
@@ -431,7 +435,7 @@ fn a_late_card_makes_the_next_days_stale() {
     let late = place.text("my/data/cards/2026-03-24-card.json");
     place.write("my/data/cards/2026-03-25-card.json", &late);
     let planned = place.fine(&["plan", "my"]).stdout;
-    assert!(planned.contains("judgments: 8 to make") && planned.contains("37 reused"), "{planned}");
+    assert!(planned.contains("judgments: 8 to make") && planned.contains("37 cached"), "{planned}");
     place.fine(&["run", "my", "--sample", "2026-03-25", "-q"]);
     assert_eq!(rows(), before, "a run of one day judges no other");
     let summary = place.fine(&["run", "my", "-q"]).stdout;

@@ -176,7 +176,7 @@ fn what_failed_for_nothing_makes_nothing_cheaper() {
 /// BY-05: an answer that does not say what it cost counts as the dearest one before it, in every part of the run, and is told.
 #[test]
 fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
-    for silent in [r#"{"answer":"x"}"#, r#"{"answer":"x","usd":"free"}"#] {
+    for silent in [r#"{"answer":"x"}"#, r#"{"answer":"x","usd":null}"#] {
         let first = OnceLock::new();
         let service = FakeProvider::start(Script::by(move |received| {
             let asked = received.json()["q"].clone();
@@ -199,6 +199,34 @@ fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
         place.fine(&["resume", "r", "--budget-usd", "1"]);
         place.fine(&["run", "--run-id", "whole", "--no-cache", "--budget-usd", "1"]);
         assert_eq!(place.canonical("whole"), place.canonical("r"));
+    }
+}
+
+/// FT-B2: a cost that is decimal text is that number; one that nobody can read stops a run with a budget, and is unknown in
+/// a run without one.
+#[test]
+fn a_cost_that_nobody_can_read_stops_a_budgeted_run() {
+    let answering = |usd: &str| {
+        let answer = format!(r#"{{"answer":"x","usd":{usd}}}"#);
+        let service = FakeProvider::start(Script::always(Behaviour::raw(200, answer))).unwrap();
+        let place = metered(&service);
+        (service, place)
+    };
+    let (service, place) = answering(r#""0.01""#);
+    let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+    assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
+    assert!(said.stderr.contains("$0.05 paid"), "{}", said.all());
+    for usd in ["-0.01", r#""NaN""#, r#""free""#, "1e12", "[0.01]"] {
+        let (service, place) = answering(usd);
+        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
+        assert_eq!((said.code, service.requests()), (5, 1), "{usd}: {}", said.all());
+        let message = "at `$.usd`, which is not a number from 0 to 1000000, so the run's budget cannot be kept. Correct the \
+                       service and go on with `karat resume r`";
+        assert!(said.stderr.contains(message), "{usd}: {}", said.all());
+        let said = place.karat(&["run", "--run-id", "free", "--no-cache"]);
+        assert_eq!((said.code, service.requests()), (0, 31), "{usd}: {}", said.all());
+        assert!(said.stderr.contains("$0.00 paid, and 30 calls of unknown cost"), "{usd}: {}", said.all());
+        assert!(place.report("free")["cost"]["cost_per_cell"].is_null(), "{usd}");
     }
 }
 

@@ -46,7 +46,7 @@ fn a_round_has_no_models_and_variants() {
     for (flag, value) in [("--models", "stub"), ("--variants", "raw"), ("--tier", "budget"), ("--sweep", "a=1,2")] {
         let said = place.karat(&["calibrate", "claims", flag, value]);
         assert!(said.code == 1 && said.stderr.contains(&format!("'{flag}'")), "{}", said.all());
-        assert!(said.stderr.contains("flags of `karat run`"), "{}", said.all());
+        assert!(said.stderr.contains("chosen by `karat run`"), "{}", said.all());
     }
     let rounds = ["calibrate", "claims", "--rounds", "-q"];
     let (plain, varied) = (place.karat(&rounds), place.command(&rounds).env("KARAT_MODELS", "m").output().unwrap());
@@ -106,7 +106,7 @@ fn a_stopped_round_is_gone_on_with() {
     assert!(again.code == 1 && again.stderr.contains("`karat resume r`"), "{}", again.all());
     let finished = place.karat(&["resume", "r", "--max-calls", "100"]);
     assert_eq!(finished.code, 2, "{}", finished.all());
-    assert!(finished.stderr.contains(": 9 calls made"), "{}", finished.stderr);
+    assert!(finished.stderr.contains(": 9 simulated calls; nothing was billed"), "{}", finished.stderr);
     assert!(finished.stdout.contains("sim-judge-biased: fails in accuracy"), "{}", finished.stdout);
     let accuracy = &rounds(&place)["rounds"][0]["calibration"]["judges"][0]["dimensions"][1];
     assert_eq!((&accuracy["reason"], &accuracy["passed"]), (&Value::from("strict"), &Value::from(false)));
@@ -132,7 +132,7 @@ fn judges_are_asked_afresh_and_see_no_label_of_the_video() {
     let first = place.fine(&[&both[..], &["one"]].concat());
     let again = place.fine(&[&both[..], &["two"]].concat());
     for said in [&first, &again] {
-        assert!(said.stderr.contains(": 28 calls made"), "{}", said.stderr);
+        assert!(said.stderr.contains(": 28 simulated calls"), "{}", said.stderr);
     }
     let json: Value =
         serde_json::from_str(&place.fine(&["calibrate", "claims", "--rounds", "--format", "json"]).stdout).unwrap();
@@ -195,7 +195,7 @@ fn every_dimension_must_be_labelled() {
     };
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ""));
     let said = place.karat(&["calibrate", "-q"]);
-    assert!(said.code == 2 && said.stdout.contains("flat: fails: nobody labelled depth"), "{}", said.all());
+    assert!(said.code == 2 && said.stdout.contains("flat: fails: no labels for depth"), "{}", said.all());
     place.write("labels.jsonl", &labels([9, 10, 9, 8], ", \"depth\": 4"));
     let said = place.fine(&["calibrate", "-q"]).stdout;
     assert!(

@@ -134,7 +134,7 @@ fn every_part_works_without_claims() {
     for section in [
         "## Variant delta",
         "## Judges",
-        "## Place of the evidence",
+        "## Position of the evidence",
         "## Missing items",
         "### Patterns",
         "### By judge",

@@ -141,9 +141,9 @@ fn a_preset_becomes_a_suite_of_ones_own() {
 #[test]
 fn a_folder_with_the_name_of_a_preset_is_named_apart() {
     let place = Place::new();
-    assert!(place.fine(&["init", "faq", "mine"]).stderr.contains("Next: `karat run mine`"));
-    assert!(place.fine(&["init", "faq"]).stderr.contains("Next: `karat run ./faq`"));
-    assert!(place.fine(&["init", "spans", "spans"]).stderr.contains("Next: `karat run ./spans`"));
+    assert!(place.fine(&["init", "faq", "mine"]).stderr.contains("run the suite with `karat run mine`"));
+    assert!(place.fine(&["init", "faq"]).stderr.contains("run the suite with `karat run ./faq`"));
+    assert!(place.fine(&["init", "spans", "spans"]).stderr.contains("run the suite with `karat run ./spans`"));
     place.write("faq/karat.yaml", &place.text("faq/karat.yaml").replace("name: faq", "name: our-own"));
     let note = "note: `faq` is the built-in preset, not the folder of this name: that one is `./faq`";
     for (suite, is_own) in [("./faq", true), ("faq/", true), ("faq", false)] {

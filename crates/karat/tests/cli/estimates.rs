@@ -117,7 +117,7 @@ fn an_estimate_of_services_goes_by_what_they_said() {
     .unwrap();
     let place = metered(&service);
     assert!(place.fine(&["plan"]).stdout.contains("known afterwards"));
-    assert!(place.fine(&["run", "--run-id", "a"]).stdout.contains("estimate unknown beforehand"));
+    assert!(place.fine(&["run", "--run-id", "a"]).stdout.contains("estimate unknown before the run"));
     assert!(place.report("a")["cost"]["estimated_cost_usd"].is_null());
     is_expected_to_cost_the_same(&place);
     assert!(!place.fine(&["plan", "--no-cache"]).stdout.contains("known afterwards"));

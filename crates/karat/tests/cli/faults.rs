@@ -84,7 +84,11 @@ fn a_retry_that_ended_early_is_gone_on_with_as_one() {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 130, "{}", said.all());
-    assert!(said.stderr.contains("go on with `karat retry a`") && !said.stderr.contains("resume"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("continue with `karat retry a`") && !said.stderr.contains("resume"),
+        "{}",
+        said.stderr
+    );
     SLOW.store(false, Ordering::Relaxed);
     place.fine(&["retry", "a", "-q"]);
     assert_eq!(place.report("a")["totals"]["errors"], 0);

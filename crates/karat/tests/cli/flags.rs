@@ -1,4 +1,4 @@
-//! Flags and their twins: what they mean alone and together.
+//! Flags and variables: their meaning, alone and together.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -58,30 +58,42 @@ fn what_keeps_data_from_stdout_is_said_unless_nobody_wants_it() {
     }
 }
 
-/// contract: `plan` = `run --dry-run`, as JSON, too, by flag or by variable.
+/// contract: `plan` = `run --dry-run`, also as JSON.
 #[test]
-fn a_dry_run_is_the_plan_as_json_too() {
+fn a_dry_run_is_the_plan() {
     let (place, _provider) = place();
     let plan = place.fine(&["plan", "--json"]).stdout;
     assert_eq!(serde_json::from_str::<Value>(&plan).unwrap()["cells"]["planned"], 3);
     assert_eq!(place.fine(&["run", "--dry-run", "--json"]).stdout, plan);
-    assert_eq!(with(&place, &[("KARAT_JSON", "1"), ("KARAT_DRY_RUN", "yes")], &["run"]).stdout, plan);
-    assert_eq!(with(&place, &[("KARAT_JSON", "1")], &["plan"]).stdout, plan);
 }
 
-/// contract: every flag has a `KARAT_*` twin; a switch's variable is yes or no, also in `.env`.
+/// contract: the settings that CI needs have a variable; that of a switch is yes or no, and a wrong value names it.
 #[test]
-fn variables_switch_things_on_and_off() {
+fn a_variable_sets_a_flag() {
+    let (place, provider) = place();
+    for (variable, value) in [("KARAT_NO_CACHE", "maybe"), ("KARAT_LIMIT", "many")] {
+        let refused = with(&place, &[(variable, value)], &["run", "--run-id", "a"]);
+        assert!(refused.code == 1 && refused.stderr.contains(variable), "{}", refused.all());
+        assert_eq!(place.karat(&["show", "a"]).code, 1, "{}", refused.all());
+    }
+    with(&place, &[("KARAT_NO_CACHE", "0"), ("KARAT_RUN_ID", "a")], &["run"]);
+    place.fine(&["show", "a"]);
+    assert_eq!(with(&place, &[("KARAT_NO_CACHE", "yes"), ("KARAT_LIMIT", "2")], &["run"]).code, 0);
+    assert_eq!(provider.requests(), 5);
+}
+
+/// contract: `.env` then `.env.local` are read, the process environment wins, and the command line wins over all.
+#[test]
+fn the_command_line_wins_over_variables() {
     let (place, _provider) = place();
-    let said = with(&place, &[("KARAT_NO_CACHE", "maybe")], &["run", "--run-id", "a"]);
-    assert!(said.code == 1 && said.stderr.contains("KARAT_NO_CACHE"), "{}", said.all());
-    assert_eq!(place.karat(&["show", "a"]).code, 1, "{}", said.all());
-    with(&place, &[("KARAT_NO_CACHE", "0")], &["run", "--run-id", "a"]);
-    let canonical = with(&place, &[("KARAT_CANONICAL", "1")], &["report", "a", "--format", "json", "-o", "-"]);
-    assert_eq!(canonical.stdout, place.canonical("a"));
-    place.write(".env", "KARAT_CANONICAL=on\nKARAT_SHOW_FORMAT=json\n");
-    assert_eq!(place.fine(&["report", "a", "--format", "json", "-o", "-"]).stdout, canonical.stdout);
-    assert!(place.fine(&["show", "a"]).stdout.starts_with('['));
+    place.write(".env", "KARAT_LIMIT=1\nKARAT_FORMAT=json\n");
+    let samples = |said: &Said| serde_json::from_str::<Value>(&said.stdout).unwrap()["totals"]["samples"].as_u64();
+    assert_eq!(samples(&with(&place, &[], &["run", "-o", "-"])), Some(1));
+    place.write(".env.local", "KARAT_LIMIT=2\n");
+    assert_eq!(samples(&with(&place, &[], &["run", "-o", "-"])), Some(2));
+    assert_eq!(samples(&with(&place, &[("KARAT_LIMIT", "3")], &["run", "-o", "-"])), Some(3));
+    assert_eq!(samples(&with(&place, &[("KARAT_LIMIT", "3")], &["run", "--limit", "1", "-o", "-"])), Some(1));
+    assert!(with(&place, &[], &["run", "-o", "-", "--format", "md"]).stdout.starts_with("# "));
 }
 
 /// STYLE: a negative number is out of range, not another flag.
@@ -136,23 +148,4 @@ fn a_refused_resume_names_what_differs() {
     refused(&["--retries=2"], "the variants");
     place.write("karat.yaml", &own.replace("mock-model", "other-model"));
     refused(&["--retries=2"], "the models");
-}
-
-/// contract: the command line wins over the environment and `.env`, also over a variable of the opposite.
-#[test]
-fn the_command_line_overrules_variables() {
-    let (place, provider) = place();
-    place.write("karat.yaml", &format!("{}gates: [ {{ metric: hit, max: 0.5 }} ]\n", suite(&provider.base_url())));
-    assert_eq!(with(&place, &[("KARAT_NO_GATE", "1")], &["run", "--run-id", "a", "--gate"]).code, 2);
-    place.write(".env", "KARAT_GATE=1\nKARAT_REPLAY=nowhere.jsonl\n");
-    let said = place.karat(&["run", "--run-id", "b", "--no-gate", "--record", "calls.jsonl"]);
-    assert_eq!(said.code, 0, "{}", said.all());
-    let report = place.fine(&["report", "a", "-o", "-"]).stdout;
-    let days = [("KARAT_AS_OF", "2026-03-28"), ("KARAT_WINDOW", "7"), ("KARAT_JUDGE", "j")];
-    assert_eq!(with(&place, &days, &["report", "a", "-o", "-"]).stdout, report);
-    place.write(".env", "");
-    let events = with(&place, &[("KARAT_OUTPUT_DIR", "-")], &["run", "--run-id", "c", "--json", "--no-gate"]);
-    assert!(events.stdout.starts_with('{'), "{}", events.all());
-    let report = with(&place, &[("KARAT_JSON", "1")], &["run", "--run-id", "d", "-o", "-", "--no-gate"]);
-    assert!(report.stdout.starts_with("# "), "{}", report.all());
 }

@@ -199,7 +199,7 @@ fn a_program_that_fails_is_an_error_of_its_cell() {
         let (run, code) = (code, code.trim_end_matches("-2"));
         let said = place.karat(&["run", "--run-id", run, "--limit", "1", "--no-cache"]);
         assert_eq!(said.code, 1, "{}", said.all());
-        assert!(said.stderr.contains(&format!("code={code}")), "{}", said.all());
+        assert!(said.stderr.contains(&format!(" ms: {code}: ")), "{}", said.all());
         let report = place.report(run);
         assert!(report["cells"][0]["error"]["message"].as_str().unwrap().contains(message), "{report}");
         assert!(begun.elapsed() < Duration::from_secs(20));
@@ -317,7 +317,7 @@ fn a_service_is_started_for_the_run_and_stopped_after_it() {
     let address = request["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches("/query");
     assert!(std::net::TcpStream::connect(address).is_err(), "the service is still there at {address}");
     // A second run finds everything and starts nothing that would have to be waited for.
-    assert!(place.fine(&["plan"]).stdout.contains("2 reused"), "{}", place.fine(&["plan"]).stdout);
+    assert!(place.fine(&["plan"]).stdout.contains("2 cached"), "{}", place.fine(&["plan"]).stdout);
 }
 
 /// CL-25: what services, programs and scorers answered is recorded too. Its replay starts no service and no program, asks

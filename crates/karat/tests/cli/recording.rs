@@ -121,7 +121,7 @@ fn a_recording_is_lost_to_no_other_run() {
     let place = recorded(&provider);
     let recording = place.text("calls.jsonl");
     for (arguments, code, why) in [
-        (&["run", "--run-id", "live", "--record", "calls.jsonl"][..], 1, "exists already"),
+        (&["run", "--run-id", "live", "--record", "calls.jsonl"][..], 1, "already exists"),
         (&["run", "--max-calls", "0", "--record", "calls.jsonl"], 5, "max-calls"),
         (&["run", "--record", "data.jsonl"], 1, "is no recording"),
         (&["run", "--record", "karat.yaml"], 1, "is no recording"),

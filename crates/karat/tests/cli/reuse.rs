@@ -109,10 +109,10 @@ fn a_change_under_the_same_version_is_warned_of() {
 fn why_shows_both_sides() {
     let place = place();
     let said = place.fine(&["why", "s1/m/direct"]);
-    assert!(said.stdout.contains("output: reused, made by run a"), "{}", said.all());
+    assert!(said.stdout.contains("output: cached, from run a"), "{}", said.all());
     place.write("karat.yaml", &SUITE.replace("Say {{ sample.q }}", "Say\\n{{ sample.q }}\\nnow"));
     let said = place.fine(&["why", "s1/m/two"]);
-    assert!(said.stdout.contains("stale: since run a this changed: prompt"), "{}", said.all());
+    assert!(said.stdout.contains("stale: changed since run a: prompt"), "{}", said.all());
     assert!(said.stdout.contains("prompt of step") && said.stdout.contains("now"), "{}", said.all());
     let said = place.karat(&["why", "s9/m/two"]);
     assert!(said.code == 1 && said.stderr.contains("no cell `s9/m/two`"), "{}", said.all());
@@ -169,7 +169,7 @@ fn a_cache_that_is_off_is_named() {
     assert!(reasons.contains("cache off") && !reasons.contains("too old"), "{reasons}");
     place.write("karat.yaml", &format!("{SUITE}run: {{ cache: off }}\n"));
     let why = place.fine(&["why", "s0/m/two"]).stdout;
-    assert!(why.contains("is not taken over, because the cache is off"), "{why}");
+    assert!(why.contains("is not reused, because the cache is off"), "{why}");
     place.write("karat.yaml", &format!("{SUITE}run: {{ cache: {{ max_age: 1ms }} }}\n"));
     let why = place.fine(&["why", "s0/m/two"]).stdout;
     assert!(why.contains("older than `cache` allows"), "{why}");

@@ -150,7 +150,7 @@ fn a_large_run_is_estimated_by_some_of_its_rows() {
     let place = large("context_window: 40, max_output: 20, price: { input: 0.01, output: 0.02 }", words);
     let planned = planned(&place);
     let said = place.fine(&["run", "-q", "--run-id", "a"]);
-    assert!(said.stdout.contains(" by a sample of its rows; "), "{}", said.all());
+    assert!(said.stdout.contains(" (from a sample of rows); "), "{}", said.all());
     let cost = &place.report("a")["cost"];
     let recorded: [f64; 2] = serde_json::from_value(cost["estimated_cost_range_usd"].clone()).unwrap();
     assert_eq!((&cost["estimated_cost_sampled"], &cost["estimated_cost_usd"]), (&true.into(), &recorded[1].into()));

@@ -220,7 +220,7 @@ fn a_snapshot_is_imported() {
     place.write("snapshot.json", &snapshot.to_string());
     let said = place.fine(&["import", "span-snapshot", "snapshot.json", "-o", "again"]);
     assert!(said.stderr.contains("3 samples, 1 without a verdict"), "{}", said.all());
-    assert!(said.stderr.contains("4 of 5 figures of the snapshot's summary come out the same"), "{}", said.all());
+    assert!(said.stderr.contains("4 of 5 figures of the snapshot's summary are the same"), "{}", said.all());
     assert!(said.stderr.contains("falsePositiveReasons.non_visual is 2 in the snapshot and 1 here"), "{}", said.all());
     assert!(said.stderr.contains("not compared, since nothing here is called so: style"), "{}", said.all());
     assert!(said.stdout.contains("spans: 3 outputs"), "{}", said.all());
@@ -278,12 +278,12 @@ fn odd_snapshots_keep_their_figures() {
     place.write("odd.json", &snapshot.to_string());
     let said = place.fine(&["import", "span-snapshot", "odd.json"]);
     assert!(said.stderr.contains("9 of 9 figures"), "{}", said.all());
-    assert!(said.stderr.contains("5 calls made, $0.00 paid"), "{}", said.all());
+    assert!(said.stderr.contains("5 simulated calls; nothing was billed"), "{}", said.all());
     assert!(!said.stderr.contains("note:"), "{}", said.all());
     let report = place.report("odd");
     let found = &report["analyses"]["spans"];
     assert_eq!((&found["confidence"]["missing"], &found["confidence"]["outOfRange"]), (&json!(1), &json!(1)));
-    assert!(said.stdout.contains("1 without one · 1 not from 0 to 1"), "{}", said.all());
+    assert!(said.stdout.contains("1 without a confidence · 1 outside 0 to 1"), "{}", said.all());
     assert_eq!(found["spansBySection"]["alternatives"], 2);
     let scored: Vec<&Value> =
         report["cells"].as_array().unwrap().iter().map(|it| &it["scores"]["quality.totalScore"]["value"]).collect();
@@ -504,7 +504,7 @@ fn lists_that_are_lacking_are_not_zero() {
 fn errors_at_no_item_are_said() {
     let place = Place::new();
     let said = snapshot(&place, "loose", &[Some(json!({"falsePositives": false_one(-1)}))]);
-    assert!(said.contains("1 wrong at no item") && !said.contains("no threshold is needed"), "{said}");
+    assert!(said.contains("1 errors that match no item") && !said.contains("no threshold is needed"), "{said}");
     assert_eq!(place.report("loose")["analyses"]["spans"]["confidence"]["unlocated"], 1);
 }
 

@@ -17,14 +17,14 @@ fn results_go_with_the_last_run_that_uses_them() {
     place.write("karat.yaml", &suite(&provider.base_url()));
     place.fine(&["run", "--run-id", "a"]);
     let dry = place.fine(&["invalidate", "a", "--cell", "q3/mock/direct", "--dry-run"]).stdout;
-    assert!(dry.contains("1 output and 0 judgments would be taken") && dry.contains("q3/mock/direct/0"), "{dry}");
+    assert!(dry.contains("1 output and 0 judgments would be invalidated") && dry.contains("q3/mock/direct/0"), "{dry}");
     place.fine(&["run", "--run-id", "b"]);
     assert_eq!(provider.requests(), 5);
     let kept = place.fine(&["run", "--invalidate-run", "a"]).stdout;
-    assert!(kept.contains("0 outputs") && kept.contains("kept, because others rest on it: 5 outputs"), "{kept}");
+    assert!(kept.contains("0 outputs") && kept.contains("kept, because other results use them: 5 outputs"), "{kept}");
     let last = place.fine(&["invalidate", "b"]).stdout;
     assert!(last.contains("5 outputs and 0 judgments taken"), "{last}");
-    assert!(place.fine(&["invalidate", "b"]).stdout.contains("Nothing of what was asked for is in reuse"));
+    assert!(place.fine(&["invalidate", "b"]).stdout.contains("none of these results is cached"));
     place.fine(&["run", "--run-id", "c"]);
     assert_eq!(provider.requests(), 10);
     place.write("data.jsonl", &questions(30));
@@ -109,8 +109,8 @@ fn only_what_failed_is_tried_again() {
     assert!(place.karat(&["resume", "a"]).stderr.contains("nothing to go on with"));
     assert_eq!((provider.requests(), place.report("a")["totals"]["errors"].clone()), (5, 1.into()));
     BROKEN.store(false, Ordering::Relaxed);
-    let said = place.fine(&["retry", "a"]);
-    assert!(said.stderr.contains("[cell 5/5]") && !said.stderr.contains("[cell 6/5]"), "{}", said.all());
+    let said = place.fine(&["retry", "a", "--verbose"]);
+    assert!(said.stderr.contains("[5/5] ") && !said.stderr.contains("[6/5] "), "{}", said.all());
     let report = place.report("a");
     assert_eq!((provider.requests(), &report["totals"]["errors"]), (6, &0.into()));
     assert_eq!(errors(), 0, "the report is written where it was to be when the run began");

@@ -127,9 +127,9 @@ fn who_is_stopped_while_it_waits_calls_nobody() {
 fn who_cannot_see_others_says_so() {
     let provider = provider(0);
     let place = place(&suite("URL"), &provider, 4);
-    std::fs::create_dir_all(place.path().join(".karat/karat.db-company.lock")).unwrap();
+    std::fs::create_dir_all(place.path().join(".karat/karat.db-lease.lock")).unwrap();
     let said = place.fine(&["run", "-q"]);
-    assert!(said.stderr.contains("cannot see each other") && provider.requests() == 4, "{}", said.all());
+    assert!(said.stderr.contains("cannot detect other runs") && provider.requests() == 4, "{}", said.all());
 }
 
 /// BY-04: what one process cannot get an answer to, the other tries for itself.

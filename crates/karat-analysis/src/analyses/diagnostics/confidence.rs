@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Finding, finite};
+use crate::figures::finding::{Finding, finite};
 
 /// Bins of the reliability curve.
 const BINS: usize = 10;
@@ -101,7 +101,7 @@ pub struct Buckets {
 
 impl Buckets {
     /// Each with its name, the most confident first.
-    pub fn named(&self) -> [(&'static str, Bucket); 3] {
+    pub fn by_name(&self) -> [(&'static str, Bucket); 3] {
         [("high", self.high), ("medium", self.medium), ("low", self.low)]
     }
 }
@@ -216,7 +216,7 @@ impl ConfidenceOptions {
             );
             (Some(bucket.range.1), notes)
         };
-        let is_empty = buckets.named().iter().all(|(_, bucket)| bucket.total == 0);
+        let is_empty = buckets.by_name().iter().all(|(_, bucket)| bucket.total == 0);
         match () {
             () if is_empty => {
                 (None, "nothing can be said: no item judged for errors states a confidence from 0 to 1".to_owned())

@@ -6,11 +6,11 @@ use karat_stats::describe::{mean, nearest_rank};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Reading;
+use super::CheckedOptions;
 use super::confidence::Confidence;
-use super::sections::Stretch;
-use crate::finding::Finding;
-use crate::named::Named;
+use super::sections::SectionRange;
+use crate::analyses::OrderedMap;
+use crate::figures::finding::Finding;
 
 /// Texts that are listed as common.
 const COMMON: usize = 10;
@@ -34,7 +34,7 @@ pub struct SpanFigures {
     /// Cells by band of the composite, the highest band first.
     pub score_distribution: Map<String, Value>,
     /// Mean by category, over the cells in which it was assessed.
-    pub avg_category_scores: Named<Category>,
+    pub avg_category_scores: OrderedMap<Category>,
     /// How often each reason was given; empty where no verdict has the list.
     pub false_positive_reasons: Map<String, Value>,
     /// The most frequent pairs; ties by name.
@@ -43,14 +43,14 @@ pub struct SpanFigures {
     #[serde(skip)]
     pub confusions_assessed: bool,
     /// Findings by section, of the lists that any verdict has.
-    pub errors_by_section: Named<Named<u64>>,
+    pub errors_by_section: OrderedMap<OrderedMap<u64>>,
     /// Items by section, of the outputs with a verdict.
-    pub spans_by_section: Named<u64>,
+    pub spans_by_section: OrderedMap<u64>,
     /// By section and kind of finding: items of the outputs whose verdict has the list.
     #[serde(skip)]
-    pub assessed_by_section: Named<Named<u64>>,
+    pub assessed_by_section: OrderedMap<OrderedMap<u64>>,
     /// Findings by list: the texts that were named most often.
-    pub common: Named<Vec<Often>>,
+    pub common: OrderedMap<Vec<TextCount>>,
     /// Time of the cells; null where none took any.
     pub latency_ms: Option<Latency>,
     /// Whether confidence predicts errors.
@@ -79,7 +79,7 @@ impl SpanFigures {
 pub struct Category {
     /// By score.
     #[serde(flatten)]
-    pub scores: Named<Option<f64>>,
+    pub scores: OrderedMap<Option<f64>>,
     /// Cells in which any of them was assessed.
     pub n: u64,
 }
@@ -101,7 +101,7 @@ pub struct Confusion {
 
 /// A text and how often it was named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Often {
+pub struct TextCount {
     /// The text as first named.
     pub text: String,
     /// How often, whatever its case.
@@ -138,19 +138,19 @@ pub struct Evaluation {
     /// Length of the text, in what offsets count.
     pub prompt_length: u64,
     /// Where each section lies; null without a header.
-    pub sections: Named<Option<Stretch>>,
+    pub sections: OrderedMap<Option<SectionRange>>,
     /// Items by section.
-    pub spans_by_section: Named<u64>,
+    pub spans_by_section: OrderedMap<u64>,
     /// Items; null where the output has no list of them.
     pub span_count: Option<u64>,
     /// Findings by list; none of a list that the verdict lacks.
-    pub findings: Named<u64>,
+    pub findings: OrderedMap<u64>,
     /// By category and score; null where it was not assessed. The judgment has the same.
     #[serde(skip)]
-    pub category_scores: Named<Named<Option<f64>>>,
+    pub category_scores: OrderedMap<OrderedMap<Option<f64>>>,
     /// Findings by section, of the lists that the verdict has. The figures have their sums.
     #[serde(skip)]
-    pub errors_by_section: Named<Named<u64>>,
+    pub errors_by_section: OrderedMap<OrderedMap<u64>>,
     /// Why only a part of the judge's reply counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
@@ -160,7 +160,7 @@ pub struct Evaluation {
 #[derive(Default)]
 pub(super) struct Assessed {
     /// Values by score.
-    pub values: Named<Vec<f64>>,
+    pub values: OrderedMap<Vec<f64>>,
     /// Cells in which any score was given.
     pub n: u64,
 }
@@ -184,7 +184,7 @@ pub(super) fn distribution(scores: &[f64], bands: &[f64], highest: Option<f64>) 
 }
 
 /// The mean of each score of each category.
-pub(super) fn categories(assessed: &Named<Assessed>) -> Named<Category> {
+pub(super) fn categories(assessed: &OrderedMap<Assessed>) -> OrderedMap<Category> {
     let category = |(member, of): (&str, &Assessed)| {
         let scores = of.values.iter().map(|(name, values)| (name.to_owned(), mean(values))).collect();
         (member.to_owned(), Category { scores, n: of.n })
@@ -193,7 +193,7 @@ pub(super) fn categories(assessed: &Named<Assessed>) -> Named<Category> {
 }
 
 /// Every word that the rubric has, in its order, then words that it does not have.
-pub(super) fn reasons(counts: &BTreeMap<String, u64>, declared: &[String]) -> Map<String, Value> {
+pub(super) fn reason_counts(counts: &BTreeMap<String, u64>, declared: &[String]) -> Map<String, Value> {
     let mut all: Map<String, Value> =
         declared.iter().map(|word| (word.clone(), Value::from(counts.get(word).copied().unwrap_or(0)))).collect();
     for (word, count) in counts {
@@ -202,7 +202,10 @@ pub(super) fn reasons(counts: &BTreeMap<String, u64>, declared: &[String]) -> Ma
     all
 }
 
-pub(super) fn top_confusions(confusions: BTreeMap<(String, String), Confused>, reading: &Reading) -> Vec<Confusion> {
+pub(super) fn top_confusions(
+    confusions: BTreeMap<(String, String), Confused>,
+    reading: &CheckedOptions,
+) -> Vec<Confusion> {
     let Some(options) = &reading.options.confusions else { return Vec::new() };
     let mut all: Vec<_> = confusions.into_iter().collect();
     all.sort_by(|(a, left), (b, right)| right.count.cmp(&left.count).then_with(|| a.cmp(b)));
@@ -216,8 +219,8 @@ pub(super) fn top_confusions(confusions: BTreeMap<(String, String), Confused>, r
 }
 
 /// The most frequent texts; ties by text.
-pub(super) fn most_often(texts: &BTreeMap<String, Often>) -> Vec<Often> {
-    let mut all: Vec<&Often> = texts.values().collect();
+pub(super) fn most_frequent_texts(texts: &BTreeMap<String, TextCount>) -> Vec<TextCount> {
+    let mut all: Vec<&TextCount> = texts.values().collect();
     all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.text.cmp(&b.text)));
     all.into_iter().take(COMMON).cloned().collect()
 }
@@ -247,8 +250,8 @@ mod tests {
     /// SP-06: the most frequent texts, ties by text.
     #[test]
     fn common_texts_are_ordered() {
-        let often = |text: &str, count| (text.to_owned(), Often { text: text.to_owned(), count });
-        let found = most_often(&BTreeMap::from([often("b", 2), often("a", 2), often("c", 3)]));
+        let often = |text: &str, count| (text.to_owned(), TextCount { text: text.to_owned(), count });
+        let found = most_frequent_texts(&BTreeMap::from([often("b", 2), often("a", 2), often("c", 3)]));
         assert_eq!(found.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["c", "a", "b"]);
     }
 

@@ -20,16 +20,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use confidence::{BestThreshold, Bucket, Buckets, Confidence, ConfidenceOptions, CurveBin};
-pub use figures::{Category, Confusion, Evaluation, Latency, Often, SpanFigures};
-pub use sections::{Offsets, Stretch};
+pub use figures::{Category, Confusion, Evaluation, Latency, SpanFigures, TextCount};
+pub use sections::{Offsets, SectionRange};
 
-use super::{Analysis, Outcome, ScoredCell, Setting, options, refused};
+use super::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 use crate::AnalysisError;
-use crate::aggregate::spread;
-use crate::groups::system_id;
+use crate::figures::aggregate::spread;
+use crate::figures::groups::system_id;
 use rubric::Shape;
 use sections::Headers;
-use tally::Tally;
+use tally::DiagnosticsTally;
 
 /// Options of `diagnostics`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -158,7 +158,7 @@ impl Diagnostics {
 }
 
 /// The options, checked against the rubric.
-struct Reading {
+struct CheckedOptions {
     options: DiagnosticsOptions,
     text: Path,
     items: Path,
@@ -172,22 +172,22 @@ struct Reading {
     highest: Option<f64>,
 }
 
-struct Fold {
-    reading: Reading,
+struct DiagnosticsFold {
+    reading: CheckedOptions,
     plan: Arc<PlanHeader>,
-    all: Tally,
+    all: DiagnosticsTally,
     /// By system.
-    systems: Vec<Tally>,
+    systems: Vec<DiagnosticsTally>,
 }
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
-    let reading = Reading::new(options(spec)?, plan).map_err(|message| refused(spec, message))?;
+    let reading = CheckedOptions::new(options(spec)?, plan).map_err(|message| options_error(spec, message))?;
     let several = if plan.systems.len() > 1 { plan.systems.len() } else { 0 };
-    let systems = (0..several).map(|_| Tally::default()).collect();
-    Ok(Some(Box::new(Fold { reading, plan: plan.clone(), all: Tally::default(), systems })))
+    let systems = (0..several).map(|_| DiagnosticsTally::default()).collect();
+    Ok(Some(Box::new(DiagnosticsFold { reading, plan: plan.clone(), all: DiagnosticsTally::default(), systems })))
 }
 
-impl Reading {
+impl CheckedOptions {
     fn new(options: DiagnosticsOptions, plan: &PlanHeader) -> Result<Self, String> {
         let path = |text: &str| Path::parse(text).map_err(|error| error.to_string());
         let shape = Shape::of(plan, &options)?;
@@ -215,7 +215,7 @@ impl Reading {
     }
 }
 
-impl Analysis for Fold {
+impl Analysis for DiagnosticsFold {
     fn wants_output(&self) -> bool {
         true
     }

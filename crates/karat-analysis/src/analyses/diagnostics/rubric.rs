@@ -47,7 +47,7 @@ impl Shape {
         let confused = options.confusions.as_ref();
         let in_confidence = options.confidence.iter().flat_map(|it| &it.errors);
         let named = options.by_section.values().chain(confused.map(|it| &it.of)).chain(in_confidence);
-        named.into_iter().try_for_each(|name| shape.list(name).map(drop).ok_or_else(|| unknown(rubric, name)))?;
+        named.into_iter().try_for_each(|name| shape.list(name).map(drop).ok_or_else(|| unknown_list(rubric, name)))?;
         if let Some(confused) = confused {
             for field in [&confused.from, &confused.to] {
                 field_of(rubric, &confused.of, field)?;
@@ -74,13 +74,13 @@ impl List {
     }
 }
 
-fn unknown(rubric: &Rubric, name: &str) -> String {
+fn unknown_list(rubric: &Rubric, name: &str) -> String {
     let known: Vec<&str> = rubric.diagnostics.iter().map(|list| list.name.as_str()).collect();
     format!("{name:?} is no list of the rubric's diagnostics; there are: {}", known.join(", "))
 }
 
 fn field_of<'a>(rubric: &'a Rubric, list: &str, field: &str) -> Result<&'a FieldType, String> {
-    let spec = rubric.diagnostics.iter().find(|spec| spec.name == list).ok_or_else(|| unknown(rubric, list))?;
+    let spec = rubric.diagnostics.iter().find(|spec| spec.name == list).ok_or_else(|| unknown_list(rubric, list))?;
     let found = spec.fields.iter().find(|(name, _)| name == field).map(|(_, kind)| kind);
     found.ok_or_else(|| format!("the list {list:?} of the rubric's diagnostics has no field {field:?}"))
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::named::Named;
+use crate::analyses::OrderedMap;
 
 /// What an offset counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ impl Offsets {
 
 /// Where a section begins, and where it ends (excluded).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Stretch {
+pub struct SectionRange {
     /// First offset.
     pub start: u64,
     /// First offset behind it.
@@ -85,16 +85,16 @@ impl Headers {
         let offset = |byte: usize| self.offsets.length(text.get(..byte).unwrap_or(text));
         let starts: Vec<(u64, &str)> = starts.into_iter().map(|(byte, name)| (offset(byte), name)).collect();
         let end = |after: usize| starts.get(after).map_or(length, |(start, _)| *start);
-        let main = (self.default.clone(), Stretch { start: 0, end: end(0) });
+        let main = (self.default.clone(), SectionRange { start: 0, end: end(0) });
         let others = starts
             .iter()
             .enumerate()
-            .map(|(at, (start, name))| ((*name).to_owned(), Stretch { start: *start, end: end(at + 1) }));
+            .map(|(at, (start, name))| ((*name).to_owned(), SectionRange { start: *start, end: end(at + 1) }));
         Sections { length, found: std::iter::once(main).chain(others).collect() }
     }
 
     /// The stretch of every section by name; `None` for those without a header.
-    pub fn bounds(&self, sections: &Sections) -> Named<Option<Stretch>> {
+    pub fn bounds(&self, sections: &Sections) -> OrderedMap<Option<SectionRange>> {
         let found = |name: &str| sections.found.iter().find(|(known, _)| known == name).map(|(_, stretch)| *stretch);
         self.names().map(|name| (name.to_owned(), found(name))).collect()
     }
@@ -116,7 +116,7 @@ impl Headers {
 pub(super) struct Sections {
     /// Length of the text.
     pub length: u64,
-    found: Vec<(String, Stretch)>,
+    found: Vec<(String, SectionRange)>,
 }
 
 impl Sections {
@@ -147,9 +147,12 @@ mod tests {
         let text = "A dog runs.\n**Alternatives**\nA cat.\n**technical specs**\n24 fps";
         let bounds = headers.bounds(&headers.cut(text));
         let technical = text.find("**technical").unwrap() as u64;
-        assert_eq!(bounds.get("main"), Some(&Some(Stretch { start: 0, end: 12 })));
-        assert_eq!(bounds.get("alternatives"), Some(&Some(Stretch { start: 12, end: technical })));
-        assert_eq!(bounds.get("technicalSpecs"), Some(&Some(Stretch { start: technical, end: text.len() as u64 })));
+        assert_eq!(bounds.get("main"), Some(&Some(SectionRange { start: 0, end: 12 })));
+        assert_eq!(bounds.get("alternatives"), Some(&Some(SectionRange { start: 12, end: technical })));
+        assert_eq!(
+            bounds.get("technicalSpecs"),
+            Some(&Some(SectionRange { start: technical, end: text.len() as u64 }))
+        );
         let plain = headers.cut("No header.");
         assert_eq!(headers.bounds(&plain).get("alternatives"), Some(&None));
         assert_eq!(plain.at(3), "main");

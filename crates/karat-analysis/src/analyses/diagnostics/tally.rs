@@ -7,15 +7,13 @@ use karat_stats::describe::mean;
 use karat_types::{CellRow, CellStatus};
 use serde_json::{Map, Value};
 
-use super::Reading;
+use super::CheckedOptions;
 use super::confidence::{Stated, Unstated};
-use super::figures::{self, Assessed, Confused, Evaluation, Often, SpanFigures};
+use super::figures::{self, Assessed, Confused, Evaluation, SpanFigures, TextCount};
 use super::sections::Sections;
-use crate::analyses::ScoredCell;
-use crate::consensus::united_diagnostics;
-use crate::finding::Finding;
-use crate::named::Named;
-use crate::texts::{excerpt, text_of};
+use crate::analyses::{OrderedMap, ScoredCell, excerpt};
+use crate::figures::finding::Finding;
+use crate::score::consensus::{item_text, merge_diagnostics};
 
 /// Evaluations that are listed; all are counted.
 const LISTED: usize = 10_000;
@@ -26,34 +24,34 @@ const EXCERPT: usize = 120;
 
 /// What accumulates.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct DiagnosticsTally {
     evaluated: u64,
     degraded: u64,
     errors: u64,
     scores: Vec<f64>,
     spans: Vec<f64>,
     latencies: Vec<f64>,
-    categories: Named<Assessed>,
+    categories: OrderedMap<Assessed>,
     reasons: BTreeMap<String, u64>,
     confusions: BTreeMap<(String, String), Confused>,
-    by_section: Named<Named<u64>>,
-    spans_by_section: Named<u64>,
-    assessed_by_section: Named<Named<u64>>,
+    by_section: OrderedMap<OrderedMap<u64>>,
+    spans_by_section: OrderedMap<u64>,
+    assessed_by_section: OrderedMap<OrderedMap<u64>>,
     /// List → text in lower case.
-    common: Named<BTreeMap<String, Often>>,
+    common: OrderedMap<BTreeMap<String, TextCount>>,
     stated: Vec<Stated>,
     unstated: Unstated,
     evaluations: Vec<Evaluation>,
 }
 
-impl Tally {
+impl DiagnosticsTally {
     /// Takes the next cell.
-    pub fn add(&mut self, reading: &Reading, cell: &ScoredCell<'_>, system: Option<&str>) {
+    pub fn add(&mut self, reading: &CheckedOptions, cell: &ScoredCell<'_>, system: Option<&str>) {
         let (CellStatus::Ok, Some(output)) = (cell.row.cell.status, cell.output) else {
             self.errors += u64::from(cell.row.cell.status == CellStatus::Error);
             return;
         };
-        let case = Case::of(reading, cell, output);
+        let case = CellDiagnostics::of(reading, cell, output);
         let score = reading.score.and_then(|at| cell.scores.number(at));
         self.evaluated += 1;
         self.errors += u64::from(!case.is_judged);
@@ -62,8 +60,8 @@ impl Tally {
         let evaluation = case.evaluation(&cell.row, system.map(str::to_owned), score);
         self.count(&evaluation, case.is_judged);
         if case.is_judged {
-            self.lists(reading, &case);
-            self.confidence(reading, &case);
+            self.count_lists(reading, &case);
+            self.count_confidence(reading, &case);
         }
         if self.evaluations.len() < LISTED {
             self.evaluations.push(evaluation);
@@ -92,11 +90,11 @@ impl Tally {
         }
     }
 
-    fn lists(&mut self, reading: &Reading, case: &Case<'_>) {
+    fn count_lists(&mut self, reading: &CheckedOptions, case: &CellDiagnostics<'_>) {
         for list in reading.shape.lists.iter().filter(|list| case.assesses(&list.name)) {
             let common = self.common.entry(&list.name);
-            for text in case.findings(&list.name).iter().map(text_of).filter(|text| !text.is_empty()) {
-                let first = || Often { text: excerpt(&text, EXCERPT), count: 0 };
+            for text in case.findings(&list.name).iter().map(item_text).filter(|text| !text.is_empty()) {
+                let first = || TextCount { text: excerpt(&text, EXCERPT), count: 0 };
                 common.entry(text.to_lowercase()).or_insert_with(first).count += 1;
             }
         }
@@ -114,7 +112,7 @@ impl Tally {
                 let side = |field: &str| item.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let confused = self.confusions.entry((side(&pair.from), side(&pair.to))).or_default();
                 confused.count += 1;
-                let text = excerpt(&text_of(item), EXCERPT);
+                let text = excerpt(&item_text(item), EXCERPT);
                 if confused.examples.len() < EXAMPLES && !confused.examples.contains(&text) {
                     confused.examples.push(text);
                 }
@@ -122,7 +120,7 @@ impl Tally {
         }
     }
 
-    fn confidence(&mut self, reading: &Reading, case: &Case<'_>) {
+    fn count_confidence(&mut self, reading: &CheckedOptions, case: &CellDiagnostics<'_>) {
         let (Some(path), Some(options)) = (&reading.confidence, &reading.options.confidence) else { return };
         let first = options.errors.first();
         if first.is_some_and(|list| !case.assesses(list)) {
@@ -146,10 +144,10 @@ impl Tally {
     }
 
     /// The figures; `score` is the composite's, with its interval.
-    pub fn figures(self, reading: &Reading, score: Option<Finding>) -> SpanFigures {
+    pub fn figures(self, reading: &CheckedOptions, score: Option<Finding>) -> SpanFigures {
         let options = &reading.options;
         let confidence = options.confidence.as_ref().map(|it| it.figures(&self.stated, self.unstated));
-        let common = self.common.iter().map(|(list, texts)| (list.to_owned(), figures::most_often(texts)));
+        let common = self.common.iter().map(|(list, texts)| (list.to_owned(), figures::most_frequent_texts(texts)));
         let is_assessed = |list: &str| self.common.get(list).is_some();
         let reasons = reading.shape.reasons.as_ref().filter(|(list, ..)| is_assessed(list));
         SpanFigures {
@@ -163,7 +161,7 @@ impl Tally {
             score_distribution: figures::distribution(&self.scores, &options.bands, reading.highest),
             avg_category_scores: figures::categories(&self.categories),
             false_positive_reasons: reasons
-                .map(|(.., words)| figures::reasons(&self.reasons, words))
+                .map(|(.., words)| figures::reason_counts(&self.reasons, words))
                 .unwrap_or_default(),
             top_taxonomy_errors: figures::top_confusions(self.confusions, reading),
             errors_by_section: self.by_section,
@@ -178,7 +176,7 @@ impl Tally {
 }
 
 /// The labelled text: the output's, or the row's where a labeller returns items only.
-fn text<'a>(reading: &Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<'a, str> {
+fn labelled_text<'a>(reading: &CheckedOptions, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<'a, str> {
     if let Some(text) = reading.text.first(output).and_then(Value::as_str) {
         return text.into();
     }
@@ -187,7 +185,7 @@ fn text<'a>(reading: &Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<
 }
 
 /// The lists that the row says were not assessed.
-fn unassessed(reading: &Reading, cell: &ScoredCell<'_>) -> Vec<String> {
+fn unassessed_lists(reading: &CheckedOptions, cell: &ScoredCell<'_>) -> Vec<String> {
     let Some(path) = &reading.unassessed else { return Vec::new() };
     let metadata = Value::Object(cell.row.sample.metadata.clone());
     let lists = path.first(&metadata).and_then(Value::as_array);
@@ -195,8 +193,8 @@ fn unassessed(reading: &Reading, cell: &ScoredCell<'_>) -> Vec<String> {
 }
 
 /// One cell, read by the options.
-struct Case<'a> {
-    reading: &'a Reading,
+struct CellDiagnostics<'a> {
+    reading: &'a CheckedOptions,
     text: Cow<'a, str>,
     /// None where the output has no list.
     items: Option<&'a [Value]>,
@@ -208,14 +206,14 @@ struct Case<'a> {
     found: Map<String, Value>,
 }
 
-impl<'a> Case<'a> {
-    fn of(reading: &'a Reading, cell: &ScoredCell<'_>, output: &'a Value) -> Self {
+impl<'a> CellDiagnostics<'a> {
+    fn of(reading: &'a CheckedOptions, cell: &ScoredCell<'_>, output: &'a Value) -> Self {
         let own = cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == reading.shape.scorer);
         let judged: Vec<_> = own.filter(|judgment| judgment.error.is_none()).cloned().collect();
-        let text = text(reading, cell, output);
+        let text = labelled_text(reading, cell, output);
         let items = reading.items.first(output).and_then(Value::as_array).map(Vec::as_slice);
-        let (sections, found) = (reading.headers.cut(&text), united_diagnostics(&judged));
-        let unassessed = unassessed(reading, cell);
+        let (sections, found) = (reading.headers.cut(&text), merge_diagnostics(&judged));
+        let unassessed = unassessed_lists(reading, cell);
         Self { reading, text, items, sections, is_judged: !judged.is_empty(), unassessed, found }
     }
 
@@ -247,17 +245,17 @@ impl<'a> Case<'a> {
     }
 
     /// Every section, zeros too.
-    fn items_by_section(&self) -> Named<u64> {
-        let mut counts: Named<u64> = self.reading.headers.names().map(|name| (name.to_owned(), 0)).collect();
+    fn items_by_section(&self) -> OrderedMap<u64> {
+        let mut counts: OrderedMap<u64> = self.reading.headers.names().map(|name| (name.to_owned(), 0)).collect();
         self.items().iter().for_each(|item| *counts.entry(self.section_of(item)) += 1);
         counts
     }
 
     /// Every section with every label that was assessed, zeros too.
-    fn findings_by_section(&self) -> Named<Named<u64>> {
+    fn findings_by_section(&self) -> OrderedMap<OrderedMap<u64>> {
         let labels = self.reading.options.by_section.iter().filter(|(_, list)| self.assesses(list));
         let none = || labels.clone().map(|(label, _)| (label.clone(), 0)).collect();
-        let mut counts: Named<Named<u64>> =
+        let mut counts: OrderedMap<OrderedMap<u64>> =
             self.reading.headers.names().map(|section| (section.to_owned(), none())).collect();
         for (label, list) in labels.clone() {
             for finding in self.findings(list) {
@@ -268,7 +266,7 @@ impl<'a> Case<'a> {
     }
 
     /// Every category with every score; none of a cell without a verdict.
-    fn category_scores(&self) -> Named<Named<Option<f64>>> {
+    fn category_scores(&self) -> OrderedMap<OrderedMap<Option<f64>>> {
         let table = self.reading.options.breakdown.as_ref().and_then(|name| self.found.get(name));
         let value = |category: &str, name: &str| table?.get(category)?.get(name)?.as_f64();
         let of = |(category, names): &(String, Vec<String>)| {
@@ -303,11 +301,11 @@ impl<'a> Case<'a> {
     fn section_of(&self, item: &Value) -> &str {
         match item.get("start").and_then(Value::as_f64) {
             Some(start) => self.sections.at(start.max(0.0) as u64),
-            None => self.located(item.get("text").and_then(Value::as_str).unwrap_or_default()),
+            None => self.section_of_text(item.get("text").and_then(Value::as_str).unwrap_or_default()),
         }
     }
 
-    fn located(&self, piece: &str) -> &str {
+    fn section_of_text(&self, piece: &str) -> &str {
         self.reading.headers.locate(&self.sections, &self.text, piece)
     }
 
@@ -317,6 +315,6 @@ impl<'a> Case<'a> {
         let position = list.and_then(|list| finding.get(list.index.as_ref()?)?.as_u64());
         let item = position.and_then(|at| self.items().get(usize::try_from(at).ok()?));
         let text = || list.and_then(|list| finding.get(list.text.as_ref()?)?.as_str()).unwrap_or_default();
-        item.map_or_else(|| self.located(text()), |item| self.section_of(item)).to_owned()
+        item.map_or_else(|| self.section_of_text(text()), |item| self.section_of(item)).to_owned()
     }
 }

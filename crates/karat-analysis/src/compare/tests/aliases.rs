@@ -19,15 +19,19 @@ fn an_alias_of_a_judge_that_moved_decides_nothing() {
     let found = |before: &[&str], after: &[&str]| {
         let (before, after) = (graded(7.0, before), graded(4.0, after));
         let side = |findings| Side::of("run", findings, None, None).unwrap();
-        compare(&side(&before), &side(&after), &Options::default()).unwrap()
+        compare(&side(&before), &side(&after), &CompareOptions::default()).unwrap()
     };
     let moved = found(&["j1-2026-01"], &["j1-2026-02"]);
-    assert_eq!(only(&moved).verdict, Verdict::Undecided);
+    assert_eq!(only(&moved).verdict, ComparisonVerdict::Undecided);
     let said = "The judge `j1` of `quality` answered as another model: j1-2026-01 → j1-2026-02 (pin the dated name";
     assert!(moved.warnings.iter().any(|it| it.starts_with(said)), "{:?}", moved.warnings);
     for (before, after) in [(&["j1-2026-01"][..], &["j1-2026-01"][..]), (&[], &["j1-2026-02"]), (&["j1"], &["j1"])] {
         let same = found(before, after);
-        assert_eq!((only(&same).verdict, &same.warnings), (Verdict::Worse, &Vec::new()), "{before:?} {after:?}");
+        assert_eq!(
+            (only(&same).verdict, &same.warnings),
+            (ComparisonVerdict::Worse, &Vec::new()),
+            "{before:?} {after:?}"
+        );
     }
 }
 
@@ -44,10 +48,10 @@ fn an_alias_of_a_model_that_moved_is_told() {
     let found = |before: &str, after: &str| {
         let (before, after) = (answered(before), answered(after));
         let side = |findings, model| Side::of("run", findings, Some(model), None).unwrap();
-        compare(&side(&before, "model-a"), &side(&after, "model-b"), &Options::default()).unwrap()
+        compare(&side(&before, "model-a"), &side(&after, "model-b"), &CompareOptions::default()).unwrap()
     };
     let moved = found("model-a-1", "model-a-2");
-    assert_eq!(only(&moved).verdict, Verdict::Better);
+    assert_eq!(only(&moved).verdict, ComparisonVerdict::Better);
     let said = "The model `model-a` answered as model-a-1 in the baseline and as model-a-2 in the candidate";
     assert!(moved.warnings.iter().any(|it| it.starts_with(said)), "{:?}", moved.warnings);
     assert_eq!(found("model-a-1", "model-a-1").warnings, Vec::<String>::new());

@@ -1,5 +1,5 @@
 use super::*;
-use crate::analyses::{Analysed, Diagnostics, Evaluation, Outcome, SpanFigures};
+use crate::analyses::{AnalysisResult, Diagnostics, Evaluation, Outcome, SpanFigures};
 
 /// Findings whose diagnostics list these scores of the first samples, of so many evaluations.
 fn with_diagnostics(scores: &[f64], evaluated: u64) -> Findings {
@@ -12,7 +12,7 @@ fn with_diagnostics(scores: &[f64], evaluated: u64) -> Findings {
     let evaluations = scores.iter().enumerate().map(evaluation).collect();
     let all = SpanFigures { evaluated, evaluations, ..SpanFigures::default() };
     let outcome = Outcome::Diagnostics(Box::new(Diagnostics { all, notable: 3.0, ..Diagnostics::default() }));
-    found.analyses.push(Analysed { id: "spans".to_owned(), analysis: "diagnostics".to_owned(), outcome });
+    found.analyses.push(AnalysisResult { id: "spans".to_owned(), analysis: "diagnostics".to_owned(), outcome });
     found
 }
 
@@ -22,7 +22,7 @@ fn evaluations_beyond_the_list_are_told_of() {
     let changes = |after: &Findings| {
         let before = with_diagnostics(&[5.0, 9.0, 5.0, 5.0], 4);
         let side = |findings| Side::of("run", findings, None, None).unwrap();
-        compare(&side(&before), &side(after), &Options::default()).unwrap().diagnostics.remove(0)
+        compare(&side(&before), &side(after), &CompareOptions::default()).unwrap().diagnostics.remove(0)
     };
     let whole = changes(&with_diagnostics(&[5.0, 2.0], 2));
     assert_eq!((whole.left_out, whole.new_errors.len()), (0, 2));

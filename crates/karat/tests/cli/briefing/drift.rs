@@ -68,7 +68,7 @@ fn an_open_incident_is_no_calm() {
     place.write("karat.yaml", suite);
     place.fine(&["run", "-q"]);
     let drift = |day: &str| place.karat(&["drift", "--exit-nonzero-on-alert", "--as-of", day]);
-    let told = "no alert on 2026-04-26, and the incident of v of 2026-04-04 is open: until the short median is back in 0.98 to 1.02";
+    let told = "no alert on 2026-04-26, but the incident of v from 2026-04-04 is still open. It closes when the short median is back in 0.98 to 1.02";
     let calm = drift("2026-04-26");
     assert_eq!((drift("2026-04-05").code, calm.code, &json(&calm)["status"]), (3, 3, &json!("ok")), "{}", calm.all());
     assert!(calm.stderr.contains(told), "{}", calm.all());
@@ -150,7 +150,7 @@ fn a_late_row_rewrites_no_history() {
     assert_eq!(found["z"], found["alerts"][0]["z"]);
     assert_eq!(found["late"], json!(["2026-04-03"]));
     assert_eq!(found["moved"], json!(["2026-04-06", "2026-04-05"]));
-    assert!(after.stderr.contains("2026-04-03 came after the alert"), "{}", after.all());
+    assert!(after.stderr.contains("2026-04-03 arrived after the alert"), "{}", after.all());
     let closed = json!("new editor");
     for day in ["2026-04-06", "2026-04-07"] {
         let incident = &json(&place.fine(&["drift", "mine", "--as-of", day]))["incident"];
@@ -182,7 +182,7 @@ fn a_closed_incident_is_history() {
         let (now, said) = drift(day, &[]);
         assert_eq!(now["incident"], closed["incident"], "{day}: {now}");
         assert_eq!((&now["late"], &now["moved"]), (&json!(bad), &json!(["2026-04-02"])), "{day}: {now}");
-        assert!(said.contains("came after the alert of published was raised or its incident closed"), "{said}");
+        assert!(said.contains("arrived after the alert of published was raised or its incident was closed"), "{said}");
     }
 }
 

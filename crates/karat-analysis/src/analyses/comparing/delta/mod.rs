@@ -1,0 +1,533 @@
+//! `delta`: what changed between a base variant (or model) and the others, on matched
+//! (sample, model) pairs, judge by judge: per dimension, and in the texts of the diagnostics (CL-10).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use karat_stats::bootstrap::Resampling;
+use karat_stats::describe::mean;
+use karat_stats::seed::Seed;
+use karat_types::{AnalysisSpec, CellStatus, PlanHeader, ScorerKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::AnalysisError;
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, options_error};
+use crate::compare::figures::{PairedFigures, resampling};
+use crate::compare::scores::Kind;
+use crate::figures::estimate::{self, Aggregate, RESAMPLED_UP_TO};
+use crate::figures::finding::Finding;
+use crate::figures::groups::system_id;
+use crate::pinned::Pinned;
+use crate::score::consensus::{fold_text, item_text};
+use crate::score::reduce::Reduce;
+
+/// The base of a delta to what is pinned.
+const BASELINE: &str = "baseline";
+
+/// Changed texts kept of each kind; all are counted.
+const KEPT: usize = 50;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeltaAxis {
+    /// Variants, model by model.
+    #[default]
+    Variant,
+    /// Models, variant by variant.
+    Model,
+    /// Each system now and in the pinned run that the suite names under `baseline`.
+    Baseline,
+}
+
+/// What counts as notable.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum NotableLimit {
+    /// A change of any metric.
+    Any(f64),
+    /// A change by metric.
+    By(BTreeMap<String, f64>),
+}
+
+impl NotableLimit {
+    fn of(&self, metric: &str) -> Option<f64> {
+        match self {
+            Self::Any(limit) => Some(*limit),
+            Self::By(limits) => limits.get(metric).copied(),
+        }
+    }
+}
+
+/// Options of `delta`.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DeltaOptions {
+    /// What is compared.
+    pub over: DeltaAxis,
+    /// The variant (model) that the others are compared with; the first one without it.
+    pub base: Option<String>,
+    /// Diagnostics whose texts are followed; all lists of the rubrics without it.
+    pub diagnostics: Option<Vec<String>>,
+    /// List the samples whose score moved at least so far, in the metric's own unit: one number, or one by metric.
+    pub notable: Option<NotableLimit>,
+}
+
+/// A metric's change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricDelta {
+    /// The metric.
+    pub metric: String,
+    /// The metric's aggregate of the others less that of the base over matched pairs, whose trials are reduced as the
+    /// scorer says: of means the mean change. `n` counts the pairs. The judges of a pair are averaged first.
+    pub delta: Finding,
+}
+
+/// A text that stands in one and not in the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TextChange {
+    /// The sample.
+    pub sample: String,
+    /// The text.
+    pub text: String,
+    /// In how many matched pairs.
+    pub times: u64,
+}
+
+/// Changes in the texts of one diagnostic, equal texts of a sample counted once.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct TextDelta {
+    /// The diagnostic.
+    pub name: String,
+    /// Texts with the base, over all matched pairs.
+    pub base: u64,
+    /// Texts with the other.
+    pub other: u64,
+    /// Distinct texts that appeared, in all.
+    pub n_appeared: u64,
+    /// Distinct texts that disappeared, in all.
+    pub n_disappeared: u64,
+    /// The first of those that appeared.
+    pub appeared: Vec<TextChange>,
+    /// The first of those that disappeared.
+    pub disappeared: Vec<TextChange>,
+}
+
+/// A sample whose score moved notably.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SampleMove {
+    /// The sample.
+    pub sample: String,
+    /// The metric.
+    pub metric: String,
+    /// Mean change over its matched pairs.
+    pub delta: Finding,
+}
+
+/// The base against one other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The other variant (model).
+    pub id: String,
+    /// Pairs of cells (sample × model, or × variant) that both have.
+    pub matched: u64,
+    /// Pairs of which one side has no score.
+    pub unmatched: u64,
+    /// Changes by metric; metrics that depend on time or price are left out.
+    pub metrics: Vec<MetricDelta>,
+    /// Changes in texts.
+    pub texts: Vec<TextDelta>,
+    /// Samples that moved notably, the furthest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub movers: Vec<SampleMove>,
+}
+
+/// What changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Delta {
+    /// What is compared.
+    pub over: DeltaAxis,
+    /// The base.
+    pub base: String,
+    /// Each other variant (model), in plan order.
+    pub comparisons: Vec<Comparison>,
+}
+
+impl Delta {
+    /// Whether the base has a score that one of the others has, too.
+    pub fn has_matches(&self) -> bool {
+        self.comparisons.iter().any(|comparison| comparison.matched > 0)
+    }
+}
+
+/// Metric and judge; no judge for deterministic metrics.
+type GradeKey = (usize, Option<u16>);
+
+/// One grade with its metric and judge.
+type GradedScore = (usize, Option<u16>, Option<f64>);
+
+/// What one system did on the current sample.
+#[derive(Default, Clone)]
+struct SystemSample {
+    /// By grade and trial.
+    grades: BTreeMap<GradeKey, BTreeMap<u32, f64>>,
+    /// By diagnostic: folded text to text.
+    texts: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// A matched pair of scores of one metric.
+#[derive(Debug, Clone, Copy)]
+struct ScoreChange {
+    sample: usize,
+    before: f64,
+    after: f64,
+    /// The base's system; none for pinned results.
+    base: Option<usize>,
+    other: usize,
+}
+
+impl ScoreChange {
+    fn size(&self) -> f64 {
+        self.after - self.before
+    }
+}
+
+/// A comparison under way: pairs of (base, other) systems.
+struct TrackedComparison {
+    id: String,
+    pairs: Vec<(usize, usize)>,
+    matched: u64,
+    unmatched: u64,
+    /// By metric.
+    changes: BTreeMap<usize, Vec<ScoreChange>>,
+    texts: BTreeMap<String, TextDelta>,
+}
+
+struct DeltaFold {
+    plan: Arc<PlanHeader>,
+    /// How the trials of each metric become one value.
+    rules: Vec<Reduce>,
+    over: DeltaAxis,
+    base: String,
+    names: Vec<String>,
+    notable: Option<NotableLimit>,
+    tracked: Vec<TrackedComparison>,
+    sides: Vec<SystemSample>,
+    sample: Option<(usize, String)>,
+}
+
+/// The base by its id; of a swept one, the first that is made of it.
+fn base_index(ids: &[String], base: &str) -> Option<usize> {
+    let of_sweep = |id: &String| id.strip_prefix(base).is_some_and(|rest| rest.starts_with('{'));
+    ids.iter().position(|id| id == base).or_else(|| ids.iter().position(of_sweep))
+}
+
+pub(in crate::analyses) fn build(
+    spec: &AnalysisSpec,
+    plan: &Arc<PlanHeader>,
+) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let options: DeltaOptions = options(spec)?;
+    if let Some(NotableLimit::By(limits)) = &options.notable
+        && let Some(unknown) = limits.keys().find(|name| plan.metric(name).is_none())
+    {
+        return Err(options_error(spec, format!("notable names {unknown:?}, which is no metric of this suite")));
+    }
+    let ids = axis(plan, options.over);
+    let base = match options.base {
+        Some(base) => base_index(&ids, &base).ok_or_else(|| {
+            options_error(spec, format!("base is {base:?}, which this run does not have; it has {}", ids.join(", ")))
+        })?,
+        None => 0,
+    };
+    let Some(base_id) = ids.get(base).cloned() else { return Ok(None) };
+    let others = (0..ids.len()).filter(|other| *other != base);
+    let tracked = others.map(|other| TrackedComparison {
+        id: ids.get(other).cloned().unwrap_or_default(),
+        pairs: pairs(plan, options.over, base, other),
+        matched: 0,
+        unmatched: 0,
+        changes: BTreeMap::new(),
+        texts: BTreeMap::new(),
+    });
+    Ok(Some(Box::new(DeltaFold {
+        tracked: tracked.filter(|it| !it.pairs.is_empty()).collect(),
+        rules: plan.metrics.iter().map(|it| Reduce::of_metric(plan, it).unwrap_or(Reduce::Mean)).collect(),
+        plan: plan.clone(),
+        over: options.over,
+        base: base_id,
+        names: options.diagnostics.unwrap_or_else(|| diagnostics(plan)),
+        notable: options.notable,
+        sides: vec![SystemSample::default(); plan.systems.len()],
+        sample: None,
+    })))
+}
+
+/// Ids along the compared axis, in plan order.
+fn axis(plan: &PlanHeader, over: DeltaAxis) -> Vec<String> {
+    match over {
+        DeltaAxis::Variant => plan.variants.iter().map(|variant| variant.id.clone()).collect(),
+        DeltaAxis::Model => plan.models.iter().map(|model| model.id.clone()).collect(),
+        DeltaAxis::Baseline => vec![BASELINE.to_owned()],
+    }
+}
+
+/// Systems that differ along the compared axis only.
+fn pairs(plan: &PlanHeader, over: DeltaAxis, base: usize, other: usize) -> Vec<(usize, usize)> {
+    let split = |at: usize| {
+        plan.systems.get(at).map(|system| match over {
+            DeltaAxis::Variant => (Some(system.variant), system.model),
+            DeltaAxis::Model => (system.model, Some(system.variant)),
+            DeltaAxis::Baseline => (None, None),
+        })
+    };
+    let of = |wanted: usize| (0..plan.systems.len()).filter(move |at| split(*at).and_then(|it| it.0) == Some(wanted));
+    let partner = |from: usize| of(other).find(|to| split(*to).map(|it| it.1) == split(from).map(|it| it.1));
+    of(base).filter_map(|from| Some((from, partner(from)?))).collect()
+}
+
+fn diagnostics(plan: &PlanHeader) -> Vec<String> {
+    let rubrics = plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => Some(&rubric.rubric),
+        ScorerKind::Metric { .. } => None,
+    });
+    let names: BTreeSet<String> = rubrics.flat_map(|it| it.diagnostics.iter().map(|it| it.name.clone())).collect();
+    names.into_iter().collect()
+}
+
+impl DeltaFold {
+    fn read(&mut self, cell: &ScoredCell<'_>) {
+        let Some(side) = self.sides.get_mut(cell.row.system) else { return };
+        let steady = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| !it.volatile);
+        let judged = cell.row.judgments.iter().flat_map(|judgment| {
+            judgment.scores.iter().map(|(metric, score)| (usize::from(*metric), Some(judgment.judge), score.number()))
+        });
+        // A bound holds of what the judges agree on, not of each of them.
+        let bounded = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| it.bound.is_some());
+        let judged: Vec<GradedScore> = judged.filter(|(metric, ..)| !bounded(*metric)).collect();
+        let by_judges = |metric: usize| judged.iter().any(|(graded, ..)| *graded == metric);
+        let own = (0..self.plan.metrics.len()).map(|metric| (metric, None, cell.scores.number(metric)));
+        let own = own.filter(|(metric, ..)| !by_judges(*metric));
+        for (metric, judge, value) in own.chain(judged.iter().copied()).filter(|(metric, ..)| steady(*metric)) {
+            side.grades.entry((metric, judge)).or_default().extend(value.map(|value| (cell.row.trial, value)));
+        }
+        for (name, items) in cell.row.judgments.iter().flat_map(|it| &it.diagnostics) {
+            if let (true, Value::Array(items)) = (self.names.contains(name), items) {
+                let texts = side.texts.entry(name.clone()).or_default();
+                texts.extend(items.iter().map(item_text).map(|text| (fold_text(&text), text)));
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let Some((sample, id)) = self.sample.take() else { return };
+        for tracked in &mut self.tracked {
+            tracked.compare(&self.sides, (&self.plan, &self.rules), &self.names, (sample, &id));
+        }
+        self.sides.iter_mut().for_each(|side| *side = SystemSample::default());
+    }
+}
+
+impl TrackedComparison {
+    fn compare(
+        &mut self,
+        sides: &[SystemSample],
+        (plan, rules): (&PlanHeader, &[Reduce]),
+        names: &[String],
+        (sample, id): (usize, &str),
+    ) {
+        let trials = |system: usize| plan.systems.get(system).map(|it| it.trials);
+        let empty = BTreeMap::new();
+        let mut changed: BTreeMap<(&str, bool, &str), (&str, u64)> = BTreeMap::new();
+        for (from, to) in &self.pairs {
+            let (Some(base), Some(other)) = (sides.get(*from), sides.get(*to)) else { continue };
+            let changes = matched_changes(base, other, rules, trials(*from) == trials(*to));
+            let common = !changes.is_empty();
+            for (metric, (before, after)) in changes {
+                let change = ScoreChange { sample, before, after, base: Some(*from), other: *to };
+                self.changes.entry(metric).or_default().push(change);
+            }
+            self.matched += u64::from(common);
+            self.unmatched += u64::from(!common && (!base.grades.is_empty() || !other.grades.is_empty()));
+            if !common {
+                continue;
+            }
+            for name in names {
+                let before = base.texts.get(name).unwrap_or(&empty);
+                let after = other.texts.get(name).unwrap_or(&empty);
+                let entry = self.texts.entry(name.clone()).or_default();
+                entry.base += before.len() as u64;
+                entry.other += after.len() as u64;
+                let news = after.iter().filter(|(key, _)| !before.contains_key(*key)).map(|it| (true, it));
+                let gone = before.iter().filter(|(key, _)| !after.contains_key(*key)).map(|it| (false, it));
+                for (appeared, (key, text)) in news.chain(gone) {
+                    changed.entry((name, appeared, key)).or_insert((text, 0)).1 += 1;
+                }
+            }
+        }
+        for ((name, appeared, _), (text, times)) in changed {
+            let Some(entry) = self.texts.get_mut(name) else { continue };
+            let (list, count) = if appeared {
+                (&mut entry.appeared, &mut entry.n_appeared)
+            } else {
+                (&mut entry.disappeared, &mut entry.n_disappeared)
+            };
+            *count += 1;
+            if list.len() < KEPT {
+                list.push(TextChange { sample: id.to_owned(), text: excerpt(text, 300), times });
+            }
+        }
+    }
+
+    fn finish(self, names: &[String], notable: Option<&NotableLimit>, setting: &Setting<'_>) -> Comparison {
+        let (metrics, movers) = figures(&self.changes, notable, setting);
+        let mut texts = self.texts;
+        let texts = names.iter().filter_map(|name| Some(TextDelta { name: name.clone(), ..texts.remove(name)? }));
+        Comparison {
+            id: self.id,
+            matched: self.matched,
+            unmatched: self.unmatched,
+            metrics,
+            texts: texts.collect(),
+            movers,
+        }
+    }
+}
+
+/// Each system against what is pinned of it, sample by sample.
+fn compare_with_baseline(pinned: &Pinned, notable: Option<&NotableLimit>, setting: &Setting<'_>) -> Vec<Comparison> {
+    let compared = |system: usize| {
+        let id = system_id(setting.plan, system);
+        let then = pinned.system(&id)?;
+        let mut changes: BTreeMap<usize, Vec<ScoreChange>> = BTreeMap::new();
+        let (mut matched, mut unmatched) = (0, 0);
+        for sample in 0..setting.table.samples() {
+            let steady = setting.plan.metrics.iter().enumerate().filter(|(_, metric)| !metric.volatile);
+            let both = steady.filter_map(|(at, metric)| {
+                let before = pinned.value(then, &metric.name, setting.table.sample_id(sample))?;
+                let after = setting.table.value(at, sample, system)?;
+                Some((at, ScoreChange { sample, before, after, base: None, other: system }))
+            });
+            let both: Vec<(usize, ScoreChange)> = both.collect();
+            matched += u64::from(!both.is_empty());
+            unmatched += u64::from(both.is_empty());
+            both.into_iter().for_each(|(metric, change)| changes.entry(metric).or_default().push(change));
+        }
+        let (metrics, movers) = figures(&changes, notable, setting);
+        Some(Comparison { id, matched, unmatched, metrics, texts: Vec::new(), movers })
+    };
+    (0..setting.plan.systems.len()).filter_map(compared).collect()
+}
+
+/// The changes by metric as figures, and the samples that moved notably.
+fn figures(
+    all: &BTreeMap<usize, Vec<ScoreChange>>,
+    notable: Option<&NotableLimit>,
+    setting: &Setting<'_>,
+) -> (Vec<MetricDelta>, Vec<SampleMove>) {
+    let named = |metric: usize| setting.plan.metrics.get(metric).map_or_else(String::new, |it| it.name.clone());
+    let mut movers = Vec::new();
+    let mut metrics = Vec::new();
+    for (metric, changes) in all {
+        let metric = *metric;
+        metrics.extend(figure(metric, changes, setting).map(|delta| MetricDelta { metric: named(metric), delta }));
+        let limit = notable.and_then(|notable| notable.of(&named(metric)));
+        movers.extend(limit.into_iter().flat_map(|limit| notable_samples(changes, limit)).map(|(sample, delta)| {
+            SampleMove { sample: setting.table.sample_id(sample).to_owned(), metric: named(metric), delta }
+        }));
+    }
+    let size = |mover: &SampleMove| mover.delta.value().abs();
+    movers.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    movers.truncate(KEPT);
+    (metrics, movers)
+}
+
+/// How the figure of a metric changed: as `compare` finds it, at the level of this metric alone. Of very many pairs nothing is
+/// resampled unasked.
+fn figure(metric: usize, changes: &[ScoreChange], setting: &Setting<'_>) -> Option<Finding> {
+    let measure = setting.measures.get(metric)?;
+    let table = setting.table;
+    if measure.aggregate == Aggregate::Mean {
+        let mut observed = table.observations(metric);
+        changes.iter().for_each(|it| observed.push(it.size(), 0, table.cluster(it.sample)));
+        let distinct: BTreeSet<u32> = observed.clusters.iter().copied().collect();
+        observed.clustered = distinct.len() < observed.len();
+        let found = estimate::figure(&observed, Aggregate::Mean, false, measure.level)?;
+        return Some(found.clip_difference(measure.max_change()));
+    }
+    let mut paired = PairedFigures::of(table.observations(metric));
+    for change in changes {
+        let of = |system: usize| table.labels(metric, change.sample, system);
+        let labels = change.base.and_then(of).zip(of(change.other)).map(<[_; 2]>::from);
+        if measure.aggregate.uses_labels() && labels.is_none() {
+            return None;
+        }
+        paired.push_of([change.before, change.after], labels, change.other, table.cluster(change.sample));
+    }
+    let unasked = setting.plan.statistics.resamples.is_none() && changes.len() > RESAMPLED_UP_TO;
+    let how = resampling(setting.plan, Seed(1));
+    let how = if unasked { Resampling { resamples: 0, ..how } } else { how };
+    paired.test_of(Kind::Score, measure.aggregate, &how).finding(measure.level, how.seed)
+}
+
+/// The scores of each metric before and after: those of each judge of both sides, averaged. `by_trial` leaves out the trials
+/// that only one side has.
+fn matched_changes(
+    base: &SystemSample,
+    other: &SystemSample,
+    rules: &[Reduce],
+    by_trial: bool,
+) -> BTreeMap<usize, (f64, f64)> {
+    let mut by_metric: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for (grade, before) in &base.grades {
+        let (Some(after), Some(rule)) = (other.grades.get(grade), rules.get(grade.0)) else { continue };
+        let reduced = |own: &BTreeMap<u32, f64>, others: &BTreeMap<u32, f64>| {
+            let shared = own.iter().filter(|(trial, _)| !by_trial || others.contains_key(trial));
+            rule.of(&shared.map(|(_, value)| *value).collect::<Vec<f64>>())
+        };
+        if let (Some(before), Some(after)) = (reduced(before, after), reduced(after, before)) {
+            let both = by_metric.entry(grade.0).or_default();
+            both.0.push(before);
+            both.1.push(after);
+        }
+    }
+    let averaged =
+        |(metric, (before, after)): (usize, (Vec<f64>, Vec<f64>))| Some((metric, (mean(&before)?, mean(&after)?)));
+    by_metric.into_iter().filter_map(averaged).collect()
+}
+
+/// Samples whose mean change is at least `limit`.
+fn notable_samples(changes: &[ScoreChange], limit: f64) -> Vec<(usize, Finding)> {
+    let of_sample = |chunk: &[ScoreChange]| {
+        let values: Vec<f64> = chunk.iter().map(ScoreChange::size).collect();
+        Some((chunk.first()?.sample, Finding::point(mean(&values)?, values.len(), "mean")?))
+    };
+    let found = changes.chunk_by(|a, b| a.sample == b.sample).filter_map(of_sample);
+    found.filter(|(_, delta)| delta.value().abs() >= limit).collect()
+}
+
+impl Analysis for DeltaFold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        if self.sample.as_ref().is_none_or(|(sample, _)| *sample != cell.sample) {
+            self.flush();
+            self.sample = Some((cell.sample, cell.row.sample.id.clone()));
+        }
+        if cell.row.cell.status == CellStatus::Ok {
+            self.read(cell);
+        }
+    }
+
+    fn finish(mut self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+        self.flush();
+        let (names, notable) = (self.names, self.notable.as_ref());
+        let comparisons = match (self.over, setting.baseline) {
+            (DeltaAxis::Baseline, Some(pinned)) => compare_with_baseline(pinned, notable, setting),
+            _ => self.tracked.into_iter().map(|it| it.finish(&names, notable, setting)).collect(),
+        };
+        Outcome::Delta(Delta { over: self.over, base: self.base, comparisons })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! `leaderboards`: what the rankings rest on, by metric. The places themselves are in [`Findings`](crate::Findings).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, PlanHeader};
+use serde::Serialize;
+
+use crate::AnalysisError;
+use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
+use crate::figures::leaderboard::Leaderboard;
+
+/// By metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Leaderboards {
+    /// What each rests on.
+    pub boards: BTreeMap<String, Leaderboard>,
+}
+
+impl Leaderboards {
+    /// The same without metrics that depend on time or price.
+    pub fn steady(&self, plan: &PlanHeader) -> Self {
+        let mut steady = self.clone();
+        steady.boards.retain(|name, _| !plan.metrics.iter().any(|metric| metric.volatile && metric.name == *name));
+        steady
+    }
+}
+
+struct LeaderboardsFold;
+
+pub(in crate::analyses) fn build(
+    spec: &AnalysisSpec,
+    _plan: &Arc<PlanHeader>,
+) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    options::<NoOptions>(spec).map(|_| Some(Box::new(LeaderboardsFold) as Box<dyn Analysis>))
+}
+
+impl Analysis for LeaderboardsFold {
+    fn cell(&mut self, _cell: &ScoredCell<'_>) {}
+
+    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+        let metrics = setting.plan.metrics.iter().zip(setting.boards);
+        let boards = metrics.map(|(metric, board)| (metric.name.clone(), board.clone())).collect();
+        Outcome::Leaderboards(Leaderboards { boards })
+    }
+}

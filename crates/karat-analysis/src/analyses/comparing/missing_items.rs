@@ -1,0 +1,359 @@
+//! `missing_items`: what the outputs of some variants hold and those of the others lack, by kind of item (CL-09).
+//!
+//! The items of the `from` variants, such as lists that people or other programs made, are looked for in the outputs of every other
+//! system on the same sample. What is in none of them is missing systematically; what only the systems of some variants
+//! or models lack belongs to those.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use karat_text::path::Path;
+use karat_text::similar::Folded;
+use karat_types::{Action, AnalysisSpec, CellStatus, PlanHeader};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::AnalysisError;
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, options_error};
+use crate::figures::groups::system_id;
+
+/// Characters of an item that are kept.
+const TEXT: usize = 200;
+
+/// The kind of items that fit no other.
+const OTHER: &str = "other";
+
+/// Options of `missing_items`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MissingItemsOptions {
+    /// Path of the items within an output.
+    pub items: String,
+    /// Field of an item that holds its text; without it, items are texts.
+    #[serde(default)]
+    pub by: Option<String>,
+    /// Field of an item that holds its kind.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// Kinds of items whose `group` is absent: name → words or phrases, one of which the text holds. The first that fits counts.
+    #[serde(default)]
+    pub groups: BTreeMap<String, Vec<String>>,
+    /// Ids of the variants whose items are looked for.
+    pub from: Vec<String>,
+    /// Similarity from 0 to 1 from which two texts are one item.
+    #[serde(default = "similar")]
+    pub similar: f64,
+    /// How many missing items are listed.
+    #[serde(default = "top")]
+    pub top: usize,
+}
+
+fn similar() -> f64 {
+    0.7
+}
+
+fn top() -> usize {
+    40
+}
+
+/// What was looked for, and what is missing.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct MissingItems {
+    /// The variants whose items were looked for.
+    pub from: Vec<String>,
+    /// Samples with items of at least one of them.
+    pub samples: u64,
+    /// By kind of item.
+    pub groups: BTreeMap<String, MissingGroup>,
+    /// What stands out, in words; empty where nothing does.
+    pub patterns: Vec<String>,
+    /// Items that no system finds which reads in pieces, and one does that reads the whole.
+    pub cross_segment: Vec<MissingItem>,
+    /// The first items that are missing anywhere, systematic ones first.
+    pub missing: Vec<MissingItem>,
+}
+
+/// One kind of item.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct MissingGroup {
+    /// Distinct items by variant that they are from.
+    pub from: BTreeMap<String, u64>,
+    /// Distinct items of all these variants.
+    pub items: u64,
+    /// Of these, items that at least one other system has.
+    pub found: u64,
+    /// Of these, items that no other system has.
+    pub systematic: u64,
+    /// Of these, items that every system of some variant lacks, and another one has.
+    pub by_variant: u64,
+    /// Of these, items that only some models lack.
+    pub by_model: u64,
+}
+
+/// An item that at least one system lacks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MissingItem {
+    /// The sample.
+    pub sample: String,
+    /// Its kind.
+    pub group: String,
+    /// Its text, cut.
+    pub text: String,
+    /// The variants that have it.
+    pub from: Vec<String>,
+    /// `systematic`, `by variant`, `by model`.
+    pub reach: &'static str,
+    /// The variants or models that lack it; empty where all do.
+    pub lacking: Vec<String>,
+}
+
+/// How far an item is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reach {
+    Nowhere,
+    Everywhere,
+    Variants(Vec<String>),
+    Models(Vec<String>),
+}
+
+/// A system that items are looked for in.
+struct Other {
+    variant: String,
+    model: String,
+    in_pieces: bool,
+    found: Vec<Folded>,
+}
+
+struct MissingItemsFold {
+    plan: Arc<PlanHeader>,
+    options: MissingItemsOptions,
+    path: Path,
+    /// The sample under way, with what its cells hold.
+    sample: Option<String>,
+    wanted: Vec<(String, String, String)>,
+    others: Vec<Other>,
+    found: MissingItems,
+}
+
+pub(in crate::analyses) fn build(
+    spec: &AnalysisSpec,
+    plan: &Arc<PlanHeader>,
+) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let options: MissingItemsOptions = options(spec)?;
+    if !(0.0..=1.0).contains(&options.similar) {
+        return Err(options_error(spec, format!("similar is {}, and similarity is from 0 to 1", options.similar)));
+    }
+    if options.from.is_empty() {
+        return Err(options_error(spec, "from names no variant whose items are looked for"));
+    }
+    let path = Path::parse(&options.items).map_err(|error| options_error(spec, format!("items: {error}")))?;
+    // A variant that `--variants` left out of this run is no mistake.
+    let found = MissingItems { from: options.from.clone(), ..MissingItems::default() };
+    Ok(Some(Box::new(MissingItemsFold {
+        plan: plan.clone(),
+        options,
+        path,
+        sample: None,
+        wanted: Vec::new(),
+        others: Vec::new(),
+        found,
+    })))
+}
+
+impl MissingItemsFold {
+    /// Text and kind of each item of an output.
+    fn items(&self, output: &Value) -> Vec<(String, String)> {
+        let found = self.path.first(output).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let text = |item: &Value| {
+            let text = self.options.by.as_ref().map_or(Some(item), |by| item.get(by).or(Some(item)));
+            text.and_then(Value::as_str).map(str::to_owned)
+        };
+        let items = found.iter().filter_map(|item| {
+            let text = text(item)?;
+            let own = self.options.group.as_ref().and_then(|group| item.get(group)?.as_str().map(str::to_owned));
+            let group = own.unwrap_or_else(|| self.item_kind(&text));
+            Some((text, group))
+        });
+        items.collect()
+    }
+
+    /// The first kind whose words the text holds.
+    fn item_kind(&self, text: &str) -> String {
+        let words: Vec<String> = Folded::new(text).words().map(str::to_owned).collect();
+        let holds = |phrase: &String| {
+            let wanted: Vec<String> = Folded::new(phrase).words().map(str::to_owned).collect();
+            !wanted.is_empty() && words.windows(wanted.len()).any(|window| window == wanted)
+        };
+        let fitting = self.options.groups.iter().find(|(_, phrases)| phrases.iter().any(holds));
+        fitting.map_or(OTHER, |(name, _)| name).to_owned()
+    }
+
+    /// Whether the variant of a system reads its input in pieces.
+    fn reads_in_pieces(&self, system: usize) -> bool {
+        let variant = self.plan.systems.get(system).and_then(|it| self.plan.variants.get(it.variant));
+        let steps = variant.map_or(&[][..], |variant| &variant.steps);
+        steps.iter().any(|step| step.chunk.is_some() && matches!(step.action, Action::Prompt(_)))
+    }
+
+    /// Compares what the sample's cells hold, and forgets it.
+    fn compare_sample(&mut self) {
+        let (wanted, others) = (std::mem::take(&mut self.wanted), std::mem::take(&mut self.others));
+        let Some(sample) = self.sample.take() else { return };
+        if wanted.is_empty() || others.is_empty() {
+            return;
+        }
+        self.found.samples += 1;
+        let mut distinct: Vec<(Folded, String, String, BTreeSet<String>)> = Vec::new();
+        for (variant, text, group) in wanted {
+            let folded = Folded::new(&text);
+            match distinct.iter_mut().find(|(known, ..)| known.is_similar(&folded, self.options.similar)) {
+                Some((.., from)) => {
+                    from.insert(variant);
+                }
+                None => distinct.push((folded, text, group, BTreeSet::from([variant]))),
+            }
+        }
+        for (folded, text, group, from) in distinct {
+            let has: Vec<bool> = others
+                .iter()
+                .map(|other| other.found.iter().any(|item| item.is_similar(&folded, self.options.similar)))
+                .collect();
+            let reach = reach(&others, &has);
+            let counted = self.found.groups.entry(group.clone()).or_default();
+            counted.items += 1;
+            counted.found += u64::from(has.contains(&true));
+            from.iter().for_each(|variant| *counted.from.entry(variant.clone()).or_default() += 1);
+            let (word, lacking) = match reach {
+                Reach::Nowhere => continue,
+                Reach::Everywhere => {
+                    counted.systematic += 1;
+                    ("systematic", Vec::new())
+                }
+                Reach::Variants(names) => {
+                    counted.by_variant += 1;
+                    ("by variant", names)
+                }
+                Reach::Models(names) => {
+                    counted.by_model += 1;
+                    ("by model", names)
+                }
+            };
+            let item = MissingItem {
+                sample: sample.clone(),
+                group,
+                text: excerpt(&text, TEXT),
+                from: from.into_iter().collect(),
+                reach: word,
+                lacking,
+            };
+            let only_whole = others.iter().zip(&has).all(|(other, has)| !(other.in_pieces && *has));
+            let reads_both = [true, false].iter().all(|kind| others.iter().any(|other| other.in_pieces == *kind));
+            if only_whole && reads_both && has.contains(&true) {
+                self.found.cross_segment.push(item.clone());
+            }
+            self.found.missing.push(item);
+        }
+    }
+}
+
+/// Who lacks an item, by what every system that lacks it has in common.
+fn reach(others: &[Other], has: &[bool]) -> Reach {
+    if !has.contains(&false) {
+        return Reach::Nowhere;
+    }
+    if !has.contains(&true) {
+        return Reach::Everywhere;
+    }
+    let lacking = |name: fn(&Other) -> &String| -> Vec<String> {
+        let names: BTreeSet<&String> = others.iter().map(name).collect();
+        let lacks = |wanted: &String| others.iter().zip(has).all(|(other, has)| name(other) != wanted || !has);
+        names.into_iter().filter(|name| lacks(name)).cloned().collect()
+    };
+    let variants = lacking(|other| &other.variant);
+    if variants.is_empty() { Reach::Models(lacking(|other| &other.model)) } else { Reach::Variants(variants) }
+}
+
+/// What stands out of a kind of item: at least half of its items are missing systematically, or from whole variants.
+fn pattern_text(name: &str, group: &MissingGroup) -> Option<String> {
+    let said = |count: u64, what: &str| format!("{name}: {count} of {} items {what}", group.items);
+    if group.systematic * 2 >= group.items && group.systematic > 0 {
+        return Some(said(group.systematic, "are found by no system (systematic)"));
+    }
+    if group.by_variant * 2 >= group.items && group.by_variant > 0 {
+        return Some(said(group.by_variant, "are lost in whole variants, and other variants have them"));
+    }
+    (group.by_model * 2 >= group.items && group.by_model > 0)
+        .then(|| said(group.by_model, "are missing from some models only (model-specific)"))
+}
+
+impl Analysis for MissingItemsFold {
+    fn wants_output(&self) -> bool {
+        true
+    }
+
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        if self.sample.as_ref() != Some(&cell.row.sample.id) {
+            self.compare_sample();
+            self.sample = Some(cell.row.sample.id.clone());
+        }
+        let Some(output) = cell.output.filter(|_| cell.row.cell.status == CellStatus::Ok) else { return };
+        let variant = self.plan.system_variant(cell.row.system).to_owned();
+        let items = self.items(output);
+        if self.options.from.contains(&variant) {
+            self.wanted.extend(items.into_iter().map(|(text, group)| (variant.clone(), text, group)));
+            return;
+        }
+        let model = self
+            .plan
+            .system_model(cell.row.system)
+            .map_or_else(|| system_id(&self.plan, cell.row.system), |model| model.id.clone());
+        self.others.push(Other {
+            in_pieces: self.reads_in_pieces(cell.row.system),
+            found: items.iter().map(|(text, _)| Folded::new(text)).collect(),
+            variant,
+            model,
+        });
+    }
+
+    fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
+        self.compare_sample();
+        let mut found = self.found;
+        found.patterns = found.groups.iter().filter_map(|(name, group)| pattern_text(name, group)).collect();
+        found.missing.sort_by_key(|item| match item.reach {
+            "systematic" => 0,
+            "by variant" => 1,
+            _ => 2,
+        });
+        found.missing.truncate(self.options.top);
+        found.cross_segment.truncate(self.options.top);
+        Outcome::MissingItems(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn other(variant: &str, model: &str) -> Other {
+        Other { variant: variant.to_owned(), model: model.to_owned(), in_pieces: false, found: Vec::new() }
+    }
+
+    /// CL-09: an item that all lack is systematic; one that a variant lacks belongs to it, else to its models.
+    #[test]
+    fn who_lacks_an_item_is_said() {
+        let others = [other("raw", "a"), other("raw", "b"), other("edited", "a"), other("edited", "b")];
+        assert_eq!(reach(&others, &[true; 4]), Reach::Nowhere);
+        assert_eq!(reach(&others, &[false; 4]), Reach::Everywhere);
+        assert_eq!(reach(&others, &[true, true, false, false]), Reach::Variants(vec!["edited".to_owned()]));
+        assert_eq!(reach(&others, &[true, false, true, false]), Reach::Models(vec!["b".to_owned()]));
+        assert_eq!(reach(&others, &[true, false, true, true]), Reach::Models(Vec::new()));
+    }
+
+    #[test]
+    fn a_pattern_is_half_of_a_kind() {
+        let group = MissingGroup { items: 4, systematic: 2, ..MissingGroup::default() };
+        assert!(pattern_text("hedged", &group).unwrap().contains("2 of 4"));
+        assert_eq!(pattern_text("hedged", &MissingGroup { systematic: 1, ..group }), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! `agreement`: how far judges agree with each other on the cells that they share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, PlanHeader, ScorerKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::AnalysisError;
+use crate::agreement::coefficients::{GradedItem, MetricAgreement, Panel, agreement};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::score::scales::steps;
+
+/// Options of `agreement`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgreementOptions {
+    /// The scorer; every one with judges without it.
+    pub scorer: Option<String>,
+    /// Ids of the judges that are compared; all without it.
+    pub between: Option<Vec<String>>,
+}
+
+/// Agreement by metric.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Agreement {
+    /// By the metric's name; only metrics that two judges share a cell in.
+    pub metrics: BTreeMap<String, MetricAgreement>,
+}
+
+struct AgreementFold {
+    /// The compared judges: index in the plan and id.
+    judges: Vec<(usize, String)>,
+    scorers: Vec<usize>,
+    /// By metric.
+    cells: BTreeMap<usize, Vec<GradedItem>>,
+}
+
+pub(in crate::analyses) fn build(
+    spec: &AnalysisSpec,
+    plan: &Arc<PlanHeader>,
+) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let options: AgreementOptions = options(spec)?;
+    let with_judges = plan.scorers.iter().enumerate().filter(|(_, it)| matches!(it.kind, ScorerKind::Rubric(_)));
+    let wanted = |id: &str| options.scorer.as_deref().is_none_or(|wanted| wanted == id);
+    let scorers: Vec<usize> = with_judges.filter(|(_, it)| wanted(&it.id)).map(|(at, _)| at).collect();
+    if let (Some(scorer), true) = (&options.scorer, scorers.is_empty()) {
+        return Err(options_error(spec, format!("scorer is {scorer:?}, which is no scorer with judges in this suite")));
+    }
+    // A judge of the list that did not run in this run is no mistake: `--judges` may have left it out.
+    let listed = |id: &String| options.between.as_ref().is_none_or(|list| list.contains(id));
+    let judges = plan.judges.iter().enumerate().map(|(at, judge)| (at, judge.id.clone()));
+    let judges = judges.filter(|(_, id)| listed(id)).collect();
+    Ok(Some(Box::new(AgreementFold { judges, scorers, cells: BTreeMap::new() })))
+}
+
+impl Analysis for AgreementFold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        let mut rows: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
+        let wanted = cell.row.judgments.iter().filter(|it| self.scorers.contains(&usize::from(it.scorer)));
+        for judgment in wanted {
+            let place = self.judges.iter().position(|(at, _)| *at == usize::from(judgment.judge));
+            for (metric, score) in &judgment.scores {
+                let row = rows.entry(usize::from(*metric)).or_insert_with(|| vec![None; self.judges.len()]);
+                if let Some(grade) = place.and_then(|place| row.get_mut(place)) {
+                    *grade = score.number();
+                }
+            }
+        }
+        for (metric, grades) in rows {
+            if grades.iter().flatten().count() >= 2 {
+                self.cells.entry(metric).or_default().push(GradedItem { cluster: cell.sample as u32, grades });
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+        let raters: Vec<String> = self.judges.iter().map(|(_, id)| id.clone()).collect();
+        let found = self.cells.into_iter().filter_map(|(at, mut cells)| {
+            let (metric, measure) = (setting.plan.metrics.get(at)?, setting.measures.get(at)?);
+            // The table knows the clusters of all samples only now.
+            cells.iter_mut().for_each(|cell| cell.cluster = setting.table.cluster(cell.cluster as usize));
+            let panel = Panel { raters: &raters, scale: steps(setting.plan, metric), level: measure.level };
+            Some((metric.name.clone(), agreement(&cells, &panel)))
+        });
+        Outcome::Agreement(Agreement { metrics: found.collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::example;
+    use crate::{Options, analyse};
+
+    /// CL-16, BR-18: two judges on the same cells, with mean absolute difference, bias and ICC.
+    #[test]
+    fn a_strict_and_a_lenient_judge_differ_by_their_bias() {
+        let findings = analyse(&example(), &Options::default()).unwrap();
+        let agreement = findings.agreement().unwrap();
+        let accuracy = &agreement.metrics["quality.accuracy"];
+        let pair = &accuracy.pairs[0];
+        assert_eq!(pair.judges, ("judge-strict".to_owned(), "judge-lenient".to_owned()));
+        assert!(pair.bias.value() < 0.0);
+        assert!(pair.mean_abs_difference.value() >= pair.bias.value().abs() - 1e-12);
+        assert!(accuracy.icc.as_ref().unwrap().value() <= 1.0);
+        assert!(accuracy.n > 0 && accuracy.alpha.is_some());
+    }
+}

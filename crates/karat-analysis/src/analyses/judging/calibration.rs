@@ -1,0 +1,461 @@
+//! `calibration`: how far each judge agrees with people's labels, by dimension, and whether that is enough (CL-13).
+//!
+//! A label belongs to the cells of its sample whose output is the labelled one. Several people's scores of one output
+//! count by their mean.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use karat_stats::interval::Level;
+use karat_types::{AnalysisSpec, Key, Label, PlanHeader, RubricScorer, ScorerKind, output_key};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::AnalysisError;
+use crate::agreement::coefficients::{GradedItem, Panel, agreement};
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::figures::estimate::{self, Aggregate, Observations};
+use crate::figures::finding::Finding;
+use crate::score::labels::grades;
+use crate::score::scales::steps;
+
+/// Below so many sets α speaks for a dimension where ICC is asked for.
+const ICC_FROM: u64 = 20;
+
+/// What agreement must exceed, unless somebody decides otherwise and says why.
+const THRESHOLD: f64 = 0.7;
+
+/// Below it, agreement beyond chance is poor (Cicchetti 1994).
+const POOR: f64 = 0.4;
+
+/// Share of the scale up to which nobody is cautioned of a bias: half a point of 0 to 10.
+pub const TOLERATED_BIAS: f64 = 0.05;
+
+/// Name of the people among the raters.
+const PEOPLE: &str = "people";
+
+/// Which figure is held against the threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CalibrationForm {
+    /// 1 − mean |judge − people| / range of the scale: the share of the scale within which they agree.
+    #[default]
+    WithinShare,
+    /// ICC(2,1); Krippendorff's α below 20 sets.
+    Icc,
+    /// Krippendorff's α.
+    Alpha,
+}
+
+/// A threshold that people settled on for one dimension, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThresholdDecision {
+    /// Agreement must be above it.
+    pub threshold: f64,
+    /// Why it is not the usual one.
+    pub reason: String,
+}
+
+/// Options of `calibration`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CalibrationOptions {
+    /// The scorer; the first with judges and labels without it.
+    pub scorer: Option<String>,
+    /// Which figure is held against the threshold.
+    pub agreement: CalibrationForm,
+    /// Agreement must be above it in every dimension of the rubric; below 0.7 only with a `reason`.
+    pub threshold: f64,
+    /// Why the threshold is not the usual one: recorded with every dimension that it holds for.
+    pub reason: Option<String>,
+    /// Other thresholds by dimension, each with its reason.
+    pub decisions: BTreeMap<String, ThresholdDecision>,
+    /// Share, 0 to 1, of the labelled sets that a judge must have scored in every dimension: agreement on the few that
+    /// it did score says nothing of the others.
+    pub coverage: f64,
+}
+
+impl Default for CalibrationOptions {
+    fn default() -> Self {
+        Self {
+            scorer: None,
+            agreement: CalibrationForm::default(),
+            threshold: THRESHOLD,
+            reason: None,
+            decisions: BTreeMap::new(),
+            coverage: 0.9,
+        }
+    }
+}
+
+/// How far the judges of one scorer agree with people.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Calibration {
+    /// The scorer.
+    pub scorer: String,
+    /// Declared version of its rubric.
+    pub prompt_version: Option<String>,
+    /// Which figure is held against the threshold.
+    pub agreement: CalibrationForm,
+    /// Labelled outputs that are cells of this run.
+    pub sets: u64,
+    /// Samples that they belong to.
+    pub samples: u64,
+    /// Labelled outputs that are no cell of this run.
+    pub unmatched: u64,
+    /// Share of the labelled sets that a judge must have scored in every dimension.
+    pub coverage: f64,
+    /// Whether every judge passes; unknown while the run is not finished.
+    pub passed: Option<bool>,
+    /// By judge, in the plan's order.
+    pub judges: Vec<CalibratedJudge>,
+}
+
+/// One judge beside people.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CalibratedJudge {
+    /// Its id.
+    pub judge: String,
+    /// Labelled sets that it was asked about.
+    pub graded: u64,
+    /// Whether it agrees enough in every dimension; unknown while the run is not finished.
+    pub passed: Option<bool>,
+    /// By dimension, in the rubric's order.
+    pub dimensions: Vec<CalibratedDimension>,
+}
+
+/// One labelled set in one dimension.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SetDelta {
+    /// The sample.
+    pub sample: String,
+    /// Hash of the labelled output.
+    pub output: Key,
+    /// Mean of what people gave.
+    pub people: f64,
+    /// What the judge gave; `None` where it left the set unscored.
+    pub judge: Option<f64>,
+    /// judge − people.
+    pub delta: Option<f64>,
+}
+
+/// One dimension of one judge. Differences are judge − people.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CalibratedDimension {
+    /// Its name.
+    pub dimension: String,
+    /// Labelled sets that people scored here, while the run is not finished those that the judge was asked about. Without
+    /// any, nobody knows how the judge grades, and it does not pass.
+    pub labelled: u64,
+    /// Those that the judge left without a score here.
+    pub unscored: u64,
+    /// Whether the judge scored the share of them that it must have scored. It does not pass otherwise.
+    pub covered: bool,
+    /// 1 − mean |judge − people| / range.
+    pub within_share: Option<Finding>,
+    /// ICC(2,1) of judge and people.
+    pub icc: Option<Finding>,
+    /// Krippendorff's α of judge and people.
+    pub alpha: Option<Finding>,
+    /// Mean of judge − people.
+    pub bias: Option<Finding>,
+    /// Mean of |judge − people|.
+    pub mean_abs_difference: Option<Finding>,
+    /// The differences themselves, set by set in plan order.
+    pub deltas: Vec<SetDelta>,
+    /// What agreement had to exceed.
+    pub threshold: f64,
+    /// Why the threshold is not the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether it did; unknown while the run is not finished.
+    pub passed: Option<bool>,
+    /// Whether it did although ICC, or α where that speaks for it, is poor: the judge hardly tells the sets apart, and agrees
+    /// because people's scores hardly differ.
+    pub poor: bool,
+    /// Whether it grades higher, or lower, than people: the whole interval of `bias` lies beyond [`TOLERATED_BIAS`]. Agreement
+    /// may exceed its threshold all the same.
+    pub biased: bool,
+}
+
+impl CalibratedDimension {
+    /// ICC(2,1), or Krippendorff's α below 20 sets.
+    fn beyond_chance(&self) -> Option<&Finding> {
+        self.icc.as_ref().filter(|icc| icc.n() >= ICC_FROM).or(self.alpha.as_ref())
+    }
+
+    /// Whether something speaks against relying on the judge although it may pass.
+    pub fn needs_caution(&self) -> bool {
+        self.poor || self.biased
+    }
+
+    /// The figure that is held against the threshold.
+    pub fn decisive(&self, form: CalibrationForm) -> Option<&Finding> {
+        match form {
+            CalibrationForm::WithinShare => self.within_share.as_ref(),
+            CalibrationForm::Icc => self.beyond_chance(),
+            CalibrationForm::Alpha => self.alpha.as_ref(),
+        }
+    }
+}
+
+/// What people gave one output: sum and number of the scores, by metric.
+#[derive(Debug, Default)]
+struct PeopleScores {
+    scores: BTreeMap<usize, (f64, u32)>,
+    seen: bool,
+}
+
+/// One labelled output in one dimension, and the index of its sample in the table.
+type LabelledGrade = (usize, SetDelta);
+
+struct CalibrationFold {
+    plan: Arc<PlanHeader>,
+    scorer: usize,
+    id: String,
+    prompt_version: Option<String>,
+    judges: Vec<String>,
+    /// Of the rubric.
+    dimensions: Vec<String>,
+    options: CalibrationOptions,
+    /// By sample and output.
+    labels: BTreeMap<(String, Key), PeopleScores>,
+    /// By judge and metric.
+    grades: BTreeMap<(usize, usize), Vec<LabelledGrade>>,
+    /// How many labelled sets each judge was asked about.
+    graded: BTreeMap<usize, u64>,
+    samples: BTreeSet<usize>,
+}
+
+pub(in crate::analyses) fn build(
+    spec: &AnalysisSpec,
+    plan: &Arc<PlanHeader>,
+) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let options: CalibrationOptions = options(spec)?;
+    let rubrics = plan.scorers.iter().enumerate().filter_map(|(at, scorer)| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => Some((at, &scorer.id, rubric)),
+        ScorerKind::Metric { .. } => None,
+    });
+    let wanted = |id: &str, rubric: &RubricScorer| match &options.scorer {
+        Some(wanted) => wanted == id,
+        None => !rubric.labels.is_empty(),
+    };
+    let found = rubrics.clone().find(|(_, id, rubric)| wanted(id, rubric));
+    let Some((at, id, rubric)) = found else {
+        return match &options.scorer {
+            // A judge that is off in this run is no mistake.
+            Some(off) if rubrics.clone().next().is_some() => {
+                Err(options_error(spec, format!("scorer is {off:?}, which is no scorer with judges in this suite")))
+            }
+            _ => Ok(None),
+        };
+    };
+    if !(0.0..1.0).contains(&options.threshold) {
+        return Err(options_error(spec, format!("threshold is {}, and agreement is at most 1", options.threshold)));
+    }
+    if options.threshold < THRESHOLD && options.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
+        let what = format!("threshold is {}, below the usual {THRESHOLD}, and no reason is given", options.threshold);
+        return Err(options_error(spec, format!("{what}: add `reason: …` beside it, it is recorded with each round")));
+    }
+    if !(0.0..=1.0).contains(&options.coverage) {
+        return Err(options_error(spec, format!("coverage is {}, but is a share from 0 to 1", options.coverage)));
+    }
+    let dimensions = &rubric.rubric.dimensions;
+    for (dimension, decision) in &options.decisions {
+        if !dimensions.iter().any(|known| known.name == *dimension) {
+            return Err(options_error(spec, format!("decisions names {dimension:?}, which is no dimension of `{id}`")));
+        }
+        if decision.reason.trim().is_empty() {
+            return Err(options_error(spec, format!("the decision on {dimension:?} has no reason")));
+        }
+    }
+    Ok(Some(Box::new(CalibrationFold {
+        plan: plan.clone(),
+        scorer: at,
+        id: id.clone(),
+        prompt_version: rubric.rubric.version.clone(),
+        judges: rubric.judges.clone(),
+        dimensions: dimensions.iter().map(|dimension| dimension.name.clone()).collect(),
+        labels: labels(plan, at, rubric),
+        options,
+        grades: BTreeMap::new(),
+        graded: BTreeMap::new(),
+        samples: BTreeSet::new(),
+    })))
+}
+
+/// People's scores of one scorer by what they are about. Rows without an output or scores say nothing.
+fn labels(plan: &PlanHeader, scorer: usize, rubric: &RubricScorer) -> BTreeMap<(String, Key), PeopleScores> {
+    let mut labels: BTreeMap<(String, Key), PeopleScores> = BTreeMap::new();
+    for label in rubric.labels.iter().filter_map(Label::of) {
+        let Some(output) = &label.output else { continue };
+        let labelled = labels.entry((label.sample.clone(), output_key(output))).or_default();
+        for (metric, score) in grades(plan, &[scorer], &label) {
+            let (sum, n) = labelled.scores.entry(metric).or_default();
+            *sum += score;
+            *n += 1;
+        }
+    }
+    labels
+}
+
+impl CalibrationFold {
+    /// The rubric's dimensions, and its overall where somebody labelled that: place among the metrics and name.
+    fn measured_dimensions(&self) -> Vec<(usize, String)> {
+        let is_labelled = |at: usize| self.labels.values().any(|label| label.scores.contains_key(&at));
+        let of_scorer = self.plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == self.scorer);
+        let named = of_scorer.map(|(at, metric)| (at, dimension(&metric.name).to_owned()));
+        named.filter(|(at, name)| self.dimensions.contains(name) || is_labelled(*at)).collect()
+    }
+
+    fn dimension(&self, setting: &Setting<'_>, judge: usize, (at, name): &(usize, String)) -> CalibratedDimension {
+        let grades = self.grades.get(&(judge, *at)).map_or(&[][..], Vec::as_slice);
+        let scored: Vec<(u32, f64, f64)> =
+            grades.iter().filter_map(|(at, it)| Some((setting.table.cluster(*at), it.judge?, it.people))).collect();
+        let decision = self.options.decisions.get(name);
+        let level = setting.measures.get(*at).map_or(Level::P95, |measure| measure.level);
+        let items: Vec<GradedItem> = scored
+            .iter()
+            .map(|(cluster, judged, people)| GradedItem {
+                cluster: *cluster,
+                grades: vec![Some(*judged), Some(*people)],
+            })
+            .collect();
+        let metric = setting.plan.metrics.get(*at);
+        let raters = [self.judge_id(judge), PEOPLE.to_owned()];
+        let steps = metric.and_then(|metric| steps(setting.plan, metric));
+        let found = agreement(&items, &Panel { raters: &raters, scale: steps, level });
+        let range = metric.and_then(|metric| metric.range).map_or(1.0, |(lo, hi)| hi - lo);
+        let pair = found.pairs.into_iter().next();
+        let labelled = match setting.is_finished {
+            true => self.labels.values().filter(|label| label.seen && label.scores.contains_key(at)).count(),
+            false => grades.len(),
+        };
+        let mut dimension = CalibratedDimension {
+            dimension: name.clone(),
+            unscored: labelled.saturating_sub(scored.len()) as u64,
+            covered: labelled > 0 && scored.len() as f64 / labelled as f64 >= self.options.coverage,
+            within_share: within_share(&scored, range, level),
+            icc: found.icc,
+            alpha: found.alpha,
+            bias: pair.as_ref().map(|pair| pair.bias.clone()),
+            mean_abs_difference: pair.as_ref().map(|pair| pair.mean_abs_difference.clone()),
+            deltas: grades.iter().map(|(_, delta)| delta.clone()).collect(),
+            labelled: labelled as u64,
+            threshold: decision.map_or(self.options.threshold, |it| it.threshold),
+            reason: decision.map(|it| it.reason.clone()).or_else(|| self.options.reason.clone()),
+            passed: None,
+            poor: false,
+            biased: pair.as_ref().is_some_and(|pair| is_beyond(&pair.bias, TOLERATED_BIAS * range)),
+        };
+        let decisive = dimension.decisive(self.options.agreement).map(Finding::value);
+        let passed = dimension.covered && decisive.is_some_and(|value| value > dimension.threshold);
+        dimension.passed = setting.is_finished.then_some(passed);
+        dimension.poor = passed && dimension.beyond_chance().is_some_and(|found| found.value() < POOR);
+        dimension
+    }
+
+    fn judge_id(&self, judge: usize) -> String {
+        self.plan.judges.get(judge).map(|judge| judge.id.clone()).unwrap_or_default()
+    }
+}
+
+/// Whether all of several pass, unknown where it is of one. None of nothing does.
+fn all_pass(passed: impl ExactSizeIterator<Item = Option<bool>>) -> Option<bool> {
+    let some = passed.len() > 0;
+    passed.collect::<Option<Vec<bool>>>().map(|passed| some && passed.into_iter().all(|it| it))
+}
+
+/// The last part of a metric's name.
+fn dimension(metric: &str) -> &str {
+    metric.rsplit_once('.').map_or(metric, |(_, last)| last)
+}
+
+/// Whether the whole interval of a difference lies on one side of zero and further from it than a tolerance.
+fn is_beyond(difference: &Finding, tolerance: f64) -> bool {
+    difference.interval().is_some_and(|(lo, hi)| lo > tolerance || hi < -tolerance)
+}
+
+/// 1 − mean |judge − people| / range, with an interval within 0 to 1 that is robust to samples with several sets.
+fn within_share(scored: &[(u32, f64, f64)], range: f64, level: Level) -> Option<Finding> {
+    let mut observed = Observations::default();
+    for (cluster, judged, people) in scored.iter().filter(|_| range > 0.0) {
+        observed.push(1.0 - (judged - people).abs() / range, 0, *cluster);
+    }
+    observed.clustered = true;
+    estimate::figure(&observed, Aggregate::Mean, false, level).map(|found| found.clip_interval(0.0, 1.0))
+}
+
+impl Analysis for CalibrationFold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        let place = (cell.row.sample.id.clone(), cell.row.cell.output_hash);
+        let dimensions = self.measured_dimensions();
+        let Some(labelled) = self.labels.get_mut(&place) else { return };
+        if labelled.seen {
+            return;
+        }
+        labelled.seen = true;
+        self.samples.insert(cell.sample);
+        for judgment in cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer) {
+            *self.graded.entry(usize::from(judgment.judge)).or_default() += 1;
+            for (at, _) in &dimensions {
+                let Some((sum, n)) = labelled.scores.get(at) else { continue };
+                let given = judgment.scores.iter().find(|(metric, _)| usize::from(*metric) == *at);
+                let judge = given.and_then(|(_, score)| score.number());
+                let grades = self.grades.entry((usize::from(judgment.judge), *at)).or_default();
+                let (sample, output) = place.clone();
+                let people = sum / f64::from(*n);
+                let delta = judge.map(|judge| judge - people);
+                grades.push((cell.sample, SetDelta { sample, output, people, judge, delta }));
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+        let dimensions = self.measured_dimensions();
+        let own = self.plan.judges.iter().enumerate().filter(|(_, judge)| self.judges.contains(&judge.id));
+        let judges: Vec<CalibratedJudge> = own
+            .map(|(at, judge)| {
+                let dimensions: Vec<CalibratedDimension> =
+                    dimensions.iter().map(|dimension| self.dimension(setting, at, dimension)).collect();
+                CalibratedJudge {
+                    judge: judge.id.clone(),
+                    graded: self.graded.get(&at).copied().unwrap_or(0),
+                    passed: all_pass(dimensions.iter().map(|dimension| dimension.passed)),
+                    dimensions,
+                }
+            })
+            .collect();
+        let sets = self.labels.values().filter(|label| label.seen).count() as u64;
+        Outcome::Calibration(Calibration {
+            scorer: self.id.clone(),
+            prompt_version: self.prompt_version.clone(),
+            agreement: self.options.agreement,
+            sets,
+            samples: self.samples.len() as u64,
+            unmatched: self.labels.len() as u64 - sets,
+            coverage: self.options.coverage,
+            passed: all_pass(judges.iter().map(|judge| judge.passed)),
+            judges,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CL-13: 1 − mean |Δ| / range; a constant shift of 3 on 0 to 10 is 0.7, which is not above 0.7.
+    #[test]
+    fn the_share_of_the_scale_is_exact() {
+        let scored: Vec<(u32, f64, f64)> = (0..6).map(|at| (at, f64::from(at) + 3.0, f64::from(at))).collect();
+        let found = within_share(&scored, 10.0, Level::P95).unwrap();
+        assert!((found.value() - 0.7).abs() < 1e-12 && found.value() <= 0.7 + 1e-12);
+        assert_eq!((found.n(), dimension("quality.accuracy"), dimension("pass")), (6, "accuracy", "pass"));
+        assert!(within_share(&[], 10.0, Level::P95).is_none());
+        let scored: Vec<(u32, f64, f64)> = (0..4).map(|at| (at, if at == 0 { 6.0 } else { 9.0 }, 9.0)).collect();
+        let (lo, hi) = within_share(&scored, 10.0, Level::P95).unwrap().interval().unwrap();
+        assert!(lo > 0.0 && lo < 0.9 && (hi - 1.0).abs() < 1e-12, "{lo} {hi}");
+    }
+}

@@ -1,0 +1,155 @@
+//! `grading`: where judges disagree, where a consensus was asked for and one judge is left (CL-16), and who failed.
+
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, JudgmentRow, ModelSpec, PlanHeader};
+use serde::Serialize;
+
+use crate::AnalysisError;
+use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
+use crate::figures::groups::system_id;
+
+/// Flagged cells kept, the widest first.
+const KEPT: usize = 20;
+
+/// A cell whose judges disagree by more than the scorer's `flag_variance`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlaggedCell {
+    /// The cell's place in the plan.
+    pub ordinal: u64,
+    /// The sample.
+    pub sample: String,
+    /// The system.
+    pub system: String,
+    /// The dimension with the widest variance.
+    pub metric: String,
+    /// Population variance (÷ n) of the grades there: a fact about these judges, not an estimate of anything.
+    pub variance: f64,
+    /// The judges that graded it: n of the variance.
+    pub judges: u32,
+}
+
+/// A judge of which some judgments failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailingJudge {
+    /// Its id.
+    pub judge: String,
+    /// Judgments that failed.
+    pub failed: u64,
+    /// Of how many that it was asked for.
+    pub of: u64,
+    /// What the first failure said.
+    pub error: String,
+}
+
+impl FailingJudge {
+    /// Whether it gave no score at all.
+    pub fn is_silent(&self) -> bool {
+        self.failed == self.of
+    }
+}
+
+/// How consensus went.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Grading {
+    /// Cells that two or more judges graded.
+    pub shared_cells: u64,
+    /// Cells that one judge graded though more were asked.
+    pub single_judge_cells: u64,
+    /// Cells that fewer judges graded than the scorer's `min_judges`, those of one judge among them.
+    pub few_judge_cells: u64,
+    /// Cells with a dimension above `flag_variance`.
+    pub flagged_cells: u64,
+    /// The widest of them.
+    pub flagged: Vec<FlaggedCell>,
+    /// Judges of which some judgments failed, in the plan's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failing_judges: Vec<FailingJudge>,
+}
+
+struct GradingFold {
+    plan: Arc<PlanHeader>,
+    found: Grading,
+    /// By judge, in the plan's order.
+    asked: Vec<JudgeCalls>,
+}
+
+/// What became of a judge's judgments.
+#[derive(Clone, Default)]
+struct JudgeCalls {
+    of: u64,
+    failed: u64,
+    error: Option<String>,
+}
+
+pub(in crate::analyses) fn build(
+    spec: &AnalysisSpec,
+    plan: &Arc<PlanHeader>,
+) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    options::<NoOptions>(spec)?;
+    Ok(Some(Box::new(GradingFold {
+        plan: plan.clone(),
+        found: Grading::default(),
+        asked: vec![JudgeCalls::default(); plan.judges.len()],
+    })))
+}
+
+impl GradingFold {
+    fn count(&mut self, judgment: &JudgmentRow) {
+        let Some(asked) = self.asked.get_mut(usize::from(judgment.judge)) else { return };
+        match &judgment.error {
+            Some(error) if error.is_stop() => return,
+            Some(error) => {
+                asked.failed += 1;
+                asked.error.get_or_insert_with(|| excerpt(&error.message, 400));
+            }
+            None => {}
+        }
+        asked.of += 1;
+    }
+
+    fn failing_judges(&self) -> Vec<FailingJudge> {
+        let failing = |(asked, judge): (&JudgeCalls, &ModelSpec)| {
+            let error = asked.error.clone()?;
+            Some(FailingJudge { judge: judge.id.clone(), failed: asked.failed, of: asked.of, error })
+        };
+        self.asked.iter().zip(&self.plan.judges).filter_map(failing).collect()
+    }
+
+    fn keep_widest(&mut self) {
+        let order =
+            |a: &FlaggedCell, b: &FlaggedCell| b.variance.total_cmp(&a.variance).then(a.ordinal.cmp(&b.ordinal));
+        self.found.flagged.sort_by(order);
+        self.found.flagged.truncate(KEPT);
+    }
+}
+
+impl Analysis for GradingFold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        cell.row.judgments.iter().for_each(|judgment| self.count(judgment));
+        let agreed = || cell.scores.consensus.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
+        self.found.shared_cells += u64::from(agreed().any(|(_, it)| it.judges >= 2));
+        self.found.single_judge_cells += u64::from(agreed().any(|(_, it)| it.too_few && it.judges < 2));
+        self.found.few_judge_cells += u64::from(agreed().any(|(_, it)| it.too_few));
+        let widest = agreed().filter(|(_, it)| it.flagged).max_by(|(_, a), (_, b)| a.variance.total_cmp(&b.variance));
+        let Some((metric, consensus)) = widest else { return };
+        self.found.flagged_cells += 1;
+        self.found.flagged.push(FlaggedCell {
+            ordinal: cell.row.cell.ordinal,
+            sample: cell.row.sample.id.clone(),
+            system: system_id(&self.plan, cell.row.system),
+            metric: self.plan.metrics.get(metric).map_or_else(String::new, |it| it.name.clone()),
+            variance: consensus.variance,
+            judges: consensus.judges,
+        });
+        if self.found.flagged.len() >= 2 * KEPT {
+            self.keep_widest();
+        }
+    }
+
+    fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
+        self.keep_widest();
+        self.found.failing_judges = self.failing_judges();
+        Outcome::Grading(self.found)
+    }
+}

@@ -1,0 +1,538 @@
+//! `judge_bias`: whether a judge's grades follow something that is not quality (GE-04).
+//!
+//! | check | asks | evidence |
+//! |---|---|---|
+//! | `length` | do grades rise with the number of words? | slope per doubling of the words |
+//! | `style` | do they rise with Markdown? | slope from no marked-up line to only such lines |
+//! | `position` | does the place of an output in a pair decide? | pairs that are judged alike in both orders, and where the others go |
+//! | `votes` | does the judge repeat itself? | cells whose votes are all the same |
+//! | `family` | are models of the judge's own family graded higher? | its lead over the other judges' grades there, less the same elsewhere |
+//!
+//! Grades are compared within a sample where several systems answered it, so that hard samples do not count as bias. A
+//! longer answer may be a better one: only against people's labels (`against_people`) is a slope bias without a doubt.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_stats::agreement::pearson;
+use karat_stats::describe::mean;
+use karat_stats::interval::Level;
+use karat_stats::preference::{Preferred, position_bias};
+use karat_types::{AnalysisSpec, CellStatus, Label, PlanHeader, ScorerKind, shown_examples};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::AnalysisError;
+use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::figures::estimate::{self, Aggregate, Observations};
+use crate::figures::finding::Finding;
+use crate::figures::slope::{self, center_within_groups};
+use crate::score::labels::{LabelIndex, grades};
+
+/// Options of `judge_bias`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeBiasOptions {
+    /// The rubric scorer whose judges are looked at.
+    pub scorer: String,
+    /// What is looked for; everything without it.
+    #[serde(default)]
+    pub check: Vec<BiasCheck>,
+}
+
+/// Something that is not quality.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BiasCheck {
+    /// The number of words.
+    Length,
+    /// Headings, lists, bold type, code.
+    Style,
+    /// The judge's own family of models.
+    Family,
+    /// The place in a pair: scorers with `versus`.
+    Position,
+    /// Its own earlier words: scorers with `votes`.
+    Votes,
+}
+
+impl BiasCheck {
+    const ALL: [Self; 5] = [Self::Length, Self::Style, Self::Family, Self::Position, Self::Votes];
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgeBias {
+    /// The scorer.
+    pub scorer: String,
+    /// By judge, metric and check.
+    pub leanings: Vec<FeatureSlope>,
+    /// By judge and metric, for judges that share a family with a judged model.
+    pub own_family: Vec<OwnFamily>,
+    /// By judge and metric, for judges of pairs in both orders.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<PositionEffect>,
+    /// By judge and metric, for judges that vote several times.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<VoteConsistency>,
+    /// What could not be looked at, and why.
+    pub notes: Vec<String>,
+}
+
+/// How a judge's grades in one metric go with a feature of the output.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FeatureSlope {
+    /// The judge.
+    pub judge: String,
+    /// The metric.
+    pub metric: String,
+    /// The feature.
+    pub check: BiasCheck,
+    /// Change of the grade per doubling of the words, or from no markup to markup in every line.
+    pub slope: Finding,
+    /// Pearson's correlation of the same.
+    pub correlation: Option<Finding>,
+    /// Slope of judge − people on the labelled outputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against_people: Option<Finding>,
+}
+
+/// Whether a judge favours its own family.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OwnFamily {
+    /// The judge.
+    pub judge: String,
+    /// Its family.
+    pub family: String,
+    /// The metric.
+    pub metric: String,
+    /// Its grades less the other judges' on its own family's outputs, less the same on the others' outputs.
+    pub favour: Finding,
+}
+
+/// How a judge of pairs treats their order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PositionEffect {
+    /// The judge.
+    pub judge: String,
+    /// The metric.
+    pub metric: String,
+    /// Share of pairs judged alike in both orders.
+    pub consistency: Finding,
+    /// Share of decisive judgments that prefer what is shown first; a half is fair.
+    pub first: Option<Finding>,
+    /// Pairs in which the first one won twice, and in which the second one did.
+    pub flips: (u64, u64),
+    /// Exact p-value of "flips go either way alike".
+    pub p: Option<Finding>,
+}
+
+/// How far a judge says the same when it is asked again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VoteConsistency {
+    /// The judge.
+    pub judge: String,
+    /// The metric.
+    pub metric: String,
+    /// Share of cells whose votes are all the same.
+    pub same: Finding,
+}
+
+/// One cell as one judge graded it in one metric.
+#[derive(Debug, Clone, Copy)]
+struct JudgeGrade {
+    sample: usize,
+    grade: f64,
+    words: f64,
+    markup: f64,
+    /// People's mean grade, where there is one.
+    human: Option<f64>,
+    /// The other judges' mean, where there is one.
+    others: Option<f64>,
+    system: usize,
+}
+
+struct JudgeBiasFold {
+    options: JudgeBiasOptions,
+    plan: Arc<PlanHeader>,
+    scorer: usize,
+    labels: Vec<Label>,
+    /// By judge and metric.
+    grades: BTreeMap<(usize, usize), Vec<JudgeGrade>>,
+    /// By judge and metric: the sample, and what was said each time.
+    rounds: BTreeMap<(usize, usize), Vec<(usize, VoteRounds)>>,
+}
+
+/// The numbers of a cell's rounds, first those that show its output first.
+#[derive(Debug, Default)]
+struct VoteRounds {
+    straight: Vec<f64>,
+    swapped: Vec<f64>,
+}
+
+pub(in crate::analyses) fn build(
+    spec: &AnalysisSpec,
+    plan: &Arc<PlanHeader>,
+) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    let mut options: JudgeBiasOptions = options(spec)?;
+    if options.check.is_empty() {
+        options.check = BiasCheck::ALL.to_vec();
+    }
+    let at = plan.scorers.iter().position(|it| it.id == options.scorer);
+    let Some((scorer, ScorerKind::Rubric(rubric))) = at.and_then(|at| Some((at, &plan.scorers.get(at)?.kind))) else {
+        return Err(options_error(
+            spec,
+            format!("scorer is {:?}, which is no scorer with judges in this suite", options.scorer),
+        ));
+    };
+    let shown = shown_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
+    let unseen = rubric.labels.iter().enumerate().filter(|(at, _)| !shown.contains(at));
+    let labels = unseen.filter_map(|(_, row)| Label::of(row)).collect();
+    Ok(Some(Box::new(JudgeBiasFold {
+        options,
+        plan: plan.clone(),
+        scorer,
+        labels,
+        grades: BTreeMap::new(),
+        rounds: BTreeMap::new(),
+    })))
+}
+
+impl Analysis for JudgeBiasFold {
+    fn wants_output(&self) -> bool {
+        true
+    }
+
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        let Some(output) = cell.output.filter(|_| cell.row.cell.status == CellStatus::Ok) else { return };
+        let text = all_text(output);
+        let (words, markup) = ((1.0 + text.split_whitespace().count() as f64).log2(), markup_share(&text));
+        let mut people: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for (_, label) in LabelIndex::new(&self.labels).about(&self.plan, &cell.row) {
+            grades(&self.plan, &[self.scorer], label).into_iter().for_each(|(metric, grade)| {
+                people.entry(metric).or_default().push(grade);
+            });
+        }
+        let judgments = || cell.row.judgments.iter().filter(|it| usize::from(it.scorer) == self.scorer);
+        for judgment in judgments() {
+            for (metric, _) in judgment.scores.iter().filter(|_| judgment.rounds.len() > 1) {
+                let mut said = VoteRounds::default();
+                for round in &judgment.rounds {
+                    let numbers = round.scores.iter().filter(|(at, _)| at == metric).map(|(_, number)| *number);
+                    if round.swapped { said.swapped.extend(numbers) } else { said.straight.extend(numbers) }
+                }
+                let place = (usize::from(judgment.judge), usize::from(*metric));
+                self.rounds.entry(place).or_default().push((cell.sample, said));
+            }
+            for (metric, score) in &judgment.scores {
+                let Some(grade) = score.number() else { continue };
+                let others = judgments().filter(|it| it.judge != judgment.judge);
+                let others = others.filter_map(|it| it.scores.iter().find(|(at, _)| at == metric)?.1.number());
+                let metric = usize::from(*metric);
+                let place = (usize::from(judgment.judge), metric);
+                self.grades.entry(place).or_default().push(JudgeGrade {
+                    sample: cell.sample,
+                    grade,
+                    words,
+                    markup,
+                    human: people.get(&metric).and_then(|grades| mean(grades)),
+                    others: mean(&others.collect::<Vec<_>>()),
+                    system: cell.row.system,
+                });
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+        let mut found = JudgeBias {
+            scorer: self.options.scorer.clone(),
+            leanings: Vec::new(),
+            own_family: Vec::new(),
+            positions: Vec::new(),
+            votes: Vec::new(),
+            notes: Vec::new(),
+        };
+        for ((judge, metric), graded) in &self.grades {
+            let (Some(judge), Some(spec)) = (self.plan.judges.get(*judge), self.plan.metrics.get(*metric)) else {
+                continue;
+            };
+            let Some(level) = setting.measures.get(*metric).map(|it| it.level) else { continue };
+            for check in &self.options.check {
+                let feature: fn(&JudgeGrade) -> f64 = match check {
+                    BiasCheck::Length => |it| it.words,
+                    BiasCheck::Style => |it| it.markup,
+                    BiasCheck::Family | BiasCheck::Position | BiasCheck::Votes => continue,
+                };
+                found.leanings.extend(feature_slope(graded, feature, setting, level).map(
+                    |(slope, correlation, against)| FeatureSlope {
+                        judge: judge.id.clone(),
+                        metric: spec.name.clone(),
+                        check: *check,
+                        slope,
+                        correlation,
+                        against_people: against,
+                    },
+                ));
+            }
+            if let (true, Some(family)) = (self.options.check.contains(&BiasCheck::Family), &judge.family) {
+                let favour = self.favour(graded, family, setting, level);
+                found.own_family.extend(favour.map(|favour| OwnFamily {
+                    judge: judge.id.clone(),
+                    family: family.clone(),
+                    metric: spec.name.clone(),
+                    favour,
+                }));
+            }
+        }
+        for ((judge, metric), rounds) in &self.rounds {
+            let (Some(judge), Some(spec)) = (self.plan.judges.get(*judge), self.plan.metrics.get(*metric)) else {
+                continue;
+            };
+            let Some(level) = setting.measures.get(*metric).map(|it| it.level) else { continue };
+            let wanted = |check: BiasCheck| self.options.check.contains(&check);
+            let names = (judge.id.clone(), spec.name.clone());
+            found
+                .positions
+                .extend(position_effect(names.clone(), rounds, setting, level).filter(|_| wanted(BiasCheck::Position)));
+            found.votes.extend(vote_consistency(names, rounds, setting, level).filter(|_| wanted(BiasCheck::Votes)));
+        }
+        if self.options.check.contains(&BiasCheck::Family) {
+            found.notes.extend(self.family_note());
+        }
+        Outcome::JudgeBias(found)
+    }
+}
+
+impl JudgeBiasFold {
+    /// The judge's lead over the others on its own family, less that on other families: a mean over samples.
+    fn favour(&self, graded: &[JudgeGrade], family: &str, setting: &Setting<'_>, level: Level) -> Option<Finding> {
+        let is_own = |system| self.plan.system_model(system).is_some_and(|it| it.family.as_deref() == Some(family));
+        let mut leads: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+        for it in graded {
+            let Some(lead) = it.others.map(|others| it.grade - others) else { continue };
+            let (own, other) = leads.entry(it.sample).or_default();
+            if is_own(it.system) { own.push(lead) } else { other.push(lead) }
+        }
+        let mut observed = Observations { clustered: setting.table.is_clustered(), ..Observations::default() };
+        for (sample, (own, other)) in &leads {
+            if let (Some(own), Some(other)) = (mean(own), mean(other)) {
+                observed.push(own - other, 0, setting.table.cluster(*sample));
+            }
+        }
+        estimate::figure(&observed, Aggregate::Mean, false, level)
+    }
+
+    /// Judges of a family that is judged, where nothing tells preference from quality.
+    fn family_note(&self) -> Option<String> {
+        let families: Vec<&String> = self.plan.models.iter().filter_map(|model| model.family.as_ref()).collect();
+        let kin =
+            self.plan.judges.iter().filter(|judge| judge.family.as_ref().is_some_and(|it| families.contains(&it)));
+        let kin: Vec<&str> = kin.map(|judge| judge.id.as_str()).collect();
+        let alone = self.grades.values().flatten().all(|it| it.others.is_none());
+        (alone && !kin.is_empty()).then(|| {
+            format!(
+                "{} judges models of its own family: a judge of another family beside it would tell preference from quality",
+                kin.join(", ")
+            )
+        })
+    }
+}
+
+/// The share of samples for which something holds, with an interval that knows their clusters.
+fn share_of_samples(
+    holds: impl Iterator<Item = (usize, bool)>,
+    setting: &Setting<'_>,
+    level: Level,
+) -> Option<Finding> {
+    let mut samples: Vec<(usize, bool)> = holds.collect();
+    samples.sort_unstable();
+    let repeated = samples.windows(2).any(|pair| pair[0].0 == pair[1].0);
+    let mut observed = Observations { clustered: setting.table.is_clustered() || repeated, ..Observations::default() };
+    for (sample, holds) in samples {
+        observed.push(f64::from(u8::from(holds)), 0, setting.table.cluster(sample));
+    }
+    estimate::figure(&observed, Aggregate::Mean, true, level)
+}
+
+fn position_effect(
+    (judge, metric): (String, String),
+    rounds: &[(usize, VoteRounds)],
+    setting: &Setting<'_>,
+    level: Level,
+) -> Option<PositionEffect> {
+    let preferred = |number: &f64| match number.total_cmp(&0.5) {
+        Ordering::Greater => Preferred::A,
+        Ordering::Equal => Preferred::Tie,
+        Ordering::Less => Preferred::B,
+    };
+    let pairs = rounds.iter().flat_map(|(sample, said)| {
+        said.straight.iter().zip(&said.swapped).map(|(a, b)| (*sample, (preferred(a), preferred(b))))
+    });
+    let pairs: Vec<(usize, (Preferred, Preferred))> = pairs.collect();
+    let verdicts: Vec<(Preferred, Preferred)> = pairs.iter().map(|(_, pair)| *pair).collect();
+    let found = position_bias(&verdicts, level);
+    let flips = (found.flips_to_first, found.flips_to_second);
+    let decisive = (found.first_wins + found.second_wins) as usize;
+    Some(PositionEffect {
+        judge,
+        metric,
+        consistency: share_of_samples(pairs.iter().map(|(sample, (a, b))| (*sample, a == b)), setting, level)?,
+        first: found.first_position_rate.and_then(|rate| Finding::point(rate, decisive, "share of decisive judgments")),
+        flips,
+        p: Finding::point(found.p_value, (flips.0 + flips.1) as usize, "exact binomial"),
+    })
+}
+
+fn vote_consistency(
+    (judge, metric): (String, String),
+    rounds: &[(usize, VoteRounds)],
+    setting: &Setting<'_>,
+    level: Level,
+) -> Option<VoteConsistency> {
+    let same = |votes: &[f64]| votes.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
+    let voted = rounds.iter().filter(|(_, said)| said.straight.len() > 1);
+    let cells = voted.map(|(sample, said)| (*sample, same(&said.straight) && same(&said.swapped)));
+    Some(VoteConsistency { judge, metric, same: share_of_samples(cells, setting, level)? })
+}
+
+type SlopeFindings = (Finding, Option<Finding>, Option<Finding>);
+
+/// Slope and correlation of grades on a feature, and the slope of judge − people.
+fn feature_slope(
+    graded: &[JudgeGrade],
+    feature: fn(&JudgeGrade) -> f64,
+    setting: &Setting<'_>,
+    level: Level,
+) -> Option<SlopeFindings> {
+    let clusters: Vec<u32> = graded.iter().map(|it| setting.table.cluster(it.sample)).collect();
+    let samples: Vec<usize> = graded.iter().map(|it| it.sample).collect();
+    let each =
+        |value: fn(&JudgeGrade) -> f64| center_within_groups(&samples, &graded.iter().map(value).collect::<Vec<_>>());
+    let (x, y) = (each(feature), each(|it| it.grade));
+    let slope = slope::slope(&x, &y, &clusters, level)?;
+    let correlation = pearson(&x, &y, level).ok().flatten();
+    let correlation = correlation.and_then(|it| Finding::point(it.correlation.value, graded.len(), "Pearson"));
+    let labelled: Vec<JudgeGrade> = graded.iter().filter(|it| it.human.is_some()).copied().collect();
+    let off = |it: &JudgeGrade| it.grade - it.human.unwrap_or_default();
+    let clusters: Vec<u32> = labelled.iter().map(|it| setting.table.cluster(it.sample)).collect();
+    let (x, y) = (labelled.iter().map(feature).collect::<Vec<_>>(), labelled.iter().map(off).collect::<Vec<_>>());
+    Some((slope, correlation, slope::slope(&x, &y, &clusters, level)))
+}
+
+/// Every text within an output, one below the other; other values as JSON.
+fn all_text(output: &Value) -> String {
+    fn gather<'v>(value: &'v Value, into: &mut Vec<std::borrow::Cow<'v, str>>) {
+        match value {
+            Value::String(text) => into.push(text.into()),
+            Value::Array(items) => items.iter().for_each(|item| gather(item, into)),
+            Value::Object(members) => members.values().for_each(|member| gather(member, into)),
+            Value::Null => {}
+            other => into.push(other.to_string().into()),
+        }
+    }
+    let mut texts = Vec::new();
+    gather(output, &mut texts);
+    texts.join("\n")
+}
+
+/// The share of a text's lines that Markdown marks up: headings, lists, tables, quotes, code, bold.
+fn markup_share(text: &str) -> f64 {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let numbered = |line: &str| {
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "))
+    };
+    let marked = |line: &&&str| {
+        ["#", "- ", "* ", "+ ", "> ", "|", "```"].iter().any(|mark| line.starts_with(mark))
+            || numbered(line)
+            || line.matches("**").count() >= 2
+    };
+    if lines.is_empty() { 0.0 } else { lines.iter().filter(marked).count() as f64 / lines.len() as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::judged;
+    use crate::{Options, analyse};
+    use karat_types::{Round, Score};
+    use serde_json::json;
+
+    /// GE-04: a judge that pays for words and for its own family is found out beside one that does not.
+    #[test]
+    fn planted_length_and_family_bias_are_found() {
+        let mut run = judged(2, 24, &["kin", "stranger"], json!([]));
+        let plan = Arc::make_mut(&mut run.header.plan);
+        plan.models[0].family = Some("a".to_owned());
+        plan.judges[0].family = Some("a".to_owned());
+        plan.analyses = vec![AnalysisSpec {
+            analysis: "judge_bias".to_owned(),
+            id: "bias".to_owned(),
+            with: serde_json::Map::from_iter([("scorer".to_owned(), json!("quality"))]),
+        }];
+        for at in 0..run.cells.len() {
+            let (sample, system) = (run.cells[at].sample, run.cells[at].system);
+            let words = 10 + (sample * 7 + system * 13) % 40;
+            run.outputs.insert(run.cells[at].cell.ordinal, json!("word ".repeat(words)));
+            let fair = 5.0 + ((sample * 5 + system * 3) % 7) as f64 / 7.0;
+            let own = if system == 0 { 0.8 } else { 0.0 };
+            let kin = fair + own + 2.0 * (1.0 + words as f64).log2();
+            for (judgment, grade) in run.cells[at].judgments.iter_mut().zip([kin, fair]) {
+                judgment.scores = vec![(0, Score::value(grade))];
+            }
+        }
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let Outcome::JudgeBias(found) = &findings.analyses[0].outcome else { panic!("no judge_bias") };
+        let length =
+            |judge: &str| found.leanings.iter().find(|it| it.judge == judge && it.check == BiasCheck::Length).unwrap();
+        assert_eq!((length("kin").slope.sign(), length("stranger").slope.sign()), (Some(true), None), "{found:?}");
+        assert!((length("kin").slope.value() - 2.0).abs() < 0.5);
+        let favour = &found.own_family[0];
+        assert_eq!((favour.judge.as_str(), found.own_family.len(), favour.favour.n()), ("kin", 1, 24));
+        assert!(found.notes.is_empty() && found.leanings.iter().all(|it| it.check != BiasCheck::Style));
+    }
+
+    /// BY-07, GE-04: swap disagreement and unsteady votes are reported.
+    #[test]
+    fn a_judge_that_prefers_the_first_place_is_found_out() {
+        let mut run = judged(1, 20, &["judge"], json!([]));
+        let plan = Arc::make_mut(&mut run.header.plan);
+        plan.analyses = vec![AnalysisSpec {
+            analysis: "judge_bias".to_owned(),
+            id: "bias".to_owned(),
+            with: serde_json::Map::from_iter([("scorer".to_owned(), json!("quality"))]),
+        }];
+        for cell in &mut run.cells {
+            let at = cell.sample;
+            run.outputs.insert(cell.cell.ordinal, json!("text"));
+            // In the first twelve pairs whoever stands first wins.
+            let round = |swapped: bool, value: f64| Round { swapped, scores: vec![(0, value)] };
+            let swapped = if at < 12 { 0.0 } else { 1.0 };
+            let votes = [round(false, 1.0), round(true, swapped), round(false, f64::from(u8::from(at % 2 == 0)))];
+            cell.judgments[0].scores = vec![(0, Score::value(0.5))];
+            cell.judgments[0].rounds = votes.to_vec();
+        }
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let Outcome::JudgeBias(found) = &findings.analyses[0].outcome else { panic!("no judge_bias") };
+        let position = &found.positions[0];
+        assert_eq!(
+            (position.consistency.value(), position.consistency.method(), position.flips),
+            (0.4, "Wilson", (12, 0))
+        );
+        assert!(position.p.as_ref().unwrap().value() < 0.001 && position.first.as_ref().unwrap().value() > 0.5);
+        assert_eq!((found.votes[0].same.value(), found.votes.len()), (0.5, 1));
+    }
+
+    #[test]
+    fn every_text_of_an_output_counts() {
+        assert_eq!(all_text(&json!({"a": "x", "b": [1, {"c": "y"}, null]})), "x\n1\ny");
+    }
+
+    #[test]
+    fn markup_is_a_share_of_lines() {
+        assert_eq!((markup_share("# Head\n\nplain\n- item\n2. second"), markup_share("**a**")), (0.75, 1.0));
+        assert_eq!((markup_share(""), markup_share("2024 was plain"), markup_share("a **b** c")), (0.0, 0.0, 1.0));
+    }
+}

@@ -1,0 +1,286 @@
+//! `errors`: what failed, by stage, code and cause, with a few examples.
+//!
+//! Two messages have the same cause when they differ in numbers and in names of samples only: the same failure of two days,
+//! files or attempts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, CellError, CellStatus, PlanHeader, Score, ScorerKind};
+use serde::Serialize;
+
+use crate::AnalysisError;
+use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
+use crate::figures::groups::system_id;
+
+/// Examples kept of each kind.
+const EXAMPLES: usize = 3;
+
+/// Causes told apart within a stage; what comes after them is counted with the last one of its code.
+const CAUSES: usize = 100;
+
+/// Characters kept of a message: with what a program said of it, whose 400 characters quoting makes some more of.
+const MESSAGE: usize = 1_000;
+
+/// Characters of a message that tell causes apart.
+const TELLING: usize = 300;
+
+/// Where a failure happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// A system gave no output.
+    Cell,
+    /// A judge gave no grade.
+    Judgment,
+    /// A scorer that is no judge gave no score.
+    Score,
+}
+
+/// One failed cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorExample {
+    /// The sample.
+    pub sample: String,
+    /// The system; the judge for judgments, the scorer for scores.
+    pub who: String,
+    /// What was attempted, what went wrong, what to do.
+    pub message: String,
+}
+
+/// Failures of one kind: of one stage, code and cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorKind {
+    /// Where.
+    pub stage: Stage,
+    /// The short stable word.
+    pub code: String,
+    /// How often.
+    pub count: u64,
+    /// The first few in plan order.
+    pub examples: Vec<ErrorExample>,
+}
+
+/// All failures of one code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorCode {
+    /// Where it happened.
+    pub stage: Stage,
+    /// The error's code.
+    pub code: String,
+    /// How many, whatever their cause.
+    pub count: u64,
+}
+
+/// Cells of one system that a condition left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkippedCells {
+    /// The system.
+    pub system: String,
+    /// How many.
+    pub count: u64,
+    /// Sample of the first in plan order.
+    pub sample: String,
+    /// Why that one was left out.
+    pub reason: String,
+}
+
+/// Every kind of failure, the most frequent first, and what was left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Errors {
+    /// By stage and code.
+    pub codes: Vec<ErrorCode>,
+    /// By stage, code and cause.
+    pub kinds: Vec<ErrorKind>,
+    /// By system, in plan order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedCells>,
+}
+
+struct ErrorsFold {
+    plan: Arc<PlanHeader>,
+    kinds: BTreeMap<(Stage, String, String), ErrorKind>,
+    /// By system.
+    skipped: BTreeMap<usize, SkippedCells>,
+}
+
+pub(in crate::analyses) fn build(
+    spec: &AnalysisSpec,
+    plan: &Arc<PlanHeader>,
+) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
+    options::<NoOptions>(spec)?;
+    Ok(Some(Box::new(ErrorsFold { plan: plan.clone(), kinds: BTreeMap::new(), skipped: BTreeMap::new() })))
+}
+
+/// The code of a scorer that failed: it gives a reason in words and none.
+const UNSCORED: &str = "unscored";
+
+impl ErrorsFold {
+    /// Counts the scorers without judges that gave a cell no score, each once.
+    fn unscored(&mut self, cell: &ScoredCell<'_>) {
+        let plan = self.plan.clone();
+        let mut counted = None;
+        for (metric, score) in &cell.row.cell.scores {
+            let scorer = plan.metrics.get(usize::from(*metric)).map(|metric| metric.scorer);
+            let spec = scorer.filter(|_| scorer != counted).and_then(|at| plan.scorers.get(at));
+            let spec = spec.filter(|spec| matches!(spec.kind, ScorerKind::Metric { .. }));
+            if let (Some(spec), Score::Unscored { unscored }) = (spec, score) {
+                counted = scorer;
+                let error = CellError::new(UNSCORED, unscored.clone());
+                self.count(Stage::Score, &error, &cell.row.sample.id, || spec.id.clone());
+            }
+        }
+    }
+
+    fn count(&mut self, stage: Stage, error: &CellError, sample: &str, who: impl FnOnce() -> String) {
+        let (who, mut key) = (who(), (stage, error.code.clone(), cause(&error.message, sample)));
+        if stage == Stage::Score {
+            // Scorers share a code, and each fails for its own reason.
+            key.2 = format!("{who}: {}", key.2);
+        }
+        if !self.kinds.contains_key(&key) && self.kinds.len() >= CAUSES {
+            let last = self.kinds.keys().rfind(|(known, code, _)| *known == stage && *code == error.code);
+            key = last.cloned().unwrap_or(key);
+        }
+        let kind = self.kinds.entry(key).or_insert_with(|| ErrorKind {
+            stage,
+            code: error.code.clone(),
+            count: 0,
+            examples: Vec::new(),
+        });
+        kind.count += 1;
+        if kind.examples.len() < EXAMPLES {
+            let message = excerpt(&error.message, MESSAGE);
+            kind.examples.push(ErrorExample { sample: sample.to_owned(), who, message });
+        }
+    }
+}
+
+/// A message without what differs from one sample to the next.
+fn cause(message: &str, sample: &str) -> String {
+    let message = if sample.is_empty() { message.to_owned() } else { message.replace(sample, "…") };
+    let mut cause = String::with_capacity(message.len());
+    for c in excerpt(&message, TELLING).chars() {
+        let digit = c.is_ascii_digit();
+        if !(digit && cause.ends_with('0')) {
+            cause.push(if digit { '0' } else { c });
+        }
+    }
+    cause
+}
+
+impl Errors {
+    /// Why a scorer without judges gave no score, in the words of its most frequent reason.
+    pub fn of_scorer(&self, scorer: &str) -> Option<&str> {
+        let of = |kind: &&ErrorKind| kind.stage == Stage::Score;
+        let mut examples = self.kinds.iter().filter(of).filter_map(|kind| kind.examples.first());
+        examples.find(|example| example.who == scorer).map(|example| example.message.as_str())
+    }
+}
+
+impl Analysis for ErrorsFold {
+    fn cell(&mut self, cell: &ScoredCell<'_>) {
+        let sample = &cell.row.sample.id;
+        let plan = self.plan.clone();
+        if let (CellStatus::Error, Some(error)) = (cell.row.cell.status, &cell.row.cell.error) {
+            self.count(Stage::Cell, error, sample, || system_id(&plan, cell.row.system));
+        }
+        if let (CellStatus::Skipped, Some(why)) = (cell.row.cell.status, &cell.row.cell.error) {
+            let left_out = self.skipped.entry(cell.row.system).or_insert_with(|| SkippedCells {
+                system: system_id(&plan, cell.row.system),
+                count: 0,
+                sample: sample.clone(),
+                reason: excerpt(&why.message, MESSAGE),
+            });
+            left_out.count += 1;
+        }
+        self.unscored(cell);
+        for judgment in cell.row.judgments {
+            if let Some(error) = &judgment.error {
+                let judge =
+                    || plan.judges.get(usize::from(judgment.judge)).map_or_else(String::new, |it| it.id.clone());
+                self.count(Stage::Judgment, error, sample, judge);
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
+        let mut kinds: Vec<ErrorKind> = self.kinds.into_values().collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+        Outcome::Errors(Errors { codes: by_code(&kinds), kinds, skipped: self.skipped.into_values().collect() })
+    }
+}
+
+/// The kinds of each code summed up, the most frequent first.
+fn by_code(kinds: &[ErrorKind]) -> Vec<ErrorCode> {
+    let mut codes: Vec<ErrorCode> = Vec::new();
+    for kind in kinds {
+        match codes.iter_mut().find(|known| known.stage == kind.stage && known.code == kind.code) {
+            Some(known) => known.count += kind.count,
+            None => codes.push(ErrorCode { stage: kind.stage, code: kind.code.clone(), count: kind.count }),
+        }
+    }
+    codes.sort_by_key(|code| std::cmp::Reverse(code.count));
+    codes
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Sketch;
+    use crate::{Options, analyse};
+
+    /// CL-04: failed cells carry message and code, and are counted by code.
+    #[test]
+    fn failures_are_counted_by_code_with_examples() {
+        let run = Sketch::new(1, 1, 6)
+            .fill(5.0)
+            .error(0, 0, "timeout")
+            .error(1, 0, "auth")
+            .error(2, 0, "timeout")
+            .error(3, 0, "timeout")
+            .error(4, 0, "timeout")
+            .run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let Some(errors) = findings.errors() else { panic!("errors always run") };
+        let counts: Vec<(&str, u64, usize)> =
+            errors.kinds.iter().map(|kind| (kind.code.as_str(), kind.count, kind.examples.len())).collect();
+        assert_eq!(counts, [("timeout", 4, 3), ("auth", 1, 1)]);
+        let codes: Vec<(&str, u64)> = errors.codes.iter().map(|code| (code.code.as_str(), code.count)).collect();
+        assert_eq!(codes, [("timeout", 4), ("auth", 1)]);
+        assert_eq!(errors.kinds[1].examples[0].sample, "sample-1");
+    }
+
+    /// CL-04, BR-10: failures of one code are told apart by their cause, which neither a number nor a sample's name makes.
+    #[test]
+    fn causes_are_told_apart() {
+        let mut run = Sketch::new(1, 1, 5);
+        for sample in 0..5 {
+            run = run.error(sample, 0, "process");
+        }
+        let mut run = run.run();
+        let messages =
+            ["log in first (3 s)", "sample-1: no credit", "log in first (14 s)", "sample-3: no credit", "no disk"];
+        for (cell, message) in run.cells.iter_mut().zip(messages) {
+            cell.cell.error = Some(karat_types::CellError::new("process", message));
+        }
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let kinds = &findings.errors().unwrap().kinds;
+        let counts: Vec<(u64, &str)> =
+            kinds.iter().map(|kind| (kind.count, kind.examples[0].message.as_str())).collect();
+        assert_eq!(counts, [(2, "log in first (3 s)"), (2, "sample-1: no credit"), (1, "no disk")]);
+    }
+
+    /// CL-05: what a condition left out is counted by system, with the reason of the first.
+    #[test]
+    fn what_was_left_out_is_said() {
+        let mut run = Sketch::new(1, 2, 3).fill(5.0).skipped(0, 1).skipped(2, 1).run();
+        for cell in &mut run.cells {
+            let skipped = cell.cell.status == karat_types::CellStatus::Skipped;
+            cell.cell.error = skipped.then(|| karat_types::CellError::new("skipped", "it does not fit"));
+        }
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let [left_out] = &findings.errors().unwrap().skipped[..] else { panic!("one system left cells out") };
+        assert_eq!((left_out.system.as_str(), left_out.count), ("model-a/variant-1", 2));
+        assert_eq!((left_out.sample.as_str(), left_out.reason.as_str()), ("sample-0", "it does not fit"));
+    }
+}

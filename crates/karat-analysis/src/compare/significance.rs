@@ -1,0 +1,163 @@
+//! One metric of a comparison: tested, then decided at the level that the correction leaves it.
+
+use karat_stats::interval::Level;
+use karat_types::{Better, MetricSpec, Threshold};
+
+use super::{CompareOptions, ComparedMetric, ComparisonVerdict, Kind, LeftOut, PairedTest, SecondTest};
+use crate::figures::estimate::{self, Aggregate, Observations};
+use crate::figures::finding::Finding;
+use crate::figures::measure::clip_to_range;
+use crate::planning::needed::{Needed, Planning};
+
+/// A metric after its test, before the correction over all.
+pub(super) struct TestedMetric<'a> {
+    pub(super) spec: &'a MetricSpec,
+    pub(super) kind: Kind,
+    pub(super) aggregate: Aggregate,
+    pub(super) baseline: Observations,
+    pub(super) candidate: Observations,
+    pub(super) test: PairedTest,
+    pub(super) left_out: LeftOut,
+    pub(super) bounds: Option<(f64, f64)>,
+    pub(super) margin: Option<Threshold>,
+    /// That the two sides are not measured alike, in words.
+    pub(super) other_ruler: Option<String>,
+}
+
+/// What is said of a metric whose sides are not measured alike; the warning says what changed.
+const OTHER_RULER: &str = "the two sides were not measured alike, as the warning says; `karat score RUN` measures stored outputs \
+                           anew, `--allow-changed` decides all the same";
+
+impl TestedMetric<'_> {
+    /// `None` only for no samples.
+    pub(super) fn decide(
+        &self,
+        p_adjusted: Option<f64>,
+        local: Level,
+        cost_per_sample: Option<f64>,
+        options: &CompareOptions,
+    ) -> Option<ComparedMetric> {
+        let (baseline, candidate) =
+            (self.figure(&self.baseline, options.level)?, self.figure(&self.candidate, options.level)?);
+        let margin = self.margin(baseline.value());
+        let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?, options));
+        let other_ruler = self.other_ruler.as_ref().filter(|_| !options.any_ruler).map(|_| OTHER_RULER.to_owned());
+        let open = other_ruler.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored));
+        let verdict = match open {
+            Some(_) => ComparisonVerdict::Undecided,
+            None => self.verdict(p_adjusted, margin.zip(equivalence.as_ref()), options.level),
+        };
+        let is_open = verdict == ComparisonVerdict::Undecided;
+        let lacking = open.or_else(|| self.test.too_few_resamples(local));
+        let planning = self.plan(local, cost_per_sample);
+        let plannable = planning.filter(|_| is_open && lacking.is_none());
+        Some(ComparedMetric {
+            metric: self.spec.name.clone(),
+            aggregate: self.spec.aggregate.clone(),
+            kind: self.kind,
+            better: self.spec.better,
+            range: self.spec.range,
+            baseline,
+            candidate,
+            difference: self.difference(local, options)?,
+            test: self.test.test().as_str(),
+            p: self.test.p(),
+            p_adjusted,
+            beside: self.second_tests(local, options),
+            left_out: self.left_out,
+            bounds: self.bounds,
+            margin,
+            needed: plannable.and_then(|it| self.needed(it, margin)),
+            equivalence,
+            verdict,
+            impossible: lacking.or_else(|| self.test.impossible(local)).filter(|_| is_open),
+            detectable: planning.and_then(|it| it.detectable()),
+        })
+    }
+
+    /// Whether both sides have a figure, and a difference of them: numbers may be too large for it.
+    pub(super) fn has_figures(&self) -> bool {
+        let figure = |observed| self.figure(observed, Level::P95).is_some();
+        figure(&self.baseline) && figure(&self.candidate) && self.test.difference().is_some_and(f64::is_finite)
+    }
+
+    /// The declared margin in the metric's unit; `None` without one, and for a share of 0.
+    fn margin(&self, baseline: f64) -> Option<f64> {
+        self.margin?.from_figure(Some(baseline)).filter(|margin| *margin > 0.0)
+    }
+
+    /// Whether a margin is declared as a share of a figure that is 0.
+    pub(super) fn has_void_margin(&self) -> bool {
+        let baseline = || self.figure(&self.baseline, Level::P95).map(|it| it.value());
+        self.margin.is_some() && baseline().is_some_and(|figure| self.margin(figure).is_none())
+    }
+
+    /// Whether another metric has the same scores on both sides, and the same figure of them.
+    pub(super) fn has_same_scores(&self, other: &Self) -> bool {
+        let same = |one: &Observations, other: &Observations| one.values == other.values && one.labels == other.labels;
+        self.aggregate == other.aggregate
+            && self.test.test() == other.test.test()
+            && same(&self.baseline, &other.baseline)
+            && same(&self.candidate, &other.candidate)
+    }
+
+    /// Clusters of several samples, where there are some.
+    pub(super) fn clusters(&self) -> Option<usize> {
+        self.baseline.clustered.then(|| self.test.units())
+    }
+
+    /// The difference of the figures with its interval of a level.
+    fn difference(&self, level: Level, options: &CompareOptions) -> Option<Finding> {
+        Some(self.test.finding(level, options.seed)?.clip_difference(self.aggregate.max_change(self.spec.range)))
+    }
+
+    /// Other tests, their intervals, too, within what is possible.
+    fn second_tests(&self, level: Level, options: &CompareOptions) -> Vec<SecondTest> {
+        let widest = self.aggregate.max_change(self.spec.range).unwrap_or(f64::INFINITY);
+        let within = |(lo, hi): (f64, f64)| (lo.clamp(-widest, widest), hi.clamp(-widest, widest));
+        let tests = self.test.second_tests(level, options.seed).into_iter();
+        tests.map(|it| SecondTest { ci: it.ci.map(within), ..it }).collect()
+    }
+
+    /// Equivalent where the interval at 1 − 2α of the same test is within the margin (TOST), be the difference ever so
+    /// certain: it is smaller than what matters. Else different by the corrected p-value.
+    fn verdict(
+        &self,
+        p_adjusted: Option<f64>,
+        equivalence: Option<(f64, &Finding)>,
+        level: Level,
+    ) -> ComparisonVerdict {
+        let within =
+            |(margin, found): (f64, &Finding)| found.interval().is_some_and(|(lo, hi)| lo > -margin && hi < margin);
+        if equivalence.is_some_and(within) {
+            return ComparisonVerdict::Equivalent;
+        }
+        let difference = self.test.difference().unwrap_or_default();
+        if difference.abs() <= 0.0 || p_adjusted.is_none_or(|p| p > level.alpha()) {
+            return ComparisonVerdict::Undecided;
+        }
+        let up = (difference > 0.0) == (self.spec.better == Better::Higher);
+        if up { ComparisonVerdict::Better } else { ComparisonVerdict::Worse }
+    }
+
+    fn plan(&self, level: Level, cost_per_sample: Option<f64>) -> Option<Planning> {
+        let (design, fewest) = (self.test.design()?, self.test.fewest(level));
+        let (pairs, without) = (self.test.n() as u64, self.left_out.not_applicable);
+        let applies = pairs as f64 / (pairs + without) as f64;
+        Some(Planning { design, present: pairs + without, applies, level, fewest, cost_per_sample })
+    }
+
+    /// By the power of the two one-sided t tests within the margin, or else by that of the paired t test at the observed
+    /// difference: to decide what is not decided takes more samples than there are.
+    fn needed(&self, planning: Planning, margin: Option<f64>) -> Option<Needed> {
+        match margin {
+            Some(margin) => planning.needed_for_equivalence(margin),
+            None => planning.with_more_than(self.test.units()).needed(self.test.difference()?.abs()),
+        }
+    }
+
+    fn figure(&self, observed: &Observations, level: Level) -> Option<Finding> {
+        let found = estimate::figure(observed, self.aggregate, self.kind == Kind::Binary, level)?;
+        Some(clip_to_range(found, self.spec.range, self.aggregate))
+    }
+}

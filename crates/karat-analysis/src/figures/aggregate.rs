@@ -1,0 +1,115 @@
+//! Aggregates the scores of a group of systems in one metric (CL-18).
+
+use karat_stats::describe::{extent, median, standard_deviation};
+
+use crate::figures::estimate;
+use crate::figures::finding::finite;
+use crate::figures::measure::Measure;
+use crate::figures::spread::Spread;
+use crate::score::observations::{Aggregate, Observations};
+use crate::score::table::{ScoreTable, State};
+
+/// The metric over some systems and samples.
+pub(crate) fn spread(
+    table: &ScoreTable,
+    metric: usize,
+    measure: Measure,
+    systems: &[usize],
+    samples: std::ops::Range<usize>,
+) -> Spread {
+    let one_sample = samples.len() == 1 && table.samples() > 1;
+    let mut observed = table.observations(metric).with_capacity(samples.len() * systems.len());
+    let mut failures = vec![0_u64; systems.len()];
+    let (mut n_unscored, mut n_errors, mut n_na) = (0, 0, 0);
+    for sample in samples {
+        for (at, &system) in systems.iter().enumerate() {
+            let state = table.state(metric, sample, system);
+            match state {
+                State::Unscored => n_unscored += 1,
+                State::Error => n_errors += 1,
+                State::NotApplicable => n_na += 1,
+                State::Absent | State::Skipped | State::Value => {}
+            }
+            failures[at] += u64::from(state.is_failure());
+            if let Some(value) = table.value(metric, sample, system) {
+                observed.push_labelled(value, table.labels(metric, sample, system), at, table.cluster(sample));
+            }
+        }
+    }
+    let figure = if one_sample { estimate::plain_mean(&observed) } else { measure.figure(&observed) };
+    let bounds = measure.range.filter(|_| measure.aggregate == Aggregate::Mean && n_unscored + n_errors > 0);
+    let extent = extent(&observed.values);
+    Spread {
+        figure,
+        mean: estimate::plain_mean(&observed).map(|found| found.value()),
+        median: median(&observed.values).and_then(finite),
+        min: extent.and_then(|(min, _)| finite(min)),
+        max: extent.and_then(|(_, max)| finite(max)),
+        stddev: standard_deviation(&observed.values).and_then(finite),
+        n_unscored,
+        n_errors,
+        n_na,
+        bounds: bounds.and_then(|(lo, hi)| {
+            Some((mean_with_failures(&observed, &failures, lo)?, mean_with_failures(&observed, &failures, hi)?))
+        }),
+    }
+}
+
+/// Equal-weight mean over systems when every failed unit counts as `value`.
+fn mean_with_failures(observed: &Observations, failures: &[u64], value: f64) -> Option<f64> {
+    let mut sums = vec![(0.0, 0_u64); failures.len()];
+    for (stratum, value) in observed.strata.iter().zip(&observed.values) {
+        let entry = sums.get_mut(*stratum as usize)?;
+        *entry = (entry.0 + value, entry.1 + 1);
+    }
+    let means: Vec<f64> = sums
+        .iter()
+        .zip(failures)
+        .filter(|((_, n), failed)| n + **failed > 0)
+        .map(|((sum, n), failed)| (sum + value * *failed as f64) / (n + failed) as f64)
+        .collect();
+    karat_stats::describe::mean(&means).and_then(finite)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Sketch;
+    use crate::{Options, analyse};
+
+    /// CL-18: mean, median, min, max and standard deviation of hand-computed scores.
+    #[test]
+    fn spread_of_hand_computed_scores() {
+        let run = Sketch::new(1, 1, 4).value(0, 0, 2.0).value(1, 0, 4.0).value(2, 0, 9.0).value(3, 0, 5.0).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let spread = &findings.systems[0].metrics[0];
+        assert_eq!((spread.value(), spread.median(), spread.n()), (Some(5.0), Some(4.5), 4));
+        assert_eq!((spread.min(), spread.max()), (Some(2.0), Some(9.0)));
+        assert!((spread.stddev().unwrap() - (26.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!(spread.bounds(), None);
+    }
+
+    /// House rule: the interval of a bounded metric ends where the metric does.
+    #[test]
+    fn no_interval_leaves_the_range_of_its_metric() {
+        let interval = |low: f64| {
+            let run = Sketch::new(1, 1, 4).fill(10.0).value(0, 0, low).run();
+            analyse(&run, &Options::default()).unwrap().systems[0].metrics[0].figure().unwrap().interval().unwrap()
+        };
+        // 8.5 ± 3.182·1.5, on a scale that ends at 10.
+        let (lo, hi) = interval(4.0);
+        assert!((lo - 3.726).abs() < 1e-3 && (hi - 10.0).abs() < 1e-12, "{lo} {hi}");
+        let (lo, hi) = interval(-0.0);
+        assert!(lo.abs() < 1e-12 && (hi - 10.0).abs() < 1e-12, "{lo} {hi}");
+    }
+
+    /// House rule: what failed is dropped and counted, and the best and worst case are shown.
+    #[test]
+    fn failures_are_counted_and_bounded() {
+        let run = Sketch::new(1, 1, 4).value(0, 0, 6.0).value(1, 0, 8.0).unscored(2, 0).error(3, 0, "timeout").run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let spread = &findings.systems[0].metrics[0];
+        assert_eq!((spread.n(), spread.n_unscored(), spread.n_errors()), (2, 1, 1));
+        assert_eq!(spread.value(), Some(7.0));
+        assert_eq!(spread.bounds(), Some((3.5, 8.5)));
+    }
+}

@@ -1,0 +1,229 @@
+//! The one form in which a statistic leaves this crate (design law 6).
+
+use std::borrow::Cow;
+
+use karat_stats::interval::Interval;
+use karat_stats::seed::Seed;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// A statistic together with how it was made: value, n, interval, method and seed never part.
+///
+/// It cannot be made outside this crate, so a number in a report is a count or cites a finding.
+/// Every number in it is finite, and zero has no sign.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    value: f64,
+    n: u64,
+    se: Option<f64>,
+    interval: Option<(f64, f64)>,
+    level: f64,
+    method: Cow<'static, str>,
+    seed: Option<u64>,
+    degenerate: bool,
+}
+
+impl Finding {
+    /// A value without an interval. `None` when it is not finite.
+    pub(crate) fn point(value: f64, n: usize, method: impl Into<Cow<'static, str>>) -> Option<Self> {
+        Some(Self {
+            value: finite(value)?,
+            n: n as u64,
+            se: None,
+            interval: None,
+            level: 0.0,
+            method: method.into(),
+            seed: None,
+            degenerate: false,
+        })
+    }
+
+    /// The same with an interval, where one is defined; the interval's own method then names it.
+    #[must_use]
+    pub(crate) fn with_interval(mut self, interval: Option<Interval>, se: Option<f64>) -> Self {
+        self.se = se.and_then(finite);
+        if let Some((found, lo, hi)) = interval.and_then(|it| Some((it, finite(it.lo)?, finite(it.hi)?))) {
+            self.interval = Some((lo, hi));
+            self.level = found.level.get();
+            self.method = Cow::Borrowed(found.method.as_str());
+        }
+        self
+    }
+
+    /// The same with an interval whose method stands beside the statistic's own name.
+    #[must_use]
+    pub(crate) fn with_named_interval(mut self, interval: Option<Interval>) -> Self {
+        if let Some((found, lo, hi)) = interval.and_then(|it| Some((it, finite(it.lo)?, finite(it.hi)?))) {
+            self.interval = Some((lo, hi));
+            self.level = found.level.get();
+            self.method = Cow::Owned(format!("{}, {}", self.method, found.method.as_str()));
+        }
+        self
+    }
+
+    /// The same with an interval that ends where the figure itself cannot go further.
+    #[must_use]
+    pub(crate) fn clip_interval(mut self, lo: f64, hi: f64) -> Self {
+        self.interval = self.interval.map(|(from, to)| (from.clamp(lo, hi), to.clamp(lo, hi)));
+        self
+    }
+
+    /// A difference whose interval ends where figures cannot be further apart than `widest`; as it is where nothing says so.
+    #[must_use]
+    pub(crate) fn clip_difference(self, widest: Option<f64>) -> Self {
+        match widest.filter(|widest| self.value.abs() <= *widest) {
+            Some(widest) => self.clip_interval(-widest, widest),
+            None => self,
+        }
+    }
+
+    /// The same with its standard error, where that is a number.
+    #[must_use]
+    pub(crate) fn with_se(mut self, se: f64) -> Self {
+        self.se = finite(se);
+        self
+    }
+
+    /// The same, made with a seed.
+    #[must_use]
+    pub(crate) fn with_seed(mut self, seed: Seed) -> Self {
+        self.seed = Some(seed.0);
+        self
+    }
+
+    /// The same, marked when all values were equal and the interval therefore says nothing.
+    #[must_use]
+    pub(crate) fn mark_degenerate(mut self, degenerate: bool) -> Self {
+        self.degenerate = degenerate;
+        self
+    }
+
+    /// The same under another name of its method.
+    #[must_use]
+    pub(crate) fn with_method(mut self, method: impl Into<Cow<'static, str>>) -> Self {
+        self.method = method.into();
+        self
+    }
+
+    /// Reads what [`Serialize`] wrote. `None` where that is no finding.
+    pub(crate) fn from_json(written: &serde_json::Value) -> Option<Self> {
+        let number = |key: &str| written.get(key)?.as_f64();
+        let bound = |at: usize| written.get("ci")?.get(at)?.as_f64();
+        let method = written.get("method").and_then(serde_json::Value::as_str).unwrap_or("finding");
+        let n = written.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default();
+        let point = Self::point(number("value")?, n as usize, method.to_owned())?;
+        Some(Self {
+            se: number("se"),
+            interval: bound(0).zip(bound(1)),
+            level: number("level").unwrap_or_default(),
+            seed: written.get("seed").and_then(serde_json::Value::as_u64),
+            ..point
+        })
+    }
+
+    /// The figure, in the metric's own unit.
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// How many observations it rests on.
+    pub fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// Its standard error, where defined.
+    pub fn se(&self) -> Option<f64> {
+        self.se
+    }
+
+    /// Lower and upper bound, where defined.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        self.interval
+    }
+
+    /// Confidence level of the interval as a share, where there is one.
+    pub fn level(&self) -> Option<f64> {
+        self.interval.map(|_| self.level)
+    }
+
+    /// How it was made.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// Seed of a random method.
+    pub fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    /// Whether all observations were equal, so that the interval collapsed and says nothing.
+    pub fn is_degenerate(&self) -> bool {
+        self.degenerate
+    }
+
+    /// What the interval says about zero, for differences: `Some(true)` above, `Some(false)` below,
+    /// `None` when it holds zero, is missing, or has collapsed.
+    pub fn sign(&self) -> Option<bool> {
+        let (lo, hi) = self.interval.filter(|_| !self.degenerate)?;
+        if lo > 0.0 { Some(true) } else { (hi < 0.0).then_some(false) }
+    }
+}
+
+/// `{value, n, se, ci: [lo, hi], level, method, seed?, degenerate?}`; what is undefined is null.
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("value", &self.value)?;
+        map.serialize_entry("n", &self.n)?;
+        map.serialize_entry("se", &self.se)?;
+        map.serialize_entry("ci", &self.interval)?;
+        map.serialize_entry("level", &self.level())?;
+        map.serialize_entry("method", &self.method)?;
+        if let Some(seed) = self.seed {
+            map.serialize_entry("seed", &seed)?;
+        }
+        if self.degenerate {
+            map.serialize_entry("degenerate", &true)?;
+        }
+        map.end()
+    }
+}
+
+/// The number without a negative zero; `None` when it is not finite.
+pub(crate) fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use karat_stats::interval::{Level, Method};
+
+    #[test]
+    fn an_undefined_number_makes_no_finding() {
+        assert_eq!(Finding::point(f64::NAN, 3, "mean"), None);
+        let finding = Finding::point(-0.0, 1, "mean").unwrap();
+        assert!(finding.value().is_sign_positive());
+    }
+
+    #[test]
+    fn json_carries_value_n_interval_and_method() {
+        let interval = Interval { lo: 0.5, hi: 0.9, level: Level::P95, method: Method::Wilson };
+        let finding = Finding::point(0.75, 8, "mean").unwrap().with_interval(Some(interval), Some(0.1));
+        assert_eq!(
+            serde_json::to_string(&finding).unwrap(),
+            r#"{"value":0.75,"n":8,"se":0.1,"ci":[0.5,0.9],"level":0.95,"method":"Wilson"}"#
+        );
+    }
+
+    #[test]
+    fn sign_needs_an_interval_that_excludes_zero() {
+        let around = |lo, hi| {
+            let interval = Interval { lo, hi, level: Level::P95, method: Method::StudentT };
+            Finding::point(lo, 3, "mean").unwrap().with_interval(Some(interval), None)
+        };
+        assert_eq!(around(0.1, 0.2).sign(), Some(true));
+        assert_eq!(around(-0.2, -0.1).sign(), Some(false));
+        assert_eq!(around(-0.1, 0.1).sign(), None);
+        assert_eq!(Finding::point(1.0, 1, "mean").unwrap().sign(), None);
+    }
+}

@@ -1,0 +1,235 @@
+//! The groups that figures are made for: every system, model and variant, and the whole run.
+
+use std::ops::AddAssign;
+
+use karat_types::{
+    CellError, CellRow, CellStatus, JudgmentRow, MetricSpec, Moment, PlanHeader, Score, ScorerKind, Then,
+};
+use serde::Serialize;
+
+use crate::figures::cost::Spend;
+use crate::figures::spread::Spread;
+use crate::run::served_models::ServedModel;
+use crate::score::consensus::CellScores;
+
+/// How many cells ended how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct CellCounts {
+    /// Cells with a row.
+    pub cells: u64,
+    /// Cells that have an output.
+    pub ok: u64,
+    /// Cells that have none.
+    pub errors: u64,
+    /// Cells that a condition left out.
+    pub skipped: u64,
+    /// Cells that were stopped, or whose output no judge was asked about yet: they wait for `resume`.
+    pub stopped: u64,
+    /// Cells with at least one score that failed.
+    pub unscored: u64,
+    /// Those of them that no judge judged: of one rubric's judges none ran or answered.
+    pub unjudged: u64,
+    /// Those of them whose text fits none of these judges: asking again changes nothing.
+    pub unfit: u64,
+    /// Cells whose whole output came from an earlier run.
+    pub reused: u64,
+    /// Judgments.
+    pub judgments: u64,
+    /// Those of them that an earlier run made.
+    pub judgments_reused: u64,
+    /// When the oldest reused output or judgment was made: when the run that made it began.
+    pub oldest_reused: Option<Moment>,
+}
+
+impl CellCounts {
+    /// The tally of one cell.
+    pub(crate) fn of(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Self {
+        let stopped = row.cell.error.as_ref().is_some_and(CellError::is_stop);
+        let is = |holds: bool| u64::from(holds);
+        Self {
+            cells: 1,
+            ok: is(row.cell.status == CellStatus::Ok),
+            errors: is(row.cell.status == CellStatus::Error && !stopped),
+            skipped: is(row.cell.status == CellStatus::Skipped),
+            stopped: is(stopped),
+            unscored: is(row.cell.status == CellStatus::Ok && scores.any_unscored()),
+            unjudged: is(row.cell.status == CellStatus::Ok && is_unjudged(plan, row.judgments)),
+            unfit: is(row.cell.status == CellStatus::Ok && is_unfit(row.judgments)),
+            reused: is(row.cell.reused),
+            judgments: row.judgments.len() as u64,
+            judgments_reused: row.judgments.iter().filter(|judgment| judgment.reused).count() as u64,
+            oldest_reused: row.judgments.iter().filter_map(|it| it.made_at).chain(row.cell.made_at).min(),
+        }
+    }
+
+    /// The same in a run that is not finished: an output may wait for its judge.
+    pub(crate) fn with_waiting(self, plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Self {
+        Self { stopped: self.stopped.max(u64::from(is_waiting(plan, row, scores))), ..self }
+    }
+}
+
+/// Whether an output waits for a judge: the run was stopped before one was asked.
+fn is_waiting(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> bool {
+    let waits = |metric: &MetricSpec, score: &Option<Score>| {
+        let scorer = plan.scorers.get(metric.scorer);
+        let is_judged =
+            scorer.is_some_and(|it| matches!(&it.kind, ScorerKind::Rubric(rubric) if !rubric.judges.is_empty()));
+        is_judged && score.is_none()
+    };
+    row.cell.status == CellStatus::Ok
+        && plan.metrics.iter().zip(&scores.scores).any(|(metric, score)| waits(metric, score))
+}
+
+/// Whether all judges of some rubric failed. One whose reply could not be read did answer, unless the rubric says
+/// `invalid: { then: error }`.
+fn is_unjudged(plan: &PlanHeader, judgments: &[JudgmentRow]) -> bool {
+    let failed = |judgment: &JudgmentRow| {
+        let error = judgment.error.as_ref().filter(|error| !error.is_stop());
+        error.is_some_and(|error| error.code != CellError::UNREADABLE || unreadable_is_error(plan, judgment.scorer))
+    };
+    let of_scorer = |scorer: u16| judgments.iter().filter(move |judgment| judgment.scorer == scorer);
+    judgments.iter().any(|judgment| of_scorer(judgment.scorer).all(failed))
+}
+
+/// Whether what some rubric shows fits none of its judges.
+fn is_unfit(judgments: &[JudgmentRow]) -> bool {
+    let is_too_long = |it: &JudgmentRow| it.error.as_ref().is_some_and(|error| error.code == CellError::CONTEXT);
+    let of_scorer = |scorer: u16| judgments.iter().filter(move |judgment| judgment.scorer == scorer);
+    judgments.iter().any(|judgment| of_scorer(judgment.scorer).all(is_too_long))
+}
+
+fn unreadable_is_error(plan: &PlanHeader, scorer: u16) -> bool {
+    let kind = plan.scorers.get(usize::from(scorer)).map(|scorer| &scorer.kind);
+    matches!(kind, Some(ScorerKind::Rubric(spec)) if spec.rubric.invalid.then == Then::Error)
+}
+
+impl AddAssign for CellCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.cells += other.cells;
+        self.ok += other.ok;
+        self.errors += other.errors;
+        self.skipped += other.skipped;
+        self.stopped += other.stopped;
+        self.unscored += other.unscored;
+        self.unjudged += other.unjudged;
+        self.unfit += other.unfit;
+        self.reused += other.reused;
+        self.judgments_reused += other.judgments_reused;
+        self.judgments += other.judgments;
+        self.oldest_reused = self.oldest_reused.into_iter().chain(other.oldest_reused).min();
+    }
+}
+
+/// A group of systems with its figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// `model/variant`, the model's or the variant's id; `all` for the run.
+    pub id: String,
+    /// The model's id, where all its systems share one.
+    pub model: Option<String>,
+    /// The variant's id, where all its systems share one.
+    pub variant: Option<String>,
+    /// Its systems, as indices into the plan.
+    pub systems: Vec<usize>,
+    /// How its cells ended.
+    pub tally: CellCounts,
+    /// Its figures by metric index.
+    pub metrics: Vec<Spread>,
+    /// Its tokens and money.
+    pub spend: Spend,
+    /// The names under which its models answered; empty where no provider says one.
+    pub answered_as: Vec<ServedModel>,
+}
+
+/// Identity and systems of a group, before there are figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Members {
+    pub(crate) id: String,
+    pub(crate) model: Option<String>,
+    pub(crate) variant: Option<String>,
+    pub(crate) systems: Vec<usize>,
+}
+
+/// The whole run as one group.
+pub(crate) fn whole_run(plan: &PlanHeader) -> Members {
+    Members { id: "all".to_owned(), model: None, variant: None, systems: (0..plan.systems.len()).collect() }
+}
+
+/// Every system, in plan order.
+pub(crate) fn systems(plan: &PlanHeader) -> Vec<Members> {
+    (0..plan.systems.len())
+        .map(|system| {
+            let (model, variant) = system_names(plan, system);
+            Members { id: system_id(plan, system), model, variant: Some(variant), systems: vec![system] }
+        })
+        .collect()
+}
+
+/// Every model that a system uses, in plan order.
+pub(crate) fn models(plan: &PlanHeader) -> Vec<Members> {
+    group_systems(plan, |model, _| model.clone(), |id| (Some(id), None))
+}
+
+/// Every variant, in plan order.
+pub(crate) fn variants(plan: &PlanHeader) -> Vec<Members> {
+    group_systems(plan, |_, variant| Some(variant.to_owned()), |id| (None, Some(id)))
+}
+
+/// `model/variant`, or the variant where no model is called.
+pub fn system_id(plan: &PlanHeader, system: usize) -> String {
+    match system_names(plan, system) {
+        (Some(model), variant) => format!("{model}/{variant}"),
+        (None, variant) => variant,
+    }
+}
+
+fn system_names(plan: &PlanHeader, system: usize) -> (Option<String>, String) {
+    (plan.system_model(system).map(|model| model.id.clone()), plan.system_variant(system).to_owned())
+}
+
+fn group_systems(
+    plan: &PlanHeader,
+    key: impl Fn(&Option<String>, &str) -> Option<String>,
+    names_of: impl Fn(String) -> (Option<String>, Option<String>),
+) -> Vec<Members> {
+    let mut groups: Vec<Members> = Vec::new();
+    for system in 0..plan.systems.len() {
+        let (model, variant) = system_names(plan, system);
+        let Some(id) = key(&model, &variant) else { continue };
+        match groups.iter_mut().find(|group| group.id == id) {
+            Some(group) => group.systems.push(system),
+            None => {
+                let (model, variant) = names_of(id.clone());
+                groups.push(Members { id, model, variant, systems: vec![system] });
+            }
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use karat_types::{CallErrorCode, CellError};
+
+    use crate::testing::judged;
+    use crate::{Options, analyse};
+
+    /// BR-10: a cell is unjudged when none of its judges ran or answered. One judge of two is enough, a reply that cannot be
+    /// read is an answer, and a stop is no failure.
+    #[test]
+    fn a_cell_is_unjudged_when_every_judge_failed() {
+        let unjudged = |codes: [Option<&str>; 2]| {
+            let mut run = judged(1, 1, &["one", "other"], serde_json::json!([]));
+            for (judgment, code) in run.cells[0].judgments.iter_mut().zip(codes) {
+                judgment.error = code.map(|code| CellError::new(code, "it failed"));
+            }
+            analyse(&run, &Options::default()).unwrap().run.tally.unjudged
+        };
+        let (process, timeout) = (CallErrorCode::Process.as_str(), CallErrorCode::Timeout.as_str());
+        assert_eq!(unjudged([Some(process), Some(timeout)]), 1);
+        assert_eq!(unjudged([Some(CellError::CONTEXT), Some(CellError::CONTEXT)]), 1);
+        assert_eq!(unjudged([Some(process), None]), 0);
+        assert_eq!(unjudged([Some(process), Some(CellError::UNREADABLE)]), 0);
+        assert_eq!(unjudged([Some(process), Some(CallErrorCode::Cancelled.as_str())]), 0);
+    }
+}

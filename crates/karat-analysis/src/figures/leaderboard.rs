@@ -1,0 +1,273 @@
+//! Rankings on what all have in common (CL-18): models are compared only on the samples × variants
+//! where every ranked model has a score, and what that leaves out is said.
+
+use karat_types::{Better, PlanHeader};
+use serde::Serialize;
+
+use crate::figures::estimate::{self, Aggregate, Observations};
+use crate::figures::finding::Finding;
+use crate::figures::groups::{self, Members};
+use crate::figures::measure::Measure;
+use crate::score::table::ScoreTable;
+
+/// A place on a leaderboard.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RankedPlace {
+    /// The model; the variant where no system has a model.
+    pub id: String,
+    /// Its figure on the shared cells.
+    pub finding: Finding,
+}
+
+/// Who could not be compared, or only on a part of its cells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// The model.
+    pub id: String,
+    /// Its scored samples × variants that others lack, or that are left out with it.
+    pub not_shared: u64,
+    /// Whether it is left out altogether, because it has no score at all.
+    pub unranked: bool,
+}
+
+/// A ranking in one metric. What is written of it says what it rests on; reports list the places apart.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Leaderboard {
+    /// Best first; ties by name.
+    #[serde(skip_serializing)]
+    pub places: Vec<RankedPlace>,
+    /// Samples × variants that all ranked models share.
+    pub shared: u64,
+    /// Samples with at least one of those.
+    pub shared_samples: u64,
+    /// Samples × variants on which any of them has a score.
+    pub scored: u64,
+    /// What is left out.
+    pub gaps: Vec<Gap>,
+    /// The best less the second best, paired: whether the lead is more than chance. Only for metrics that are
+    /// aggregated by their mean.
+    pub lead: Option<Finding>,
+    /// The sample with the worst mean on the shared cells; ties by id.
+    pub hardest_sample: Option<RankedPlace>,
+}
+
+impl Leaderboard {
+    /// Whether there are several places, all with the same score.
+    pub fn is_level(&self) -> bool {
+        let score = |place: Option<&RankedPlace>| place.map(|it| it.finding.value());
+        self.places.len() > 1 && score(self.places.first()) == score(self.places.last())
+    }
+}
+
+/// One compared model: its system in each variant slot.
+struct Contender {
+    id: String,
+    slots: Vec<Option<usize>>,
+}
+
+/// Ranks the models in a metric.
+pub(crate) fn rank(
+    plan: &PlanHeader,
+    table: &ScoreTable,
+    metric: usize,
+    better: Better,
+    measure: Measure,
+) -> Leaderboard {
+    let value = |sample, system: Option<usize>| table.value(metric, sample, system?);
+    let (ranked, silent): (Vec<Contender>, Vec<Contender>) = contenders(plan).into_iter().partition(|contender| {
+        (0..table.samples()).any(|sample| contender.slots.iter().any(|slot| value(sample, *slot).is_some()))
+    });
+    let slots = ranked.first().map_or(0, |contender| contender.slots.len());
+    let mut board = LeaderboardBuilder::new(ranked.len(), &table.observations(metric), (table.samples(), slots));
+    let mut row: Vec<Option<ContenderScore>> = Vec::with_capacity(ranked.len());
+    for sample in 0..table.samples() {
+        for slot in 0..slots {
+            let entry = |it: &Contender| {
+                let system = it.slots.get(slot).copied().flatten()?;
+                Some((value(sample, Some(system))?, table.labels(metric, sample, system)))
+            };
+            row.clear();
+            row.extend(ranked.iter().map(entry));
+            board.add(sample, slot, table.cluster(sample), &row);
+        }
+    }
+    let gaps = ranked
+        .iter()
+        .zip(&board.not_shared)
+        .filter(|(_, missing)| **missing > 0)
+        .map(|(it, missing)| Gap { id: it.id.clone(), not_shared: *missing, unranked: false })
+        .chain(silent.into_iter().map(|it| Gap { id: it.id, not_shared: 0, unranked: true }))
+        .collect();
+    board.finish(&ranked, gaps, table, better, measure)
+}
+
+fn contenders(plan: &PlanHeader) -> Vec<Contender> {
+    let models = groups::models(plan);
+    let contender = |members: Members| {
+        let slot = |variant| {
+            let of_variant = |system: &&usize| plan.systems.get(**system).is_some_and(|it| it.variant == variant);
+            members.systems.iter().find(of_variant).copied()
+        };
+        Contender { slots: (0..plan.variants.len()).map(slot).collect(), id: members.id }
+    };
+    if models.is_empty() {
+        // Without a model axis the variants are what differs: each is a contender with one slot.
+        let one_slot = |members: Members| Contender { slots: vec![members.systems.first().copied()], id: members.id };
+        return groups::variants(plan).into_iter().map(one_slot).collect();
+    }
+    models.into_iter().map(contender).collect()
+}
+
+/// A value with the labels behind it, where there are some.
+type ContenderScore = (f64, Option<(u16, u16)>);
+
+/// What accumulates over the shared cells.
+struct LeaderboardBuilder {
+    observed: Vec<Observations>,
+    not_shared: Vec<u64>,
+    shared: u64,
+    scored: u64,
+    samples: Vec<(usize, f64, u32)>,
+}
+
+impl LeaderboardBuilder {
+    /// Of so many contenders on at most so many samples and slots.
+    fn new(contenders: usize, empty: &Observations, (samples, slots): (usize, usize)) -> Self {
+        Self {
+            observed: (0..contenders).map(|_| empty.clone().with_capacity(samples * slots)).collect(),
+            not_shared: vec![0; contenders],
+            shared: 0,
+            scored: 0,
+            samples: Vec::with_capacity(samples),
+        }
+    }
+
+    fn add(&mut self, sample: usize, slot: usize, cluster: u32, row: &[Option<ContenderScore>]) {
+        self.scored += u64::from(row.iter().any(Option::is_some));
+        if row.is_empty() || row.iter().any(Option::is_none) {
+            for (missing, value) in self.not_shared.iter_mut().zip(row) {
+                *missing += u64::from(value.is_some());
+            }
+            return;
+        }
+        self.shared += 1;
+        for (observed, (value, labels)) in self.observed.iter_mut().zip(row.iter().flatten()) {
+            observed.push_labelled(*value, *labels, slot, cluster);
+        }
+        let mean = row.iter().flatten().map(|(value, _)| value).sum::<f64>() / row.len() as f64;
+        match self.samples.last_mut() {
+            Some((last, sum, n)) if *last == sample => (*sum, *n) = (*sum + mean, *n + 1),
+            _ => self.samples.push((sample, mean, 1)),
+        }
+    }
+
+    fn finish(
+        self,
+        ranked: &[Contender],
+        gaps: Vec<Gap>,
+        table: &ScoreTable,
+        better: Better,
+        measure: Measure,
+    ) -> Leaderboard {
+        let figure = |observed| measure.figure(observed);
+        let mut order: Vec<(usize, RankedPlace)> = ranked
+            .iter()
+            .enumerate()
+            .filter_map(|(at, it)| {
+                Some((at, RankedPlace { id: it.id.clone(), finding: figure(self.observed.get(at)?)? }))
+            })
+            .collect();
+        order.sort_by(|(_, a), (_, b)| {
+            best_first(better, a.finding.value(), b.finding.value()).then_with(|| a.id.cmp(&b.id))
+        });
+        let lead = match order.as_slice() {
+            [(first, _), (second, _), ..] if measure.aggregate == Aggregate::Mean => {
+                self.difference(*first, *second, measure)
+            }
+            _ => None,
+        };
+        Leaderboard {
+            lead,
+            hardest_sample: self.hardest_sample(table, better),
+            shared: self.shared,
+            shared_samples: self.samples.len() as u64,
+            scored: self.scored,
+            gaps,
+            places: order.into_iter().map(|(_, place)| place).collect(),
+        }
+    }
+
+    /// Mean of the paired differences of two contenders.
+    fn difference(&self, first: usize, second: usize, measure: Measure) -> Option<Finding> {
+        let (first, second) = (self.observed.get(first)?, self.observed.get(second)?);
+        let values = first.values.iter().zip(&second.values).map(|(a, b)| a - b).collect();
+        let paired = Observations { values, ..first.clone() };
+        Some(estimate::figure(&paired, Aggregate::Mean, false, measure.level)?.clip_difference(measure.max_change()))
+    }
+
+    fn hardest_sample(&self, table: &ScoreTable, better: Better) -> Option<RankedPlace> {
+        let mean = |(sample, sum, n): &(usize, f64, u32)| (table.sample_id(*sample), sum / f64::from(*n), *n);
+        let worst_first =
+            |a: &(&str, f64, u32), b: &(&str, f64, u32)| best_first(better, b.1, a.1).then_with(|| a.0.cmp(b.0));
+        let (id, mean, n) = self.samples.iter().map(mean).min_by(worst_first)?;
+        let finding = Finding::point(mean, n as usize * self.observed.len(), "mean")?;
+        Some(RankedPlace { id: id.to_owned(), finding })
+    }
+}
+
+/// The order in which the better number comes first.
+pub(crate) fn best_first(better: Better, a: f64, b: f64) -> std::cmp::Ordering {
+    match better {
+        Better::Higher => b.total_cmp(&a),
+        Better::Lower => a.total_cmp(&b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Sketch;
+    use crate::{Options, analyse};
+
+    fn ids(places: &[super::RankedPlace]) -> Vec<&str> {
+        places.iter().map(|place| place.id.as_str()).collect()
+    }
+
+    /// CL-18: rankings are deterministic, ties go by model name.
+    #[test]
+    fn ties_go_by_name() {
+        let run = Sketch::new(3, 1, 2).fill(5.0).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        assert_eq!(ids(&findings.leaderboards[0].places), ["model-a", "model-b", "model-c"]);
+        assert!(findings.leaderboards[0].is_level());
+        let run = Sketch::new(2, 1, 2).value(0, 0, 9.0).value(1, 0, 9.0).value(0, 1, 8.0).value(1, 1, 9.0).run();
+        assert!(!analyse(&run, &Options::default()).unwrap().leaderboards[0].is_level());
+    }
+
+    /// CL-18: only cells that all models share are compared, and what is missing is said.
+    #[test]
+    fn a_model_cannot_win_by_skipping_the_hard_sample() {
+        let run = Sketch::new(2, 1, 3)
+            .value(0, 0, 9.0)
+            .value(1, 0, 8.0)
+            .value(2, 0, 1.0)
+            .value(0, 1, 8.0)
+            .value(1, 1, 7.0)
+            .error(2, 1, "timeout")
+            .run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let board = &findings.leaderboards[0];
+        assert_eq!(ids(&board.places), ["model-a", "model-b"]);
+        assert_eq!((board.shared, board.scored, board.shared_samples), (2, 3, 2));
+        assert_eq!((board.gaps[0].id.as_str(), board.gaps[0].not_shared), ("model-a", 1));
+        assert_eq!(board.lead.as_ref().map(crate::Finding::value), Some(1.0));
+        assert_eq!(board.hardest_sample.as_ref().unwrap().id, "sample-1");
+    }
+
+    #[test]
+    fn a_model_without_any_score_is_not_ranked_and_named() {
+        let run = Sketch::new(2, 1, 2).value(0, 0, 5.0).value(1, 0, 6.0).error(0, 1, "auth").error(1, 1, "auth").run();
+        let board = &analyse(&run, &Options::default()).unwrap().leaderboards[0];
+        assert_eq!(ids(&board.places), ["model-a"]);
+        assert!(board.gaps.iter().any(|gap| gap.id == "model-b" && gap.unranked));
+    }
+}

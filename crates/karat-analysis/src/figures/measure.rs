@@ -1,0 +1,78 @@
+//! How a metric becomes figures: its rule, its range and the level of its intervals.
+
+use karat_stats::bootstrap::Resampling;
+use karat_stats::interval::Level;
+use karat_stats::seed::Seed;
+use karat_types::{MetricSpec, PlanHeader};
+
+use crate::figures::estimate;
+use crate::figures::finding::Finding;
+use crate::figures::resampled::{Resampled, bootstrap_change, bootstrap_figure, label_figure, paired_change};
+use crate::score::observations::{Aggregate, Observations};
+
+/// How a metric is turned into figures: its rule, and whether it is a rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measure {
+    pub(crate) aggregate: Aggregate,
+    pub(crate) binary: bool,
+    pub(crate) range: Option<(f64, f64)>,
+    pub(crate) level: Level,
+    /// The bootstrap that is asked for in place of the formulas.
+    pub(crate) bootstrap: Option<Resampling>,
+}
+
+impl Measure {
+    /// The figure of observations. Its interval ends where the figure cannot go further: that of t knows no bounds.
+    pub(crate) fn figure(self, observed: &Observations) -> Option<Finding> {
+        let found = match self.resample(observed) {
+            Some(drawn) => drawn.finding_at(self.level),
+            None => estimate::figure(observed, self.aggregate, self.binary, self.level),
+        }?;
+        Some(clip_to_range(found, self.range, self.aggregate))
+    }
+
+    /// The figure with the resamples that its interval is made of; `None` where it is made by a formula.
+    pub(crate) fn resample(self, observed: &Observations) -> Option<Resampled> {
+        let asked = self.bootstrap.and_then(|how| bootstrap_figure(observed, self.aggregate, &how));
+        asked.or_else(|| label_figure(observed, self.aggregate))
+    }
+
+    /// How much the figure changed on the same observations, of a figure that is no mean.
+    pub(crate) fn change(self, now: &Observations, before: &Observations) -> Option<Resampled> {
+        match self.bootstrap {
+            Some(how) => bootstrap_change(now, before, self.aggregate, &how),
+            None => paired_change(now, before, self.aggregate),
+        }
+    }
+
+    /// The furthest that two such figures can be apart, where the metric has a range.
+    pub(crate) fn max_change(self) -> Option<f64> {
+        self.aggregate.max_change(self.range)
+    }
+
+    /// The same at another level.
+    pub(crate) fn at_level(self, level: Level) -> Self {
+        Self { level, ..self }
+    }
+
+    /// What a plan declares of it.
+    pub(crate) fn of(plan: &PlanHeader, metric: &MetricSpec, level: Level) -> Result<Self, crate::AnalysisError> {
+        let aggregate = Aggregate::parse(&metric.aggregate).ok_or_else(|| crate::AnalysisError::UnknownAggregate {
+            metric: metric.name.clone(),
+            aggregate: metric.aggregate.clone(),
+        })?;
+        let bootstrap = plan
+            .statistics
+            .bootstrap
+            .map(|resamples| Resampling { resamples: resamples as usize, ..Resampling::new(Seed(plan.run.seed)) });
+        Ok(Self { aggregate, binary: metric.binary, range: metric.range, level, bootstrap })
+    }
+}
+
+/// A figure with its interval within the range of the metric's values; a sum, and what is made of labels, have others.
+pub(crate) fn clip_to_range(found: Finding, range: Option<(f64, f64)>, aggregate: Aggregate) -> Finding {
+    match range {
+        Some((lo, hi)) if aggregate != Aggregate::Sum && !aggregate.uses_labels() => found.clip_interval(lo, hi),
+        _ => found,
+    }
+}

@@ -1,0 +1,22 @@
+//! From observations to figures with intervals.
+//!
+//! [`finding::Finding`] is the only form in which a statistic leaves the crate. `estimate` chooses the method of an interval,
+//! `resampled` provides bootstrap intervals, `measure` holds a metric's rule and calls both.
+//!
+//! - `aggregate`, `spread`: a metric over a group of cells, with its extremes and what is missing
+//! - `groups`: systems, models, variants and the whole run, each with its figures
+//! - `leaderboard`: rankings on the cells that all models share
+//! - `cost`, `breakdown`: tokens and money, by judge and by step
+//! - `slope`: a number against a feature, within groups
+
+pub(crate) mod aggregate;
+pub(crate) mod breakdown;
+pub(crate) mod cost;
+pub(crate) mod estimate;
+pub(crate) mod finding;
+pub(crate) mod groups;
+pub(crate) mod leaderboard;
+pub(crate) mod measure;
+pub(crate) mod resampled;
+pub(crate) mod slope;
+pub(crate) mod spread;

@@ -1,0 +1,156 @@
+//! A case's verdict and its reason, in words in which every number compares as it did.
+
+use super::case::{BoundKind, GateCase};
+use super::evidence::Evidence;
+use crate::figures::finding::Finding;
+
+/// Digits beyond the usual ones that are tried to tell a value from its threshold.
+const MORE_DIGITS: usize = 9;
+
+/// From here on a number is written with its power of ten: digits behind the sixteenth are not its own.
+const HUGE: f64 = 1e15;
+
+/// What a gate says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The bound is kept.
+    Pass,
+    /// It is not, and somebody should look at it (`on_fail: review`).
+    Review,
+    /// It cannot be known from these results.
+    Undecided,
+    /// The bound is not kept.
+    Fail,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Review => "review",
+            Self::Undecided => "undecided",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// What is said of a case.
+pub(super) struct VerdictText<'a> {
+    pub(super) case: &'a GateCase<'a>,
+    /// The metric, or the path of the finding.
+    pub(super) name: &'a str,
+    pub(super) evidence: &'a Evidence,
+    /// Unit of the figure, where it has one.
+    pub(super) unit: Option<&'static str>,
+}
+
+impl VerdictText<'_> {
+    /// Holds a finding against its limit.
+    pub(super) fn decide(&self, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
+        let keeps = |value: f64| nearly_equal(value, limit) || (value > limit) == self.case.side.is_least();
+        let value = finding.value();
+        if !by_interval {
+            let verdict = if keeps(value) { Verdict::Pass } else { Verdict::Fail };
+            return (verdict, self.point(value, limit, verdict == Verdict::Pass));
+        }
+        let n = finding.n();
+        let Some((lo, hi)) = finding.interval() else {
+            let value = self.distinct_texts(value, limit).0;
+            return (Verdict::Undecided, format!("{value} has no interval (n = {n}), and the gate decides by it"));
+        };
+        let level = finding.level().unwrap_or_default() * 100.0;
+        let [value, lo_text, hi_text] = [value, lo, hi].map(|number| self.distinct_texts(number, limit).0);
+        let level = format!("{level:.4}");
+        let level = level.trim_end_matches('0').trim_end_matches('.');
+        let shown = format!("{value} ({level} % interval {lo_text} to {hi_text})");
+        let rule = self.bound_text(limit);
+        let (verdict, what) = match (keeps(lo), keeps(hi)) {
+            (true, true) => (Verdict::Pass, format!("{shown} keeps {rule}")),
+            (false, false) => (Verdict::Fail, format!("{shown} breaks {rule}")),
+            _ => (Verdict::Undecided, format!("{shown} holds the threshold of {rule}")),
+        };
+        let collapsed = "the interval has collapsed and says nothing of others";
+        let degenerate = finding.is_degenerate();
+        (verdict, if degenerate { format!("{what}; all {n} values are equal: {collapsed}") } else { what })
+    }
+
+    fn bound_text(&self, limit: f64) -> String {
+        format!("{} {}", self.case.side.name(), self.number_text(self.as_written(limit), 0))
+    }
+
+    fn point(&self, value: f64, limit: f64, kept: bool) -> String {
+        let name = self.name;
+        let (shown, bound) = self.distinct_texts(value, limit);
+        match (self.case.side, kept) {
+            (BoundKind::Min, true) => format!("{shown} ≥ {bound}"),
+            (BoundKind::Min, false) => format!("{name} {shown} < gate {bound}"),
+            (BoundKind::Max, true) => format!("{shown} ≤ {bound}"),
+            (BoundKind::Max, false) => format!("{name} {shown} > gate {bound}"),
+            (BoundKind::MaxDrop, _) => self.change("drop", value, limit, kept),
+            (BoundKind::MaxRise, _) => self.change("rise", value, limit, kept),
+        }
+    }
+
+    /// `a rise of 1619 ms (193 %, from 839 ms to 2458 ms) is above the 167.8 ms (20 %) that is allowed`.
+    fn change(&self, word: &str, value: f64, limit: f64, kept: bool) -> String {
+        let at_most = if kept { "within" } else { "above" };
+        let by = self.as_written(value);
+        let (shown, bound) = self.distinct_texts(by, self.as_written(limit));
+        let ends = self.evidence.reference.zip(self.evidence.observed).filter(|_| by != 0.0);
+        let ends = ends.map(|(from, to)| {
+            let share = if from == 0.0 { String::new() } else { format!("{}, ", percent(by / from.abs())) };
+            format!(" ({share}from {} to {})", self.number_text(from, 0), self.number_text(to, 0))
+        });
+        let threshold = self.case.threshold;
+        let share = if threshold.percent { format!(" ({})", percent(threshold.value)) } else { String::new() };
+        format!("a {word} of {shown}{} is {at_most} the {bound}{share} that is allowed", ends.unwrap_or_default())
+    }
+
+    /// A change as the gate writes it: a drop of at most 0.5 is a change of at least −0.5.
+    fn as_written(&self, change: f64) -> f64 {
+        if self.case.side == BoundKind::MaxDrop { -change } else { change }
+    }
+
+    /// A number and what it is held against, in as many digits as tell them apart.
+    fn distinct_texts(&self, value: f64, limit: f64) -> (String, String) {
+        let value = if nearly_equal(value, limit) { limit } else { value };
+        let texts = |more: usize| (self.number_text(value, more), self.number_text(limit, more));
+        let tells = |(value, limit): &(String, String)| value != limit;
+        let same = value.total_cmp(&limit).is_eq();
+        (0..MORE_DIGITS).map(texts).find(|pair| same || tells(pair)).unwrap_or_else(|| texts(MORE_DIGITS))
+    }
+
+    /// A number as a reader wants it, and so many digits more: three decimals, more where it is small, with its unit.
+    fn number_text(&self, value: f64, more: usize) -> String {
+        let value = value + 0.0;
+        match self.unit {
+            Some("USD") if value < 0.0 => format!("-${}", significant(-value, more)),
+            Some("USD") => format!("${}", significant(value, more)),
+            Some(unit) => format!("{} {unit}", significant(value, more)),
+            None if value != 0.0 && !(0.001..HUGE).contains(&value.abs()) => format!("{value:.*e}", 2 + more),
+            None => format!("{value:.*}", 3 + more),
+        }
+    }
+}
+
+/// Sums of decimal fractions miss a bound by the last digits: 7.3 − 8.3 is a drop of exactly 1.
+fn nearly_equal(value: f64, limit: f64) -> bool {
+    (value - limit).abs() <= 1e-9 * limit.abs().max(1.0)
+}
+
+/// Four significant digits and so many more, and all of a whole number.
+fn significant(value: f64, more: usize) -> String {
+    if value.abs() >= HUGE {
+        return format!("{value:.*e}", 3 + more);
+    }
+    let magnitude = if value == 0.0 { 0.0 } else { value.abs().log10().floor() };
+    let digits = (3.0 + more as f64 - magnitude).clamp(0.0, 15.0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", significant(share * 100.0, 0))
+}

@@ -1,0 +1,399 @@
+//! Pinned results: what gates compare with. A pinned run is a file of its own (`karat.baseline/1`); a `report.json`
+//! serves as one too, and so does a golden set.
+
+mod consistency;
+mod from_golden;
+mod from_report;
+mod from_run;
+
+use std::collections::{BTreeMap, HashMap};
+
+use karat_types::{MetricSpec, PlanHeader, RunHeader, ScorerKind};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::run::instrument::{
+    Instrument, MeasuredRun, SampleInstrument, changes, instruments, metric_change, sample_change,
+};
+use crate::run::matched_cells::SampleCells;
+use crate::run::served_models::{NamesByAsked, ServedJudge};
+use crate::score::reduce::Reduce;
+use crate::score::table::{State, reduce_trials};
+
+/// Version of the format of pinned runs.
+pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
+
+/// The name of a pinned system that stands for every system: results that were pinned by sample only.
+pub(crate) const ANY_SYSTEM: &str = "*";
+
+/// Digits of a figure that a file may have lost.
+const ROUNDING: f64 = 1e-6;
+
+/// The results of a run, pinned: one figure a system and metric, and the value of each sample, so that a later run is
+/// compared sample by sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pinned {
+    schema: String,
+    /// Which run was pinned.
+    pub run: PinnedRun,
+    /// Ids of the samples, in plan order.
+    samples: Vec<String>,
+    /// Equal-weight means over systems, by metric.
+    overall: BTreeMap<String, PinnedMetric>,
+    systems: Vec<PinnedSystem>,
+    /// By sample: what it was graded by, where that is known of the sample and not of a run.
+    #[serde(skip)]
+    graded: BTreeMap<String, SampleInstrument>,
+    /// The same by scorer, where a report says it of its run.
+    #[serde(skip)]
+    scorers: BTreeMap<String, SampleInstrument>,
+    #[serde(skip)]
+    index: HashMap<String, usize>,
+}
+
+/// Where pinned results come from.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PinnedRun {
+    /// The run's id.
+    pub id: String,
+    /// Its suite.
+    pub suite: String,
+    /// Its plan.
+    pub plan_hash: String,
+    /// Its dataset.
+    pub dataset_hash: String,
+    /// Its judges.
+    pub judges: Vec<String>,
+    /// Version of each rubric, by scorer.
+    pub rubrics: BTreeMap<String, String>,
+    /// What each scorer measured with; none where the file does not say.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rulers: BTreeMap<String, Instrument>,
+}
+
+/// A pinned system.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct PinnedSystem {
+    id: String,
+    metrics: BTreeMap<String, PinnedMetric>,
+    /// The names under which its models answered; none where the file does not say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    answered_as: NamesByAsked,
+}
+
+/// A pinned metric of a system.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct PinnedMetric {
+    pub(crate) value: Option<f64>,
+    pub(crate) n: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) se: Option<f64>,
+    /// By sample; empty where only the figure is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<Option<f64>>,
+    /// Positions of the samples that should have a value, and of which the cell or its scorer failed; ascending.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<usize>,
+    /// The trials of each sample, side by side, where the system has several; none in older files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trials: Vec<Option<f64>>,
+    /// Positions of the trials that should have a value, and of which the cell or its scorer failed; ascending.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost_trials: Vec<usize>,
+}
+
+impl Pinned {
+    /// Reads a pinned run or a `report.json`.
+    ///
+    /// # Errors
+    /// Another schema, a document that is not of its schema, a key that stands twice, or numbers that contradict each other;
+    /// the text says which and where.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let document: Value = karat_text::ladder::exact(text)?;
+        let pinned: Self = match document.get("schema").and_then(Value::as_str) {
+            Some(BASELINE_SCHEMA) => serde_json::from_value(document)
+                .map_err(|error| format!("it is not as {BASELINE_SCHEMA} says: {error}"))?,
+            Some("karat.report/1") => from_report::read(&document),
+            Some(other) => {
+                return Err(format!(
+                    "its schema is `{other}`, and a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or `karat.report/1`"
+                ));
+            }
+            None => {
+                return Err(format!(
+                    "it has no `schema`: a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or a report.json"
+                ));
+            }
+        };
+        consistency::check_document(&pinned)?;
+        Ok(pinned.build_index())
+    }
+
+    /// Whether its numbers can be those of this plan's metrics.
+    ///
+    /// # Errors
+    /// A number outside its metric's range, a mean that is not that of its values; the text says which and where.
+    pub fn check_plan(&self, plan: &PlanHeader) -> Result<(), String> {
+        consistency::check_plan(self, plan)
+    }
+
+    fn build_index(mut self) -> Self {
+        self.index = self.samples.iter().enumerate().map(|(at, id)| (id.clone(), at)).collect();
+        self
+    }
+
+    /// Ids of its systems; none where it holds for every one.
+    pub fn systems(&self) -> impl Iterator<Item = &str> {
+        self.systems.iter().map(|system| system.id.as_str()).filter(|id| *id != ANY_SYSTEM)
+    }
+
+    /// Ids of its samples.
+    pub fn samples(&self) -> impl Iterator<Item = &str> {
+        self.samples.iter().map(String::as_str)
+    }
+
+    /// The names under which the models of a system answered.
+    pub(crate) fn answered_as(&self, system: &str) -> Option<&NamesByAsked> {
+        self.systems.iter().find(|it| it.id == system).map(|it| &it.answered_as)
+    }
+
+    /// Position of a system, by id.
+    pub(crate) fn system(&self, id: &str) -> Option<usize> {
+        let called = |id: &str| self.systems.iter().position(|system| system.id == id);
+        called(id).or_else(|| called(ANY_SYSTEM))
+    }
+
+    /// A metric of a system.
+    pub(crate) fn metric(&self, system: usize, metric: &str) -> Option<&PinnedMetric> {
+        self.systems.get(system)?.metrics.get(metric)
+    }
+
+    /// A metric over all systems.
+    pub(crate) fn overall(&self, metric: &str) -> Option<&PinnedMetric> {
+        self.overall.get(metric)
+    }
+
+    /// A metric of a system on a sample.
+    pub(crate) fn value(&self, system: usize, metric: &str, sample: &str) -> Option<f64> {
+        let at = *self.index.get(sample)?;
+        *self.metric(system, metric)?.values.get(at)?
+    }
+
+    /// The same with its trials, as far as `rule` makes its value of them: a file that was edited, or is of another rule, has
+    /// samples only. What is not pinned does not apply.
+    pub(crate) fn sample_cells(&self, system: usize, metric: &str, sample: &str, rule: Reduce) -> SampleCells<'static> {
+        let Some((pinned, &at)) = self.metric(system, metric).zip(self.index.get(sample)) else {
+            return SampleCells::new(NOTHING, Vec::new().into(), rule);
+        };
+        let whole = cell_state(&pinned.values, &pinned.lost, at);
+        let n = pinned.trials.len() / self.samples.len().max(1);
+        let trials = (at * n..(at + 1) * n).map(|trial| cell_state(&pinned.trials, &pinned.lost_trials, trial));
+        let trials: Vec<(State, f64)> = trials.collect();
+        let agree = (reduce_trials(&trials, rule).1 - whole.1).abs() <= ROUNDING * whole.1.abs().max(1.0);
+        SampleCells::new(whole, if agree { trials.into() } else { Vec::new().into() }, rule)
+    }
+
+    /// What makes these results and a run's differ that is not the systems: other data, other judges, other rules of
+    /// a scorer. `name` is what these results are called.
+    pub(crate) fn differences(&self, name: &str, run: MeasuredRun<'_>) -> Vec<String> {
+        let plan = run.plan;
+        let mut differences = Vec::new();
+        if !self.run.suite.is_empty() && self.run.suite != plan.suite {
+            differences.push(format!("{name} is of the suite {}, this run of {}", self.run.suite, plan.suite));
+        }
+        if !self.run.dataset_hash.is_empty() && self.run.dataset_hash != plan.dataset.hash {
+            differences.push(format!(
+                "{name} is of another dataset: samples are matched by id, whose content may have changed"
+            ));
+        }
+        if !self.run.rulers.is_empty() {
+            differences.extend(changes(&self.run.rulers, &instruments(run)));
+            return differences;
+        }
+        if !self.scorers.is_empty() {
+            differences.extend(plan.scorers.iter().filter_map(|it| sample_change(self.scorers.get(&it.id)?, run, it)));
+            return differences;
+        }
+        let judges: Vec<String> = plan.judges.iter().map(|judge| judge.id.clone()).collect();
+        if !self.run.judges.is_empty() && !judges.is_empty() && self.run.judges != judges {
+            differences.push(format!(
+                "{name} was judged by {}, this run by {}",
+                self.run.judges.join(", "),
+                judges.join(", ")
+            ));
+        }
+        for (scorer, version) in rubrics(plan) {
+            if let Some(pinned) = self.run.rubrics.get(&scorer).filter(|pinned| **pinned != version) {
+                differences.push(format!(
+                    "{name} was judged with version {pinned} of the rubric of `{scorer}`, this run with {version}"
+                ));
+            }
+        }
+        differences
+    }
+
+    /// How the ruler of a plan's metric is another than these results of some samples were measured with, in words; `None` where
+    /// it is the same, or they do not say.
+    pub(crate) fn instrument_change<'a>(
+        &self,
+        run: MeasuredRun<'_>,
+        metric: &MetricSpec,
+        mut samples: impl Iterator<Item = &'a str>,
+    ) -> Option<String> {
+        let scorer = run.plan.scorers.get(metric.scorer);
+        let of_run = || sample_change(self.scorers.get(&scorer?.id)?, run, scorer?);
+        let of_sample = |sample| sample_change(self.graded.get(sample)?, run, scorer?);
+        metric_change(&self.run.rulers, run, metric).or_else(of_run).or_else(|| samples.find_map(of_sample))
+    }
+}
+
+impl PinnedRun {
+    /// Of a stored run.
+    pub fn of(header: &RunHeader, judges: &[ServedJudge]) -> Self {
+        let plan = &header.plan;
+        Self {
+            id: header.id.clone(),
+            suite: plan.suite.clone(),
+            plan_hash: plan.plan_hash.to_string(),
+            dataset_hash: plan.dataset.hash.clone(),
+            judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
+            rubrics: rubrics(plan).collect(),
+            rulers: instruments(MeasuredRun { plan, judges }),
+        }
+    }
+}
+
+/// What is pinned at a position: a value, that something failed, or nothing.
+fn cell_state(values: &[Option<f64>], lost: &[usize], at: usize) -> (State, f64) {
+    match values.get(at).copied().flatten() {
+        Some(value) => (State::Value, value),
+        None if lost.binary_search(&at).is_ok() => (State::Error, 0.0),
+        None => NOTHING,
+    }
+}
+
+/// What nothing is pinned of.
+const NOTHING: (State, f64) = (State::NotApplicable, 0.0);
+
+fn rubrics(plan: &PlanHeader) -> impl Iterator<Item = (String, String)> {
+    plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
+        ScorerKind::Rubric(rubric) => Some((scorer.id.clone(), rubric.rubric.version.clone()?)),
+        ScorerKind::Metric { .. } => None,
+    })
+}
+
+impl PinnedMetric {
+    pub(crate) fn figure(value: Option<f64>, n: u64, se: Option<f64>, values: Vec<Option<f64>>) -> Self {
+        Self { value, n, se, values, ..Self::default() }
+    }
+
+    /// The same with what is known of its samples, and of their trials where there are several.
+    #[must_use]
+    pub(crate) fn with_cells(self, samples: &[(State, f64)], trials: &[(State, f64)]) -> Self {
+        let value = |(state, value): &(State, f64)| (*state == State::Value).then_some(*value);
+        let failed = |cells: &[(State, f64)]| {
+            cells.iter().enumerate().filter(|(_, (state, _))| state.is_failure()).map(|(at, _)| at).collect()
+        };
+        Self {
+            values: samples.iter().map(value).collect(),
+            lost: failed(samples),
+            trials: trials.iter().map(value).collect(),
+            lost_trials: failed(trials),
+            ..self
+        }
+    }
+
+    pub(crate) fn has_values(&self) -> bool {
+        self.values.iter().any(Option::is_some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::example;
+    use crate::{Options, analyse};
+
+    /// CL-24, law 7: a pinned run is read back as it was written.
+    #[test]
+    fn a_pinned_run_survives_its_file() {
+        let run = example();
+        let pinned = Pinned::of(&run.header, &analyse(&run, &Options::default()).unwrap());
+        let text = serde_json::to_string(&pinned).unwrap();
+        assert_eq!(Pinned::read(&text).unwrap(), pinned);
+        let system = pinned.system("atlas-large/raw").unwrap();
+        assert!(pinned.value(system, "quality.accuracy", "bridges").is_some());
+        assert_eq!(pinned.value(system, "quality.accuracy", "nowhere"), None);
+    }
+
+    /// CL-24, law 7: what an older Karat pinned is read, and has no trials.
+    #[test]
+    fn what_was_pinned_before_trials_is_read() {
+        let old = Pinned::read(include_str!("../../../../fixtures/smoke/baseline.json")).unwrap();
+        let system = old.systems().next().and_then(|id| old.system(id)).unwrap();
+        let sample = old.samples().next().unwrap();
+        let entry = old.sample_cells(system, "quality.accuracy", sample, Reduce::Mean);
+        assert_eq!((entry.value(), entry.trials()), (old.value(system, "quality.accuracy", sample), None));
+        assert!(entry.value().is_some());
+    }
+
+    #[test]
+    fn another_document_is_refused_with_what_is_expected() {
+        for (text, word) in [
+            ("{}", "schema"),
+            ("[", "JSON"),
+            (r#"{"schema":"x/1"}"#, "x/1"),
+            (r#"{"schema":"karat.baseline/1"}"#, "missing"),
+        ] {
+            let error = Pinned::read(text).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    /// CL-24: a file that was edited until it contradicts itself or its metrics is refused with the place.
+    #[test]
+    fn numbers_that_cannot_be_are_refused() {
+        let run = example();
+        let pinned = Pinned::of(&run.header, &analyse(&run, &Options::default()).unwrap());
+        assert_eq!(pinned.check_plan(&run.header.plan), Ok(()));
+        let sound = serde_json::to_value(&pinned).unwrap();
+        let refused = |at: &str, value: Value| {
+            let mut changed = sound.clone();
+            *changed.pointer_mut(at).unwrap() = value;
+            let read = Pinned::read(&changed.to_string());
+            read.and_then(|pinned| pinned.check_plan(&run.header.plan)).unwrap_err()
+        };
+        let metric = "/systems/0/metrics/quality.accuracy";
+        for (at, value, told) in [
+            (format!("{metric}/se"), serde_json::json!(-0.1), "`systems[0].metrics.quality.accuracy.se` is -0.1"),
+            (format!("{metric}/value"), serde_json::json!(1.0), "the mean of its values is"),
+            (format!("{metric}/value"), Value::Null, "no `value`"),
+            (format!("{metric}/n"), serde_json::json!(0), "`n`"),
+            (format!("{metric}/n"), serde_json::json!(400), ".n` is 400, and"),
+            (format!("{metric}/values"), serde_json::json!([1.0]), "has 1 entries for"),
+            (
+                format!("{metric}/values/0"),
+                serde_json::json!(99.0),
+                "`systems[0].metrics.quality.accuracy.values[0]` is 99",
+            ),
+            (
+                "/overall/quality.accuracy/value".to_owned(),
+                serde_json::json!(-5.0),
+                "`overall.quality.accuracy.value` is -5",
+            ),
+            ("/overall/quality.accuracy/value".to_owned(), serde_json::json!(0.0), "and those of the systems go from"),
+            ("/samples/1".to_owned(), sound["samples"][0].clone(), "`samples[1]`"),
+            ("/systems/1/id".to_owned(), sound["systems"][0]["id"].clone(), "`systems[1]`"),
+        ] {
+            let error = refused(&at, value);
+            assert!(error.contains(told.trim_matches('`')) || error.contains(told), "{at}: {error}");
+        }
+        let twice = sound.to_string().replacen("\"n\":", "\"n\":9,\"n\":", 1);
+        assert!(Pinned::read(&twice).unwrap_err().contains("\"n\" stands twice"));
+        assert!(
+            Pinned::read(&sound.to_string().replacen("\"n\":", "\"n\":NaN,\"m\":", 1)).unwrap_err().contains("JSON")
+        );
+    }
+}

@@ -1,0 +1,325 @@
+//! Power: which difference so many samples detect, and how many samples a difference takes (BY-16).
+//!
+//! The unit is the paired sample. Its standard deviation s_d comes from stored scores where there are any: pooled over
+//! the pairs of systems, times the root of the design effect where samples are clustered; then the test has one degree of
+//! freedom less than there are clusters. One system alone gives the spread of its scores and an assumed correlation
+//! ρ = ½; without scores the range gives the worst case, √(p(1−p)·2(1−ρ)) with p = ρ = ½.
+//!
+//! A sum is planned as the mean that it is a multiple of; a median, a percentile or a figure of labels by the resampled
+//! standard error of its change in place of s_d/√n, which shrinks with √n as well. Extremes have no test and no plan.
+
+use karat_stats::bootstrap::Resampling;
+use karat_stats::interval::Level;
+use karat_stats::power::PairedDesign;
+use karat_stats::seed::Seed;
+use karat_types::{MetricSpec, PlanHeader};
+use serde::Serialize;
+
+use crate::compare::figures::{PairedFigures, resampling};
+use crate::compare::scores::{Kind, PairedScores, Test};
+use crate::figures::estimate::{Aggregate, BOOTSTRAP_FROM, Observations};
+use crate::figures::finding::Finding;
+use crate::figures::resampled::bootstrap_figure;
+use crate::planning::needed::{Needed, PLANNED_POWER, Planning};
+use crate::score::table::ScoreTable;
+
+/// What is known, or assumed, of the spread of paired differences.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairedDeviation {
+    deviation: Finding,
+    cluster_size: f64,
+    /// The share of samples that gives a pair.
+    applies: f64,
+}
+
+impl PairedDeviation {
+    /// The standard deviation s_d of one paired difference, in the metric's unit; with clusters times the root of the
+    /// design effect.
+    pub fn finding(&self) -> &Finding {
+        &self.deviation
+    }
+}
+
+/// What a number of samples can tell of a metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricPower {
+    /// The metric.
+    pub metric: String,
+    /// Lowest and highest possible value, where it has them.
+    pub range: Option<(f64, f64)>,
+    /// Samples that there are.
+    pub samples: u64,
+    /// The clusters that they make, where samples were clustered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<u64>,
+    /// The standard deviation of one paired difference that is planned with, and where it comes from.
+    pub deviation: Finding,
+    /// The smallest difference that the samples detect; `None` for fewer than two, alone or in clusters.
+    pub detectable: Option<f64>,
+    /// With which probability.
+    pub power: f64,
+    /// Confidence level of the test that is planned.
+    pub level: f64,
+    /// The difference that is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<f64>,
+    /// What the wanted difference takes; `None` where none is wanted, or more than 10¹² samples would not detect it.
+    pub needed: Option<Needed>,
+}
+
+/// Why nobody can look for a difference: it is none, or more than the metric's range. `None` where one can.
+pub fn difference_problem(metric: Option<&MetricSpec>, difference: f64) -> Option<String> {
+    if !(difference > 0.0 && difference.is_finite()) {
+        return Some(format!("{difference} is no difference: it has to be a number above 0"));
+    }
+    let metric = metric?;
+    let (lo, hi) = metric.range.filter(|(lo, hi)| difference > hi - lo && metric.aggregate != "sum")?;
+    Some(format!("a difference of {difference} cannot be: {} goes from {lo} to {hi}", metric.name))
+}
+
+/// Why nobody can plan for a metric's figure: it has no test. `None` where one can.
+pub fn planning_problem(metric: &MetricSpec) -> Option<String> {
+    let aggregate = aggregate(metric);
+    let untested = aggregate.min_bootstrap_units().is_none();
+    untested.then(|| format!("{} is the {} of samples, which has no test", metric.name, aggregate.name()))
+}
+
+/// What `samples` samples can tell of a metric, and what `mde` would take.
+pub fn power(
+    metric: &MetricSpec,
+    spread: &PairedDeviation,
+    samples: u64,
+    mde: Option<f64>,
+    cost_per_sample: Option<f64>,
+) -> MetricPower {
+    let (level, applies, aggregate) = (Level::P95, spread.applies, aggregate(metric));
+    // The sum over the samples that there are is so many times their mean.
+    let times = if aggregate == Aggregate::Sum { samples as f64 * applies } else { 1.0 };
+    let design = PairedDesign { deviation: times * spread.deviation.value(), cluster_size: spread.cluster_size };
+    let fewest = match aggregate {
+        Aggregate::Mean => planned_test(metric.binary, spread.cluster_size > 1.0).fewest(level),
+        other => other.min_bootstrap_units().unwrap_or(BOOTSTRAP_FROM) as f64,
+    };
+    let planning = Planning { design, present: samples, applies, level, fewest, cost_per_sample };
+    MetricPower {
+        metric: metric.name.clone(),
+        range: metric.range,
+        samples,
+        clusters: (spread.cluster_size > 1.0).then(|| design.clusters(samples as f64 * applies) as u64),
+        deviation: spread.deviation.clone(),
+        detectable: planning.detectable(),
+        power: PLANNED_POWER,
+        level: planning.level.get(),
+        wanted: mde,
+        needed: mde.and_then(|difference| planning.needed(difference)),
+    }
+}
+
+/// The test that `compare` makes of few samples: no plan is for fewer than can decide.
+fn planned_test(binary: bool, clustered: bool) -> Test {
+    match (clustered, binary) {
+        (true, _) => Test::ClusterT,
+        (false, true) => Test::McNemar,
+        (false, false) => Test::SignFlip,
+    }
+}
+
+fn aggregate(metric: &MetricSpec) -> Aggregate {
+    Aggregate::parse(&metric.aggregate).unwrap_or(Aggregate::Mean)
+}
+
+/// The aggregate whose spread is measured.
+fn measured_aggregate(metric: &MetricSpec) -> Aggregate {
+    match aggregate(metric) {
+        Aggregate::Sum => Aggregate::Mean,
+        other => other,
+    }
+}
+
+/// s_d of stored scores: pooled over the pairs of the first system with each other one, else of one system alone.
+pub(crate) fn measured_deviation(plan: &PlanHeader, table: &ScoreTable, metric: usize) -> Option<PairedDeviation> {
+    let aggregate = measured_aggregate(plan.metrics.get(metric)?);
+    let kind = if table.is_binary(metric) { Kind::Binary } else { Kind::Score };
+    let how = resampling(plan, Seed(1));
+    let others = 1..plan.systems.len();
+    let tests = others.map(|other| paired(table, metric, other).test_of(kind, aggregate, &how));
+    let known: Vec<(PairedDesign, usize)> = tests.filter_map(|test| Some((test.design()?, test.n()))).collect();
+    let n: usize = known.iter().map(|(_, n)| n).sum();
+    if n == 0 {
+        return single_system_deviation(table, metric, aggregate, &how);
+    }
+    let squares: f64 = known.iter().map(|(design, n)| design.deviation.powi(2) * *n as f64).sum();
+    let clusters: f64 = known.iter().map(|(design, n)| design.clusters(*n as f64)).sum();
+    let pairs = known.len();
+    let what = deviation_name(aggregate, "the change of ");
+    let method = format!("{what} of {pairs} pair{} of systems", if pairs == 1 { "" } else { "s" });
+    PairedDeviation::of((squares / n as f64).sqrt(), n, n as f64 / clusters, method)
+}
+
+/// What is planned with, in words.
+fn deviation_name(aggregate: Aggregate, change: &str) -> String {
+    let plain = if change.is_empty() { "s" } else { "s_d" };
+    match aggregate {
+        Aggregate::Mean => plain.to_owned(),
+        other => format!("√n × resampled SE of {change}the {}", other.name()),
+    }
+}
+
+/// s of the first system, which is the s_d of differences whose halves are correlated by ½.
+fn single_system_deviation(
+    table: &ScoreTable,
+    metric: usize,
+    aggregate: Aggregate,
+    how: &Resampling,
+) -> Option<PairedDeviation> {
+    let mut scores = PairedScores::default();
+    let mut observed = table.observations(metric);
+    for sample in 0..table.samples() {
+        if let Some(value) = table.value(metric, sample, 0) {
+            scores.push(0.0, value, table.cluster(sample));
+            observed.push_labelled(value, table.labels(metric, sample, 0), 0, table.cluster(sample));
+        }
+    }
+    let n = scores.candidate().len();
+    let deviation = match aggregate {
+        Aggregate::Mean => scores.test(Kind::Score).design()?.deviation,
+        _ => resampled_error(&observed, aggregate, how)? * (n as f64).sqrt(),
+    };
+    let cluster_size = n as f64 / scores.n_clusters() as f64;
+    let what = deviation_name(aggregate, "");
+    PairedDeviation::of(deviation, n, cluster_size, format!("{what} of one system, correlation 0.5 assumed"))
+}
+
+fn resampled_error(observed: &Observations, aggregate: Aggregate, how: &Resampling) -> Option<f64> {
+    bootstrap_figure(observed, aggregate, how)?.drawn?.standard_error()
+}
+
+impl PairedDeviation {
+    fn of(deviation: f64, n: usize, cluster_size: f64, method: String) -> Option<Self> {
+        let deviation = Finding::point(deviation, n, method).filter(|it| it.value() > 0.0)?;
+        Some(Self { deviation, cluster_size, applies: 1.0 })
+    }
+
+    /// The same where only a share of the samples, above 0 and at most 1, gives a pair.
+    pub(crate) fn with_share(self, share: f64) -> Self {
+        Self { applies: share, ..self }
+    }
+}
+
+fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
+    let mut figures = PairedFigures::of(table.observations(metric));
+    for sample in 0..table.samples() {
+        let labels = |system: usize| table.labels(metric, sample, system);
+        if let (Some(a), Some(b)) = (table.value(metric, sample, 0), table.value(metric, sample, other)) {
+            figures.push([a, b], labels(0).zip(labels(other)).map(<[_; 2]>::from), table.cluster(sample));
+        }
+    }
+    figures
+}
+
+/// Half the range: the s_d of 0 or the whole range in even shares, correlated by ½. Only means have one.
+pub(crate) fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<PairedDeviation> {
+    let (lo, hi) = metric.range.filter(|_| measured_aggregate(metric) == Aggregate::Mean)?;
+    let clusters = if plan.dataset.clustered { ", clusters not counted" } else { "" };
+    let method = format!("worst case of its range, correlation 0.5 assumed{clusters}");
+    PairedDeviation::of(0.5 * (hi - lo), 0, 1.0, method)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planning::stored_deviations::paired_deviations;
+    use crate::testing::Sketch;
+    use crate::{Findings, Options, analyse};
+
+    fn one(stored: Option<&Findings>, samples: u64, mde: f64, cost: Option<f64>) -> MetricPower {
+        let plan = Sketch::new(2, 1, 4).run().plan();
+        let spreads = paired_deviations(&plan, stored);
+        power(&plan.metrics[0], spreads[0].as_ref().unwrap(), samples, Some(mde), cost)
+    }
+
+    /// BY-16: how many samples and dollars a difference takes, on the worst case where nothing is stored.
+    #[test]
+    fn without_a_stored_run_the_worst_case_is_planned_with() {
+        let found = one(None, 100, 1.0, Some(0.01));
+        assert_eq!((found.deviation.value(), found.deviation.n()), (5.0, 0));
+        // scipy.stats.nct, solved for 80 % power at d_z = 0.2: 198.15
+        let needed = found.needed.unwrap();
+        assert_eq!((needed.samples, needed.more), (199, 99));
+        assert!((needed.cost_usd.unwrap() - 0.99).abs() < 1e-12);
+        // scipy.stats.nct, solved for 80 % power at n = 100: 0.2829126
+        assert!((found.detectable.unwrap() - 5.0 * 0.282_912_6).abs() < 1e-6, "{:?}", found.detectable);
+    }
+
+    /// BY-16: the deviation of paired differences comes from stored runs; with one system, from its scores.
+    #[test]
+    fn stored_scores_say_how_much_differences_vary() {
+        let two = Sketch::new(2, 1, 4).value(0, 0, 5.0).value(0, 1, 6.0).value(1, 0, 3.0).value(1, 1, 2.0);
+        let two = two.value(2, 0, 4.0).value(2, 1, 5.0).value(3, 0, 8.0).value(3, 1, 7.0).run();
+        let found = one(Some(&analyse(&two, &Options::default()).unwrap()), 4, 1.0, None);
+        assert!((found.deviation.value() - (4.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!(found.deviation.method(), "s_d of 1 pair of systems");
+        let single = Sketch::new(1, 1, 3).value(0, 0, 5.0).value(1, 0, 3.0).value(2, 0, 4.0).run();
+        let found = one(Some(&analyse(&single, &Options::default()).unwrap()), 4, 1.0, None);
+        assert_eq!((found.deviation.value(), found.deviation.n()), (1.0, 3));
+    }
+
+    /// BY-16: of a metric that applies to half of the samples a difference takes twice as many, and never fewer than its
+    /// test needs.
+    #[test]
+    fn samples_without_a_score_are_planned_for() {
+        let sketch = |apart: bool| {
+            let run = (0..8).fold(Sketch::new(2, 1, 8), |it, at| match at % 2 == 0 || apart {
+                true => it.value(at, 0, 5.0).value(at, 1, 5.0 + (at % 3) as f64),
+                false => it.not_applicable(at, 0).not_applicable(at, 1),
+            });
+            analyse(&run.run(), &Options::default()).unwrap()
+        };
+        let half = one(Some(&sketch(false)), 8, 0.1, None).needed.unwrap();
+        assert_eq!(half.pairs.map(|pairs| 2 * pairs), Some(half.samples));
+        let few = one(Some(&sketch(true)), 8, 10.0, None).needed.unwrap();
+        assert_eq!((few.samples, few.pairs), (6, None));
+    }
+
+    /// BY-16: a figure that is no mean is planned as `compare` tests it; a sum as so many means; an extreme not at all.
+    #[test]
+    fn other_figures_are_planned_by_their_own_errors() {
+        let sketch = |aggregate: &str| {
+            let sketch = Sketch::new(2, 1, 60).metric("aggregate", serde_json::json!(aggregate));
+            let value = |at: usize, factor: usize| ((at * factor) % 17) as f64;
+            (0..60).fold(sketch, |it, at| it.value(at, 0, value(at, 7)).value(at, 1, value(at, 5))).run()
+        };
+        let planned = |aggregate: &str| {
+            let run = sketch(aggregate);
+            let findings = analyse(&run, &Options::default()).unwrap();
+            let spread = paired_deviations(&findings.plan, Some(&findings)).remove(0)?;
+            let side = |model| crate::compare::Side::of(model, &findings, Some(model), None).unwrap();
+            let compared = crate::compare::compare(&side("model-a"), &side("model-b"), &Default::default()).unwrap();
+            Some((power(&findings.plan.metrics[0], &spread, 60, Some(1.0), None), compared.metrics[0].clone()))
+        };
+        let (mean, _) = planned("mean").unwrap();
+        let (p90, compared) = planned("p90").unwrap();
+        assert_eq!(p90.detectable, compared.detectable);
+        assert!(p90.deviation.method().contains("resampled SE of the change of the p90"), "{:?}", p90.deviation);
+        let (sum, _) = planned("sum").unwrap();
+        assert!((sum.detectable.unwrap() - 60.0 * mean.detectable.unwrap()).abs() < 1e-6);
+        assert!(planned("max").is_none());
+        assert!(planning_problem(&sketch("max").plan().metrics[0]).unwrap().contains("the max of samples"));
+    }
+
+    /// BY-16: clustered samples are worth fewer, so a difference takes more of them.
+    #[test]
+    fn clusters_take_more_samples() {
+        let sketch = |clusters: &[&str]| {
+            let shift = |sample: usize| if sample < 4 { 1.0 } else { -1.0 };
+            let run = (0..8).fold(Sketch::new(2, 1, 8).clusters(clusters), |it, sample| {
+                it.value(sample, 0, 5.0).value(sample, 1, 5.0 + shift(sample) * (1.0 + sample as f64 / 10.0))
+            });
+            let findings = analyse(&run.run(), &Options::default()).unwrap();
+            one(Some(&findings), 8, 0.5, None).needed.unwrap().samples
+        };
+        let apart: Vec<String> = (0..8).map(|sample| format!("c{sample}")).collect();
+        let apart: Vec<&str> = apart.iter().map(String::as_str).collect();
+        assert!(sketch(&["a", "a", "b", "b", "c", "c", "d", "d"]) > sketch(&apart));
+    }
+}

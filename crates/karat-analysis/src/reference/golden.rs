@@ -1,0 +1,469 @@
+//! Golden sets: pinned grades of samples, one file each, and what today's grades are held to (BR-11, BR-12).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_types::Key;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value};
+
+use crate::reference::canary::{self, Canary};
+use crate::reference::history::{GradeRow, GradedCell, OUTPUT};
+use crate::run::served_models::{NamesByAsked, merge_names, name_changes};
+
+/// Version of the format.
+pub const GOLDEN_SCHEMA: &str = "karat.golden/1";
+
+/// Differences below this are rounding: composites have a few decimals, and 4.2 − 3.7 is a little more than 0.5.
+const ROUNDING: f64 = 1e-9;
+
+/// Changed documents that a warning names.
+const NAMED: usize = 5;
+
+/// A pinned sample. A file without `schema` and `sample`, as older tools wrote it, is read by its `card_date`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Golden {
+    /// `karat.golden/1`.
+    #[serde(default = "schema")]
+    pub schema: String,
+    /// Id of the sample.
+    #[serde(default)]
+    pub sample: String,
+    /// Its date, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card_date: Option<String>,
+    /// The system that made it; none in what older tools wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The metric that is pinned; the suite's primary one where a file does not say.
+    #[serde(default)]
+    pub baseline_metric: String,
+    /// Its value.
+    pub baseline_composite: f64,
+    /// The other figures, by dimension.
+    #[serde(default)]
+    pub baseline_axes: Map<String, Value>,
+    /// The model that judged.
+    #[serde(default)]
+    pub baseline_judge: Option<String>,
+    /// Its prompt version.
+    #[serde(default)]
+    pub baseline_prompt_version: Option<String>,
+    /// The names under which model and judge answered, by the name that was asked; none in what older tools wrote.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline_answered_as: BTreeMap<String, BTreeSet<String>>,
+    /// When it judged, RFC 3339.
+    #[serde(default)]
+    pub baseline_ran_at: String,
+    /// The judge's words.
+    #[serde(default)]
+    pub notes: String,
+    /// Digests of what was judged, by name; none in what older tools wrote.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline_content: BTreeMap<String, Key>,
+}
+
+fn schema() -> String {
+    GOLDEN_SCHEMA.to_owned()
+}
+
+impl Golden {
+    /// Pins rows of one sample, without its content: means over trials, where there are several. `None` without a row.
+    pub fn of(rows: &[&GradeRow], ran_at: String) -> Option<Self> {
+        let first = rows.first()?;
+        let composites: Vec<f64> = rows.iter().map(|row| row.composite).collect();
+        let axis = |name: &str| {
+            let of_row = |row: &&GradeRow| row.axes.iter().find(|(axis, _)| axis == name).map(|(_, value)| *value);
+            karat_stats::describe::mean(&rows.iter().filter_map(of_row).collect::<Vec<_>>())
+        };
+        let axes = first.axes.iter().filter_map(|(name, _)| Some((name.clone(), json_number(axis(name)?))));
+        Some(Self {
+            schema: schema(),
+            sample: first.sample.clone(),
+            card_date: first.date.clone(),
+            system: Some(first.system.clone()),
+            baseline_metric: first.metric.clone(),
+            baseline_composite: karat_stats::describe::mean(&composites)?,
+            baseline_axes: axes.collect(),
+            baseline_judge: first.judge_model.clone(),
+            baseline_prompt_version: first.prompt_version.clone(),
+            baseline_answered_as: merge_all_names(rows.iter().map(|row| &row.answered_as)),
+            baseline_ran_at: ran_at,
+            notes: first.notes.clone(),
+            baseline_content: BTreeMap::new(),
+        })
+    }
+
+    /// Reads a file. The error says what is wrong with it.
+    ///
+    /// # Errors
+    /// No JSON, a key that stands twice, another schema, no sample, or a composite that is no number.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let document = karat_text::ladder::exact(text)?;
+        let mut golden: Self =
+            serde_json::from_value(document).map_err(|error| format!("it is no golden file: {error}"))?;
+        if golden.schema != GOLDEN_SCHEMA {
+            return Err(format!("its schema is `{}`, and this version reads `{GOLDEN_SCHEMA}`", golden.schema));
+        }
+        if golden.sample.is_empty() {
+            golden.sample = golden.card_date.clone().ok_or("it has neither `sample` nor `card_date`")?;
+        }
+        if let Some((axis, value)) = golden.baseline_axes.iter().find(|(_, value)| !value.is_number()) {
+            return Err(format!("`baseline_axes.{axis}` is {value}, which is no number"));
+        }
+        Ok(golden)
+    }
+
+    /// As a file.
+    pub fn text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Every pinned figure by the name of its metric.
+    pub fn values(&self) -> BTreeMap<String, f64> {
+        let scorer = self.baseline_metric.rsplit_once('.').map(|(scorer, _)| scorer);
+        let axes = self.baseline_axes.iter().filter_map(|(axis, value)| {
+            let name = scorer.map_or_else(|| axis.clone(), |scorer| format!("{scorer}.{axis}"));
+            Some((name, value.as_f64()?))
+        });
+        axes.chain([(self.baseline_metric.clone(), self.baseline_composite)]).collect()
+    }
+}
+
+/// All of these names.
+fn merge_all_names<'a>(all: impl Iterator<Item = &'a NamesByAsked>) -> NamesByAsked {
+    let mut names = NamesByAsked::new();
+    all.for_each(|some| merge_names(some, &mut names));
+    names
+}
+
+fn json_number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return Value::from(value as i64);
+    }
+    Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// A pinned sample beside today's grades.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GoldenCard {
+    /// Id of the sample.
+    pub sample: String,
+    /// What is pinned.
+    pub baseline: f64,
+    /// What it got now: of the judge that is pinned where it judged, else of all judges as one.
+    pub composite: Option<f64>,
+    /// Now less pinned.
+    pub delta: Option<f64>,
+    /// Whether it dropped by more than is allowed.
+    pub regression: bool,
+    /// Whether the grades were given now, and not taken over from an earlier run.
+    pub fresh: bool,
+    /// What was judged is not what is pinned: the parts that changed since.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// Why nothing can be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A golden set beside today's grades.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GoldenVerdict {
+    /// Every pinned sample.
+    pub cards: Vec<GoldenCard>,
+    /// The largest drop that is no regression.
+    pub max_drop: f64,
+    /// Samples that dropped by more.
+    pub regressions: usize,
+    /// Samples that nothing can be said of.
+    pub problems: usize,
+    /// What the reader must know.
+    pub warnings: Vec<String>,
+    /// Whether the ruler itself moved, where the documents are frozen: no model makes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canary: Option<Canary>,
+}
+
+/// The cells of a pinned sample: of the pinned system where it is among them, else of all.
+fn cells_of<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradedCell> {
+    let of_sample = |cell: &&GradedCell| cell.grade().is_some_and(|grade| grade.sample == pinned.sample);
+    let all: Vec<&GradedCell> = cells.iter().filter(of_sample).collect();
+    let is_pinned = |cell: &&&GradedCell| cell.grade().map(|grade| &grade.system) == pinned.system.as_ref();
+    let own: Vec<&GradedCell> = all.iter().filter(is_pinned).copied().collect();
+    if own.is_empty() { all } else { own }
+}
+
+/// The grades that count against a pinned sample, one a cell: of the pinned judge where it judged, else of all.
+fn counted_grades<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradeRow> {
+    let own = cells_of(pinned, cells).into_iter().filter_map(|cell| {
+        let same = cell.rows.iter().find(|row| row.judge_model == pinned.baseline_judge);
+        same.or(cell.grade())
+    });
+    own.collect()
+}
+
+/// Parts of what was judged that are not as they were pinned. An output that a model makes is another one each time.
+fn changed_parts(pinned: &Golden, cells: &[GradedCell], is_frozen: bool) -> Vec<String> {
+    let Some(now) = cells_of(pinned, cells).first().map(|cell| &cell.content) else { return Vec::new() };
+    let differs = |(name, digest): &(&String, &Key)| now.get(*name).is_some_and(|now| now != *digest);
+    let counts = |(name, _): &(&String, &Key)| is_frozen || *name != OUTPUT;
+    pinned.baseline_content.iter().filter(counts).filter(differs).map(|(name, _)| name.clone()).collect()
+}
+
+/// Whether the judge of frozen documents moved since they were pinned, out of the cells that were judged since `started_at`.
+/// `None` without any.
+fn run_canary<'a>(
+    golden: impl Iterator<Item = &'a Golden>,
+    cells: &[GradedCell],
+    started_at: karat_types::Moment,
+) -> Option<Canary> {
+    let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for pinned in golden {
+        let fresh: Vec<&GradeRow> =
+            counted_grades(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
+        let now = Golden::of(&fresh, String::new()).map(|now| now.values()).unwrap_or_default();
+        for (metric, value) in pinned.values() {
+            if let Some(now) = now.get(&metric) {
+                pairs.entry(metric).or_default().push((value, *now));
+            }
+        }
+    }
+    Canary::of(&pairs, canary::ALPHA)
+}
+
+/// Holds the cells of a run that began at `started_at` against a golden set. `missing` says of pinned samples why they could
+/// not be judged. Documents that no model makes are frozen: of those that are still the pinned ones, a shift is the judge's.
+pub fn check_golden(
+    golden: &[Golden],
+    cells: &[GradedCell],
+    started_at: karat_types::Moment,
+    missing: &BTreeMap<String, String>,
+    max_drop: f64,
+    is_frozen: bool,
+) -> GoldenVerdict {
+    let card = |pinned: &Golden| {
+        let counted = counted_grades(pinned, cells);
+        let composites: Vec<f64> = counted.iter().map(|row| row.composite).collect();
+        let composite = karat_stats::describe::mean(&composites);
+        let delta = composite.map(|now| now - pinned.baseline_composite);
+        let unscored = || "it was judged, and got no score".to_owned();
+        GoldenCard {
+            sample: pinned.sample.clone(),
+            baseline: pinned.baseline_composite,
+            composite,
+            delta: delta.map(|delta| (delta * 1e6).round() / 1e6),
+            regression: delta.is_some_and(|delta| -delta > max_drop + ROUNDING),
+            fresh: counted.iter().all(|row| row.made_at >= started_at),
+            changed: changed_parts(pinned, cells, is_frozen),
+            problem: composite.is_none().then(|| missing.get(&pinned.sample).cloned().unwrap_or_else(unscored)),
+        }
+    };
+    let cards: Vec<GoldenCard> = golden.iter().map(card).collect();
+    let same = golden.iter().zip(&cards).filter(|(_, card)| card.changed.is_empty()).map(|(pinned, _)| pinned);
+    GoldenVerdict {
+        regressions: cards.iter().filter(|card| card.regression).count(),
+        problems: cards.iter().filter(|card| card.problem.is_some()).count(),
+        warnings: setup_warnings(golden, cells).into_iter().chain(changed_documents_warning(&cards)).collect(),
+        max_drop,
+        canary: if is_frozen { run_canary(same, cells, started_at) } else { None },
+        cards,
+    }
+}
+
+/// What a reader must know where the documents did not stand still.
+fn changed_documents_warning(cards: &[GoldenCard]) -> Option<String> {
+    let changed: Vec<&GoldenCard> = cards.iter().filter(|card| !card.changed.is_empty()).collect();
+    let named: Vec<&str> = changed.iter().take(NAMED).map(|card| card.sample.as_str()).collect();
+    let named = named.join(", ");
+    let more = if changed.len() > NAMED { ", …" } else { "" };
+    (!changed.is_empty()).then(|| {
+        format!(
+            "documents are not the pinned ones: {} of {} changed since ({named}{more}). Their grades say nothing of the judge; \
+             `karat golden pin` pins anew",
+            changed.len(),
+            cards.len()
+        )
+    })
+}
+
+/// Judges, prompt versions and systems that are not the pinned ones.
+fn setup_warnings(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
+    let rows: Vec<&GradeRow> = golden.iter().flat_map(|pinned| counted_grades(pinned, cells)).collect();
+    let set = |names: &mut dyn Iterator<Item = Option<&String>>| -> Vec<String> {
+        names.flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    let different = |what: &str,
+                     whose: &str,
+                     of_pinned: fn(&Golden) -> Option<&String>,
+                     of_row: fn(&GradeRow) -> Option<&String>| {
+        let pinned = set(&mut golden.iter().map(of_pinned));
+        let now = set(&mut rows.iter().map(|row| of_row(row)));
+        let is_any = what == "system" && pinned.is_empty();
+        let named = if pinned.is_empty() { "none".to_owned() } else { pinned.join(", ") };
+        (!now.is_empty() && pinned != now && !is_any).then(|| {
+            let now = now.join(", ");
+            format!("the pinned {what} is {named}, this one is {now}: differences may be {whose}. `karat golden pin` pins anew")
+        })
+    };
+    let found = [
+        different("judge", "the ruler's", |it| it.baseline_judge.as_ref(), |it| it.judge_model.as_ref()),
+        different(
+            "prompt version",
+            "the ruler's",
+            |it| it.baseline_prompt_version.as_ref(),
+            |it| it.prompt_version.as_ref(),
+        ),
+        different("system", "those of the systems", |it| it.system.as_ref(), |it| Some(&it.system)),
+    ];
+    let (then, now) = (
+        merge_all_names(golden.iter().map(|it| &it.baseline_answered_as)),
+        merge_all_names(rows.iter().map(|row| &row.answered_as)),
+    );
+    let aliases = name_changes(&then, &now).into_iter().map(|(asked, then, now)| {
+        format!(
+            "`{asked}` answered as {then} when it was pinned, and as {now} now: differences may be the provider's. Pin the dated \
+             name as its `model`; `karat golden pin` pins anew"
+        )
+    });
+    found.into_iter().flatten().chain(aliases).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "the values are exact")]
+mod tests {
+    use super::*;
+    use karat_types::Moment;
+
+    fn row(sample: &str, judge: &str, composite: f64) -> GradeRow {
+        GradeRow {
+            sample: sample.to_owned(),
+            date: Some(sample.to_owned()),
+            system: "published".to_owned(),
+            trial: 0,
+            judge: Some(judge.to_owned()),
+            judge_model: Some(judge.to_owned()),
+            prompt_version: Some("v1".to_owned()),
+            made_at: Moment(10),
+            run: "r".to_owned(),
+            of_ruler: false,
+            source: String::new(),
+            metric: "quality.composite".to_owned(),
+            composite,
+            axes: vec![("novelty".to_owned(), 3.0), ("coherence".to_owned(), 3.5)],
+            notes: "Fine.".to_owned(),
+            caps: Vec::new(),
+            answered_as: BTreeMap::new(),
+        }
+    }
+
+    fn pinned(composite: f64) -> Golden {
+        Golden::of(&[&row("2026-03-18", "stub-v1", composite)], "2026-05-14T02:51:27Z".to_owned()).unwrap()
+    }
+
+    /// BR-11: a file is read back as it was written, its integers as integers; an older tool's file is read too.
+    #[test]
+    fn a_golden_file_is_read_back() {
+        let golden = pinned(4.0);
+        assert_eq!(Golden::read(&golden.text()).unwrap(), golden);
+        assert!(golden.text().contains("\"novelty\": 3,") && golden.text().contains("\"coherence\": 3.5"));
+        let older = r#"{"card_date": "2026-03-18", "baseline_composite": 4.0, "baseline_judge": "claude",
+            "baseline_prompt_version": "v1", "baseline_ran_at": "2026-05-14T02:51:27+00:00",
+            "baseline_axes": {"factuality": 4}, "notes": "n"}"#;
+        let older = Golden::read(older).unwrap();
+        assert_eq!((older.sample.as_str(), older.baseline_metric.as_str()), ("2026-03-18", ""));
+        assert_eq!(golden.values()["quality.novelty"], 3.0);
+        for wrong in ["{", "{}", r#"{"baseline_composite": 1}"#, r#"{"schema": "x/1", "baseline_composite": 1}"#] {
+            assert!(Golden::read(wrong).is_err(), "{wrong}");
+        }
+        let axis = r#"{"sample": "a", "baseline_composite": 1, "baseline_axes": {"x": "y"}}"#;
+        assert!(Golden::read(axis).unwrap_err().contains("baseline_axes.x"));
+    }
+
+    /// BR-12: a drop of exactly the allowed size is none; more is a regression; what was not judged is a problem.
+    #[test]
+    fn a_drop_is_a_regression_only_beyond_the_limit() {
+        let check = |now: f64, max_drop: f64| {
+            check_golden(
+                &[pinned(4.2)],
+                &[GradedCell::of(row("2026-03-18", "stub-v1", now))],
+                Moment(10),
+                &BTreeMap::new(),
+                max_drop,
+                true,
+            )
+        };
+        assert_eq!((check(3.7, 0.5).regressions, check(3.69, 0.5).regressions, check(4.9, 0.5).regressions), (0, 1, 0));
+        let found = check(3.7, 0.5);
+        assert_eq!((found.cards[0].delta, found.cards[0].fresh), (Some(-0.5), true));
+        let missing = BTreeMap::from([("2026-03-18".to_owned(), "no such card".to_owned())]);
+        let none = check_golden(&[pinned(4.2)], &[], Moment(10), &missing, 0.5, true);
+        assert_eq!((none.problems, none.cards[0].problem.as_deref()), (1, Some("no such card")));
+    }
+
+    /// BR-12: another judge or prompt version than the pinned is said; of several judges the pinned one counts.
+    #[test]
+    fn another_judge_is_said() {
+        let other = || row("2026-03-18", "other", 1.0);
+        let found = check_golden(&[pinned(4.2)], &[GradedCell::of(other())], Moment(11), &BTreeMap::new(), 0.5, true);
+        assert!(found.warnings[0].contains("stub-v1") && found.warnings[0].contains("other"), "{:?}", found.warnings);
+        assert!(!found.cards[0].fresh);
+        let rows = vec![other(), row("2026-03-18", "stub-v1", 4.2)];
+        let both =
+            [GradedCell { rows, together: Some(row("2026-03-18", "other + stub-v1", 2.6)), content: BTreeMap::new() }];
+        let found = check_golden(&[pinned(4.2)], &both, Moment(10), &BTreeMap::new(), 0.5, true);
+        assert_eq!((found.regressions, found.warnings.len()), (0, 0));
+        let pinned_both = Golden { baseline_judge: Some("other + stub-v1".to_owned()), ..pinned(4.2) };
+        let found = check_golden(&[pinned_both], &both, Moment(10), &BTreeMap::new(), 0.5, true);
+        assert_eq!((found.cards[0].composite, found.warnings.len()), (Some(2.6), 0));
+    }
+
+    /// BR-12, BY-08: documents that changed since they were pinned are said to, and the judge is not blamed for them.
+    #[test]
+    fn changed_documents_are_no_moved_judge() {
+        let content = |text: &str| BTreeMap::from([(OUTPUT.to_owned(), Key::of("test", text.as_bytes()))]);
+        let sample = |day: usize| format!("2026-03-{day:02}");
+        let pin = |day| Golden {
+            baseline_content: content("old"),
+            ..Golden::of(&[&row(&sample(day), "stub-v1", 4.0)], String::new()).unwrap()
+        };
+        let golden: Vec<Golden> = (1..=15).map(pin).collect();
+        let check = |changed: std::ops::RangeInclusive<usize>, is_frozen: bool| {
+            let cell = |day| GradedCell {
+                content: content(if changed.contains(&day) { "new" } else { "old" }),
+                ..GradedCell::of(row(&sample(day), "stub-v1", 2.0))
+            };
+            let cells: Vec<GradedCell> = (1..=15).map(cell).collect();
+            check_golden(&golden, &cells, Moment(10), &BTreeMap::new(), 0.5, is_frozen)
+        };
+        let all = check(1..=15, true);
+        assert_eq!(
+            (&all.canary, all.regressions, all.cards[0].changed.as_slice()),
+            (&None, 15, &[OUTPUT.to_owned()][..])
+        );
+        assert!(all.warnings[0].contains("not the pinned ones: 15 of 15"), "{:?}", all.warnings);
+        let moved = check(1..=3, true).canary.unwrap();
+        assert_eq!((moved.ruler, moved.shifts[0].change.n()), (canary::InstrumentStatus::Moved, 12));
+        let made = check(1..=15, false);
+        assert_eq!((made.canary, made.warnings.len()), (None, 0), "a model makes another output each time");
+    }
+
+    /// PE-16, BR-12: a judge that answers under another name than when it was pinned is told; the file keeps the name.
+    #[test]
+    fn an_alias_that_moved_is_told() {
+        let answering = |name: &str| GradeRow {
+            answered_as: [("alias".to_owned(), [name.to_owned()].into())].into(),
+            ..row("2026-03-18", "stub-v1", 4.0)
+        };
+        let pinned = Golden::of(&[&answering("alias-01")], String::new()).unwrap();
+        let pinned = Golden::read(&pinned.text()).unwrap();
+        let told = |row: GradeRow| setup_warnings(std::slice::from_ref(&pinned), &[GradedCell::of(row)]);
+        let moved = told(answering("alias-02"));
+        assert!(
+            moved[0].starts_with("`alias` answered as alias-01 when it was pinned, and as alias-02 now"),
+            "{moved:?}"
+        );
+        assert_eq!((told(answering("alias-01")), told(row("2026-03-18", "stub-v1", 4.0))), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,562 @@
+//! The history of a suite: the grades that stand for each sample, whichever run gave them (BR-08).
+//!
+//! A row stands until the same judge grades the same sample under the same prompt version again. Rows of another judge
+//! or prompt version stand beside it. What failed replaces nothing, and nor does what a golden check says: it measures the
+//! ruler, and is a sample's grade only where nothing else is.
+//!
+//! Whatever wants one grade of a sample (a day of drift or digest, a golden set) takes that of the latest run that judged
+//! it. Where several judges did so in that run, they are one grade as in the run's report and gates: by the scorer's
+//! `consensus`, which is the mean unless the suite says otherwise. Who asks for one judge gets that one's grade.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use karat_types::{Answered, CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind};
+
+use crate::AnalysisError;
+use crate::figures::groups::system_id;
+use crate::run::metric_names::primary_metric;
+use crate::run::served_models::{NamesByAsked, add_answers, merge_names, name_list};
+use crate::score::consensus::CellScores;
+
+/// Name of the output among what was judged.
+pub(crate) const OUTPUT: &str = "output";
+
+/// One scorer's grades of one sample: of one judge, where judges grade.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GradeRow {
+    /// Id of the sample.
+    pub sample: String,
+    /// Its date, YYYY-MM-DD.
+    pub date: Option<String>,
+    /// Model and variant.
+    pub system: String,
+    /// Repetition, from 0.
+    pub trial: u32,
+    /// Registry id of the judge.
+    pub judge: Option<String>,
+    /// The model that judged; of several that are one grade, all of them: `a + b`.
+    pub judge_model: Option<String>,
+    /// Declared version of the rubric.
+    pub prompt_version: Option<String>,
+    /// When the run began that gave the grades.
+    pub made_at: Moment,
+    /// That run, or one that took the grades over from it.
+    pub run: String,
+    /// Whether that run measured the ruler.
+    pub of_ruler: bool,
+    /// Where that run's samples were read from: the paths of its dataset's sources.
+    pub source: String,
+    /// Name of the metric that sums the grades up.
+    pub metric: String,
+    /// Its value.
+    pub composite: f64,
+    /// The other figures of the scorer, by dimension, in the rubric's order.
+    pub axes: Vec<(String, f64)>,
+    /// The judge's words.
+    pub notes: String,
+    /// Ids of the caps that held.
+    pub caps: Vec<String>,
+    /// The names under which model and judge answered, by the name that was asked; empty where nobody says.
+    pub answered_as: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// The grades of one cell by one scorer: a row a judge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GradedCell {
+    /// At least one, in the order of the plan's judges.
+    pub rows: Vec<GradeRow>,
+    /// What several judges are together.
+    pub together: Option<GradeRow>,
+    /// Digests of what was judged, by name: `output`, and what of the row was read, by role or column.
+    pub content: BTreeMap<String, Key>,
+}
+
+impl GradeRow {
+    /// Which of two grades of one place stands: the greater.
+    fn rank(&self) -> (bool, Moment) {
+        (!self.of_ruler, self.made_at)
+    }
+}
+
+impl GradedCell {
+    /// A cell with one grade.
+    pub fn of(row: GradeRow) -> Self {
+        Self { rows: vec![row], together: None, content: BTreeMap::new() }
+    }
+
+    /// The one grade of the cell; `None` where it has no row.
+    pub fn grade(&self) -> Option<&GradeRow> {
+        self.together.as_ref().or(self.rows.first())
+    }
+
+    /// When the latest of its grades were given.
+    pub fn made_at(&self) -> Moment {
+        self.rows.iter().map(|row| row.made_at).max().unwrap_or_default()
+    }
+
+    /// Which of two grades of one cell stands: the greater. What measured the ruler stands below every other.
+    fn rank(&self) -> (bool, Moment) {
+        self.rows.iter().map(GradeRow::rank).max().unwrap_or_default()
+    }
+
+    /// The same with the rows that are chosen; `None` without any. Judges that are left out have no part in the grade.
+    pub fn select(mut self, choice: &RowFilter) -> Option<Self> {
+        let all = self.rows.len();
+        self.rows.retain(|row| choice.matches(row));
+        self.together = self.together.filter(|_| self.rows.len() == all);
+        (!self.rows.is_empty()).then_some(self)
+    }
+}
+
+/// Which rows are looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RowFilter {
+    /// From this date on, YYYY-MM-DD. Samples without a date are in no range of dates.
+    pub since: Option<String>,
+    /// Up to this date.
+    pub until: Option<String>,
+    /// Of this judge: its registry id, or the model that judged.
+    pub judge: Option<String>,
+    /// Of this prompt version.
+    pub prompt_version: Option<String>,
+    /// Of this system: its id, or its model or variant.
+    pub system: Option<String>,
+    /// Read from one of these.
+    pub sources: Option<BTreeSet<String>>,
+}
+
+impl RowFilter {
+    /// Whether a row is meant.
+    pub fn matches(&self, row: &GradeRow) -> bool {
+        let at_least = |bound: &Option<String>| bound.as_ref().is_none_or(|bound| row.date.as_ref() >= Some(bound));
+        let at_most = self.until.as_ref().is_none_or(|bound| row.date.as_ref().is_some_and(|date| date <= bound));
+        let judge = self.judge.as_ref().is_none_or(|judge| is_judge(judge, row));
+        let version = self.prompt_version.is_none() || self.prompt_version == row.prompt_version;
+        let system = self.system.as_ref().is_none_or(|system| is_system(system, row));
+        let source = self.sources.as_ref().is_none_or(|sources| sources.contains(&row.source));
+        at_least(&self.since) && at_most && judge && version && system && source
+    }
+}
+
+/// Whether a name means the judge of a row.
+fn is_judge(name: &str, row: &GradeRow) -> bool {
+    [&row.judge, &row.judge_model].into_iter().flatten().any(|known| known == name)
+}
+
+/// Whether a name means the system of a row.
+fn is_system(name: &str, row: &GradeRow) -> bool {
+    let (model, variant) = row.system.rsplit_once('/').unwrap_or(("", &row.system));
+    [row.system.as_str(), model, variant].contains(&name)
+}
+
+/// The metric of a run that rows are made of, and its scorer's other figures.
+struct GradedMetric {
+    scorer: usize,
+    metric: usize,
+    /// Dimension and metric index.
+    axes: Vec<(String, usize)>,
+    by_judges: bool,
+    source: String,
+}
+
+impl GradedMetric {
+    fn of(plan: &PlanHeader, metric: Option<&str>) -> Option<Self> {
+        let metric = metric.map_or_else(|| primary_metric(plan), |name| plan.metric(name))?;
+        let scorer = plan.metrics.get(metric)?.scorer;
+        let spec = plan.scorers.get(scorer)?;
+        let own = plan.metrics.iter().enumerate().filter(|(at, it)| it.scorer == scorer && *at != metric);
+        let dimension = |name: &str| {
+            let rest = name.strip_prefix(&spec.id).and_then(|rest| rest.strip_prefix('.'));
+            rest.unwrap_or(name).to_owned()
+        };
+        Some(Self {
+            scorer,
+            metric,
+            axes: own.map(|(at, it)| (dimension(&it.name), at)).collect(),
+            by_judges: matches!(spec.kind, ScorerKind::Rubric(_)),
+            source: source_of(plan),
+        })
+    }
+}
+
+/// Where the samples of a plan are read from, as rows tell it.
+pub fn source_of(plan: &PlanHeader) -> String {
+    plan.dataset.sources.iter().map(|source| source.path.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Calls `each` with every graded cell of a run: by its primary metric, or by the one that is named. A run that does not
+/// have it gives none.
+///
+/// # Errors
+/// Rows that cannot be read.
+pub fn for_each_graded(
+    rows: &dyn RunRows,
+    metric: Option<&str>,
+    each: &mut dyn FnMut(GradedCell),
+) -> Result<(), AnalysisError> {
+    let header = rows.header();
+    let plan = header.plan.clone();
+    let Some(graded) = GradedMetric::of(&plan, metric) else { return Ok(()) };
+    let read = rows.for_each(&mut |row| {
+        if row.cell.status == CellStatus::Ok {
+            grade_cell(&plan, &header.id, header.started_at, &graded, &row).into_iter().for_each(&mut *each);
+        }
+        ControlFlow::Continue(())
+    });
+    read.map_err(|source| AnalysisError::Rows { run: header.id.clone(), source })
+}
+
+fn grade_cell(
+    plan: &PlanHeader,
+    run: &str,
+    started_at: Moment,
+    graded: &GradedMetric,
+    row: &CellRow<'_>,
+) -> Option<GradedCell> {
+    let names = |answered: &[Answered]| {
+        let mut names = NamesByAsked::new();
+        add_answers(answered, &mut names);
+        names
+    };
+    let base = |(composite, axes)| GradeRow {
+        sample: row.sample.id.clone(),
+        date: row.sample.date.clone(),
+        system: system_id(plan, row.system),
+        trial: row.trial,
+        judge: None,
+        judge_model: None,
+        prompt_version: None,
+        made_at: row.cell.made_at.unwrap_or(started_at),
+        run: run.to_owned(),
+        of_ruler: plan.run.of_ruler,
+        source: graded.source.clone(),
+        metric: plan.metrics.get(graded.metric).map(|it| it.name.clone()).unwrap_or_default(),
+        composite,
+        axes,
+        notes: String::new(),
+        caps: Vec::new(),
+        answered_as: names(&row.cell.facts.answered),
+    };
+    let figures = |number: &dyn Fn(usize) -> Option<f64>| {
+        let axes = graded.axes.iter().filter_map(|(name, at)| Some((name.clone(), number(*at)?)));
+        Some((number(graded.metric)?, axes.collect()))
+    };
+    let of_scores = |scores: &[(u16, Score)]| {
+        figures(&|wanted| scores.iter().find(|(at, _)| usize::from(*at) == wanted)?.1.number())
+    };
+    if !graded.by_judges {
+        let own = base(of_scores(&row.cell.scores)?);
+        return Some(GradedCell { content: content_digests(row), ..GradedCell::of(own) });
+    }
+    let own = row.judgments.iter().filter(|judgment| usize::from(judgment.scorer) == graded.scorer);
+    let mut rows: Vec<(u16, GradeRow)> = own
+        .filter_map(|judgment| {
+            let judge = plan.judges.get(usize::from(judgment.judge));
+            let mut judged = GradeRow {
+                judge: judge.map(|judge| judge.id.clone()),
+                judge_model: judge.map(|judge| judge.model.clone()),
+                prompt_version: judgment.prompt_version.clone(),
+                made_at: judgment.made_at.unwrap_or(started_at),
+                notes: judgment.reasoning.clone(),
+                caps: judgment.caps.clone(),
+                ..base(of_scores(&judgment.scores)?)
+            };
+            add_answers(&judgment.answered, &mut judged.answered_as);
+            Some((judgment.judge, judged))
+        })
+        .collect();
+    rows.sort_by_key(|(judge, _)| *judge);
+    let rows: Vec<GradeRow> = rows.into_iter().map(|(_, judged)| judged).collect();
+    let scores = (rows.len() > 1).then(|| CellScores::of(plan, row));
+    let together = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
+    let together = together.map(|figures| merge_judges(base(figures), &rows));
+    (!rows.is_empty()).then(|| GradedCell { rows, together, content: content_digests(row) })
+}
+
+/// What of a cell was judged.
+fn content_digests(row: &CellRow<'_>) -> BTreeMap<String, Key> {
+    let read = row.sample.reads.iter().map(|(name, digest)| (name.clone(), *digest));
+    // A column may have this name, too: the output is what counts.
+    read.chain([(OUTPUT.to_owned(), row.cell.output_hash)]).collect()
+}
+
+/// The name of judges that are one grade, whatever their order: `a + b`.
+pub(crate) fn joined_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let names: BTreeSet<&str> = names.collect();
+    (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(" + "))
+}
+
+/// What judges said together, around the figures they have together.
+fn merge_judges(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {
+    let names = |of: fn(&GradeRow) -> Option<&String>| joined_names(rows.iter().filter_map(of).map(String::as_str));
+    let caps: BTreeSet<&String> = rows.iter().flat_map(|row| &row.caps).collect();
+    let mut answered_as = NamesByAsked::new();
+    rows.iter().for_each(|row| merge_names(&row.answered_as, &mut answered_as));
+    GradeRow {
+        judge: names(|row| row.judge.as_ref()),
+        judge_model: names(|row| row.judge_model.as_ref()),
+        prompt_version: names(|row| row.prompt_version.as_ref()),
+        // As old as the oldest of them.
+        made_at: rows.iter().map(|row| row.made_at).min().unwrap_or(figures.made_at),
+        notes: rows
+            .iter()
+            .map(|row| row.notes.as_str())
+            .filter(|notes| !notes.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n"),
+        caps: caps.into_iter().cloned().collect(),
+        answered_as,
+        ..figures
+    }
+}
+
+/// What a row stands for: another row of the same place replaces it.
+type RowKey = (Option<String>, String, String, u32, Option<String>, Option<String>);
+
+/// Date, sample, system and trial.
+type CellKey = (Option<String>, String, String, u32);
+
+/// The rows that stand, by date and sample.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    rows: BTreeMap<RowKey, GradeRow>,
+    cells: BTreeMap<CellKey, GradedCell>,
+    /// The latest rows of runs that measured the ruler, whether they stand or not.
+    checks: BTreeMap<RowKey, GradeRow>,
+    /// Samples that two sources have, and not the same.
+    disputed: BTreeMap<(String, String), BTreeSet<String>>,
+}
+
+impl History {
+    /// Takes a cell. Of one place the later row stands, and of one cell the later grade; of equally late ones the one that
+    /// was taken first. What measured the ruler stands only where nothing else does.
+    pub fn add(&mut self, cell: GradedCell) {
+        for row in &cell.rows {
+            let (date, sample, system, trial) = cell_key(row);
+            let place = (date, sample, system, trial, row.judge_model.clone(), row.prompt_version.clone());
+            if row.of_ruler && self.checks.get(&place).is_none_or(|known| known.made_at < row.made_at) {
+                self.checks.insert(place.clone(), row.clone());
+            }
+            if self.rows.get(&place).is_none_or(|known| known.rank() < row.rank()) {
+                self.rows.insert(place, row.clone());
+            }
+        }
+        let Some(place) = cell.rows.first().map(cell_key) else { return };
+        if let Some(sources) = self.cells.get(&place).and_then(|known| source_conflict(known, &cell)) {
+            self.disputed.entry(sources).or_default().insert(place.1.clone());
+        }
+        if self.cells.get(&place).is_none_or(|known| known.rank() < cell.rank()) {
+            self.cells.insert(place, cell);
+        }
+    }
+
+    /// What a reader must know: documents of one source that stand in place of others of another.
+    pub fn warnings(&self) -> Vec<String> {
+        let say = |((one, other), samples): (&(String, String), &BTreeSet<String>)| {
+            let first = samples.first().map_or("", String::as_str);
+            format!(
+                "{one} and {other} have {} samples of one id that are not the same, such as {first}: the later judged stand. \
+                 What is no later state of the other wants a suite with a `name` of its own; `-p` of `drift` and `golden pin` \
+                 looks at one",
+                samples.len()
+            )
+        };
+        self.disputed.iter().map(say).chain(self.golden_only_warning()).collect()
+    }
+
+    /// Samples that nothing but a golden check has graded.
+    fn golden_only_warning(&self) -> Option<String> {
+        let of_ruler = self.cells().filter_map(GradedCell::grade).filter(|grade| grade.of_ruler);
+        let samples: BTreeSet<&str> = of_ruler.map(|grade| grade.sample.as_str()).collect();
+        let first = samples.first()?;
+        Some(format!(
+            "{} samples, such as {first}, have no such grade but that of a golden check: `karat run` gives them one",
+            samples.len()
+        ))
+    }
+
+    /// The rows, by date, then sample.
+    pub fn rows(&self) -> impl Iterator<Item = &GradeRow> {
+        self.current_rows().map(|(_, row)| row)
+    }
+
+    /// The last that was said of each of them, by golden checks, too: what a table of grades shows.
+    pub fn latest(&self) -> impl Iterator<Item = &GradeRow> {
+        self.current_rows().map(|(place, row)| {
+            let check = self.checks.get(place).filter(|check| check.made_at > row.made_at);
+            check.unwrap_or(row)
+        })
+    }
+
+    fn current_rows(&self) -> impl Iterator<Item = (&RowKey, &GradeRow)> {
+        self.rows.iter().filter(|(_, row)| !row.of_ruler || !self.is_graded(row))
+    }
+
+    /// Every cell as it was graded last, by date, then sample.
+    pub fn cells(&self) -> impl Iterator<Item = &GradedCell> {
+        let stands = |cell: &&GradedCell| cell.rows.iter().all(|row| !row.of_ruler || !self.has_cell(row));
+        self.cells.values().filter(stands)
+    }
+
+    /// Whether its judge has graded any trial of a row's sample without measuring the ruler.
+    fn is_graded(&self, row: &GradeRow) -> bool {
+        let (date, sample, system, _) = cell_key(row);
+        let all = self.rows.range((date, sample, system, 0, None, None)..).map(|(_, other)| other);
+        let is_same =
+            |other: &GradeRow| other.judge_model == row.judge_model && other.prompt_version == row.prompt_version;
+        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.of_ruler && is_same(other))
+    }
+
+    /// Whether anybody has graded any trial of a row's sample without measuring the ruler.
+    fn has_cell(&self, row: &GradeRow) -> bool {
+        let (date, sample, system, _) = cell_key(row);
+        let all = self.cells.range((date, sample, system, 0)..).filter_map(|(_, cell)| cell.rows.first());
+        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.of_ruler)
+    }
+
+    /// How many rows stand.
+    pub fn len(&self) -> usize {
+        self.rows().count()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// By system, one figure a date: the latest grade of each sample, and their mean where a day has several samples. Rows
+    /// without a date are left out.
+    pub fn series(&self) -> BTreeMap<String, Vec<Day>> {
+        let mut series: BTreeMap<String, Vec<Day>> = BTreeMap::new();
+        for cell in self.cells() {
+            let Some((grade, date)) = cell.grade().and_then(|grade| Some((grade, grade.date.as_deref()?))) else {
+                continue;
+            };
+            let days = series.entry(grade.system.clone()).or_default();
+            if days.last().is_none_or(|day| day.date != date) {
+                days.push(Day::empty(date));
+            }
+            if let Some(day) = days.last_mut() {
+                day.add(grade);
+                day.is_together |= cell.together.is_some();
+            }
+        }
+        series
+    }
+}
+
+/// The sources of two cells of one place, in the order of their names, where they differ and so does what was judged.
+fn source_conflict(known: &GradedCell, cell: &GradedCell) -> Option<(String, String)> {
+    let (one, other) = (&known.rows.first()?.source, &cell.rows.first()?.source);
+    let differ = one != other && known.content != cell.content;
+    differ.then(|| (one.min(other).clone(), one.max(other).clone()))
+}
+
+fn cell_key(row: &GradeRow) -> CellKey {
+    (row.date.clone(), row.sample.clone(), row.system.clone(), row.trial)
+}
+
+/// Whether two rows are of one sample and system.
+fn is_same_sample(one: &GradeRow, other: &GradeRow) -> bool {
+    (&one.date, &one.sample, &one.system) == (&other.date, &other.sample, &other.system)
+}
+
+/// What a day's samples got together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Day {
+    /// The date, YYYY-MM-DD.
+    pub date: String,
+    composites: Vec<f64>,
+    axes: BTreeMap<String, Vec<f64>>,
+    /// Models that judged: those that are one grade by one name.
+    pub judges: BTreeSet<String>,
+    /// Their prompt versions.
+    pub prompt_versions: BTreeSet<String>,
+    /// The names under which models and judges answered, by the name that was asked.
+    pub answered_as: BTreeMap<String, BTreeSet<String>>,
+    /// Whether several judges are one grade.
+    pub is_together: bool,
+}
+
+impl Day {
+    fn add(&mut self, row: &GradeRow) {
+        self.composites.push(row.composite);
+        for (axis, value) in &row.axes {
+            self.axes.entry(axis.clone()).or_default().push(*value);
+        }
+        self.judges.extend(row.judge_model.clone());
+        self.prompt_versions.extend(row.prompt_version.clone());
+        merge_names(&row.answered_as, &mut self.answered_as);
+    }
+
+    /// A day without a figure.
+    pub(crate) fn empty(date: impl Into<String>) -> Self {
+        Self { date: date.into(), ..Self::default() }
+    }
+
+    /// A day with one figure.
+    pub fn new(date: impl Into<String>, value: f64) -> Self {
+        Self { composites: vec![value], ..Self::empty(date) }
+    }
+
+    /// One figure more.
+    pub(crate) fn push(&mut self, value: f64) {
+        self.composites.push(value);
+    }
+
+    /// Samples.
+    pub fn samples(&self) -> usize {
+        self.composites.len()
+    }
+
+    /// Mean of its samples.
+    pub fn value(&self) -> f64 {
+        mean(&self.composites)
+    }
+
+    /// Mean of its samples in one dimension, where any has it.
+    pub fn axis(&self, name: &str) -> Option<f64> {
+        self.axes.get(name).map(|values| mean(values))
+    }
+}
+
+/// What a reader must know of who judged a stretch of days.
+pub(crate) fn judge_mix_warnings<'a>(days: impl IntoIterator<Item = &'a Day>, stretch: &str) -> Vec<String> {
+    let (mut judges, mut versions, mut is_together) = (BTreeSet::new(), BTreeSet::new(), false);
+    let mut answered = NamesByAsked::new();
+    for day in days {
+        judges.extend(day.judges.iter().map(String::as_str));
+        versions.extend(day.prompt_versions.iter().map(String::as_str));
+        is_together |= day.is_together;
+        merge_names(&day.answered_as, &mut answered);
+    }
+    let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
+    let mixed = |what: &str, names: &BTreeSet<&str>| {
+        let names = Some(list(names)).filter(|_| names.len() > 1)?;
+        Some(format!("{stretch} mixes {what} ({names}): a change of them can look like drift"))
+    };
+    let together = is_together.then(|| {
+        let names = list(&judges);
+        format!("{names}: judges of one run are one grade, by the scorer's consensus; `--judge` looks at one alone")
+    });
+    let several = answered.iter().filter(|(_, names)| names.len() > 1);
+    let several = several.map(|(asked, names)| {
+        format!(
+            "{stretch} mixes models that answered as `{asked}` ({}): a change of them can look like drift. Pin the dated name as \
+             its `model`",
+            name_list(names)
+        )
+    });
+    let mixed = mixed("judges", &judges).into_iter().chain(mixed("prompt versions", &versions));
+    mixed.chain(several).chain(together).collect()
+}
+
+/// Mean of at least one value.
+fn mean(values: &[f64]) -> f64 {
+    karat_stats::describe::mean(values).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "the values are exact")]
+mod tests;

@@ -1,0 +1,132 @@
+use super::*;
+
+fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> GradeRow {
+    GradeRow {
+        sample: date.to_owned(),
+        date: Some(date.to_owned()),
+        system: "published".to_owned(),
+        trial: 0,
+        judge: Some(judge.to_owned()),
+        judge_model: Some(format!("{judge}-v1")),
+        prompt_version: Some("v1".to_owned()),
+        made_at: Moment(made_at),
+        run: format!("run-{made_at}"),
+        of_ruler: false,
+        source: "cards".to_owned(),
+        metric: "quality.composite".to_owned(),
+        composite,
+        axes: vec![("novelty".to_owned(), composite)],
+        notes: String::new(),
+        caps: Vec::new(),
+        answered_as: BTreeMap::new(),
+    }
+}
+
+/// BR-08, BR-17: judging again replaces the row of that judge and prompt version, and no other.
+#[test]
+fn the_latest_row_of_a_judge_stands() {
+    let mut history = History::default();
+    for row in [row("2026-03-01", "a", 2, 4.0), row("2026-03-01", "a", 1, 1.0), row("2026-03-01", "b", 1, 3.0)] {
+        history.add(GradedCell::of(row));
+    }
+    history.add(GradedCell::of(GradeRow { prompt_version: Some("v2".to_owned()), ..row("2026-03-01", "a", 1, 2.0) }));
+    let composites: Vec<f64> = history.rows().map(|row| row.composite).collect();
+    assert_eq!(composites, [4.0, 2.0, 3.0]);
+    // BR-13: of a date, the latest row counts, whoever judged.
+    assert_eq!(history.series()["published"][0].value(), 4.0);
+}
+
+/// BR-13, BR-17, CL-16: judges of one run are one grade, which a later run of one of them replaces; who asks for one judge
+/// gets that one.
+#[test]
+fn judges_of_one_run_are_one_grade() {
+    let rows = vec![row("2026-03-01", "b", 1, 2.0), row("2026-03-01", "a", 1, 4.0)];
+    let together = Some(merge_judges(row("2026-03-01", "", 1, 3.0), &rows));
+    let cell = GradedCell { rows, together, content: BTreeMap::new() };
+    let day = |cells: &[GradedCell]| {
+        let mut history = History::default();
+        cells.iter().for_each(|cell| history.add(cell.clone()));
+        assert_eq!(history.len(), 2.min(cells.iter().map(|cell| cell.rows.len()).sum()));
+        let day = history.series().remove("published").unwrap().remove(0);
+        (day.value(), day.judges.into_iter().collect::<Vec<_>>())
+    };
+    assert_eq!(day(std::slice::from_ref(&cell)), (3.0, vec!["a-v1 + b-v1".to_owned()]));
+    let again = GradedCell::of(row("2026-03-01", "a", 2, 5.0));
+    assert_eq!(day(&[cell.clone(), again]), (5.0, vec!["a-v1".to_owned()]));
+    let choice = RowFilter { judge: Some("a".to_owned()), ..RowFilter::default() };
+    assert_eq!(day(&[cell.clone().select(&choice).unwrap()]), (4.0, vec!["a-v1".to_owned()]));
+    assert_eq!(cell.select(&RowFilter { judge: Some("c".to_owned()), ..choice }), None);
+}
+
+/// BR-12, BR-13: what a golden check says is no day's grade, whenever it was made and in whichever trial; where nothing
+/// else has graded a sample, or not by that judge, it is.
+#[test]
+fn a_ruler_that_is_measured_is_no_history() {
+    let check = |row: GradeRow| GradedCell::of(GradeRow { of_ruler: true, ..row });
+    let day = || row("2026-03-01", "a", 1, 4.0);
+    let checked = || row("2026-03-01", "a", 2, 1.0);
+    let ordered = [
+        [GradedCell::of(day()), check(checked()), check(GradeRow { trial: 1, ..checked() })],
+        [check(GradeRow { trial: 1, ..checked() }), check(checked()), GradedCell::of(day())],
+    ];
+    for cells in ordered {
+        let mut history = History::default();
+        cells.into_iter().for_each(|cell| history.add(cell));
+        assert_eq!((history.len(), history.series()["published"][0].value()), (1, 4.0));
+        assert!(history.warnings().is_empty());
+        history.add(check(row("2026-03-01", "b", 3, 2.0)));
+        let judges: Vec<&str> = history.rows().filter_map(|row| row.judge.as_deref()).collect();
+        assert_eq!((judges, history.series()["published"][0].value()), (vec!["a", "b"], 4.0));
+    }
+    let mut alone = History::default();
+    alone.add(check(checked()));
+    assert_eq!((alone.len(), alone.series()["published"][0].value()), (1, 1.0));
+    assert!(alone.warnings()[0].starts_with("1 samples, such as 2026-03-01, have no such grade"));
+}
+
+#[test]
+fn a_choice_takes_dates_judges_and_versions() {
+    let row = row("2026-03-05", "a", 1, 4.0);
+    let choice = |since: &str, until: &str, judge: Option<&str>| RowFilter {
+        since: Some(since.to_owned()),
+        until: Some(until.to_owned()),
+        judge: judge.map(str::to_owned),
+        ..RowFilter::default()
+    };
+    assert!(choice("2026-03-05", "2026-03-05", None).matches(&row));
+    assert!(!choice("2026-03-06", "2026-03-09", None).matches(&row));
+    assert!(choice("2026-03-01", "2026-03-09", Some("a-v1")).matches(&row));
+    assert!(!choice("2026-03-01", "2026-03-09", Some("b")).matches(&row));
+    assert!(!choice("2026-03-01", "2026-03-09", None).matches(&GradeRow { date: None, ..row }));
+}
+
+/// BR-13, BR-14: every system has a series of its own; a system is chosen by its id, its model or its variant.
+#[test]
+fn each_system_has_its_days() {
+    let mut history = History::default();
+    for (system, composite) in [("gpt-5/raw", 4.0), ("gpt-5/rag", 2.0)] {
+        for date in ["2026-03-01", "2026-03-02"] {
+            history.add(GradedCell::of(GradeRow { system: system.to_owned(), ..row(date, "a", 1, composite) }));
+        }
+    }
+    let values = |days: &Vec<Day>| days.iter().map(Day::value).collect::<Vec<_>>();
+    assert_eq!(history.series().values().map(values).collect::<Vec<_>>(), [[2.0, 2.0], [4.0, 4.0]]);
+    let taken = |name: &str| {
+        let choice = RowFilter { system: Some(name.to_owned()), ..RowFilter::default() };
+        history.rows().filter(|row| choice.matches(row)).count()
+    };
+    assert_eq!(["gpt-5/raw", "raw", "gpt-5", "gpt", ""].map(taken), [2, 2, 4, 0, 0]);
+}
+
+/// PE-16, BR-13: days that one alias was answered for by two models are told.
+#[test]
+fn days_of_two_models_behind_an_alias_are_told() {
+    let day = |date: &str, name: &str| Day {
+        answered_as: [("alias".to_owned(), [name.to_owned()].into())].into(),
+        ..Day::new(date, 4.0)
+    };
+    let said = |last: &str| judge_mix_warnings(&[day("2026-03-01", "alias-01"), day("2026-03-02", last)], "the window");
+    let told = "the window mixes models that answered as `alias` (alias-01, alias-02)";
+    assert!(said("alias-02").iter().any(|it| it.starts_with(told)), "{:?}", said("alias-02"));
+    assert_eq!(said("alias-01"), Vec::<String>::new());
+}

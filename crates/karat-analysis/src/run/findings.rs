@@ -1,0 +1,281 @@
+//! Everything that is known of a run.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use karat_types::{Money, PlanHeader};
+use serde::Serialize;
+
+use crate::analyses::{
+    Agreement, AnalysisResult, Calibration, Delta, Errors, Failures, Grading, Notes, Outcome, Services,
+};
+use crate::figures::aggregate::spread;
+use crate::figures::breakdown::Breakdown;
+use crate::figures::finding::Finding;
+use crate::figures::groups::Group;
+use crate::figures::leaderboard::{Leaderboard, best_first};
+use crate::figures::measure::Measure;
+use crate::figures::spread::Spread;
+use crate::run::baseline_variants::{BaselineVariant, mean_on_sample};
+use crate::run::instrument::MeasuredRun;
+use crate::run::served_models::ServedJudge;
+use crate::score::table::ScoreTable;
+
+/// The short answer, in the run's primary metric, on the cells that all models share (CL-18).
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Summary {
+    /// The metric that decides.
+    pub metric: Option<String>,
+    /// Best model; the best variant where no system has a model.
+    pub best_model: Option<String>,
+    /// Worst model; `None` when there is only one.
+    pub worst_model: Option<String>,
+    /// The sample with the worst mean.
+    pub hardest_sample: Option<String>,
+    /// Samples × variants that all ranked models share.
+    pub shared: u64,
+    /// Samples × variants on which any model has a score.
+    pub scored: u64,
+}
+
+/// One sample's figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleFindings<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// By metric index: over the systems that met it, without intervals, since systems are no draw from anything.
+    pub metrics: Vec<Spread>,
+    /// What its cells cost; `None` when a price is unknown.
+    pub cost: Option<Money>,
+}
+
+/// What the samples cost: sixteen bytes each.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SampleCosts {
+    pub(crate) known: Vec<Money>,
+    pub(crate) unknown: BTreeSet<usize>,
+}
+
+impl SampleCosts {
+    pub(crate) fn add(&mut self, sample: usize, cost: Option<Money>) {
+        if self.known.len() <= sample {
+            self.known.resize(sample + 1, Money::ZERO);
+        }
+        match (cost, self.known.get_mut(sample)) {
+            (Some(cost), Some(sum)) => *sum += cost,
+            _ => {
+                self.unknown.insert(sample);
+            }
+        }
+    }
+
+    fn of(&self, sample: usize) -> Option<Money> {
+        (!self.unknown.contains(&sample)).then(|| self.known.get(sample).copied()).flatten()
+    }
+}
+
+/// The findings of a run. Made by [`analyse`](crate::analyse) only.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Findings {
+    /// The run's plan.
+    pub plan: Arc<PlanHeader>,
+    /// Cells that the plan has.
+    pub planned: u64,
+    /// The whole run: equal-weight means over systems.
+    pub run: Group,
+    /// Model × variant, in plan order.
+    pub systems: Vec<Group>,
+    /// Models, in plan order.
+    pub models: Vec<Group>,
+    /// Variants, in plan order.
+    pub variants: Vec<Group>,
+    /// The plan's judges, in its order, with the names under which they answered.
+    pub judges: Vec<ServedJudge>,
+    /// By metric index.
+    pub leaderboards: Vec<Leaderboard>,
+    /// Index of the metric that stands for the run: a rubric's composite, else a metric named `overall`,
+    /// else the first that depends on neither time nor price.
+    pub primary: Option<usize>,
+    /// The short answer.
+    pub summary: Summary,
+    /// Which judges and steps the money goes to.
+    pub breakdown: Breakdown,
+    /// Variants without a model, beside the systems with one.
+    pub baselines: Vec<BaselineVariant>,
+    /// The analyses that were asked for, then those that always run.
+    pub analyses: Vec<AnalysisResult>,
+    /// What the reader must know before trusting a figure.
+    pub warnings: Vec<String>,
+    /// What the findings suggest.
+    pub recommendations: Vec<Recommendation>,
+    pub(crate) table: ScoreTable,
+    pub(crate) measures: Vec<Measure>,
+    pub(crate) costs: SampleCosts,
+}
+
+/// One suggestion. Both texts are plain and may hold ids from the suite: a renderer escapes them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Recommendation {
+    /// What to do, and why.
+    pub advice: String,
+    /// What speaks against relying on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
+}
+
+impl Recommendation {
+    pub(crate) fn new(advice: String, caveat: Option<String>) -> Self {
+        Self { advice, caveat }
+    }
+}
+
+impl Findings {
+    /// What it was measured with.
+    pub(crate) fn measured_run(&self) -> MeasuredRun<'_> {
+        MeasuredRun { plan: &self.plan, judges: &self.judges }
+    }
+
+    /// Samples with at least one cell.
+    pub fn samples(&self) -> usize {
+        self.table.samples()
+    }
+
+    /// The figures of a sample, by its position among those with a cell; made when asked for, so that a run of a
+    /// million samples does not hold them.
+    pub fn sample(&self, sample: usize) -> SampleFindings<'_> {
+        let metrics = self.measures.iter().enumerate();
+        let metrics = metrics
+            .map(|(metric, measure)| spread(&self.table, metric, *measure, &self.run.systems, sample..sample + 1));
+        SampleFindings { id: self.table.sample_id(sample), metrics: metrics.collect(), cost: self.costs.of(sample) }
+    }
+
+    /// The mean of a group's systems on one sample, where any has a value.
+    pub fn on_sample(&self, metric: usize, sample: usize, group: &Group) -> Option<Finding> {
+        mean_on_sample(&self.table, metric, sample, &group.systems)
+    }
+
+    /// Up to `limit` samples by position: all in plan order where there are no more, else those with the worst mean
+    /// over all systems, the worst first; ties by id.
+    pub fn hardest_samples(&self, metric: usize, limit: usize) -> Vec<usize> {
+        if self.samples() <= limit {
+            return (0..self.samples()).collect();
+        }
+        let better = self.plan.metrics.get(metric).map(|it| it.better).unwrap_or_default();
+        let mean = |sample| Some((sample, self.on_sample(metric, sample, &self.run)?.value()));
+        let mut ranked: Vec<(usize, f64)> = (0..self.samples()).filter_map(mean).collect();
+        let id = |sample: usize| self.table.sample_id(sample);
+        let worst_first = |a: &(usize, f64), b: &(usize, f64)| {
+            best_first(better, b.1, a.1).then_with(|| id(a.0).cmp(id(b.0))).then(a.0.cmp(&b.0))
+        };
+        // Few of many are wanted: only they are sorted.
+        if limit < ranked.len() {
+            ranked.select_nth_unstable_by(limit, worst_first);
+            ranked.truncate(limit);
+        }
+        ranked.sort_unstable_by(worst_first);
+        ranked.into_iter().map(|(sample, _)| sample).collect()
+    }
+
+    /// What a sample's cells cost, by position; `None` when a price is unknown.
+    pub fn sample_cost(&self, sample: usize) -> Option<Money> {
+        self.costs.of(sample)
+    }
+
+    /// Id of a sample, by position.
+    pub fn sample_id(&self, sample: usize) -> &str {
+        self.table.sample_id(sample)
+    }
+
+    /// Confidence level of all intervals, as a share.
+    pub fn level(&self) -> Option<f64> {
+        self.measures.first().map(|measure| measure.level.get())
+    }
+
+    /// The leaderboard of the primary metric.
+    pub fn primary_board(&self) -> Option<&Leaderboard> {
+        self.leaderboards.get(self.primary?)
+    }
+
+    /// Every `delta` that ran.
+    pub fn deltas(&self) -> impl Iterator<Item = &Delta> {
+        self.analyses.iter().filter_map(|it| match &it.outcome {
+            Outcome::Delta(delta) => Some(delta),
+            _ => None,
+        })
+    }
+
+    /// The first `agreement` that ran.
+    pub fn agreement(&self) -> Option<&Agreement> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Agreement(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// The first `calibration` that ran.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Calibration(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// The first `failures` that ran.
+    pub fn failures(&self) -> Option<&Failures> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Failures(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// What failed.
+    pub fn errors(&self) -> Option<&Errors> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Errors(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// What services said of themselves.
+    pub fn services(&self) -> Option<&Services> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Services(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// What a report must not be silent about.
+    pub fn notes(&self) -> Option<&Notes> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Notes(found) => Some(found),
+            _ => None,
+        })
+    }
+
+    /// How consensus went.
+    pub fn grading(&self) -> Option<&Grading> {
+        self.analyses.iter().find_map(|it| match &it.outcome {
+            Outcome::Grading(found) => Some(found),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Sketch;
+    use crate::{Options, analyse};
+
+    /// CL-18: of many samples those with the worst mean are the hardest, ties by id.
+    #[test]
+    fn the_hardest_of_many_samples() {
+        let values = [5.0, 1.0, 9.0, 1.0, 3.0, 8.0];
+        let sketch = Sketch::new(1, 1, values.len());
+        let run = values.iter().enumerate().fold(sketch, |sketch, (at, value)| sketch.value(at, 0, *value)).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        assert_eq!(findings.hardest_samples(0, 3), [1, 3, 4]);
+        assert_eq!(findings.hardest_samples(0, 5), [1, 3, 4, 0, 5]);
+        assert_eq!(findings.hardest_samples(0, 6), [0, 1, 2, 3, 4, 5]);
+    }
+}

@@ -1,0 +1,239 @@
+//! What measures: the judges and the rules of each scorer. Where it changed between two runs, a difference of their
+//! figures is one of the systems and of the ruler.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_types::{KeyBuilder, MetricSpec, PlanHeader, ScorerKind, ScorerSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::reference::history::joined_names;
+use crate::run::served_models::{NamesByAsked, ServedJudge, by_asked, name_changes};
+
+/// A rule longer than this is told by its hash.
+const SHOWN: usize = 40;
+
+/// What does not change what is measured.
+const ASIDE: [&str; 7] = ["id", "about", "margin", "aggregate", "judges", "timeout_ms", "reads"];
+
+/// What a run was measured with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MeasuredRun<'a> {
+    /// Its plan.
+    pub(crate) plan: &'a PlanHeader,
+    /// Who answered for its judges.
+    pub(crate) judges: &'a [ServedJudge],
+}
+
+/// What a scorer measures with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Instrument {
+    /// Its judges with their models; none where no judge grades.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judges: Vec<String>,
+    /// Its rules by name; long ones as their hash.
+    pub rules: BTreeMap<String, String>,
+    /// The names under which its judges answered, by the name that was asked; empty where nobody says.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub answered_as: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Instrument {
+    fn of(MeasuredRun { plan, judges: answers }: MeasuredRun<'_>, scorer: &ScorerSpec) -> Self {
+        let mut rules = BTreeMap::new();
+        flatten("", &serde_json::to_value(scorer).unwrap_or_default(), &mut rules);
+        let named = |id: &String| {
+            let model = plan.judges.iter().find(|judge| judge.id == *id).map(|judge| judge.model.as_str());
+            model.filter(|model| model != id).map_or_else(|| id.clone(), |model| format!("{id} ({model})"))
+        };
+        let ids: &[String] = match &scorer.kind {
+            ScorerKind::Rubric(rubric) => &rubric.judges,
+            ScorerKind::Metric { .. } => &[],
+        };
+        let own = answers.iter().filter(|judge| ids.contains(&judge.id));
+        // Labels measure a judge; they are part of the ruler where the judge is shown some.
+        if matches!(&scorer.kind, ScorerKind::Rubric(rubric) if rubric.rubric.examples == 0) {
+            rules.remove("labels");
+        }
+        let answered_as = by_asked(own.flat_map(|judge| &judge.answered_as));
+        Self { judges: ids.iter().map(named).collect(), rules, answered_as }
+    }
+
+    /// Whether the same models answered for all judges of both, whatever was asked: who pins the name that an alias stands for
+    /// changes nothing.
+    fn is_answered_alike(&self, now: &Self) -> bool {
+        let names = |ruler: &Self| ruler.answered_as.values().flatten().cloned().collect::<BTreeSet<String>>();
+        let is_known = |ruler: &Self| ruler.answered_as.len() == ruler.judges.len();
+        self.judges.len() == now.judges.len() && is_known(self) && is_known(now) && names(self) == names(now)
+    }
+
+    /// What changed, in words; `None` where nothing did.
+    fn change(&self, scorer: &str, now: &Self) -> Option<String> {
+        let list = |judges: &[String]| if judges.is_empty() { "none".to_owned() } else { judges.join(", ") };
+        let judges = (self.judges != now.judges && !self.is_answered_alike(now)).then(|| {
+            let word = if self.judges.len().max(now.judges.len()) > 1 { "judges" } else { "judge" };
+            format!("the {word} of `{scorer}` changed: {} → {}", list(&self.judges), list(&now.judges))
+        });
+        let names: BTreeSet<&String> = self.rules.keys().chain(now.rules.keys()).collect();
+        let value = |ruler: &Self, name: &str| ruler.rules.get(name).cloned().unwrap_or_else(|| "none".to_owned());
+        let rules = names.into_iter().filter(|name| self.rules.get(*name) != now.rules.get(*name));
+        let rules = rules.map(|name| format!("`{name}` {} → {}", value(self, name), value(now, name)));
+        let rules: Vec<String> = rules.collect();
+        let rules = (!rules.is_empty()).then(|| format!("the rules of `{scorer}` changed: {}", rules.join(", ")));
+        let aliases = name_changes(&self.answered_as, &now.answered_as);
+        let aliases = aliases.into_iter().map(|(asked, then, now)| {
+            format!(
+                "the judge `{asked}` of `{scorer}` answered as another model: {then} → {now} (pin the dated name as its `model`)"
+            )
+        });
+        let all: Vec<String> = judges.into_iter().chain(rules).chain(aliases).collect();
+        (!all.is_empty()).then(|| format!("{}; a difference is of the systems and of this", all.join("; ")))
+    }
+}
+
+/// The rulers of a run, by scorer.
+pub(crate) fn instruments(run: MeasuredRun<'_>) -> BTreeMap<String, Instrument> {
+    run.plan.scorers.iter().map(|scorer| (scorer.id.clone(), Instrument::of(run, scorer))).collect()
+}
+
+/// One note for each scorer of both sides whose ruler changed.
+pub(crate) fn changes(then: &BTreeMap<String, Instrument>, now: &BTreeMap<String, Instrument>) -> Vec<String> {
+    now.iter().filter_map(|(id, ruler)| then.get(id)?.change(id, ruler)).collect()
+}
+
+/// How the ruler of a metric changed, in words: that of its scorer, and of `pass` those of all its checks. `None` where it did
+/// not, or nothing is known of then.
+pub(crate) fn metric_change(
+    then: &BTreeMap<String, Instrument>,
+    run: MeasuredRun<'_>,
+    metric: &MetricSpec,
+) -> Option<String> {
+    let plan = run.plan;
+    let own = [metric.scorer];
+    let scorers: BTreeSet<usize> = match plan.scorers.get(metric.scorer) {
+        Some(_) => own.into(),
+        None => plan.checks().map(|check| check.scorer).collect(),
+    };
+    let mut now = instruments(run);
+    now.retain(|id, _| scorers.iter().any(|at| plan.scorers.get(*at).is_some_and(|scorer| scorer.id == *id)));
+    let changed = changes(then, &now);
+    (!changed.is_empty()).then(|| changed.join("; "))
+}
+
+/// What graded a pinned sample, as far as its file says.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct SampleInstrument {
+    /// Its judge: a model, or the id that it has in suites; of several that are one grade all: `a + b`.
+    pub(crate) judge: Option<String>,
+    /// Version of the rubric.
+    pub(crate) version: Option<String>,
+    /// The names under which judges answered.
+    pub(crate) answered_as: NamesByAsked,
+}
+
+/// How judge or rubric of a scorer are others than a sample was graded by, in words; `None` where they are not, or nothing is
+/// known.
+pub(crate) fn sample_change(then: &SampleInstrument, run: MeasuredRun<'_>, scorer: &ScorerSpec) -> Option<String> {
+    let plan = run.plan;
+    let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
+    let judges = || rubric.judges.iter().filter_map(|id| plan.judges.iter().find(|judge| judge.id == *id));
+    let ids = joined_names(judges().map(|judge| judge.id.as_str()));
+    let models = joined_names(judges().map(|judge| judge.model.as_str()));
+    let is_same_judge = then.judge.is_none() || [&ids, &models].contains(&&then.judge);
+    let (judge, version) = (if is_same_judge { &then.judge } else { &models }, &rubric.rubric.version);
+    let ruler = |judge: &Option<String>, version: &Option<String>, answered_as: NamesByAsked| Instrument {
+        judges: judge.iter().cloned().collect(),
+        rules: version.iter().map(|version| ("version".to_owned(), version.clone())).collect(),
+        answered_as,
+    };
+    let version = if then.version.is_none() { &None } else { version };
+    let now = ruler(judge, version, Instrument::of(run, scorer).answered_as);
+    ruler(&then.judge, &then.version, then.answered_as.clone()).change(&scorer.id, &now)
+}
+
+/// The leaves of a scorer by their own name, with that of the object around where it has one.
+fn flatten(name: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(fields) if name.is_empty() || ["kind", "metric", "rubric", "with"].contains(&name) => {
+            let fields = fields.iter().filter(|(field, _)| !ASIDE.contains(&field.as_str()));
+            fields.for_each(|(field, value)| flatten(field, value, into));
+        }
+        Value::Null => {}
+        value => {
+            let text = value.to_string();
+            let long = text.chars().count() > SHOWN;
+            let text = if long { KeyBuilder::new("ruler").value(value).finish().to_string() } else { text };
+            into.insert(name.to_owned(), text.chars().take(SHOWN).collect());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::judged;
+    use serde_json::json;
+
+    /// BY-01, CL-24: other judges, other options and another metric are told; a longer timeout is not.
+    #[test]
+    fn a_ruler_that_changed_is_told_with_both() {
+        let plan = judged(1, 1, &["j1"], json!([])).header.plan.as_ref().clone();
+        let with = |key: &str, value: Value| {
+            let mut changed = serde_json::to_value(&plan).unwrap();
+            let scorer = &mut changed["scorers"][0];
+            let place = if key == "judges" { &mut scorer["kind"]["rubric"] } else { scorer };
+            place[key] = value;
+            instruments(MeasuredRun { plan: &serde_json::from_value(changed).unwrap(), judges: &[] })
+        };
+        let same = MeasuredRun { plan: &plan, judges: &[] };
+        let told = |now: &BTreeMap<String, Instrument>| changes(&instruments(same), now).join("\n");
+        assert_eq!(told(&instruments(same)), "");
+        let other = told(&with("judges", json!(["j2"])));
+        assert!(other.starts_with("the judge of `quality` changed: j1") && other.contains("→ j2"), "{other}");
+        let longer = told(&with("reduce", json!("median")));
+        assert!(longer.contains("the rules of `quality` changed: `reduce` \"mean\" → \"median\""), "{longer}");
+        assert_eq!(told(&with("about", json!("another text"))), "");
+    }
+
+    /// BR-12, CL-24: a pinned sample tells its judge, by model or id, and its rubric's version; what it does not say has not changed.
+    #[test]
+    fn a_sample_tells_who_graded_it() {
+        let plan = judged(1, 1, &["j1", "j2"], json!([])).header.plan;
+        let ScorerKind::Rubric(scorer) = &plan.scorers[0].kind else { panic!("no rubric") };
+        let told = |judge: Option<&str>, version: Option<&str>| {
+            let (judge, version) = (judge.map(str::to_owned), version.map(str::to_owned));
+            let then = SampleInstrument { judge, version, ..SampleInstrument::default() };
+            sample_change(&then, MeasuredRun { plan: &plan, judges: &[] }, &plan.scorers[0]).unwrap_or_default()
+        };
+        let models = joined_names(plan.judges.iter().map(|judge| judge.model.as_str()));
+        for same in [None, Some("j1 + j2"), models.as_deref()] {
+            assert_eq!(told(same, scorer.rubric.version.as_deref()), "");
+        }
+        let other = told(Some("j3"), Some("v0"));
+        assert!(
+            other.contains("the judge of `quality` changed: j3 → ") && other.contains("`version` v0 → "),
+            "{other}"
+        );
+    }
+
+    /// PE-16: who pins the name that an alias stands for has the same ruler; an alias that moved is another.
+    #[test]
+    fn the_model_that_answers_is_the_judge() {
+        let ruler = |asked: &str, name: &str| Instrument {
+            judges: vec![format!("j ({asked})")],
+            answered_as: [(asked.to_owned(), [name.to_owned()].into())].into(),
+            ..Instrument::default()
+        };
+        let told = |then: &Instrument, now: &Instrument| then.change("quality", now).unwrap_or_default();
+        assert_eq!(told(&ruler("alias", "m-01"), &ruler("m-01", "m-01")), "");
+        assert!(
+            told(&ruler("alias", "m-01"), &ruler("alias", "m-02")).contains("answered as another model: m-01 → m-02")
+        );
+        let other = told(&ruler("alias", "m-01"), &ruler("m-02", "m-02"));
+        assert!(other.starts_with("the judge of `quality` changed: j (alias) → j (m-02)"), "{other}");
+        let unknown = Instrument { answered_as: BTreeMap::new(), ..ruler("alias", "") };
+        assert!(told(&unknown, &ruler("m-01", "m-01")).contains("changed"));
+        assert_eq!(told(&unknown, &ruler("alias", "m-02")), "");
+    }
+}

@@ -1,0 +1,181 @@
+//! Cells of two systems on one sample that belong together: paired trial by trial, before they become one value.
+//!
+//! Where both systems have as many trials, a trial of one is paired with the same trial of the other, and each side is
+//! reduced over the trials that both have: what only one side has says nothing of the difference. Else each side's trials
+//! are reduced first, and count as one. A side is a run, or what is pinned of one.
+
+use std::borrow::Cow;
+
+use karat_types::PlanHeader;
+
+use crate::score::reduce::Reduce;
+use crate::score::table::{ScoreTable, State, reduce_trials};
+
+/// Cells, or pairs of them, that should have a score, and how many of them lack one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct MissingCount {
+    pub(crate) n: usize,
+    pub(crate) due: usize,
+}
+
+impl MissingCount {
+    /// Adds some more.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.n += other.n;
+        self.due += other.due;
+    }
+
+    /// The share that lacks a score; 0 of none.
+    pub(crate) fn share(self) -> f64 {
+        self.n as f64 / self.due.max(1) as f64
+    }
+}
+
+/// A metric of a system on a sample: what its cells say.
+#[derive(Clone)]
+pub(crate) struct SampleCells<'a> {
+    /// By trial; one where only one is planned.
+    each: Cow<'a, [(State, f64)]>,
+    /// Together.
+    whole: (State, f64),
+    /// How the trials become one value.
+    rule: Reduce,
+}
+
+impl<'a> SampleCells<'a> {
+    /// That of a metric, sample and system of the plan whose scores the table holds.
+    pub(crate) fn of(
+        table: &'a ScoreTable,
+        plan: &PlanHeader,
+        (metric, sample, system): (usize, usize, usize),
+    ) -> Self {
+        let rule = plan.metrics.get(metric).and_then(|spec| Reduce::of_metric(plan, spec)).unwrap_or(Reduce::Mean);
+        let trials = plan.systems.get(system).map_or(1, |it| it.trials);
+        let value = table.value(metric, sample, system).unwrap_or_default();
+        let each = table.trials(metric, sample, system).get(..trials as usize).unwrap_or_default();
+        Self::new((table.state(metric, sample, system), value), Cow::Borrowed(each), rule)
+    }
+
+    /// What cells say together, and each trial of several.
+    pub(crate) fn new(whole: (State, f64), each: Cow<'a, [(State, f64)]>, rule: Reduce) -> Self {
+        match each.len() {
+            0 | 1 => Self { each: Cow::Owned(vec![whole]), whole, rule: Reduce::Mean },
+            _ => Self { each, whole, rule },
+        }
+    }
+
+    /// Its trials, where there are several.
+    pub(crate) fn trials(&self) -> Option<&[(State, f64)]> {
+        (self.each.len() > 1).then_some(&*self.each)
+    }
+
+    /// What they say together.
+    pub(crate) fn combined(&self) -> (State, f64) {
+        self.whole
+    }
+
+    /// How its trials become one value.
+    pub(crate) fn rule(&self) -> Reduce {
+        self.rule
+    }
+
+    /// Its value, where it has one.
+    pub(crate) fn value(&self) -> Option<f64> {
+        (self.whole.0 == State::Value).then_some(self.whole.1)
+    }
+
+    /// Its cells that should have a score, and those of them of which something failed: all did where what is left is too
+    /// little for the rule. Cells without a result yet are neither.
+    pub(crate) fn missing(&self) -> MissingCount {
+        let count = |is: fn(State) -> bool| self.each.iter().filter(|(state, _)| is(*state)).count();
+        let (failed, scored) = (count(State::is_failure), count(|state| state == State::Value));
+        let due = failed + scored;
+        MissingCount { n: if self.whole.0.is_failure() { due } else { failed }, due }
+    }
+
+    /// The same as if each score that is missing because something failed were `end`, an end of the scale. What most trials
+    /// have can be anything then.
+    #[must_use]
+    pub(crate) fn fill_missing(mut self, end: f64) -> Self {
+        if !self.each.iter().any(|(state, _)| state.is_failure()) {
+            return self;
+        }
+        let any = self.rule == Reduce::Majority;
+        let is_open = |state: State| state.is_failure() || any && state == State::Value;
+        self.each.to_mut().iter_mut().filter(|(state, _)| is_open(*state)).for_each(|it| *it = (State::Value, end));
+        self.whole = reduce_trials(&self.each, self.rule);
+        self
+    }
+}
+
+/// A pair of cells that should have a score on both sides.
+struct DuePair {
+    before: Option<f64>,
+    after: Option<f64>,
+    /// Why it has none on both; *value* where it has.
+    why: State,
+}
+
+/// The pairs of cells of two entries to which the metric applies on both sides.
+pub(crate) struct MatchedCells {
+    due: Vec<DuePair>,
+    /// How those of each side become one value.
+    rules: [Reduce; 2],
+}
+
+impl MatchedCells {
+    /// Pairs the cells of a baseline with those of a candidate.
+    pub(crate) fn of(baseline: SampleCells<'_>, candidate: SampleCells<'_>) -> Self {
+        if baseline.each.len() == candidate.each.len() {
+            let both = baseline.each.iter().zip(candidate.each.iter());
+            let due = both.filter_map(|(before, after)| due_pair(*before, *after)).collect();
+            return Self { due, rules: [baseline.rule, candidate.rule] };
+        }
+        Self {
+            due: due_pair(baseline.whole, candidate.whole).into_iter().collect(),
+            rules: [Reduce::Mean, Reduce::Mean],
+        }
+    }
+
+    /// The values of baseline and candidate over the cells that both have; `None` without any, and for too few for the rule.
+    pub(crate) fn values(&self) -> Option<(f64, f64)> {
+        let both = self.due.iter().filter_map(|it| it.before.zip(it.after));
+        let (before, after): (Vec<f64>, Vec<f64>) = both.unzip();
+        self.rules[0].of(&before).zip(self.rules[1].of(&after))
+    }
+
+    /// Pairs of cells that should have a score on both sides.
+    pub(crate) fn n(&self) -> usize {
+        self.due.len()
+    }
+
+    /// Why each pair that is left out lacks a score: all do where what is left is too little for the rule.
+    pub(crate) fn missing_reasons(&self) -> impl Iterator<Item = State> {
+        let none = self.values().is_none();
+        let why = move |it: &DuePair| if none && it.why == State::Value { State::Unscored } else { it.why };
+        self.due.iter().map(why).filter(|why| *why != State::Value)
+    }
+
+    /// The least and the greatest difference, whatever the scores between `lo` and `hi` that are missing; `None` where no
+    /// pair of cells should have some.
+    pub(crate) fn extremes(&self, (lo, hi): (f64, f64)) -> Option<(f64, f64)> {
+        let [before, after] = self.rules;
+        let filled = |rule: Reduce, side: fn(&DuePair) -> Option<f64>, end| {
+            let known: Vec<f64> = self.due.iter().filter_map(side).collect();
+            rule.extreme(&known, self.due.len() - known.len(), end)
+        };
+        let change = |from, to| Some(filled(after, |it| it.after, to)? - filled(before, |it| it.before, from)?);
+        change(hi, lo).zip(change(lo, hi))
+    }
+}
+
+/// `None` where the metric does not apply on both sides.
+fn due_pair(before: (State, f64), after: (State, f64)) -> Option<DuePair> {
+    let states = [before.0, after.0];
+    if states.iter().any(|it| matches!(it, State::NotApplicable | State::Skipped)) {
+        return None;
+    }
+    let worst = [State::Error, State::Unscored, State::Absent].into_iter().find(|state| states.contains(state));
+    let value = |(state, value)| (state == State::Value).then_some(value);
+    Some(DuePair { before: value(before), after: value(after), why: worst.unwrap_or(State::Value) })
+}

@@ -1,0 +1,450 @@
+//! The one pass over a run.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use karat_stats::interval::Level;
+use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, RunRows, RunStatus};
+use serde_json::Value;
+
+use crate::AnalysisError;
+use crate::analyses::{self, AnalysisResult, RunningAnalysis, ScoredCell, Setting};
+use crate::figures::aggregate::spread;
+use crate::figures::breakdown::BreakdownSums;
+use crate::figures::cost::Spend;
+use crate::figures::groups::{self, CellCounts, Group, Members};
+use crate::figures::leaderboard::{Leaderboard, rank};
+use crate::figures::measure::Measure;
+use crate::pinned::Pinned;
+use crate::run::baseline_variants::compare_baseline_variants;
+use crate::run::findings::{Findings, SampleCosts, Summary};
+use crate::run::metric_names::primary_metric;
+use crate::run::recommend;
+use crate::run::served_models::{ServedModels, several_names_warnings};
+use crate::score::checks::resolve_checks;
+use crate::score::consensus::CellScores;
+use crate::score::table::{ScoreTable, TableBuilder};
+
+/// Below so many clusters a cluster-robust interval needs caution.
+const FEW_CLUSTERS: usize = 8;
+
+/// How findings are made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Confidence level of all intervals.
+    pub level: Level,
+    /// The pinned run that the suite names, for analyses that compare with it.
+    pub baseline: Option<Arc<Pinned>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { level: Level::P95, baseline: None }
+    }
+}
+
+/// Reads a run and says what is known of it.
+///
+/// One pass in plan order. Memory grows with samples × systems × metrics by nine bytes each, with
+/// the samples' ids, and with what pairwise analyses keep; never with outputs or texts.
+///
+/// # Errors
+/// A run without cells, rows that cannot be read or that contradict the plan, unknown rules of
+/// scorers and metrics, wrong options of an analysis.
+pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, AnalysisError> {
+    let header = rows.header();
+    let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
+    let plan = resolve_checks(rows).map_err(unreadable)?;
+    let measures = plan.metrics.iter().map(|metric| Measure::of(&plan, metric, options.level));
+    let measures = measures.collect::<Result<Vec<_>, _>>()?;
+    let mut pass = PassState::new(header, plan)?;
+    let mut wrong = None;
+    rows.for_each(&mut |row| match add_row(&mut pass, rows, &row) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            wrong = Some(error);
+            ControlFlow::Break(())
+        }
+    })
+    .map_err(unreadable)?;
+    match wrong {
+        Some(error) => Err(error),
+        None if pass.is_empty() => Err(AnalysisError::Empty {
+            run: header.id.clone(),
+            suite: pass.plan.suite.clone(),
+            planned: pass.plan.cells(),
+        }),
+        None => Ok(pass.finish(measures, options.baseline.as_deref())),
+    }
+}
+
+/// Adds the current row of `rows`, with its output if an analysis needs it.
+fn add_row(pass: &mut PassState, rows: &dyn RunRows, row: &CellRow<'_>) -> Result<(), AnalysisError> {
+    let (run, ordinal) = (&rows.header().id, row.cell.ordinal);
+    let output = pass.wants_output(row).then(|| rows.output(ordinal)).transpose();
+    let output = output.map_err(|source| AnalysisError::Rows { run: run.clone(), source })?.flatten();
+    let out_of_plan = |what| AnalysisError::OutOfPlan { run: run.clone(), ordinal, what };
+    pass.add_cell(row, output.as_ref()).map_err(out_of_plan)
+}
+
+/// Whether every analysis of a plan can be begun: what only the analysis itself can say of its options, before anything
+/// is run.
+///
+/// # Errors
+/// The first analysis whose options do not fit the plan.
+pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
+    analyses::start_analyses(plan).map(drop)
+}
+
+/// What the analyses of a plan hold before any cell: their shape.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResult>, AnalysisError> {
+    let measure = |metric| Measure::of(plan, metric, Options::default().level);
+    let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
+    let table = TableBuilder::new(plan.clone())?.finish();
+    let boards = leaderboards(plan, &table, &measures);
+    let setting =
+        Setting { plan, measures: &measures, table: &table, boards: &boards, is_finished: true, baseline: None };
+    let (analyses, _) = analyses::start_analyses(plan)?;
+    Ok(analyses.into_iter().map(|running| running.finish(&setting)).collect())
+}
+
+/// What accumulates cell by cell.
+struct PassState {
+    plan: Arc<PlanHeader>,
+    is_finished: bool,
+    table: TableBuilder,
+    analyses: Vec<RunningAnalysis>,
+    unknown: Vec<String>,
+    /// By system.
+    tallies: Vec<CellCounts>,
+    spends: Vec<Spend>,
+    costs: SampleCosts,
+    breakdown: BreakdownSums,
+    answers: ServedModels,
+}
+
+impl PassState {
+    fn new(header: &RunHeader, plan: Arc<PlanHeader>) -> Result<Self, AnalysisError> {
+        let (analyses, unknown) = analyses::start_analyses(&plan)?;
+        Ok(Self {
+            plan: plan.clone(),
+            is_finished: header.status == RunStatus::Finished,
+            table: TableBuilder::new(plan.clone())?,
+            analyses,
+            unknown,
+            tallies: vec![CellCounts::default(); plan.systems.len()],
+            spends: vec![Spend::default(); plan.systems.len()],
+            costs: SampleCosts::default(),
+            breakdown: BreakdownSums::default(),
+            answers: ServedModels::of(&plan),
+        })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tallies.iter().all(|tally| tally.cells == 0)
+    }
+
+    fn wants_output(&self, row: &CellRow<'_>) -> bool {
+        row.cell.status == CellStatus::Ok && self.analyses.iter().any(|running| running.analysis.wants_output())
+    }
+
+    /// Takes a row, with its output where that is wanted; the error names what the plan does not have.
+    fn add_cell(&mut self, row: &CellRow<'_>, output: Option<&Value>) -> Result<(), String> {
+        if let Some((metric, _)) = row.cell.scores.iter().find(|(at, _)| usize::from(*at) >= self.plan.metrics.len()) {
+            return Err(format!("metric {metric}"));
+        }
+        let (Some(tally), Some(sum)) = (self.tallies.get_mut(row.system), self.spends.get_mut(row.system)) else {
+            return Err(format!("system {}", row.system));
+        };
+        let scores = CellScores::of(&self.plan, row);
+        let spend = Spend::of(row);
+        let cell = CellCounts::of(&self.plan, row, &scores);
+        *tally += if self.is_finished { cell } else { cell.with_waiting(&self.plan, row, &scores) };
+        *sum += spend;
+        self.breakdown.add(&self.plan, row);
+        self.answers.add(row);
+        let sample = self.table.add(row, &scores);
+        self.costs.add(sample, spend.cost());
+        let cell = ScoredCell { row: *row, scores: &scores, sample, output };
+        self.analyses.iter_mut().for_each(|running| running.analysis.cell(&cell));
+        Ok(())
+    }
+
+    fn finish(self, mut measures: Vec<Measure>, baseline: Option<&Pinned>) -> Findings {
+        let plan = self.plan;
+        let table = self.table.finish();
+        for (metric, measure) in measures.iter_mut().enumerate() {
+            measure.binary = table.is_binary(metric);
+        }
+        let leaderboards = leaderboards(&plan, &table, &measures);
+        let setting = Setting {
+            plan: &plan,
+            measures: &measures,
+            table: &table,
+            boards: &leaderboards,
+            is_finished: self.is_finished,
+            baseline,
+        };
+        let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
+        // Groups of the same systems, as all groups of a run with one system are, have the same figures.
+        let mut known = BTreeMap::<Vec<usize>, Vec<crate::Spread>>::new();
+        let mut group = |members: Members| Group {
+            tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(CellCounts::default(), sum),
+            spend: members.systems.iter().filter_map(|at| self.spends.get(*at)).fold(Spend::default(), sum),
+            metrics: (known.entry(members.systems.clone()))
+                .or_insert_with_key(|systems| figures(&table, &measures, systems))
+                .clone(),
+            answered_as: self.answers.of_systems(&members.systems),
+            id: members.id,
+            model: members.model,
+            variant: members.variant,
+            systems: members.systems,
+        };
+        let primary = primary_metric(&plan);
+        let mut findings = Findings {
+            planned: plan.cells(),
+            run: group(groups::whole_run(&plan)),
+            systems: groups::systems(&plan).into_iter().map(&mut group).collect(),
+            models: groups::models(&plan).into_iter().map(&mut group).collect(),
+            variants: groups::variants(&plan).into_iter().map(&mut group).collect(),
+            judges: self.answers.judges(&plan),
+            summary: summary(&plan, primary, &leaderboards),
+            leaderboards,
+            primary,
+            baselines: compare_baseline_variants(&plan, &table, &measures),
+            analyses,
+            warnings: Vec::new(),
+            recommendations: Vec::new(),
+            costs: self.costs,
+            breakdown: self.breakdown.finish(&plan),
+            plan,
+            measures,
+            table,
+        };
+        findings.warnings = warnings(&findings, &self.unknown);
+        findings.recommendations = recommend::recommend(&findings);
+        findings
+    }
+}
+
+fn sum<T: std::ops::AddAssign<T> + Copy>(mut sum: T, next: &T) -> T {
+    sum += *next;
+    sum
+}
+
+/// By metric.
+fn leaderboards(plan: &PlanHeader, table: &ScoreTable, measures: &[Measure]) -> Vec<Leaderboard> {
+    let boards = plan.metrics.iter().zip(measures).enumerate();
+    boards.map(|(at, (metric, measure))| rank(plan, table, at, metric.better, *measure)).collect()
+}
+
+fn figures(table: &ScoreTable, measures: &[Measure], systems: &[usize]) -> Vec<crate::Spread> {
+    let figure = |(metric, measure): (usize, &Measure)| spread(table, metric, *measure, systems, 0..table.samples());
+    measures.iter().enumerate().map(figure).collect()
+}
+
+fn summary(plan: &PlanHeader, primary: Option<usize>, boards: &[Leaderboard]) -> Summary {
+    let Some((metric, board)) = primary.and_then(|at| Some((plan.metrics.get(at)?, boards.get(at)?))) else {
+        return Summary::default();
+    };
+    let id = |place: Option<&crate::RankedPlace>| place.map(|place| place.id.clone());
+    Summary {
+        metric: Some(metric.name.clone()),
+        best_model: id(board.places.first()),
+        worst_model: id(board.places.last().filter(|_| board.places.len() > 1)),
+        hardest_sample: id(board.hardest_sample.as_ref()),
+        shared: board.shared,
+        scored: board.scored,
+    }
+}
+
+fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let tally = findings.run.tally;
+    let open = findings.planned.saturating_sub(tally.cells) + tally.stopped;
+    if open > 0 {
+        warnings.push(format!(
+            "Planned cells without a result: {open} of {}. Figures rest on the others; resume the run to complete it.",
+            findings.planned
+        ));
+    }
+    warnings.extend(unscored_metrics_warning(findings));
+    if tally.errors > 0 || tally.unscored > 0 {
+        warnings.push(format!(
+            "Cells without an output: {}; with a score that failed: {}. They are left out of the figures, not counted as 0.",
+            tally.errors, tally.unscored
+        ));
+    }
+    if tally.unjudged > 0 {
+        let (unjudged, ok) = (tally.unjudged, tally.ok);
+        let mend = match tally.unfit {
+            0 => "`karat retry` asks again.".to_owned(),
+            unfit => format!(
+                "{unfit} of them fit no judge's context window: show the value with `chunk`, or take a judge with a larger \
+                 window. `karat retry` asks the others again."
+            ),
+        };
+        warnings.push(format!("Cells that no judge judged: {unjudged} of {ok}. {mend}"));
+    }
+    let single = findings.grading().map_or(0, |grading| grading.single_judge_cells);
+    if single > 0 {
+        warnings.push(format!(
+            "Cells graded by one judge although a consensus was asked for: {single}. Their single scores stand."
+        ));
+    }
+    let few = findings.grading().map_or(0, |grading| grading.few_judge_cells).saturating_sub(single);
+    if few > 0 {
+        warnings.push(format!(
+            "Cells graded by several judges, but by fewer than `consensus.min_judges`: {few}. Their scores stand; `karat \
+             retry` asks the other judges again."
+        ));
+    }
+    let kinds = findings.notes().map_or(&[][..], |notes| &notes.kinds);
+    warnings.extend(kinds.iter().find(|note| note.kind == NoteKind::Breach).map(|breach| {
+        format!(
+            "Calls with more usage than was reserved for them: {}. Such a provider can go beyond a budget; the first: \
+             {}, sample {}.",
+            breach.times, breach.example, breach.sample
+        )
+    }));
+    warnings.extend(several_names_warnings("model", &findings.run.answered_as));
+    warnings.extend(findings.judges.iter().flat_map(|judge| several_names_warnings("judge", &judge.answered_as)));
+    let clusters: std::collections::BTreeSet<u32> =
+        (0..findings.samples()).map(|sample| findings.table.cluster(sample)).take(100_000).collect();
+    match clusters.len() {
+        _ if !findings.table.is_clustered() => {}
+        1 => warnings.push(
+            "All samples are of one cluster: nothing says how much others would differ, so means have no interval."
+                .to_owned(),
+        ),
+        few if few < FEW_CLUSTERS => warnings.push(format!(
+            "The samples fall into {few} clusters: intervals from fewer than {FEW_CLUSTERS} clusters need caution."
+        )),
+        _ => {}
+    }
+    warnings.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
+        crate::Outcome::Diagnostics(found) if found.lacks_items() => Some(format!(
+            "The analysis `{}` found a list at `{}` in none of {} outputs, so it has no items. Correct `items`.",
+            analysis.id, found.items, found.all.evaluated
+        )),
+        _ => None,
+    }));
+    if !unknown.is_empty() {
+        warnings.push(format!("This version does not know these analyses and left them out: {}.", unknown.join(", ")));
+    }
+    warnings
+}
+
+/// What has not a single score because it applies to no output, or because no scorer is on.
+fn unscored_metrics_warning(findings: &Findings) -> Option<String> {
+    if findings.run.tally.ok == 0 {
+        return None;
+    }
+    if findings.plan.metrics.is_empty() {
+        return Some(
+            "Nothing is scored: no scorer is on. The outputs are kept, and `karat score` scores them.".to_owned(),
+        );
+    }
+    let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
+    let silent = spreads.filter(|(metric, spread)| {
+        metric.name != PASS && spread.n() == 0 && spread.n_unscored() == 0 && spread.n_na() > 0
+    });
+    let names: Vec<&str> = silent.map(|(metric, _)| metric.name.as_str()).collect();
+    let why = "; `karat show` has each cell's reason";
+    (!names.is_empty())
+        .then(|| format!("Metrics that apply to no output, without any score: {}{why}.", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, example};
+
+    /// CL-18: an empty matrix is a structured error that says what to do.
+    #[test]
+    fn an_empty_matrix_is_an_error() {
+        let error = analyse(&Sketch::new(2, 1, 3).run(), &Options::default()).unwrap_err();
+        assert!(matches!(&error, AnalysisError::Empty { planned: 6, .. }));
+        assert!(error.to_string().contains("resume"), "{error}");
+    }
+
+    /// CL-18: a valid summary from a full matrix; best, worst and hardest on shared cells.
+    #[test]
+    fn the_example_has_a_best_a_worst_and_a_hardest() {
+        let findings = analyse(&example(), &Options::default()).unwrap();
+        let summary = &findings.summary;
+        assert_eq!(summary.metric.as_deref(), Some("quality.overallScore"));
+        assert_eq!(summary.best_model.as_deref(), Some("atlas-large"));
+        assert!(summary.worst_model.is_some() && summary.hardest_sample.is_some());
+        assert!(summary.shared < summary.scored);
+    }
+
+    #[test]
+    fn the_overall_figure_is_the_equal_weight_mean_over_systems() {
+        let run = Sketch::new(2, 1, 3).value(0, 0, 9.0).value(1, 0, 9.0).value(2, 0, 9.0).value(0, 1, 3.0).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        assert_eq!(findings.run.metrics[0].value(), Some(6.0));
+        assert_eq!(findings.run.metrics[0].n(), 4);
+    }
+
+    #[test]
+    fn analysing_twice_finds_the_same() {
+        let run = example();
+        let both: Vec<String> = (0..2).map(|_| format!("{:?}", analyse(&run, &Options::default()).unwrap())).collect();
+        assert_eq!(both[0], both[1]);
+    }
+
+    /// CL-16: consensus asked for, one judge left: a warning.
+    #[test]
+    fn a_single_judge_left_is_warned_about() {
+        let findings = analyse(&example(), &Options::default()).unwrap();
+        assert!(findings.warnings.iter().any(|warning| warning.contains("one judge")), "{:?}", findings.warnings);
+    }
+
+    /// CL-16: fewer judges than `min_judges`: a warning that says how many cells; the scores stand.
+    #[test]
+    fn fewer_judges_than_asked_for_are_warned_about() {
+        let mut run = example();
+        let of_two = analyse(&run, &Options::default()).unwrap();
+        let plan = Arc::make_mut(&mut run.header.plan);
+        for scorer in &mut plan.scorers {
+            if let karat_types::ScorerKind::Rubric(rubric) = &mut scorer.kind {
+                rubric.consensus.min_judges = 3;
+            }
+        }
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let (before, after) = (of_two.grading().unwrap(), findings.grading().unwrap());
+        assert_eq!(before.few_judge_cells, before.single_judge_cells);
+        assert_eq!(after.few_judge_cells, before.shared_cells + before.single_judge_cells);
+        let said = format!("fewer than `consensus.min_judges`: {}.", before.shared_cells);
+        assert!(findings.warnings.iter().any(|warning| warning.contains(&said)), "{:?}", findings.warnings);
+        assert_eq!(findings.run.metrics[0].value(), of_two.run.metrics[0].value());
+    }
+
+    #[test]
+    fn an_unknown_system_contradicts_the_plan() {
+        let mut run = Sketch::new(1, 1, 1).fill(5.0).run();
+        run.cells[0].system = 7;
+        let error = analyse(&run, &Options::default()).unwrap_err();
+        assert!(matches!(error, AnalysisError::OutOfPlan { .. }));
+    }
+
+    /// CL-22: money adds up over models, variants and samples alike.
+    #[test]
+    fn costs_add_up_whichever_way_they_are_cut() {
+        let findings = analyse(&example(), &Options::default()).unwrap();
+        let total = findings.run.spend.cost().unwrap();
+        let by_variant = findings.variants.iter().filter_map(|it| it.spend.cost()).sum();
+        let by_sample = (0..findings.samples()).filter_map(|at| findings.sample(at).cost).sum();
+        assert_eq!((total, total), (by_variant, by_sample));
+        let judges = findings.breakdown.judges.iter().filter_map(|line| line.cost).sum();
+        let steps = findings.breakdown.steps.iter().filter_map(|line| line.cost).sum();
+        let spend = findings.run.spend;
+        assert_eq!((spend.judging.cost(), spend.extraction.cost()), (Some(judges), Some(steps)));
+        assert!(findings.run.spend.paid() < total);
+    }
+}

@@ -1,0 +1,213 @@
+//! What the findings suggest, each with what speaks against relying on it (CL-19).
+
+use karat_types::Better;
+
+use crate::figures::finding::Finding;
+use crate::figures::leaderboard::best_first;
+use crate::run::findings::{Findings, Recommendation};
+
+/// Below so many shared samples a ranking is fragile.
+const FEW_SAMPLES: u64 = 30;
+
+/// The suggestions, most important first.
+pub(crate) fn recommend(findings: &Findings) -> Vec<Recommendation> {
+    let mut advice = Vec::new();
+    advice.extend(choose_model(findings));
+    advice.extend(best_value(findings));
+    advice.extend(compare_variants(findings));
+    advice.extend(retry_advice(findings));
+    advice.extend(disagreement_advice(findings));
+    advice
+}
+
+fn primary_direction(findings: &Findings) -> Option<(&str, Better)> {
+    let metric = findings.plan.metrics.get(findings.primary?)?;
+    Some((&metric.name, metric.better))
+}
+
+/// Whether a difference is an improvement, a decline, or undecided.
+fn is_improvement(difference: &Finding, better: Better) -> Option<bool> {
+    difference.sign().map(|above| above == (better == Better::Higher))
+}
+
+fn choose_model(findings: &Findings) -> Option<Recommendation> {
+    let (metric, better) = primary_direction(findings)?;
+    let board = findings.primary_board()?;
+    let ([first, second, ..], Some(lead)) = (board.places.as_slice(), &board.lead) else { return None };
+    let caveat = caveats(findings);
+    let advice = match is_improvement(lead, better) {
+        Some(true) => format!("Prefer {} by {metric}: it leads {} by {}.", first.id, second.id, with_interval(lead)),
+        _ => format!(
+            "{} and {} cannot be told apart by {metric} (difference {}): choose by cost, or add samples.",
+            first.id,
+            second.id,
+            with_interval(lead)
+        ),
+    };
+    Some(Recommendation::new(advice, caveat))
+}
+
+/// What makes a ranking fragile.
+fn caveats(findings: &Findings) -> Option<String> {
+    let board = findings.primary_board()?;
+    let few = (board.shared_samples < FEW_SAMPLES)
+        .then(|| format!("it rests on {} shared samples, fewer than {FEW_SAMPLES}", board.shared_samples));
+    let partial = (board.shared < board.scored).then(|| {
+        format!("only {} of {} scored sample × variant pairs are shared by all models", board.shared, board.scored)
+    });
+    let one_judge = (findings.plan.judges.len() == 1).then(|| "one judge graded everything".to_owned());
+    let reasons: Vec<String> = few.into_iter().chain(partial).chain(one_judge).collect();
+    (!reasons.is_empty()).then(|| format!("{}.", reasons.join("; ")))
+}
+
+fn best_value(findings: &Findings) -> Option<Recommendation> {
+    let (metric, better) = primary_direction(findings)?;
+    let primary = findings.primary?;
+    if better == Better::Lower {
+        return None;
+    }
+    let efficiency = |group: &crate::Group| {
+        let score = group.metrics.get(primary)?.value()?;
+        Some((group.id.clone(), group.spend.efficiency(score)?))
+    };
+    let mut ranked: Vec<(String, f64)> = findings.models.iter().filter_map(efficiency).collect();
+    ranked.sort_by(|a, b| best_first(Better::Higher, a.1, b.1).then_with(|| a.0.cmp(&b.0)));
+    let (id, value) = ranked.first().filter(|_| ranked.len() > 1)?;
+    let left_out = findings.models.len() - ranked.len();
+    Some(Recommendation::new(
+        format!("{id} gives the most {metric} for the money: {} a dollar.", three_digits(*value)),
+        (left_out > 0).then(|| format!("models without a cost, or with an unknown one, are not compared: {left_out}.")),
+    ))
+}
+
+fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
+    let Some((metric, better)) = primary_direction(findings) else { return Vec::new() };
+    let compared = findings.deltas().flat_map(|delta| delta.comparisons.iter().map(move |it| (&delta.base, it)));
+    compared
+        .filter_map(|(base, other)| {
+            let change = &other.metrics.iter().find(|it| it.metric == metric)?.delta;
+            let figure = with_interval(change);
+            let advice = match is_improvement(change, better) {
+                Some(true) => format!("Prefer {} to {base}: {metric} changes by {figure}.", other.id),
+                Some(false) => format!("Keep {base} rather than {}: {metric} changes by {figure}.", other.id),
+                None => format!("{} against {base} is undecided by {metric} ({figure}).", other.id),
+            };
+            let caveat = (other.unmatched > 0)
+                .then(|| format!("pairs left out because one side has no score: {}.", other.unmatched));
+            Some(Recommendation::new(advice, caveat))
+        })
+        .collect()
+}
+
+fn retry_advice(findings: &Findings) -> Option<Recommendation> {
+    let tally = findings.run.tally;
+    if tally.errors + tally.unscored == 0 {
+        return None;
+    }
+    let codes = findings.errors().map(|errors| {
+        let most = errors.kinds.iter().take(3).map(|kind| format!("{} × {}", kind.count, kind.code));
+        most.collect::<Vec<_>>().join(", ")
+    });
+    let named = codes.filter(|codes| !codes.is_empty()).map_or_else(String::new, |codes| format!(" ({codes})"));
+    Some(Recommendation::new(
+        format!(
+            "Retry what failed before deciding: cells without an output {}, with a failed score {}{named}.",
+            tally.errors, tally.unscored
+        ),
+        Some("what failed is left out, so a system that fails on hard samples looks better than it is.".to_owned()),
+    ))
+}
+
+fn disagreement_advice(findings: &Findings) -> Option<Recommendation> {
+    let grading = findings.grading().filter(|grading| grading.flagged_cells > 0)?;
+    Some(Recommendation::new(
+        format!(
+            "Before trusting the judges' mean, read the cells on which they disagree most ({}).",
+            grading.flagged_cells
+        ),
+        None,
+    ))
+}
+
+/// Value and bounds with the same number of decimals.
+fn with_interval(finding: &Finding) -> String {
+    match (finding.interval(), finding.level()) {
+        (Some((lo, hi)), Some(level)) => {
+            let decimals =
+                decimals([finding.value(), lo, hi].into_iter().fold(0.0, |most: f64, it| most.max(it.abs())));
+            let number = |value: f64| with_sign(value, format!("{:.decimals$}", value.abs()));
+            format!(
+                "{} ({} % CI {} to {}, n = {})",
+                number(finding.value()),
+                three_digits(100.0 * level),
+                number(lo),
+                number(hi),
+                finding.n()
+            )
+        }
+        _ => format!("{} (no interval, n = {})", signed_digits(finding.value()), finding.n()),
+    }
+}
+
+fn signed_digits(value: f64) -> String {
+    with_sign(value, three_digits(value.abs()))
+}
+
+/// The size of a number with its sign, unless it is zero.
+fn with_sign(value: f64, text: String) -> String {
+    let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
+    if is_zero { text } else { format!("{}{text}", if value < 0.0 { '−' } else { '+' }) }
+}
+
+/// Three significant digits, without trailing zeros.
+fn three_digits(value: f64) -> String {
+    let decimals = decimals(value);
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Decimals that show three significant digits.
+fn decimals(value: f64) -> usize {
+    let magnitude = if value.abs() > 0.0 { value.abs().log10().floor() as i32 } else { 0 };
+    (2 - magnitude).clamp(0, 6) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Sketch, example};
+    use crate::{Options, analyse};
+
+    #[test]
+    fn numbers_are_short() {
+        let texts: Vec<String> = [0.0, 1.0, 12.345, 0.012_345, 1234.5, 95.0].map(three_digits).to_vec();
+        assert_eq!(texts, ["0", "1", "12.3", "0.0123", "1234", "95"]);
+        assert_eq!([signed_digits(0.5), signed_digits(-0.5), signed_digits(0.0)], ["+0.5", "−0.5", "0"]);
+    }
+
+    /// CL-19: recommendations carry caveats, and a lead within chance is not called a lead.
+    #[test]
+    fn a_lead_within_chance_is_not_recommended() {
+        let run = Sketch::new(2, 1, 3)
+            .value(0, 0, 9.0)
+            .value(1, 0, 2.0)
+            .value(2, 0, 8.0)
+            .value(0, 1, 4.0)
+            .value(1, 1, 6.0)
+            .value(2, 1, 7.0)
+            .run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let first = &findings.recommendations[0];
+        assert!(first.advice.contains("cannot be told apart"), "{}", first.advice);
+        assert!(first.caveat.as_deref().unwrap().contains("3 shared samples"));
+    }
+
+    #[test]
+    fn the_example_is_advised_on_models_money_variants_and_repair() {
+        let findings = analyse(&example(), &Options::default()).unwrap();
+        let all: Vec<&str> = findings.recommendations.iter().map(|it| it.advice.as_str()).collect();
+        for part in ["atlas-large", "for the money", "editorial", "Retry what failed"] {
+            assert!(all.iter().any(|advice| advice.contains(part)), "{part}: {all:#?}");
+        }
+    }
+}

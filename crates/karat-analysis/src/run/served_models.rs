@@ -1,0 +1,175 @@
+//! Under which names models and judges answered: an alias may stand for another model than before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_types::{Answered, CellRow, PlanHeader};
+use serde::Serialize;
+
+/// Names of one model that are kept apart; further ones count together.
+const KEPT: usize = 32;
+
+/// What stands for names beyond those.
+const FURTHER: &str = "(further names)";
+
+/// Names that a sentence lists.
+const LISTED: usize = 5;
+
+/// A name under which a model answered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ServedModel {
+    /// The name that was asked: `model` of the registry entry.
+    pub asked: String,
+    /// The name that came back.
+    pub model: String,
+    /// Cells, or judgments of a judge, that it answered.
+    pub n: u64,
+}
+
+impl ServedModel {
+    /// Whether another name came back than was asked.
+    pub fn is_other(&self) -> bool {
+        self.asked != self.model
+    }
+}
+
+/// A judge, and the names under which it answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ServedJudge {
+    /// Its id.
+    pub id: String,
+    /// The name that is asked.
+    pub model: String,
+    /// By name; empty where the provider does not say, or an older Karat did not keep it.
+    pub answered_as: Vec<ServedModel>,
+}
+
+/// Counts by asked name, then by the name that came back.
+#[derive(Debug, Clone, Default)]
+struct NameCounts(BTreeMap<String, BTreeMap<String, u64>>);
+
+impl NameCounts {
+    fn add(&mut self, one: &Answered) {
+        if let Some(count) = self.0.get_mut(&one.asked).and_then(|names| names.get_mut(one.name())) {
+            *count += 1;
+            return;
+        }
+        let names = self.0.entry(one.asked.clone()).or_default();
+        let name = if names.len() < KEPT { one.name() } else { FURTHER };
+        *names.entry(name.to_owned()).or_default() += 1;
+    }
+
+    fn list(&self) -> Vec<ServedModel> {
+        let of = |(asked, names): (&String, &BTreeMap<String, u64>)| {
+            let one = |(model, n): (&String, &u64)| ServedModel { asked: asked.clone(), model: model.clone(), n: *n };
+            names.iter().map(one).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+}
+
+/// What accumulates row by row.
+#[derive(Debug)]
+pub(crate) struct ServedModels {
+    systems: Vec<NameCounts>,
+    judges: Vec<NameCounts>,
+}
+
+impl ServedModels {
+    pub(crate) fn of(plan: &PlanHeader) -> Self {
+        let names = |n| vec![NameCounts::default(); n];
+        Self { systems: names(plan.systems.len()), judges: names(plan.judges.len()) }
+    }
+
+    pub(crate) fn add(&mut self, row: &CellRow<'_>) {
+        if let Some(names) = self.systems.get_mut(row.system) {
+            row.cell.facts.answered.iter().for_each(|one| names.add(one));
+        }
+        for judgment in row.judgments {
+            if let Some(names) = self.judges.get_mut(usize::from(judgment.judge)) {
+                judgment.answered.iter().for_each(|one| names.add(one));
+            }
+        }
+    }
+
+    /// Of some systems together.
+    pub(crate) fn of_systems(&self, systems: &[usize]) -> Vec<ServedModel> {
+        let mut all = NameCounts::default();
+        for (asked, names) in systems.iter().filter_map(|at| self.systems.get(*at)).flat_map(|names| &names.0) {
+            let sums = all.0.entry(asked.clone()).or_default();
+            names.iter().for_each(|(name, n)| *sums.entry(name.clone()).or_default() += n);
+        }
+        all.list()
+    }
+
+    pub(crate) fn judges(&self, plan: &PlanHeader) -> Vec<ServedJudge> {
+        let of = |(judge, names): (&karat_types::ModelSpec, &NameCounts)| ServedJudge {
+            id: judge.id.clone(),
+            model: judge.model.clone(),
+            answered_as: names.list(),
+        };
+        plan.judges.iter().zip(&self.judges).map(of).collect()
+    }
+}
+
+/// The names that came back, by the name that was asked.
+pub(crate) type NamesByAsked = BTreeMap<String, BTreeSet<String>>;
+
+/// The names of a list.
+pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a ServedModel>) -> NamesByAsked {
+    let mut names = NamesByAsked::new();
+    list.into_iter().for_each(|it| {
+        names.entry(it.asked.clone()).or_default().insert(it.model.clone());
+    });
+    names
+}
+
+/// Adds what a cell or judgment keeps.
+pub(crate) fn add_answers(answered: &[Answered], names: &mut NamesByAsked) {
+    answered.iter().for_each(|it| {
+        names.entry(it.asked.clone()).or_default().insert(it.name().to_owned());
+    });
+}
+
+/// Adds the names of another.
+pub(crate) fn merge_names(others: &NamesByAsked, names: &mut NamesByAsked) {
+    for (asked, others) in others {
+        names.entry(asked.clone()).or_default().extend(others.iter().cloned());
+    }
+}
+
+/// Names in a sentence: the first of them, and how many more.
+pub(crate) fn name_list<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
+    let names: Vec<T> = names.into_iter().collect();
+    let first: Vec<&str> = names.iter().take(LISTED).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// How the names of models that two sides asked differ: the name that was asked and those that came back then and now, as
+/// words. What only one side knows has not changed.
+pub(crate) fn name_changes(then: &NamesByAsked, now: &NamesByAsked) -> Vec<(String, String, String)> {
+    let differ = |(asked, names): (&String, &BTreeSet<String>)| {
+        let before = then.get(asked).filter(|before| *before != names)?;
+        Some((asked.clone(), name_list(before), name_list(names)))
+    };
+    now.iter().filter_map(differ).collect()
+}
+
+/// A sentence for each model of a run that answered under several names. `role` is `model` or `judge`.
+pub(crate) fn several_names_warnings(role: &str, list: &[ServedModel]) -> Vec<String> {
+    let say = |(asked, names): (String, BTreeSet<String>)| {
+        let count = |it: &&ServedModel| it.asked == asked;
+        let each = list.iter().filter(count).map(|it| format!("{} ({})", it.model, it.n));
+        (names.len() > 1).then(|| {
+            format!(
+                "The {role} `{asked}` answered under {} names: {}. It changed while it was measured, or results of two were \
+                 reused. Pin the dated name as its `model`.",
+                names.len(),
+                name_list(each)
+            )
+        })
+    };
+    by_asked(list).into_iter().filter_map(say).collect()
+}

@@ -1,0 +1,166 @@
+//! Pass and fail: bounds make a score 0 or 1, and `pass` says whether all such scores of a cell hold.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use karat_types::{MetricSpec, PlanHeader, RowError, RunRows, Score};
+
+/// The plan of a run in which a scorer that may say true or false, and says numbers, is no check: whether it is one is told by
+/// its first score. Then what it fails to score leaves no `pass` open.
+///
+/// # Errors
+/// Rows that cannot be read.
+pub fn resolve_checks(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
+    let mut plan = rows.header().plan.clone();
+    if has_known_checks(&plan) {
+        return Ok(plan);
+    }
+    let mut open: Vec<usize> =
+        (0..plan.metrics.len()).filter(|at| plan.metrics.get(*at).is_some_and(may_be_check)).collect();
+    let mut numbers = Vec::new();
+    rows.for_each(&mut |row| {
+        for (metric, score) in row.cell.scores.iter().filter(|(_, score)| score.number().is_some()) {
+            let metric = usize::from(*metric);
+            if let Some(place) = open.iter().position(|at| *at == metric) {
+                open.swap_remove(place);
+                numbers.extend((!score.is_verdict()).then_some(metric));
+            }
+        }
+        if open.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if !numbers.is_empty() {
+        let metrics = Arc::make_mut(&mut plan).metrics.iter_mut().enumerate();
+        metrics.filter(|(at, _)| numbers.contains(at)).for_each(|(_, metric)| metric.verdicts = false);
+    }
+    Ok(plan)
+}
+
+/// Whether the plan alone says which metrics are checks, or nobody needs to know.
+fn has_known_checks(plan: &PlanHeader) -> bool {
+    plan.pass().is_none() || !plan.metrics.iter().any(may_be_check)
+}
+
+fn may_be_check(metric: &MetricSpec) -> bool {
+    metric.verdicts && !metric.binary
+}
+
+/// Applies the bounds of the plan's metrics to the scores of a cell, and fills in `pass`.
+pub(crate) fn apply_bounds(plan: &PlanHeader, scores: &mut [Option<Score>]) {
+    for (metric, score) in plan.metrics.iter().zip(scores.iter_mut()) {
+        if let (true, Some(Score::Value { value, .. })) = (metric.bound.is_some(), &*score) {
+            *score = Some(bound_score(metric, *value));
+        }
+    }
+    if let Some(at) = plan.pass() {
+        let others = plan.metrics.iter().zip(&*scores).enumerate().filter(|(other, _)| *other != at);
+        let decisive: Vec<_> = others.map(|(_, it)| it).filter(|(metric, score)| decides(metric, score)).collect();
+        let all = pass_score(&decisive);
+        if let Some(place) = scores.get_mut(at) {
+            *place = all;
+        }
+    }
+}
+
+/// Whether a score is one that says pass or fail, or would have been.
+fn decides(metric: &MetricSpec, score: &Option<Score>) -> bool {
+    match score {
+        _ if metric.binary => true,
+        Some(Score::Value { verdict, .. }) => *verdict,
+        _ => metric.verdicts,
+    }
+}
+
+/// 1 where the bound holds, else 0 with the score as the reason.
+fn bound_score(metric: &MetricSpec, value: f64) -> Score {
+    if metric.bound.passes(value) { Score::value(1.0) } else { Score::because(0.0, format!("it is {value}")) }
+}
+
+/// 0 where any score is a fail, naming each; else *unscored* where any is; else 1. A score that is not there yet leaves
+/// the cell open, and where none applies, nothing is said.
+fn pass_score(scores: &[(&MetricSpec, &Option<Score>)]) -> Option<Score> {
+    let (mut failed, mut unscored, mut applies, mut open) = (Vec::new(), None, false, false);
+    for (metric, score) in scores {
+        match score {
+            None => open = true,
+            Some(Score::NotApplicable { .. }) => {}
+            Some(Score::Unscored { unscored: why }) => unscored = unscored.or(Some(format!("{}: {why}", metric.name))),
+            Some(Score::Value { value, .. }) => {
+                applies = true;
+                failed.extend((*value < 1.0).then_some(metric.name.as_str()));
+            }
+        }
+    }
+    match unscored {
+        _ if !failed.is_empty() => Some(Score::because(0.0, format!("failed: {}", failed.join(", ")))),
+        _ if open => None,
+        Some(why) => Some(Score::unscored(why)),
+        None if applies => Some(Score::value(1.0)),
+        None => Some(Score::not_applicable("no pass/fail score applies")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use karat_types::{Better, Bound};
+
+    fn metric(name: &str, binary: bool, bound: Bound) -> MetricSpec {
+        MetricSpec {
+            name: name.to_owned(),
+            scorer: 0,
+            range: None,
+            binary,
+            verdicts: !binary,
+            better: Better::Higher,
+            volatile: false,
+            aggregate: "mean".to_owned(),
+            bound,
+        }
+    }
+
+    fn passed(scores: [Option<Score>; 3]) -> Option<Score> {
+        let specs = ["a", "b", "c"].map(|name| metric(name, true, Bound::default()));
+        pass_score(&specs.iter().zip(&scores).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_bound_makes_a_score_pass_or_fail_and_keeps_its_number() {
+        let slow = metric("slow", true, Bound { max: Some(3000.0), ..Bound::default() });
+        assert_eq!(bound_score(&slow, 12.0), Score::value(1.0));
+        assert_eq!(bound_score(&slow, 4000.5), Score::because(0.0, "it is 4000.5"));
+    }
+
+    #[test]
+    fn all_checks_must_hold() {
+        let (one, zero) = (|| Some(Score::value(1.0)), || Some(Score::value(0.0)));
+        let (na, unscored) = (|| Some(Score::not_applicable("x")), || Some(Score::unscored("no JSON")));
+        assert_eq!(passed([one(), na(), one()]), one());
+        assert_eq!(passed([zero(), unscored(), zero()]), Some(Score::because(0.0, "failed: a, c")));
+        assert_eq!(passed([one(), unscored(), one()]), Some(Score::unscored("b: no JSON")));
+        assert_eq!(passed([one(), None, one()]), None);
+        assert!(matches!(passed([na(), na(), na()]), Some(Score::NotApplicable { .. })));
+    }
+
+    /// BY-15: what a program that gives numbers fails to score leaves no `pass` open; a check that fails does.
+    #[test]
+    fn numbers_are_no_checks() {
+        let run = |first: Score| {
+            let mut run = crate::testing::Sketch::new(1, 1, 2).fill(5.0).run();
+            let mut plan = (*run.header.plan).clone();
+            let other = |name: &str, binary, scorer| MetricSpec { scorer, ..metric(name, binary, Bound::default()) };
+            plan.metrics = vec![other("tone", false, 0), other("hit", true, 0), other("pass", true, 9)];
+            run.header.plan = plan.into();
+            let (one, failed) = (|| Score::verdict(true), Score::unscored("the program ended"));
+            run.cells[0].cell.scores = vec![(0, first), (1, one())];
+            run.cells[1].cell.scores = vec![(0, failed), (1, one())];
+            run
+        };
+        let passes = |first: Score| {
+            let found = crate::analyse(&run(first), &crate::Options::default()).unwrap();
+            let pass = &found.run.metrics[2];
+            (pass.value(), pass.n(), pass.n_unscored())
+        };
+        assert_eq!(passes(Score::value(0.3)), (Some(1.0), 2, 0));
+        assert_eq!(passes(Score::verdict(true)), (Some(1.0), 1, 1));
+    }
+}

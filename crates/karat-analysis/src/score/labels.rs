@@ -1,0 +1,158 @@
+//! People's labels beside a run's cells: which cell a label is about, and which number its words stand for.
+
+use std::collections::BTreeMap;
+
+use karat_text::similar::nearest;
+use karat_types::{CellRow, Label, MetricSpec, PlanHeader, Scale, ScorerKind};
+use serde_json::Value;
+
+use crate::score::scales::{dimension, dimension_scale, steps};
+
+/// Name of the rater of labels that name no annotator.
+const PEOPLE: &str = "labels";
+
+/// Labels by the sample that they are about.
+#[derive(Debug)]
+pub(crate) struct LabelIndex<'a> {
+    by_sample: BTreeMap<&'a str, Vec<(usize, &'a Label)>>,
+}
+
+impl<'a> LabelIndex<'a> {
+    pub(crate) fn new(labels: &'a [Label]) -> Self {
+        let mut by_sample: BTreeMap<&str, Vec<(usize, &Label)>> = BTreeMap::new();
+        for (at, label) in labels.iter().enumerate() {
+            by_sample.entry(label.sample.as_str()).or_default().push((at, label));
+        }
+        Self { by_sample }
+    }
+
+    /// The labels of a cell's output, with their positions.
+    pub(crate) fn about<'s>(
+        &'s self,
+        plan: &'s PlanHeader,
+        row: &CellRow<'_>,
+    ) -> impl Iterator<Item = (usize, &'a Label)> + 's {
+        let (system, output) = (row.system, row.cell.output_hash);
+        let of_sample = self.by_sample.get(row.sample.id.as_str()).into_iter().flatten().copied();
+        of_sample.filter(move |(_, label)| {
+            let model = plan.system_model(system).map(|model| model.id.as_str());
+            let is = |wanted: &Option<String>, known: Option<&str>| wanted.is_none() || wanted.as_deref() == known;
+            is(&label.model, model) && is(&label.variant, Some(plan.system_variant(system))) && label.is_about(output)
+        })
+    }
+}
+
+/// Who gave a label.
+pub(crate) fn rater(label: &Label) -> &str {
+    label.annotator.as_deref().unwrap_or(PEOPLE)
+}
+
+/// What a label says of the metrics of some scorers, by metric index.
+pub(crate) fn grades(plan: &PlanHeader, scorers: &[usize], label: &Label) -> Vec<(usize, f64)> {
+    let graded = |(at, metric, said): (usize, &MetricSpec, &Value)| Some((at, label_number(plan, metric, said)?));
+    labelled_metrics(plan, scorers, label).filter_map(graded).collect()
+}
+
+/// How far from a step a grade may be: what writing 0.1 × 3 in binary costs.
+const ROUNDING: f64 = 1e-9;
+
+/// Why a label cannot be right: a misspelt name, no name of a metric at all, or something that is no grade of the metric, lies
+/// outside its range or between its steps. Other names of no metric are [`unknown`].
+pub(crate) fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> {
+    let all = all_scorers(plan);
+    let metrics = plan.metrics.iter().map(|metric| metric.name.as_str());
+    let parts = metrics.clone().filter_map(|name| Some(name.rsplit_once('.')?.1));
+    let mut misspelt = unknown_names(plan, label)
+        .filter_map(|name| Some((name, nearest(name, parts.clone().chain(metrics.clone()))?)));
+    if let Some((name, meant)) = misspelt.next() {
+        return Some(format!("the run has no metric `{name}` (did you mean `{meant}`?)"));
+    }
+    if unknown_names(plan, label).count() == label.scores.len() {
+        return Some(no_known_metric(plan, label));
+    }
+    labelled_metrics(plan, &all, label).find_map(|(_, metric, said)| {
+        let name = &metric.name;
+        let Some(grade) = label_number(plan, metric, said) else {
+            return Some(format!("`{name}` is {said}, which is no grade{}", choices(plan, metric)));
+        };
+        if let Some((lo, hi)) = metric.range.filter(|(lo, hi)| !(*lo..=*hi).contains(&grade)) {
+            return Some(format!("`{name}` is {said}, and its scale goes from {lo} to {hi}"));
+        }
+        let steps = steps(plan, metric).filter(|steps| steps.iter().all(|step| (step - grade).abs() > ROUNDING))?;
+        let steps: Vec<String> = steps.iter().map(|step| step.to_string()).collect();
+        Some(format!("`{name}` is {said}, and its scale has the steps {}", steps.join(", ")))
+    })
+}
+
+/// That a label says nothing of any metric, with those that it could be about.
+fn no_known_metric(plan: &PlanHeader, label: &Label) -> String {
+    let quoted =
+        |names: &mut dyn Iterator<Item = &str>| names.map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ");
+    let of_rubrics = plan
+        .metrics
+        .iter()
+        .filter(|metric| matches!(plan.scorers.get(metric.scorer).map(|it| &it.kind), Some(ScorerKind::Rubric(_))));
+    let known = quoted(&mut of_rubrics.map(|metric| metric.name.as_str()));
+    match label.scores.is_empty() {
+        true => format!("it has no score; metrics of the run's judges are {known}"),
+        false => format!(
+            "the run has no metric {}; those of its judges are {known}",
+            quoted(&mut label.scores.keys().map(String::as_str))
+        ),
+    }
+}
+
+/// The names in a label that are no metric of the plan.
+pub(crate) fn unknown_names<'a>(plan: &'a PlanHeader, label: &'a Label) -> impl Iterator<Item = &'a str> {
+    let named = |name: &str| plan.metrics.iter().any(|metric| is_called(plan, metric, name));
+    label.scores.keys().map(String::as_str).filter(move |name| !named(name))
+}
+
+fn all_scorers(plan: &PlanHeader) -> Vec<usize> {
+    (0..plan.scorers.len()).collect()
+}
+
+/// Whether a label means a metric by a name: its whole name, the last part of it, or its dimension's.
+fn is_called(plan: &PlanHeader, metric: &MetricSpec, name: &str) -> bool {
+    let last = metric.name.rsplit_once('.').map(|(_, last)| last);
+    metric.name == name || last == Some(name) || dimension(plan, metric).is_some_and(|it| it.name == name)
+}
+
+/// The metrics of some scorers that a label is about, with what it says.
+fn labelled_metrics<'a>(
+    plan: &'a PlanHeader,
+    scorers: &'a [usize],
+    label: &'a Label,
+) -> impl Iterator<Item = (usize, &'a MetricSpec, &'a Value)> {
+    label.scores.iter().flat_map(move |(name, said)| {
+        let metrics = plan.metrics.iter().enumerate();
+        let named = metrics.filter(move |(_, it)| scorers.contains(&it.scorer) && is_called(plan, it, name));
+        named.map(move |(at, metric)| (at, metric, said))
+    })
+}
+
+/// ` (choices: yes, no)`, where the scale has names.
+fn choices(plan: &PlanHeader, metric: &MetricSpec) -> String {
+    match dimension_scale(plan, metric) {
+        Some(Scale::Choices(choices)) => {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| name.as_str()).collect();
+            format!(" (choices: {})", names.join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The number that a label's word stands for: itself, 0 or 1, or the value of a choice.
+fn label_number(plan: &PlanHeader, metric: &MetricSpec, said: &Value) -> Option<f64> {
+    match said {
+        Value::Bool(holds) => Some(f64::from(u8::from(*holds))),
+        Value::Number(number) => number.as_f64().filter(|it| it.is_finite()),
+        Value::String(word) => match dimension_scale(plan, metric)? {
+            Scale::Choices(choices) => {
+                choices.iter().find(|(name, _)| name.eq_ignore_ascii_case(word.trim())).map(|(_, value)| *value)
+            }
+            Scale::Range { .. } => None,
+        },
+        _ => None,
+    }
+}

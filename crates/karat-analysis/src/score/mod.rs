@@ -1,0 +1,17 @@
+//! From stored judgments to one number for each sample and system.
+//!
+//! The order is fixed: `consensus` merges the judges of a cell, `checks` applies bounds and fills in `pass`, `table` keeps
+//! the scores of the run and reduces trials by `reduce`. `observations` is the form in which `figures` takes them.
+//!
+//! - `scales`: the steps that a metric can take
+//! - `labels`: people's labels, matched to cells and metrics
+//! - `classification`: F1 and related figures of expected and found labels
+
+pub(crate) mod checks;
+pub(crate) mod classification;
+pub(crate) mod consensus;
+pub(crate) mod labels;
+pub(crate) mod observations;
+pub(crate) mod reduce;
+pub(crate) mod scales;
+pub(crate) mod table;

@@ -1,0 +1,151 @@
+//! Numbers of one metric before they become a figure, and the rules by which they do.
+
+use std::collections::BTreeMap;
+
+use karat_stats::describe::{mean, nearest_rank_of};
+
+use crate::score::classification::LabelFigure;
+
+/// So many observations have to lie beyond a percentile, on average, for resamples to tell how much it varies: with fewer
+/// the test of its change finds one in up to a fifth of the runs that have none.
+const BEYOND: usize = 3;
+
+/// Below so many clusters a bootstrap says too little.
+pub(crate) const BOOTSTRAP_FROM: usize = 10;
+
+/// Above so many observations the normal interval is used, and nothing is resampled unasked.
+pub(crate) const RESAMPLED_UP_TO: usize = 10_000;
+
+/// Numbers of one metric with what they belong to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Observations {
+    /// The numbers.
+    pub(crate) values: Vec<f64>,
+    /// Stratum of each: strata weigh the same, however many observations they have.
+    pub(crate) strata: Vec<u32>,
+    /// Cluster of each: observations of one cluster are not independent.
+    pub(crate) clusters: Vec<u32>,
+    /// Whether clusters hold more than one observation of a stratum.
+    pub(crate) clustered: bool,
+    /// Of each, the label that was expected and the one that was found, where the scorer names labels.
+    pub(crate) labels: Vec<(u16, u16)>,
+    /// How many labels the scorer declares, which are the first; 0 where those count that occur.
+    pub(crate) declared: usize,
+}
+
+impl Observations {
+    /// Has room for so many.
+    pub(crate) fn with_capacity(mut self, most: usize) -> Self {
+        self.values.reserve_exact(most);
+        self.strata.reserve_exact(most);
+        self.clusters.reserve_exact(most);
+        self
+    }
+
+    pub(crate) fn push(&mut self, value: f64, stratum: usize, cluster: u32) {
+        self.values.push(value);
+        self.strata.push(stratum as u32);
+        self.clusters.push(cluster);
+    }
+
+    /// The same with the labels behind the value.
+    pub(crate) fn push_labelled(&mut self, value: f64, labels: Option<(u16, u16)>, stratum: usize, cluster: u32) {
+        self.push(value, stratum, cluster);
+        self.labels.extend(labels);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(crate) fn is_one_stratum(&self) -> bool {
+        self.strata.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
+    /// Values by stratum, in the order of the strata.
+    pub(crate) fn by_stratum(&self) -> Vec<(u32, Vec<f64>)> {
+        let mut groups = BTreeMap::<u32, Vec<f64>>::new();
+        for (stratum, value) in self.strata.iter().zip(&self.values) {
+            groups.entry(*stratum).or_default().push(*value);
+        }
+        groups.into_iter().collect()
+    }
+}
+
+/// How samples become one figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aggregate {
+    Mean,
+    Median,
+    Min,
+    Max,
+    Sum,
+    Percentile(u8),
+    Labels(LabelFigure),
+}
+
+impl Aggregate {
+    /// From a metric's `aggregate`: `mean`, `median`, `min`, `max`, `sum`, `p1` … `p99`, or a figure of labels.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "mean" => Some(Self::Mean),
+            "median" => Some(Self::Median),
+            "min" => Some(Self::Min),
+            "max" => Some(Self::Max),
+            "sum" => Some(Self::Sum),
+            _ => LabelFigure::parse(text).map(Self::Labels).or_else(|| {
+                text.strip_prefix('p')?.parse().ok().filter(|p| (1..=99).contains(p)).map(Self::Percentile)
+            }),
+        }
+    }
+
+    /// Whether it is a figure of labels rather than of values.
+    pub(crate) fn uses_labels(self) -> bool {
+        matches!(self, Self::Labels(_))
+    }
+
+    /// Of values without strata; `None` for none, and for figures of labels.
+    pub(crate) fn of(self, values: &[f64]) -> Option<f64> {
+        match self {
+            Self::Mean => mean(values),
+            Self::Median => karat_stats::describe::median(values),
+            Self::Min => values.iter().copied().reduce(f64::min),
+            Self::Max => values.iter().copied().reduce(f64::max),
+            Self::Sum => Some(karat_stats::sum::sum(values)),
+            Self::Percentile(p) => nearest_rank_of(values, f64::from(p) / 100.0),
+            Self::Labels(_) => None,
+        }
+    }
+
+    /// From how many independent observations on resamples say how much it varies: a percentile needs some beyond it.
+    /// `None` for extremes, of which they never do.
+    pub(crate) fn min_bootstrap_units(self) -> Option<usize> {
+        match self {
+            Self::Min | Self::Max => None,
+            Self::Percentile(p) => Some((100 * BEYOND).div_ceil(usize::from(p.min(100 - p))).max(BOOTSTRAP_FROM)),
+            Self::Mean | Self::Median | Self::Sum | Self::Labels(_) => Some(BOOTSTRAP_FROM),
+        }
+    }
+
+    /// The furthest that the figures of values within a range can be apart. `None` without a range, for sums, which grow with
+    /// their number, and for figures of labels, which have their own scale.
+    pub(crate) fn max_change(self, range: Option<(f64, f64)>) -> Option<f64> {
+        match self {
+            Self::Sum | Self::Labels(_) => None,
+            _ => range.map(|(lo, hi)| hi - lo),
+        }
+    }
+
+    /// Its name in reports.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::Mean => "mean".to_owned(),
+            Self::Median => "median".to_owned(),
+            Self::Min => "min".to_owned(),
+            Self::Max => "max".to_owned(),
+            Self::Sum => "sum".to_owned(),
+            Self::Percentile(p) => format!("p{p} (nearest rank)"),
+            Self::Labels(figure) => figure.name().to_owned(),
+        }
+    }
+}

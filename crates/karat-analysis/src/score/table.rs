@@ -1,0 +1,410 @@
+//! The scores of a run in memory: per metric one number for each sample × system, trials already
+//! reduced, and where there are several, one for each trial, so that two systems are compared on the cells that both
+//! have. Nine bytes each; everything else of a cell is gone when its row has passed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, SampleRecord, Score, ScorerKind};
+
+use crate::AnalysisError;
+use crate::figures::estimate::Observations;
+use crate::score::classification::LabelFigure;
+use crate::score::consensus::CellScores;
+use crate::score::reduce::Reduce;
+
+/// Why a sample × system has no value, or that it has one. The order is that of precedence when
+/// trials differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum State {
+    /// No row: the run is not complete, or no judge has graded the cell yet.
+    Absent,
+    /// A condition left the cell out.
+    Skipped,
+    /// The metric does not apply.
+    NotApplicable,
+    /// The cell has no output.
+    Error,
+    /// The scorer failed.
+    Unscored,
+    /// There is a value.
+    Value,
+}
+
+impl State {
+    /// Whether something failed: such entries make the best and worst case of a figure differ from it.
+    pub(crate) fn is_failure(self) -> bool {
+        matches!(self, Self::Error | Self::Unscored)
+    }
+
+    /// The state of one cell in one metric.
+    pub(crate) fn of(row: &CellRow<'_>, score: Option<&Score>) -> Self {
+        let stopped = row.cell.error.as_ref().is_some_and(karat_types::CellError::is_stop);
+        match (row.cell.status, score) {
+            (CellStatus::Error, _) if stopped => Self::Absent,
+            (CellStatus::Error, _) => Self::Error,
+            (CellStatus::Skipped, _) => Self::Skipped,
+            (CellStatus::Ok, Some(Score::Value { .. })) => Self::Value,
+            (CellStatus::Ok, Some(Score::NotApplicable { .. })) => Self::NotApplicable,
+            (CellStatus::Ok, Some(Score::Unscored { .. })) => Self::Unscored,
+            (CellStatus::Ok, None) => Self::Absent,
+        }
+    }
+}
+
+/// Whether a metric is one of passes and fails.
+#[derive(Debug, Clone, Copy, Default)]
+struct ColumnKind {
+    /// It is declared to be.
+    binary: bool,
+    /// A score was true or false.
+    verdicts: bool,
+    /// A score was a number.
+    numbers: bool,
+}
+
+/// The entries of one metric, sample by sample, systems innermost.
+#[derive(Debug, Clone, Default)]
+struct Column {
+    values: Vec<f64>,
+    states: Vec<State>,
+    kind: ColumnKind,
+    /// What each trial of an entry says, as many as the plan has at most; empty where that is one.
+    trials: Vec<(State, f64)>,
+    /// Of metrics whose figure needs them: the labels of each entry, of its first trial that has some.
+    labels: Option<LabelColumn>,
+}
+
+/// The labels of a metric, by number.
+#[derive(Debug, Clone, Default)]
+struct LabelColumn {
+    names: BTreeMap<String, u16>,
+    /// How many of them the scorer declares.
+    declared: usize,
+    pairs: Vec<Option<(u16, u16)>>,
+}
+
+impl LabelColumn {
+    /// Labels that the scorer declares come first, also those that no output has.
+    fn declared(names: impl Iterator<Item = String>) -> Self {
+        let mut labels = Self::default();
+        names.for_each(|name| {
+            labels.number(name);
+        });
+        labels.declared = labels.names.len();
+        labels
+    }
+
+    /// Keeps the labels of an entry, where it has none yet.
+    fn keep(&mut self, entry: usize, (expected, found): (String, String)) {
+        let pair = (self.number(expected), self.number(found));
+        self.pairs.resize(self.pairs.len().max(entry + 1), None);
+        if let Some(slot) = self.pairs.get_mut(entry).filter(|slot| slot.is_none()) {
+            *slot = Some(pair);
+        }
+    }
+
+    fn number(&mut self, name: String) -> u16 {
+        let next = u16::try_from(self.names.len()).unwrap_or(u16::MAX);
+        *self.names.entry(name).or_insert(next)
+    }
+}
+
+/// A sample as the table knows it.
+#[derive(Debug, Clone)]
+struct TableRow {
+    id: Box<str>,
+    /// Dense number of its cluster; a sample without one is its own.
+    cluster: u32,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct ScoreTable {
+    systems: usize,
+    /// Trials that the plan has at most.
+    trials: usize,
+    clustered: bool,
+    rows: Vec<TableRow>,
+    columns: Vec<Column>,
+}
+
+impl ScoreTable {
+    /// Samples with at least one row.
+    pub(crate) fn samples(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Id of a sample.
+    pub(crate) fn sample_id(&self, sample: usize) -> &str {
+        self.rows.get(sample).map_or("", |row| &row.id)
+    }
+
+    /// The cluster that a sample's observations share: the dataset's, or the sample itself.
+    pub(crate) fn cluster(&self, sample: usize) -> u32 {
+        if self.clustered { self.rows.get(sample).map_or(0, |row| row.cluster) } else { sample as u32 }
+    }
+
+    /// Whether samples share clusters that the dataset names.
+    pub(crate) fn is_clustered(&self) -> bool {
+        self.clustered
+    }
+
+    /// Whether a metric is one of passes and fails: by its declaration, or by every score that it has.
+    pub(crate) fn is_binary(&self, metric: usize) -> bool {
+        let kind = self.columns.get(metric).map_or_else(ColumnKind::default, |column| column.kind);
+        kind.binary || kind.verdicts && !kind.numbers
+    }
+
+    /// The state of an entry.
+    pub(crate) fn state(&self, metric: usize, sample: usize, system: usize) -> State {
+        let column = self.columns.get(metric);
+        column.and_then(|it| it.states.get(sample * self.systems + system)).copied().unwrap_or(State::Absent)
+    }
+
+    /// What each trial of an entry says; empty where the plan has one, which the entry itself is.
+    pub(crate) fn trials(&self, metric: usize, sample: usize, system: usize) -> &[(State, f64)] {
+        let from = (sample * self.systems + system) * self.trials;
+        let column = self.columns.get(metric);
+        column.and_then(|it| it.trials.get(from..from + self.trials)).unwrap_or_default()
+    }
+
+    /// The labels of an entry, expected and found, and how many labels there are; of metrics whose figure is that of
+    /// labels.
+    pub(crate) fn labels(&self, metric: usize, sample: usize, system: usize) -> Option<(u16, u16)> {
+        let labels = self.columns.get(metric)?.labels.as_ref()?;
+        labels.pairs.get(sample * self.systems + system).copied().flatten()
+    }
+
+    /// Observations of a metric that are still empty.
+    pub(crate) fn observations(&self, metric: usize) -> Observations {
+        let labels = self.columns.get(metric).and_then(|column| column.labels.as_ref());
+        Observations {
+            clustered: self.clustered,
+            declared: labels.map_or(0, |labels| labels.declared),
+            ..Observations::default()
+        }
+    }
+
+    /// The value of an entry, where it has one.
+    pub(crate) fn value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
+        let at = sample * self.systems + system;
+        let column = self.columns.get(metric)?;
+        (*column.states.get(at)? == State::Value).then(|| column.values.get(at).copied()).flatten()
+    }
+}
+
+impl Column {
+    /// Keeps what a score says beside its number.
+    fn note(&mut self, score: &Score, entry: usize) {
+        self.kind.verdicts |= score.is_verdict();
+        self.kind.numbers |= score.number().is_some() && !score.is_verdict();
+        if let (Some(labels), Some(said)) = (self.labels.as_mut(), score.labels()) {
+            labels.keep(entry, said);
+        }
+    }
+}
+
+/// An empty column of a metric.
+fn column(plan: &PlanHeader, metric: &MetricSpec) -> Column {
+    let declared = || {
+        let scorer = plan.scorers.get(metric.scorer)?;
+        let ScorerKind::Metric { with, .. } = &scorer.kind else { return None };
+        let labels = with.get("labels")?.as_array()?;
+        Some(labels.iter().filter_map(|label| label.as_str().map(str::to_owned)).collect::<Vec<_>>())
+    };
+    let labels = LabelFigure::parse(&metric.aggregate)
+        .map(|_| LabelColumn::declared(declared().unwrap_or_default().into_iter()));
+    let kind = ColumnKind { binary: metric.binary, ..ColumnKind::default() };
+    Column { kind, labels, ..Column::default() }
+}
+
+/// Fills a [`ScoreTable`] from cells in plan order.
+pub(crate) struct TableBuilder {
+    plan: Arc<PlanHeader>,
+    reduce: Vec<Reduce>,
+    table: ScoreTable,
+    clusters: BTreeMap<String, u32>,
+    next_cluster: u32,
+    current: Option<u64>,
+    /// Trials of the current sample: by system × metric.
+    trials: Vec<Trials>,
+}
+
+/// What the trials of an entry say, by trial.
+#[derive(Debug, Clone)]
+struct Trials(Vec<(State, f64)>);
+
+impl Trials {
+    fn set(&mut self, trial: u32, state: State, value: f64) {
+        let at = trial as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, (State::Absent, 0.0));
+        }
+        if let Some(slot) = self.0.get_mut(at) {
+            *slot = (state, value);
+        }
+    }
+}
+
+/// What trials say together.
+pub(crate) fn reduce_trials(trials: &[(State, f64)], rule: Reduce) -> (State, f64) {
+    let values = trials.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value);
+    let reduced = rule.of(&values.collect::<Vec<f64>>());
+    let state = match (trials.iter().map(|(state, _)| *state).max().unwrap_or(State::Absent), reduced) {
+        (State::Value, None) => State::Unscored,
+        (state, _) => state,
+    };
+    (state, reduced.unwrap_or_default())
+}
+
+impl TableBuilder {
+    /// A builder for a plan.
+    ///
+    /// # Errors
+    /// A scorer's `reduce` is unknown.
+    pub(crate) fn new(plan: Arc<PlanHeader>) -> Result<Self, AnalysisError> {
+        let unknown = |metric: &MetricSpec| {
+            let scorer = plan.scorers.get(metric.scorer);
+            let (scorer, reduce) = scorer.map(|it| (it.id.clone(), it.reduce.clone())).unwrap_or_default();
+            AnalysisError::UnknownReduce { scorer, reduce }
+        };
+        let rule = |metric| Reduce::of_metric(&plan, metric).ok_or_else(|| unknown(metric));
+        let reduce = plan.metrics.iter().map(rule).collect::<Result<_, _>>()?;
+        let systems = plan.systems.len();
+        let metrics = plan.metrics.len();
+        Ok(Self {
+            reduce,
+            table: ScoreTable {
+                systems,
+                trials: plan.trials as usize,
+                clustered: false,
+                rows: Vec::new(),
+                columns: plan.metrics.iter().map(|metric| column(&plan, metric)).collect(),
+            },
+            clusters: BTreeMap::new(),
+            next_cluster: 0,
+            current: None,
+            trials: vec![Trials(Vec::new()); systems * metrics],
+            plan,
+        })
+    }
+
+    /// Index of the sample in the table.
+    pub(crate) fn add(&mut self, row: &CellRow<'_>, scores: &CellScores) -> usize {
+        if self.current != Some(row.sample.row) {
+            self.flush();
+            self.current = Some(row.sample.row);
+            let cluster = self.cluster_of(row.sample);
+            self.table.rows.push(TableRow { id: row.sample.id.as_str().into(), cluster });
+        }
+        let metrics = self.plan.metrics.len();
+        let entry = (self.table.rows.len() - 1) * self.table.systems + row.system;
+        for metric in 0..metrics {
+            let score = scores.scores.get(metric).and_then(Option::as_ref);
+            if let (Some(score), Some(column)) = (score, self.table.columns.get_mut(metric)) {
+                column.note(score, entry);
+            }
+            if let Some(trials) = self.trials.get_mut(row.system * metrics + metric) {
+                let state = State::of(row, score);
+                let number = score.and_then(Score::number).filter(|_| state == State::Value);
+                trials.set(row.trial, state, number.unwrap_or_default());
+            }
+        }
+        self.table.rows.len() - 1
+    }
+
+    /// The table, complete.
+    pub(crate) fn finish(mut self) -> ScoreTable {
+        self.flush();
+        self.table.clustered = self.plan.dataset.clustered && (self.next_cluster as usize) < self.table.rows.len();
+        self.table
+    }
+
+    fn cluster_of(&mut self, sample: &SampleRecord) -> u32 {
+        let fresh = self.next_cluster;
+        let cluster = match &sample.cluster {
+            Some(name) => *self.clusters.entry(name.clone()).or_insert(fresh),
+            None => fresh,
+        };
+        self.next_cluster = self.next_cluster.max(cluster + 1);
+        cluster
+    }
+
+    fn flush(&mut self) {
+        if self.current.is_none() {
+            return;
+        }
+        let metrics = self.plan.metrics.len();
+        for (at, trials) in self.trials.iter_mut().enumerate() {
+            let metric = at % metrics;
+            let rule = self.reduce.get(metric).copied().unwrap_or(Reduce::Mean);
+            let (state, value) = reduce_trials(&trials.0, rule);
+            if let Some(column) = self.table.columns.get_mut(metric) {
+                column.values.push(value);
+                column.states.push(state);
+                if self.table.trials > 1 {
+                    trials.0.resize(self.table.trials, (State::Absent, 0.0));
+                    column.trials.append(&mut trials.0);
+                }
+            }
+            trials.0.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn table(run: &testing::MemoryRun) -> ScoreTable {
+        let plan = run.plan();
+        let mut builder = TableBuilder::new(plan.clone()).unwrap();
+        run.each(|row| {
+            builder.add(&row, &CellScores::of(&plan, &row));
+        });
+        builder.finish()
+    }
+
+    /// CL-18: a partial matrix keeps its gaps apart: errors, unscored, not applicable and absent are four things.
+    #[test]
+    fn states_stay_apart() {
+        let run = testing::Sketch::new(1, 1, 5)
+            .value(0, 0, 7.0)
+            .unscored(1, 0)
+            .error(2, 0, "timeout")
+            .not_applicable(3, 0)
+            .absent(4, 0)
+            .run();
+        let table = table(&run);
+        let states: Vec<State> = (0..4).map(|sample| table.state(0, sample, 0)).collect();
+        assert_eq!(states, [State::Value, State::Unscored, State::Error, State::NotApplicable]);
+        assert_eq!(table.samples(), 4);
+        assert_eq!(table.value(0, 0, 0), Some(7.0));
+        assert_eq!(table.value(0, 1, 0), None);
+    }
+
+    #[test]
+    fn trials_are_reduced_before_anything_else() {
+        let run = testing::Sketch::new(1, 1, 1).trials(3).value(0, 0, 6.0).run();
+        assert_eq!(table(&run).value(0, 0, 0), Some(6.0));
+        let plan = run.plan();
+        let mut spec = (*plan).clone();
+        spec.scorers[0].reduce = "average".to_owned();
+        let refused = TableBuilder::new(Arc::new(spec)).err().unwrap();
+        assert!(refused.to_string().contains("pass@k"), "{refused}");
+    }
+
+    /// House rule: clusters of one sample each are none; one cluster of all samples is no reason to trust them more.
+    #[test]
+    fn clusters_count_where_samples_share_them() {
+        let clustered = |names: &[&str]| {
+            let run = testing::Sketch::new(1, 1, names.len()).clusters(names).fill(5.0).run();
+            table(&run).is_clustered()
+        };
+        assert!(clustered(&["a", "a", "b"]));
+        assert!(clustered(&["a", "a", "a"]));
+        assert!(!clustered(&["a", "b", "c"]));
+    }
+}
