@@ -259,7 +259,8 @@ impl Checker<'_> {
                 self.problems.error(&node.place, message).hint(hint);
             }
             Some([lo, hi]) if !fits => {
-                self.problems.error(&node.place, format!("the range `{key}` is empty: it goes from {lo} to {hi}"));
+                self.problems
+                    .error(&node.place, format!("the range the range `{key}` is empty: it goes from {lo} to {hi}"));
             }
             _ => self.wants(node, fits, key, "two numbers [lowest, highest]"),
         }

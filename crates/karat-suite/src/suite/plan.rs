@@ -59,7 +59,7 @@ impl Suite {
     /// The plan of this suite.
     ///
     /// # Errors
-    /// When no cell is left to run: every combination is excluded.
+    /// When no cell is left to run: every combination is excluded: every combination is excluded.
     pub fn plan(&self) -> Result<Plan, Diagnostics> {
         let mut notes = self.notes.clone();
         let mut models =
@@ -75,7 +75,7 @@ impl Suite {
             let mut problem = Diagnostic::of_file(
                 Severity::Error,
                 &self.path,
-                "no cell is left to run: every combination is excluded",
+                "no cell is left to run: every combination is excluded: every combination is excluded",
             );
             problem.hint(if notes.is_empty() { "name a model and a variant".to_owned() } else { notes.join("; ") });
             return Err(problem.into());

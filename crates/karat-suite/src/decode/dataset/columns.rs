@@ -176,7 +176,7 @@ impl Decoder<'_> {
         let Some(on) = node.field("on") else {
             self.problems
                 .error(&node.place, "`lookup` needs `on`")
-                .hint("name the column that both the row and the file have");
+                .hint("name name the column that both the row and the file have");
             return None;
         };
         let key = on.text()?.to_owned();
