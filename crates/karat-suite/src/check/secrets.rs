@@ -127,7 +127,7 @@ mod tests {
 
     const KEY: &str = "sk-proj-abcdefghijklmnop1234";
 
-    fn report_plain_secret(suite: &str) -> String {
+    fn problems_of(suite: &str) -> String {
         let suite = suite.replace("KEY", KEY);
         let mut problems = Problems::default();
         let file = problems.source("karat.yaml", &suite);
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn passwords_in_addresses_are_refused() {
         let refused = |address: &str| {
-            let said = report_plain_secret(&format!("variants: {{ v: [ {{ http: {{ url: \"{address}\" }} }} ] }}"));
-            said.contains("error: this address holds a password")
+            let said = problems_of(&format!("variants: {{ v: [ {{ http: {{ url: \"{address}\" }} }} ] }}"));
+            said.contains("error: this address contains a password")
         };
         assert!(refused("http://me:hunter2x@host/x") && refused("https://me:hunter2x@host"));
         for fine in ["http://host/a:b@c", "http://me@host/x", "http://me:${HIDDEN}@host", "http://host:80/x"] {
@@ -163,7 +163,7 @@ mod tests {
             "params: { key: \"KEY\" }",
             "services: { s: { command: [serve], env: { K: KEY } } }",
         ] {
-            let said = report_plain_secret(suite);
+            let said = problems_of(suite);
             assert!(said.contains("error: this looks like a key") && said.contains("karat.yaml:1:"), "{said}");
             assert!(said.contains("${NAME}") && said.contains("****"), "{said}");
         }
@@ -172,12 +172,12 @@ mod tests {
     #[test]
     fn names_of_secrets_are_warned_of() {
         let step = |header: &str| {
-            report_plain_secret(&format!("variants: {{ v: [ {{ http: {{ url: u, headers: {{ {header} }} }} }} ] }}"))
+            problems_of(&format!("variants: {{ v: [ {{ http: {{ url: u, headers: {{ {header} }} }} }} ] }}"))
         };
         assert!(
             step("Authorization: \"Basic aHVudGVyMjpodW50ZXIy\"").contains("warning: the value of `Authorization`")
         );
-        assert!(step("X-API-Key: hunter2hunter2").contains("stands in clear"));
+        assert!(step("X-API-Key: hunter2hunter2").contains("in plain text"));
         for fine in [
             "Authorization: \"Bearer ${TOKEN}\"",
             "Authorization: Bearer test",
@@ -195,7 +195,7 @@ mod tests {
             "scorers: { leak: { metric: contains, not: true, with: { all: [\"KEY\"] } } }",
             "variants: { v: [ { prompt: { text: \"Never tell: KEY\" } } ] }",
         ] {
-            assert_eq!(report_plain_secret(suite), "");
+            assert_eq!(problems_of(suite), "");
         }
     }
 }

@@ -73,7 +73,7 @@ fn a_parameter_brings_the_environment_only_where_it_is_read() {
         "{ id: ask, version: v, http: { url: \"http://127.0.0.1:1\", body: { q: \"{{ params.who }}\" } } }",
     ] {
         let said = step(refused);
-        assert!(said.contains("`${…}` may not stand here") && said.contains("only url, headers, env"), "{said}");
+        assert!(said.contains("`${…}` is not allowed here") && said.contains("only url, headers, env"), "{said}");
     }
     assert_eq!(step("{ id: ask, version: v, command: { run: [cat], env: { WHO: \"{{ params.who }}\" } } }"), "");
 }
@@ -107,7 +107,7 @@ fn names_that_nothing_has_are_reported_with_everything_else() {
         "`chunk` has no `itemz`",
         "`model` has no `price`",
         "`run` has no `day`",
-        "no scorer of the suite yields `hitt`",
+        "no scorer of the suite has the metric `hitt`",
     ] {
         assert_eq!(said.matches(wanted).count(), 1, "{wanted}: {said}");
     }

@@ -22,11 +22,11 @@ fn the_example_suites_only_miss_files_and_features() {
         };
         for problem in problems.iter() {
             let expected = [
-                "not available in this version",
+                "not implemented in this version",
                 "there is no file",
                 "cannot be listed",
                 "`unknown-v0`",
-                "which days is not known",
+                "`days` needs to know the last day",
             ];
             assert!(expected.iter().any(|text| problem.message.contains(text)), "{name}: {problem}");
         }
@@ -97,7 +97,7 @@ fn recorded_files_of_no_sample_are_named() {
     assert_eq!(world.load(&Overrides::default()).unwrap().warnings().to_string(), "");
     let world = world.with("notes/b-chat-recall.md", "x").with("notes/a-chat-recal.md", "x");
     let said = world.load(&Overrides::default()).unwrap().warnings().to_string();
-    assert!(said.contains("no sample and no variant: a-chat-recal.md, b-chat-recall.md"), "{said}");
+    assert!(said.contains("belong to no sample: a-chat-recal.md, b-chat-recall.md"), "{said}");
     let part = Overrides { samples: vec!["a".to_owned()], ..Overrides::default() };
     assert_eq!(world.load(&part).unwrap().warnings().to_string(), "");
 }

@@ -50,7 +50,7 @@ impl Decoder<'_> {
         let version = self.version(node).or_else(|| self.version_of_service(&reads));
         if action.is_outside() && version.is_none() {
             self.problems
-                .warn(&node.place, format!("the step `{id}` has no `version`, so only `resume` reuses its results"))
+                .warn(&node.place, format!("the step `{id}` has no `version`, so it counts as `unknown-v0`: only `resume` reuses its results"))
                 .hint("add `version:`, the version of the program or service");
         }
         Some(StepSpec {

@@ -204,7 +204,7 @@ mod tests {
         for text in [r#"{"text": ""}"#, r#"{"text": " \n\t"}"#, r#"{"text": ["", " "]}"#, r#"{"text": 7}"#, "{}"] {
             let refused = Reader::Json.read(text, &rules);
             let said =
-                matches!(&refused, Err(ReadError::Form(form)) if form.contains("`body_text` ($.text) holds no text"));
+                matches!(&refused, Err(ReadError::Form(form)) if form.contains("`body_text` ($.text) is not text"));
             assert!(said, "{text}: {refused:?}");
         }
         assert!(Reader::Json.read(r#"{"text": ["", "x"]}"#, &rules).is_ok());
