@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use karat_providers::{Errand, Outside, Providers, Settings};
+use karat_providers::{ExternalCall, ExternalTexts, Providers, Settings};
 use karat_suite::{Fetch, Registry, Suite, place_beneath};
 use karat_types::{GapText, Request, Silent};
 
@@ -57,7 +57,7 @@ impl App {
     }
 
     fn fetcher(&self, absent: &[Fetch]) -> Result<Providers, AppError> {
-        let mut outside = Outside::default();
+        let mut outside = ExternalTexts::default();
         for request in absent.iter().filter_map(|fetch| fetch.request.as_ref().ok()) {
             let texts: Vec<&GapText> = match request {
                 Request::Http(http) => http.headers.iter().map(|(_, text)| text).chain([&http.url]).collect(),
@@ -90,8 +90,8 @@ async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usiz
     let place = place.map_err(|error| format!("the file {path} cannot be written: {error}"))?;
     let request = fetch.request.as_ref().map_err(Clone::clone)?;
     let who = format!("column {} of {}", fetch.column, fetch.sample);
-    let errand = Errand { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
-    let exchange = providers.errand(errand, &Silent).await;
+    let call = ExternalCall { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
+    let exchange = providers.call_external(call, &Silent).await;
     exchange.outcome.map_err(|error| error.message)?;
     if exchange.response.trim_ascii().is_empty() {
         return Err(format!("{who}: nothing came, so nothing was written"));

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use karat_analysis::{CellScores, resolve_checks};
 use karat_engine::call_key;
-use karat_providers::texts;
+use karat_providers::text_or_hex;
 use karat_scoring::judge::{Asked, places};
 use karat_store::{RunSummary, Store};
 use karat_types::{
@@ -262,7 +262,8 @@ impl App {
         for (judge_of, place, key) in keys {
             if let Some(stored) = store.call(Some(&run), key)? {
                 let call = stored.record;
-                let ((request, request_hex), (response, response_hex)) = (texts(&call.request), texts(&call.response));
+                let ((request, request_hex), (response, response_hex)) =
+                    (text_or_hex(&call.request), text_or_hex(&call.response));
                 trace.calls.push(TracedCall {
                     id: key.to_string(),
                     judge_of,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karat_engine::{Afresh, CallLog, EngineError, Estimate, Job, Outcome, Part, Stop, execute};
-use karat_providers::{Player, Providers, Recorder, Settings};
+use karat_providers::{Providers, Recorder, RecordingPlayer, Settings};
 use karat_store::{Ledger, Store, StoreError};
 use karat_suite::Plan;
 use karat_text::redact::Redactor;
@@ -337,15 +337,15 @@ impl App {
                 let recorder = match found.part() {
                     Part::Whole => Recorder::create(path, &found.id),
                     // A run that was begun without a recording, or has lost it, gets one where the user says so.
-                    Part::Rest | Part::Retry if !terms.is_remembered => Recorder::join(path, &found.id),
-                    Part::Rest | Part::Retry => Recorder::go_on(path, &found.id),
+                    Part::Rest | Part::Retry if !terms.is_remembered => Recorder::resume_or_create(path, &found.id),
+                    Part::Rest | Part::Retry => Recorder::resume(path, &found.id),
                 };
                 let recorder = Arc::new(recorder?);
-                Ok((providers.recorded(recorder.clone()), Some(recorder)))
+                Ok((providers.with_recorder(recorder.clone()), Some(recorder)))
             }
             Tape::Replay(path) => {
                 let models: Vec<ModelSpec> = header.models.iter().chain(&header.judges).cloned().collect();
-                Ok((Providers::replayed(&models, Player::open(path)?), None))
+                Ok((Providers::from_recording(&models, RecordingPlayer::open(path)?), None))
             }
         }
     }
@@ -416,7 +416,7 @@ fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String
     }
     match recorder.failure() {
         Some(failure) => Err(RunError::Recording { failure }.into()),
-        None => Ok([recorder.whereabouts(), recorder.lacks()].into_iter().flatten().collect()),
+        None => Ok([recorder.location_notice(), recorder.missing_calls_notice()].into_iter().flatten().collect()),
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
-use karat_providers::{Call, Door, Errand, Exchange, Gate, Held, Providers};
+use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
 use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
 use karat_types::{
     Answer, Ask, CallError, CallErrorCode, CellError, Facts, Key, Machine, Money, Note, Observer, Pricing, Record,
@@ -152,8 +152,8 @@ impl Calls {
     }
 
     /// The door to the line of who is called.
-    pub fn door(&self, who: &str) -> Door {
-        self.gate.door(who)
+    pub fn door(&self, who: &str) -> QueueEntry {
+        self.gate.queue_entry(who)
     }
 
     /// Whether the budget refused a call.
@@ -356,13 +356,13 @@ impl Calls {
     /// A score from a service or program. It is no call of the run: it costs nothing and can be made again.
     pub async fn scored(&self, scorer: &ReadyScorer, request: &Request) -> Score {
         let ReadyScorer { who, timeout, retries, .. } = scorer;
-        let errand = Errand { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
+        let call = ExternalCall { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
         let stopped = async {
             self.stop.wait().await;
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
-            exchange = self.providers.errand(errand, &*self.observer) => match exchange.outcome {
+            exchange = self.providers.call_external(call, &*self.observer) => match exchange.outcome {
                 Ok(reply) => scorer.scorer.read(&reply.text),
                 Err(error) => Score::unscored(error.message),
             },
@@ -391,7 +391,7 @@ impl Calls {
         (request, body): (&Request, Option<&Bytes>),
         claim: &Claim<'_>,
         target: &Target,
-    ) -> Result<Option<Held>, String> {
+    ) -> Result<Option<ExchangeWithSlot>, String> {
         let out_of_time = async {
             let Some(time) = &target.time else { return std::future::pending().await };
             // Asked after each move of the call itself, so nobody need be woken.
@@ -414,8 +414,8 @@ impl Calls {
                     providers.call_within(call, gate, claim, observer).await
                 }
                 _ => {
-                    let errand = Errand { who: &target.who, request, timeout, retries, jitter_seed };
-                    Box::pin(providers.errand_within(errand, gate, claim, observer)).await
+                    let call = ExternalCall { who: &target.who, request, timeout, retries, jitter_seed };
+                    Box::pin(providers.call_external_within(call, gate, claim, observer)).await
                 }
             }
         });

@@ -149,7 +149,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     };
     workshop.calls.release().await;
     services.stop().await;
-    job.providers.end().await;
+    job.providers.end_programs().await;
     let status = match (job.stop.is_set() || read.is_err(), workshop.calls.budget_stopped()) {
         (true, _) => RunStatus::Interrupted,
         (false, true) => RunStatus::BudgetStopped,

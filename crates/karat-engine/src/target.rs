@@ -38,7 +38,7 @@ impl Target {
     pub fn read(&self, request: &Request, response: &Bytes) -> Result<Reply, CallError> {
         match (request, &self.model) {
             (Request::Chat(_), Some(model)) => karat_providers::parse(model, response),
-            (request, _) => karat_providers::answer(request, response).map_err(|message| CallError {
+            (request, _) => karat_providers::parse_external_reply(request, response).map_err(|message| CallError {
                 code: CallErrorCode::Malformed,
                 message,
                 status: None,

@@ -1,4 +1,4 @@
-//! What is found before any call.
+//! Problems that are found before any call.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn errors(models: &[ModelSpec], settings: Settings) -> Vec<ProviderError> {
     Providers::connect(models, settings).map(drop).expect_err("nothing was found")
 }
 
-/// Law 10: all problems at once, each with its place and its remedy.
+/// Law 10: all problems are reported at once, each with its place and its remedy.
 #[test]
 fn all_problems_are_found_at_once() {
     let models = [
@@ -99,7 +99,7 @@ async fn the_environment_can_name_the_api_root() {
     assert_eq!(server.received()[1].json()["model"], "fallback");
 }
 
-/// Proxies come from the settings alone, and never stand between this machine and itself.
+/// Proxies come from the settings only, and never apply to this machine.
 #[tokio::test]
 async fn a_proxy_does_not_see_local_calls() {
     let server = FakeProvider::start(Behaviour::ok("x")).unwrap();
@@ -107,8 +107,8 @@ async fn a_proxy_does_not_see_local_calls() {
     assert_eq!(header(&server, model("a", json!({ "base_url": server.base_url() })), proxied).await, None);
 }
 
-/// Law 8: the engine spawns calls, so their futures must go from thread to thread; and a thousand of them are under way at
-/// once, so what few of them need (a program, a recording) must not make all of them large.
+/// Law 8: the engine spawns calls, so their futures must be `Send`; and a thousand are in flight at once, so rarely
+/// needed parts (a program, a recording) must not make all of them large.
 #[test]
 fn calls_can_be_spawned_and_are_small() {
     fn spawns<T: Send>(future: T) {

@@ -1,4 +1,4 @@
-//! Models without a server take the same way as those with one.
+//! Models without a server take the same path as those with one.
 
 use std::sync::Arc;
 use std::time::Duration;

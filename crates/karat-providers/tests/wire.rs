@@ -1,4 +1,4 @@
-//! What goes over the wire, as the server sees it.
+//! Requests as the server receives them.
 
 use std::sync::Arc;
 

@@ -195,11 +195,11 @@ mod tests {
         page.table(&columns(&["head"]), [vec![inline]]);
         let text = page.finish();
         let events = Parser::new_ext(&text, Options::all()).map(Event::into_static).collect::<Vec<_>>();
-        let said = events.iter().filter_map(|event| match event {
+        let shown_text = events.iter().filter_map(|event| match event {
             Event::Text(text) | Event::Code(text) => Some(text.to_string()),
             _ => None,
         });
-        (said.skip(1).collect(), events)
+        (shown_text.skip(1).collect(), events)
     }
 
     /// CL-19: text from outside is shown and never interpreted.
@@ -224,8 +224,8 @@ mod tests {
             "\\",
         ] {
             for inline in [Inline::text(hostile), Inline::code(hostile)] {
-                let (said, events) = render(inline.clone());
-                assert_eq!(said, hostile, "{inline:?}");
+                let (shown_text, events) = render(inline.clone());
+                assert_eq!(shown_text, hostile, "{inline:?}");
                 let acted = events.iter().any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
                 assert!(!acted, "{hostile}: {events:?}");
             }
@@ -241,14 +241,14 @@ mod tests {
             page.paragraph(Inline::text(hostile));
             let text = page.finish();
             let events: Vec<Event<'_>> = Parser::new_ext(&text, Options::ENABLE_GFM | Options::ENABLE_TABLES).collect();
-            let said: String = events
+            let shown_text: String = events
                 .iter()
                 .filter_map(|event| match event {
                     Event::Text(text) => Some(text.to_string()),
                     _ => None,
                 })
                 .collect();
-            assert_eq!(said, hostile, "{events:?}");
+            assert_eq!(shown_text, hostile, "{events:?}");
             assert!(matches!(events.first(), Some(Event::Start(Tag::Paragraph))), "{events:?}");
         }
         assert_eq!(Inline::text("7.75 +1.04 -x 1.5").0, "7.75 +1.04 -x 1.5");

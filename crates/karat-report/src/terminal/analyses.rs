@@ -85,10 +85,10 @@ fn distribution(all: &SpanFigures) -> String {
 
 fn confusions(all: &SpanFigures) -> String {
     join(all.top_taxonomy_errors.iter().take(NAMED).map(|it| {
-        let said = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
-        let said = if it.equal { format!("{said} (the same)") } else { said };
+        let label = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
+        let label = if it.equal { format!("{label} (the same)") } else { label };
         let example = it.examples.first().map(|text| format!(" ({})", excerpt(text, TEXT / 2))).unwrap_or_default();
-        format!("{} × {}{example}", count(it.count), excerpt(&said, 2 * TEXT))
+        format!("{} × {}{example}", count(it.count), excerpt(&label, 2 * TEXT))
     }))
 }
 

@@ -48,7 +48,7 @@ fn canary_lines(canary: &Canary) -> Vec<String> {
     let far = |shift: &&MetricShift| shift.change.value().abs();
     let moved: Vec<&MetricShift> = canary.shifts.iter().filter(|shift| shift.moved).collect();
     let most = canary.shifts.iter().max_by(|a, b| far(a).total_cmp(&far(b)));
-    let said = if moved.is_empty() { most.into_iter().collect() } else { moved };
+    let listed_shifts = if moved.is_empty() { most.into_iter().collect() } else { moved };
     let verdict = |shift: &MetricShift| match canary.ruler {
         InstrumentStatus::Moved => {
             format!("grading shifted (p = {} after Holm)", p_value(shift.p_adjusted)).replace("= <", "<")
@@ -69,7 +69,7 @@ fn canary_lines(canary: &Canary) -> Vec<String> {
             verdict(shift)
         )
     };
-    said.into_iter().map(line).collect()
+    listed_shifts.into_iter().map(line).collect()
 }
 
 fn line(card: &GoldenCard) -> Option<String> {

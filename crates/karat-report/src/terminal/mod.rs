@@ -217,7 +217,7 @@ fn errors(report: Report<'_>) -> Vec<String> {
 /// Returns warnings about truncated replies and dropped chunks, each with an example and advice.
 fn truncation_warnings(report: Report<'_>) -> Vec<String> {
     let kinds = report.findings.notes().map_or(&[][..], |notes| &notes.kinds);
-    let told = kinds.iter().filter_map(|note| {
+    let warnings_by_kind = kinds.iter().filter_map(|note| {
         let (one, many, hint) = match note.kind {
             NoteKind::Truncated if note.cells == 0 => ("reply", "replies", "raise `--judge-max-tokens`"),
             NoteKind::Truncated => ("reply", "replies", "raise `max_tokens` (`--max-output-tokens`)"),
@@ -229,7 +229,7 @@ fn truncation_warnings(report: Report<'_>) -> Vec<String> {
         let (who, example) = (excerpt(&note.sample, WIDTH / 2), excerpt(&note.example, MESSAGE));
         Some(format!("{what} {done} in {places}: {who}: {example}; {hint}"))
     });
-    told.collect()
+    warnings_by_kind.collect()
 }
 
 /// Returns the number of cells and judgments concerned.

@@ -7,12 +7,12 @@ use crate::shared::figures::{self, count, percent};
 
 /// Returns notes on labels that match nothing, and on judgments shared by several runs.
 pub(crate) fn side_notes(agreed: &RunAgreement) -> Vec<String> {
-    let said = [
+    let notes = [
         ("labels that match no cell and metric of the run", agreed.unmatched_labels),
         ("grades in labels under unknown metric names, left out", agreed.unknown_grades),
         ("judgments reused between runs, each counted once", agreed.shared_judgments),
     ];
-    said.into_iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{what}: {}", count(n))).collect()
+    notes.into_iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{what}: {}", count(n))).collect()
 }
 
 /// Returns the coefficients over all raters.

@@ -22,7 +22,7 @@ pub(crate) fn change_text(metric: &MetricSpec, kpi: &Kpi) -> String {
 
 /// Returns the gates' bounds, for example `≥ 0.900, rise ≤ 168`.
 pub(crate) fn bounds_text(metric: &MetricSpec, kpi: &Kpi) -> String {
-    let said = kpi.bounds.iter().map(|it| {
+    let bounds = kpi.bounds.iter().map(|it| {
         let sign = match it.bound {
             "min" => "≥",
             "max" => "≤",
@@ -31,7 +31,7 @@ pub(crate) fn bounds_text(metric: &MetricSpec, kpi: &Kpi) -> String {
         };
         format!("{sign} {}", figures::value_or_none(metric, it.threshold))
     });
-    said.collect::<Vec<_>>().join(", ")
+    bounds.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the worst decision of the gates, or an empty text if no gate checks the figure.

@@ -75,7 +75,7 @@ fn old_header() -> RunHeader {
     let mut header =
         RunHeader { status: RunStatus::Interrupted, completed_at: Some(Moment(1_700_000_001_000)), ..header("old", 2) };
     let run = &mut Arc::make_mut(&mut header.plan).run;
-    (run.refuses_calls, run.call_log, run.capture) = (false, None, Capture::Full);
+    (run.refuses_calls, run.call_log, run.capture, run.cell_line) = (false, None, Capture::Full, None);
     header
 }
 

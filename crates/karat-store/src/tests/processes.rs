@@ -33,9 +33,9 @@ fn processes_share_a_store() {
     let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
     write_run(&store, "own");
     for (mut child, mut output) in children {
-        let mut said = String::new();
-        output.read_to_string(&mut said).unwrap();
-        assert!(child.wait().unwrap().success(), "{said}");
+        let mut output_line = String::new();
+        output.read_to_string(&mut output_line).unwrap();
+        assert!(child.wait().unwrap().success(), "{output_line}");
     }
     let runs = store.runs(10).unwrap();
     assert_eq!(runs.len(), 4);

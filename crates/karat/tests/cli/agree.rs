@@ -24,7 +24,7 @@ fn judges_are_compared_with_each_other_and_with_people() {
     let arguments = ["agree", "a", "--labels", "labels.jsonl", "--between", "ann,sim-judge-strict", "-o", "out"];
     let said = place.fine(&arguments).stdout;
     assert!(
-        said.contains("sim-judge-strict and ann") && said.contains("fit no cell and metric of the run: 1"),
+        said.contains("sim-judge-strict and ann") && said.contains("match no cell and metric of the run: 1"),
         "{said}"
     );
     assert!(place.path().join("out/agree.md").exists() && place.path().join("out/agree.json").exists());

@@ -204,8 +204,7 @@ fn every_dimension_must_be_labelled() {
     );
     place.write("labels.jsonl", &labels([9, 9, 9, 8], ", \"depth\": 3"));
     let said = place.fine(&["calibrate", "-q"]).stdout;
-    let biased =
-        "caution: it grades higher than people, by 2.00 on average and beyond chance by more than 5 % of the scale";
+    let biased = "caution: it grades higher than people by 2.00 on average, significantly more than 5 % of the scale";
     let depth = said.lines().find(|line| line.contains("depth: agreement 0.80")).unwrap_or_default();
     assert!(depth.contains(biased) && said.contains("flat: passes, with caution in truth, depth"), "{said}");
     let json = place.fine(&["calibrate", "--rounds", "--format", "json"]).stdout;

@@ -111,7 +111,7 @@ fn beside(page: &mut Page, compared: &RunComparison) {
         let others = metric.beside.iter().map(|it| second_test(metric, it)).chain(detectable(metric));
         name(metric).and(": ").and_text(others.collect::<Vec<_>>().join("; "))
     };
-    let told = |metric: &&ComparedMetric| !metric.beside.is_empty() || metric.detectable.is_some();
+    let has_details = |metric: &&ComparedMetric| !metric.beside.is_empty() || metric.detectable.is_some();
     page.heading(2, Inline::plain("Other tests"));
-    page.list(compared.metrics.iter().filter(told).map(line));
+    page.list(compared.metrics.iter().filter(has_details).map(line));
 }

@@ -44,7 +44,7 @@ fn write_anchor(page: &mut Page, report: Report<'_>, anchor: &HumanAnchor) {
 }
 
 fn row(metric: &MetricSpec, figure: &AnchoredFigure) -> Vec<Inline> {
-    let said = |finding: &Option<Finding>| {
+    let figure_text = |finding: &Option<Finding>| {
         Inline::text(finding.as_ref().map_or(figures::NONE.to_owned(), |it| figures::value_with_interval(metric, it)))
     };
     let correction =
@@ -72,9 +72,9 @@ fn row(metric: &MetricSpec, figure: &AnchoredFigure) -> Vec<Inline> {
     vec![
         Inline::code(&metric.name),
         Inline::code(&figure.system),
-        said(&figure.judge),
-        said(&figure.human),
-        said(&figure.anchored),
+        figure_text(&figure.judge),
+        figure_text(&figure.human),
+        figure_text(&figure.anchored),
         Inline::text(correction),
         basis,
     ]

@@ -38,7 +38,7 @@ fn write_leanings(page: &mut Page, report: Report<'_>, bias: &JudgeBias) {
     ];
     let row = |leaning: &FeatureSlope| {
         let metric = metric(report, &leaning.metric)?;
-        let said = |it: &Finding| figures::difference_with_method(metric, it);
+        let slope_text = |it: &Finding| figures::difference_with_method(metric, it);
         let correlation = leaning.correlation.as_ref().map(|it| figures::to_digits(it.value(), 2));
         Some(vec![
             Inline::code(&leaning.judge),
@@ -47,9 +47,9 @@ fn write_leanings(page: &mut Page, report: Report<'_>, bias: &JudgeBias) {
                 BiasCheck::Length => "doubling of the words",
                 _ => "Markdown in every line",
             }),
-            Inline::text(said(&leaning.slope)),
+            Inline::text(slope_text(&leaning.slope)),
             Inline::text(correlation.unwrap_or_else(|| figures::NONE.to_owned())),
-            Inline::text(leaning.against_people.as_ref().map_or_else(|| figures::NONE.to_owned(), said)),
+            Inline::text(leaning.against_people.as_ref().map_or_else(|| figures::NONE.to_owned(), slope_text)),
         ])
     };
     page.table(&heads, bias.leanings.iter().filter_map(row));

@@ -114,10 +114,10 @@ fn confusions(page: &mut Page, all: &SpanFigures) {
         Column::left(Inline::plain("Examples")),
     ];
     let rows = all.top_taxonomy_errors.iter().map(|it| {
-        let said = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
-        let said = if it.equal { format!("{said} (the same: no confusion)") } else { said };
+        let label = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
+        let label = if it.equal { format!("{label} (the same: no confusion)") } else { label };
         let examples = it.examples.iter().map(|text| Inline::text(excerpt(text, TEXT)));
-        vec![Inline::text(said), Inline::text(count(it.count)), Inline::list(examples)]
+        vec![Inline::text(label), Inline::text(count(it.count)), Inline::list(examples)]
     });
     page.table(&heads, rows);
 }

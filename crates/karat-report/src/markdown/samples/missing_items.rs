@@ -60,10 +60,10 @@ fn groups(page: &mut Page, found: &MissingItems) {
 }
 
 fn item(item: &MissingItem) -> Inline {
-    let said = Inline::text(item.reach).and(" in ").and_code(&item.sample).and(" (").and_text(&item.group).and("): ");
-    let said = said.and_text(&item.text);
+    let line = Inline::text(item.reach).and(" in ").and_code(&item.sample).and(" (").and_text(&item.group).and("): ");
+    let line = line.and_text(&item.text);
     if item.lacking.is_empty() {
-        return said;
+        return line;
     }
-    said.and(" (lacking: ").then(Inline::list(item.lacking.iter().map(Inline::code))).and(")")
+    line.and(" (lacking: ").then(Inline::list(item.lacking.iter().map(Inline::code))).and(")")
 }

@@ -63,7 +63,7 @@ fn dimension_scores<'a>(report: Report<'a>, group: &Group) -> Vec<DimensionScore
 /// Returns the profile, or `None` if there is no dimension besides the primary metric.
 fn profile(report: Report<'_>, group: &Group) -> Option<Inline> {
     let scores = dimension_scores(report, group);
-    let said = |it: &DimensionScore<'_>| {
+    let dimension_text = |it: &DimensionScore<'_>| {
         Inline::code(&it.metric.name)
             .and(" (")
             .and_text(figures::value(it.metric, it.value))
@@ -73,13 +73,16 @@ fn profile(report: Report<'_>, group: &Group) -> Option<Inline> {
     };
     let words = match scores.as_slice() {
         [] => return None,
-        [only] => Inline::plain("One dimension: ").then(said(only)).and("."),
-        [best, .., worst] if best.share - worst.share < EVEN => {
-            Inline::plain("Even across its dimensions: from ").then(said(worst)).and(" to ").then(said(best)).and(".")
-        }
+        [only] => Inline::plain("One dimension: ").then(dimension_text(only)).and("."),
+        [best, .., worst] if best.share - worst.share < EVEN => Inline::plain("Even across its dimensions: from ")
+            .then(dimension_text(worst))
+            .and(" to ")
+            .then(dimension_text(best))
+            .and("."),
         [best, middle @ .., worst] => {
-            let line = Inline::plain("Best in ").then(said(best)).and(", weakest in ").then(said(worst));
-            let between = Inline::list(middle.iter().map(said));
+            let line =
+                Inline::plain("Best in ").then(dimension_text(best)).and(", weakest in ").then(dimension_text(worst));
+            let between = Inline::list(middle.iter().map(dimension_text));
             if middle.is_empty() { line.and(".") } else { line.and("; between them ").then(between).and(".") }
         }
     };
