@@ -354,6 +354,11 @@ impl<'a> Scanner<'a> {
             let hint = "fill it in, or name another column".to_owned();
             return (format!("`{column}` is null in every row of the dataset"), Some(hint));
         }
+        if let Some(name) = written.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")) {
+            let name = name.trim().trim_start_matches("sample.");
+            let hint = format!("this key takes a path, not a template: write `{name}`");
+            return (format!("`{written}` matches no row of the dataset"), Some(hint));
+        }
         let hint = match columns.contains(column) {
             true => Some(format!("there is a column `{column}`, but this path matches nothing in it")),
             false => suggestion(column, columns.iter().map(String::as_str)),

@@ -82,7 +82,7 @@ impl Suite {
         self.dataset.missing_files()
     }
 
-    /// Returns whether what came for an absent file can be the file.
+    /// Checks fetched content before it is written as the file.
     ///
     /// # Errors
     /// The content is not JSON, empty, a web page, violates the row schema, or breaks a check with `max: 0`.

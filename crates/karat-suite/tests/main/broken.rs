@@ -281,3 +281,21 @@ fn what_brings_its_own_needs_no_reference() {
     let first = Overrides { limit: Some(1), ..Overrides::default() };
     world().with("karat.yaml", &bare).with("data.jsonl", later).plan(&first);
 }
+
+/// FT-D33: a prompt that stands where a file is expected says how to write it in the suite.
+#[test]
+fn a_prompt_in_place_of_a_file_is_explained() {
+    let prompt = "{ text: \"{{ sample.question }}\" }";
+    let suite = SUITE.replacen(prompt, "\"Answer: {{ sample.question }}\"", 1);
+    let said = world().with("karat.yaml", &suite).problems(&Overrides::default());
+    assert!(said.contains("is the path of a template file") && said.contains("prompt: { text: "), "{said}");
+}
+
+/// FT-D59: a template where a path belongs is answered with the path.
+#[test]
+fn a_template_in_place_of_a_path_is_explained() {
+    let suite = "name: x\ndataset: { rows: [{ id: a, tools: [b] }] }\nvariants: { v: [ { recorded: { column: id } } ] }\n\
+                 scorers: { s: { metric: exact, reference: \"{{ sample.tools }}\" } }\n";
+    let said = World::new(&[("karat.yaml", suite)]).problems(&Overrides::default());
+    assert!(said.contains("write `tools`"), "{said}");
+}

@@ -47,7 +47,7 @@ fn plan() -> Plan {
     .plan(&Overrides::default())
 }
 
-/// What another tool would fill in, the judge reads as it stands: the user is told, and where it can be shown.
+/// A template in `ask` is not rendered: a warning says so, and names `show`.
 #[test]
 fn what_is_asked_is_no_template() {
     let warnings = |ask: &str| {

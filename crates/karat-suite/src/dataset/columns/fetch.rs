@@ -66,8 +66,8 @@ impl Dataset {
         wanted.collect()
     }
 
-    /// Returns whether what came for a file can be the file: what the column, its schema and the checks that no row may
-    /// meet say of it. The error ends a sentence that begins with the file.
+    /// Checks fetched content against the column, the row schema and the checks that no row may meet. The error completes a
+    /// sentence that begins with the file.
     pub fn accepts(&self, fetch: &Fetch, bytes: &[u8]) -> Result<(), String> {
         let message = |error: DatasetError| error.problem().message.clone();
         let mut value = columns::content(&fetch.path.to_string(), bytes.to_vec()).map_err(message)?;

@@ -366,8 +366,7 @@ impl Decoder<'_> {
         caps
     }
 
-    /// Returns whether the bound of a cap is a value that its dimension may take: where the cap holds, it becomes the
-    /// score.
+    /// Checks that the limit of a cap is a value of its dimension: where the cap applies, it becomes the score.
     fn bound(&mut self, entry: &Entry, dimensions: &[Dimension]) {
         let Some(dimension) = dimensions.iter().find(|known| known.name == entry.key) else {
             self.problems

@@ -141,6 +141,14 @@ impl Decoder<'_> {
         if let Some(text) = prompt.field("text").filter(|_| prompt.text().is_none()) {
             return message(self, Role::User, text).map(|message| vec![message]);
         }
+        if let Some(text) = prompt.text().filter(|text| reads_row(text)) {
+            let message =
+                format!("a bare string under `prompt` is the path of a template file, but `{text}` reads the row");
+            self.problems
+                .error(&prompt.place, message)
+                .hint("for a prompt in the suite write `prompt: { text: \"…\" }`");
+            return None;
+        }
         let file = prompt.main("file")?;
         let content = self.template_file(file, roots, position, reads)?;
         Some(vec![Message { role: Role::User, content }])
@@ -391,6 +399,11 @@ impl Decoder<'_> {
             self.problems.error(&entry.place, "`merge` needs `chunk`: it joins the outputs of the pieces");
         }
     }
+}
+
+/// Returns whether a template reads anything but parameters.
+fn reads_row(text: &str) -> bool {
+    Template::compile(text).is_ok_and(|template| template.reads().iter().any(|name| !name.starts_with("params.")))
 }
 
 fn merge(node: &Node) -> Option<Merge> {
