@@ -202,12 +202,12 @@ impl<'a> Evidence<'a> {
     }
 
     fn is_cell(&self, number: &Number, cell: &Cell) -> bool {
-        let expected = self.expected(number, &cell.unit);
+        let expected = self.with_tolerance(number, &cell.unit);
         expected.is_some_and(|expected| !equal(std::slice::from_ref(cell), &expected).is_empty())
     }
 
     /// An expected value within the gold's tolerances.
-    fn expected(&self, number: &Number, unit: &str) -> Option<Expected> {
+    fn with_tolerance(&self, number: &Number, unit: &str) -> Option<Expected> {
         let bound = |key: &str| self.gold.get(key).and_then(Value::as_f64).unwrap_or(0.0);
         Expected::new(number, unit, bound("tolerance_rel"), bound("tolerance_abs"))
     }
@@ -220,7 +220,7 @@ impl<'a> Evidence<'a> {
         cells: &'c [Cell],
         named: Option<&'c Cell>,
     ) -> Option<&'c Cell> {
-        let expected = self.expected(number, unit)?;
+        let expected = self.with_tolerance(number, unit)?;
         if let Some(named) = named {
             let row: Vec<Cell> = cells.iter().filter(|cell| cell.row == named.row).cloned().collect();
             if equal(std::slice::from_ref(named), &expected).is_empty() && computed_source(&row, &expected).is_none() {

@@ -66,7 +66,7 @@ impl<'a> DrawSampler<'a> {
     }
 
     /// The rows that are drawn.
-    pub fn drawn(self) -> FxHashSet<u64> {
+    pub fn into_rows(self) -> FxHashSet<u64> {
         let mut drawn = FxHashSet::default();
         for group in self.groups.into_values() {
             let sizes: Vec<u64> = group.values().map(|stratum| stratum.rows).collect();
@@ -117,7 +117,7 @@ mod tests {
             let day = format!("2026-11-0{}", row % 4);
             urn.add(row, &format!("s{row}"), Some(&day), &columns);
         }
-        urn.drawn()
+        urn.into_rows()
     }
 
     /// GE-02: a stratified draw is seeded, proportional, and does not depend on the order of rows.

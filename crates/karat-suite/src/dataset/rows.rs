@@ -254,7 +254,7 @@ impl Dataset {
                 let sample = kept.sample;
                 urn.add(number as u64, &sample.id, sample.date.as_deref(), &Value::Object(sample.columns));
             }
-            urn.drawn()
+            urn.into_rows()
         });
         drawn.contains(&number)
     }

@@ -78,7 +78,7 @@ impl PendingName {
     }
 
     /// The reference that a metric compares with.
-    pub fn compared(metric: &str, place: Place) -> Self {
+    pub fn of_metric(metric: &str, place: Place) -> Self {
         Self { name: "reference".to_owned(), place, metric: Some(metric.to_owned()) }
     }
 

@@ -157,7 +157,7 @@ impl Node {
                     })
                     .collect(),
             ),
-            scalar => Tree::Scalar { value: scalar.clone(), written: written(scalar) },
+            scalar => Tree::Scalar { value: scalar.clone(), written: text_as_written(scalar) },
         };
         Self { value: tree, place: place.clone() }
     }
@@ -180,7 +180,7 @@ impl Node {
     }
 }
 
-fn written(scalar: &Value) -> String {
+fn text_as_written(scalar: &Value) -> String {
     match scalar {
         Value::String(text) => text.clone(),
         other => other.to_string(),

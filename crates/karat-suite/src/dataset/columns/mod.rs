@@ -77,7 +77,7 @@ impl Column {
         seen: &mut ColumnEffects<'_>,
     ) -> Result<Value, DatasetError> {
         match &self.kind {
-            ColumnKind::Resolve(resolving) => self.resolved(resolving, row, at, seen),
+            ColumnKind::Resolve(resolving) => self.resolver_value(resolving, row, at, seen),
             ColumnKind::Prior(prior) => prior.value(ordinal, row).ok_or_else(|| {
                 let hint = "`prior` with `days` needs a date in every row".to_owned();
                 at.problem_with_hint("", format!("the column `{}`: this row has no date", self.name), Some(hint))
@@ -152,7 +152,7 @@ impl Column {
         })
     }
 
-    fn resolved(
+    fn resolver_value(
         &self,
         resolving: &ColumnResolver,
         row: &Value,

@@ -40,7 +40,7 @@ pub(crate) enum Format {
 impl Format {
     pub const NAMES: &'static [&'static str] = &["jsonl", "json", "csv"];
 
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "jsonl" | "ndjson" => Some(Self::Jsonl),
             "json" => Some(Self::Json),

@@ -89,7 +89,7 @@ impl Decoder<'_> {
 
     fn reader(&mut self, with: &Node, named: &Node) -> Option<Reader> {
         if let Some(name) = with.text_of("as") {
-            return Reader::named(name);
+            return Reader::from_name(name);
         }
         let extension = named.text()?.rsplit_once('.').map_or("", |(_, extension)| extension);
         let reader = match extension {

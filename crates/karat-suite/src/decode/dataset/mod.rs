@@ -235,7 +235,7 @@ impl Decoder<'_> {
                 (source.place.clone(), extension)
             }
         };
-        let format = Format::named(&name);
+        let format = Format::from_name(&name);
         if format.is_none() {
             if unimplemented::is_format(&name) {
                 self.problems.error(&place, unimplemented::message(&format!("the format `{name}`")));

@@ -127,7 +127,7 @@ impl Decoder<'_> {
                 .hint("use the metric `label`, or `set_f1` and `token_f1` for an F1 of each output");
         }
         if entry.reference_unless.as_ref().is_some_and(|options| references::is_left_to_rows(node, options)) {
-            self.pending.push(names::PendingName::compared(metric.text()?, metric.place.clone()));
+            self.pending.push(names::PendingName::of_metric(metric.text()?, metric.place.clone()));
         }
         let (schema, binary) = (entry.options.clone(), entry.binary);
         let bounded = node.field("min").is_some() || node.field("max").is_some();

@@ -351,7 +351,7 @@ impl Decoder<'_> {
             reads.extend(expression.reads().iter().cloned());
             let max = cap.field("max").map(Node::entries).unwrap_or_default();
             for entry in max {
-                self.bound(entry, dimensions);
+                self.check_cap_limit(entry, dimensions);
             }
             if caps.iter().any(|earlier| earlier.id == id) {
                 self.problems.error(&cap.place, format!("two caps have the id `{id}`"));
@@ -367,7 +367,7 @@ impl Decoder<'_> {
     }
 
     /// Checks that the limit of a cap is a value of its dimension: where the cap applies, it becomes the score.
-    fn bound(&mut self, entry: &Entry, dimensions: &[Dimension]) {
+    fn check_cap_limit(&mut self, entry: &Entry, dimensions: &[Dimension]) {
         let Some(dimension) = dimensions.iter().find(|known| known.name == entry.key) else {
             self.problems
                 .error(&entry.place, format!("there is no dimension `{}`", entry.key))

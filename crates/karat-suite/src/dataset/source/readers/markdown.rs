@@ -31,8 +31,8 @@ pub(super) fn document(text: &str) -> Document {
                         document.blocks.push(block);
                     }
                     Tag::HtmlBlock => document.blocks.extend(html::document(raw).blocks),
-                    Tag::CodeBlock(_) => document.blocks.push(Block { is_apart: true, ..written(raw) }),
-                    _ => document.blocks.push(written(raw)),
+                    Tag::CodeBlock(_) => document.blocks.push(Block { is_apart: true, ..unchanged_text(raw) }),
+                    _ => document.blocks.push(unchanged_text(raw)),
                 }
             }
             Event::Start(_) => depth += 1,
@@ -50,7 +50,7 @@ pub(super) fn document(text: &str) -> Document {
 }
 
 /// A block of the text, unchanged.
-fn written(raw: &str) -> Block {
+fn unchanged_text(raw: &str) -> Block {
     let text = raw.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
     Block { text, ..Block::default() }
 }

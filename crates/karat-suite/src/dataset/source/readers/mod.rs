@@ -64,7 +64,7 @@ impl Reader {
         ("adaptive_card", Self::AdaptiveCard),
     ];
 
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, reader)| *reader)
     }
 
