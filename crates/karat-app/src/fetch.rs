@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use karat_providers::{ExternalCall, ExternalTexts, Providers, Settings};
 use karat_suite::{Fetch, Registry, Suite, place_beneath};
-use karat_types::{GapText, Request, Silent};
+use karat_types::{EnvTemplate, Request, SilentObserver};
 
 use crate::error::{Lines, RunError};
 use crate::preset::SuiteFiles;
@@ -59,7 +59,7 @@ impl App {
     fn fetcher(&self, absent: &[Fetch]) -> Result<Providers, AppError> {
         let mut outside = ExternalTexts::default();
         for request in absent.iter().filter_map(|fetch| fetch.request.as_ref().ok()) {
-            let texts: Vec<&GapText> = match request {
+            let texts: Vec<&EnvTemplate> = match request {
                 Request::Http(http) => http.headers.iter().map(|(_, text)| text).chain([&http.url]).collect(),
                 Request::Command(command) => command.env.iter().map(|(_, text)| text).collect(),
                 _ => Vec::new(),
@@ -91,7 +91,7 @@ async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usiz
     let request = fetch.request.as_ref().map_err(Clone::clone)?;
     let who = format!("column {} of {}", fetch.column, fetch.sample);
     let call = ExternalCall { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
-    let exchange = providers.call_external(call, &Silent).await;
+    let exchange = providers.call_external(call, &SilentObserver).await;
     exchange.outcome.map_err(|error| error.message)?;
     if exchange.response.trim_ascii().is_empty() {
         return Err(format!("{who}: nothing came, so nothing was written"));

@@ -7,7 +7,7 @@ use karat_providers::{Providers, Recorder, RecordingPlayer, Settings};
 use karat_store::{Ledger, Store, StoreError};
 use karat_suite::Plan;
 use karat_text::redact::Redactor;
-use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, Rules, RunHeader, RunRows, RunStatus};
+use karat_types::{Exit, GateRules, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
 use tokio::runtime::Runtime;
 
 use crate::adopted::rescoring;
@@ -381,7 +381,7 @@ impl App {
 /// The terms of a run.
 struct Terms {
     /// Its gates.
-    rules: Rules,
+    rules: GateRules,
     /// The recording that gets its calls, or answers them.
     tape: Tape,
     /// Whether the recording is that of the run's beginning, and none was asked for now.

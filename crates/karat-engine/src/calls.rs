@@ -17,8 +17,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
 use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CellError, Facts, Key, Machine, Money, Note, Observer, Pricing, Record,
-    Reply, Request, Score, Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, CellError, Key, Machine, Money, Note, Observer, Pricing, Record, Reply,
+    Request, ResponseFacts, Score, Turn, Usage,
 };
 
 use crate::bounds::upper_bound;
@@ -53,7 +53,7 @@ pub(crate) struct Tally {
     pub latency_ms: f64,
     pub calls: Vec<Key>,
     pub notes: Vec<Note>,
-    pub facts: Facts,
+    pub facts: ResponseFacts,
 }
 
 impl Tally {
@@ -66,7 +66,7 @@ impl Tally {
         self.notes.extend(made.notes);
         self.calls.push(made.key);
         if let Some(answered) = target.and_then(|target| target.answered(&made.outcome)) {
-            answered.note(&mut self.facts.answered);
+            answered.add_to(&mut self.facts.answered);
         }
         made.outcome
     }
@@ -78,7 +78,7 @@ impl Tally {
         self.unpriced |= metered.cost.is_none();
         self.latency_ms = metered.latency_ms.unwrap_or(self.latency_ms);
         let answered = std::mem::take(&mut self.facts.answered);
-        self.facts = Facts { answered, ..metered.facts.clone() };
+        self.facts = ResponseFacts { answered, ..metered.facts.clone() };
     }
 
     pub fn known_cost(&self) -> Option<Money> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use karat_store::{LedgerError, Receipt};
-use karat_types::{CellError, CellProgress, CellStatus, Event, Money, Observer, ReuseLabel};
+use karat_types::{CellError, CellProgress, CellStatus, Event, Money, Observer, OutputOrigin};
 use tokio::sync::mpsc;
 
 use crate::cell::{CellDone, Trail};
@@ -33,7 +33,7 @@ pub(crate) struct Ended {
     ordinal: u64,
     status: CellStatus,
     unscored: bool,
-    reuse: ReuseLabel,
+    reuse: OutputOrigin,
     took: Duration,
     error: Option<CellError>,
     trail: Trail,
@@ -48,7 +48,7 @@ impl Ended {
             ordinal: record.ordinal,
             status: record.status,
             unscored: unscored && record.status == CellStatus::Ok,
-            reuse: if record.reused { ReuseLabel::Reused } else { ReuseLabel::Fresh },
+            reuse: if record.reused { OutputOrigin::Reused } else { OutputOrigin::Fresh },
             took,
             error: record.error.clone(),
             trail,

@@ -148,7 +148,7 @@ impl Resolver {
     /// The store cannot be read.
     pub fn existing_output(&self, row: &Row, at: usize, trial: u32) -> Result<Option<Arc<Value>>, EngineError> {
         let Some(system) = self.systems.systems.get(at) else { return Ok(None) };
-        let trial = self.plan.trial_beside(at, trial);
+        let trial = self.plan.paired_trial(at, trial);
         let Ok(start) = self.start(row, system, trial)? else { return Ok(None) };
         let keys = self.keys(row, system, trial, start.as_deref());
         let Some(last) = keys.last() else { return Ok(start) };

@@ -4,7 +4,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use karat_providers::{Backoff, Call, Exchange, Providers, Settings};
-use karat_types::{CallError, ChatRequest, Event, Message, ModelSpec, Observer, Parameters, ReplyFormat, Role, Silent};
+use karat_types::{
+    CallError, ChatRequest, Event, Message, ModelSpec, Observer, Parameters, ReplyFormat, Role, SilentObserver,
+};
 use serde_json::{Value, json};
 use testkit::{FakeProvider, Script};
 
@@ -70,7 +72,7 @@ impl Bench {
     }
 
     pub async fn send(&self, request: &ChatRequest) -> Exchange {
-        self.observed(request, &Silent).await
+        self.observed(request, &SilentObserver).await
     }
 
     pub async fn observed(&self, request: &ChatRequest, observer: &dyn Observer) -> Exchange {

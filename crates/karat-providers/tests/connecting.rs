@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_providers::{Call, ProviderError, Providers, Settings};
-use karat_types::{ModelSpec, Role, Silent};
+use karat_types::{ModelSpec, Role, SilentObserver};
 use serde_json::{Value, json};
 use testkit::{Behaviour, FakeProvider};
 
@@ -69,7 +69,7 @@ async fn header(provider: &FakeProvider, spec: ModelSpec, settings: Settings) ->
     let ask = request(&[(Role::User, "Hi")]);
     let timeout = std::time::Duration::from_secs(20);
     let call = Call { model: &spec.id, request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
-    providers.call(call, &Silent).await.outcome.unwrap();
+    providers.call(call, &SilentObserver).await.outcome.unwrap();
     provider.received().last().unwrap().header("authorization").map(str::to_owned)
 }
 
@@ -118,7 +118,8 @@ fn calls_can_be_spawned_and_are_small() {
     let ask = request(&[]);
     let timeout = std::time::Duration::from_secs(1);
     spawns(
-        providers.call(Call { model: "m", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 }, &Silent),
+        providers
+            .call(Call { model: "m", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 }, &SilentObserver),
     );
 }
 
@@ -128,7 +129,7 @@ async fn a_model_that_was_never_connected_is_a_bug_that_says_so() {
     let ask = request(&[]);
     let timeout = std::time::Duration::from_secs(1);
     let call = Call { model: "ghost", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
-    let exchange = providers.call(call, &Silent).await;
+    let exchange = providers.call(call, &SilentObserver).await;
     assert_eq!(exchange.attempts, 0);
     assert!(exchange.outcome.unwrap_err().message.contains("bug in karat"));
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use karat_providers::{Call, FailedAttempts, Settings};
-use karat_types::{CallErrorCode, FinishReason, Role, Silent};
+use karat_types::{CallErrorCode, FinishReason, Role, SilentObserver};
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, Script};
 use tokio::time::Instant;
@@ -162,7 +162,7 @@ async fn a_wait_of_a_day_ends_all_calls() {
     let (providers, request) = (bench.providers(), request(&[(Role::User, "?")]));
     let call =
         Call { model: "mock", request: &request, body: None, timeout: bench.timeout, retries: 5, jitter_seed: 1 };
-    let (first, second) = (providers.call(call, &Silent).await, providers.call(call, &Silent).await);
+    let (first, second) = (providers.call(call, &SilentObserver).await, providers.call(call, &SilentObserver).await);
     assert_eq!((first.attempts, second.attempts, bench.server.requests()), (1, 0, 1));
     assert_eq!(first.outcome, second.outcome);
 }
@@ -271,13 +271,13 @@ async fn large_answers_that_hang_hold_up_good_ones_until_their_timeout() {
     let (providers, ask, timeout) = (bench.providers(), request(&[(Role::User, "?")]), Duration::from_millis(400));
     let call = Call { model: "mock", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
     let begun = Instant::now();
-    let hung = join_all((0..HUNG).map(|_| providers.call(call, &Silent)));
+    let hung = join_all((0..HUNG).map(|_| providers.call(call, &SilentObserver)));
     let good = async {
         while bench.server.requests() < HUNG {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let call = Call { timeout: bench.timeout, ..call };
-        let good = join_all((0..10).map(|_| providers.call(call, &Silent))).await;
+        let good = join_all((0..10).map(|_| providers.call(call, &SilentObserver))).await;
         assert!(good.iter().all(|exchange| exchange.outcome.as_ref().is_ok_and(|reply| reply.text.len() == 1 << 20)));
         begun.elapsed()
     };
@@ -295,7 +295,7 @@ async fn no_more_calls_are_in_flight_than_the_model_allows() {
     let providers = bench.providers();
     let ask = request(&[(Role::User, "?")]);
     let call = Call { model: "mock", request: &ask, body: None, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
-    let calls = || providers.call(call, &Silent);
+    let calls = || providers.call(call, &SilentObserver);
     let all = tokio::join!(calls(), calls(), calls(), calls(), calls(), calls());
     assert!(all.0.outcome.is_ok() && all.5.outcome.is_ok());
     assert_eq!((bench.server.requests(), bench.server.peak()), (6, 2));
@@ -311,7 +311,7 @@ async fn a_bad_day_is_survived() {
         let ask = request(&[(Role::User, &format!("Say [[{n}]]."))]);
         let call =
             Call { model: "mock", request: &ask, body: None, timeout: bench.timeout, retries: 12, jitter_seed: n };
-        let reply = providers.call(call, &Silent).await.outcome.unwrap();
+        let reply = providers.call(call, &SilentObserver).await.outcome.unwrap();
         assert_eq!(reply.text, n.to_string());
     }
     assert!(bench.server.requests() > 70);

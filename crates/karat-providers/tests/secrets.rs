@@ -1,7 +1,7 @@
 //! Law 2: stored bytes are those that were sent and received, without secrets.
 
 use karat_providers::{Call, Providers};
-use karat_types::{Role, Silent};
+use karat_types::{Role, SilentObserver};
 use testkit::{Behaviour, Script};
 
 use crate::bench::{Bench, KEY, entry, request};
@@ -112,7 +112,7 @@ async fn an_offline_model_keeps_no_key() {
     let providers = Providers::connect(&[bench.spec.clone(), echo], bench.settings.clone()).unwrap();
     let ask = request(&[(Role::User, &format!("Is {KEY} a key?"))]);
     let call = Call { model: "echo", request: &ask, body: None, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
-    let exchange = providers.call(call, &Silent).await;
+    let exchange = providers.call(call, &SilentObserver).await;
     assert!(!everything(&exchange).contains(KEY));
     assert!(!String::from_utf8_lossy(&exchange.request).contains(KEY));
     assert_eq!(exchange.outcome.unwrap().text, "Is [secret removed] a key?");
@@ -121,6 +121,6 @@ async fn an_offline_model_keeps_no_key() {
 #[test]
 fn nothing_that_can_be_printed_holds_the_key() {
     let bench = Bench::new("openai", Behaviour::ok("x"));
-    let printed = format!("{:?} {:?} {:?}", bench.providers(), bench.settings, Silent);
+    let printed = format!("{:?} {:?} {:?}", bench.providers(), bench.settings, SilentObserver);
     assert!(!printed.contains(KEY));
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use karat_providers::{Exchange, ExternalCall, ExternalTexts, Providers, Settings};
-use karat_types::{CallErrorCode, GapText, HttpRequest, Part, Request, Silent};
+use karat_types::{CallErrorCode, EnvTemplate, EnvTemplatePart, HttpRequest, Request, SilentObserver};
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider};
 
@@ -11,9 +11,9 @@ use testkit::{Behaviour, FakeProvider};
 async fn ask(address: &str, service: &str) -> Exchange {
     let service = service.to_owned();
     let settings = Settings::new(move |name| (name == "SERVICE").then(|| service.clone()));
-    let variable = || Part::Variable { name: "SERVICE".to_owned(), default: None };
-    let parts = address.split("SERVICE").map(|text| vec![Part::Text(text.to_owned())]);
-    let url = GapText(
+    let variable = || EnvTemplatePart::Variable { name: "SERVICE".to_owned(), default: None };
+    let parts = address.split("SERVICE").map(|text| vec![EnvTemplatePart::Text(text.to_owned())]);
+    let url = EnvTemplate(
         parts
             .reduce(|mut all, next| {
                 all.push(variable());
@@ -27,7 +27,7 @@ async fn ask(address: &str, service: &str) -> Exchange {
     let request = Request::Http(HttpRequest { method: "GET".to_owned(), url, headers: Vec::new(), body: Value::Null });
     let timeout = Duration::from_secs(20);
     let call = ExternalCall { who: "step query", request: &request, timeout, retries: 0, jitter_seed: 1 };
-    Providers::connect_all(&[], &outside, settings).unwrap().call_external(call, &Silent).await
+    Providers::connect_all(&[], &outside, settings).unwrap().call_external(call, &SilentObserver).await
 }
 
 /// Headers of every request, unless a step sets others.

@@ -1,6 +1,6 @@
 //! `${NAME}` and `${NAME:-default}`: gaps in a text that only the environment fills.
 //!
-//! A plan keeps the name, never the value. So a template with gaps renders to a [`GapText`], whose gaps are filled where
+//! A plan keeps the name, never the value. So a template with gaps renders to a [`EnvTemplate`], whose gaps are filled where
 //! the text is used, and nothing that a row holds can ever open a gap.
 //!
 //! ```
@@ -13,7 +13,7 @@
 //! # Ok::<(), karat_text::template::TemplateError>(())
 //! ```
 
-use karat_types::{GapText, Part};
+use karat_types::{EnvTemplate, EnvTemplatePart};
 
 use crate::template::{Context, Template, TemplateError};
 
@@ -53,22 +53,22 @@ pub fn next(text: &str) -> Option<Reference<'_>> {
 }
 
 /// A text as what it is made of.
-pub fn parts(text: &str) -> GapText {
+pub fn parts(text: &str) -> EnvTemplate {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(reference) = next(rest) {
         push_text(&mut parts, &rest[..reference.start]);
         let default = reference.default.map(str::to_owned);
-        parts.push(Part::Variable { name: reference.name.to_owned(), default });
+        parts.push(EnvTemplatePart::Variable { name: reference.name.to_owned(), default });
         rest = &rest[reference.end..];
     }
     push_text(&mut parts, rest);
-    GapText(parts)
+    EnvTemplate(parts)
 }
 
-fn push_text(parts: &mut Vec<Part>, text: &str) {
+fn push_text(parts: &mut Vec<EnvTemplatePart>, text: &str) {
     if !text.is_empty() {
-        parts.push(Part::Text(text.to_owned()));
+        parts.push(EnvTemplatePart::Text(text.to_owned()));
     }
 }
 
@@ -76,12 +76,12 @@ fn push_text(parts: &mut Vec<Part>, text: &str) {
 ///
 /// # Errors
 /// The name of a variable that is unset and has no default.
-pub fn fill(text: &GapText, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+pub fn fill(text: &EnvTemplate, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut filled = String::new();
     for part in &text.0 {
         match part {
-            Part::Text(text) => filled.push_str(text),
-            Part::Variable { name, default } => {
+            EnvTemplatePart::Text(text) => filled.push_str(text),
+            EnvTemplatePart::Variable { name, default } => {
                 let value = lookup(name).filter(|value| !value.is_empty());
                 filled.push_str(&value.or_else(|| default.clone()).ok_or_else(|| name.clone())?);
             }
@@ -100,7 +100,7 @@ pub struct GapTemplate {
 #[derive(Debug, Clone)]
 enum Piece {
     Template(Template),
-    Gap(Part),
+    Gap(EnvTemplatePart),
 }
 
 impl GapTemplate {
@@ -110,8 +110,8 @@ impl GapTemplate {
     /// A part that is no template by itself.
     pub fn compile(source: &str) -> Result<Self, TemplateError> {
         let pieces = parts(source).0.into_iter().map(|part| match part {
-            Part::Text(text) => Template::compile(&text).map(Piece::Template),
-            gap @ Part::Variable { .. } => Ok(Piece::Gap(gap)),
+            EnvTemplatePart::Text(text) => Template::compile(&text).map(Piece::Template),
+            gap @ EnvTemplatePart::Variable { .. } => Ok(Piece::Gap(gap)),
         });
         let pieces = pieces.collect::<Result<Vec<_>, TemplateError>>()?;
         let mut reads: Vec<String> = pieces.iter().flat_map(Piece::reads).cloned().collect();
@@ -129,12 +129,12 @@ impl GapTemplate {
     ///
     /// # Errors
     /// As [`Template::render`].
-    pub fn render(&self, context: &Context) -> Result<GapText, TemplateError> {
+    pub fn render(&self, context: &Context) -> Result<EnvTemplate, TemplateError> {
         let parts = self.pieces.iter().map(|piece| match piece {
-            Piece::Template(template) => template.render(context).map(Part::Text),
+            Piece::Template(template) => template.render(context).map(EnvTemplatePart::Text),
             Piece::Gap(gap) => Ok(gap.clone()),
         });
-        parts.collect::<Result<_, _>>().map(GapText)
+        parts.collect::<Result<_, _>>().map(EnvTemplate)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use karat_types::{Merge, MergeHow};
+use karat_types::{MergeHow, MergeSpec};
 use serde_json::Value;
 
 use crate::path::Path;
@@ -14,7 +14,7 @@ use crate::similar::{Folded, fold};
 /// `union` and `concat` work on the list at `of` within each piece; what else the first piece holds is kept. A piece
 /// without such a list adds nothing; without `of`, a piece that is no list counts as its own one item. Paths that cannot
 /// be read name the whole piece (item); the suite checks them before anything runs.
-pub fn merge(merge: &Merge, pieces: Vec<Value>) -> Value {
+pub fn merge(merge: &MergeSpec, pieces: Vec<Value>) -> Value {
     match merge.how {
         MergeHow::First => pieces.into_iter().next().unwrap_or(Value::Null),
         MergeHow::Last => pieces.into_iter().next_back().unwrap_or(Value::Null),
@@ -121,8 +121,8 @@ mod tests {
 
     use super::*;
 
-    fn rule(how: MergeHow) -> Merge {
-        Merge { how, of: None, by: None, similar: None }
+    fn rule(how: MergeHow) -> MergeSpec {
+        MergeSpec { how, of: None, by: None, similar: None }
     }
 
     fn claims(texts: &[&str]) -> Value {
@@ -132,7 +132,7 @@ mod tests {
     /// CL-05: the raw extractor unites the claims of its chunks, equal ones once.
     #[test]
     fn union_keeps_equal_items_once() {
-        let union = Merge { of: Some("$.claims".into()), by: Some("text".into()), ..rule(MergeHow::Union) };
+        let union = MergeSpec { of: Some("$.claims".into()), by: Some("text".into()), ..rule(MergeHow::Union) };
         let merged = merge(&union, vec![claims(&["A b.", "C"]), claims(&["a  B.", "D"])]);
         assert_eq!(merged["claims"], json!([{"text": "A b."}, {"text": "C"}, {"text": "D"}]));
         assert_eq!(merged["note"], 2);
@@ -140,8 +140,12 @@ mod tests {
 
     #[test]
     fn union_folds_similar_items() {
-        let union =
-            Merge { of: Some("claims".into()), by: Some("text".into()), similar: Some(0.9), ..rule(MergeHow::Union) };
+        let union = MergeSpec {
+            of: Some("claims".into()),
+            by: Some("text".into()),
+            similar: Some(0.9),
+            ..rule(MergeHow::Union)
+        };
         let pieces = vec![
             claims(&["The moon pulls the sea twice a day."]),
             claims(&["The moon pulls the sea twice a day", "Ships wait."]),
@@ -151,7 +155,7 @@ mod tests {
 
     #[test]
     fn pieces_without_the_list_add_nothing() {
-        let union = Merge { of: Some("claims".into()), ..rule(MergeHow::Union) };
+        let union = MergeSpec { of: Some("claims".into()), ..rule(MergeHow::Union) };
         assert_eq!(merge(&union, vec![json!({"x": 1}), claims(&["A"])])["claims"], json!([{"text": "A"}]));
         assert_eq!(
             merge(&rule(MergeHow::Concat), vec![json!([1]), json!(2), json!(null), json!([1])]),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_types::{CellStatus, Event, Observer, ReuseLabel};
+use karat_types::{CellStatus, Event, Observer, OutputOrigin};
 use serde_json::{Value, json};
 
 use crate::printer::Printer;
@@ -53,7 +53,7 @@ fn line(event: &Event<'_>) -> Value {
             "variant": cell.variant,
             "trial": cell.trial,
             "status": status(cell.status, cell.unscored),
-            "cached": cell.reuse == ReuseLabel::Reused,
+            "cached": cell.reuse == OutputOrigin::Reused,
             "duration_ms": cell.duration_ms,
             "spent_usd": cell.spent.usd(),
             "error": cell.error.map(|error| json!({ "code": error.code, "message": error.message })),

@@ -10,11 +10,11 @@ use crate::paint;
 /// Prints data to stdout and messages to stderr. A closed pipe is not an error.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {
-    /// Whether stderr is a terminal.
+    /// True if stderr is a terminal.
     pub interactive: bool,
-    /// Whether stderr shows colour.
+    /// True if stderr shows colour.
     pub colour_err: bool,
-    /// Whether stdout shows colour.
+    /// True if stdout shows colour.
     colour_out: bool,
     /// Columns of the terminal that stdout is, if it is one.
     pub width: Option<u16>,

@@ -71,7 +71,7 @@ pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
 
 /// The key figure with its change, found as a gate on any change would find it.
 fn with_change(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
-    let gate = Gate::on(&kpi.metric);
+    let gate = Gate::for_metric(&kpi.metric);
     let unit = Unit { systems: vec![system], system: Some(kpi.system.clone()), ..Unit::default() };
     let case = GateCase {
         gate: &gate,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_types::{Answered, CellRow, PlanHeader};
+use karat_types::{CellRow, PlanHeader, ServedName};
 use serde::Serialize;
 
 /// Names of one model that are kept apart; further ones count together.
@@ -48,7 +48,7 @@ pub struct ServedJudge {
 struct NameCounts(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl NameCounts {
-    fn add(&mut self, one: &Answered) {
+    fn add(&mut self, one: &ServedName) {
         if let Some(count) = self.0.get_mut(&one.asked).and_then(|names| names.get_mut(one.name())) {
             *count += 1;
             return;
@@ -124,7 +124,7 @@ pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a ServedModel>) -> N
 }
 
 /// Adds what a cell or judgment keeps.
-pub(crate) fn add_answers(answered: &[Answered], names: &mut NamesByAsked) {
+pub(crate) fn add_answers(answered: &[ServedName], names: &mut NamesByAsked) {
     answered.iter().for_each(|it| {
         names.entry(it.asked.clone()).or_default().insert(it.name().to_owned());
     });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karat_app::{App, DriftStatus, Drifting, Execution, Invocation, Stop, Tape};
 use karat_store::{JournalEntry, Store, StoreUrl};
-use karat_types::{Clock, Moment, Silent};
+use karat_types::{Clock, Moment, SilentObserver};
 use serde_json::json;
 
 struct Still;
@@ -32,7 +32,7 @@ fn an_alert_without_a_system_stands() {
     let execution = Execution {
         run_id: Some("a".to_owned()),
         resume: false,
-        observer: Arc::new(Silent),
+        observer: Arc::new(SilentObserver),
         stop: Stop::default(),
         tape: Tape::None,
     };

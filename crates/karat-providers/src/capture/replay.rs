@@ -300,8 +300,8 @@ impl RecordingPlayer {
         let quoted: String = content.chars().take(QUOTED).flat_map(char::escape_debug).collect();
         let path = self.path.display();
         format!(
-            "{path} holds no call of {who} that asks \"{quoted}\" (request {key}). Record it with `--record`, or undo \
-             what changed the request"
+            "{path} contains no call to {who} with the request \"{quoted}\" (key {key}). Record it with `--record`, or undo \
+             the change of the request"
         )
     }
 

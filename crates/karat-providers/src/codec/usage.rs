@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::codec::protocol::without_bom;
 
 /// Replaces every token count that is impossible for one call, so that sums cannot overflow.
-const IMPOSSIBLE: u64 = Usage::MOST + 1;
+const IMPOSSIBLE: u64 = Usage::MAX_TOKENS + 1;
 
 /// A number of tokens. Anything but a whole number from 0 on reads as absent, never as an error; a number that is [too
 /// large](Usage::is_possible) stays too large.
@@ -128,7 +128,9 @@ mod tests {
             assert!(!usage.is_possible(), "{usage:?}");
         }
         assert!(
-            usage(Count(Some(Usage::MOST)), Count::default(), Count(Some(7)), Count::default()).unwrap().is_possible()
+            usage(Count(Some(Usage::MAX_TOKENS)), Count::default(), Count(Some(7)), Count::default())
+                .unwrap()
+                .is_possible()
         );
     }
 

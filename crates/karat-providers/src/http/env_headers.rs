@@ -4,7 +4,7 @@
 //! called without the header; for any other address this is an error before the first call.
 
 use karat_text::gaps;
-use karat_types::{GapText, Part};
+use karat_types::{EnvTemplate, EnvTemplatePart};
 use reqwest::Url;
 
 use crate::registry::connect::is_loopback;
@@ -19,9 +19,9 @@ pub struct EnvHeader {
     /// Its name.
     pub name: String,
     /// Its text.
-    pub text: GapText,
+    pub text: EnvTemplate,
     /// The address.
-    pub url: GapText,
+    pub url: EnvTemplate,
 }
 
 impl EnvHeader {
@@ -40,10 +40,10 @@ impl EnvHeader {
 
 /// The first variable of a text in which no variable has a value; `None` if the text has no variable, or one has a
 /// value.
-pub(crate) fn unset_variable<'a>(text: &'a GapText, settings: &Settings) -> Option<&'a str> {
+pub(crate) fn unset_variable<'a>(text: &'a EnvTemplate, settings: &Settings) -> Option<&'a str> {
     let gaps = text.0.iter().filter_map(|part| match part {
-        Part::Variable { name, default } => Some((name, default)),
-        Part::Text(_) => None,
+        EnvTemplatePart::Variable { name, default } => Some((name, default)),
+        EnvTemplatePart::Text(_) => None,
     });
     let mut first = None;
     for (name, default) in gaps {

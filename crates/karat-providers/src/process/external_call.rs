@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use karat_text::gaps;
 use karat_types::{
-    CallError, CallErrorCode, CommandRequest, FinishReason, GapText, HttpRequest, Observer, Part, Protocol, Reply,
-    Request,
+    CallError, CallErrorCode, CommandRequest, EnvTemplate, EnvTemplatePart, FinishReason, HttpRequest, Observer,
+    Protocol, Reply, Request,
 };
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
@@ -159,7 +159,7 @@ impl Providers {
     }
 
     fn prepare_request(&self, request: &HttpRequest) -> Result<PreparedRequest, String> {
-        let fill = |text: &GapText| self.fill(text);
+        let fill = |text: &EnvTemplate| self.fill(text);
         let address = fill(&request.url)?;
         let url =
             Url::parse(address.trim()).map_err(|error| format!("`{address}` is not a valid address ({error})"))?;
@@ -192,7 +192,7 @@ impl Providers {
             let (name, mut value) = HeaderName::try_from(name).ok().zip(value).ok_or_else(|| {
                 format!("the header `{name}` contains characters that are not allowed in HTTP headers")
             })?;
-            value.set_sensitive(text.0.iter().any(|part| matches!(part, Part::Variable { .. })));
+            value.set_sensitive(text.0.iter().any(|part| matches!(part, EnvTemplatePart::Variable { .. })));
             headers.insert(name, value);
         }
         PreparedRequest::new(method, &url, headers, body.map(|(_, bytes)| bytes))
@@ -210,7 +210,7 @@ impl Providers {
         Ok(ProgramAttempts { providers: self, program, request, call })
     }
 
-    fn fill(&self, text: &GapText) -> Result<String, String> {
+    fn fill(&self, text: &EnvTemplate) -> Result<String, String> {
         gaps::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
     }
 }
@@ -300,7 +300,7 @@ fn command_capture(request: &CommandRequest) -> Value {
     json!({ "run": request.run, "input": request.input, "env": shown_templates(&request.env) })
 }
 
-fn shown_templates(texts: &[(String, GapText)]) -> Map<String, Value> {
+fn shown_templates(texts: &[(String, EnvTemplate)]) -> Map<String, Value> {
     texts.iter().map(|(name, text)| (name.clone(), Value::from(text.shown()))).collect()
 }
 
@@ -313,7 +313,7 @@ mod tests {
     fn an_answer_is_text_or_an_error() {
         let request = Request::Http(HttpRequest {
             method: "GET".to_owned(),
-            url: GapText::default(),
+            url: EnvTemplate::default(),
             headers: Vec::new(),
             body: Value::Null,
         });

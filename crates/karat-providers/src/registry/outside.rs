@@ -1,6 +1,6 @@
 //! The environment that steps and scorers need for services and programs, checked before a run.
 
-use karat_types::{GapText, Part};
+use karat_types::{EnvTemplate, EnvTemplatePart};
 use secrecy::SecretString;
 
 use crate::http::env_headers::EnvHeader;
@@ -14,7 +14,7 @@ pub struct ExternalTexts {
     pub http: bool,
     /// Texts with `${NAME}`, each with its owner (`step query`). All variables are checked before the run, and their
     /// values never stored.
-    pub texts: Vec<(String, GapText)>,
+    pub texts: Vec<(String, EnvTemplate)>,
     /// Headers with `${NAME}`.
     pub headers: Vec<EnvHeader>,
 }
@@ -29,7 +29,7 @@ impl ExternalTexts {
     ) {
         for (who, text) in &self.texts {
             for part in &text.0 {
-                let Part::Variable { name, default } = part else { continue };
+                let EnvTemplatePart::Variable { name, default } = part else { continue };
                 match settings.lookup(name) {
                     // An address is not a secret, and useful in messages.
                     Some(value) if value.starts_with("http") && !value.contains('@') => {}

@@ -382,7 +382,7 @@ impl AttemptSource for CommandModelAttempts<'_> {
 /// It cannot be serialized.
 fn call_body(model: &ConnectedModel, call: &Call<'_>) -> Result<Bytes, String> {
     let written = call.body.cloned().map_or_else(|| model.body(call.request), Ok);
-    written.map_err(|error| format!("model {}: the request is no JSON ({error})", call.model))
+    written.map_err(|error| format!("model {}: the request cannot be written as JSON ({error})", call.model))
 }
 
 /// Estimated tokens of a call: a quarter of the bytes sent, plus the longest reply.

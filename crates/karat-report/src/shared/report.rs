@@ -91,7 +91,7 @@ impl<'a> Cells<'a> {
         mut each: impl FnMut(CellRow<'_>) -> Result<(), RenderError>,
     ) -> Result<(), RenderError> {
         let mut failed = None;
-        self.rows.for_each_of(ordinals, &mut |row| match each(row) {
+        self.rows.for_each_in(ordinals, &mut |row| match each(row) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failed = Some(error);

@@ -1,7 +1,7 @@
 use karat_analysis::gate::decide;
 use karat_analysis::{Pinned, References};
 use karat_report::{html, json, junit, markdown, terminal};
-use karat_types::{Gate, Rules, Threshold};
+use karat_types::{Gate, GateRules, Threshold};
 use serde_json::Value;
 
 use crate::Example;
@@ -11,7 +11,7 @@ fn gated() -> Example {
     let mut example = Example::new();
     let at = |value: f64| Some(Threshold { value, percent: false });
     let on = |id: &str, change: fn(&mut Gate)| {
-        let mut gate = Gate { id: id.to_owned(), ..Gate::on("quality.accuracy") };
+        let mut gate = Gate { id: id.to_owned(), ..Gate::for_metric("quality.accuracy") };
         change(&mut gate);
         gate
     };
@@ -19,9 +19,12 @@ fn gated() -> Example {
         Gate { min: at(6.0), ..on("accurate", |_| {}) },
         Gate { max_drop: at(0.5), ..on("no worse", |_| {}) },
         Gate { max: at(8.0), ..on("too good <b>|</b>", |gate| gate.review = true) },
-        Gate { max_drop: at(0.5), ..on("like yesterday", |gate| gate.against = Some(karat_types::Against::Previous)) },
+        Gate {
+            max_drop: at(0.5),
+            ..on("like yesterday", |gate| gate.against = Some(karat_types::GateReference::Previous))
+        },
     ];
-    let rules = Rules { gates, ..Rules::default() };
+    let rules = GateRules { gates, ..GateRules::default() };
     let baseline = Some(Pinned::of(&example.run.header, &example.findings));
     let references = References { baseline, ..References::default() };
     example.context.verdicts = decide(&example.findings, &example.run, &rules, &references).unwrap();

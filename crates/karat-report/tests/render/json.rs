@@ -197,7 +197,7 @@ fn errors_of_disk_and_rows_are_returned() {
         fn header(&self) -> &RunHeader {
             self.0.header()
         }
-        fn for_each_of(
+        fn for_each_in(
             &self,
             ordinals: Range<u64>,
             row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
@@ -205,7 +205,7 @@ fn errors_of_disk_and_rows_are_returned() {
             if ordinals.contains(&1_500) {
                 Err(RowError("damaged".to_owned()))
             } else {
-                self.0.for_each_of(ordinals, row)
+                self.0.for_each_in(ordinals, row)
             }
         }
         fn output(&self, ordinal: u64) -> Result<Option<Value>, RowError> {

@@ -1,6 +1,6 @@
 //! Which of a judgment's calls is which: its vote, its part, and how often the judge was asked before.
 
-use karat_types::{Orders, RubricScorer, Slot};
+use karat_types::{AskId, PairOrders, RubricScorer};
 
 /// How often a part whose reply did not fit can have been halved and still be told by name.
 const HALVINGS: u32 = 3;
@@ -9,7 +9,7 @@ const HALVINGS: u32 = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// Its address in the machine.
-    pub slot: Slot,
+    pub slot: AskId,
     /// The vote, from 1.
     pub vote: u32,
     /// Whether the other output of a pair was shown first.
@@ -25,7 +25,7 @@ pub struct Asked {
 /// Every place that one of so many calls of a judgment can have.
 pub fn places(scorer: &RubricScorer, calls: usize) -> impl Iterator<Item = Asked> {
     let orders: &[bool] =
-        if scorer.versus.is_some() && scorer.orders == Orders::Both { &[false, true] } else { &[false] };
+        if scorer.versus.is_some() && scorer.orders == PairOrders::Both { &[false, true] } else { &[false] };
     let is_list = scorer.rubric.show.iter().any(|item| item.chunk.is_some_and(|chunk| chunk.items.is_some()));
     let halves = halves(if is_list { HALVINGS } else { 0 });
     let reasks = scorer.rubric.invalid.reask;
@@ -37,7 +37,7 @@ pub fn places(scorer: &RubricScorer, calls: usize) -> impl Iterator<Item = Asked
             halves.into_iter().flat_map(move |half| {
                 (0..=reasks).map(move |reask| {
                     let slot = round_prefix(vote, swapped) + &part_slot(&format!("{part}{half}"), reask);
-                    Asked { slot: Slot::new(slot), vote: vote + 1, swapped, part, half: half.clone(), reask }
+                    Asked { slot: AskId::new(slot), vote: vote + 1, swapped, part, half: half.clone(), reask }
                 })
             })
         })

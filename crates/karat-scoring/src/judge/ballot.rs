@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use karat_types::{Answer, Ask, CellError, Dimension, Machine, Note, NoteKind, Orders, Scale, Score, Slot, Turn};
+use karat_types::{Answer, Ask, AskId, CellError, Dimension, Machine, Note, NoteKind, PairOrders, Scale, Score, Turn};
 use serde_json::Value;
 
 use super::asked::round_prefix;
@@ -45,7 +45,7 @@ impl JudgeMachine {
         if let Some(verdict) = without_calls(&setup, input, other) {
             return Self { setup, rounds: Vec::new(), asked: Vec::new(), settled: Some(Box::new(verdict)) };
         }
-        let orders: &[bool] = if setup.is_pair && setup.orders == Orders::Both { &[false, true] } else { &[false] };
+        let orders: &[bool] = if setup.is_pair && setup.orders == PairOrders::Both { &[false, true] } else { &[false] };
         let rounds = (0..setup.votes).flat_map(|vote| orders.iter().map(move |swapped| (vote, *swapped)));
         let rounds = rounds.map(|(vote, swapped)| {
             let prefix = round_prefix(vote, swapped);
@@ -71,7 +71,7 @@ fn without_calls(setup: &Setup, input: JudgeInput<'_>, other: Option<&Value>) ->
         (true, false) => (0.0, "there is no output"),
         (false, true) => (1.0, "there is no output to compare it with"),
     };
-    Some(Verdict::uniform(setup.names(), &Score::because(value, reason)))
+    Some(Verdict::uniform(setup.names(), &Score::value_because(value, reason)))
 }
 
 impl Machine for JudgeMachine {
@@ -85,7 +85,7 @@ impl Machine for JudgeMachine {
         for (answer, at) in answers.into_iter().zip(std::mem::take(&mut self.asked)) {
             if let (Some(round), Some(given)) = (self.rounds.get(at), given.get_mut(at)) {
                 let slot = answer.slot.0.strip_prefix(round.prefix.as_str()).unwrap_or(&answer.slot.0);
-                given.push(Answer { slot: Slot::new(slot), outcome: answer.outcome });
+                given.push(Answer { slot: AskId::new(slot), outcome: answer.outcome });
             }
         }
         let mut asks = Vec::new();
@@ -97,7 +97,7 @@ impl Machine for JudgeMachine {
                 Turn::Done(verdict) => round.verdict = Some(verdict),
                 Turn::Ask(wanted) => {
                     self.asked.extend(wanted.iter().map(|_| at));
-                    let named = |ask: Ask| Ask { slot: Slot::new(format!("{}{}", round.prefix, ask.slot)), ..ask };
+                    let named = |ask: Ask| Ask { slot: AskId::new(format!("{}{}", round.prefix, ask.slot)), ..ask };
                     asks.extend(wanted.into_iter().map(named));
                 }
             }

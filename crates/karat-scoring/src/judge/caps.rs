@@ -36,7 +36,7 @@ pub(super) fn enforce<'a>(caps: impl IntoIterator<Item = &'a Cap>, dimension: &s
         Some(own) => format!("{own} ({lowered})"),
         None => lowered,
     };
-    Score::because(max, reason)
+    Score::value_because(max, reason)
 }
 
 #[cfg(test)]

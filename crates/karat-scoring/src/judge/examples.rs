@@ -1,7 +1,7 @@
 //! Calibration examples: labelled outputs of other samples, with the scores that people gave.
 
 use karat_text::template::Context;
-use karat_types::{Rubric, examples, is_example};
+use karat_types::{Rubric, draw_examples, is_example};
 use serde_json::{Map, Value, json};
 
 use super::item::Item;
@@ -27,7 +27,7 @@ impl Examples {
 
     /// The examples for one sample: drawn by the seed, never from the sample itself.
     pub fn draw(&self, seed: u64, sample: &str) -> Vec<&Value> {
-        examples(&self.labels, self.count, seed, sample).into_iter().filter_map(|at| self.shown.get(at)).collect()
+        draw_examples(&self.labels, self.count, seed, sample).into_iter().filter_map(|at| self.shown.get(at)).collect()
     }
 
     /// The longest ones: no draw takes more room.

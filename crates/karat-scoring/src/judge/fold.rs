@@ -1,6 +1,6 @@
 //! From the readings of all pieces to one verdict.
 
-use karat_types::{Cap, ChunkFold, Dimension, Note, Score};
+use karat_types::{Cap, ChunkMerge, Dimension, Note, Score};
 use serde_json::{Map, Value};
 
 use super::case::{Case, Piece};
@@ -32,7 +32,7 @@ pub(super) fn verdict(setup: &Setup, case: &Case, readings: Vec<Reading>, notes:
         let weighed = readings.iter().zip(&case.pieces);
         let given: Vec<(&Grade, Weight)> =
             weighed.filter_map(|(reading, piece)| Some((reading.overall.as_ref()?, piece.weight))).collect();
-        let given = (!given.is_empty()).then(|| grade(ChunkFold::Weighted, &given));
+        let given = (!given.is_empty()).then(|| grade(ChunkMerge::Weighted, &given));
         let score = overall::overall(spec, &by_dimension, given.as_ref());
         (spec.id.clone(), caps::enforce(holding.iter().copied(), &spec.id, score))
     });
@@ -66,11 +66,11 @@ fn scores(setup: &Setup, burdens: &[Burden], pieces: &[Piece], readings: &[Readi
             .collect();
         let grades: Vec<(&Grade, Weight)> = graded.iter().map(|(_, grade, weight)| (*grade, *weight)).collect();
         match (dimension.chunks, grade(dimension.chunks, &grades)) {
-            (ChunkFold::Members, Score::Value { value, reason, .. }) => {
+            (ChunkMerge::Members, Score::Value { value, reason, .. }) => {
                 let numbers =
                     graded.iter().filter_map(|(burden, it, weight)| Some((*burden, it.value?, weight.members)));
                 let made = members::grade(dimension, &numbers.collect::<Vec<_>>());
-                Score::value(made.unwrap_or(value)).explained(reason)
+                Score::value(made.unwrap_or(value)).with_reason(reason)
             }
             (_, score) => score,
         }
@@ -78,23 +78,23 @@ fn scores(setup: &Setup, burdens: &[Burden], pieces: &[Piece], readings: &[Readi
 }
 
 /// One score of the grades of all pieces. A piece without a number leaves the whole without one.
-fn grade(fold: ChunkFold, grades: &[(&Grade, Weight)]) -> Score {
+fn grade(fold: ChunkMerge, grades: &[(&Grade, Weight)]) -> Score {
     let Some(values) = grades.iter().map(|(grade, _)| grade.value).collect::<Option<Vec<f64>>>() else {
         return Score::unscored("the judge's reply holds no valid score for it");
     };
     let by = |weight: fn(&Weight) -> f64| -> Vec<f64> { grades.iter().map(|(_, it)| weight(it)).collect() };
     let lengths = by(|weight| weight.length);
     let value = match fold {
-        ChunkFold::Weighted | ChunkFold::Once => weighted(&values, &lengths),
-        ChunkFold::Members => weighted(&values, &by(|weight| weight.members)).or_else(|| weighted(&values, &lengths)),
-        ChunkFold::Min => values.iter().copied().reduce(f64::min),
-        ChunkFold::Max => values.iter().copied().reduce(f64::max),
+        ChunkMerge::Weighted | ChunkMerge::Once => weighted(&values, &lengths),
+        ChunkMerge::Members => weighted(&values, &by(|weight| weight.members)).or_else(|| weighted(&values, &lengths)),
+        ChunkMerge::Min => values.iter().copied().reduce(f64::min),
+        ChunkMerge::Max => values.iter().copied().reduce(f64::max),
     };
     let reasons: Vec<&str> = grades.iter().filter_map(|(grade, _)| grade.reason.as_deref()).collect();
     match value {
         None => Score::unscored("the judge graded nothing"),
         Some(value) if reasons.is_empty() => Score::value(value),
-        Some(value) => Score::because(value, reasons.join(" / ")),
+        Some(value) => Score::value_because(value, reasons.join(" / ")),
     }
 }
 

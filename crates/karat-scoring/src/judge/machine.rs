@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use karat_text::fence::Fence;
 use karat_types::{
-    Answer, Ask, CellError, ChatRequest, FinishReason, Machine, Message, Note, NoteKind, Reply, Request, Role, Slot,
-    Then, Turn,
+    Answer, Ask, AskId, CellError, ChatRequest, FinishReason, InvalidReplyAction, Machine, Message, Note, NoteKind,
+    Reply, Request, Role, Turn,
 };
 
 use super::asked::part_slot;
@@ -41,7 +41,7 @@ struct Progress {
     /// The slot of its first request.
     slot: String,
     /// What it waits for.
-    open: Option<Slot>,
+    open: Option<AskId>,
     /// How often it was asked again.
     reasked: u32,
     /// The fence of its last request.
@@ -142,7 +142,7 @@ impl Progress {
     /// What this piece asks for now.
     fn ask(&mut self) -> Option<Ask> {
         let request = self.next.take()?;
-        let slot = Slot::new(part_slot(&self.slot, self.reasked));
+        let slot = AskId::new(part_slot(&self.slot, self.reasked));
         self.open = Some(slot.clone());
         Some(Ask { slot, request: Request::Chat(request) })
     }
@@ -201,7 +201,7 @@ impl Progress {
     ) -> Result<Reading, CellError> {
         let error = summary(problems);
         match read {
-            Ok(reading) if setup.rubric.invalid.then == Then::Degrade => {
+            Ok(reading) if setup.rubric.invalid.then == InvalidReplyAction::Degrade => {
                 self.notes.push(note(NoteKind::Lenience, format!("degraded: {error}")));
                 Ok(Reading { degraded: Some(error), ..reading })
             }

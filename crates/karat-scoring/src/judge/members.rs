@@ -17,7 +17,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_types::{Better, Dimension, FindingFold};
+use karat_types::{Better, Dimension, FindingMerge};
 
 use super::roll::Roll;
 use super::unite::Found;
@@ -42,7 +42,7 @@ struct Named {
 /// What each piece's judge names among its members.
 pub(super) fn burdens(roll: &Roll, pieces: usize, found: &[Found]) -> Vec<Burden> {
     let mut named = vec![BTreeSet::new(); pieces];
-    for found in found.iter().filter(|found| found.spec.chunks == FindingFold::All) {
+    for found in found.iter().filter(|found| found.spec.chunks == FindingMerge::All) {
         named.iter_mut().zip(found.named()).for_each(|(all, own)| all.extend(own));
     }
     let everywhere = roll.named_everywhere(&named);

@@ -9,7 +9,9 @@ use karat_types::{Dimension, Overall, OverallMethod, Score};
 pub(super) fn overall(overall: &Overall, scores: &[(&Dimension, &Score)], given: Option<&Score>) -> Score {
     if overall.method == OverallMethod::Given {
         return match given {
-            Some(Score::Value { value, reason, .. }) => Score::value(overall.rounded(*value)).explained(reason.clone()),
+            Some(Score::Value { value, reason, .. }) => {
+                Score::value(overall.rounded(*value)).with_reason(reason.clone())
+            }
             Some(other) => other.clone(),
             None => Score::unscored("the judge did not give it"),
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karat_text::template::{Expression, Template, TemplateError};
 use karat_types::{
-    Cap, ChunkFold, FieldType, FindingFold, JsonMode, Key, ModelSpec, Orders, Parameters, ReplyFormat, Rubric,
+    Cap, ChunkMerge, FieldType, FindingMerge, JsonMode, Key, ModelSpec, PairOrders, Parameters, ReplyFormat, Rubric,
     RubricPrompt, RubricScorer, ShowItem,
 };
 
@@ -42,8 +42,8 @@ impl View {
     /// The part of a rubric that is judged once, or all but that part.
     fn of(rubric: &Rubric, once: bool, mode: JsonMode) -> Self {
         let mut rubric = rubric.clone();
-        rubric.dimensions.retain(|dimension| (dimension.chunks == ChunkFold::Once) == once);
-        rubric.diagnostics.retain(|diagnostic| (diagnostic.chunks == FindingFold::Once) == once);
+        rubric.dimensions.retain(|dimension| (dimension.chunks == ChunkMerge::Once) == once);
+        rubric.diagnostics.retain(|diagnostic| (diagnostic.chunks == FindingMerge::Once) == once);
         if once {
             rubric.breakdowns.clear();
             rubric.overall = None;
@@ -76,7 +76,7 @@ pub(super) struct Setup {
     pub is_pair: bool,
     /// Rows for which it does not hold are not judged.
     pub only_where: Option<Expression>,
-    pub orders: Orders,
+    pub orders: PairOrders,
     pub votes: u32,
 }
 

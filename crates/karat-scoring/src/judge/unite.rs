@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_types::{DiagnosticSpec, FieldType, FindingFold};
+use karat_types::{DiagnosticSpec, FieldType, FindingMerge};
 use serde_json::Value;
 
 use super::roll::{Roll, Said};
@@ -42,10 +42,10 @@ impl<'a> Found<'a> {
         for (piece, findings) in self.pieces.iter().enumerate() {
             for finding in findings.iter().flatten() {
                 let stands = match self.spec.chunks {
-                    FindingFold::All if finding.members.is_empty() => self.is_named_by_all(finding),
-                    FindingFold::All => !finding.members.is_disjoint(&everywhere),
-                    FindingFold::Any => finding.members.is_empty() || !finding.members.is_disjoint(roll.shown(piece)),
-                    FindingFold::Once => true,
+                    FindingMerge::All if finding.members.is_empty() => self.is_named_by_all(finding),
+                    FindingMerge::All => !finding.members.is_disjoint(&everywhere),
+                    FindingMerge::Any => finding.members.is_empty() || !finding.members.is_disjoint(roll.shown(piece)),
+                    FindingMerge::Once => true,
                 };
                 if stands && !kept.iter().any(|other| other.is(finding)) {
                     kept.push(finding);

@@ -72,13 +72,13 @@ impl Verdict {
 
     /// The verdict on an output that is not there: every dimension at its lowest, and the overall accordingly.
     pub(super) fn lowest(rubric: &Rubric, reason: &str) -> Self {
-        let score = |dimension: &Dimension| Score::because(dimension.scale.bounds().0, reason);
+        let score = |dimension: &Dimension| Score::value_because(dimension.scale.bounds().0, reason);
         let lowest: Vec<Score> = rubric.dimensions.iter().map(score).collect();
         let graded: Vec<(&Dimension, &Score)> = rubric.dimensions.iter().zip(&lowest).collect();
         let given = lowest.iter().min_by(|a, b| a.number().partial_cmp(&b.number()).unwrap_or(Ordering::Equal));
         let overall = rubric.overall.iter().map(|spec| {
             let score = match overall::overall(spec, &graded, given) {
-                Score::Value { value, .. } => Score::because(value, reason),
+                Score::Value { value, .. } => Score::value_because(value, reason),
                 other => other,
             };
             (spec.id.clone(), score)

@@ -111,13 +111,13 @@ impl Metric for Attribution {
         }
         let named = self.named(given.output, &right);
         if named.is_empty() {
-            return Score::because(0.0, "the answer names no speaker");
+            return Score::value_because(0.0, "the answer names no speaker");
         }
         let is_right = |speaker: &Speaker| {
             right.iter().any(|wanted| speaker.is(wanted)) && !gold.iter().any(|wanted| speaker.contradicts(wanted))
         };
         if let Some(other) = named.iter().find(|speaker| !is_right(speaker)) {
-            return Score::because(
+            return Score::value_because(
                 0.0,
                 match gold.iter().find(|wanted| wanted.name == other.name) {
                     Some(wanted) => format!("it names {other}, not {wanted}"),
@@ -128,11 +128,11 @@ impl Metric for Attribution {
         let most = gold.len().max(1);
         if named.len() > most {
             let named: Vec<&str> = named.iter().map(|speaker| speaker.written.as_str()).collect();
-            return Score::because(0.0, format!("it names {}, but {most} of them said it", named.join(", ")));
+            return Score::value_because(0.0, format!("it names {}, but {most} of them said it", named.join(", ")));
         }
         let missing = gold.iter().find(|wanted| !named.iter().any(|speaker| speaker.is(wanted)));
         match missing.filter(|_| self.need == Need::All) {
-            Some(missing) => Score::because(0.0, format!("it does not name {missing}")),
+            Some(missing) => Score::value_because(0.0, format!("it does not name {missing}")),
             None => test(true),
         }
     }

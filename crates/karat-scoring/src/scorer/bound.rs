@@ -78,7 +78,8 @@ impl BoundMetric {
         if self.registered.needs == Needs::Reference && reference.is_none() {
             return Err(Score::not_applicable("no reference"));
         }
-        let output = self.output(cell.output).map_err(|reason| Score::because(self.registered.lowest(), reason))?;
+        let output =
+            self.output(cell.output).map_err(|reason| Score::value_because(self.registered.lowest(), reason))?;
         self.with_metric(&Given { output: &output, reference: reference.as_deref().unwrap_or(&null), cell }, ask)
     }
 

@@ -116,7 +116,7 @@ impl Metric for Checklist {
             }
         }
         match broken {
-            _ if !failed.is_empty() => Score::because(0.0, format!("failed: {}", failed.join(", "))),
+            _ if !failed.is_empty() => Score::value_because(0.0, format!("failed: {}", failed.join(", "))),
             Some(why) => Score::unscored(why),
             None if applies => Score::value(1.0),
             None => Score::not_applicable("the row has no check that applies"),
@@ -152,7 +152,7 @@ mod tests {
             sample: &sample,
             output: &output,
             latency_ms: 1.0,
-            facts: &karat_types::Facts::default(),
+            facts: &karat_types::ResponseFacts::default(),
             cost: None,
             usage: Usage::default(),
             so_far: crate::scorer::ScoresSoFar::default(),
@@ -171,7 +171,10 @@ mod tests {
         ]);
         assert_eq!(scored("sorry, it is late", checks.clone()), Score::value(1.0));
         let long = "We can't say more than this, since nothing else is known about it";
-        assert_eq!(scored(long, checks), Score::because(0.0, "failed: contains, not contains, short, levenshtein"));
+        assert_eq!(
+            scored(long, checks),
+            Score::value_because(0.0, "failed: contains, not contains, short, levenshtein")
+        );
     }
 
     #[test]

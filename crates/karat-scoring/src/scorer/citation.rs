@@ -120,8 +120,8 @@ impl Metric for CitationMetric {
         }
         match given.output {
             Value::Array(citations) if !citations.is_empty() => (self.figure)(&self.fields.tally(citations, gold)),
-            Value::Array(_) | Value::Null => Score::because(0.0, "there is no citation"),
-            _ => Score::because(0.0, "the output is no list of citations"),
+            Value::Array(_) | Value::Null => Score::value_because(0.0, "there is no citation"),
+            _ => Score::value_because(0.0, "the output is no list of citations"),
         }
     }
 }
@@ -156,7 +156,10 @@ impl Options for CitationMatch {
                 return test(true);
             }
             let closest = tally.difference.iter().map(|how| format!("; of the closest one {how}")).collect::<String>();
-            Score::because(0.0, format!("{} of {} acceptable citations are there{closest}", tally.cited, tally.gold))
+            Score::value_because(
+                0.0,
+                format!("{} of {} acceptable citations are there{closest}", tally.cited, tally.gold),
+            )
         }))
     }
 }

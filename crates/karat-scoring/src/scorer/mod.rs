@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use karat_scoring::scorer::{CellView, build};
-//! use karat_types::{Facts, Sample, ScorerSpec, Usage};
+//! use karat_types::{ResponseFacts, Sample, ScorerSpec, Usage};
 //! use serde_json::json;
 //!
 //! let spec: ScorerSpec = serde_json::from_value(json!({
@@ -24,7 +24,7 @@
 //!     columns: Default::default(), metadata: Default::default(),
 //! };
 //! let output = json!("Sorry, that is late.");
-//! let facts = Facts::default();
+//! let facts = ResponseFacts::default();
 //! let cell = CellView {
 //!     sample: &sample, output: &output, latency_ms: 12.0, facts: &facts, cost: None, usage: Usage::default(),
 //!     so_far: Default::default(),
@@ -53,7 +53,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use karat_types::{Better, Facts, MetricSpec, Money, Request, Sample, Score, ScorerKind, ScorerSpec, Usage};
+use karat_types::{Better, MetricSpec, Money, Request, ResponseFacts, Sample, Score, ScorerKind, ScorerSpec, Usage};
 use serde_json::Value;
 
 use bound::BoundMetric;
@@ -84,7 +84,7 @@ pub struct CellView<'a> {
     /// Time of its calls in milliseconds; of the original calls when they were reused.
     pub latency_ms: f64,
     /// What the answers said of themselves: times by stage.
-    pub facts: &'a Facts,
+    pub facts: &'a ResponseFacts,
     /// What its calls cost; `None` when a price is unknown.
     pub cost: Option<Money>,
     /// Tokens of its calls.

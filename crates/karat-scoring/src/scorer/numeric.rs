@@ -78,7 +78,7 @@ impl Options for Numeric {
 
     fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
         self.metric(literal, |comparison| {
-            Score::because(if comparison.passed() { 1.0 } else { 0.0 }, comparison.to_string())
+            Score::value_because(if comparison.passed() { 1.0 } else { 0.0 }, comparison.to_string())
         })
     }
 }
@@ -95,7 +95,7 @@ impl Options for Contested {
         self.0.metric(literal, |comparison| match (comparison.passed(), comparison.contested) {
             (false, _) => Score::not_applicable("no number matches"),
             (true, false) => Score::value(0.0),
-            (true, true) => Score::because(1.0, comparison.to_string()),
+            (true, true) => Score::value_because(1.0, comparison.to_string()),
         })
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use karat_text::gaps;
-use karat_types::{CommandRequest, GapText, HttpRequest, Protocol, Request, Score};
+use karat_types::{CommandRequest, EnvTemplate, HttpRequest, Protocol, Request, Score};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -44,11 +44,11 @@ pub(super) struct Http {
 struct Outside(Target);
 
 enum Target {
-    Command { run: Vec<String>, env: Vec<(String, GapText)>, folder: String },
-    Http { url: GapText, headers: Vec<(String, GapText)> },
+    Command { run: Vec<String>, env: Vec<(String, EnvTemplate)>, folder: String },
+    Http { url: EnvTemplate, headers: Vec<(String, EnvTemplate)> },
 }
 
-fn parts(texts: BTreeMap<String, String>) -> Vec<(String, GapText)> {
+fn parts(texts: BTreeMap<String, String>) -> Vec<(String, EnvTemplate)> {
     texts.into_iter().map(|(name, text)| (name, gaps::parts(&text))).collect()
 }
 
@@ -118,7 +118,7 @@ pub(super) fn read(answer: &str) -> Score {
             if let Some(score) = object.remove("score") {
                 let score = score.as_f64().map(Score::value).or_else(|| score.as_bool().map(Score::verdict));
                 let reason = object.get("reason").and_then(Value::as_str).map(str::to_owned);
-                return score.map_or_else(unreadable, |score| score.explained(reason));
+                return score.map_or_else(unreadable, |score| score.with_reason(reason));
             }
             serde_json::from_value(Value::Object(object)).unwrap_or_else(|_| unreadable())
         }
@@ -135,8 +135,11 @@ mod tests {
     fn answers_become_scores() {
         assert_eq!(read("0.5").number(), Some(0.5));
         assert_eq!((read("true"), read("false").number()), (Score::verdict(true), Some(0.0)));
-        assert_eq!(read(r#"{"score": false, "reason": "rude"}"#), Score::verdict(false).explained(Some("rude".into())));
-        assert_eq!(read(r#"{"score": 3, "reason": "short"}"#), Score::because(3.0, "short"));
+        assert_eq!(
+            read(r#"{"score": false, "reason": "rude"}"#),
+            Score::verdict(false).with_reason(Some("rude".into()))
+        );
+        assert_eq!(read(r#"{"score": 3, "reason": "short"}"#), Score::value_because(3.0, "short"));
         assert_eq!(read(r#"{"na": "no gold"}"#), Score::not_applicable("no gold"));
         assert_eq!(read(r#"{"unscored": "model down"}"#), Score::unscored("model down"));
         for nonsense in ["", "good", "[1]", r#"{"score": "high"}"#, r#"{"points": 3}"#] {

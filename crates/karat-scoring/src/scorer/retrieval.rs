@@ -156,8 +156,10 @@ impl Metric for RankingMetric {
         }
         let union = Judged::union(judged.iter().map(|(ranking, relevance)| (ranking.as_slice(), relevance)));
         match union.map(|judged| (self.figure)(&judged, self.cutoff)) {
-            Some(figure) if unreadable => Score::because(figure, "the output is no list of documents in every space"),
-            Some(0.0) => Score::because(0.0, self.nothing_found()),
+            Some(figure) if unreadable => {
+                Score::value_because(figure, "the output is no list of documents in every space")
+            }
+            Some(0.0) => Score::value_because(0.0, self.nothing_found()),
             Some(figure) => Score::value(figure),
             None => Score::not_applicable("no document is relevant"),
         }
@@ -267,7 +269,7 @@ impl Metric for Quote {
         }
         let likeness = passages.map(|passage| edit::indel_ratio(&passage.join(" "), &quote)).fold(0.0, f64::max);
         let value = if likeness >= self.threshold { 1.0 } else { 0.0 };
-        Score::because(value, format!("the likest passage has similarity {likeness:.3}"))
+        Score::value_because(value, format!("the likest passage has similarity {likeness:.3}"))
     }
 }
 

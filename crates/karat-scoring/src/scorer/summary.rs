@@ -78,14 +78,14 @@ impl Metric for Fidelity {
             Err(error) => return all(Score::unscored(format!("the reference is no summary: {error}"))),
         };
         if is_absent(given.output) {
-            return all(Score::because(0.0, MISSING_CANDIDATE));
+            return all(Score::value_because(0.0, MISSING_CANDIDATE));
         }
         let candidate = match read(given.output) {
             Ok(candidate) => candidate,
-            Err(error) => return all(Score::because(0.0, format!("{BROKEN_CANDIDATE}: {error}"))),
+            Err(error) => return all(Score::value_because(0.0, format!("{BROKEN_CANDIDATE}: {error}"))),
         };
         let scored = Self::score(self, &given.cell.sample.id, &reference, &candidate);
-        let dimensions = scored.dimensions.into_iter().map(|found| Score::because(found.score, found.reason));
+        let dimensions = scored.dimensions.into_iter().map(|found| Score::value_because(found.score, found.reason));
         dimensions.chain([Score::value(scored.overall)]).collect()
     }
 }

@@ -51,7 +51,7 @@ fn score_of(scorer: Value, sample: &Sample, output: Value) -> Score {
         serde_json::from_value(metric).unwrap()
     });
     let scores: Vec<(u16, Score)> = (0..).zip(earlier.map(|(.., score)| score)).collect();
-    let facts = Facts { latency_ms: [("llm".to_owned(), 7.5)].into(), ..Facts::default() };
+    let facts = ResponseFacts { latency_ms: [("llm".to_owned(), 7.5)].into(), ..ResponseFacts::default() };
     let cell = CellView {
         sample,
         output: &output,
@@ -383,7 +383,7 @@ fn an_unknown_price_does_not_apply() {
         sample: &row,
         output: &output,
         latency_ms: 1.0,
-        facts: &Facts::default(),
+        facts: &ResponseFacts::default(),
         cost: None,
         usage: Usage::default(),
         so_far: ScoresSoFar::default(),
@@ -417,7 +417,7 @@ fn summary_scores(with: Value, reference: Value, output: Value) -> Result<Vec<Sc
         sample: &sample,
         output: &output,
         latency_ms: 0.0,
-        facts: &Facts::default(),
+        facts: &ResponseFacts::default(),
         cost: None,
         usage: Usage::default(),
         so_far: ScoresSoFar::default(),
@@ -436,7 +436,7 @@ fn a_summary_has_six_figures() {
     assert_eq!(numbers, ["0.500", "1.000", "1.000", "1.000", "1.000", "0.900"]);
     for absent in [json!(null), json!("")] {
         let scores = summary_scores(json!({}), reference.clone(), absent).unwrap();
-        assert_eq!(scores, vec![Score::because(0.0, "missing_candidate"); 6]);
+        assert_eq!(scores, vec![Score::value_because(0.0, "missing_candidate"); 6]);
     }
     let broken = [
         (json!({"title": 7}), "invalid type: integer `7`, expected a string"),
@@ -446,7 +446,7 @@ fn a_summary_has_six_figures() {
     ];
     for (output, reason) in broken {
         let unread = summary_scores(json!({}), reference.clone(), output).unwrap();
-        assert_eq!(unread, vec![Score::because(0.0, format!("broken_candidate: {reason}")); 6]);
+        assert_eq!(unread, vec![Score::value_because(0.0, format!("broken_candidate: {reason}")); 6]);
     }
     let written = json!({"title": "a", "outcome": "failed"}).to_string();
     assert_eq!(summary_scores(json!({}), reference, json!(written)).unwrap(), scores, "JSON text is read");

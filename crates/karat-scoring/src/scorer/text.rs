@@ -128,10 +128,10 @@ impl Metric for Phrases {
         }
         let missing = contains(text::Need::All).missing(&output, &wanted);
         if let [first, ..] = missing.as_slice() {
-            return Score::because(0.0, format!("{first:?} is missing"));
+            return Score::value_because(0.0, format!("{first:?} is missing"));
         }
         match contains(text::Need::Any).matches(&output, any) {
-            Some(false) => Score::because(0.0, "none of the phrases of `any` is there"),
+            Some(false) => Score::value_because(0.0, "none of the phrases of `any` is there"),
             _ => test(true),
         }
     }

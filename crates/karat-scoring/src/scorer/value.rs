@@ -49,7 +49,7 @@ impl Metric for json::JsonSchema {
             return test(true);
         }
         let named: Vec<String> = violations.iter().take(NAMED_VIOLATIONS).map(ToString::to_string).collect();
-        Score::because(0.0, named.join("; "))
+        Score::value_because(0.0, named.join("; "))
     }
 }
 
@@ -72,7 +72,7 @@ impl Metric for JsonField {
             return test(true);
         }
         let found: String = given.output.to_string().chars().take(80).collect();
-        Score::because(0.0, format!("it is {found}"))
+        Score::value_because(0.0, format!("it is {found}"))
     }
 }
 
@@ -145,7 +145,7 @@ impl Metric for SetF1Metric {
             return Score::unscored(format!("the reference is no list of members with {}", self.by));
         };
         let Some(output) = self.members(given.output) else {
-            return Score::because(0.0, format!("the output is no list of members with {}", self.by));
+            return Score::value_because(0.0, format!("the output is no list of members with {}", self.by));
         };
         let score = self.matcher.compare(&output, &reference);
         let value = match self.part {
@@ -198,6 +198,10 @@ impl Metric for Label {
             declared.cloned().unwrap_or_else(|| exact.fold(text).into_owned())
         };
         let (expected, found) = (named(&reference), named(&output));
-        if expected == found { Score::labelled(&expected, &expected) } else { Score::labelled(&expected, &cut(&found)) }
+        if expected == found {
+            Score::label_match(&expected, &expected)
+        } else {
+            Score::label_match(&expected, &cut(&found))
+        }
     }
 }

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use karat_types::{Clock, Consensus, ModelSpec, Moment, Orders, Parameters, RubricScorer, Sample};
+use karat_types::{Clock, Consensus, ModelSpec, Moment, PairOrders, Parameters, RubricScorer, Sample};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::fidelity::{DimensionScore, SessionScore};
 use super::rubric::{JudgeOptions, judge_rubric};
 use super::{DIMENSIONS, Summary};
-use crate::judge::{JudgeInput, Mode, RubricError, RubricJudge, Verdict};
 use crate::completer::{CallUsage, MeteredCompleter};
+use crate::judge::{JudgeInput, Mode, RubricError, RubricJudge, Verdict};
 use crate::{Completer, drive_hinted};
 
 /// Judges summaries for what lexical scores cannot see. [`CompleterJudge`] asks a model; any other way to the same result
@@ -164,7 +164,7 @@ impl<C: Completer> CompleterJudge<C> {
             votes: 1,
             versus: None,
             only_where: None,
-            orders: Orders::default(),
+            orders: PairOrders::default(),
             consensus: Consensus::default(),
             parameters: Parameters::default(),
             timeout_ms: None,

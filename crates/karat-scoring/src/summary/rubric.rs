@@ -1,8 +1,8 @@
 //! What a judge of summaries is asked.
 
 use karat_types::{
-    Absent, Better, ChunkFold, DiagnosticSpec, Dimension, FindingFold, Invalid, OutOfRange, Overall, OverallMethod,
-    Rationale, ReferenceUse, ReplyShape, Rubric, Scale, ShowAs, ShowItem, Then,
+    AbsentDimension, Better, ChunkMerge, DiagnosticSpec, Dimension, FindingMerge, InvalidReplyAction, InvalidReplyRule,
+    OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape, Rubric, Scale, ShowAs, ShowItem,
 };
 
 /// Most suggestions that a judge is asked for.
@@ -46,14 +46,14 @@ pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
         weight: 1.0,
         anchors: Vec::new(),
         better: Better::Higher,
-        chunks: ChunkFold::Weighted,
+        chunks: ChunkMerge::Weighted,
     };
     let suggestions = DiagnosticSpec {
         name: "suggestions".to_owned(),
         fields: Vec::new(),
         explain: Some("One concrete way to improve the summary each.".to_owned()),
         max: Some(SUGGESTIONS),
-        chunks: FindingFold::Any,
+        chunks: FindingMerge::Any,
         differ: None,
     };
     Rubric {
@@ -88,12 +88,12 @@ pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
         reply: ReplyShape::List,
         examples: 0,
         prompt: None,
-        invalid: Invalid {
+        invalid: InvalidReplyRule {
             reask: 0,
-            out_of_range: OutOfRange::Reject,
+            out_of_range: OutOfRangeScore::Reject,
             tolerance: 1e-6,
-            absent: Absent::Lowest,
-            then: Then::Unscored,
+            absent: AbsentDimension::Lowest,
+            then: InvalidReplyAction::Unscored,
         },
     }
 }

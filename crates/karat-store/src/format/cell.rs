@@ -1,6 +1,6 @@
 //! Cells: the facts of a row of `cells`.
 
-use karat_types::{CellRecord, CellStatus, Facts};
+use karat_types::{CellRecord, CellStatus, ResponseFacts};
 
 use super::cost::{pack_cost, unpack_cost};
 use super::notes::{
@@ -73,7 +73,7 @@ pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
         notes: unpack_notes(&mut unpacker)?,
         error: unpack_error(&mut unpacker)?,
         made_at: None,
-        facts: Facts::default(),
+        facts: ResponseFacts::default(),
     };
     if version > 1 {
         cell.made_at = unpacker.option(Unpacker::moment)?;

@@ -1,6 +1,6 @@
 //! Judgments: the entries of a block's judgments.
 
-use karat_types::{JudgmentRecord, Round};
+use karat_types::{JudgeRound, JudgmentRecord};
 
 use super::cost::{pack_cost, unpack_cost};
 use super::notes::{
@@ -42,7 +42,7 @@ pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
     pack_answered(packer, &judgment.answered);
 }
 
-fn pack_round(packer: &mut Packer, round: &Round) {
+fn pack_round(packer: &mut Packer, round: &JudgeRound) {
     packer.byte(u8::from(round.swapped));
     packer.list(&round.scores, |packer, (metric, value)| {
         packer.number(u64::from(*metric));
@@ -50,10 +50,10 @@ fn pack_round(packer: &mut Packer, round: &Round) {
     });
 }
 
-fn unpack_round(unpacker: &mut Unpacker<'_>) -> Result<Round, Damage> {
+fn unpack_round(unpacker: &mut Unpacker<'_>) -> Result<JudgeRound, Damage> {
     let swapped = unpacker.flag()?;
     let scores = unpacker.list(|unpacker| Ok((unpacker.number()?, finite(unpacker)?)))?;
-    Ok(Round { swapped, scores })
+    Ok(JudgeRound { swapped, scores })
 }
 
 /// Unpacks a judgment.

@@ -1,6 +1,6 @@
 //! Parts that most records leave empty: notes, facts, errors, keys of calls, and models that answered.
 
-use karat_types::{Answered, CellError, Facts, Key, Note};
+use karat_types::{CellError, Key, Note, ResponseFacts, ServedName};
 
 use crate::block::pack::{Damage, Packer, Unpacker};
 
@@ -14,19 +14,19 @@ pub(super) fn unpack_notes(unpacker: &mut Unpacker<'_>) -> Result<Vec<Note>, Dam
 }
 
 /// Packs facts as JSON, because few steps have any.
-pub(super) fn pack_facts(packer: &mut Packer, facts: &Facts) {
+pub(super) fn pack_facts(packer: &mut Packer, facts: &ResponseFacts) {
     packer.option(Some(facts).filter(|facts| !facts.is_bare()), |packer, facts| packer.json(facts));
 }
 
 /// Unpacks the facts at the end of a record. A record of version 1 ends before them.
-pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<Facts, Damage> {
+pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<ResponseFacts, Damage> {
     if unpacker.is_over() {
-        return Ok(Facts::default());
+        return Ok(ResponseFacts::default());
     }
     unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
 }
 
-pub(super) fn pack_answered(packer: &mut Packer, answered: &[Answered]) {
+pub(super) fn pack_answered(packer: &mut Packer, answered: &[ServedName]) {
     packer.list(answered, |packer, it| {
         packer.text(&it.asked);
         packer.option(it.other.as_deref(), Packer::text);
@@ -34,13 +34,13 @@ pub(super) fn pack_answered(packer: &mut Packer, answered: &[Answered]) {
 }
 
 /// Unpacks the models that answered, at the end of a record. An older record ends before them.
-pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<Answered>, Damage> {
+pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<ServedName>, Damage> {
     if unpacker.is_over() {
         return Ok(Vec::new());
     }
     unpacker.list(|unpacker| {
         let asked = unpacker.text()?.to_owned();
-        Ok(Answered { asked, other: unpacker.option(Unpacker::text)?.map(str::to_owned) })
+        Ok(ServedName { asked, other: unpacker.option(Unpacker::text)?.map(str::to_owned) })
     })
 }
 

@@ -100,7 +100,7 @@ impl Store {
         })
     }
 
-    /// Returns the latest call with a key, preferring a successful one: of this run if it has one, else of any run.
+    /// Returns the latest call with a key, for_pairs a successful one: of this run if it has one, else of any run.
     /// Returns `None` if its bytes were pruned.
     ///
     /// Searches all call logs, for people who look at one call. Code uses [`Store::account`].
@@ -159,7 +159,7 @@ fn find_call(connection: &Connection, run: Option<i64>, wanted: Key) -> Result<O
     Ok(best)
 }
 
-/// Returns the last call with a key in one block's log, preferring a successful one.
+/// Returns the last call with a key in one block's log, for_pairs a successful one.
 fn find_in_log(block: i64, log: &[u8], wanted: Key) -> Result<Option<FoundCall>, Damage> {
     if !log.windows(wanted.0.len()).any(|window| window == wanted.0) {
         return Ok(None);

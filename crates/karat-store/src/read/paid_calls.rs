@@ -46,14 +46,14 @@ impl Store {
     /// Returns the calls of each cell and judgment that failed because of a call.
     fn failed_calls(&self, run: &str) -> Result<Vec<Vec<Key>>, StoreError> {
         let (finished, rows) = (self.finished_cells(run)?, self.rows(run)?);
-        let is_of_call = |error: &Option<CellError>| error.as_ref().is_some_and(CellError::is_of_call);
+        let is_call_failure = |error: &Option<CellError>| error.as_ref().is_some_and(CellError::is_call_failure);
         let mut calls = Vec::new();
         for ordinal in finished.errors.iter() {
-            calls.extend(rows.cell(ordinal)?.filter(|cell| is_of_call(&cell.error)).map(|cell| cell.calls));
+            calls.extend(rows.cell(ordinal)?.filter(|cell| is_call_failure(&cell.error)).map(|cell| cell.calls));
         }
         let unscored = finished.judgments.values().flat_map(|judged| judged.unscored.iter());
         for ordinal in unscored.collect::<BTreeSet<_>>() {
-            let failed = rows.judgments(ordinal)?.into_iter().filter(|judgment| is_of_call(&judgment.error));
+            let failed = rows.judgments(ordinal)?.into_iter().filter(|judgment| is_call_failure(&judgment.error));
             calls.extend(failed.map(|judgment| judgment.calls));
         }
         Ok(calls)

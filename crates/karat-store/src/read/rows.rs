@@ -81,7 +81,7 @@ impl RunRows for StoredRun {
         &self.header
     }
 
-    fn for_each_of(
+    fn for_each_in(
         &self,
         ordinals: Range<u64>,
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,

@@ -39,7 +39,7 @@ fn object() -> impl Strategy<Value = Map<String, Value>> {
 fn score() -> impl Strategy<Value = Score> {
     prop_oneof![
         any::<f64>().prop_map(Score::value),
-        (any::<f64>(), text()).prop_map(|(value, reason)| Score::because(value, reason)),
+        (any::<f64>(), text()).prop_map(|(value, reason)| Score::value_because(value, reason)),
         text().prop_map(Score::not_applicable),
         text().prop_map(Score::unscored),
     ]
@@ -76,8 +76,8 @@ fn notes() -> impl Strategy<Value = Vec<Note>> {
     prop::collection::vec(note, 0..3)
 }
 
-fn answered() -> impl Strategy<Value = Vec<Answered>> {
-    let answered = (text(), prop::option::of(text())).prop_map(|(asked, other)| Answered { asked, other });
+fn answered() -> impl Strategy<Value = Vec<ServedName>> {
+    let answered = (text(), prop::option::of(text())).prop_map(|(asked, other)| ServedName { asked, other });
     prop::collection::vec(answered, 0..3)
 }
 
@@ -104,7 +104,7 @@ prop_compose! {
         let (key, output_hash) = (Key(key), Key(output_hash));
         CellRecord {
             ordinal, key, status, reused, made_at, output, output_hash, scores, cost, latency_ms, calls, notes, error,
-            facts: Facts { answered, ..Facts::default() },
+            facts: ResponseFacts { answered, ..ResponseFacts::default() },
         }
     }
 }
@@ -118,7 +118,7 @@ prop_compose! {
         (reused, made_at, latency_ms, answered) in (any::<bool>(), moment(), 0.0..1e9_f64, answered()),
         rounds in prop::collection::vec(
             (any::<bool>(), prop::collection::vec((0..4_u16, 0.0..1.0_f64), 0..3))
-                .prop_map(|(swapped, scores)| Round { swapped, scores }),
+                .prop_map(|(swapped, scores)| JudgeRound { swapped, scores }),
             0..3,
         ),
     ) -> JudgmentRecord {
@@ -137,7 +137,7 @@ prop_compose! {
         (notes, usage, cost, calls, latency_ms) in (notes(), usage(), prop::option::of(money()), keys(), 0.0..1e9_f64),
         answered in answered(),
     ) -> StepRecord {
-        let facts = Facts { answered, ..Facts::default() };
+        let facts = ResponseFacts { answered, ..ResponseFacts::default() };
         StepRecord { key: Key([key; 16]), output, notes, usage, cost, latency_ms, calls, facts }
     }
 }

@@ -33,7 +33,7 @@ fn old_cell() -> CellRecord {
     CellRecord {
         scores: vec![
             (0, Score::value(1.0)),
-            (1, Score::because(0.25, "too short")),
+            (1, Score::value_because(0.25, "too short")),
             (2, Score::not_applicable("no reference")),
             (3, Score::unscored("no number")),
         ],

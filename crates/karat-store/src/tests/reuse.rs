@@ -19,12 +19,12 @@ fn steps_are_shared_by_runs() {
     let (first, second) = (Arc::new(json!({"text": "a", "x": 0.1 + 0.2})), Arc::new(json!("b")));
     let noted = StepRecord {
         notes: vec![Note { kind: NoteKind::Truncated, text: "cut".to_owned(), count: 2 }],
-        facts: Facts {
+        facts: ResponseFacts {
             latency_ms: [("llm".to_owned(), 8.5)].into(),
             version: Some("a1b2".to_owned()),
             models: [("llm".to_owned(), "gpt-4.1".to_owned())].into(),
             steps: vec![StepCost { cost: Some(Money(7)), ..StepCost::default() }, StepCost::default()],
-            answered: vec![Answered { asked: "gpt-4.1".to_owned(), other: Some("gpt-4.1-2025-04-14".to_owned()) }],
+            answered: vec![ServedName { asked: "gpt-4.1".to_owned(), other: Some("gpt-4.1-2025-04-14".to_owned()) }],
         },
         ..step("s", &first)
     };

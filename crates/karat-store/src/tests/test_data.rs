@@ -130,7 +130,7 @@ pub fn step(name: &str, output: &Arc<Value>) -> StepRecord {
         cost: Some(Money(1_500)),
         latency_ms: 12.5,
         calls: vec![key(name)],
-        facts: Facts::default(),
+        facts: ResponseFacts::default(),
     }
 }
 
@@ -147,7 +147,7 @@ pub fn cell(ordinal: u64, name: &str, output: &Arc<Value>) -> CellRecord {
         cost: CellCost { usage: Usage::default(), cost: Some(Money(1_500)), paid: Money(1_500) },
         latency_ms: 12.5,
         calls: vec![key(name)],
-        facts: Facts::default(),
+        facts: ResponseFacts::default(),
         notes: Vec::new(),
         error: None,
     }
@@ -169,7 +169,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16, name: &str) -> JudgmentRe
         key: key(name),
         scorer,
         judge,
-        scores: vec![(1, Score::because(7.5, "well said"))],
+        scores: vec![(1, Score::value_because(7.5, "well said"))],
         reasoning: format!("the words of judge {judge}"),
         diagnostics: Map::new(),
         caps: Vec::new(),
@@ -213,7 +213,7 @@ pub fn rows_of(store: &Store, run: &str, ordinals: Range<u64>) -> Vec<Row> {
     store
         .rows(run)
         .unwrap()
-        .for_each_of(ordinals, &mut |row| {
+        .for_each_in(ordinals, &mut |row| {
             rows.push((row.sample.clone(), row.system, row.trial, row.cell.clone(), row.judgments.to_vec()));
             ControlFlow::Continue(())
         })

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use karat_text::template::Expression;
-use karat_types::{Against, Correction, Decide, Gate, ModelSpec, PASS, Policy, Subject, Threshold};
+use karat_types::{Correction, Gate, GateBasis, GateReference, ModelSpec, PASS, Policy, Subject, Threshold};
 
 use super::Decoder;
 use crate::check::share;
@@ -33,17 +33,20 @@ pub(crate) fn columns(gates: &[Gate]) -> BTreeSet<String> {
 }
 
 /// The variants that are declared but not selected; a swept variant is also listed by its declared name.
-pub(crate) fn variants_left_out(declared: &[String], run: &[String]) -> Vec<Against> {
+pub(crate) fn variants_left_out(declared: &[String], run: &[String]) -> Vec<GateReference> {
     let plain = declared.iter().filter_map(|id| Some(id.split_once('{')?.0.to_owned()));
     let names: BTreeSet<String> = declared.iter().cloned().chain(plain).collect();
-    names.into_iter().filter(|name| !run.contains(name)).map(Against::Variant).collect()
+    names.into_iter().filter(|name| !run.contains(name)).map(GateReference::Variant).collect()
 }
 
 /// The models that are declared and do not run, in all of their spellings.
-pub(crate) fn models_left_out(declared: Option<&Node>, run: &[ModelSpec], registry: &Registry) -> Vec<Against> {
+pub(crate) fn models_left_out(declared: Option<&Node>, run: &[ModelSpec], registry: &Registry) -> Vec<GateReference> {
     let names = declared.map(Node::items).unwrap_or_default().iter().filter_map(|item| item.main("id")?.text());
     let models = names.filter_map(|name| registry.find(name)).filter(|model| run.iter().all(|it| it.id != model.id));
-    models.flat_map(|model| std::iter::once(model.id.clone()).chain(model.spellings())).map(Against::Model).collect()
+    models
+        .flat_map(|model| std::iter::once(model.id.clone()).chain(model.spellings()))
+        .map(GateReference::Model)
+        .collect()
 }
 
 impl Decoder<'_> {
@@ -112,7 +115,7 @@ impl Decoder<'_> {
             max: threshold("max"),
             max_drop: threshold("max_drop"),
             max_rise: threshold("max_rise"),
-            decide: if node.text_of("decide") == Some("interval") { Decide::Interval } else { Decide::Point },
+            decide: if node.text_of("decide") == Some("interval") { GateBasis::Interval } else { GateBasis::Point },
             human_anchor: node.text_of("anchor") == Some("human"),
             review: node.text_of("on_fail") == Some("review"),
             undecided_fails: node.text_of("on_undecided").map(|word| word == "fail"),
@@ -159,15 +162,15 @@ impl Decoder<'_> {
         Some(inlined)
     }
 
-    fn comparison_target(&mut self, node: &Node) -> Option<Against> {
+    fn comparison_target(&mut self, node: &Node) -> Option<GateReference> {
         let at = node.field("against")?;
         let text = at.text()?;
         let against = match text.split_once(':') {
-            None if text == "baseline" => Some(Against::Baseline),
-            None if text == "previous" => Some(Against::Previous),
-            Some(("variant", id)) => Some(Against::Variant(id.to_owned())),
-            Some(("model", id)) => Some(Against::Model(id.to_owned())),
-            Some(("run", id)) => Some(Against::Run(id.to_owned())),
+            None if text == "baseline" => Some(GateReference::Baseline),
+            None if text == "previous" => Some(GateReference::Previous),
+            Some(("variant", id)) => Some(GateReference::Variant(id.to_owned())),
+            Some(("model", id)) => Some(GateReference::Model(id.to_owned())),
+            Some(("run", id)) => Some(GateReference::Run(id.to_owned())),
             _ => None,
         };
         if against.is_none() {

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use karat_text::redact::Redactor;
-use karat_types::{Against, AnalysisSpec, DatasetHeader, Gate, ModelSpec, PrivacySpec, Rules, ScorerSpec, VariantSpec};
+use karat_types::{
+    AnalysisSpec, DatasetHeader, Gate, GateReference, GateRules, ModelSpec, PrivacySpec, ScorerSpec, VariantSpec,
+};
 
 use super::selection::{check_models, drop_baseless_analyses, drop_unjudged, row_check_scorer, select_variants};
 use super::{Suite, read};
@@ -156,7 +158,7 @@ struct Assessment {
     gates: Vec<Gate>,
     baseline: Option<String>,
     /// Variants and models that gates may name although this run leaves them out.
-    left_out: Vec<Against>,
+    left_out: Vec<GateReference>,
     privacy: PrivacySpec,
     /// Notes on analyses that are left out.
     notes: Vec<String>,
@@ -300,7 +302,7 @@ impl Assembly<'_> {
             scorers.retain(|scorer| wanted.contains(&scorer.id));
         }
         scorers.extend(row_checks.metrics.then(|| row_check_scorer(&dataset, &scorers)).flatten());
-        let rules = Rules {
+        let rules = GateRules {
             gates: assessment.gates,
             policy: gates::policy(node.field("policy")),
             baseline: assessment.baseline,

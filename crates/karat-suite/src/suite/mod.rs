@@ -17,7 +17,7 @@ pub(crate) mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_types::{AnalysisSpec, DatasetHeader, ModelSpec, Rules, RunSpec, ScorerSpec, ServiceSpec, VariantSpec};
+use karat_types::{AnalysisSpec, DatasetHeader, GateRules, ModelSpec, RunSpec, ScorerSpec, ServiceSpec, VariantSpec};
 use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
@@ -61,13 +61,13 @@ pub struct Suite {
     pub(crate) params: Map<String, Value>,
     pub(crate) privacy: karat_types::PrivacySpec,
     pub(crate) statistics: karat_types::StatisticsSpec,
-    rules: Rules,
+    rules: GateRules,
     warnings: Diagnostics,
 }
 
 impl Suite {
     /// Its gates and how they bind. A plan does not hold them: they can be changed and applied to a stored run.
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &GateRules {
         &self.rules
     }
 
@@ -105,7 +105,7 @@ impl Suite {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnostics> {
+pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<GateRules, Diagnostics> {
     let catalog = Catalog::default();
     let mut decoder = Decoder::new(files, &catalog);
     let (_, node) = read(path, "policy file", &mut decoder)?;
@@ -115,7 +115,7 @@ pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<Rules, Diagnosti
     if problems.has_errors() {
         return Err(problems);
     }
-    Ok(Rules { gates, policy: gates::policy(node.field("policy")), ..Rules::default() })
+    Ok(GateRules { gates, policy: gates::policy(node.field("policy")), ..GateRules::default() })
 }
 
 /// The name of a suite, without checking anything else of it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use karat_text::tokens::Tokenizer;
 use karat_types::{
-    Action, Key, ModelSpec, PlanHeader, Requires, Rules, Sample, ScorerKind, ServiceSpec, System, VariantSpec,
+    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, System, VariantSpec,
 };
 
 use crate::dataset::{Dataset, DatasetError, RepresentativeRows};
@@ -20,7 +20,7 @@ pub struct Plan {
     /// The header.
     pub header: Arc<PlanHeader>,
     /// The suite's gates. No part of the plan's identity: they can be changed and applied to a stored run.
-    pub rules: Rules,
+    pub rules: GateRules,
     /// Variables that hold the keys of the models that the suite knows, called or not. No part of the plan's identity.
     pub key_variables: Vec<String>,
     /// Notes on what is not planned, each with its reason.

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{DateRangeArgs, ExecutionArgs, ProgressArgs, SelectionArgs, TextFormatArg, heading};
+use super::{DateRangeArgs, ExecutionArgs, ProgressArgs, SelectionArgs, TextFormatArg, heading, parse};
 
 /// Thresholds on top of the suite's gates.
 #[derive(Debug, Clone, Default, Args)]
@@ -22,7 +22,7 @@ pub struct GateArgs {
     pub gate_threshold: Option<String>,
 }
 
-/// Whether gates decide the exit code.
+/// Enforcement of gates.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = heading::GATES)]
 pub struct EnforceArgs {
@@ -116,7 +116,7 @@ pub struct GoldenCheckArgs {
     #[command(flatten)]
     pub execution: ExecutionArgs,
     /// Largest drop of the composite score that is not a regression
-    #[arg(long, value_name = "X", default_value_t = 0.5, help_heading = heading::GATES)]
+    #[arg(long, value_name = "X", default_value_t = 0.5, help_heading = heading::GATES, value_parser = parse::number)]
     pub max_drop: f64,
     /// Reuse judgments of earlier runs that are still valid
     #[arg(long, help_heading = heading::CACHE)]
@@ -155,10 +155,10 @@ pub struct DriftArgs {
     #[arg(long, value_name = "DAYS")]
     pub long_window: Option<i32>,
     /// A day is bad if z exceeds this on the worse side [default: the analysis' own, or 1.5]
-    #[arg(long, value_name = "Z")]
+    #[arg(long, value_name = "Z", value_parser = parse::number)]
     pub z_thresh: Option<f64>,
     /// Number of last days that must all be bad [default: the analysis' own, or 2]
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = parse::whole::<u32>)]
     pub streak: Option<u32>,
     #[command(flatten)]
     pub range: DateRangeArgs,

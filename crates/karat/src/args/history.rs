@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{OutputArgs, SelectionArgs, TextFormatArg};
+use super::{OutputArgs, SelectionArgs, TextFormatArg, parse};
 
 /// Rows of a suite's history, by date and judge.
 #[derive(Debug, Clone, Default, Args)]
@@ -69,7 +69,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "RULE", default_value = "holm")]
     pub correction: CorrectionArg,
     /// Confidence level of all metrics together
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = parse::number)]
     pub confidence: f64,
     /// Smallest difference of a metric that matters; smaller differences count as equivalent. `5%` is relative to the
     /// baseline
@@ -152,7 +152,7 @@ pub struct LsArgs {
     #[arg(long, value_name = "NAME")]
     pub suite: Option<String>,
     /// Maximum number of runs
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = parse::whole::<usize>)]
     pub limit: usize,
     /// Print JSON
     #[arg(long)]
@@ -210,6 +210,6 @@ pub struct WindowArgs {
     #[arg(long, value_name = "DATE")]
     pub as_of: Option<String>,
     /// Calendar days of a digest's window [default: 7]
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = parse::whole::<u32>)]
     pub window: Option<u32>,
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::parse;
 use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -66,7 +67,7 @@ pub struct DemoArgs {
     #[arg(default_value = "rag")]
     pub preset: String,
     /// Port on 127.0.0.1
-    #[arg(long, value_name = "N", default_value_t = 8790)]
+    #[arg(long, value_name = "N", default_value_t = 8790, value_parser = parse::whole::<u16>)]
     pub port: u16,
     /// Build of the service
     #[arg(long, value_name = "BUILD", default_value = "faulty")]

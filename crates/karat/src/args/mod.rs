@@ -1,6 +1,7 @@
 //! The command line as types, and the tree of commands that clap parses.
 //!
 //! - `suite`: flags that choose a suite, its samples and its settings; shared by most commands
+//! - `parse`: parsers of numbers, whose errors name the range
 //! - `output`: where reports are written; shared by `run`, `resume`, `score` and `report`
 //! - `run`, `ci`, `people`, `data`, `history`, `housekeeping`: the flags of one group of commands each
 //!
@@ -11,6 +12,7 @@ mod data;
 mod history;
 mod housekeeping;
 mod output;
+mod parse;
 mod people;
 mod run;
 mod suite;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{ExecutionArgs, ProgressArgs, SuiteArgs, TextFormatArg, heading};
+use super::{ExecutionArgs, ProgressArgs, SuiteArgs, TextFormatArg, heading, parse};
 
 #[derive(Debug, Args)]
 pub struct AgreeArgs {
@@ -70,10 +70,10 @@ pub enum AnnotateCommand {
         #[arg(long, value_name = "ID")]
         scorer: Option<String>,
         /// Maximum number of different outputs of a sample
-        #[arg(long, value_name = "N", default_value_t = 5)]
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = parse::whole::<usize>)]
         per_sample: usize,
         /// Seed of the choice and the order of outputs
-        #[arg(long, value_name = "N", default_value_t = 1)]
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse::whole::<u64>)]
         seed: u64,
         /// File to write, or `-` for stdout
         #[arg(short, long, value_name = "FILE", default_value = "-")]

@@ -77,7 +77,7 @@ pub struct RunArgs {
     pub progress: ProgressArgs,
 }
 
-/// How progress is shown.
+/// Display of progress.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct ProgressArgs {
     /// Print a line for each finished cell

@@ -46,9 +46,6 @@ pub fn from_suite(suite: &SuiteArgs, execution: &ExecutionArgs) -> Result<Invoca
 
 /// Returns an invocation with the limits of a run alone.
 pub fn from_execution(execution: &ExecutionArgs) -> Result<Invocation, Failure> {
-    if let Some(budget) = execution.budget_usd.filter(|budget| !budget.is_finite() || *budget < 0.0) {
-        return Err(Failure::Message(format!("`--budget-usd {budget}` must be an amount in dollars of 0 or more")));
-    }
     Ok(Invocation {
         max_concurrency: execution.max_concurrency,
         max_calls: execution.max_calls,

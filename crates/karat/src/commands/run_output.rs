@@ -1,4 +1,4 @@
-//! What all commands that run cells share: progress, Ctrl-C, and the lines at the end.
+//! Parts that all commands that run cells share: progress, Ctrl-C, and the lines at the end.
 
 use karat_app::{Execution, RunEnd, Stop, Tape, count_noun};
 use karat_types::RunStatus;

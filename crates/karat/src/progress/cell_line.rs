@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use karat_types::{CellProgress, CellStatus, ReuseLabel};
+use karat_types::{CellProgress, CellStatus, OutputOrigin};
 use owo_colors::OwoColorize;
 
 /// Characters of an error message.
@@ -14,8 +14,8 @@ pub fn status(cell: &CellProgress<'_>) -> &'static str {
         (CellStatus::Error, _, _) => "error",
         (CellStatus::Skipped, _, _) => "skipped",
         (CellStatus::Ok, true, _) => "unscored",
-        (CellStatus::Ok, false, ReuseLabel::Reused) => "cached",
-        (CellStatus::Ok, false, ReuseLabel::Fresh) => "ok",
+        (CellStatus::Ok, false, OutputOrigin::Reused) => "cached",
+        (CellStatus::Ok, false, OutputOrigin::Fresh) => "ok",
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
             trial: 0,
             status: CellStatus::Ok,
             unscored: false,
-            reuse: ReuseLabel::Fresh,
+            reuse: OutputOrigin::Fresh,
             duration_ms: 53_210,
             error: None,
             spent: Money::ZERO,
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn the_standard_line_is_short() {
         assert_eq!(CellLine::new(&cell(), None).text(12), "[12/60] h_1zlead9ZU gpt-5-mini/raw ok 53.2 s");
-        let cached = CellProgress { reuse: ReuseLabel::Reused, duration_ms: 4, model: None, trial: 2, ..cell() };
+        let cached = CellProgress { reuse: OutputOrigin::Reused, duration_ms: 4, model: None, trial: 2, ..cell() };
         assert_eq!(CellLine::new(&cached, None).text(13), "[13/60] h_1zlead9ZU raw trial 2 cached 4 ms");
     }
 

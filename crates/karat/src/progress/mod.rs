@@ -19,7 +19,7 @@ use karat_types::{Event, Observer};
 
 use crate::printer::Printer;
 
-/// How much of a run's progress is shown.
+/// The amount of a run's progress that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Warnings only.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use testkit::{Echo, FakeProvider, Memory, Scratch, Script};
+use testkit::{Echo, FakeProvider, RequestLog, Scratch, Script};
 
 use crate::measure::process::{binary, run_measured};
 
@@ -102,7 +102,7 @@ fn scale(cells: usize, out: &mut dyn Write) -> Result<bool, String> {
 }
 
 fn provider(echo: Echo) -> Result<FakeProvider, String> {
-    FakeProvider::start_on(0, Script::echo(echo), Memory::Counts)
+    FakeProvider::start_on(0, Script::echo(echo), RequestLog::Counts)
         .map_err(|error| format!("starting the provider: {error}"))
 }
 

@@ -1,7 +1,7 @@
 //! One score: a number on a scale, or a word with a value.
 
 use karat_text::kind::kind;
-use karat_types::{Absent, Invalid, OutOfRange, Scale};
+use karat_types::{AbsentDimension, InvalidReplyRule, OutOfRangeScore, Scale};
 use serde_json::Value;
 
 use super::Remarks;
@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-12;
 pub(super) struct Grading<'a> {
     pub name: &'a str,
     pub scale: &'a Scale,
-    pub invalid: &'a Invalid,
+    pub invalid: &'a InvalidReplyRule,
 }
 
 impl Grading<'_> {
@@ -36,11 +36,11 @@ impl Grading<'_> {
     /// The number of a score that is not there.
     pub fn absent(&self, pointer: &str, remarks: &mut Remarks) -> Option<f64> {
         match self.invalid.absent {
-            Absent::Reject => {
+            AbsentDimension::Reject => {
                 remarks.problem(pointer, format!("`{}` is missing", self.name));
                 None
             }
-            Absent::Lowest => {
+            AbsentDimension::Lowest => {
                 let (lowest, _) = self.scale.bounds();
                 remarks.lenience(format!("`{}` was missing and counts as {lowest}", self.name));
                 Some(lowest)
@@ -142,11 +142,11 @@ impl Grading<'_> {
                 }
                 Some(nearest)
             }
-            (false, OutOfRange::Clamp) => {
+            (false, OutOfRangeScore::Clamp) => {
                 remarks.lenience(format!("`{}` was {number} and was moved to {nearest}", self.name));
                 Some(nearest)
             }
-            (false, OutOfRange::Reject) => {
+            (false, OutOfRangeScore::Reject) => {
                 remarks.problem(pointer, format!("`{}` is {number}, but must be a number {}", self.name, self.scale));
                 None
             }

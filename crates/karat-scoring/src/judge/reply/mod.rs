@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use karat_text::ladder::{self, Expectation, Ladder, Rung};
-use karat_types::{Absent, FinishReason, Note, NoteKind, OverallMethod, Reply, Rubric, Scale};
+use karat_types::{AbsentDimension, FinishReason, Note, NoteKind, OverallMethod, Reply, Rubric, Scale};
 use serde_json::{Map, Value};
 
 use super::verdict::{counted, note};
@@ -99,7 +99,7 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
     // What an unfinished reply leaves out may have been to come: it is not absent on purpose.
     let strict = found.is_unfinished.then(|| {
         let mut rubric = rubric.clone();
-        rubric.invalid.absent = Absent::Reject;
+        rubric.invalid.absent = AbsentDimension::Reject;
         rubric
     });
     let rubric = strict.as_ref().unwrap_or(rubric);
@@ -406,7 +406,7 @@ fn is_asked_for(rubric: &Rubric, key: &str) -> bool {
 
 /// Whether something that is left out counts as empty or lowest instead of making the reply invalid.
 fn forgives_absence(rubric: &Rubric) -> bool {
-    rubric.invalid.absent == Absent::Lowest
+    rubric.invalid.absent == AbsentDimension::Lowest
 }
 
 /// A key as a step of a JSON pointer.

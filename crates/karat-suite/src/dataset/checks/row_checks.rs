@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use karat_text::path::Path;
 use karat_types::{
-    Better, ChunkFold, Consensus, Dimension, Invalid, Orders, Parameters, Rationale, ReferenceUse, ReplyShape, Rubric,
-    RubricScorer, Scale, ScorerKind, ScorerSpec, ShowAs, ShowItem,
+    Better, ChunkMerge, Consensus, Dimension, InvalidReplyRule, PairOrders, Parameters, Rationale, ReferenceUse,
+    ReplyShape, Rubric, RubricScorer, Scale, ScorerKind, ScorerSpec, ShowAs, ShowItem,
 };
 use serde_json::{Map, Value};
 
@@ -113,7 +113,7 @@ impl RowChecks {
                 weight: 1.0,
                 anchors: Default::default(),
                 better: Better::Higher,
-                chunks: ChunkFold::Weighted,
+                chunks: ChunkMerge::Weighted,
             }],
             breakdowns: Vec::new(),
             overall: None,
@@ -123,7 +123,7 @@ impl RowChecks {
             reply: ReplyShape::default(),
             examples: 0,
             prompt: None,
-            invalid: Invalid::default(),
+            invalid: InvalidReplyRule::default(),
         };
         let kind = ScorerKind::Rubric(Box::new(RubricScorer {
             rubric,
@@ -133,7 +133,7 @@ impl RowChecks {
             timeout_ms: None,
             votes: 1,
             versus: None,
-            orders: Orders::default(),
+            orders: PairOrders::default(),
             only_where: Some(format!("{list} | list | length > 0")),
             labels: Vec::new(),
             reads,

@@ -243,7 +243,7 @@ fn repeated_scores(text: &str, rows: &[Range<usize>], labels: &[Value]) -> Vec<(
     let mut found = Vec::new();
     for (span, row) in rows.iter().zip(labels) {
         // Labels without a name may be of several people.
-        let Some(label) = Label::of(row) else { continue };
+        let Some(label) = Label::from_row(row) else { continue };
         let Some(by) = label.annotator.as_deref() else { continue };
         let line = text[..span.start].matches('\n').count() + 1;
         let output = label.output.as_ref().map(|output| output_key(output).to_string());

@@ -227,7 +227,7 @@ impl Decoder<'_> {
         let consensus = node.field("consensus").map(consensus).unwrap_or_default();
         self.weights(node, &consensus, &judges);
         Some(ScorerKind::Rubric(Box::new(RubricScorer {
-            rubric: if versus.is_some() { decoded.rubric.preferring() } else { decoded.rubric },
+            rubric: if versus.is_some() { decoded.rubric.for_pairs() } else { decoded.rubric },
             judges,
             consensus,
             votes: super::integer_at(node, "votes").unwrap_or(1),

@@ -2,8 +2,8 @@
 
 use karat_text::template::{Expression, Template};
 use karat_types::{
-    Better, BreakdownSpec, Cap, ChunkFold, DiagnosticSpec, Dimension, FieldType, Invalid, Overall, OverallMethod,
-    Rationale, ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
+    Better, BreakdownSpec, Cap, ChunkMerge, DiagnosticSpec, Dimension, FieldType, InvalidReplyRule, Overall,
+    OverallMethod, Rationale, ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
 };
 
 use crate::check::{self, share};
@@ -103,7 +103,7 @@ impl Decoder<'_> {
                 weight: 1.0,
                 anchors: Vec::new(),
                 better: Better::Higher,
-                chunks: ChunkFold::Weighted,
+                chunks: ChunkMerge::Weighted,
             }],
         }
     }
@@ -510,10 +510,10 @@ fn rationale(node: &Node) -> Rationale {
     }
 }
 
-fn invalid(node: &Node) -> Invalid {
-    let standard = Invalid::default();
+fn invalid(node: &Node) -> InvalidReplyRule {
+    let standard = InvalidReplyRule::default();
     let Some(node) = node.field("invalid") else { return standard };
-    Invalid {
+    InvalidReplyRule {
         reask: integer_at(node, "reask").unwrap_or(standard.reask),
         out_of_range: word_at(node, "out_of_range").unwrap_or(standard.out_of_range),
         tolerance: node.field("tolerance").and_then(Node::number).unwrap_or(standard.tolerance),

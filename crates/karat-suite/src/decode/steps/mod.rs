@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 use karat_text::template::{Expression, Template};
 use karat_types::{
-    Action, Broken, ChunkSize, ChunkSpec, FilePath, Merge, MergeHow, Message, Missing, ParseAs, ParseSpec, PromptSpec,
-    RecordedSpec, Requires, Role, StepSpec, Taken,
+    Action, ChunkSize, ChunkSpec, FilePath, MergeHow, MergeSpec, Message, MissingOutput, ParseAs, ParseSpec,
+    PromptSpec, RecordedSpec, Requires, Role, StepSpec, TakeSpec, UnreadableOutput,
 };
 
 use super::{Decoder, integer_at, word_at};
@@ -208,8 +208,8 @@ impl Decoder<'_> {
     }
 
     fn recorded_step(&mut self, node: &Node, reads: &mut Vec<String>) -> Option<RecordedSpec> {
-        let missing = word_at::<Missing>(node, "missing").unwrap_or_default();
-        let broken = word_at::<Broken>(node, "broken").unwrap_or_default();
+        let missing = word_at::<MissingOutput>(node, "missing").unwrap_or_default();
+        let broken = word_at::<UnreadableOutput>(node, "broken").unwrap_or_default();
         let column = node.text_of("column").map(str::to_owned);
         let start = Position { index: 0, has_output: true, is_chunked: false };
         let Some(from) = node.main("from") else {
@@ -358,22 +358,22 @@ impl Decoder<'_> {
         })
     }
 
-    fn take(&mut self, node: &Node) -> BTreeMap<String, Taken> {
+    fn take(&mut self, node: &Node) -> BTreeMap<String, TakeSpec> {
         let entries = node.field("take").map(Node::entries).unwrap_or_default();
         entries.iter().filter_map(|entry| Some((entry.key.clone(), self.taken_part(&entry.node)?))).collect()
     }
 
-    fn taken_part(&mut self, node: &Node) -> Option<Taken> {
+    fn taken_part(&mut self, node: &Node) -> Option<TakeSpec> {
         let each = node.field("each");
         if let Some(path) = node.main("path") {
             if let Some(each) = each {
                 self.problems.error(&each.place, "`each` needs `as`: the new names for each member");
             }
-            return Some(Taken::Path(path.text()?.to_owned()));
+            return Some(TakeSpec::Path(path.text()?.to_owned()));
         }
         let parts = node.field("as").map(Node::entries).unwrap_or_default();
         let parts = parts.iter().filter_map(|part| Some((part.key.clone(), part.node.text()?.to_owned())));
-        Some(Taken::Renamed { each: each.and_then(Node::text).map(str::to_owned), r#as: parts.collect() })
+        Some(TakeSpec::Renamed { each: each.and_then(Node::text).map(str::to_owned), r#as: parts.collect() })
     }
 
     fn beside_the_action(&mut self, node: &Node, action: &Action) {
@@ -406,9 +406,9 @@ fn reads_row(text: &str) -> bool {
     Template::compile(text).is_ok_and(|template| template.reads().iter().any(|name| !name.starts_with("params.")))
 }
 
-fn merge(node: &Node) -> Option<Merge> {
+fn merge(node: &Node) -> Option<MergeSpec> {
     let how = node.main("how")?.text()?;
-    Some(Merge {
+    Some(MergeSpec {
         how: serde_json::from_value::<MergeHow>(how.into()).ok()?,
         of: node.text_of("of").map(str::to_owned),
         by: node.text_of("by").map(str::to_owned),
