@@ -252,7 +252,7 @@ fn no_label_vanishes() {
     for command in ["validate", "calibrate"] {
         let said = place.karat(&[command, "-q"]);
         assert_eq!(said.code, 1, "{}", said.all());
-        for wanted in ["labels.jsonl:2:", "has no `output`", "labels.jsonl:3:", "scores nothing"] {
+        for wanted in ["labels.jsonl:2:", "has no `output`", "labels.jsonl:3:", "has no `scores`"] {
             assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
         }
     }
@@ -309,5 +309,5 @@ fn the_first_labels_are_made_with_the_suite_that_names_them() {
     std::fs::remove_file(place.path().join("labels.jsonl")).unwrap();
     let absent = place.karat(&["validate"]);
     assert!(absent.code == 1 && absent.stderr.contains("there is no file labels.jsonl"), "{}", absent.all());
-    assert!(absent.stderr.contains("`karat annotate import` makes it"), "{}", absent.stderr);
+    assert!(absent.stderr.contains("create it with `karat annotate import`"), "{}", absent.stderr);
 }
