@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_types::{
     CallError, CallErrorCode, CommandRequest, EnvTemplate, EnvTemplatePart, FinishReason, HttpRequest, Observer,
     Protocol, Reply, Request,
@@ -211,7 +211,7 @@ impl Providers {
     }
 
     fn fill(&self, text: &EnvTemplate) -> Result<String, String> {
-        gaps::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
+        env_template::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
     }
 }
 
