@@ -60,7 +60,7 @@ impl<'a> LoggedCall<'a> {
             _ if !keeps_words => asked(),
             (Some(ran), _) => ran.command.clone(),
             (None, Request::Command(command)) => command.run.join(" "),
-            (None, Request::Http(HttpRequest { method, url, .. })) => format!("{method} {}", url.shown()),
+            (None, Request::Http(HttpRequest { method, url, .. })) => format!("{method} {}", url.with_placeholders()),
             (None, _) => asked(),
         };
         let error = exchange.outcome.as_ref().err().map(|error| match keeps_words {
