@@ -1,4 +1,7 @@
-//! The analyses that a suite can name: one file each, one line each in [`REGISTRY`].
+//! The analyses that a suite can request. Each is one file with a `build` function and one line in [`REGISTRY`].
+//! `judging` has the analyses of judges, `problems` those of failures, `comparing` those of differences within a run,
+//! `dataset` those of the dataset, `diagnostics` those of findings within outputs. The pass calls [`Analysis::cell`]
+//! for every cell in plan order, then [`Analysis::finish`].
 
 mod comparing;
 mod dataset;
@@ -53,87 +56,87 @@ use crate::pinned::Pinned;
 use crate::score::consensus::CellScores;
 use crate::score::table::ScoreTable;
 
-/// A cell on its way through the pass.
+/// A cell as the pass hands it to analyses.
 pub(crate) struct ScoredCell<'a> {
     pub(crate) row: CellRow<'a>,
     pub(crate) scores: &'a CellScores,
     /// Index of its sample in the table.
     pub(crate) sample: usize,
-    /// Its output, where an analysis wants outputs and the cell has one.
+    /// Its output, if an analysis needs outputs and the cell has one.
     pub(crate) output: Option<&'a Value>,
 }
 
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use diagnostics::confidence_of;
 
-/// What an analysis may know beside the cells: the plan at the start, the table at the end.
+/// The context of an analysis when it finishes.
 pub(crate) struct Setting<'a> {
     pub(crate) plan: &'a PlanHeader,
     pub(crate) measures: &'a [Measure],
     pub(crate) table: &'a ScoreTable,
     /// By metric.
     pub(crate) boards: &'a [Leaderboard],
-    /// Whether every cell of the plan has its row; what was not asked yet is no failure otherwise.
+    /// True if every cell of the plan has a row. Otherwise a missing judgment is no failure.
     pub(crate) is_finished: bool,
-    /// The pinned run that the suite names, where it was read.
+    /// The pinned run named by the suite, if it was read.
     pub(crate) baseline: Option<&'a Pinned>,
 }
 
-/// An analysis folds the cells of a run, in plan order, into an outcome.
+/// An analysis accumulates the cells of a run, in plan order, into an outcome.
 pub(crate) trait Analysis: Send {
-    /// Whether it reads the outputs of cells, which then are fetched one at a time.
+    /// Returns true if it reads outputs, which are then fetched one at a time.
     fn wants_output(&self) -> bool {
         false
     }
 
-    /// Takes the next cell.
+    /// Adds the next cell.
     fn cell(&mut self, cell: &ScoredCell<'_>);
 
-    /// Says what it found.
+    /// Returns the outcome.
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome;
 }
 
-/// What an analysis found.
+/// The outcome of an analysis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Outcome {
-    /// Of `delta`.
+    /// Outcome of `delta`.
     Delta(Delta),
-    /// Of `agreement`.
+    /// Outcome of `agreement`.
     Agreement(Agreement),
-    /// Of `calibration`.
+    /// Outcome of `calibration`.
     Calibration(Calibration),
-    /// Of `failures`.
+    /// Outcome of `failures`.
     Failures(Failures),
-    /// Of `errors`.
+    /// Outcome of `errors`.
     Errors(Errors),
-    /// Of `evidence_position`.
+    /// Outcome of `evidence_position`.
     EvidencePosition(EvidencePosition),
-    /// Of `missing_items`.
+    /// Outcome of `missing_items`.
     MissingItems(MissingItems),
-    /// Of `notes`.
+    /// Outcome of `notes`.
     Notes(Notes),
-    /// Of `grading`.
+    /// Outcome of `grading`.
     Grading(Grading),
-    /// Of `human_anchor`.
+    /// Outcome of `human_anchor`.
     HumanAnchor(HumanAnchor),
-    /// Of `judge_bias`.
+    /// Outcome of `judge_bias`.
     JudgeBias(JudgeBias),
-    /// Of `leaderboards`.
+    /// Outcome of `leaderboards`.
     Leaderboards(Leaderboards),
-    /// Of `power`.
+    /// Outcome of `power`.
     Power(Power),
-    /// Of `services`.
+    /// Outcome of `services`.
     Services(Services),
-    /// Of `slices`.
+    /// Outcome of `slices`.
     Slices(Slices),
-    /// Of `balance`.
+    /// Outcome of `balance`.
     Balance(Balance),
-    /// Of `summary_corpus`.
+    /// Outcome of `summary_corpus`.
     SummaryCorpus(SummaryCorpus),
-    /// Of `diagnostics`.
+    /// Outcome of `diagnostics`.
     Diagnostics(Box<Diagnostics>),
-    /// Of `drift`.
+    /// Outcome of `drift`.
     Drift(crate::drift::SystemDrifts),
 }
 
@@ -144,7 +147,7 @@ pub struct AnalysisResult {
     pub id: String,
     /// The registered name.
     pub analysis: String,
-    /// What was found.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -161,11 +164,11 @@ struct RegistryEntry {
     about: &'static str,
     options: fn() -> Schema,
     build: Build,
-    /// Whether it runs without being asked for.
+    /// True if it runs without being requested.
     always: bool,
 }
 
-/// `None` where the findings hold the figures themselves (aggregates, cost, recommendations).
+/// Builds nothing: the findings contain the figures already (aggregates, cost, recommendations).
 const BUILT_IN: Build = |spec, _| options::<NoOptions>(spec).map(|_| None);
 
 const REGISTRY: &[RegistryEntry] = &[
@@ -330,7 +333,7 @@ const REGISTRY: &[RegistryEntry] = &[
 pub struct CatalogEntry {
     /// Its name.
     pub name: &'static str,
-    /// One line about it.
+    /// A one-line description.
     pub about: &'static str,
     /// JSON Schema of its `with`.
     pub options: Value,
@@ -343,8 +346,8 @@ pub fn catalog() -> Vec<CatalogEntry> {
     REGISTRY.iter().map(entry).collect()
 }
 
-/// The analyses of a run: those that the plan names, then those that always run. The second part are
-/// the ids of analyses that this version does not know.
+/// Builds the analyses of a run: those of the plan, then those that always run. Also returns the ids of analyses
+/// unknown to this version.
 pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
     let asked = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
     let always = REGISTRY.iter().filter(|entry| entry.always && !asked(entry.name)).map(|entry| AnalysisSpec {
@@ -365,13 +368,13 @@ pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnaly
     Ok((running, unknown))
 }
 
-/// Ids of the analyses whose outcome a run of this plan has.
+/// Ids of the analyses of a run of this plan.
 pub(crate) fn outcome_ids(plan: &Arc<PlanHeader>) -> Result<Vec<String>, AnalysisError> {
     let (running, _) = start_analyses(plan)?;
     Ok(running.into_iter().map(|it| it.spec.id).collect())
 }
 
-/// An analysis under way.
+/// A running analysis with its spec.
 pub(crate) struct RunningAnalysis {
     spec: AnalysisSpec,
     pub(crate) analysis: Box<dyn Analysis>,
@@ -383,7 +386,7 @@ impl RunningAnalysis {
     }
 }
 
-/// The options of a spec as their type.
+/// Parses the options of a spec.
 fn options<T: DeserializeOwned>(spec: &AnalysisSpec) -> Result<T, AnalysisError> {
     serde_json::from_value(Value::Object(spec.with.clone())).map_err(|error| options_error(spec, error.to_string()))
 }
@@ -392,7 +395,7 @@ fn options_error(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisErr
     AnalysisError::Options { id: spec.id.clone(), analysis: spec.analysis.clone(), message: message.into() }
 }
 
-/// The first `limit` characters, with an ellipsis where something was cut.
+/// The first `limit` characters, followed by an ellipsis if the text is longer.
 pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),

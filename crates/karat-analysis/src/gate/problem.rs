@@ -1,4 +1,4 @@
-//! What is wrong with a gate before anything is decided.
+//! Checks gates before anything is decided.
 
 use karat_text::similar::nearest;
 use karat_types::{Against, Gate, PlanHeader, Rules, Subject};
@@ -7,9 +7,9 @@ use super::path::rest_after;
 use crate::GateProblem;
 use crate::run::metric_names::matches_pattern;
 
-/// Everything that a run of this plan cannot have been asked by a gate. `analyses` are the ids of those that it has.
+/// The problems of a gate for a run of this plan. `analyses` are the ids of its analyses.
 pub(super) fn gate_problems(plan: &PlanHeader, analyses: &[String], rules: &Rules, gate: &Gate) -> Vec<GateProblem> {
-    // What was only not selected leaves the gate undecided.
+    // A partner that was merely not selected leaves the gate undecided.
     let left_out = gate.against.as_ref().is_some_and(|against| rules.left_out.contains(against));
     let partner = if left_out { None } else { unknown_partner(plan, gate) };
     let one = [unknown_subject(plan, analyses, gate), partner, impossible(gate), unanchored(plan, gate)];
@@ -51,7 +51,7 @@ fn impossible(gate: &Gate) -> Option<String> {
     Some(format!("no figure is at least {min} and at most {max}; `min` must not be above `max`"))
 }
 
-/// Bounds on changes that say nothing: below 0, or of what has no baseline.
+/// Bounds on changes that are below 0, or on a subject without a baseline.
 fn pointless(gate: &Gate) -> Vec<String> {
     let changes = [("max_drop", gate.max_drop), ("max_rise", gate.max_rise)];
     let given = || changes.into_iter().filter_map(|(name, bound)| Some((name, bound?)));
@@ -68,7 +68,7 @@ fn pointless(gate: &Gate) -> Vec<String> {
     below.chain(baseless).collect()
 }
 
-/// Bounds that no figure of the metric keeps.
+/// Bounds that no figure of the metric can keep.
 fn out_of_range(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
     let wrong = |(name, (lo, hi)): (&str, (f64, f64))| {
         let min = gate.min.filter(|min| min.value > hi).map(|min| ("min", min.value));
@@ -79,7 +79,7 @@ fn out_of_range(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
     ranges(plan, gate).filter_map(wrong).collect()
 }
 
-/// Bounds that every figure of the metric keeps, so that the gate is none.
+/// Bounds that every figure of the metric keeps, so that the gate can never fail.
 fn never_broken(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
     let wrong = |(name, (lo, hi)): (&str, (f64, f64))| {
         let beyond = [
@@ -95,20 +95,21 @@ fn never_broken(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
     ranges(plan, gate).filter_map(wrong).collect()
 }
 
-/// Name and range of the gate's metrics that have one. A sum goes beyond that of its samples.
+/// Name and range of the gate's metrics with a range. Sums are left out, because they exceed the range of their
+/// samples.
 fn ranges<'a>(plan: &'a PlanHeader, gate: &'a Gate) -> impl Iterator<Item = (&'a str, (f64, f64))> {
     let fitting = |name: &str| matches!(&gate.subject, Subject::Metric(pattern) if matches_pattern(pattern, name));
     let metrics = plan.metrics.iter().filter(move |metric| fitting(&metric.name) && metric.aggregate != "sum");
     metrics.filter_map(|metric| Some((metric.name.as_str(), metric.range?)))
 }
 
-/// That a number may have been meant as a percentage: its hundredth lies within the range, and it does not.
+/// A hint that a number may be meant as a percentage: it is outside the range, and its hundredth is inside.
 fn as_share(value: f64, lo: f64, hi: f64) -> String {
     let share = (lo..=hi).contains(&(value / 100.0)) && value > hi;
     if share { format!("; did you mean `{value}%`?") } else { String::new() }
 }
 
-/// A gate on what people would say, where the run does not ask what they said.
+/// A gate on human-anchored figures without the analysis that computes them.
 fn unanchored(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     let Subject::Metric(pattern) = &gate.subject else { return None };
     let scorers = plan
@@ -133,7 +134,7 @@ fn unanchored(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     })
 }
 
-/// ` (did you mean …?)`, and what there is.
+/// ` (did you mean …?)`, followed by the known names.
 pub(super) fn suggestion(unknown: &str, known: &[&str]) -> String {
     let near =
         nearest(unknown, known.iter().copied()).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));

@@ -1,4 +1,4 @@
-//! Whether pinned numbers can be what they say: a file may have been edited by hand, or be of another suite.
+//! Checks pinned numbers for consistency: a file may have been edited by hand, or belong to another suite.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use karat_types::{MetricSpec, PlanHeader};
 use super::{Pinned, PinnedMetric, ROUNDING};
 use crate::figures::estimate::Aggregate;
 
-/// Contradictions that are told; more than these say nothing new.
+/// The largest number of contradictions reported.
 const TOLD: usize = 5;
 
-/// Whether the document agrees with itself.
+/// Checks the document for internal consistency.
 ///
 /// # Errors
-/// Two samples or systems of one name, lists of another length, counts that are not those of the values, an error below 0, an overall figure beyond those of all systems;
-/// all of it, with its place.
+/// Duplicate samples or systems, lists of the wrong length, counts that do not match the values, negative standard
+/// errors, an overall figure outside the range of all systems; each with its place.
 pub(super) fn check_document(pinned: &Pinned) -> Result<(), String> {
     let systems = pinned.systems.iter().map(|system| &system.id);
     let twice = duplicates("samples", &pinned.samples).into_iter().chain(duplicates("systems", systems));
@@ -23,7 +23,7 @@ pub(super) fn check_document(pinned: &Pinned) -> Result<(), String> {
     join_problems(twice.chain(figures).chain(overall_problems(pinned)))
 }
 
-/// Overall figures, which weigh the systems' ones equally, that lie beyond all of them.
+/// Overall figures outside the range of the systems' figures, although they are means of these.
 fn overall_problems(pinned: &Pinned) -> impl Iterator<Item = String> {
     pinned.overall.iter().filter_map(|(name, overall)| {
         let of_systems = pinned.systems.iter().filter_map(|system| system.metrics.get(name)?.value);
@@ -34,10 +34,10 @@ fn overall_problems(pinned: &Pinned) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether the numbers can be those of a plan's metrics.
+/// Checks the numbers against the metrics of a plan.
 ///
 /// # Errors
-/// Numbers outside the metric's range, figures that are not those of their values; all of it, with its place.
+/// Numbers outside the metric's range, or figures that do not match their values; each with its place.
 pub(super) fn check_plan(pinned: &Pinned, plan: &PlanHeader) -> Result<(), String> {
     join_problems(figures(pinned).flat_map(|(place, name, metric)| {
         match plan.metric(name).and_then(|at| plan.metrics.get(at)) {
@@ -109,7 +109,7 @@ fn fit_problems(place: &str, metric: &PinnedMetric, spec: &MetricSpec, aggregate
     wrong
 }
 
-/// How the figure of a system comes from its samples' values; `None` where a report's trials do not say these.
+/// The aggregate that turns a system's samples into its figure; `None` if trials are not reduced by the mean.
 fn sample_aggregate(plan: &PlanHeader, spec: &MetricSpec) -> Option<Aggregate> {
     let by_mean = plan.scorers.get(spec.scorer).is_none_or(|scorer| scorer.reduce == "mean");
     Aggregate::parse(&spec.aggregate).filter(|_| by_mean)

@@ -1,5 +1,5 @@
-//! The judge canary: a frozen set that is judged again, held against the grades that were pinned. What moved while the
-//! documents stood still is the ruler, not what it measures.
+//! The judge canary: judges a frozen set again and compares the grades with the pinned ones. Because the documents did
+//! not change, a shift is the judge's.
 
 use std::collections::BTreeMap;
 
@@ -11,56 +11,56 @@ use serde::Serialize;
 
 use crate::figures::finding::Finding;
 
-/// Share of false alarms that is accepted, over all metrics together.
+/// Accepted probability of a false alarm, over all metrics together.
 pub const ALPHA: f64 = 0.005;
 
 const PATTERNS: u32 = 10_000;
 const SEED: Seed = Seed(1);
 
-/// What is known of the ruler.
+/// The result of testing the instrument (judge and rubric).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InstrumentStatus {
-    /// No metric moved by more than chance.
+    /// No metric shifted by more than chance.
     Unchanged,
-    /// A metric moved.
+    /// At least one metric shifted.
     Moved,
-    /// The items are too few to tell.
+    /// There are too few items to detect a shift.
     Unknown,
 }
 
-/// How far grades of a metric moved.
+/// The shift of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricShift {
     /// Name of the metric.
     pub metric: String,
-    /// Mean of now less pinned, with its t interval at 95 %.
+    /// Mean of current − pinned, with its 95 % t interval.
     #[serde(flatten)]
     pub change: Finding,
-    /// Of the sign-flip test.
+    /// p-value of the sign-flip test.
     pub p: Option<f64>,
-    /// Corrected by Holm over the metrics.
+    /// p-value after Holm's correction over the metrics.
     pub p_adjusted: Option<f64>,
-    /// Whether that is beyond chance.
+    /// True if the corrected p-value is at most the accepted probability of a false alarm.
     pub moved: bool,
 }
 
-/// A frozen set that was judged again.
+/// The result for a frozen set that was judged again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Canary {
-    /// The share of false alarms.
+    /// Accepted probability of a false alarm.
     pub alpha: f64,
-    /// What is known of the ruler.
+    /// The overall result.
     pub ruler: InstrumentStatus,
-    /// By metric, those that moved first, else by name.
+    /// One entry per metric: shifted ones first, then by name.
     pub shifts: Vec<MetricShift>,
 }
 
 impl Canary {
-    /// Tests pairs of pinned and present grades, by metric, for a shift. `None` without a pair.
+    /// Tests pairs of (pinned, current) grades, by metric, for a shift. `None` without a pair.
     ///
-    /// Sign flips of the paired differences, exact up to 20 items, at `alpha` after Holm over the metrics. With n items no
-    /// p-value is below 2/2ⁿ: where that is above `alpha`, nothing can be told.
+    /// Uses the sign-flip test of the paired differences, exact up to 20 items, at `alpha` after Holm's correction over
+    /// the metrics. With n items no p-value is below 2/2ⁿ: if that is above `alpha`, the result is unknown.
     pub fn of(pairs: &BTreeMap<String, Vec<(f64, f64)>>, alpha: f64) -> Option<Self> {
         let tested: Vec<(&String, Finding, Option<f64>)> = pairs
             .iter()
@@ -92,7 +92,7 @@ impl Canary {
     }
 }
 
-/// Whether so many items can ever be below `alpha`.
+/// Returns true if this many items can reach a p-value of at most `alpha`.
 fn can_tell(items: usize, alpha: f64) -> bool {
     2.0 * 0.5_f64.powi(items.try_into().unwrap_or(i32::MAX)) <= alpha
 }
@@ -101,7 +101,7 @@ fn can_tell(items: usize, alpha: f64) -> bool {
 mod tests {
     use super::*;
 
-    /// `items` grades around 3.5 that are given again with noise and a shift.
+    /// `items` grades around 3.5, each graded a second time with noise and a shift.
     fn again(items: usize, shift: f64, seed: u64) -> BTreeMap<String, Vec<(f64, f64)>> {
         let mut state = seed;
         let mut uniform = || {
@@ -119,8 +119,8 @@ mod tests {
         BTreeMap::from([("q.clarity".to_owned(), grades(0.0)), ("q.depth".to_owned(), grades(shift))])
     }
 
-    /// BY-08: a judge that grades half a point higher is found by 60 items in most runs, and one that stays the same alarms
-    /// in fewer than one run of a hundred.
+    /// BY-08: with 60 items a judge that grades half a point higher is detected in most runs, and an unchanged one
+    /// raises a false alarm in fewer than one of a hundred.
     #[test]
     fn a_shifted_judge_is_found_and_a_steady_one_is_left_alone() {
         let moved = |shift: f64| -> usize {
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!((found.shifts[0].metric.as_str(), found.shifts[1].moved), ("q.depth", false));
     }
 
-    /// BY-08: few items say nothing; equal grades are no drift, an equal shift of all is.
+    /// BY-08: few items give no result; equal grades are no drift, an equal shift of all is.
     #[test]
     fn few_items_say_nothing() {
         let all = |items: usize, shift: f64| BTreeMap::from([("q".to_owned(), vec![(3.0, 3.0 + shift); items])]);

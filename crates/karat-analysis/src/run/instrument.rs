@@ -1,5 +1,5 @@
-//! What measures: the judges and the rules of each scorer. Where it changed between two runs, a difference of their
-//! figures is one of the systems and of the ruler.
+//! The instrument: the judges and rules of each scorer. If it changed between two runs, a difference of their figures
+//! may come from the instrument rather than the systems.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,31 +10,31 @@ use serde_json::Value;
 use crate::reference::history::joined_names;
 use crate::run::served_models::{NamesByAsked, ServedJudge, by_asked, name_changes};
 
-/// A rule longer than this is told by its hash.
+/// A longer rule is shown by its hash.
 const SHOWN: usize = 40;
 
-/// What does not change what is measured.
+/// Fields that do not affect what is measured.
 const ASIDE: [&str; 7] = ["id", "about", "margin", "aggregate", "judges", "timeout_ms", "reads"];
 
-/// What a run was measured with.
+/// The plan and judges that measured a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasuredRun<'a> {
     /// Its plan.
     pub(crate) plan: &'a PlanHeader,
-    /// Who answered for its judges.
+    /// Model names reported for its judges.
     pub(crate) judges: &'a [ServedJudge],
 }
 
-/// What a scorer measures with.
+/// The judges and rules of a scorer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Instrument {
-    /// Its judges with their models; none where no judge grades.
+    /// Its judges with their models; empty without judges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<String>,
-    /// Its rules by name; long ones as their hash.
+    /// Its rules by name; long ones as a hash.
     pub rules: BTreeMap<String, String>,
-    /// The names under which its judges answered, by the name that was asked; empty where nobody says.
+    /// Reported model names of its judges, by requested name; empty if no provider reports one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub answered_as: BTreeMap<String, BTreeSet<String>>,
 }
@@ -52,7 +52,7 @@ impl Instrument {
             ScorerKind::Metric { .. } => &[],
         };
         let own = answers.iter().filter(|judge| ids.contains(&judge.id));
-        // Labels measure a judge; they are part of the ruler where the judge is shown some.
+        // Labels evaluate a judge; they are part of the instrument only if the judge is shown some.
         if matches!(&scorer.kind, ScorerKind::Rubric(rubric) if rubric.rubric.examples == 0) {
             rules.remove("labels");
         }
@@ -60,15 +60,15 @@ impl Instrument {
         Self { judges: ids.iter().map(named).collect(), rules, answered_as }
     }
 
-    /// Whether the same models answered for all judges of both, whatever was asked: who pins the name that an alias stands for
-    /// changes nothing.
+    /// Returns true if the same models answered for all judges of both, whatever was requested: pinning the name behind
+    /// an alias changes nothing.
     fn is_answered_alike(&self, now: &Self) -> bool {
         let names = |ruler: &Self| ruler.answered_as.values().flatten().cloned().collect::<BTreeSet<String>>();
         let is_known = |ruler: &Self| ruler.answered_as.len() == ruler.judges.len();
         self.judges.len() == now.judges.len() && is_known(self) && is_known(now) && names(self) == names(now)
     }
 
-    /// What changed, in words; `None` where nothing did.
+    /// Describes the changes; `None` if there is none.
     fn change(&self, scorer: &str, now: &Self) -> Option<String> {
         let list = |judges: &[String]| if judges.is_empty() { "none".to_owned() } else { judges.join(", ") };
         let judges = (self.judges != now.judges && !self.is_answered_alike(now)).then(|| {
@@ -92,18 +92,18 @@ impl Instrument {
     }
 }
 
-/// The rulers of a run, by scorer.
+/// The instruments of a run, by scorer.
 pub(crate) fn instruments(run: MeasuredRun<'_>) -> BTreeMap<String, Instrument> {
     run.plan.scorers.iter().map(|scorer| (scorer.id.clone(), Instrument::of(run, scorer))).collect()
 }
 
-/// One note for each scorer of both sides whose ruler changed.
+/// One note for each scorer of both sides whose instrument changed.
 pub(crate) fn changes(then: &BTreeMap<String, Instrument>, now: &BTreeMap<String, Instrument>) -> Vec<String> {
     now.iter().filter_map(|(id, ruler)| then.get(id)?.change(id, ruler)).collect()
 }
 
-/// How the ruler of a metric changed, in words: that of its scorer, and of `pass` those of all its checks. `None` where it did
-/// not, or nothing is known of then.
+/// Describes how the instrument of a metric changed; for `pass`, the instruments of all its checks. `None` if it did
+/// not change, or the earlier one is unknown.
 pub(crate) fn metric_change(
     then: &BTreeMap<String, Instrument>,
     run: MeasuredRun<'_>,
@@ -121,19 +121,19 @@ pub(crate) fn metric_change(
     (!changed.is_empty()).then(|| changed.join("; "))
 }
 
-/// What graded a pinned sample, as far as its file says.
+/// The instrument that graded a pinned sample, as far as its file states it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct SampleInstrument {
-    /// Its judge: a model, or the id that it has in suites; of several that are one grade all: `a + b`.
+    /// Its judge: a model, or the id used in suites; for merged judges all of them: `a + b`.
     pub(crate) judge: Option<String>,
     /// Version of the rubric.
     pub(crate) version: Option<String>,
-    /// The names under which judges answered.
+    /// Reported model names of the judges.
     pub(crate) answered_as: NamesByAsked,
 }
 
-/// How judge or rubric of a scorer are others than a sample was graded by, in words; `None` where they are not, or nothing is
-/// known.
+/// Describes how the judge or rubric of a scorer differs from the one that graded a sample; `None` if it does not, or
+/// is unknown.
 pub(crate) fn sample_change(then: &SampleInstrument, run: MeasuredRun<'_>, scorer: &ScorerSpec) -> Option<String> {
     let plan = run.plan;
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
@@ -152,7 +152,7 @@ pub(crate) fn sample_change(then: &SampleInstrument, run: MeasuredRun<'_>, score
     ruler(&then.judge, &then.version, then.answered_as.clone()).change(&scorer.id, &now)
 }
 
-/// The leaves of a scorer by their own name, with that of the object around where it has one.
+/// Collects the leaf values of a scorer by field name.
 fn flatten(name: &str, value: &Value, into: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(fields) if name.is_empty() || ["kind", "metric", "rubric", "with"].contains(&name) => {
@@ -175,7 +175,7 @@ mod tests {
     use crate::testing::judged;
     use serde_json::json;
 
-    /// BY-01, CL-24: other judges, other options and another metric are told; a longer timeout is not.
+    /// BY-01, CL-24: other judges, options and metrics are reported with both values; a longer timeout is not.
     #[test]
     fn a_ruler_that_changed_is_told_with_both() {
         let plan = judged(1, 1, &["j1"], json!([])).header.plan.as_ref().clone();
@@ -196,7 +196,8 @@ mod tests {
         assert_eq!(told(&with("about", json!("another text"))), "");
     }
 
-    /// BR-12, CL-24: a pinned sample tells its judge, by model or id, and its rubric's version; what it does not say has not changed.
+    /// BR-12, CL-24: a pinned sample states its judge, by model or id, and its rubric's version; unstated values count
+    /// as unchanged.
     #[test]
     fn a_sample_tells_who_graded_it() {
         let plan = judged(1, 1, &["j1", "j2"], json!([])).header.plan;
@@ -217,7 +218,7 @@ mod tests {
         );
     }
 
-    /// PE-16: who pins the name that an alias stands for has the same ruler; an alias that moved is another.
+    /// PE-16: pinning the name behind an alias keeps the instrument; an alias that moved changes it.
     #[test]
     fn the_model_that_answers_is_the_judge() {
         let ruler = |asked: &str, name: &str| Instrument {

@@ -1,4 +1,4 @@
-//! The one pass over a run.
+//! The single pass over a run's rows that builds its findings.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,15 +26,15 @@ use crate::score::checks::resolve_checks;
 use crate::score::consensus::CellScores;
 use crate::score::table::{ScoreTable, TableBuilder};
 
-/// Below so many clusters a cluster-robust interval needs caution.
+/// With fewer clusters a cluster-robust interval needs a warning.
 const FEW_CLUSTERS: usize = 8;
 
-/// How findings are made.
+/// Options of [`analyse`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Confidence level of all intervals.
     pub level: Level,
-    /// The pinned run that the suite names, for analyses that compare with it.
+    /// The pinned run named by the suite, for analyses that compare with it.
     pub baseline: Option<Arc<Pinned>>,
 }
 
@@ -44,14 +44,14 @@ impl Default for Options {
     }
 }
 
-/// Reads a run and says what is known of it.
+/// Analyses a stored run.
 ///
-/// One pass in plan order. Memory grows with samples × systems × metrics by nine bytes each, with
-/// the samples' ids, and with what pairwise analyses keep; never with outputs or texts.
+/// Reads the rows once, in plan order. Memory is nine bytes per sample × system × metric, plus the samples' ids and
+/// what pairwise analyses keep; outputs and texts are never kept.
 ///
 /// # Errors
-/// A run without cells, rows that cannot be read or that contradict the plan, unknown rules of
-/// scorers and metrics, wrong options of an analysis.
+/// A run without cells, unreadable rows, rows that contradict the plan, unknown rules of scorers and metrics, or wrong
+/// options of an analysis.
 pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, AnalysisError> {
     let header = rows.header();
     let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
@@ -88,8 +88,7 @@ fn add_row(pass: &mut PassState, rows: &dyn RunRows, row: &CellRow<'_>) -> Resul
     pass.add_cell(row, output.as_ref()).map_err(out_of_plan)
 }
 
-/// Whether every analysis of a plan can be begun: what only the analysis itself can say of its options, before anything
-/// is run.
+/// Checks the options of every analysis of a plan before anything runs.
 ///
 /// # Errors
 /// The first analysis whose options do not fit the plan.
@@ -97,10 +96,10 @@ pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
     analyses::start_analyses(plan).map(drop)
 }
 
-/// What the analyses of a plan hold before any cell: their shape.
+/// The results of a plan's analyses without any cell: their structure.
 ///
 /// # Errors
-/// As [`check`].
+/// The errors of [`check`].
 pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResult>, AnalysisError> {
     let measure = |metric| Measure::of(plan, metric, Options::default().level);
     let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
@@ -112,7 +111,7 @@ pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResul
     Ok(analyses.into_iter().map(|running| running.finish(&setting)).collect())
 }
 
-/// What accumulates cell by cell.
+/// The state that accumulates cell by cell.
 struct PassState {
     plan: Arc<PlanHeader>,
     is_finished: bool,
@@ -152,7 +151,7 @@ impl PassState {
         row.cell.status == CellStatus::Ok && self.analyses.iter().any(|running| running.analysis.wants_output())
     }
 
-    /// Takes a row, with its output where that is wanted; the error names what the plan does not have.
+    /// Adds a row, with its output if an analysis needs it. The error names the item that the plan lacks.
     fn add_cell(&mut self, row: &CellRow<'_>, output: Option<&Value>) -> Result<(), String> {
         if let Some((metric, _)) = row.cell.scores.iter().find(|(at, _)| usize::from(*at) >= self.plan.metrics.len()) {
             return Err(format!("metric {metric}"));
@@ -190,7 +189,7 @@ impl PassState {
             baseline,
         };
         let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
-        // Groups of the same systems, as all groups of a run with one system are, have the same figures.
+        // Groups of the same systems have the same figures; in a run with one system that is every group.
         let mut known = BTreeMap::<Vec<usize>, Vec<crate::Spread>>::new();
         let mut group = |members: Members| Group {
             tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(CellCounts::default(), sum),
@@ -339,7 +338,7 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     warnings
 }
 
-/// What has not a single score because it applies to no output, or because no scorer is on.
+/// The warning about metrics without a single score because they apply to no output, or because no scorer is on.
 fn unscored_metrics_warning(findings: &Findings) -> Option<String> {
     if findings.run.tally.ok == 0 {
         return None;
@@ -398,14 +397,14 @@ mod tests {
         assert_eq!(both[0], both[1]);
     }
 
-    /// CL-16: consensus asked for, one judge left: a warning.
+    /// CL-16: a warning if one judge is left of several.
     #[test]
     fn a_single_judge_left_is_warned_about() {
         let findings = analyse(&example(), &Options::default()).unwrap();
         assert!(findings.warnings.iter().any(|warning| warning.contains("one judge")), "{:?}", findings.warnings);
     }
 
-    /// CL-16: fewer judges than `min_judges`: a warning that says how many cells; the scores stand.
+    /// CL-16: fewer judges than `min_judges` give a warning with the number of cells; the scores stay.
     #[test]
     fn fewer_judges_than_asked_for_are_warned_about() {
         let mut run = example();
@@ -433,7 +432,7 @@ mod tests {
         assert!(matches!(error, AnalysisError::OutOfPlan { .. }));
     }
 
-    /// CL-22: money adds up over models, variants and samples alike.
+    /// CL-22: costs add up to the same sum over models, variants and samples.
     #[test]
     fn costs_add_up_whichever_way_they_are_cut() {
         let findings = analyse(&example(), &Options::default()).unwrap();

@@ -1,4 +1,4 @@
-//! What the findings suggest, each with what speaks against relying on it (CL-19).
+//! Derives recommendations from the findings, each with its caveat (CL-19).
 
 use karat_types::Better;
 
@@ -6,10 +6,10 @@ use crate::figures::finding::Finding;
 use crate::figures::leaderboard::best_first;
 use crate::run::findings::{Findings, Recommendation};
 
-/// Below so many shared samples a ranking is fragile.
+/// With fewer shared samples a ranking gets a caveat.
 const FEW_SAMPLES: u64 = 30;
 
-/// The suggestions, most important first.
+/// The recommendations, most important first.
 pub(crate) fn recommend(findings: &Findings) -> Vec<Recommendation> {
     let mut advice = Vec::new();
     advice.extend(choose_model(findings));
@@ -25,7 +25,7 @@ fn primary_direction(findings: &Findings) -> Option<(&str, Better)> {
     Some((&metric.name, metric.better))
 }
 
-/// Whether a difference is an improvement, a decline, or undecided.
+/// `Some(true)` for an improvement, `Some(false)` for a decline, `None` if undecided.
 fn is_improvement(difference: &Finding, better: Better) -> Option<bool> {
     difference.sign().map(|above| above == (better == Better::Higher))
 }
@@ -47,7 +47,7 @@ fn choose_model(findings: &Findings) -> Option<Recommendation> {
     Some(Recommendation::new(advice, caveat))
 }
 
-/// What makes a ranking fragile.
+/// The reasons why a ranking is fragile.
 fn caveats(findings: &Findings) -> Option<String> {
     let board = findings.primary_board()?;
     let few = (board.shared_samples < FEW_SAMPLES)
@@ -129,7 +129,7 @@ fn disagreement_advice(findings: &Findings) -> Option<Recommendation> {
     ))
 }
 
-/// Value and bounds with the same number of decimals.
+/// Value and interval with the same number of decimals.
 fn with_interval(finding: &Finding) -> String {
     match (finding.interval(), finding.level()) {
         (Some((lo, hi)), Some(level)) => {
@@ -153,20 +153,20 @@ fn signed_digits(value: f64) -> String {
     with_sign(value, three_digits(value.abs()))
 }
 
-/// The size of a number with its sign, unless it is zero.
+/// Adds the sign to the text of a number, unless it is zero.
 fn with_sign(value: f64, text: String) -> String {
     let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
     if is_zero { text } else { format!("{}{text}", if value < 0.0 { '−' } else { '+' }) }
 }
 
-/// Three significant digits, without trailing zeros.
+/// Formats three significant digits, without trailing zeros.
 fn three_digits(value: f64) -> String {
     let decimals = decimals(value);
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Decimals that show three significant digits.
+/// Number of decimals for three significant digits.
 fn decimals(value: f64) -> usize {
     let magnitude = if value.abs() > 0.0 { value.abs().log10().floor() as i32 } else { 0 };
     (2 - magnitude).clamp(0, 6) as usize
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!([signed_digits(0.5), signed_digits(-0.5), signed_digits(0.0)], ["+0.5", "−0.5", "0"]);
     }
 
-    /// CL-19: recommendations carry caveats, and a lead within chance is not called a lead.
+    /// CL-19: recommendations carry caveats, and a lead within chance is not recommended.
     #[test]
     fn a_lead_within_chance_is_not_recommended() {
         let run = Sketch::new(2, 1, 3)

@@ -1,4 +1,4 @@
-//! Figures of classification: how labels that were expected and labels that were found agree, over all samples.
+//! Classification figures of expected and found labels over all samples.
 
 use karat_stats::classification::{ClassScores, classification};
 use karat_stats::describe::mean;
@@ -8,11 +8,11 @@ use karat_stats::describe::mean;
 pub(crate) enum LabelFigure {
     /// Mean F1 of the labels.
     MacroF1,
-    /// F1 of the pooled counts: the accuracy, where no output is outside the declared labels.
+    /// F1 of the pooled counts: equals the accuracy if every output is a declared label.
     MicroF1,
-    /// Mean F1 of the labels, weighted by how often each is expected.
+    /// Mean F1 of the labels, weighted by the number of times each is expected.
     WeightedF1,
-    /// Mean recall of the labels that are expected somewhere.
+    /// Mean recall of the labels that are expected at least once.
     BalancedAccuracy,
 }
 
@@ -38,8 +38,8 @@ impl LabelFigure {
         }
     }
 
-    /// The figure of pairs of an expected and a found label. The first `declared` labels count, those that never occur
-    /// included; with none declared those that occur. `None` for no pairs.
+    /// The figure of (expected, found) pairs. The first `declared` labels count, even if they never occur; if 0, the
+    /// labels that occur. `None` for no pairs.
     pub(crate) fn of(self, pairs: &[(u16, u16)], declared: usize) -> Option<f64> {
         let (truth, found): (Vec<usize>, Vec<usize>) =
             pairs.iter().map(|(truth, found)| (usize::from(*truth), usize::from(*found))).unzip();

@@ -1,6 +1,7 @@
-//! `drift`: whether the last days of a run's dated samples are worse than the weeks before them, by system (BR-13).
+//! `drift`: tests whether the last days of a run's dated samples are worse than the weeks before them, by system
+//! (BR-13).
 //!
-//! It sees the run's own days. `karat drift` asks the same of every stored run of the suite.
+//! It uses the run's own days; `karat drift` uses every stored run of the suite.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ struct DriftFold {
     watched: WatchedMetric,
     /// By system, in the plan's order.
     series: Vec<BTreeMap<String, Day>>,
-    /// The last date of any sample, with a score or without.
+    /// The last date of any sample, with or without a score.
     last: Option<String>,
 }
 
@@ -105,7 +106,7 @@ mod tests {
         }
     }
 
-    /// BR-13: a run over many days says whether the last are worse; a run without dates has no data.
+    /// BR-13: a run over many days has a drift result; a run without dates has no data.
     #[test]
     fn a_run_over_days_has_a_drift() {
         let found = status(true, true);

@@ -1,29 +1,29 @@
-//! What the options name, looked up in the rubric.
+//! Looks up the names in the options in the rubric.
 
 use karat_types::{FieldType, PlanHeader, Rubric, ScorerKind};
 
 use super::DiagnosticsOptions;
 
-/// The rubric's part in the analysis.
+/// The parts of the rubric used by the analysis.
 pub(super) struct Shape {
     /// Index of the scorer.
     pub scorer: usize,
     /// Name of the composite's metric.
     pub score: Option<String>,
-    /// The lists that findings come in.
+    /// The lists of findings.
     pub lists: Vec<List>,
     /// Members and score names of the breakdown.
     pub categories: Vec<(String, Vec<String>)>,
-    /// List, field and the words that it may hold.
+    /// List, field and its allowed words.
     pub reasons: Option<(String, String, Vec<String>)>,
 }
 
 /// One list of findings.
 pub(super) struct List {
     pub name: String,
-    /// The field that is a position among the items.
+    /// The field with the position of an item.
     pub index: Option<String>,
-    /// The field that says what it is about.
+    /// The field with the text.
     pub text: Option<String>,
 }
 

@@ -1,11 +1,11 @@
-//! Models that moved behind their names.
+//! Models that changed behind their aliases.
 
 use karat_types::Answered;
 
 use super::*;
 
-/// PE-16: a judge that answers under another name is another ruler; where both sides have the same name, whatever it is, it is
-/// none, and neither is a name that one side did not keep.
+/// PE-16: a judge with another reported model is another instrument; the same reported model on both sides is the same
+/// one, and so is a name that one side did not store.
 #[test]
 fn an_alias_of_a_judge_that_moved_decides_nothing() {
     let graded = |grade: f64, answered: &[&str]| {
@@ -35,7 +35,8 @@ fn an_alias_of_a_judge_that_moved_decides_nothing() {
     }
 }
 
-/// PE-16: a model under test that answers under another name is told, and decided all the same: it is what is compared.
+/// PE-16: a model under test with another reported name is reported and decided, because it is the subject of the
+/// comparison.
 #[test]
 fn an_alias_of_a_model_that_moved_is_told() {
     let answered = |name: &str| {
@@ -57,7 +58,7 @@ fn an_alias_of_a_model_that_moved_is_told() {
     assert_eq!(found("model-a-1", "model-a-1").warnings, Vec::<String>::new());
 }
 
-/// PE-16: several names within one run are told by the run itself.
+/// PE-16: several reported names within one run are reported by the run itself.
 #[test]
 fn several_names_within_a_run_are_told() {
     let mut run = judged(1, 4, &["j1"], json!([]));

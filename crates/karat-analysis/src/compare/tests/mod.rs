@@ -19,7 +19,7 @@ fn models(run: &MemoryRun, options: &CompareOptions) -> RunComparison {
     compare(&side("model-a"), &side("model-b"), options).unwrap()
 }
 
-/// Two models on `n` samples: the second scores `lead` more, give or take a spread that does not cancel out.
+/// Two models on `n` samples: the second scores `lead` more on average, with a spread that does not cancel out.
 fn sketch(n: usize, lead: f64, spread: f64) -> Sketch {
     (0..n).fold(Sketch::new(2, 1, n), |sketch, sample| {
         let base = 3.0 + (sample % 5) as f64;
@@ -58,7 +58,7 @@ fn runs_are_paired_by_sample_id() {
     assert!(said(&rescaled), "{:?}", rescaled.warnings);
 }
 
-/// BY-01: 30 scores and more get the paired t test, with the sign-flip test beside it.
+/// BY-01: 30 or more scores get the paired t test, with the sign-flip test as a further one.
 #[test]
 fn many_scores_get_the_t_test() {
     let found = models(&sketch(40, 0.4, 0.5).run(), &CompareOptions::default());
@@ -70,7 +70,7 @@ fn many_scores_get_the_t_test() {
     assert_eq!((metric.candidate.n(), metric.needed.clone()), (40, None));
 }
 
-/// BY-01: fewer than 30 get the exact sign-flip test, with t and a bootstrap beside it.
+/// BY-01: fewer than 30 get the exact sign-flip test, with t and a bootstrap as further ones.
 #[test]
 fn few_scores_get_the_exact_test() {
     let found = models(&sketch(12, 0.4, 0.2).run(), &CompareOptions::default());
@@ -81,7 +81,7 @@ fn few_scores_get_the_exact_test() {
     assert_eq!(beside, ["paired t", "BCa bootstrap"]);
 }
 
-/// PE-13, BY-01: pass/fail gets McNemar's mid-p, with the exact p-value and the t interval beside it.
+/// PE-13, BY-01: pass/fail gets McNemar's mid-p, with the exact p-value and the t interval as further tests.
 #[test]
 fn pass_fail_gets_mid_p() {
     let passes = |wins: usize, losses: usize| {
@@ -103,13 +103,14 @@ fn pass_fail_gets_mid_p() {
     assert_eq!(only(&passes(6, 4)).verdict, ComparisonVerdict::Undecided);
 }
 
-/// BY-01: no interval holds a difference that the metric's range makes impossible, be it the deciding one or one beside it.
+/// BY-01: no interval, of the deciding or a further test, contains a difference that the metric's range makes
+/// impossible.
 #[test]
 fn intervals_stay_within_possible_differences() {
     for (n, binary, clusters) in [(5, true, 0), (40, true, 0), (8, false, 0), (40, true, 4), (40, false, 4)] {
         let names: Vec<String> = (0..n).map(|at| format!("cluster {}", at / 10)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        // All but one sample of a cluster, or every one, fall from one end of the scale to the other.
+        // All samples of a cluster, or all but one, fall from one end of the scale to the other.
         let run = (0..n).fold(Sketch::new(2, 1, n).metric("range", json!([0.0, 1.0])), |run, at| {
             let stays = !binary && at == 0 || clusters > 0 && at % 17 == 0;
             run.value(at, 0, 1.0).value(at, 1, f64::from(u8::from(stays)))
@@ -124,14 +125,14 @@ fn intervals_stay_within_possible_differences() {
     }
 }
 
-/// BY-01: where lower is better, more is worse.
+/// BY-01: if lower is better, a rise is worse.
 #[test]
 fn the_direction_is_the_metric_s() {
     let found = models(&sketch(40, 0.4, 0.5).metric("better", json!("lower")).run(), &CompareOptions::default());
     assert_eq!(only(&found).verdict, ComparisonVerdict::Worse);
 }
 
-/// BY-01: equivalence needs a margin, declared by the scorer or asked for.
+/// BY-01: equivalence needs a margin, declared by the scorer or given as an option.
 #[test]
 fn equivalent_is_within_a_declared_margin() {
     let close = sketch(60, 0.01, 0.3);
@@ -154,7 +155,7 @@ fn equivalent_is_within_a_declared_margin() {
     assert_eq!((metric.verdict, metric.margin), (ComparisonVerdict::Equivalent, Some(0.04 * metric.baseline.value())));
 }
 
-/// BY-01, BY-16: an undecided comparison says how many samples and dollars it would take.
+/// BY-01, BY-16: an undecided comparison states the samples and dollars that a decision needs.
 #[test]
 fn an_undecided_comparison_has_a_price() {
     let run = sketch(40, 0.02, 0.8).trials(2).margin(0.1).cost(Money(1_000_000)).run();
@@ -174,7 +175,7 @@ fn an_undecided_comparison_has_a_price() {
     assert_eq!(only(&unpriced).needed.as_ref().unwrap().cost_usd, None);
 }
 
-/// PE-12, BY-01: clusters count as what they are worth.
+/// PE-12, BY-01: clustered samples are tested by cluster.
 #[test]
 fn clustered_samples_are_tested_by_cluster() {
     let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 8)).collect();
@@ -187,8 +188,8 @@ fn clustered_samples_are_tested_by_cluster() {
     assert!(found.warnings.iter().any(|it| it.contains("5 clusters")), "{:?}", found.warnings);
 }
 
-/// House rule: all differences 0 is no test, p = 1 and a collapsed interval, which lies within any margin; a constant
-/// difference is worth its signs.
+/// Invariant: without any difference there is no test, p = 1, and the interval is a point, which lies within any
+/// margin; for a constant difference the sign-flip test decides.
 #[test]
 fn differences_that_do_not_vary_have_no_t() {
     for (n, binary) in [(2, false), (50, false), (50, true)] {
@@ -215,7 +216,7 @@ fn differences_that_do_not_vary_have_no_t() {
     );
 }
 
-/// BY-01: equivalence is what the shown interval at 1 − 2α says of the margin, whatever the kind of scores.
+/// BY-01: equivalence agrees with the shown interval at 1 − 2α, for every kind of scores.
 #[test]
 fn equivalence_is_that_of_the_interval_shown() {
     for n in [3, 8, 16, 30, 60] {
@@ -241,7 +242,7 @@ fn equivalence_is_that_of_the_interval_shown() {
     }
 }
 
-/// A side that failed or is unfinished is never compared in silence, and without any score nothing is compared.
+/// A failed or unfinished side is always reported, and without any score nothing is compared.
 #[test]
 fn a_side_that_lacks_cells_is_told() {
     let whole = || sketch(12, 0.3, 0.2);
@@ -258,7 +259,7 @@ fn a_side_that_lacks_cells_is_told() {
     assert!(refused.contains("12 errors in 12 cells, all of them"), "{refused}");
 }
 
-/// The exit code follows only the verdicts that are asked for.
+/// The exit code depends only on the binding verdicts.
 #[test]
 fn verdicts_bind_where_asked() {
     let exit = |lead, binding: &[ComparisonVerdict]| {
@@ -271,7 +272,7 @@ fn verdicts_bind_where_asked() {
     assert_eq!(exit(0.001, &[ComparisonVerdict::Worse, ComparisonVerdict::Undecided]), Exit::Undecided);
 }
 
-/// BY-01: what is missing on one side is left out, counted and said.
+/// BY-01: scores missing on one side are left out, counted and reported.
 #[test]
 fn a_score_missing_on_one_side_is_left_out() {
     let run = sketch(40, 0.4, 0.5).unscored(3, 1).error(4, 0, "timeout").not_applicable(5, 0).run();
@@ -282,11 +283,11 @@ fn a_score_missing_on_one_side_is_left_out() {
     assert!(found.warnings.iter().any(|it| it.contains("up to 2")));
 }
 
-/// BY-01, house rule: where a whole variant failed on one side, the others are compared, what is missing counts by its
-/// cells and decides nothing, and the best and worst case hold the difference that is shown.
+/// BY-01, invariant: if a variant failed completely on one side, its missing cells count, the metric is undecided, and
+/// the best and worst case contain the shown difference.
 #[test]
 fn a_variant_that_failed_on_one_side_decides_nothing() {
-    // The baseline passes none of the third variant, which the candidate lacks: it can only be worse there.
+    // The baseline passes all of the third variant, which the candidate lacks: it can only be worse there.
     let run = (0..40).fold(Sketch::new(2, 3, 40).metric("range", json!([0.0, 1.0])), |run, sample| {
         let pass = |every: usize| f64::from(u8::from(sample % every != 0));
         let systems = [pass(3), pass(4), 1.0, pass(8), pass(9)];
@@ -302,7 +303,7 @@ fn a_variant_that_failed_on_one_side_decides_nothing() {
     assert_eq!((metric.verdict, metric.difference.n()), (ComparisonVerdict::Undecided, 40));
     let why = metric.impossible.as_deref().unwrap();
     assert!(why.contains("40 of 120 pairs of cells (33.3 %) lack a score"), "{why}");
-    // passes of 40: 26, 30 against 35, 35; and of the third variant 40 against between 0 and 40.
+    // passes of 40: 26, 30 against 35, 35; and for the third variant 40 against 0 to 40.
     let (lo, hi) = metric.bounds.unwrap();
     assert!((metric.difference.value() - 14.0 / 80.0).abs() < 1e-12, "{metric:?}");
     assert!((lo - (14.0 - 40.0) / 120.0).abs() < 1e-12 && (hi - 14.0 / 80.0).abs() < 1e-12, "{lo} {hi}");
@@ -311,7 +312,7 @@ fn a_variant_that_failed_on_one_side_decides_nothing() {
     assert_eq!(only(&allowed).verdict, ComparisonVerdict::Better);
 }
 
-/// BY-01: a trial is compared with the same trial of the other side, and both sides are reduced over those that both have.
+/// BY-01: a trial is paired with the same trial of the other side, and both sides are reduced over the common trials.
 #[test]
 fn trials_that_one_side_lacks_are_left_out_of_both() {
     for (reduce, expected) in [("mean", 0.5), ("max", 1.0), ("min", 0.0)] {
@@ -356,7 +357,7 @@ fn what_cannot_be_paired_is_refused_with_what_there_is() {
     assert!(compare(&a, &b, &margin).unwrap_err().to_string().contains("speed"));
 }
 
-/// BY-01: verdict, p-value and interval never contradict each other, whatever the kind of scores.
+/// BY-01: verdict, p-value and interval never contradict each other, for every kind of scores.
 #[test]
 fn verdict_p_and_interval_agree() {
     for n in [6, 9, 16, 30, 45] {
@@ -387,7 +388,7 @@ fn verdict_p_and_interval_agree() {
     }
 }
 
-/// PE-12, BY-16: few clusters have few degrees of freedom: what they detect and what it would take say so.
+/// PE-12, BY-16: planning uses the degrees of freedom of few clusters.
 #[test]
 fn clusters_are_planned_as_they_are_tested() {
     let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 8)).collect();
@@ -401,7 +402,7 @@ fn clusters_are_planned_as_they_are_tested() {
     assert!(needed.samples == 8 * needed.clusters.unwrap() && needed.more == needed.samples - 40, "{needed:?}");
 }
 
-/// BY-01: a difference that no number says is told, never dropped.
+/// BY-01: a difference beyond the largest double is reported, never dropped.
 #[test]
 fn scores_beyond_all_numbers_are_not_compared() {
     let run = (0..12).fold(Sketch::new(2, 1, 12), |it, at| it.value(at, 0, 1e308).value(at, 1, -1e308)).run();
@@ -411,7 +412,7 @@ fn scores_beyond_all_numbers_are_not_compared() {
     assert!(refused.contains("no number says their difference"), "{refused}");
 }
 
-/// BY-01: a metric is compared by its own aggregate, with a test and an interval of the same resamples, by whole clusters;
+/// BY-01: a metric is compared by its own aggregate, with test and interval from the same resamples of whole clusters;
 /// an extreme has neither.
 #[test]
 fn an_aggregate_is_compared_by_its_bootstrap() {
@@ -438,7 +439,7 @@ fn an_aggregate_is_compared_by_its_bootstrap() {
     assert_eq!((only(&few).p, why.as_str()), (None, "the p95 (nearest rank) has no test of fewer than 60 samples"));
 }
 
-/// BY-01: of several metrics that are asked for, one that does not exist is an error, not a comparison without it.
+/// BY-01: an unknown name among the requested metrics is an error.
 #[test]
 fn a_misspelt_metric_is_not_left_out() {
     let run = sketch(20, 1.0, 0.5).run();
@@ -450,7 +451,7 @@ fn a_misspelt_metric_is_not_left_out() {
     assert!(refused.ends_with("asked for is zz*"), "{refused}");
 }
 
-/// House rule: where more of the scores are missing than the policy lets, nothing is decided, and it is said.
+/// Invariant: if more scores are missing than the policy allows, nothing is decided, and the reason is given.
 #[test]
 fn too_many_missing_scores_leave_it_open() {
     let failed = |count: usize| (0..count).fold(sketch(80, 2.0, 0.5), |it, sample| it.unscored(sample, 1)).run();
@@ -464,7 +465,7 @@ fn too_many_missing_scores_leave_it_open() {
     assert_eq!(only(&models(&failed(13), &lenient)).verdict, ComparisonVerdict::Better);
 }
 
-/// BY-01: the suite says how often is resampled, and where that decides nothing it is the resamples that are too few.
+/// BY-01: the number of resamples comes from the suite; if it is too small to decide, the reason says so.
 #[test]
 fn resamples_are_as_many_as_the_suite_says() {
     let mut run = sketch(60, 2.0, 0.6).metric("aggregate", json!("median")).run();
@@ -485,7 +486,7 @@ fn resamples_are_as_many_as_the_suite_says() {
     assert_eq!(with(39).verdict, ComparisonVerdict::Better);
 }
 
-/// House rule: one sample, and one cluster of all, have no test; too few say how few.
+/// Invariant: one sample, or one cluster of all samples, has no test; too few samples state the number needed.
 #[test]
 fn what_can_decide_nothing_says_so() {
     let one = models(&sketch(1, 1.0, 0.0).run(), &CompareOptions::default());
@@ -498,7 +499,7 @@ fn what_can_decide_nothing_says_so() {
     assert!(why.starts_with("3 samples") && why.ends_with("at least 6"), "{why}");
 }
 
-/// BY-01: a difference that is certain and smaller than what matters is equivalence, not worse.
+/// BY-01: a significant difference within the margin is equivalence, not worse.
 #[test]
 fn within_the_margin_nothing_is_worse() {
     let found = models(&sketch(400, -0.1, 0.3).margin(0.2).run(), &CompareOptions::default());
@@ -508,7 +509,7 @@ fn within_the_margin_nothing_is_worse() {
     assert_eq!(found.exit(&[ComparisonVerdict::Worse, ComparisonVerdict::Undecided]), Exit::Pass);
 }
 
-/// BY-01, BY-08: what another judge or another rule measured decides nothing unless it is asked to.
+/// BY-01, BY-08: a difference between instruments decides nothing unless requested.
 #[test]
 fn another_ruler_decides_nothing() {
     let run = sketch(40, 1.0, 0.5).run();
@@ -530,7 +531,7 @@ fn another_ruler_decides_nothing() {
     assert_eq!((only(&lenient).verdict, &lenient.warnings), (ComparisonVerdict::Better, &strict.warnings));
 }
 
-/// BY-01: samples whose content changed are named, and are no pairs.
+/// BY-01: changed samples are listed, and not paired.
 #[test]
 fn changed_samples_are_no_pairs() {
     let found = findings(&sketch(40, 1.0, 0.5).run());
@@ -544,8 +545,8 @@ fn changed_samples_are_no_pairs() {
     assert_eq!(of(&mut (0..40)), Err(CompareError::OtherContent { n: 40 }));
 }
 
-/// House rule: beside what is left out stands what it could have changed. Reference: 38 differences of 1, and two of which
-/// one side is known: 10 − 3 and 0 − 3, 4 − 0 and 4 − 10.
+/// Invariant: missing scores have a best and a worst case. Reference: 38 differences of 1, and two with one known side:
+/// 10 − 3 and 0 − 3, 4 − 0 and 4 − 10.
 #[test]
 fn missing_scores_have_a_best_and_a_worst_case() {
     let run = sketch(40, 1.0, 0.0).unscored(0, 1).error(1, 0, "timeout").run();
@@ -564,7 +565,7 @@ fn missing_scores_have_a_best_and_a_worst_case() {
     assert_eq!(only(&models(&unbounded, &CompareOptions::default())).bounds, None);
 }
 
-/// BY-01: a margin that is a share of 0 is refused where it is given, and told where the suite declares it.
+/// BY-01: a margin relative to 0 is refused as an option, and reported if the suite declares it.
 #[test]
 fn a_share_of_nothing_is_no_margin() {
     let run = (0..40).fold(Sketch::new(2, 1, 40), |it, at| it.value(at, 0, 0.0).value(at, 1, (at % 2) as f64)).run();
@@ -580,7 +581,7 @@ fn a_share_of_nothing_is_no_margin() {
     assert!(compare(&side("model-b"), &side("model-a"), &options).is_ok());
 }
 
-/// BY-01: the same scores under two names are one question.
+/// BY-01: a metric that repeats another is no further test.
 #[test]
 fn a_metric_that_repeats_another_is_no_further_test() {
     let mut run = sketch(40, 0.3, 0.5).run();
