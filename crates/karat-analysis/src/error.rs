@@ -30,7 +30,7 @@ pub enum AnalysisError {
     Gates(Vec<GateProblem>),
     /// The run holds no cell.
     #[error(
-        "nothing to analyse: run {run} of suite {suite} holds none of its {planned} cells; \
+        "nothing to analyse: run {run} of suite {suite} has none of its {planned} cells; \
          resume the run, or check the filters that it was started with"
     )]
     Empty {

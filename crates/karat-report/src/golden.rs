@@ -6,6 +6,7 @@ use karat_analysis::canary::{Canary, InstrumentStatus, MetricShift};
 use karat_analysis::golden::{GoldenCard, GoldenVerdict};
 
 use crate::comparison::p_value;
+use crate::figures::percent;
 use crate::visible::{MESSAGE, brief};
 
 /// Characters of an id on one line.
@@ -33,7 +34,7 @@ pub fn terminal(run: &str, verdict: &GoldenVerdict) -> String {
         verdict.regressions
     );
     if let Some(canary) = &verdict.canary {
-        ruler(canary).into_iter().for_each(|line| {
+        canary_lines(canary).into_iter().for_each(|line| {
             let _ = writeln!(text, "{line}");
         });
     }
@@ -41,22 +42,24 @@ pub fn terminal(run: &str, verdict: &GoldenVerdict) -> String {
     text
 }
 
-/// `judge canary: q.depth +0.02 vs pinned (95 % CI −0.05 to 0.09, 50 items): ruler unchanged`: every metric that moved, or
-/// the one that moved most.
-fn ruler(canary: &Canary) -> Vec<String> {
+/// Lines such as `judge canary: q.depth +0.02 vs pinned (99.75 % CI -0.05 to +0.09, 50 items): judge unchanged`: one for
+/// every metric that shifted, else one for the metric with the largest difference.
+fn canary_lines(canary: &Canary) -> Vec<String> {
     let far = |shift: &&MetricShift| shift.change.value().abs();
     let moved: Vec<&MetricShift> = canary.shifts.iter().filter(|shift| shift.moved).collect();
     let most = canary.shifts.iter().max_by(|a, b| far(a).total_cmp(&far(b)));
     let said = if moved.is_empty() { most.into_iter().collect() } else { moved };
-    let verdict = |shift: &MetricShift| match canary.ruler {
+    let verdict = |shift: &MetricShift| match canary.instrument {
         InstrumentStatus::Moved => {
-            format!("ruler moved (p = {} after Holm)", p_value(shift.p_adjusted)).replace("= <", "<")
+            format!("judge changed (p = {} after Holm)", p_value(shift.p_adjusted)).replace("= <", "<")
         }
-        InstrumentStatus::Unchanged => "ruler unchanged".to_owned(),
-        InstrumentStatus::Unknown => "too few items to tell".to_owned(),
+        InstrumentStatus::Unchanged => "judge unchanged".to_owned(),
+        InstrumentStatus::Unknown => "too few items to decide".to_owned(),
+        InstrumentStatus::OtherJudge => "another judge than the pinned one".to_owned(),
     };
     let interval = |shift: &MetricShift| {
-        shift.change.interval().map_or(String::new(), |(lo, hi)| format!("95 % CI {lo:+.2} to {hi:+.2}, "))
+        let ends = shift.change.interval().zip(shift.change.level());
+        ends.map_or(String::new(), |((lo, hi), level)| format!("{} CI {lo:+.2} to {hi:+.2}, ", percent(level)))
     };
     let line = |shift: &MetricShift| {
         format!(

@@ -222,10 +222,10 @@ impl<'a> GradeCollector<'a> {
         let refused =
             |message: String| AnalysisError::Options { id: "agree".to_owned(), analysis: "agree".to_owned(), message };
         if let (Some(scorer), true) = (&options.scorer, scorers.is_empty()) {
-            return Err(refused(format!("scorer is {scorer:?}, which is no scorer with judges in this run")));
+            return Err(refused(format!("scorer: {scorer:?} is not a scorer with judges in this run")));
         }
         if let Some(unknown) = options.between.iter().find(|name| !all.contains(name)) {
-            return Err(refused(format!("{unknown:?} is no rater of this run; there are {}", all.join(", "))));
+            return Err(refused(format!("unknown rater {unknown:?}; this run has {}", all.join(", "))));
         }
         all.retain(|name| options.between.is_empty() || options.between.contains(name));
         Ok(Self {
@@ -308,7 +308,7 @@ mod tests {
 
     /// CL-16: a grade between the steps of a scale is refused, and so is a misspelt name.
     #[test]
-    fn a_label_keeps_to_the_steps_and_names_of_the_rubric() {
+    fn a_label_must_match_the_steps_and_names_of_the_rubric() {
         let mut plan = serde_json::to_value(&*crate::testing::judged(1, 1, &["j"], json!([])).header.plan).unwrap();
         let range = "/scorers/0/kind/rubric/rubric/dimensions/0/scale/range";
         *plan.pointer_mut(range).unwrap() = json!({ "lo": 0, "hi": 3, "step": 1 });
@@ -319,16 +319,22 @@ mod tests {
         };
         assert_eq!(told("overall", 2.0), None);
         let strange = told("notes", 2.0).unwrap();
-        assert!(strange.starts_with("the run has no metric `notes`; those of its judges are `quality"), "{strange}");
+        assert!(
+            strange.starts_with("the run has no metric `notes`; the judges of this run score `quality"),
+            "{strange}"
+        );
         let beside = BTreeMap::from([("overall".to_owned(), json!(2)), ("notes".to_owned(), json!(2))]);
         assert_eq!(label_problem(&plan, &Label { sample: "s".to_owned(), scores: beside, ..Label::default() }), None);
-        assert_eq!(told("overall", 2.5).unwrap(), "`quality.overall` is 2.5, and its scale has the steps 0, 1, 2, 3");
+        assert_eq!(
+            told("overall", 2.5).unwrap(),
+            "`quality.overall` is 2.5, which is not a step of its scale (0, 1, 2, 3)"
+        );
         assert!(told("overal", 2.0).unwrap().contains("did you mean `overall`?"));
     }
 
     /// BR-18: a reused judgment counts once, not as a second opinion of the judge.
     #[test]
-    fn a_judgment_that_was_taken_over_counts_once() {
+    fn a_reused_judgment_counts_once() {
         let first = example();
         let mut other = example();
         other.header.id = "other".to_owned();
@@ -341,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_rater_is_refused_with_those_that_there_are() {
+    fn an_unknown_rater_is_refused_with_the_known_ones() {
         let options = AgreeOptions { between: vec!["nobody".to_owned()], ..AgreeOptions::default() };
         let refused = agree(&example(), &[], &options).unwrap_err().to_string();
         assert!(refused.contains("judge-strict, judge-lenient"), "{refused}");

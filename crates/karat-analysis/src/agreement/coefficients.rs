@@ -456,7 +456,7 @@ mod tests {
 
     /// CL-16: each pair of a panel has the ICC and α that it would have alone, so an outlier is visible.
     #[test]
-    fn a_pair_of_a_panel_is_held_by_itself() {
+    fn each_pair_of_a_panel_has_its_own_coefficients() {
         let raters = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
         let item = |at: u32| {
             let grades = [f64::from(at % 5), f64::from(at % 5) + 0.1, f64::from(at * 7 % 11)];
@@ -507,7 +507,7 @@ mod tests {
 
     /// Invariant: without variation there is no coefficient; the share of equal grades is still reported.
     #[test]
-    fn without_variation_only_shares_are_said() {
+    fn without_variation_only_shares_are_reported() {
         let raters = ["a".to_owned(), "b".to_owned()];
         let found = agreement(&items(&[[1.0, 1.0]; 12]), &panel(&raters, Some(vec![0.0, 1.0])));
         let pair = &found.pairs[0];
@@ -517,7 +517,7 @@ mod tests {
 
     /// A grade between two steps omits the coefficients of steps and no others.
     #[test]
-    fn off_the_scale_there_is_no_kappa() {
+    fn grades_off_the_scale_have_no_kappa() {
         let raters = ["a".to_owned(), "b".to_owned()];
         let found =
             agreement(&items(&[[1.0, 1.5], [2.0, 2.0], [3.0, 2.0]]), &panel(&raters, Some(vec![1.0, 2.0, 3.0])));

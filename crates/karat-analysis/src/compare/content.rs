@@ -70,7 +70,7 @@ mod tests {
 
     /// BY-01: a sample with an edited input is not paired; one that another prompt reads more of is.
     #[test]
-    fn an_edited_sample_is_another_one() {
+    fn an_edited_sample_is_a_different_sample() {
         let digest = |text: &str| KeyBuilder::new("test").text(text).finish();
         let run = |reads: [&[(&str, &str)]; 2]| {
             let mut run = Sketch::new(2, 1, 2).fill(1.0).run();

@@ -153,7 +153,7 @@ impl<'a> DiagnosticsView<'a> {
 
     fn section(&self, section: &str, kind: &str) -> SectionCount {
         let findings = self.figures.errors_by_section.get(section).and_then(|kinds| kinds.get(kind));
-        let items = findings.map(|_| self.figures.assessed(section, kind));
+        let items = findings.map(|_| self.figures.count_assessed(section, kind));
         SectionCount { findings: findings.copied(), items }
     }
 }

@@ -88,7 +88,7 @@ mod tests {
 
     /// SP-08: a trial that one side lacks is left out of both; with different numbers of trials all of each count.
     #[test]
-    fn what_one_side_lacks_is_no_change() {
+    fn values_missing_on_one_side_are_not_a_change() {
         let before = [(0, evaluation("a", 0, Some(4.0))), (0, evaluation("a", 1, Some(8.0)))];
         let after = [(0, evaluation("a", 0, Some(4.0))), (0, evaluation("a", 1, None))];
         let change = |trials: u32| {

@@ -180,7 +180,7 @@ impl<'a> Matching<'a> {
         let test = paired.figures.test_of(kind, aggregate, &how);
         if test.n() == 0 {
             return Err(match paired.left_out.missing() {
-                0 => "it applies to no sample on both sides".to_owned(),
+                0 => "no sample has it on both sides".to_owned(),
                 lost => format!("no sample has a score on both sides ({lost} lack one)"),
             });
         }
@@ -196,11 +196,11 @@ impl<'a> Matching<'a> {
             left_out: paired.left_out,
             bounds,
             margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
-            other_ruler: self.instrument_change(place.spec),
+            instrument_change: self.instrument_change(place.spec),
         };
         match tested.has_figures() {
             true => Ok(tested),
-            false => Err("its scores are so large that no number says their difference".to_owned()),
+            false => Err("its scores are too large for their difference to be represented".to_owned()),
         }
     }
 
@@ -317,23 +317,26 @@ impl<'a> Matching<'a> {
         }
         if then.dataset.hash != now.dataset.hash {
             warnings.push(
-                "The datasets differ: samples are matched by id, and what no step or judge reads of them may have changed."
+                "The datasets differ: samples are matched by id, and columns that no step or judge reads may have changed."
                     .to_owned(),
             );
         }
-        let rulers: BTreeSet<&String> = tested.iter().filter_map(|it| it.other_ruler.as_ref()).collect();
-        warnings.extend(rulers.into_iter().map(|change| to_sentence(change)));
+        let changes: BTreeSet<&String> = tested.iter().filter_map(|it| it.instrument_change.as_ref()).collect();
+        warnings.extend(changes.into_iter().map(|change| to_sentence(change)));
         warnings.extend(self.renamed_models());
         warnings.extend(tested.iter().filter(|it| it.has_void_margin()).map(|it| {
-            format!("The margin of {} is a share of the baseline's figure, which is 0: there is none.", it.spec.name)
+            format!(
+                "The margin of {} is a percentage of the baseline's figure, which is 0, so it has no margin.",
+                it.spec.name
+            )
         }));
         match tested.iter().filter_map(TestedMetric::clusters).min() {
             Some(1) => warnings.push(
-                "All samples are of one cluster: nothing says how much others would differ, so nothing is decided."
+                "All samples belong to one cluster, so the variation between clusters is unknown and every metric is undecided."
                     .to_owned(),
             ),
             Some(few) if few < FEW_CLUSTERS => warnings.push(format!(
-                "The samples fall into {few} clusters: tests on fewer than {FEW_CLUSTERS} clusters need caution."
+                "The samples belong to {few} clusters: tests on fewer than {FEW_CLUSTERS} clusters are unreliable."
             )),
             _ => {}
         }
@@ -345,7 +348,7 @@ impl<'a> Matching<'a> {
         };
         if lost > 0 {
             warnings.push(format!(
-                "{what} left out because one side has no score: up to {lost} a metric. What fails on hard samples looks better than it is."
+                "{what} without a score on one side are left out: up to {lost} per metric. A system that fails on hard samples looks better than it is."
             ));
         }
         warnings
@@ -359,8 +362,8 @@ impl<'a> Matching<'a> {
         };
         let say = |(asked, then, now)| {
             format!(
-                "The model `{asked}` answered as {then} in the baseline and as {now} in the candidate: a difference may be of \
-                 the provider's change of models alone. Pin the dated name as its `model`."
+                "The model `{asked}` reported {then} in the baseline and {now} in the candidate: a difference may come from the \
+                 provider. Set its `model` to the dated name."
             )
         };
         self.pairs.iter().filter_map(of_pair).flatten().map(say).collect()
@@ -380,7 +383,7 @@ impl<'a> Matching<'a> {
         let mut lacks = Vec::new();
         if open > 0 {
             lacks.push(format!(
-                "The {role} ({}) is unfinished: {open} of {planned} cells have no result. Resume its run before trusting this.",
+                "The {role} ({}) is unfinished: {open} of {planned} cells have no result. Resume its run before relying on this comparison.",
                 side.label
             ));
         }
@@ -404,7 +407,7 @@ fn measure_change(name: &str, then: &PlanHeader, now: &PlanHeader) -> Option<Str
     let (before, after) = (measure_description(name, then)?, measure_description(name, now)?);
     (before != after).then(|| {
         format!(
-            "the metric {name} is measured in two ways: {before} in the baseline, {after} in the candidate; its difference says nothing"
+            "the metric {name} is measured differently: {before} in the baseline, {after} in the candidate; its difference has no meaning"
         )
     })
 }

@@ -60,7 +60,7 @@ pub struct CompareOptions {
     /// Allowed share of missing scores; a metric with more is undecided.
     pub max_unscored: f64,
     /// Decide a metric even if the two sides were measured by different instruments.
-    pub any_ruler: bool,
+    pub any_instrument: bool,
     /// Ids of samples whose content differs between the sides; they are not paired.
     pub changed: BTreeSet<String>,
     /// Seed of random methods.
@@ -75,7 +75,7 @@ impl Default for CompareOptions {
             metrics: Vec::new(),
             margins: BTreeMap::new(),
             max_unscored: Policy::default().max_unscored,
-            any_ruler: false,
+            any_instrument: false,
             changed: BTreeSet::new(),
             seed: Seed(1),
         }
@@ -151,7 +151,7 @@ impl LeftOut {
         (lost > 0 && share > allowed).then(|| {
             let (share, allowed) = (100.0 * share, 100.0 * allowed);
             let what = if all == self.missing() + n as u64 { "samples" } else { "pairs of cells" };
-            format!("{lost} of {all} {what} ({share:.1} %) lack a score on a side, and `policy.max_unscored` allows {allowed:.1} %")
+            format!("{lost} of {all} {what} ({share:.1} %) lack a score on one side, and `policy.max_unscored` allows {allowed:.1} %")
         })
     }
 }
@@ -286,8 +286,8 @@ impl RunComparison {
 pub enum CompareError {
     /// No system of one side can be paired with one of the other.
     #[error(
-        "nothing can be paired: the baseline has the systems {baseline}, the candidate {candidate}, and more than one \
-         of them could belong together; name one model or variant of each side with `--models` or `--variants`"
+        "the systems cannot be paired: the baseline has {baseline}, the candidate has {candidate}, and the pairing is \
+         ambiguous; choose one model or variant of each side with `--models` or `--variants`"
     )]
     NoPair {
         /// Systems of the baseline.
@@ -296,7 +296,9 @@ pub enum CompareError {
         candidate: String,
     },
     /// The sides have no sample in common.
-    #[error("no sample is in both: ids of the baseline are like {baseline:?}, of the candidate like {candidate:?}")]
+    #[error(
+        "no sample is in both: ids of the baseline look like {baseline:?}, ids of the candidate like {candidate:?}"
+    )]
     NoSample {
         /// An id of the baseline.
         baseline: String,
@@ -305,15 +307,15 @@ pub enum CompareError {
     },
     /// All common samples differ in content.
     #[error(
-        "no sample is the same in both: {n} of them share an id, and what was asked changed; run both sides on the same \
-         dataset, or pair them all the same with `--allow-changed`"
+        "the runs have no sample in common: {n} share an id but differ in content; run both sides on the same dataset, or \
+         pair them anyway with `--allow-changed`"
     )]
     OtherContent {
         /// Number of samples with a common id.
         n: usize,
     },
     /// No common metric, or none that matches.
-    #[error("no metric to compare: the baseline has {baseline}, the candidate has {candidate}, asked for is {asked}")]
+    #[error("no metric to compare: the baseline has {baseline}, the candidate has {candidate}, requested: {asked}")]
     NoMetric {
         /// Metrics of the baseline.
         baseline: String,
@@ -330,7 +332,7 @@ pub enum CompareError {
     },
     /// A margin relative to a figure of 0.
     #[error(
-        "the margin of {metric} is a share of the baseline's figure, which is 0: give it in the metric's unit, as in \
+        "the margin of {metric} is a percentage of the baseline's figure, which is 0: give it in the metric's unit, as in \
          `--margin {metric}=0.1`"
     )]
     MarginOfZero {
@@ -338,7 +340,7 @@ pub enum CompareError {
         metric: String,
     },
     /// A margin for a metric that is not compared.
-    #[error("a margin is given for {metric:?}, which is no compared metric; there are {known}")]
+    #[error("a margin is given for {metric:?}, which is not compared; compared metrics: {known}")]
     UnknownMargin {
         /// The name as given.
         metric: String,

@@ -332,19 +332,19 @@ impl PairedTest {
     pub fn impossible(&self, level: Level) -> Option<String> {
         let units = if self.clusters.is_some() { "clusters" } else { "samples" };
         match self.test {
-            Test::None if self.n() < 2 => Some("one sample has no test".to_owned()),
+            Test::None if self.n() < 2 => Some("a single sample cannot be tested".to_owned()),
             Test::None if self.units() < 2 => {
-                Some("all samples are of one cluster, and nothing says how much others would differ".to_owned())
+                Some("all samples belong to one cluster, so the variation between clusters is unknown".to_owned())
             }
             Test::None => Some(match self.aggregate.min_bootstrap_units() {
                 Some(fewest) => {
-                    format!("the {} has no test of fewer than {fewest} {units}", self.aggregate.name())
+                    format!("the {} needs at least {fewest} {units} for a test", self.aggregate.name())
                 }
-                None => format!("the {} of samples has no test", self.aggregate.name()),
+                None => format!("there is no test for the {} of samples", self.aggregate.name()),
             }),
             _ if (self.units() as f64) < self.fewest(level) => {
                 let (there, fewest) = (self.units(), self.fewest(level));
-                Some(format!("{there} {units} can decide nothing at this level, it takes at least {fewest}"))
+                Some(format!("{there} {units} are too few to decide at this level; at least {fewest} are needed"))
             }
             _ => None,
         }
@@ -356,7 +356,7 @@ impl PairedTest {
         let there = self.resamples().filter(|_| self.test == Test::Bootstrap)?.replicates().len();
         let needed = (2.0 / level.alpha() - 1e-9).ceil() - 1.0;
         ((there as f64) < needed).then(|| {
-            format!("{there} resamples can decide nothing at this level, it takes `statistics.resamples` of at least {needed}")
+            format!("{there} resamples are too few to decide at this level; `statistics.resamples` must be at least {needed}")
         })
     }
 

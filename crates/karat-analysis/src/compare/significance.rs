@@ -21,12 +21,12 @@ pub(super) struct TestedMetric<'a> {
     pub(super) bounds: Option<(f64, f64)>,
     pub(super) margin: Option<Threshold>,
     /// The difference between the instruments of the two sides.
-    pub(super) other_ruler: Option<String>,
+    pub(super) instrument_change: Option<String>,
 }
 
 /// The reason for metrics with different instruments; the warning names the difference.
-const OTHER_RULER: &str = "the two sides were not measured alike, as the warning says; `karat score RUN` measures stored outputs \
-                           anew, `--allow-changed` decides all the same";
+const OTHER_INSTRUMENT: &str = "the two sides were measured by different judges or rules (see the warning); score stored \
+                                outputs again with `karat score RUN`, or decide anyway with `--allow-changed`";
 
 impl TestedMetric<'_> {
     /// The result for the metric at its local level. `None` only without samples.
@@ -41,8 +41,9 @@ impl TestedMetric<'_> {
             (self.figure(&self.baseline, options.level)?, self.figure(&self.candidate, options.level)?);
         let margin = self.margin(baseline.value());
         let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?, options));
-        let other_ruler = self.other_ruler.as_ref().filter(|_| !options.any_ruler).map(|_| OTHER_RULER.to_owned());
-        let open = other_ruler.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored));
+        let instrument_change =
+            self.instrument_change.as_ref().filter(|_| !options.any_instrument).map(|_| OTHER_INSTRUMENT.to_owned());
+        let open = instrument_change.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored));
         let verdict = match open {
             Some(_) => ComparisonVerdict::Undecided,
             None => self.verdict(p_adjusted, margin.zip(equivalence.as_ref()), options.level),

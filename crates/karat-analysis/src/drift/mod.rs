@@ -199,7 +199,10 @@ pub fn drift(
     };
     let unscored = (status == DriftStatus::NoData).then(|| match series.is_empty() {
         true => {
-            format!("no day up to {as_of} has a score of {}: every judgment failed, or none was made", options.metric)
+            format!(
+                "no day up to {as_of} has a score of {}: either every judgment failed or there is none",
+                options.metric
+            )
         }
         false => format!("the {} days up to {as_of} have no score of {}", options.long, options.metric),
     });
@@ -232,7 +235,7 @@ fn date_problem(as_of: &str) -> String {
     if as_of.is_empty() {
         return "no sample has a date: name the column under `dataset.date`".to_owned();
     }
-    format!("{as_of} is no date; write it as YYYY-MM-DD")
+    format!("{as_of} is not a date; write it as YYYY-MM-DD")
 }
 
 fn bad_day(day: &CheckedDay) -> Option<DriftDay> {
@@ -258,7 +261,7 @@ fn skipped_day(day: &CheckedDay, options: &DriftOptions) -> Option<SkippedDay> {
         ),
         Method::PageHinkley => format!("{} scores in {} days", day.n_short, options.short),
         _ => {
-            format!("no score in {} days, or not more than the {} that make the baseline", options.short, options.long)
+            format!("no score in {} days, or no score beyond the {} days of the baseline", options.short, options.long)
         }
     };
     Some(SkippedDay { day: date_of(day.day), reason })

@@ -174,8 +174,8 @@ impl DriftOptions {
         };
         if self.short < 1 || self.long < 2 || self.short > self.long || self.long > 3660 {
             return Some(format!(
-                "the windows are {} and {} days; the short one has at least 1, the long one at most 3660, and the short \
-                 one is not the longer",
+                "the windows are {} and {} days; the short window must be at least 1 day, the long one at most 3660, and the \
+                 short one must not be longer than the long one",
                 self.short, self.long
             ));
         }
@@ -183,7 +183,7 @@ impl DriftOptions {
         let never = windows.into_iter().find(|(_, days, least)| *least > days.unsigned_abs() as usize);
         if let Some((name, days, least)) = never.filter(|_| self.method == Method::MedianMad) {
             return Some(format!(
-                "min_{name} is {least}, and the {name} window has {days} days: no day would ever be judged"
+                "min_{name} is {least}, but the {name} window has {days} days, so no day would ever be checked"
             ));
         }
         if !self.z.is_finite() || self.z < 0.0 {

@@ -98,7 +98,7 @@ fn thin_data_warning(values: &[f64], options: &DriftOptions) -> Option<String> {
     let (n, long) = (values.len(), options.long);
     if values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) {
         return Some(format!(
-            "the {n} days that were drawn from are all equal: series of them raise no false alarm, whatever the rule"
+            "the {n} days that series are drawn from are all equal: such series never raise a false alarm"
         ));
     }
     let is_few = n < long.unsigned_abs() as usize;

@@ -162,7 +162,7 @@ mod tests {
 
     /// BR-13: one system's drop is not averaged out by the others, and the combined result names it.
     #[test]
-    fn a_drop_of_one_system_is_not_evened_out() {
+    fn a_drop_of_one_system_is_not_averaged_away() {
         let (falls, rises) = (of("a", |day| if day > 38 { 2.0 } else { 4.0 }), of("b", |day| f64::from(3 + day / 39)));
         let found = SystemDrifts::of(vec![rises.clone(), falls.clone()]).unwrap();
         let written = serde_json::to_value(&found).unwrap();

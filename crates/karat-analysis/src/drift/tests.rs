@@ -32,7 +32,7 @@ fn status(days: &[Day], as_of: &str, options: &DriftOptions) -> DriftStatus {
 
 /// BR-13: a flat history raises no alert on any day; the JSON form is the contract's.
 #[test]
-fn a_flat_history_is_quiet() {
+fn a_flat_history_raises_no_alert() {
     let flat = days(45, |_| 4.2);
     for method in Method::ALL {
         let options = DriftOptions { method, ..median_mad() };
@@ -101,7 +101,7 @@ fn a_method_keeps_its_own_options() {
 
 /// BR-13: `no_data` only if the long window is empty; too few scores are `ok` with the skipped days.
 #[test]
-fn too_few_scores_are_said() {
+fn too_few_scores_are_reported() {
     let few = days(4, |_| 4.0);
     let found = drift(&few, "2026-03-04", &median_mad(), watched(), &[]).unwrap();
     assert_eq!((found.status, found.skipped.len()), (DriftStatus::Ok, 2));
@@ -196,7 +196,7 @@ fn a_closed_incident_stays_closed_until_the_series_changes_anew() {
 
 /// BR-13, BY-11: a later check of a day gives the result of that day, whatever was closed since.
 #[test]
-fn asking_later_gives_what_was_lived_through() {
+fn a_later_query_gives_the_same_incidents() {
     for seed in 0..4_u64 {
         let mut state = seed;
         let mut drawn = |below: u64| {
@@ -226,7 +226,7 @@ fn asking_later_gives_what_was_lived_through() {
 
 /// BR-13, BR-17: a window that mixes judges or prompt versions works, with a warning.
 #[test]
-fn mixed_judges_are_named() {
+fn several_judges_are_reported() {
     let mut days = declining();
     days[40].judges = BTreeSet::from(["stub-v1".to_owned()]);
     days[41].judges = BTreeSet::from(["other".to_owned()]);
@@ -250,7 +250,7 @@ fn the_direction_is_the_metrics() {
 }
 
 #[test]
-fn senseless_options_are_refused() {
+fn invalid_options_are_refused() {
     for options in [
         DriftOptions { short: 31, ..median_mad() },
         DriftOptions { streak: Some(0), ..median_mad() },

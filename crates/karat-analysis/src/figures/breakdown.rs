@@ -148,7 +148,7 @@ mod tests {
     /// CL-22: each step has its own line. An unknown price affects its own line only. A cell that failed in its first
     /// step counts there; a cell without stored steps counts as a whole.
     #[test]
-    fn steps_are_told_apart() {
+    fn steps_are_distinguished() {
         let mut run = run();
         run.cells[0].cell.facts.steps = vec![step(10, Some(5)), step(4, None)];
         run.cells[1].cell.status = CellStatus::Error;

@@ -133,7 +133,7 @@ mod tests {
 
     /// BY-16: failed cells do not count in the cost of one more cell.
     #[test]
-    fn what_failed_has_no_price() {
+    fn failed_cells_do_not_enter_the_cost_of_others() {
         assert_eq!(bill(Some(0)).next_cell_usd(), None);
         assert_eq!(Spend { cells: 4, answered: 2, ..bill(Some(2_000_000_000)) }.next_cell_usd(), Some(1.0));
     }

@@ -140,7 +140,7 @@ mod tests {
 
     /// PE-11: a pass rate has an interval even if everything passes.
     #[test]
-    fn a_rate_gets_wilson_which_does_not_collapse() {
+    fn a_rate_has_the_wilson_interval() {
         let found = figure(&one(&[1.0; 12]), Aggregate::Mean, true, Level::P95).unwrap();
         let (lo, hi) = found.interval().unwrap();
         assert_eq!(found.method(), "Wilson");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_observed_is_no_figure_and_one_value_has_no_interval() {
+    fn no_value_has_no_figure_and_one_value_has_no_interval() {
         assert_eq!(figure(&one(&[]), Aggregate::Mean, false, Level::P95), None);
         let found = figure(&one(&[3.0]), Aggregate::Mean, false, Level::P95).unwrap();
         assert_eq!((found.value(), found.interval()), (3.0, None));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn systems_weigh_the_same_however_many_samples_they_have() {
+    fn systems_have_equal_weight() {
         let mut observed = one(&[0.0, 2.0, 4.0, 6.0]);
         observed.push(9.0, 1, 0);
         observed.push(11.0, 1, 1);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_over_systems_is_worth_its_samples_when_they_all_agree() {
+    fn equal_rates_of_systems_count_their_samples_once() {
         let mut observed = one(&[1.0; 10]);
         (0..10).for_each(|at| observed.push(1.0, 1, at));
         let both = figure(&observed, Aggregate::Mean, true, Level::P95).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     /// PE-11: few clusters widen a rate's interval by t, the method reports the effective n, and one cluster has no
     /// interval. Reference: 14 of 18 with CR1, Wilson at s²/SE² with scipy.stats.t.ppf(0.975, 2).
     #[test]
-    fn a_rate_of_clusters_has_the_quantile_of_their_number() {
+    fn a_rate_of_clusters_uses_the_quantile_of_their_number() {
         let mut observed = one(&[1.0; 18]);
         (observed.clusters, observed.clustered) = ((0..18).map(|at| at / 6).collect(), true);
         [0, 1, 2, 6].into_iter().for_each(|at| observed.values[at] = 0.0);
@@ -222,7 +222,7 @@ mod tests {
 
     /// Invariant: clusters with equal means by chance give no interval.
     #[test]
-    fn clusters_that_are_alike_have_no_interval() {
+    fn equal_clusters_have_no_interval() {
         let mut observed = one(&[0.0, 0.5, 0.0, 0.0, 0.0, 0.5]);
         (observed.clusters, observed.clustered) = (vec![0, 0, 0, 1, 1, 1], true);
         let found = figure(&observed, Aggregate::Mean, false, Level::P95).unwrap();
@@ -231,7 +231,7 @@ mod tests {
 
     /// Invariant: F1 over samples has a bootstrap interval with its seed; without labels there is none.
     #[test]
-    fn f1_is_that_of_the_labels() {
+    fn f1_is_computed_from_the_labels() {
         let mut observed = Observations::default();
         for at in 0..40_u32 {
             let (expected, found) = (u16::from(at % 4 == 0), u16::from(at % 4 == 0 && at % 8 == 0));

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_any_score_is_not_ranked_and_named() {
+    fn a_model_without_a_score_is_named_but_not_ranked() {
         let run = Sketch::new(2, 1, 2).value(0, 0, 5.0).value(1, 0, 6.0).error(0, 1, "auth").error(1, 1, "auth").run();
         let board = &analyse(&run, &Options::default()).unwrap().leaderboards[0];
         assert_eq!(ids(&board.places), ["model-a"]);

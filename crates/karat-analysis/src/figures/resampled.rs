@@ -167,7 +167,7 @@ mod tests {
     /// RG-10, RG-11: a percentile's change has an interval; pairs that rose by the same amount give the same change in
     /// every resample.
     #[test]
-    fn a_percentile_changes_with_an_interval() {
+    fn a_change_of_a_percentile_has_an_interval() {
         let before: Vec<f64> = (0..60).map(f64::from).collect();
         let now: Vec<f64> = before.iter().map(|value| value + 5.0).collect();
         let change = |now: &Observations, before: &Observations| {
@@ -185,7 +185,7 @@ mod tests {
 
     /// Issue 3: a bootstrap only on request: BCa for a mean, percentiles of clusters, and an interval for a median.
     #[test]
-    fn a_bootstrap_stands_in_the_place_of_the_formula() {
+    fn the_bootstrap_replaces_the_formula() {
         let how = Resampling { resamples: 2_000, ..Resampling::new(Seed(7)) };
         let values: Vec<f64> = (0..40).map(|at| f64::from(at * at % 17)).collect();
         let mut observed = one(&values);

@@ -54,7 +54,7 @@ mod tests {
 
     /// GE-04: the interval of a slope is cluster-robust; y = 2x + noise shared by clusters.
     #[test]
-    fn a_slope_knows_its_clusters() {
+    fn a_slope_accounts_for_clusters() {
         let x: Vec<f64> = (0..12).map(f64::from).collect();
         let y: Vec<f64> = x.iter().map(|x| 2.0 * x + (x * 7.0) % 3.0).collect();
         let each: Vec<u32> = (0..12).collect();

@@ -133,28 +133,28 @@ pub(super) fn decide(court: &GateContext<'_>, case: &GateCase<'_>, level: Level)
     if let Some(remark) = &evidence.remark {
         reason = format!("{reason} ({remark})");
     }
-    if let (Some(change), true) = (&evidence.other_ruler, verdict != Verdict::Undecided) {
+    if let (Some(change), true) = (&evidence.instrument_change, verdict != Verdict::Undecided) {
         verdict = Verdict::Undecided;
-        reason = format!("{reason}; but {change}, so that nothing is decided");
+        reason = format!("{reason}; undecided because {change}");
     }
     let (lost, cells, what) = match evidence.lacking.share() > evidence.unscored.share() {
-        true => (evidence.lacking, "pairs of cells", "lack a score on a side"),
+        true => (evidence.lacking, "pairs of cells", "lack a score on one side"),
         false => (evidence.unscored, "cells", "could not be scored"),
     };
     if verdict != Verdict::Undecided && lost.share() > court.policy.max_unscored {
         let share = lost.share() * 100.0;
         let lacking = format!("{} of {} {cells} ({share:.1} %) {what}", lost.n, lost.due);
         if verdict == Verdict::Fail && fails_at_best(court, case, level) {
-            reason = format!("{reason}; {lacking}, and no score of them could turn it");
+            reason = format!("{reason}; {lacking}, and no score for them could change that");
         } else {
             verdict = Verdict::Undecided;
             let allowed = court.policy.max_unscored * 100.0;
-            reason = format!("{reason}; but {lacking}, and the policy allows {allowed:.1} %");
+            reason = format!("{reason}; undecided because {lacking}, and the policy allows {allowed:.1} %");
         }
     }
     if verdict == Verdict::Fail && case.gate.review {
         match court.policy.strict {
-            true => reason = format!("{reason}; a matter of review, which `policy.strict` makes a failure"),
+            true => reason = format!("{reason}; under review, which `policy.strict` treats as a failure"),
             false => verdict = Verdict::Review,
         }
     }
@@ -201,7 +201,7 @@ fn fails_at_best(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> 
 fn missing_reason(basis: &Basis) -> String {
     match basis {
         Basis::Missing(why) => why.clone(),
-        _ => "there is nothing to decide on".to_owned(),
+        _ => "there is no figure to decide on".to_owned(),
     }
 }
 

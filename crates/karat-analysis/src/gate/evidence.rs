@@ -44,7 +44,7 @@ pub(super) struct Evidence {
     /// A remark for the reader.
     pub(super) remark: Option<String>,
     /// The difference between the instruments of both sides, because of which a change decides nothing.
-    pub(super) other_ruler: Option<String>,
+    pub(super) instrument_change: Option<String>,
 }
 
 /// The data that are compared with the threshold.
@@ -247,13 +247,13 @@ impl GateContext<'_> {
         let spec = self.findings.plan.metrics.get(metric);
         let pinned = partners.iter().filter_map(|(_, partner)| partner.pinned());
         let samples = || self.cells(case).map(|(sample, _)| self.findings.sample_id(sample));
-        let mut rulers =
+        let mut changes =
             pinned.filter_map(|pinned| pinned.instrument_change(self.findings.measured_run(), spec?, samples()));
-        let evidence = Evidence { other_ruler: rulers.next(), ..evidence };
+        let evidence = Evidence { instrument_change: changes.next(), ..evidence };
         let pairs = self.paired_results(case, metric, name, &partners);
         if pairs.len() * 2 >= observed.len() && pairs.can_compare(measure.aggregate) {
             let remark = (pairs.len() < observed.len())
-                .then(|| format!("on the {} of {} results that both have", pairs.len(), observed.len()));
+                .then(|| format!("compared on the {} of {} results that both have", pairs.len(), observed.len()));
             return pairs.evidence(measure, Evidence { remark, ..evidence });
         }
         let reference = match &partners[..] {
@@ -265,26 +265,22 @@ impl GateContext<'_> {
         match reference {
             Some(before) if before.has_values() && pairs.len() == 0 => {
                 let what = self.reference_name(case);
-                missing(
-                    format!("{what} has none of the samples that have a score here, so nothing is compared"),
-                    evidence,
-                )
+                missing(format!("{what} has no sample with a score here, so there is nothing to compare"), evidence)
             }
             Some(before) if before.value.is_some() => {
                 let now = PinnedMetric::figure(Some(now.value()), now.n(), now.se(), Vec::new());
-                let why =
-                    if measure.aggregate.uses_labels() { "no labels are pinned" } else { "the samples are others" };
+                let why = if measure.aggregate.uses_labels() { "no labels are pinned" } else { "the samples differ" };
                 let remark = before.has_values().then(|| format!("{why}: compared unpaired"));
                 Evidence { reference: before.value, basis: Basis::Apart(now, before), remark, ..evidence }
             }
-            _ => missing(format!("{} has no result of this", self.reference_name(case)), evidence),
+            _ => missing(format!("{} has no result for this metric", self.reference_name(case)), evidence),
         }
     }
 
     fn missing_score_reason(&self, case: &GateCase<'_>) -> String {
         match &case.gate.condition {
-            Some(condition) if self.cells(case).next().is_none() => format!("no cell fits `where: {condition}`"),
-            _ if self.cells(case).next().is_none() => "there is no cell to look at".to_owned(),
+            Some(condition) if self.cells(case).next().is_none() => format!("no cell matches `where: {condition}`"),
+            _ if self.cells(case).next().is_none() => "there are no cells".to_owned(),
             _ => "no cell has a score".to_owned(),
         }
     }
@@ -332,7 +328,7 @@ impl GateContext<'_> {
     fn reference_name(&self, case: &GateCase<'_>) -> String {
         match &case.gate.against {
             None | Some(Against::Baseline) => "the baseline".to_owned(),
-            Some(Against::Previous) => "the run before".to_owned(),
+            Some(Against::Previous) => "the previous run".to_owned(),
             Some(Against::Run(id)) => format!("run {id}"),
             Some(Against::Variant(id)) => format!("variant {id}"),
             Some(Against::Model(id)) => format!("model {id}"),
@@ -362,7 +358,7 @@ impl GateContext<'_> {
             Some(Against::Variant(id)) => {
                 let model = plan.systems.get(system).and_then(|it| it.model);
                 if plan.variants.iter().all(|variant| variant.id != *id) {
-                    return Err(format!("this run leaves the variant {id} out"));
+                    return Err(format!("the variant {id} is not part of this run"));
                 }
                 let other = plan.systems.iter().position(|it| {
                     it.model == model && plan.variants.get(it.variant).is_some_and(|variant| variant.id == *id)
@@ -372,7 +368,7 @@ impl GateContext<'_> {
             Some(Against::Model(id)) => {
                 let variant = plan.systems.get(system).map(|it| it.variant);
                 if !plan.models.iter().any(|model| model.is_called(id)) {
-                    return Err(format!("this run leaves the model {id} out"));
+                    return Err(format!("the model {id} is not part of this run"));
                 }
                 let other = plan.systems.iter().position(|it| {
                     Some(it.variant) == variant
@@ -409,13 +405,13 @@ impl GateContext<'_> {
         let Target::Metric(metric) = case.target else { return missing("only metrics are human-anchored") };
         let name = self.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str());
         let system = case.unit.system.as_deref();
-        match path::anchored(self.findings, name, system) {
+        match path::anchored_finding(self.findings, name, system) {
             Some(found) => {
                 Evidence { observed: Some(found.value()), basis: Basis::Point(found), ..Evidence::default() }
             }
-            None => {
-                missing("there is no human-anchored figure of this: it needs the analysis `human_anchor` and labels")
-            }
+            None => missing(
+                "there is no human-anchored figure of this metric: it needs the analysis `human_anchor` and labels",
+            ),
         }
     }
 }

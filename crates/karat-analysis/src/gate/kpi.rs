@@ -85,7 +85,7 @@ fn with_change(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) 
     let evidence = court.evidence_for(&case);
     let level = court.findings.measures.get(metric).map(|measure| measure.level);
     let change = level.and_then(|level| evidence.basis.finding_at(level));
-    let remark = evidence.other_ruler.or(evidence.remark).filter(|_| change.is_some());
+    let remark = evidence.instrument_change.or(evidence.remark).filter(|_| change.is_some());
     Kpi { baseline: evidence.reference, remark, change, ..kpi }
 }
 

@@ -49,7 +49,7 @@ impl IntervalTest {
     /// `None` if there is no interval, or it decides nothing.
     fn of(court: &GateContext<'_>, at: usize, case: &GateCase<'_>) -> Option<Self> {
         let evidence = court.evidence_for(case);
-        let threshold = bound(case, evidence.reference).filter(|_| evidence.other_ruler.is_none())?;
+        let threshold = bound(case, evidence.reference).filter(|_| evidence.instrument_change.is_none())?;
         let p = p_value(&evidence.basis, threshold)?;
         Some(Self { case: at, p, digest: evidence.basis.digest(threshold) })
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_stops_at_the_first_that_is_open() {
+    fn holm_stops_at_the_first_undecided_metric() {
         let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
         assert!(close(&alphas(&[0.001, 0.03, 0.04], 0.06, Correction::Holm), &[0.02, 0.03, 0.06]));
         assert!(close(&alphas(&[0.001, 0.04, 0.05], 0.06, Correction::Holm), &[0.02, 0.03, 0.03]));

@@ -136,8 +136,8 @@ impl fmt::Display for FailingSystem {
         let Self { failed, unjudged, of, .. } = self;
         match (failed, unjudged) {
             (_, 0) => write!(f, "{failed} of {of} cells failed"),
-            (0, _) => write!(f, "{unjudged} of {of} cells were judged by no judge"),
-            _ => write!(f, "{failed} of {of} cells failed and {unjudged} were judged by no judge"),
+            (0, _) => write!(f, "{unjudged} of {of} cells were not judged"),
+            _ => write!(f, "{failed} of {of} cells failed and {unjudged} were not judged"),
         }
     }
 }
@@ -157,7 +157,7 @@ fn notes(findings: &Findings, rules: &Rules, references: &References) -> Vec<Str
     let changes = rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some());
     let compared = changes.filter_map(|gate| match &gate.against {
         None | Some(Against::Baseline) => Some(("the baseline".to_owned(), references.baseline.as_ref()?)),
-        Some(Against::Previous) => Some(("the run before".to_owned(), references.previous.as_ref()?)),
+        Some(Against::Previous) => Some(("the previous run".to_owned(), references.previous.as_ref()?)),
         Some(Against::Run(id)) => Some((format!("run {id}"), references.runs.get(id)?)),
         Some(Against::Variant(_) | Against::Model(_)) => None,
     });
@@ -203,8 +203,8 @@ fn renamed_models(findings: &Findings, name: &str, pinned: &Pinned) -> BTreeSet<
     };
     let say = |(asked, then, now)| {
         format!(
-            "the model `{asked}` answered as {then} in {name} and as {now} in this run: a change may be of the provider's \
-             change of models alone (pin the dated name as its `model`)"
+            "the model `{asked}` reported {then} in {name} and {now} in this run: a change may come from the provider \
+             (set its `model` to the dated name)"
         )
     };
     findings.systems.iter().filter_map(of_system).flatten().map(say).collect()

@@ -21,7 +21,7 @@ pub(super) fn finding(findings: &Findings, path: &str) -> Result<Finding, String
             suggested_path(&findings.analyses, path).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
         return Err(nothing(format!(": there is no `{left}` in {}{meant}", describe_value(found))));
     }
-    finding_from_json(found).ok_or_else(|| nothing(format!(", but {}", describe_value(found))))
+    finding_from_json(found).ok_or_else(|| nothing(format!("; it is {}", describe_value(found))))
 }
 
 /// The most likely intended path, if this one does not exist.
@@ -48,13 +48,13 @@ fn describe_value(value: &Value) -> String {
         Value::Object(members) if members.is_empty() => "an empty result".to_owned(),
         Value::Object(members) => excerpt(&members.keys().cloned().collect::<Vec<_>>().join(", "), 200),
         Value::Array(items) => format!("a list of {}", items.len()),
-        Value::Null => "nothing, since it is undefined".to_owned(),
+        Value::Null => "an undefined value".to_owned(),
         other => excerpt(&other.to_string(), 200),
     }
 }
 
 /// The human-anchored figure of a metric, for a system if given.
-pub(super) fn anchored(findings: &Findings, metric: &str, system: Option<&str>) -> Option<Finding> {
+pub(super) fn anchored_finding(findings: &Findings, metric: &str, system: Option<&str>) -> Option<Finding> {
     let analysis = findings.analyses.iter().find(|it| it.analysis == "human_anchor")?;
     let value = serde_json::to_value(&analysis.outcome).ok()?;
     let rows = value.get("figures").and_then(Value::as_array)?;

@@ -12,7 +12,7 @@ pub(super) fn gate_problems(plan: &PlanHeader, analyses: &[String], rules: &Rule
     // A partner that was merely not selected leaves the gate undecided.
     let left_out = gate.against.as_ref().is_some_and(|against| rules.left_out.contains(against));
     let partner = if left_out { None } else { unknown_partner(plan, gate) };
-    let one = [unknown_subject(plan, analyses, gate), partner, impossible(gate), unanchored(plan, gate)];
+    let one = [unknown_subject(plan, analyses, gate), partner, impossible(gate), missing_anchor(plan, gate)];
     let ranges = out_of_range(plan, gate).into_iter().chain(never_broken(plan, gate));
     let problems = one.into_iter().flatten().chain(pointless(gate)).chain(ranges);
     problems.map(|what| GateProblem::of(gate, what)).collect()
@@ -43,12 +43,12 @@ fn unknown_partner(plan: &PlanHeader, gate: &Gate) -> Option<String> {
         Against::Baseline | Against::Previous | Against::Run(_) => return None,
     };
     let none = !known.contains(&id.as_str());
-    none.then(|| format!("it compares with the {kind} `{id}`, which the run does not have{}", suggestion(id, &known)))
+    none.then(|| format!("it compares with the unknown {kind} `{id}`{}", suggestion(id, &known)))
 }
 
 fn impossible(gate: &Gate) -> Option<String> {
     let (min, max) = gate.bounds_that_exclude_each_other()?;
-    Some(format!("no figure is at least {min} and at most {max}; `min` must not be above `max`"))
+    Some(format!("no figure can be at least {min} and at most {max}; `min` must not be above `max`"))
 }
 
 /// Bounds on changes that are below 0, or on a subject without a baseline.
@@ -56,7 +56,10 @@ fn pointless(gate: &Gate) -> Vec<String> {
     let changes = [("max_drop", gate.max_drop), ("max_rise", gate.max_rise)];
     let given = || changes.into_iter().filter_map(|(name, bound)| Some((name, bound?)));
     let below = given().filter(|(_, bound)| bound.value < 0.0).map(|(name, bound)| {
-        format!("`{name}` is {}: it says how far is too far, and is at least 0; `against` says from what", bound.value)
+        format!(
+            "`{name}` is {}, but must be at least 0: it is the largest allowed change from the reference in `against`",
+            bound.value
+        )
     });
     let what = match &gate.subject {
         Subject::Finding(_) => Some("a finding"),
@@ -74,7 +77,7 @@ fn out_of_range(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
         let min = gate.min.filter(|min| min.value > hi).map(|min| ("min", min.value));
         let (bound, value) = min.or(gate.max.filter(|max| max.value < lo).map(|max| ("max", max.value)))?;
         let meant = as_share(value, lo, hi);
-        Some(format!("no figure keeps `{bound}: {value}`: {name} goes from {lo} to {hi}{meant}"))
+        Some(format!("no figure can meet `{bound}: {value}`: {name} ranges from {lo} to {hi}{meant}"))
     };
     ranges(plan, gate).filter_map(wrong).collect()
 }
@@ -90,7 +93,7 @@ fn never_broken(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
         ];
         let (bound, value) = beyond.into_iter().find_map(|(bound, given)| Some((bound, given?.value)))?;
         let meant = as_share(value, lo, hi);
-        Some(format!("every figure keeps `{bound}: {value}`: {name} goes from {lo} to {hi}{meant}"))
+        Some(format!("every figure meets `{bound}: {value}`: {name} ranges from {lo} to {hi}{meant}"))
     };
     ranges(plan, gate).filter_map(wrong).collect()
 }
@@ -110,7 +113,7 @@ fn as_share(value: f64, lo: f64, hi: f64) -> String {
 }
 
 /// A gate on human-anchored figures without the analysis that computes them.
-fn unanchored(plan: &PlanHeader, gate: &Gate) -> Option<String> {
+fn missing_anchor(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     let Subject::Metric(pattern) = &gate.subject else { return None };
     let scorers = plan
         .metrics
@@ -128,7 +131,7 @@ fn unanchored(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     lacks.then(|| {
         let scorer = scorers.first().copied().unwrap_or_default();
         format!(
-            "`anchor: human` reads the analysis `human_anchor`, which the suite does not ask for: add `{{ analysis: \
+            "`anchor: human` needs the analysis `human_anchor`, which the suite does not request: add `{{ analysis: \
              human_anchor, with: {{ scorer: {scorer} }} }}` to `analyses`, and `labels` to the scorer"
         )
     })

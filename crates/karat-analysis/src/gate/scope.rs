@@ -73,7 +73,7 @@ impl<'a> ScopeReader<'a> {
         let condition = gate.condition.as_deref().map(|source| compile_condition(&findings.plan, source)).transpose();
         let column = (!UNITS.contains(&gate.per.as_str())).then(|| Path::parse(&gate.per)).transpose();
         let condition = condition.map_err(|error| wrong(error.message))?;
-        let column = column.map_err(|error| wrong(format!("`per: {}` is no path: {error}", gate.per)))?;
+        let column = column.map_err(|error| wrong(format!("`per: {}` is not a valid path: {error}", gate.per)))?;
         let systems = findings.plan.systems.len();
         let scope = Scope {
             systems,
@@ -121,7 +121,7 @@ impl<'a> ScopeReader<'a> {
                 let hint = error
                     .hint
                     .as_deref()
-                    .unwrap_or("columns that conditions read are listed under the dataset's `metadata`");
+                    .unwrap_or("list the columns that conditions read under the dataset's `metadata`");
                 format!("`where: {}` on sample `{}`: {} ({hint})", condition.source(), row.sample.id, error.message)
             })?;
             if let Some(slot) = chosen.get_mut(sample * self.scope.systems + row.system) {

@@ -42,7 +42,7 @@ fn two(second: [f64; 4]) -> MemoryRun {
 
 /// CL-24, SU-05: an absolute minimum applies to each system; the bound itself passes.
 #[test]
-fn one_system_cannot_hide_behind_another() {
+fn each_system_is_gated_on_its_own() {
     let verdicts = say(&two([7.0; 4]), vec![gate(|it| it.min = at(8.0))], Policy::default(), &References::default());
     assert_eq!(words(&verdicts), [("model-a/variant-0".to_owned(), "pass"), ("model-b/variant-0".to_owned(), "fail")]);
     assert_eq!((verdicts.verdict(), verdicts.exit()), (Some(Verdict::Fail), Exit::GateFailed));
@@ -83,7 +83,7 @@ fn relative_bounds_follow_the_baseline() {
 
 /// A value and its threshold are shown with enough digits to differ, and the comparison shown is the one made.
 #[test]
-fn what_is_shown_compares_as_the_numbers_do() {
+fn shown_numbers_compare_like_the_values() {
     let reason = |value: f64, min: f64, decide: Decide| {
         let run = Sketch::new(1, 1, 3).fill(value).run();
         let rule = gate(|it| (it.min, it.decide) = (at(min), decide));
@@ -112,7 +112,7 @@ fn a_gate_that_cannot_fail_is_refused() {
         ("min: -3", told(&|it| it.min = at(-3.0))),
     ] {
         let error = wrong.unwrap_err();
-        assert!(error.contains(&format!("every figure keeps `{name}`")), "{error}");
+        assert!(error.contains(&format!("every figure meets `{name}`")), "{error}");
         assert_eq!(error.contains("did you mean `60%`?"), name.contains("60"), "{error}");
     }
     assert!(told(&|it| (it.min, it.max) = (at(0.0), at(10.0))).is_ok());
@@ -135,7 +135,7 @@ fn a_model_is_not_compared_with_itself() {
             (only.verdict, only.threshold, only.finding.as_ref().map(Finding::n)),
             (Verdict::Fail, Some(0.25), Some(4))
         );
-        assert_eq!(only.reason, "a drop of 0.500 (6.25 %, from 8.000 to 7.500) is above the 0.250 that is allowed");
+        assert_eq!(only.reason, "a drop of 0.500 (6.25 %, from 8.000 to 7.500) is above the allowed 0.250");
     }
 }
 
@@ -155,7 +155,7 @@ fn no_baseline_is_undecided() {
 
 /// BY-02: an interval decides three ways, and three policies on one stored run give three exit codes.
 #[test]
-fn an_interval_that_holds_the_threshold_decides_nothing() {
+fn an_interval_that_contains_the_threshold_is_undecided() {
     let run = two([6.0, 7.0, 8.0, 9.0]);
     let by = |min: f64, decide: Decide| {
         gate(|it| {
@@ -204,12 +204,15 @@ fn trials_without_a_score_count_one_by_one() {
     // Two of eight cells: a 10 for each makes the mean 8.5.
     assert_eq!((with(0.24, 8.4).0, with(0.24, 8.6).0), (Verdict::Undecided, Verdict::Fail));
     let (_, reason) = with(0.24, 8.4);
-    assert!(reason.contains("but 2 of 8 cells (25.0 %) could not be scored, and the policy allows 24.0 %"), "{reason}");
+    assert!(
+        reason.contains("undecided because 2 of 8 cells (25.0 %) could not be scored, and the policy allows 24.0 %"),
+        "{reason}"
+    );
 }
 
 /// BY-02: a change is undecided if the missing scores could make up the drop.
 #[test]
-fn a_drop_that_missing_scores_could_undo_is_undecided() {
+fn a_drop_that_missing_scores_could_reverse_is_undecided() {
     let before = Sketch::new(1, 1, 4).fill(9.0).run();
     let run = Sketch::new(1, 1, 4).fill(8.0).unscored(0, 0).run();
     let with = |change: &dyn Fn(&mut Gate)| {
@@ -226,7 +229,7 @@ fn a_drop_that_missing_scores_could_undo_is_undecided() {
 
 /// BY-02: a gate whose reference was not selected for this run is undecided.
 #[test]
-fn a_partner_that_is_left_out_leaves_the_gate_undecided() {
+fn a_gate_without_its_partner_is_undecided() {
     let run = two([7.0; 4]);
     let against = Against::Variant("variant-9".to_owned());
     let gates = vec![gate(|it| (it.max_drop, it.against) = (at(0.5), Some(against.clone())))];
@@ -236,12 +239,12 @@ fn a_partner_that_is_left_out_leaves_the_gate_undecided() {
     check(&run.header.plan, &rules).unwrap();
     let verdicts = decide(&findings_of(&run), &run, &rules, &References::default()).unwrap();
     assert_eq!((verdicts.verdict(), verdicts.exit()), (Some(Verdict::Undecided), Exit::Pass));
-    assert_eq!(verdicts.decisions[0].reason, "this run leaves the variant variant-9 out");
+    assert_eq!(verdicts.decisions[0].reason, "the variant variant-9 is not part of this run");
 }
 
 /// BY-02: the shared cells of a leaderboard are available under `analyses`.
 #[test]
-fn a_leaderboard_is_held_to_what_it_shares() {
+fn a_leaderboard_uses_shared_cells_only() {
     let on = |path: &str, min: f64| {
         let subject = Subject::Finding(path.to_owned());
         Gate { id: path.to_owned(), subject, min: at(min), ..Gate::on(path) }
@@ -280,7 +283,11 @@ fn a_review_fails_only_under_a_strict_policy() {
     let strict = Policy { strict: true, ..Policy::default() };
     let failed = say(&two([8.0; 4]), vec![review()], strict, &References::default());
     assert_eq!((failed.count(Verdict::Fail), failed.exit()), (2, Exit::GateFailed));
-    assert!(failed.decisions[0].reason.ends_with("`policy.strict` makes a failure"), "{}", failed.decisions[0].reason);
+    assert!(
+        failed.decisions[0].reason.ends_with("`policy.strict` treats as a failure"),
+        "{}",
+        failed.decisions[0].reason
+    );
 }
 
 /// Gates per sample, under a condition, and against another model of the same run.
@@ -316,7 +323,7 @@ fn units_conditions_and_partners() {
 
 /// A gate without matching cells is undecided, alone and beside others, and missing samples are reported.
 #[test]
-fn a_gate_that_looks_at_nothing_never_passes() {
+fn a_gate_without_cells_never_passes() {
     let run = two([8.0; 4]);
     for per in ["system", "run", "sample"] {
         let nothing = gate(|it| {
@@ -336,7 +343,7 @@ fn a_gate_that_looks_at_nothing_never_passes() {
 
 /// Unknown names in gates are reported together, each with the known names.
 #[test]
-fn what_a_gate_names_is_checked_before_anything_is_decided() {
+fn names_in_gates_are_checked_first() {
     let run = two([8.0; 4]);
     let finding = |path: &str| Gate { subject: Subject::Finding(path.to_owned()), ..gate(|it| it.max = at(1.0)) };
     let wrong = vec![
@@ -383,7 +390,7 @@ proptest! {
 /// BY-08, CL-24: a change measured by another instrument is undecided, whatever the reference; a bound on the figure
 /// itself is decided.
 #[test]
-fn a_change_under_another_ruler_is_undecided() {
+fn a_change_measured_by_another_instrument_is_undecided() {
     let before = Sketch::new(1, 1, 4).fill(9.0).run();
     let mut run = Sketch::new(1, 1, 4).fill(7.0).run();
     let mut plan = (*run.header.plan).clone();
@@ -394,7 +401,7 @@ fn a_change_under_another_ruler_is_undecided() {
     let references = References { baseline: then(), previous: then(), runs };
     for (against, name) in [
         (Against::Baseline, "the baseline"),
-        (Against::Previous, "the run before"),
+        (Against::Previous, "the previous run"),
         (Against::Run("old".to_owned()), "run old"),
     ] {
         let drop = gate(|it| (it.max_drop, it.min, it.against) = (at(0.5), at(5.0), Some(against.clone())));
@@ -411,7 +418,7 @@ fn a_change_under_another_ruler_is_undecided() {
 
 /// BY-02: a gate that repeats another takes no share of the confidence.
 #[test]
-fn a_gate_that_repeats_another_is_no_further_test() {
+fn a_repeated_gate_counts_as_one_test() {
     let values = [6.0, 7.0, 6.5, 8.0, 7.5, 6.8, 7.2, 6.1];
     let run = values.iter().enumerate().fold(Sketch::new(1, 1, 8), |it, (at, value)| it.value(at, 0, *value)).run();
     let rule = |min: f64| gate(|it| (it.min, it.decide) = (at(min), Decide::Interval));
@@ -426,7 +433,7 @@ fn a_gate_that_repeats_another_is_no_further_test() {
 /// Issue 3: if the suite asks for a bootstrap, gates decide by it and show its seed; a rate of 1 keeps Wilson's
 /// interval, which does not collapse.
 #[test]
-fn gates_keep_to_the_bootstrap_of_the_suite() {
+fn gates_use_the_bootstrap_options_of_the_suite() {
     let with = |binary: bool, value: &dyn Fn(usize) -> f64| {
         let sketch = Sketch::new(1, 1, 30).metric("binary", serde_json::json!(binary));
         let mut run = (0..30).fold(sketch, |it, at| it.value(at, 0, value(at))).run();
@@ -455,7 +462,7 @@ fn gates_keep_to_the_bootstrap_of_the_suite() {
 /// Invariant: a change compares the cells that both sides have, trial by trial, and passes only if few scores are
 /// missing on either side; not-applicable cells are not missing.
 #[test]
-fn a_change_counts_what_either_side_lacks() {
+fn a_change_counts_the_missing_scores_of_both_sides() {
     let drop = |against: Option<Against>| {
         gate(|it| {
             (it.max_drop, it.per, it.against) = (at(0.5), "run".to_owned(), against.clone());
@@ -516,7 +523,7 @@ fn a_pinned_trial_that_failed_counts() {
 
 /// PE-16, CL-24: a judge with another reported model is another instrument; a model under test with one is reported.
 #[test]
-fn names_that_moved_since_a_pinned_run_are_told() {
+fn names_changed_since_a_pinned_run_are_reported() {
     let answered = |judge: &str, model: &str| {
         let mut run = crate::testing::judged(1, 4, &["j1"], serde_json::json!([]));
         for cell in &mut run.cells {
@@ -533,7 +540,7 @@ fn names_that_moved_since_a_pinned_run_are_told() {
         say(run, vec![rule], Policy::default(), &then)
     };
     let moved = drop(&answered("j1-01", "m-02"));
-    let said = "the model `m` answered as m-01 in the baseline and as m-02 in this run";
+    let said = "the model `m` reported m-01 in the baseline and m-02 in this run";
     assert!(moved.notes.iter().any(|note| note.starts_with(said)), "{:?}", moved.notes);
     assert_eq!(moved.decisions[0].verdict, Verdict::Pass, "{:?}", moved.decisions);
     let moved = drop(&answered("j1-02", "m-01"));

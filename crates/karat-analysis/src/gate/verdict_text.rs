@@ -58,7 +58,7 @@ impl VerdictText<'_> {
         let n = finding.n();
         let Some((lo, hi)) = finding.interval() else {
             let value = self.distinct_texts(value, limit).0;
-            return (Verdict::Undecided, format!("{value} has no interval (n = {n}), and the gate decides by it"));
+            return (Verdict::Undecided, format!("{value} has no interval (n = {n}), which this gate needs"));
         };
         let level = finding.level().unwrap_or_default() * 100.0;
         let [value, lo_text, hi_text] = [value, lo, hi].map(|number| self.distinct_texts(number, limit).0);
@@ -67,13 +67,13 @@ impl VerdictText<'_> {
         let shown = format!("{value} ({level} % interval {lo_text} to {hi_text})");
         let rule = self.bound_text(limit);
         let (verdict, what) = match (keeps(lo), keeps(hi)) {
-            (true, true) => (Verdict::Pass, format!("{shown} keeps {rule}")),
-            (false, false) => (Verdict::Fail, format!("{shown} breaks {rule}")),
-            _ => (Verdict::Undecided, format!("{shown} holds the threshold of {rule}")),
+            (true, true) => (Verdict::Pass, format!("{shown} meets {rule}")),
+            (false, false) => (Verdict::Fail, format!("{shown} does not meet {rule}")),
+            _ => (Verdict::Undecided, format!("{shown} contains the threshold of {rule}")),
         };
-        let collapsed = "the interval has collapsed and says nothing of others";
+        let equal = format!("all {n} values are equal, so the interval says nothing about other samples");
         let degenerate = finding.is_degenerate();
-        (verdict, if degenerate { format!("{what}; all {n} values are equal: {collapsed}") } else { what })
+        (verdict, if degenerate { format!("{what}; {equal}") } else { what })
     }
 
     fn bound_text(&self, limit: f64) -> String {
@@ -105,7 +105,7 @@ impl VerdictText<'_> {
         });
         let threshold = self.case.threshold;
         let share = if threshold.percent { format!(" ({})", percent(threshold.value)) } else { String::new() };
-        format!("a {word} of {shown}{} is {at_most} the {bound}{share} that is allowed", ends.unwrap_or_default())
+        format!("a {word} of {shown}{} is {at_most} the allowed {bound}{share}", ends.unwrap_or_default())
     }
 
     /// A change with the sign used in the gate: a drop of at most 0.5 is a change of at least −0.5.

@@ -30,7 +30,7 @@ fn overall_problems(pinned: &Pinned) -> impl Iterator<Item = String> {
         let (lo, hi) = extent(&of_systems.collect::<Vec<f64>>())?;
         let slack = ROUNDING * lo.abs().max(hi.abs()).max(1.0);
         let value = overall.value.filter(|value| *value < lo - slack || *value > hi + slack)?;
-        Some(format!("`overall.{name}.value` is {value}, and those of the systems go from {lo} to {hi}"))
+        Some(format!("`overall.{name}.value` is {value}, which is outside the range of the systems, {lo} to {hi}"))
     })
 }
 
@@ -60,28 +60,28 @@ fn figures(pinned: &Pinned) -> impl Iterator<Item = (String, &str, &PinnedMetric
 fn duplicates<'a>(list: &'static str, names: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let doubles = names.into_iter().enumerate().filter(|(_, name)| !seen.insert(name.as_str()));
-    doubles.map(|(at, name)| format!("`{list}[{at}]` is `{name}`, which is there already")).collect()
+    doubles.map(|(at, name)| format!("`{list}[{at}]` is `{name}`, which is a duplicate")).collect()
 }
 
 fn form_problems(place: &str, metric: &PinnedMetric, samples: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Some(se) = metric.se.filter(|se| *se < 0.0) {
-        wrong.push(format!("`{place}.se` is {se}, and a standard error is never below 0"));
+        wrong.push(format!("`{place}.se` is {se}, but a standard error cannot be negative"));
     }
     let known = metric.values.iter().flatten().count();
     if !metric.values.is_empty() && metric.values.len() != samples {
         wrong.push(format!("`{place}.values` has {} entries for {samples} `samples`", metric.values.len()));
     } else if metric.value.is_none() && known > 0 {
-        wrong.push(format!("`{place}` has {known} values and no `value`"));
+        wrong.push(format!("`{place}` has {known} values but no `value`"));
     }
     if !metric.trials.is_empty() && !metric.trials.len().is_multiple_of(samples.max(1)) {
         wrong.push(format!("`{place}.trials` has {} entries for {samples} `samples`", metric.trials.len()));
     }
     if known > 0 && metric.n > 0 && metric.n != known as u64 {
-        wrong.push(format!("`{place}.n` is {}, and there are {known} values", metric.n));
+        wrong.push(format!("`{place}.n` is {}, but there are {known} values", metric.n));
     }
     if metric.value.is_some() && metric.n == 0 {
-        wrong.push(format!("`{place}.n` is 0, and there is a `value`"));
+        wrong.push(format!("`{place}.n` is 0, but there is a `value`"));
     }
     wrong
 }
@@ -97,14 +97,14 @@ fn fit_problems(place: &str, metric: &PinnedMetric, spec: &MetricSpec, aggregate
     let values = numbers("values", &metric.values).into_iter().chain(numbers("trials", &metric.trials));
     let strange = figure.into_iter().chain(values).find_map(|(key, number)| Some((key, number, outside(&number)?)));
     if let Some((key, number, (lo, hi))) = strange.filter(|_| spec.aggregate != "sum") {
-        wrong.push(format!("`{place}{key}` is {number}, and the metric goes from {lo} to {hi}"));
+        wrong.push(format!("`{place}{key}` is {number}, but the metric ranges from {lo} to {hi}"));
     }
     let known: Vec<f64> = metric.values.iter().flatten().copied().collect();
     let figure = aggregate.and_then(|aggregate| Some((aggregate.name(), aggregate.of(&known)?)));
     if let (Some(value), Some((name, figure))) = (metric.value, figure)
         && (value - figure).abs() > ROUNDING * figure.abs().max(1.0)
     {
-        wrong.push(format!("`{place}.value` is {value}, and the {name} of its values is {figure}"));
+        wrong.push(format!("`{place}.value` is {value}, but the {name} of its values is {figure}"));
     }
     wrong
 }

@@ -68,7 +68,7 @@ mod tests {
 
     /// BR-11, BR-12: a file that names a system applies to that system only; an older file applies to every system.
     #[test]
-    fn a_golden_set_is_of_the_system_that_it_names() {
+    fn a_golden_set_applies_to_the_system_that_it_names() {
         let golden = [pinned("a", Some("raw"), 3.5), pinned("b", None, 2.0)];
         let set = Pinned::golden(PinnedRun::default(), &golden);
         let value = |system: &str, sample: &str| set.value(set.system(system).unwrap(), "q", sample);

@@ -74,7 +74,7 @@ fn run(report: &Value) -> PinnedRun {
         dataset_hash: of("dataset_hash"),
         judges: list(config, "judges").iter().filter_map(|judge| text(judge, "id")).map(str::to_owned).collect(),
         rubrics: list(config, "scorers").iter().filter_map(rubric).collect(),
-        rulers: BTreeMap::new(),
+        instruments: BTreeMap::new(),
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
     /// CL-24, PE-10: the trials of a report are reduced by its scorers' rules; a sample with too few of them has no
     /// value.
     #[test]
-    fn trials_of_a_report_are_reduced_as_its_scorers_say() {
+    fn trials_of_a_report_are_reduced_by_its_scorers() {
         let cell = |sample: &str, trial: u32, value: f64| {
             let scores = json!({ "all": { "value": value }, "judge.tone": { "value": value } });
             json!({ "sample": sample, "variant": "v", "trial": trial, "scores": scores })
@@ -221,7 +221,7 @@ mod tests {
 
     /// CL-24, PE-10: failed cells and trials of a report count as missing; not-applicable ones do not.
     #[test]
-    fn what_failed_in_a_report_is_lost() {
+    fn failed_cells_of_a_report_are_missing_scores() {
         let cell = |sample: &str, trial: u32, status: &str, scores: Value| json!({ "sample": sample, "variant": "v", "trial": trial, "status": status, "scores": scores });
         let report = json!({
             "schema": "karat.report/1",
@@ -239,7 +239,7 @@ mod tests {
 
     /// PE-16: reported model names are read from a report.
     #[test]
-    fn who_answered_is_read() {
+    fn reported_model_names_are_read() {
         let named = |asked: &str, model: &str| json!([{ "asked": asked, "model": model, "n": 4 }]);
         let report = json!({
             "schema": "karat.report/1",

@@ -67,8 +67,8 @@ pub struct PinnedRun {
     /// Version of each rubric, by scorer.
     pub rubrics: BTreeMap<String, String>,
     /// Instrument of each scorer; empty if the file does not state it.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub rulers: BTreeMap<String, Instrument>,
+    #[serde(rename = "rulers", skip_serializing_if = "BTreeMap::is_empty")]
+    pub instruments: BTreeMap<String, Instrument>,
 }
 
 /// A pinned system.
@@ -113,11 +113,11 @@ impl Pinned {
         let document: Value = karat_text::ladder::exact(text)?;
         let pinned: Self = match document.get("schema").and_then(Value::as_str) {
             Some(BASELINE_SCHEMA) => serde_json::from_value(document)
-                .map_err(|error| format!("it is not as {BASELINE_SCHEMA} says: {error}"))?,
+                .map_err(|error| format!("it does not match {BASELINE_SCHEMA}: {error}"))?,
             Some("karat.report/1") => from_report::read(&document),
             Some(other) => {
                 return Err(format!(
-                    "its schema is `{other}`, and a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or `karat.report/1`"
+                    "its schema is `{other}`, but a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or `karat.report/1`"
                 ));
             }
             None => {
@@ -200,15 +200,15 @@ impl Pinned {
         let plan = run.plan;
         let mut differences = Vec::new();
         if !self.run.suite.is_empty() && self.run.suite != plan.suite {
-            differences.push(format!("{name} is of the suite {}, this run of {}", self.run.suite, plan.suite));
+            differences.push(format!("{name} belongs to the suite {}, this run to {}", self.run.suite, plan.suite));
         }
         if !self.run.dataset_hash.is_empty() && self.run.dataset_hash != plan.dataset.hash {
             differences.push(format!(
-                "{name} is of another dataset: samples are matched by id, whose content may have changed"
+                "{name} uses another dataset: samples are matched by id, and their content may have changed"
             ));
         }
-        if !self.run.rulers.is_empty() {
-            differences.extend(changes(&self.run.rulers, &instruments(run)));
+        if !self.run.instruments.is_empty() {
+            differences.extend(changes(&self.run.instruments, &instruments(run)));
             return differences;
         }
         if !self.scorers.is_empty() {
@@ -244,7 +244,7 @@ impl Pinned {
         let scorer = run.plan.scorers.get(metric.scorer);
         let of_run = || sample_change(self.scorers.get(&scorer?.id)?, run, scorer?);
         let of_sample = |sample| sample_change(self.graded.get(sample)?, run, scorer?);
-        metric_change(&self.run.rulers, run, metric).or_else(of_run).or_else(|| samples.find_map(of_sample))
+        metric_change(&self.run.instruments, run, metric).or_else(of_run).or_else(|| samples.find_map(of_sample))
     }
 }
 
@@ -259,7 +259,7 @@ impl PinnedRun {
             dataset_hash: plan.dataset.hash.clone(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
-            rulers: instruments(MeasuredRun { plan, judges }),
+            instruments: instruments(MeasuredRun { plan, judges }),
         }
     }
 }
@@ -329,7 +329,7 @@ mod tests {
 
     /// CL-24, invariant 7: a file of an older version is read, without trials.
     #[test]
-    fn what_was_pinned_before_trials_is_read() {
+    fn files_without_trials_are_read() {
         let old = Pinned::read(include_str!("../../../../fixtures/smoke/baseline.json")).unwrap();
         let system = old.systems().next().and_then(|id| old.system(id)).unwrap();
         let sample = old.samples().next().unwrap();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn another_document_is_refused_with_what_is_expected() {
+    fn another_schema_is_refused_with_the_expected_one() {
         for (text, word) in [
             ("{}", "schema"),
             ("[", "JSON"),
@@ -353,7 +353,7 @@ mod tests {
 
     /// CL-24: an edited file that contradicts itself or its metrics is refused with the place.
     #[test]
-    fn numbers_that_cannot_be_are_refused() {
+    fn impossible_numbers_are_refused() {
         let run = example();
         let pinned = Pinned::of(&run.header, &analyse(&run, &Options::default()).unwrap());
         assert_eq!(pinned.check_plan(&run.header.plan), Ok(()));
@@ -370,7 +370,7 @@ mod tests {
             (format!("{metric}/value"), serde_json::json!(1.0), "the mean of its values is"),
             (format!("{metric}/value"), Value::Null, "no `value`"),
             (format!("{metric}/n"), serde_json::json!(0), "`n`"),
-            (format!("{metric}/n"), serde_json::json!(400), ".n` is 400, and"),
+            (format!("{metric}/n"), serde_json::json!(400), ".n` is 400, but"),
             (format!("{metric}/values"), serde_json::json!([1.0]), "has 1 entries for"),
             (
                 format!("{metric}/values/0"),
@@ -382,7 +382,7 @@ mod tests {
                 serde_json::json!(-5.0),
                 "`overall.quality.accuracy.value` is -5",
             ),
-            ("/overall/quality.accuracy/value".to_owned(), serde_json::json!(0.0), "and those of the systems go from"),
+            ("/overall/quality.accuracy/value".to_owned(), serde_json::json!(0.0), "outside the range of the systems"),
             ("/samples/1".to_owned(), sound["samples"][0].clone(), "`samples[1]`"),
             ("/systems/1/id".to_owned(), sound["systems"][0]["id"].clone(), "`systems[1]`"),
         ] {

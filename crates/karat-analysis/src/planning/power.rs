@@ -73,18 +73,18 @@ pub struct MetricPower {
 /// if it can.
 pub fn difference_problem(metric: Option<&MetricSpec>, difference: f64) -> Option<String> {
     if !(difference > 0.0 && difference.is_finite()) {
-        return Some(format!("{difference} is no difference: it has to be a number above 0"));
+        return Some(format!("{difference} is not a valid difference: it must be a number above 0"));
     }
     let metric = metric?;
     let (lo, hi) = metric.range.filter(|(lo, hi)| difference > hi - lo && metric.aggregate != "sum")?;
-    Some(format!("a difference of {difference} cannot be: {} goes from {lo} to {hi}", metric.name))
+    Some(format!("a difference of {difference} is impossible: {} ranges from {lo} to {hi}", metric.name))
 }
 
 /// Returns the reason why a metric cannot be planned for: its figure has no test. `None` if it can.
 pub fn planning_problem(metric: &MetricSpec) -> Option<String> {
     let aggregate = aggregate(metric);
     let untested = aggregate.min_bootstrap_units().is_none();
-    untested.then(|| format!("{} is the {} of samples, which has no test", metric.name, aggregate.name()))
+    untested.then(|| format!("{} is the {} of samples, for which there is no test", metric.name, aggregate.name()))
 }
 
 /// Computes the power of `samples` samples for a metric, and the samples needed for the difference `mde`.
@@ -244,7 +244,7 @@ mod tests {
 
     /// BY-16: without a stored run the samples and dollars of a difference are planned for the worst case.
     #[test]
-    fn without_a_stored_run_the_worst_case_is_planned_with() {
+    fn planning_without_a_stored_run_uses_the_worst_case() {
         let found = one(None, 100, 1.0, Some(0.01));
         assert_eq!((found.deviation.value(), found.deviation.n()), (5.0, 0));
         // scipy.stats.nct, solved for 80 % power at d_z = 0.2: 198.15
@@ -257,7 +257,7 @@ mod tests {
 
     /// BY-16: the deviation of paired differences comes from stored runs; with one system, from its scores.
     #[test]
-    fn stored_scores_say_how_much_differences_vary() {
+    fn deviations_of_differences_come_from_stored_scores() {
         let two = Sketch::new(2, 1, 4).value(0, 0, 5.0).value(0, 1, 6.0).value(1, 0, 3.0).value(1, 1, 2.0);
         let two = two.value(2, 0, 4.0).value(2, 1, 5.0).value(3, 0, 8.0).value(3, 1, 7.0).run();
         let found = one(Some(&analyse(&two, &Options::default()).unwrap()), 4, 1.0, None);

@@ -100,15 +100,15 @@ impl Golden {
     pub fn read(text: &str) -> Result<Self, String> {
         let document = karat_text::ladder::exact(text)?;
         let mut golden: Self =
-            serde_json::from_value(document).map_err(|error| format!("it is no golden file: {error}"))?;
+            serde_json::from_value(document).map_err(|error| format!("not a golden file: {error}"))?;
         if golden.schema != GOLDEN_SCHEMA {
-            return Err(format!("its schema is `{}`, and this version reads `{GOLDEN_SCHEMA}`", golden.schema));
+            return Err(format!("its schema is `{}`, but this version reads `{GOLDEN_SCHEMA}`", golden.schema));
         }
         if golden.sample.is_empty() {
             golden.sample = golden.card_date.clone().ok_or("it has neither `sample` nor `card_date`")?;
         }
         if let Some((axis, value)) = golden.baseline_axes.iter().find(|(_, value)| !value.is_number()) {
-            return Err(format!("`baseline_axes.{axis}` is {value}, which is no number"));
+            return Err(format!("`baseline_axes.{axis}` is {value}, which is not a number"));
         }
         Ok(golden)
     }
@@ -221,9 +221,12 @@ fn run_canary<'a>(
     started_at: karat_types::Moment,
 ) -> Option<Canary> {
     let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut is_other_judge = false;
     for pinned in golden {
         let fresh: Vec<&GradeRow> =
             counted_grades(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
+        is_other_judge |=
+            pinned.baseline_judge.is_some() && fresh.iter().any(|row| row.judge_model != pinned.baseline_judge);
         let now = Golden::of(&fresh, String::new()).map(|now| now.values()).unwrap_or_default();
         for (metric, value) in pinned.values() {
             if let Some(now) = now.get(&metric) {
@@ -231,7 +234,8 @@ fn run_canary<'a>(
             }
         }
     }
-    Canary::of(&pairs, canary::ALPHA)
+    let canary = Canary::of(&pairs, canary::ALPHA)?;
+    Some(if is_other_judge { canary.by_other_judge() } else { canary })
 }
 
 /// Compares the cells of a run that began at `started_at` with a golden set. `missing` gives the reason why a pinned
@@ -250,7 +254,7 @@ pub fn check_golden(
         let composites: Vec<f64> = counted.iter().map(|row| row.composite).collect();
         let composite = karat_stats::describe::mean(&composites);
         let delta = composite.map(|now| now - pinned.baseline_composite);
-        let unscored = || "it was judged, and got no score".to_owned();
+        let unscored = || "it was judged without a score".to_owned();
         GoldenCard {
             sample: pinned.sample.clone(),
             baseline: pinned.baseline_composite,
@@ -282,8 +286,8 @@ fn changed_documents_warning(cards: &[GoldenCard]) -> Option<String> {
     let more = if changed.len() > NAMED { ", …" } else { "" };
     (!changed.is_empty()).then(|| {
         format!(
-            "documents are not the pinned ones: {} of {} changed since ({named}{more}). Their grades say nothing of the judge; \
-             `karat golden pin` pins anew",
+            "documents changed since they were pinned: {} of {} ({named}{more}). Their grades do not test the judge; pin them \
+             again with `karat golden pin`",
             changed.len(),
             cards.len()
         )
@@ -306,18 +310,18 @@ fn setup_warnings(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
         let named = if pinned.is_empty() { "none".to_owned() } else { pinned.join(", ") };
         (!now.is_empty() && pinned != now && !is_any).then(|| {
             let now = now.join(", ");
-            format!("the pinned {what} is {named}, this one is {now}: differences may be {whose}. `karat golden pin` pins anew")
+            format!("the pinned {what} is {named}, the current one is {now}: differences may come from {whose}. Pin again with `karat golden pin`")
         })
     };
     let found = [
-        different("judge", "the ruler's", |it| it.baseline_judge.as_ref(), |it| it.judge_model.as_ref()),
+        different("judge", "the instrument", |it| it.baseline_judge.as_ref(), |it| it.judge_model.as_ref()),
         different(
             "prompt version",
-            "the ruler's",
+            "the instrument",
             |it| it.baseline_prompt_version.as_ref(),
             |it| it.prompt_version.as_ref(),
         ),
-        different("system", "those of the systems", |it| it.system.as_ref(), |it| Some(&it.system)),
+        different("system", "the systems", |it| it.system.as_ref(), |it| Some(&it.system)),
     ];
     let (then, now) = (
         merge_all_names(golden.iter().map(|it| &it.baseline_answered_as)),
@@ -325,8 +329,8 @@ fn setup_warnings(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
     );
     let aliases = name_changes(&then, &now).into_iter().map(|(asked, then, now)| {
         format!(
-            "`{asked}` answered as {then} when it was pinned, and as {now} now: differences may be the provider's. Pin the dated \
-             name as its `model`; `karat golden pin` pins anew"
+            "`{asked}` reported {then} when it was pinned and {now} now: differences may come from the provider. Set its `model` \
+             to the dated name and pin again with `karat golden pin`"
         )
     });
     found.into_iter().flatten().chain(aliases).collect()
@@ -349,7 +353,7 @@ mod tests {
             prompt_version: Some("v1".to_owned()),
             made_at: Moment(10),
             run: "r".to_owned(),
-            of_ruler: false,
+            is_golden_check: false,
             source: String::new(),
             metric: "quality.composite".to_owned(),
             composite,
@@ -406,14 +410,14 @@ mod tests {
 
     /// BR-12: another judge or prompt version than the pinned one is reported; of several judges the pinned one counts.
     #[test]
-    fn another_judge_is_said() {
+    fn another_judge_is_reported() {
         let other = || row("2026-03-18", "other", 1.0);
         let found = check_golden(&[pinned(4.2)], &[GradedCell::of(other())], Moment(11), &BTreeMap::new(), 0.5, true);
         assert!(found.warnings[0].contains("stub-v1") && found.warnings[0].contains("other"), "{:?}", found.warnings);
         assert!(!found.cards[0].fresh);
         let rows = vec![other(), row("2026-03-18", "stub-v1", 4.2)];
         let both =
-            [GradedCell { rows, together: Some(row("2026-03-18", "other + stub-v1", 2.6)), content: BTreeMap::new() }];
+            [GradedCell { rows, merged: Some(row("2026-03-18", "other + stub-v1", 2.6)), content: BTreeMap::new() }];
         let found = check_golden(&[pinned(4.2)], &both, Moment(10), &BTreeMap::new(), 0.5, true);
         assert_eq!((found.regressions, found.warnings.len()), (0, 0));
         let pinned_both = Golden { baseline_judge: Some("other + stub-v1".to_owned()), ..pinned(4.2) };
@@ -423,7 +427,7 @@ mod tests {
 
     /// BR-12, BY-08: changed documents are reported, and not blamed on the judge.
     #[test]
-    fn changed_documents_are_no_moved_judge() {
+    fn changed_documents_are_not_judge_drift() {
         let content = |text: &str| BTreeMap::from([(OUTPUT.to_owned(), Key::of("test", text.as_bytes()))]);
         let sample = |day: usize| format!("2026-03-{day:02}");
         let pin = |day| Golden {
@@ -444,16 +448,20 @@ mod tests {
             (&all.canary, all.regressions, all.cards[0].changed.as_slice()),
             (&None, 15, &[OUTPUT.to_owned()][..])
         );
-        assert!(all.warnings[0].contains("not the pinned ones: 15 of 15"), "{:?}", all.warnings);
+        assert!(all.warnings[0].contains("documents changed since they were pinned: 15 of 15"), "{:?}", all.warnings);
         let moved = check(1..=3, true).canary.unwrap();
-        assert_eq!((moved.ruler, moved.shifts[0].change.n()), (canary::InstrumentStatus::Moved, 12));
+        assert_eq!((moved.instrument, moved.shifts[0].change.n()), (canary::InstrumentStatus::Moved, 12));
+        let other = golden.iter().map(|it| Golden { baseline_judge: Some("stub-v0".to_owned()), ..it.clone() });
+        let cells: Vec<GradedCell> = (1..=15).map(|day| GradedCell::of(row(&sample(day), "stub-v1", 2.0))).collect();
+        let other = check_golden(&other.collect::<Vec<_>>(), &cells, Moment(10), &BTreeMap::new(), 0.5, true);
+        assert_eq!(other.canary.unwrap().instrument, canary::InstrumentStatus::OtherJudge);
         let made = check(1..=15, false);
         assert_eq!((made.canary, made.warnings.len()), (None, 0), "a model makes another output each time");
     }
 
     /// PE-16, BR-12: a judge with another reported model than when it was pinned is reported; the file keeps the name.
     #[test]
-    fn an_alias_that_moved_is_told() {
+    fn a_changed_alias_is_reported() {
         let answering = |name: &str| GradeRow {
             answered_as: [("alias".to_owned(), [name.to_owned()].into())].into(),
             ..row("2026-03-18", "stub-v1", 4.0)
@@ -462,10 +470,7 @@ mod tests {
         let pinned = Golden::read(&pinned.text()).unwrap();
         let told = |row: GradeRow| setup_warnings(std::slice::from_ref(&pinned), &[GradedCell::of(row)]);
         let moved = told(answering("alias-02"));
-        assert!(
-            moved[0].starts_with("`alias` answered as alias-01 when it was pinned, and as alias-02 now"),
-            "{moved:?}"
-        );
+        assert!(moved[0].starts_with("`alias` reported alias-01 when it was pinned and alias-02 now"), "{moved:?}");
         assert_eq!((told(answering("alias-01")), told(row("2026-03-18", "stub-v1", 4.0))), (vec![], vec![]));
     }
 }

@@ -63,8 +63,9 @@ impl Instrument {
     /// Returns true if the same models answered for all judges of both, whatever was requested: pinning the name behind
     /// an alias changes nothing.
     fn is_answered_alike(&self, now: &Self) -> bool {
-        let names = |ruler: &Self| ruler.answered_as.values().flatten().cloned().collect::<BTreeSet<String>>();
-        let is_known = |ruler: &Self| ruler.answered_as.len() == ruler.judges.len();
+        let names =
+            |instrument: &Self| instrument.answered_as.values().flatten().cloned().collect::<BTreeSet<String>>();
+        let is_known = |instrument: &Self| instrument.answered_as.len() == instrument.judges.len();
         self.judges.len() == now.judges.len() && is_known(self) && is_known(now) && names(self) == names(now)
     }
 
@@ -76,7 +77,8 @@ impl Instrument {
             format!("the {word} of `{scorer}` changed: {} → {}", list(&self.judges), list(&now.judges))
         });
         let names: BTreeSet<&String> = self.rules.keys().chain(now.rules.keys()).collect();
-        let value = |ruler: &Self, name: &str| ruler.rules.get(name).cloned().unwrap_or_else(|| "none".to_owned());
+        let value =
+            |instrument: &Self, name: &str| instrument.rules.get(name).cloned().unwrap_or_else(|| "none".to_owned());
         let rules = names.into_iter().filter(|name| self.rules.get(*name) != now.rules.get(*name));
         let rules = rules.map(|name| format!("`{name}` {} → {}", value(self, name), value(now, name)));
         let rules: Vec<String> = rules.collect();
@@ -84,11 +86,12 @@ impl Instrument {
         let aliases = name_changes(&self.answered_as, &now.answered_as);
         let aliases = aliases.into_iter().map(|(asked, then, now)| {
             format!(
-                "the judge `{asked}` of `{scorer}` answered as another model: {then} → {now} (pin the dated name as its `model`)"
+                "the judge `{asked}` of `{scorer}` reported another model: {then} → {now} (set its `model` to the dated name)"
             )
         });
         let all: Vec<String> = judges.into_iter().chain(rules).chain(aliases).collect();
-        (!all.is_empty()).then(|| format!("{}; a difference is of the systems and of this", all.join("; ")))
+        (!all.is_empty())
+            .then(|| format!("{}; a difference may come from this change rather than from the systems", all.join("; ")))
     }
 }
 
@@ -99,7 +102,7 @@ pub(crate) fn instruments(run: MeasuredRun<'_>) -> BTreeMap<String, Instrument> 
 
 /// One note for each scorer of both sides whose instrument changed.
 pub(crate) fn changes(then: &BTreeMap<String, Instrument>, now: &BTreeMap<String, Instrument>) -> Vec<String> {
-    now.iter().filter_map(|(id, ruler)| then.get(id)?.change(id, ruler)).collect()
+    now.iter().filter_map(|(id, instrument)| then.get(id)?.change(id, instrument)).collect()
 }
 
 /// Describes how the instrument of a metric changed; for `pass`, the instruments of all its checks. `None` if it did
@@ -142,14 +145,14 @@ pub(crate) fn sample_change(then: &SampleInstrument, run: MeasuredRun<'_>, score
     let models = joined_names(judges().map(|judge| judge.model.as_str()));
     let is_same_judge = then.judge.is_none() || [&ids, &models].contains(&&then.judge);
     let (judge, version) = (if is_same_judge { &then.judge } else { &models }, &rubric.rubric.version);
-    let ruler = |judge: &Option<String>, version: &Option<String>, answered_as: NamesByAsked| Instrument {
+    let instrument = |judge: &Option<String>, version: &Option<String>, answered_as: NamesByAsked| Instrument {
         judges: judge.iter().cloned().collect(),
         rules: version.iter().map(|version| ("version".to_owned(), version.clone())).collect(),
         answered_as,
     };
     let version = if then.version.is_none() { &None } else { version };
-    let now = ruler(judge, version, Instrument::of(run, scorer).answered_as);
-    ruler(&then.judge, &then.version, then.answered_as.clone()).change(&scorer.id, &now)
+    let now = instrument(judge, version, Instrument::of(run, scorer).answered_as);
+    instrument(&then.judge, &then.version, then.answered_as.clone()).change(&scorer.id, &now)
 }
 
 /// Collects the leaf values of a scorer by field name.
@@ -177,7 +180,7 @@ mod tests {
 
     /// BY-01, CL-24: other judges, options and metrics are reported with both values; a longer timeout is not.
     #[test]
-    fn a_ruler_that_changed_is_told_with_both() {
+    fn a_changed_instrument_is_described_with_both_versions() {
         let plan = judged(1, 1, &["j1"], json!([])).header.plan.as_ref().clone();
         let with = |key: &str, value: Value| {
             let mut changed = serde_json::to_value(&plan).unwrap();
@@ -199,7 +202,7 @@ mod tests {
     /// BR-12, CL-24: a pinned sample states its judge, by model or id, and its rubric's version; unstated values count
     /// as unchanged.
     #[test]
-    fn a_sample_tells_who_graded_it() {
+    fn a_sample_stores_its_judge() {
         let plan = judged(1, 1, &["j1", "j2"], json!([])).header.plan;
         let ScorerKind::Rubric(scorer) = &plan.scorers[0].kind else { panic!("no rubric") };
         let told = |judge: Option<&str>, version: Option<&str>| {
@@ -221,20 +224,21 @@ mod tests {
     /// PE-16: pinning the name behind an alias keeps the instrument; an alias that moved changes it.
     #[test]
     fn the_model_that_answers_is_the_judge() {
-        let ruler = |asked: &str, name: &str| Instrument {
+        let instrument = |asked: &str, name: &str| Instrument {
             judges: vec![format!("j ({asked})")],
             answered_as: [(asked.to_owned(), [name.to_owned()].into())].into(),
             ..Instrument::default()
         };
         let told = |then: &Instrument, now: &Instrument| then.change("quality", now).unwrap_or_default();
-        assert_eq!(told(&ruler("alias", "m-01"), &ruler("m-01", "m-01")), "");
+        assert_eq!(told(&instrument("alias", "m-01"), &instrument("m-01", "m-01")), "");
         assert!(
-            told(&ruler("alias", "m-01"), &ruler("alias", "m-02")).contains("answered as another model: m-01 → m-02")
+            told(&instrument("alias", "m-01"), &instrument("alias", "m-02"))
+                .contains("reported another model: m-01 → m-02")
         );
-        let other = told(&ruler("alias", "m-01"), &ruler("m-02", "m-02"));
+        let other = told(&instrument("alias", "m-01"), &instrument("m-02", "m-02"));
         assert!(other.starts_with("the judge of `quality` changed: j (alias) → j (m-02)"), "{other}");
-        let unknown = Instrument { answered_as: BTreeMap::new(), ..ruler("alias", "") };
-        assert!(told(&unknown, &ruler("m-01", "m-01")).contains("changed"));
-        assert_eq!(told(&unknown, &ruler("alias", "m-02")), "");
+        let unknown = Instrument { answered_as: BTreeMap::new(), ..instrument("alias", "") };
+        assert!(told(&unknown, &instrument("m-01", "m-01")).contains("changed"));
+        assert_eq!(told(&unknown, &instrument("alias", "m-02")), "");
     }
 }

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_anything() {
+    fn a_star_matches_any_text() {
         for name in ["quality.accuracy", "quality.", "quality.a.b"] {
             assert!(matches_pattern("quality.*", name), "{name}");
         }

@@ -267,45 +267,45 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     let open = findings.planned.saturating_sub(tally.cells) + tally.stopped;
     if open > 0 {
         warnings.push(format!(
-            "Planned cells without a result: {open} of {}. Figures rest on the others; resume the run to complete it.",
+            "Planned cells without a result: {open} of {}. Figures cover the other cells; resume the run to complete it.",
             findings.planned
         ));
     }
     warnings.extend(unscored_metrics_warning(findings));
     if tally.errors > 0 || tally.unscored > 0 {
         warnings.push(format!(
-            "Cells without an output: {}; with a score that failed: {}. They are left out of the figures, not counted as 0.",
+            "Cells without an output: {}; with a score that failed: {}. Figures leave them out and do not count them as 0.",
             tally.errors, tally.unscored
         ));
     }
     if tally.unjudged > 0 {
         let (unjudged, ok) = (tally.unjudged, tally.ok);
         let mend = match tally.unfit {
-            0 => "`karat retry` asks again.".to_owned(),
+            0 => "`karat retry` repeats the calls.".to_owned(),
             unfit => format!(
-                "{unfit} of them fit no judge's context window: show the value with `chunk`, or take a judge with a larger \
-                 window. `karat retry` asks the others again."
+                "{unfit} of them exceed every judge's context window: split the value with `chunk`, or use a judge with a \
+                 larger window. `karat retry` repeats the other calls."
             ),
         };
-        warnings.push(format!("Cells that no judge judged: {unjudged} of {ok}. {mend}"));
+        warnings.push(format!("Cells without a judgment: {unjudged} of {ok}. {mend}"));
     }
     let single = findings.grading().map_or(0, |grading| grading.single_judge_cells);
     if single > 0 {
         warnings.push(format!(
-            "Cells graded by one judge although a consensus was asked for: {single}. Their single scores stand."
+            "Cells graded by a single judge although a consensus is configured: {single}. They keep that judge's score."
         ));
     }
     let few = findings.grading().map_or(0, |grading| grading.few_judge_cells).saturating_sub(single);
     if few > 0 {
         warnings.push(format!(
-            "Cells graded by several judges, but by fewer than `consensus.min_judges`: {few}. Their scores stand; `karat \
-             retry` asks the other judges again."
+            "Cells graded by several judges, but by fewer than `consensus.min_judges`: {few}. They keep their scores; \
+             `karat retry` calls the other judges again."
         ));
     }
     let kinds = findings.notes().map_or(&[][..], |notes| &notes.kinds);
     warnings.extend(kinds.iter().find(|note| note.kind == NoteKind::Breach).map(|breach| {
         format!(
-            "Calls with more usage than was reserved for them: {}. Such a provider can go beyond a budget; the first: \
+            "Calls that used more than was reserved for them: {}. Such a provider can exceed a budget. The first one: \
              {}, sample {}.",
             breach.times, breach.example, breach.sample
         )
@@ -317,23 +317,23 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     match clusters.len() {
         _ if !findings.table.is_clustered() => {}
         1 => warnings.push(
-            "All samples are of one cluster: nothing says how much others would differ, so means have no interval."
+            "All samples belong to one cluster, so the variation between clusters is unknown and means have no interval."
                 .to_owned(),
         ),
         few if few < FEW_CLUSTERS => warnings.push(format!(
-            "The samples fall into {few} clusters: intervals from fewer than {FEW_CLUSTERS} clusters need caution."
+            "The samples belong to {few} clusters: intervals from fewer than {FEW_CLUSTERS} clusters are unreliable."
         )),
         _ => {}
     }
     warnings.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
         crate::Outcome::Diagnostics(found) if found.lacks_items() => Some(format!(
-            "The analysis `{}` found a list at `{}` in none of {} outputs, so it has no items. Correct `items`.",
+            "The analysis `{}` found no list at `{}` in any of {} outputs, so it has no items. Correct `items`.",
             analysis.id, found.items, found.all.evaluated
         )),
         _ => None,
     }));
     if !unknown.is_empty() {
-        warnings.push(format!("This version does not know these analyses and left them out: {}.", unknown.join(", ")));
+        warnings.push(format!("This version does not know these analyses and skipped them: {}.", unknown.join(", ")));
     }
     warnings
 }
@@ -345,7 +345,8 @@ fn unscored_metrics_warning(findings: &Findings) -> Option<String> {
     }
     if findings.plan.metrics.is_empty() {
         return Some(
-            "Nothing is scored: no scorer is on. The outputs are kept, and `karat score` scores them.".to_owned(),
+            "No output is scored, because no scorer is enabled. The outputs are stored; `karat score` can score them."
+                .to_owned(),
         );
     }
     let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
@@ -353,9 +354,9 @@ fn unscored_metrics_warning(findings: &Findings) -> Option<String> {
         metric.name != PASS && spread.n() == 0 && spread.n_unscored() == 0 && spread.n_na() > 0
     });
     let names: Vec<&str> = silent.map(|(metric, _)| metric.name.as_str()).collect();
-    let why = "; `karat show` has each cell's reason";
+    let why = "; `karat show` prints the reason of each cell";
     (!names.is_empty())
-        .then(|| format!("Metrics that apply to no output, without any score: {}{why}.", names.join(", ")))
+        .then(|| format!("Metrics without a score, because they apply to no output: {}{why}.", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -391,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn analysing_twice_finds_the_same() {
+    fn analysis_is_deterministic() {
         let run = example();
         let both: Vec<String> = (0..2).map(|_| format!("{:?}", analyse(&run, &Options::default()).unwrap())).collect();
         assert_eq!(both[0], both[1]);
@@ -399,14 +400,14 @@ mod tests {
 
     /// CL-16: a warning if one judge is left of several.
     #[test]
-    fn a_single_judge_left_is_warned_about() {
+    fn cells_with_a_single_judge_cause_a_warning() {
         let findings = analyse(&example(), &Options::default()).unwrap();
-        assert!(findings.warnings.iter().any(|warning| warning.contains("one judge")), "{:?}", findings.warnings);
+        assert!(findings.warnings.iter().any(|warning| warning.contains("a single judge")), "{:?}", findings.warnings);
     }
 
     /// CL-16: fewer judges than `min_judges` give a warning with the number of cells; the scores stay.
     #[test]
-    fn fewer_judges_than_asked_for_are_warned_about() {
+    fn fewer_judges_than_configured_cause_a_warning() {
         let mut run = example();
         let of_two = analyse(&run, &Options::default()).unwrap();
         let plan = Arc::make_mut(&mut run.header.plan);
@@ -434,7 +435,7 @@ mod tests {
 
     /// CL-22: costs add up to the same sum over models, variants and samples.
     #[test]
-    fn costs_add_up_whichever_way_they_are_cut() {
+    fn costs_add_up_in_every_breakdown() {
         let findings = analyse(&example(), &Options::default()).unwrap();
         let total = findings.run.spend.cost().unwrap();
         let by_variant = findings.variants.iter().filter_map(|it| it.spend.cost()).sum();

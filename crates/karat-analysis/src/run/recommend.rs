@@ -36,9 +36,11 @@ fn choose_model(findings: &Findings) -> Option<Recommendation> {
     let ([first, second, ..], Some(lead)) = (board.places.as_slice(), &board.lead) else { return None };
     let caveat = caveats(findings);
     let advice = match is_improvement(lead, better) {
-        Some(true) => format!("Prefer {} by {metric}: it leads {} by {}.", first.id, second.id, with_interval(lead)),
+        Some(true) => {
+            format!("Prefer {} by {metric}: it is ahead of {} by {}.", first.id, second.id, with_interval(lead))
+        }
         _ => format!(
-            "{} and {} cannot be told apart by {metric} (difference {}): choose by cost, or add samples.",
+            "{} and {} do not differ significantly in {metric} (difference {}): choose by cost, or add samples.",
             first.id,
             second.id,
             with_interval(lead)
@@ -51,10 +53,9 @@ fn choose_model(findings: &Findings) -> Option<Recommendation> {
 fn caveats(findings: &Findings) -> Option<String> {
     let board = findings.primary_board()?;
     let few = (board.shared_samples < FEW_SAMPLES)
-        .then(|| format!("it rests on {} shared samples, fewer than {FEW_SAMPLES}", board.shared_samples));
-    let partial = (board.shared < board.scored).then(|| {
-        format!("only {} of {} scored sample × variant pairs are shared by all models", board.shared, board.scored)
-    });
+        .then(|| format!("it is based on {} shared samples, fewer than {FEW_SAMPLES}", board.shared_samples));
+    let partial = (board.shared < board.scored)
+        .then(|| format!("all models share only {} of {} scored sample × variant pairs", board.shared, board.scored));
     let one_judge = (findings.plan.judges.len() == 1).then(|| "one judge graded everything".to_owned());
     let reasons: Vec<String> = few.into_iter().chain(partial).chain(one_judge).collect();
     (!reasons.is_empty()).then(|| format!("{}.", reasons.join("; ")))
@@ -75,8 +76,9 @@ fn best_value(findings: &Findings) -> Option<Recommendation> {
     let (id, value) = ranked.first().filter(|_| ranked.len() > 1)?;
     let left_out = findings.models.len() - ranked.len();
     Some(Recommendation::new(
-        format!("{id} gives the most {metric} for the money: {} a dollar.", three_digits(*value)),
-        (left_out > 0).then(|| format!("models without a cost, or with an unknown one, are not compared: {left_out}.")),
+        format!("{id} has the most {metric} per dollar: {}.", three_digits(*value)),
+        (left_out > 0)
+            .then(|| format!("models without a cost, or with an unknown cost, are not compared: {left_out}.")),
     ))
 }
 
@@ -90,7 +92,7 @@ fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
             let advice = match is_improvement(change, better) {
                 Some(true) => format!("Prefer {} to {base}: {metric} changes by {figure}.", other.id),
                 Some(false) => format!("Keep {base} rather than {}: {metric} changes by {figure}.", other.id),
-                None => format!("{} against {base} is undecided by {metric} ({figure}).", other.id),
+                None => format!("{} and {base} do not differ significantly in {metric} ({figure}).", other.id),
             };
             let caveat = (other.unmatched > 0)
                 .then(|| format!("pairs left out because one side has no score: {}.", other.unmatched));
@@ -111,10 +113,10 @@ fn retry_advice(findings: &Findings) -> Option<Recommendation> {
     let named = codes.filter(|codes| !codes.is_empty()).map_or_else(String::new, |codes| format!(" ({codes})"));
     Some(Recommendation::new(
         format!(
-            "Retry what failed before deciding: cells without an output {}, with a failed score {}{named}.",
+            "Retry the failed cells before deciding: {} without an output, {} with a failed score{named}.",
             tally.errors, tally.unscored
         ),
-        Some("what failed is left out, so a system that fails on hard samples looks better than it is.".to_owned()),
+        Some("failed cells are left out, so a system that fails on hard samples looks better than it is.".to_owned()),
     ))
 }
 
@@ -198,15 +200,15 @@ mod tests {
             .run();
         let findings = analyse(&run, &Options::default()).unwrap();
         let first = &findings.recommendations[0];
-        assert!(first.advice.contains("cannot be told apart"), "{}", first.advice);
+        assert!(first.advice.contains("do not differ significantly"), "{}", first.advice);
         assert!(first.caveat.as_deref().unwrap().contains("3 shared samples"));
     }
 
     #[test]
-    fn the_example_is_advised_on_models_money_variants_and_repair() {
+    fn the_example_has_advice_on_models_cost_variants_and_retries() {
         let findings = analyse(&example(), &Options::default()).unwrap();
         let all: Vec<&str> = findings.recommendations.iter().map(|it| it.advice.as_str()).collect();
-        for part in ["atlas-large", "for the money", "editorial", "Retry what failed"] {
+        for part in ["atlas-large", "per dollar", "editorial", "Retry the failed cells"] {
             assert!(all.iter().any(|advice| advice.contains(part)), "{part}: {all:#?}");
         }
     }

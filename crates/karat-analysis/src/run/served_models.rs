@@ -165,8 +165,8 @@ pub(crate) fn several_names_warnings(role: &str, list: &[ServedModel]) -> Vec<St
         let each = list.iter().filter(count).map(|it| format!("{} ({})", it.model, it.n));
         (names.len() > 1).then(|| {
             format!(
-                "The {role} `{asked}` answered under {} names: {}. It changed while it was measured, or results of two were \
-                 reused. Pin the dated name as its `model`.",
+                "The {role} `{asked}` reported {} model names: {}. Either it changed during the run, or reused results come \
+                 from different models. Set its `model` to the dated name.",
                 names.len(),
                 name_list(each)
             )

@@ -143,7 +143,7 @@ mod tests {
 
     /// BY-15: an unscored cell of a program that returns numbers leaves no `pass` open; a failing check does.
     #[test]
-    fn numbers_are_no_checks() {
+    fn numbers_are_not_checks() {
         let run = |first: Score| {
             let mut run = crate::testing::Sketch::new(1, 1, 2).fill(5.0).run();
             let mut plan = (*run.header.plan).clone();

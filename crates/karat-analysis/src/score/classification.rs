@@ -83,7 +83,7 @@ mod tests {
 
     /// Values of sklearn.metrics (f1_score, balanced_accuracy_score; zero_division=0).
     #[test]
-    fn figures_are_those_of_scikit_learn() {
+    fn figures_match_scikit_learn() {
         let pairs = [(0, 0), (0, 1), (0, 0), (1, 1), (1, 2), (2, 2), (2, 0), (0, 0)];
         assert!(
             close(figures(&pairs, 0), [0.5833333333333334, 0.625, 0.625, 0.5833333333333334]),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_figure_and_no_hit_is_0() {
+    fn no_sample_has_no_figure_and_no_hit_is_0() {
         assert_eq!(figures(&[], 3), [None; 4]);
         assert!(close(figures(&[(0, 1), (1, 0)], 0), [0.0; 4]));
     }

@@ -80,7 +80,7 @@ fn judge_scores(judgments: &[JudgmentRow], scorer: usize, metric: usize) -> Vec<
             match (found, &judgment.error) {
                 (Some((_, score)), _) => score.clone(),
                 (None, Some(error)) => Score::unscored(error.message.clone()),
-                (None, None) => Score::unscored("the judge gave no such score"),
+                (None, None) => Score::unscored("the judge did not give this score"),
             }
         })
         .collect()
@@ -260,7 +260,7 @@ mod tests {
 
     /// CL-16: the mean respects the weights of judges; a judge without a grade does not count.
     #[test]
-    fn judges_may_weigh_more_than_others() {
+    fn judges_can_have_weights() {
         let graded = [Score::value(4.0), Score::value(8.0), Score::unscored("no JSON")];
         assert_eq!(weighted_mean(&graded, &[3.0, 1.0, 5.0]), Some(5.0));
         assert_eq!((weighted_mean(&graded, &[]), weighted_mean(&graded, &[0.0, 0.0, 1.0])), (None, None));
@@ -277,7 +277,7 @@ mod tests {
 
     /// CL-16: a single configured judge raises no flag; one remaining of two does.
     #[test]
-    fn a_judge_left_alone_is_noticed() {
+    fn a_cell_graded_by_a_single_judge_is_counted() {
         let left = [Score::value(4.0), Score::unscored("no JSON")];
         assert!(agreed(ConsensusMethod::Mean, 2, &left).unwrap().too_few);
         assert!(!agreed(ConsensusMethod::Mean, 1, &left[..1]).unwrap().too_few);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_method_decides_the_value_and_the_mean_stays() {
+    fn the_method_sets_the_value_but_not_the_mean() {
         let three = [Score::value(1.0), Score::value(1.0), Score::value(10.0)];
         let median = agreed(ConsensusMethod::Median, 3, &three).unwrap();
         assert_eq!((median.value, median.mean), (1.0, 4.0));
@@ -337,7 +337,7 @@ mod tests {
 
     /// CL-16: the composite of several judges is computed from the merged dimensions.
     #[test]
-    fn a_composite_is_that_of_the_dimensions_beside_it() {
+    fn a_composite_belongs_to_its_dimensions() {
         let overall = json!({ "id": "total", "method": "weighted_mean" });
         let mut run = three_judges("median", overall, [[4.0, 1.0, 1.75], [2.0, 2.2, 2.15], [4.5, 8.0, 7.125]]);
         let total = agreed_on(&run)[2];
@@ -351,7 +351,7 @@ mod tests {
 
     /// CL-16: with the mean, too, if the composite is the lowest dimension or rounded; a cap stays.
     #[test]
-    fn the_composite_of_a_mean_is_that_of_the_means() {
+    fn the_composite_of_means_is_the_mean_composite() {
         let graded = |last: [f64; 3]| [[4.0, 1.0, last[0]], [2.0, 3.0, last[1]], [4.5, 8.0, last[2]]];
         let lowest = || json!({ "id": "total", "method": "min" });
         assert_eq!(agreed_on(&three_judges("mean", lowest(), graded([1.0, 2.0, 4.5]))), [3.5, 4.0, 3.5]);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_says_its_text() {
+    fn the_text_of_an_item_is_found() {
         assert_eq!(item_text(&json!("plain")), "plain");
         assert_eq!(item_text(&json!({"area": "costs", "weight": 1})), "costs");
         assert_eq!(item_text(&json!({"n": 1, "text": "t", "a": "b"})), "t");
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn case_space_and_punctuation_do_not_part_texts() {
+    fn case_space_and_punctuation_do_not_distinguish_texts() {
         assert_eq!(fold_text("  Iron\trusts, fast. "), fold_text("iron rusts fast"));
         assert_ne!(fold_text("iron rusts"), fold_text("iron rests"));
     }

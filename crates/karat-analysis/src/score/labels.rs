@@ -73,14 +73,14 @@ pub(crate) fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> 
     labelled_metrics(plan, &all, label).find_map(|(_, metric, said)| {
         let name = &metric.name;
         let Some(grade) = label_number(plan, metric, said) else {
-            return Some(format!("`{name}` is {said}, which is no grade{}", choices(plan, metric)));
+            return Some(format!("`{name}` is {said}, which is not a grade{}", choices(plan, metric)));
         };
         if let Some((lo, hi)) = metric.range.filter(|(lo, hi)| !(*lo..=*hi).contains(&grade)) {
-            return Some(format!("`{name}` is {said}, and its scale goes from {lo} to {hi}"));
+            return Some(format!("`{name}` is {said}, which is outside its scale from {lo} to {hi}"));
         }
         let steps = steps(plan, metric).filter(|steps| steps.iter().all(|step| (step - grade).abs() > ROUNDING))?;
         let steps: Vec<String> = steps.iter().map(|step| step.to_string()).collect();
-        Some(format!("`{name}` is {said}, and its scale has the steps {}", steps.join(", ")))
+        Some(format!("`{name}` is {said}, which is not a step of its scale ({})", steps.join(", ")))
     })
 }
 
@@ -94,9 +94,9 @@ fn no_known_metric(plan: &PlanHeader, label: &Label) -> String {
         .filter(|metric| matches!(plan.scorers.get(metric.scorer).map(|it| &it.kind), Some(ScorerKind::Rubric(_))));
     let known = quoted(&mut of_rubrics.map(|metric| metric.name.as_str()));
     match label.scores.is_empty() {
-        true => format!("it has no score; metrics of the run's judges are {known}"),
+        true => format!("it has no score; the judges of this run score {known}"),
         false => format!(
-            "the run has no metric {}; those of its judges are {known}",
+            "the run has no metric {}; the judges of this run score {known}",
             quoted(&mut label.scores.keys().map(String::as_str))
         ),
     }

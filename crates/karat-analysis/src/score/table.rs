@@ -368,7 +368,7 @@ mod tests {
 
     /// CL-18: errors, unscored, not applicable and absent entries stay distinct.
     #[test]
-    fn states_stay_apart() {
+    fn states_are_counted_separately() {
         let run = testing::Sketch::new(1, 1, 5)
             .value(0, 0, 7.0)
             .unscored(1, 0)

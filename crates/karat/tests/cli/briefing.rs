@@ -194,13 +194,13 @@ fn a_week_is_summed_up() {
     assert!(said.code == 1 && said.stderr.contains("YYYY-MM-DD"), "{}", said.all());
 }
 
-/// BY-08: the same judge on the pinned cards is an unchanged ruler; one that grades 0.3 higher than was pinned has moved.
+/// BY-08: the same judge on the pinned cards is unchanged; one that grades 0.3 higher than was pinned has changed.
 #[test]
 fn a_judge_that_moved_is_told_from_cards_that_did() {
     let place = backfilled();
     place.fine(&["golden", "pin", "briefing"]);
     let said = place.fine(&["golden", "check", "briefing"]);
-    assert!(said.stdout.contains("judge canary: ") && said.stdout.contains("ruler unchanged"), "{}", said.all());
+    assert!(said.stdout.contains("judge canary: ") && said.stdout.contains("judge unchanged"), "{}", said.all());
     for entry in std::fs::read_dir(place.path().join(".karat/golden/briefing")).unwrap() {
         let file = entry.unwrap().path();
         let mut pinned: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
@@ -209,7 +209,7 @@ fn a_judge_that_moved_is_told_from_cards_that_did() {
     }
     let said = place.fine(&["golden", "check", "briefing"]);
     assert!(said.stdout.contains("judge canary: quality.composite +0.30"), "{}", said.all());
-    assert!(said.stdout.contains("ruler moved"), "{}", said.all());
+    assert!(said.stdout.contains("judge changed"), "{}", said.all());
     let canary = &json(&place.fine(&["golden", "check", "briefing", "--json"]))["canary"];
     assert_eq!((&canary["ruler"], &canary["shifts"][0]["n"]), (&json!("moved"), &json!(44)), "{canary}");
 }

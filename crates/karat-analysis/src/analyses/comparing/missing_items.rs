@@ -143,10 +143,10 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: MissingItemsOptions = options(spec)?;
     if !(0.0..=1.0).contains(&options.similar) {
-        return Err(options_error(spec, format!("similar is {}, and similarity is from 0 to 1", options.similar)));
+        return Err(options_error(spec, format!("similar is {}, but must be from 0 to 1", options.similar)));
     }
     if options.from.is_empty() {
-        return Err(options_error(spec, "from names no variant whose items are looked for"));
+        return Err(options_error(spec, "from is empty: list the variants whose items are expected"));
     }
     let path = Path::parse(&options.items).map_err(|error| options_error(spec, format!("items: {error}")))?;
     // A variant that `--variants` left out of this run is no error.
@@ -280,10 +280,10 @@ fn reach(others: &[Other], has: &[bool]) -> Reach {
 fn pattern_text(name: &str, group: &MissingGroup) -> Option<String> {
     let said = |count: u64, what: &str| format!("{name}: {count} of {} items {what}", group.items);
     if group.systematic * 2 >= group.items && group.systematic > 0 {
-        return Some(said(group.systematic, "are found by no system (systematic)"));
+        return Some(said(group.systematic, "are missing from every system (systematic)"));
     }
     if group.by_variant * 2 >= group.items && group.by_variant > 0 {
-        return Some(said(group.by_variant, "are lost in whole variants, and other variants have them"));
+        return Some(said(group.by_variant, "are missing from whole variants, while other variants have them"));
     }
     (group.by_model * 2 >= group.items && group.by_model > 0)
         .then(|| said(group.by_model, "are missing from some models only (model-specific)"))
@@ -344,7 +344,7 @@ mod tests {
     /// CL-09: an item that all systems lack is systematic; one that a variant lacks is attributed to the variant, else
     /// to its models.
     #[test]
-    fn who_lacks_an_item_is_said() {
+    fn systems_without_an_item_are_listed() {
         let others = [other("raw", "a"), other("raw", "b"), other("edited", "a"), other("edited", "b")];
         assert_eq!(reach(&others, &[true; 4]), Reach::Nowhere);
         assert_eq!(reach(&others, &[false; 4]), Reach::Everywhere);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_half_of_a_kind() {
+    fn a_pattern_needs_half_of_the_items() {
         let group = MissingGroup { items: 4, systematic: 2, ..MissingGroup::default() };
         assert!(pattern_text("hedged", &group).unwrap().contains("2 of 4"));
         assert_eq!(pattern_text("hedged", &MissingGroup { systematic: 1, ..group }), None);

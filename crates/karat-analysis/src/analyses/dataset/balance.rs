@@ -74,7 +74,7 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: BalanceOptions = options(spec)?;
     if options.by.is_empty() {
-        return Err(options_error(spec, "by names nothing: give entries of the dataset's `metadata`"));
+        return Err(options_error(spec, "by is empty: list columns of the dataset's `metadata`"));
     }
     let columns = options.by.into_iter().map(|name| (name, ValueCounts::default())).collect();
     Ok(Some(Box::new(BalanceFold { columns, last: None })))

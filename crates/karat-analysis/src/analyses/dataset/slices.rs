@@ -1,4 +1,4 @@
-//! `slices`: figures of parts of the dataset, by value of a metadata column.
+//! `slices`: figures of each part of the dataset, by value of a metadata column.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: SlicesOptions = options(spec)?;
     if options.by.is_empty() {
-        return Err(options_error(spec, "by names nothing: give entries of the dataset's `metadata`"));
+        return Err(options_error(spec, "by is empty: list columns of the dataset's `metadata`"));
     }
     let parts = vec![BTreeMap::new(); options.by.len()];
     Ok(Some(Box::new(SlicesFold { columns: options.by, metrics: options.metrics, parts, last: None })))
@@ -132,7 +132,7 @@ mod tests {
 
     /// Invariant: every mean of a slice has its n, interval and method.
     #[test]
-    fn parts_of_the_dataset_have_figures_of_their_own() {
+    fn parts_of_the_dataset_have_their_own_figures() {
         let sketch = Sketch::new(1, 1, 4).value(0, 0, 2.0).value(1, 0, 4.0).value(2, 0, 9.0).value(3, 0, 9.5);
         let mut run = sketch.analysis("slices", "by_topic", json!({ "by": ["topic"] })).run();
         for (sample, topic) in run.samples.iter_mut().zip([json!("iron"), json!("iron"), json!("oats"), Value::Null]) {

@@ -1,4 +1,4 @@
-//! `summary_corpus`: a corpus of sessions by name, every dimension with its reason (SU-04). With several systems, each
+//! `summary_corpus`: sessions by name, each dimension with its reason (SU-04). With several systems, each
 //! has its own figures, and those of the corpus are over all systems with equal weight.
 
 use std::collections::BTreeSet;
@@ -138,7 +138,7 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let SummaryCorpusOptions { scorer } = options(spec)?;
     let Some(at) = plan.scorers.iter().position(|known| known.id == scorer) else {
-        return Err(options_error(spec, format!("scorer names {scorer:?}, which is no scorer of this suite")));
+        return Err(options_error(spec, format!("scorer: {scorer:?} is not a scorer of this suite")));
     };
     let own = plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == at);
     let mut figures: Vec<(String, usize)> = own
@@ -152,7 +152,7 @@ pub(in crate::analyses) fn build(
     let Some((_, overall)) = place.map(|place| figures.remove(place)) else {
         return Err(options_error(
             spec,
-            format!("the scorer {scorer:?} has no figure in this run; name a judge or another scorer"),
+            format!("the scorer {scorer:?} has no figure in this run; choose a judge or another scorer"),
         ));
     };
     let fold = SummaryCorpusFold {

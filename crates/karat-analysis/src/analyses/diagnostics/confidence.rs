@@ -164,7 +164,7 @@ impl ConfidenceOptions {
         if edges.is_sorted() {
             return Ok(());
         }
-        Err(format!("the edges {} ≤ {} ≤ {} do not rise from 0 to 1", self.low, self.medium, self.high))
+        Err(format!("the edges {}, {}, {} must be in ascending order from 0 to 1", self.low, self.medium, self.high))
     }
 
     /// The figures of items with a confidence, and of those without.
@@ -211,7 +211,7 @@ impl ConfidenceOptions {
         let raise = |name: &str, bucket: &Bucket| {
             let rate = bucket.error_rate.unwrap_or_default() * 100.0;
             let notes = format!(
-                "{rate:.0} % of the items with {name} confidence are errors (above {limit}): keep those from {} on",
+                "{rate:.0} % of the items with {name} confidence are errors (above {limit}): keep items from {} on",
                 bucket.range.1
             );
             (Some(bucket.range.1), notes)
@@ -219,18 +219,17 @@ impl ConfidenceOptions {
         let is_empty = buckets.by_name().iter().all(|(_, bucket)| bucket.total == 0);
         match () {
             () if is_empty => {
-                (None, "nothing can be said: no item judged for errors states a confidence from 0 to 1".to_owned())
+                (None, "no recommendation: no item judged for errors has a confidence from 0 to 1".to_owned())
             }
-            () if is_bad(&buckets.high) => (
-                None,
-                format!("no threshold helps: even of the items with high confidence more than {limit} are errors"),
-            ),
+            () if is_bad(&buckets.high) => {
+                (None, format!("no threshold helps: more than {limit} of the items with high confidence are errors"))
+            }
             () if is_bad(&buckets.medium) => raise("medium", &buckets.medium),
             () if is_bad(&buckets.low) => raise("low", &buckets.low),
             () if unlocated > 0 => (
                 None,
                 format!(
-                    "no bucket has more than {limit} errors, but errors that name no item are in none: {unlocated}"
+                    "no bucket has more than {limit} errors, but errors without an item belong to no bucket: {unlocated}"
                 ),
             ),
             () => (None, format!("no threshold is needed: no bucket has more than {limit} errors")),
@@ -309,16 +308,16 @@ mod tests {
         assert_eq!(none, None);
         assert!(notes.starts_with("no threshold helps"), "{notes}");
         assert!(recommended(&[(0.9, 4, 2)]).1.starts_with("no threshold is needed"));
-        assert!(recommended(&[]).1.starts_with("nothing can be said"));
+        assert!(recommended(&[]).1.starts_with("no recommendation"));
     }
 
     /// SP-07: with errors that name no item the notes do not claim that no threshold is needed.
     #[test]
-    fn errors_at_no_item_are_said() {
+    fn errors_without_an_item_are_reported() {
         let unlocated = Unstated { unlocated: 4, ..Unstated::default() };
         let found = options().figures(&items(&[(0.9, 4, 0)]), unlocated);
         assert_eq!((found.unlocated, found.recommended_threshold), (4, None));
-        assert!(found.notes.ends_with("errors that name no item are in none: 4"), "{}", found.notes);
+        assert!(found.notes.ends_with("errors without an item belong to no bucket: 4"), "{}", found.notes);
         assert_eq!(options().figures(&items(&[(0.3, 4, 3)]), unlocated).recommended_threshold, Some(0.6));
     }
 

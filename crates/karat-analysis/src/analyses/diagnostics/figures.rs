@@ -61,7 +61,7 @@ pub struct SpanFigures {
 
 impl SpanFigures {
     /// Number of a section's items assessed for a kind of finding: the base of its rate.
-    pub fn assessed(&self, section: &str, kind: &str) -> u64 {
+    pub fn count_assessed(&self, section: &str, kind: &str) -> u64 {
         self.assessed_by_section.get(section).and_then(|kinds| kinds.get(kind)).copied().unwrap_or(0)
     }
 

@@ -192,7 +192,7 @@ impl CheckedOptions {
         let path = |text: &str| Path::parse(text).map_err(|error| error.to_string());
         let shape = Shape::of(plan, &options)?;
         if !options.bands.is_sorted() {
-            return Err("`bands` are lower edges and must rise".to_owned());
+            return Err("`bands` are lower edges and must be in ascending order".to_owned());
         }
         if !(options.notable > 0.0 && options.notable.is_finite()) {
             return Err(format!("`notable` is {}, but must be above 0", options.notable));

@@ -53,7 +53,7 @@ impl Headers {
     pub fn new(offsets: Offsets, default: &str, sections: &Map<String, Value>) -> Result<Self, String> {
         let compiled = sections.iter().map(|(name, patterns)| {
             let Some(patterns) = patterns.as_array().filter(|patterns| patterns.iter().all(Value::is_string)) else {
-                return Err(format!("the section `{name}` is no list of patterns"));
+                return Err(format!("the section `{name}` must be a list of patterns"));
             };
             if name == default {
                 return Err(format!("`{name}` is the default section, which has no header"));

@@ -127,7 +127,7 @@ impl DiagnosticsTally {
             return;
         }
         let named = |list: &String| case.positions(list);
-        self.unstated.unlocated += first.map_or(0, |list| case.unlocated(list));
+        self.unstated.unlocated += first.map_or(0, |list| case.count_unlocated(list));
         let errors = first.map(named).unwrap_or_default();
         let any: BTreeSet<usize> = options.errors.iter().flat_map(named).collect();
         for (at, item) in case.items().iter().enumerate() {
@@ -286,7 +286,7 @@ impl<'a> CellDiagnostics<'a> {
     }
 
     /// Number of findings of a list without an item.
-    fn unlocated(&self, list: &str) -> u64 {
+    fn count_unlocated(&self, list: &str) -> u64 {
         (self.findings(list).len() - self.located_findings(list).count()) as u64
     }
 

@@ -47,7 +47,7 @@ pub(in crate::analyses) fn build(
     let wanted = |id: &str| options.scorer.as_deref().is_none_or(|wanted| wanted == id);
     let scorers: Vec<usize> = with_judges.filter(|(_, it)| wanted(&it.id)).map(|(at, _)| at).collect();
     if let (Some(scorer), true) = (&options.scorer, scorers.is_empty()) {
-        return Err(options_error(spec, format!("scorer is {scorer:?}, which is no scorer with judges in this suite")));
+        return Err(options_error(spec, format!("scorer: {scorer:?} is not a scorer with judges in this suite")));
     }
     // A listed judge that is not in this run is no error: `--judges` may have left it out.
     let listed = |id: &String| options.between.as_ref().is_none_or(|list| list.contains(id));

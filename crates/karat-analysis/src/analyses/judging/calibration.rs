@@ -246,25 +246,28 @@ pub(in crate::analyses) fn build(
         return match &options.scorer {
             // A scorer that is off in this run is no error.
             Some(off) if rubrics.clone().next().is_some() => {
-                Err(options_error(spec, format!("scorer is {off:?}, which is no scorer with judges in this suite")))
+                Err(options_error(spec, format!("scorer: {off:?} is not a scorer with judges in this suite")))
             }
             _ => Ok(None),
         };
     };
     if !(0.0..1.0).contains(&options.threshold) {
-        return Err(options_error(spec, format!("threshold is {}, and agreement is at most 1", options.threshold)));
+        return Err(options_error(
+            spec,
+            format!("threshold is {}, but must be at least 0 and below 1", options.threshold),
+        ));
     }
     if options.threshold < THRESHOLD && options.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
         let what = format!("threshold is {}, below the usual {THRESHOLD}, and no reason is given", options.threshold);
-        return Err(options_error(spec, format!("{what}: add `reason: …` beside it, it is recorded with each round")));
+        return Err(options_error(spec, format!("{what}: add `reason: …`, which is recorded with each round")));
     }
     if !(0.0..=1.0).contains(&options.coverage) {
-        return Err(options_error(spec, format!("coverage is {}, but is a share from 0 to 1", options.coverage)));
+        return Err(options_error(spec, format!("coverage is {}, but must be from 0 to 1", options.coverage)));
     }
     let dimensions = &rubric.rubric.dimensions;
     for (dimension, decision) in &options.decisions {
         if !dimensions.iter().any(|known| known.name == *dimension) {
-            return Err(options_error(spec, format!("decisions names {dimension:?}, which is no dimension of `{id}`")));
+            return Err(options_error(spec, format!("decisions: {dimension:?} is not a dimension of `{id}`")));
         }
         if decision.reason.trim().is_empty() {
             return Err(options_error(spec, format!("the decision on {dimension:?} has no reason")));

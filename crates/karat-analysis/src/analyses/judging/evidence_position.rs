@@ -271,7 +271,7 @@ mod tests {
 
     /// BY-14: a judge that is harder on the end, or loses the middle, is detected; a fair one is not.
     #[test]
-    fn what_depends_on_the_place_is_found() {
+    fn position_effects_are_detected() {
         let effects = effects(&run(8));
         assert_eq!(effects.len(), 6, "findings that need every piece's word are left out");
         let grade = |judge: &str| of(&effects, judge, PlaceMeasure::Grade);
@@ -290,14 +290,14 @@ mod tests {
 
     /// BY-14: a single text is analysed by its chunks.
     #[test]
-    fn a_single_text_speaks_for_itself() {
+    fn a_single_text_is_analysed_by_its_chunks() {
         let effects = effects(&run(1));
         let tired = of(&effects, "tired", PlaceMeasure::Grade);
         assert_eq!((tired.over, tired.pieces, tired.trend.sign()), (PlaceUnit::Pieces, 10, Some(false)), "{tired:?}");
     }
 
     #[test]
-    fn whole_texts_have_no_place() {
+    fn whole_texts_have_no_position() {
         let mut run = run(3);
         run.cells.iter_mut().flat_map(|cell| &mut cell.judgments).for_each(|it| it.diagnostics.clear());
         assert!(effects(&run).is_empty());

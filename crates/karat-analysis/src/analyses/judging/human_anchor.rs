@@ -135,11 +135,11 @@ pub(in crate::analyses) fn build(
     let Some((scorer, ScorerKind::Rubric(rubric))) = at.and_then(|at| Some((at, &plan.scorers.get(at)?.kind))) else {
         return Err(options_error(
             spec,
-            format!("scorer is {:?}, which is no scorer with judges in this suite", options.scorer),
+            format!("scorer: {:?} is not a scorer with judges in this suite", options.scorer),
         ));
     };
     if options.width.is_some_and(|width| !(width > 0.0 && width.is_finite())) {
-        return Err(options_error(spec, "width has to be above 0"));
+        return Err(options_error(spec, "width must be above 0"));
     }
     if rubric.labels.is_empty() {
         return Err(options_error(spec, format!("scorer {:?} has no labels: give it `labels: FILE`", options.scorer)));
@@ -254,7 +254,9 @@ impl HumanAnchorFold {
         };
         let outcome = match self.options.method {
             _ if measure.aggregate != Aggregate::Mean => Err("only means are anchored".to_owned()),
-            _ if samples.human.len() < 2 => Err(format!("it takes two labels, and {} fit", samples.human.len())),
+            _ if samples.human.len() < 2 => {
+                Err(format!("at least two labels are needed, but only {} match", samples.human.len()))
+            }
             AnchorMethod::RoganGladen => {
                 corrected_rate(&samples, clustered, measure.level).map(|it| figure.anchored = it)
             }
@@ -302,7 +304,7 @@ fn prediction_powered(
         return labels_alone(samples, clustered, level);
     }
     let found = ppi_mean(&samples.human, &samples.judge, &samples.unlabelled, level).map_err(failed)?;
-    let found: PpiMean = found.ok_or("the labels define no estimate")?;
+    let found: PpiMean = found.ok_or("the labels do not determine an estimate")?;
     let (lambda, mean, name): (f64, AnchoredMean, _) = match method {
         AnchorMethod::Ppi => (1.0, found.ppi, "PPI"),
         AnchorMethod::Human => (0.0, found.classical, "labels alone"),
@@ -321,7 +323,7 @@ fn prediction_powered(
         });
     }
     let robust = |lambda: f64, centre: f64| influence(samples, lambda, centre, level);
-    let (se, interval) = robust(lambda, mean.estimate).ok_or("two clusters at least are needed")?;
+    let (se, interval) = robust(lambda, mean.estimate).ok_or("at least two clusters are needed")?;
     let human_se = robust(0.0, found.classical.estimate).map_or(human_se, |(se, _)| se);
     Ok(PoweredMean { lambda, estimate: mean.estimate, se, interval: Some(interval), name, human_se })
 }
@@ -330,7 +332,8 @@ fn prediction_powered(
 fn labels_alone(samples: &AnchorSamples, clustered: bool, level: Level) -> Result<PoweredMean, String> {
     let mut observed = Observations { clustered, ..Observations::default() };
     samples.human.iter().zip(&samples.clusters.0).for_each(|(value, cluster)| observed.push(*value, 0, *cluster));
-    let found = estimate::figure(&observed, Aggregate::Mean, false, level).ok_or("the labels define no mean")?;
+    let found =
+        estimate::figure(&observed, Aggregate::Mean, false, level).ok_or("the labels do not determine a mean")?;
     let se = found.se().unwrap_or_default();
     let interval = found.interval().map(|(lo, hi)| Interval {
         lo,
@@ -368,7 +371,7 @@ fn corrected_rate(samples: &AnchorSamples, clustered: bool, level: Level) -> Res
         return Err("rogan_gladen corrects pass and fail; use ppi++ for grades".to_owned());
     }
     if clustered {
-        return Err("rogan_gladen knows no clusters; use ppi++".to_owned());
+        return Err("rogan_gladen does not support clusters; use ppi++".to_owned());
     }
     let passes = |value: &f64| *value >= 1.0;
     let both = samples.human.iter().zip(&samples.judge);
@@ -385,7 +388,7 @@ fn corrected_rate(samples: &AnchorSamples, clustered: bool, level: Level) -> Res
     };
     let found = rogan_gladen(&counts, level).map_err(|error| error.to_string())?;
     let corrected = found.corrected.ok_or(
-        "the judge is no better than chance on the labels, or they hold no pass or no fail: its pass rate says nothing",
+        "the judge is no better than chance on the labels, or they lack passes or fails: its pass rate cannot be corrected",
     )?;
     let n = samples.human.len() + samples.unlabelled.len();
     let point = Finding::point(corrected.estimate, n, "Rogan-Gladen");
@@ -445,7 +448,7 @@ mod tests {
 
     /// BY-03: the anchored score covers the true mean, and is more precise than labels alone.
     #[test]
-    fn a_lenient_judge_is_brought_back_to_people() {
+    fn human_labels_correct_a_lenient_judge() {
         let anchor = found(&run(json!({ "scorer": "quality", "width": 0.2 }), lenient));
         let [figure] = &anchor.figures[..] else { panic!("{anchor:?}") };
         let truth = (0..200).map(|at| lenient(at).0).sum::<f64>() / 200.0;
@@ -502,6 +505,6 @@ mod tests {
         let figure = found(&clustered).figures.remove(0);
         assert_eq!(figure.anchored.unwrap().method(), "PPI++, cluster t (CR1)");
         let refused = analyse(&run(json!({ "scorer": "other" }), lenient), &Options::default()).unwrap_err();
-        assert!(refused.to_string().contains("no scorer with judges"), "{refused}");
+        assert!(refused.to_string().contains("not a scorer with judges"), "{refused}");
     }
 }

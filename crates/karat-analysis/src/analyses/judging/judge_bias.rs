@@ -184,7 +184,7 @@ pub(in crate::analyses) fn build(
     let Some((scorer, ScorerKind::Rubric(rubric))) = at.and_then(|at| Some((at, &plan.scorers.get(at)?.kind))) else {
         return Err(options_error(
             spec,
-            format!("scorer is {:?}, which is no scorer with judges in this suite", options.scorer),
+            format!("scorer: {:?} is not a scorer with judges in this suite", options.scorer),
         ));
     };
     let shown = shown_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
@@ -333,7 +333,7 @@ impl JudgeBiasFold {
         let alone = self.grades.values().flatten().all(|it| it.others.is_none());
         (alone && !kin.is_empty()).then(|| {
             format!(
-                "{} judges models of its own family: a judge of another family beside it would tell preference from quality",
+                "{} judges models of its own family: add a judge of another family to distinguish preference from quality",
                 kin.join(", ")
             )
         })
@@ -496,7 +496,7 @@ mod tests {
 
     /// BY-07, GE-04: disagreement between orders and between votes is reported.
     #[test]
-    fn a_judge_that_prefers_the_first_place_is_found_out() {
+    fn a_judge_that_prefers_the_first_position_is_detected() {
         let mut run = judged(1, 20, &["judge"], json!([]));
         let plan = Arc::make_mut(&mut run.header.plan);
         plan.analyses = vec![AnalysisSpec {

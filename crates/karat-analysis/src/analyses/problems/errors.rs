@@ -252,7 +252,7 @@ mod tests {
 
     /// CL-04, BR-10: failures of one code are distinguished by cause, ignoring numbers and sample names.
     #[test]
-    fn causes_are_told_apart() {
+    fn causes_are_distinguished() {
         let mut run = Sketch::new(1, 1, 5);
         for sample in 0..5 {
             run = run.error(sample, 0, "process");
@@ -272,7 +272,7 @@ mod tests {
 
     /// CL-05: skipped cells are counted by system, with the reason of the first.
     #[test]
-    fn what_was_left_out_is_said() {
+    fn skipped_cells_are_counted_with_a_reason() {
         let mut run = Sketch::new(1, 2, 3).fill(5.0).skipped(0, 1).skipped(2, 1).run();
         for cell in &mut run.cells {
             let skipped = cell.cell.status == karat_types::CellStatus::Skipped;

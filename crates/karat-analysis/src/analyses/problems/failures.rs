@@ -95,7 +95,7 @@ pub(in crate::analyses) fn build(
     let options: FailuresOptions = options(spec)?;
     let unknown = |pattern: &&String| !plan.metrics.iter().any(|metric| matches_pattern(pattern, &metric.name));
     if let Some(pattern) = options.below.keys().find(unknown) {
-        return Err(options_error(spec, format!("below names {pattern:?}, which is no metric of this suite")));
+        return Err(options_error(spec, format!("below: {pattern:?} is not a metric of this suite")));
     }
     let show = options.show.iter().map(|text| Ok((text.clone(), Path::parse(text)?)));
     let show = show.collect::<Result<_, PathError>>().map_err(|error| options_error(spec, format!("show: {error}")))?;
@@ -228,7 +228,7 @@ mod tests {
 
     /// CL-19: a cell with any dimension below 4 of 10 fails; 4 itself does not.
     #[test]
-    fn below_four_of_ten_fails_and_four_does_not() {
+    fn a_score_below_four_of_ten_is_a_failure() {
         let run = Sketch::new(1, 1, 4).value(0, 0, 4.0).value(1, 0, 3.9).value(2, 0, 0.5).value(3, 0, 9.0).run();
         let findings = analyse(&run, &Options::default()).unwrap();
         let failures = findings.failures().unwrap();

@@ -56,7 +56,7 @@ mod tests {
 
     /// RG-10: the most frequent version represents the run.
     #[test]
-    fn the_most_frequent_version_stands_for_the_run() {
+    fn the_most_frequent_version_represents_the_run() {
         let of = |versions: &[(&str, u64)]| Services {
             versions: versions.iter().map(|(version, cells)| ((*version).to_owned(), *cells)).collect(),
             ..Services::default()

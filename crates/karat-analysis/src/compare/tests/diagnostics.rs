@@ -18,7 +18,7 @@ fn with_diagnostics(scores: &[f64], evaluated: u64) -> Findings {
 
 /// SP-08: unlisted evaluations are counted, and never reported as new errors.
 #[test]
-fn evaluations_beyond_the_list_are_told_of() {
+fn evaluations_beyond_the_list_are_counted() {
     let changes = |after: &Findings| {
         let before = with_diagnostics(&[5.0, 9.0, 5.0, 5.0], 4);
         let side = |findings| Side::of("run", findings, None, None).unwrap();

@@ -47,7 +47,7 @@ fn runs_are_paired_by_sample_id() {
     assert_eq!(found.baseline.systems, ["model-a/variant-0", "model-b/variant-0"]);
     assert_eq!(only(&found).difference.n(), 37);
     let said = |found: &RunComparison| {
-        found.warnings.iter().any(|it| it.starts_with("The metric quality.overall is measured in two ways"))
+        found.warnings.iter().any(|it| it.starts_with("The metric quality.overall is measured differently"))
     };
     assert!(!said(&found));
     let mut other = after.clone();
@@ -127,7 +127,7 @@ fn intervals_stay_within_possible_differences() {
 
 /// BY-01: if lower is better, a rise is worse.
 #[test]
-fn the_direction_is_the_metric_s() {
+fn the_direction_is_that_of_the_metric() {
     let found = models(&sketch(40, 0.4, 0.5).metric("better", json!("lower")).run(), &CompareOptions::default());
     assert_eq!(only(&found).verdict, ComparisonVerdict::Worse);
 }
@@ -157,7 +157,7 @@ fn equivalent_is_within_a_declared_margin() {
 
 /// BY-01, BY-16: an undecided comparison states the samples and dollars that a decision needs.
 #[test]
-fn an_undecided_comparison_has_a_price() {
+fn an_undecided_comparison_states_the_samples_needed() {
     let run = sketch(40, 0.02, 0.8).trials(2).margin(0.1).cost(Money(1_000_000)).run();
     let found = models(&run, &CompareOptions::default());
     let metric = only(&found);
@@ -191,7 +191,7 @@ fn clustered_samples_are_tested_by_cluster() {
 /// Invariant: without any difference there is no test, p = 1, and the interval is a point, which lies within any
 /// margin; for a constant difference the sign-flip test decides.
 #[test]
-fn differences_that_do_not_vary_have_no_t() {
+fn constant_differences_have_no_t_test() {
     for (n, binary) in [(2, false), (50, false), (50, true)] {
         let same = sketch(n, 0.0, 0.0).metric("binary", json!(binary));
         let identical = models(&same.run(), &CompareOptions::default());
@@ -218,7 +218,7 @@ fn differences_that_do_not_vary_have_no_t() {
 
 /// BY-01: equivalence agrees with the shown interval at 1 − 2α, for every kind of scores.
 #[test]
-fn equivalence_is_that_of_the_interval_shown() {
+fn equivalence_matches_the_shown_interval() {
     for n in [3, 8, 16, 30, 60] {
         for margin in [0.05, 0.1, 0.2, 0.4] {
             for binary in [false, true] {
@@ -244,7 +244,7 @@ fn equivalence_is_that_of_the_interval_shown() {
 
 /// A failed or unfinished side is always reported, and without any score nothing is compared.
 #[test]
-fn a_side_that_lacks_cells_is_told() {
+fn missing_cells_of_a_side_are_reported() {
     let whole = || sketch(12, 0.3, 0.2);
     let told = |run: &MemoryRun| models(run, &CompareOptions::default()).warnings.join(" ");
     let broken = (0..4).fold(whole(), |run, at| run.error(at, 1, "timeout")).absent(7, 0).run();
@@ -261,7 +261,7 @@ fn a_side_that_lacks_cells_is_told() {
 
 /// The exit code depends only on the binding verdicts.
 #[test]
-fn verdicts_bind_where_asked() {
+fn only_binding_verdicts_set_the_exit_code() {
     let exit = |lead, binding: &[ComparisonVerdict]| {
         models(&sketch(40, lead, 0.5).run(), &CompareOptions::default()).exit(binding)
     };
@@ -286,7 +286,7 @@ fn a_score_missing_on_one_side_is_left_out() {
 /// BY-01, invariant: if a variant failed completely on one side, its missing cells count, the metric is undecided, and
 /// the best and worst case contain the shown difference.
 #[test]
-fn a_variant_that_failed_on_one_side_decides_nothing() {
+fn a_variant_that_failed_on_one_side_is_undecided() {
     // The baseline passes all of the third variant, which the candidate lacks: it can only be worse there.
     let run = (0..40).fold(Sketch::new(2, 3, 40).metric("range", json!([0.0, 1.0])), |run, sample| {
         let pass = |every: usize| f64::from(u8::from(sample % every != 0));
@@ -307,7 +307,9 @@ fn a_variant_that_failed_on_one_side_decides_nothing() {
     let (lo, hi) = metric.bounds.unwrap();
     assert!((metric.difference.value() - 14.0 / 80.0).abs() < 1e-12, "{metric:?}");
     assert!((lo - (14.0 - 40.0) / 120.0).abs() < 1e-12 && (hi - 14.0 / 80.0).abs() < 1e-12, "{lo} {hi}");
-    assert!(found.warnings.iter().any(|it| it.starts_with("Pairs of cells left out") && it.contains("up to 40")));
+    assert!(
+        found.warnings.iter().any(|it| it.starts_with("Pairs of cells without a score") && it.contains("up to 40"))
+    );
     let allowed = models(&run.run(), &CompareOptions { max_unscored: 0.5, ..CompareOptions::default() });
     assert_eq!(only(&allowed).verdict, ComparisonVerdict::Better);
 }
@@ -338,7 +340,7 @@ fn trials_that_one_side_lacks_are_left_out_of_both() {
 }
 
 #[test]
-fn what_cannot_be_paired_is_refused_with_what_there_is() {
+fn runs_without_common_parts_are_refused_with_their_names() {
     let (two, three) =
         (findings(&Sketch::new(2, 1, 2).fill(1.0).run()), findings(&Sketch::new(2, 2, 2).fill(1.0).run()));
     let side = |findings, model, variant| Side::of("s", findings, model, variant);
@@ -404,12 +406,12 @@ fn clusters_are_planned_as_they_are_tested() {
 
 /// BY-01: a difference beyond the largest double is reported, never dropped.
 #[test]
-fn scores_beyond_all_numbers_are_not_compared() {
+fn scores_that_overflow_are_not_compared() {
     let run = (0..12).fold(Sketch::new(2, 1, 12), |it, at| it.value(at, 0, 1e308).value(at, 1, -1e308)).run();
     let found = findings(&run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
     let refused = compare(&side("model-a"), &side("model-b"), &CompareOptions::default()).unwrap_err().to_string();
-    assert!(refused.contains("no number says their difference"), "{refused}");
+    assert!(refused.contains("too large for their difference"), "{refused}");
 }
 
 /// BY-01: a metric is compared by its own aggregate, with test and interval from the same resamples of whole clusters;
@@ -436,24 +438,24 @@ fn an_aggregate_is_compared_by_its_bootstrap() {
     assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("max")), "{metric:?}");
     let few = models(&sketch(40, 2.0, 0.6).metric("aggregate", json!("p95")).run(), &CompareOptions::default());
     let why = only(&few).impossible.clone().unwrap();
-    assert_eq!((only(&few).p, why.as_str()), (None, "the p95 (nearest rank) has no test of fewer than 60 samples"));
+    assert_eq!((only(&few).p, why.as_str()), (None, "the p95 (nearest rank) needs at least 60 samples for a test"));
 }
 
 /// BY-01: an unknown name among the requested metrics is an error.
 #[test]
-fn a_misspelt_metric_is_not_left_out() {
+fn a_misspelt_metric_is_refused() {
     let run = sketch(20, 1.0, 0.5).run();
     let known = only(&models(&run, &CompareOptions::default())).metric.clone();
     let found = findings(&run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
     let asked = CompareOptions { metrics: vec![known, "zz*".to_owned()], ..CompareOptions::default() };
     let refused = compare(&side("model-a"), &side("model-b"), &asked).unwrap_err().to_string();
-    assert!(refused.ends_with("asked for is zz*"), "{refused}");
+    assert!(refused.ends_with("requested: zz*"), "{refused}");
 }
 
 /// Invariant: if more scores are missing than the policy allows, nothing is decided, and the reason is given.
 #[test]
-fn too_many_missing_scores_leave_it_open() {
+fn too_many_missing_scores_are_undecided() {
     let failed = |count: usize| (0..count).fold(sketch(80, 2.0, 0.5), |it, sample| it.unscored(sample, 1)).run();
     assert_eq!(only(&models(&failed(4), &CompareOptions::default())).verdict, ComparisonVerdict::Better);
     let found = models(&failed(13), &CompareOptions::default());
@@ -467,7 +469,7 @@ fn too_many_missing_scores_leave_it_open() {
 
 /// BY-01: the number of resamples comes from the suite; if it is too small to decide, the reason says so.
 #[test]
-fn resamples_are_as_many_as_the_suite_says() {
+fn the_suite_sets_the_number_of_resamples() {
     let mut run = sketch(60, 2.0, 0.6).metric("aggregate", json!("median")).run();
     let mut with = |resamples: u32| {
         let mut plan = (*run.header.plan).clone();
@@ -488,20 +490,20 @@ fn resamples_are_as_many_as_the_suite_says() {
 
 /// Invariant: one sample, or one cluster of all samples, has no test; too few samples state the number needed.
 #[test]
-fn what_can_decide_nothing_says_so() {
+fn undecidable_metrics_give_their_reason() {
     let one = models(&sketch(1, 1.0, 0.0).run(), &CompareOptions::default());
-    assert_eq!((only(&one).p, only(&one).impossible.as_deref()), (None, Some("one sample has no test")));
+    assert_eq!((only(&one).p, only(&one).impossible.as_deref()), (None, Some("a single sample cannot be tested")));
     let cluster = models(&sketch(12, 1.0, 0.5).clusters(&["all"; 12]).run(), &CompareOptions::default());
     assert_eq!((only(&cluster).p, only(&cluster).difference.interval()), (None, None));
     assert!(only(&cluster).impossible.as_ref().is_some_and(|why| why.contains("one cluster")));
     let few = models(&sketch(3, 1.0, 0.1).run(), &CompareOptions::default());
     let why = only(&few).impossible.clone().unwrap();
-    assert!(why.starts_with("3 samples") && why.ends_with("at least 6"), "{why}");
+    assert!(why.starts_with("3 samples") && why.ends_with("at least 6 are needed"), "{why}");
 }
 
 /// BY-01: a significant difference within the margin is equivalence, not worse.
 #[test]
-fn within_the_margin_nothing_is_worse() {
+fn changes_within_the_margin_are_not_worse() {
     let found = models(&sketch(400, -0.1, 0.3).margin(0.2).run(), &CompareOptions::default());
     let metric = only(&found);
     assert_eq!((metric.verdict, metric.difference.sign()), (ComparisonVerdict::Equivalent, Some(false)));
@@ -511,7 +513,7 @@ fn within_the_margin_nothing_is_worse() {
 
 /// BY-01, BY-08: a difference between instruments decides nothing unless requested.
 #[test]
-fn another_ruler_decides_nothing() {
+fn another_instrument_is_undecided() {
     let run = sketch(40, 1.0, 0.5).run();
     let mut after = findings(&run);
     let before = after.clone();
@@ -525,15 +527,15 @@ fn another_ruler_decides_nothing() {
     let strict = found(&CompareOptions::default());
     let metric = only(&strict);
     assert_eq!((metric.verdict, &metric.needed), (ComparisonVerdict::Undecided, &None));
-    assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("not measured alike")), "{metric:?}");
+    assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("different judges or rules")), "{metric:?}");
     assert!(strict.warnings.iter().any(|it| it.starts_with("The rules of `quality` changed: `reduce`")), "{strict:?}");
-    let lenient = found(&CompareOptions { any_ruler: true, ..CompareOptions::default() });
+    let lenient = found(&CompareOptions { any_instrument: true, ..CompareOptions::default() });
     assert_eq!((only(&lenient).verdict, &lenient.warnings), (ComparisonVerdict::Better, &strict.warnings));
 }
 
 /// BY-01: changed samples are listed, and not paired.
 #[test]
-fn changed_samples_are_no_pairs() {
+fn changed_samples_are_not_paired() {
     let found = findings(&sketch(40, 1.0, 0.5).run());
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
     let of = |ids: &mut dyn Iterator<Item = usize>| {
@@ -567,7 +569,7 @@ fn missing_scores_have_a_best_and_a_worst_case() {
 
 /// BY-01: a margin relative to 0 is refused as an option, and reported if the suite declares it.
 #[test]
-fn a_share_of_nothing_is_no_margin() {
+fn a_percentage_of_zero_is_not_a_margin() {
     let run = (0..40).fold(Sketch::new(2, 1, 40), |it, at| it.value(at, 0, 0.0).value(at, 1, (at % 2) as f64)).run();
     let found = findings(&run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
@@ -583,7 +585,7 @@ fn a_share_of_nothing_is_no_margin() {
 
 /// BY-01: a metric that repeats another is no further test.
 #[test]
-fn a_metric_that_repeats_another_is_no_further_test() {
+fn a_repeated_metric_counts_as_one_test() {
     let mut run = sketch(40, 0.3, 0.5).run();
     let mut plan = (*run.header.plan).clone();
     plan.metrics.push(karat_types::MetricSpec { name: "quality.again".to_owned(), ..plan.metrics[0].clone() });

@@ -44,7 +44,7 @@ pub struct GradeRow {
     /// Id of that run, or of one that reused the grades.
     pub run: String,
     /// True if that run was a golden check, which measures the instrument.
-    pub of_ruler: bool,
+    pub is_golden_check: bool,
     /// Paths of the sources of that run's dataset.
     pub source: String,
     /// Name of the composite metric.
@@ -67,7 +67,7 @@ pub struct GradedCell {
     /// At least one, in the order of the plan's judges.
     pub rows: Vec<GradeRow>,
     /// The merged grade of several judges.
-    pub together: Option<GradeRow>,
+    pub merged: Option<GradeRow>,
     /// Digests of the judged content by name: `output`, and what was read of the row, by role or column.
     pub content: BTreeMap<String, Key>,
 }
@@ -75,19 +75,19 @@ pub struct GradedCell {
 impl GradeRow {
     /// The order of precedence among rows of one key: the greatest is kept.
     fn rank(&self) -> (bool, Moment) {
-        (!self.of_ruler, self.made_at)
+        (!self.is_golden_check, self.made_at)
     }
 }
 
 impl GradedCell {
     /// A cell with one grade.
     pub fn of(row: GradeRow) -> Self {
-        Self { rows: vec![row], together: None, content: BTreeMap::new() }
+        Self { rows: vec![row], merged: None, content: BTreeMap::new() }
     }
 
     /// The grade of the cell; `None` if it has no row.
     pub fn grade(&self) -> Option<&GradeRow> {
-        self.together.as_ref().or(self.rows.first())
+        self.merged.as_ref().or(self.rows.first())
     }
 
     /// Time of the latest of its grades.
@@ -104,7 +104,7 @@ impl GradedCell {
     pub fn select(mut self, choice: &RowFilter) -> Option<Self> {
         let all = self.rows.len();
         self.rows.retain(|row| choice.matches(row));
-        self.together = self.together.filter(|_| self.rows.len() == all);
+        self.merged = self.merged.filter(|_| self.rows.len() == all);
         (!self.rows.is_empty()).then_some(self)
     }
 }
@@ -229,7 +229,7 @@ fn grade_cell(
         prompt_version: None,
         made_at: row.cell.made_at.unwrap_or(started_at),
         run: run.to_owned(),
-        of_ruler: plan.run.of_ruler,
+        is_golden_check: plan.run.of_ruler,
         source: graded.source.clone(),
         metric: plan.metrics.get(graded.metric).map(|it| it.name.clone()).unwrap_or_default(),
         composite,
@@ -269,9 +269,9 @@ fn grade_cell(
     rows.sort_by_key(|(judge, _)| *judge);
     let rows: Vec<GradeRow> = rows.into_iter().map(|(_, judged)| judged).collect();
     let scores = (rows.len() > 1).then(|| CellScores::of(plan, row));
-    let together = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
-    let together = together.map(|figures| merge_judges(base(figures), &rows));
-    (!rows.is_empty()).then(|| GradedCell { rows, together, content: content_digests(row) })
+    let merged = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
+    let merged = merged.map(|figures| merge_judges(base(figures), &rows));
+    (!rows.is_empty()).then(|| GradedCell { rows, merged, content: content_digests(row) })
 }
 
 /// Digests of the judged content of a cell.
@@ -335,7 +335,7 @@ impl History {
         for row in &cell.rows {
             let (date, sample, system, trial) = cell_key(row);
             let place = (date, sample, system, trial, row.judge_model.clone(), row.prompt_version.clone());
-            if row.of_ruler && self.checks.get(&place).is_none_or(|known| known.made_at < row.made_at) {
+            if row.is_golden_check && self.checks.get(&place).is_none_or(|known| known.made_at < row.made_at) {
                 self.checks.insert(place.clone(), row.clone());
             }
             if self.rows.get(&place).is_none_or(|known| known.rank() < row.rank()) {
@@ -356,9 +356,9 @@ impl History {
         let say = |((one, other), samples): (&(String, String), &BTreeSet<String>)| {
             let first = samples.first().map_or("", String::as_str);
             format!(
-                "{one} and {other} have {} samples of one id that are not the same, such as {first}: the later judged stand. \
-                 What is no later state of the other wants a suite with a `name` of its own; `-p` of `drift` and `golden pin` \
-                 looks at one",
+                "{one} and {other} contain {} samples with the same id but different content, such as {first}; the later grades are \
+                 used. If they are different datasets, give one suite another `name`, or select one source with `-p` of `drift` \
+                 and `golden pin`",
                 samples.len()
             )
         };
@@ -367,11 +367,11 @@ impl History {
 
     /// The warning about samples graded by golden checks only.
     fn golden_only_warning(&self) -> Option<String> {
-        let of_ruler = self.cells().filter_map(GradedCell::grade).filter(|grade| grade.of_ruler);
-        let samples: BTreeSet<&str> = of_ruler.map(|grade| grade.sample.as_str()).collect();
+        let is_golden_check = self.cells().filter_map(GradedCell::grade).filter(|grade| grade.is_golden_check);
+        let samples: BTreeSet<&str> = is_golden_check.map(|grade| grade.sample.as_str()).collect();
         let first = samples.first()?;
         Some(format!(
-            "{} samples, such as {first}, have no such grade but that of a golden check: `karat run` gives them one",
+            "{} samples, such as {first}, have grades from golden checks only; grade them with `karat run`",
             samples.len()
         ))
     }
@@ -390,12 +390,12 @@ impl History {
     }
 
     fn current_rows(&self) -> impl Iterator<Item = (&RowKey, &GradeRow)> {
-        self.rows.iter().filter(|(_, row)| !row.of_ruler || !self.is_graded(row))
+        self.rows.iter().filter(|(_, row)| !row.is_golden_check || !self.is_graded(row))
     }
 
     /// Every cell with its latest grade, by date, then sample.
     pub fn cells(&self) -> impl Iterator<Item = &GradedCell> {
-        let stands = |cell: &&GradedCell| cell.rows.iter().all(|row| !row.of_ruler || !self.has_cell(row));
+        let stands = |cell: &&GradedCell| cell.rows.iter().all(|row| !row.is_golden_check || !self.has_cell(row));
         self.cells.values().filter(stands)
     }
 
@@ -405,14 +405,14 @@ impl History {
         let all = self.rows.range((date, sample, system, 0, None, None)..).map(|(_, other)| other);
         let is_same =
             |other: &GradeRow| other.judge_model == row.judge_model && other.prompt_version == row.prompt_version;
-        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.of_ruler && is_same(other))
+        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.is_golden_check && is_same(other))
     }
 
     /// Returns true if any judge graded any trial of the row's sample outside golden checks.
     fn has_cell(&self, row: &GradeRow) -> bool {
         let (date, sample, system, _) = cell_key(row);
         let all = self.cells.range((date, sample, system, 0)..).filter_map(|(_, cell)| cell.rows.first());
-        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.of_ruler)
+        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.is_golden_check)
     }
 
     /// Number of current rows.
@@ -439,7 +439,7 @@ impl History {
             }
             if let Some(day) = days.last_mut() {
                 day.add(grade);
-                day.is_together |= cell.together.is_some();
+                day.is_merged |= cell.merged.is_some();
             }
         }
         series
@@ -476,7 +476,7 @@ pub struct Day {
     /// Reported model names of systems and judges, by requested name.
     pub answered_as: BTreeMap<String, BTreeSet<String>>,
     /// True if grades of several judges were merged.
-    pub is_together: bool,
+    pub is_merged: bool,
 }
 
 impl Day {
@@ -523,33 +523,33 @@ impl Day {
 
 /// Warnings about the judges of a range of days. `stretch` names the range.
 pub(crate) fn judge_mix_warnings<'a>(days: impl IntoIterator<Item = &'a Day>, stretch: &str) -> Vec<String> {
-    let (mut judges, mut versions, mut is_together) = (BTreeSet::new(), BTreeSet::new(), false);
+    let (mut judges, mut versions, mut is_merged) = (BTreeSet::new(), BTreeSet::new(), false);
     let mut answered = NamesByAsked::new();
     for day in days {
         judges.extend(day.judges.iter().map(String::as_str));
         versions.extend(day.prompt_versions.iter().map(String::as_str));
-        is_together |= day.is_together;
+        is_merged |= day.is_merged;
         merge_names(&day.answered_as, &mut answered);
     }
     let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
     let mixed = |what: &str, names: &BTreeSet<&str>| {
         let names = Some(list(names)).filter(|_| names.len() > 1)?;
-        Some(format!("{stretch} mixes {what} ({names}): a change of them can look like drift"))
+        Some(format!("{stretch} contains several {what} ({names}): a change between them can look like drift"))
     };
-    let together = is_together.then(|| {
+    let merged = is_merged.then(|| {
         let names = list(&judges);
-        format!("{names}: judges of one run are one grade, by the scorer's consensus; `--judge` looks at one alone")
+        format!("{names}: grades of several judges of a run are merged by the scorer's consensus; select one judge with `--judge`")
     });
     let several = answered.iter().filter(|(_, names)| names.len() > 1);
     let several = several.map(|(asked, names)| {
         format!(
-            "{stretch} mixes models that answered as `{asked}` ({}): a change of them can look like drift. Pin the dated name as \
-             its `model`",
+            "{stretch} contains several models behind `{asked}` ({}): a change between them can look like drift. Set its `model` \
+             to the dated name",
             name_list(names)
         )
     });
     let mixed = mixed("judges", &judges).into_iter().chain(mixed("prompt versions", &versions));
-    mixed.chain(several).chain(together).collect()
+    mixed.chain(several).chain(merged).collect()
 }
 
 /// Mean of at least one value.

@@ -232,12 +232,12 @@ pub(in crate::analyses) fn build(
     if let Some(NotableLimit::By(limits)) = &options.notable
         && let Some(unknown) = limits.keys().find(|name| plan.metric(name).is_none())
     {
-        return Err(options_error(spec, format!("notable names {unknown:?}, which is no metric of this suite")));
+        return Err(options_error(spec, format!("notable: {unknown:?} is not a metric of this suite")));
     }
     let ids = axis(plan, options.over);
     let base = match options.base {
         Some(base) => base_index(&ids, &base).ok_or_else(|| {
-            options_error(spec, format!("base is {base:?}, which this run does not have; it has {}", ids.join(", ")))
+            options_error(spec, format!("base: {base:?} is not part of this run, which has {}", ids.join(", ")))
         })?,
         None => 0,
     };

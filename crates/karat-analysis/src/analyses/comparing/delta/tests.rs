@@ -42,14 +42,14 @@ fn texts_that_come_and_go_are_listed_once() {
 
 /// CL-10: a base that failed everywhere matches nothing, which differs from no change.
 #[test]
-fn a_base_without_scores_matches_nothing() {
+fn a_base_without_scores_matches_no_sample() {
     let sketch = Sketch::new(1, 2, 1).error(0, 0, "timeout").value(0, 1, 6.0);
     let delta = delta(&sketch.analysis("delta", "variant_delta", json!({})).run());
     assert!(!delta.has_matches() && delta.comparisons[0].unmatched == 1, "{delta:?}");
 }
 
 #[test]
-fn an_unknown_base_is_refused_with_what_there_is() {
+fn an_unknown_base_is_refused_with_the_known_ones() {
     let run = Sketch::new(1, 2, 1).fill(5.0).analysis("delta", "d", json!({"base": "rew"})).run();
     let refused = analyse(&run, &Options::default()).unwrap_err().to_string();
     assert!(refused.contains("rew") && refused.contains("variant-0, variant-1"), "{refused}");
@@ -74,7 +74,7 @@ fn a_pinned_run_is_compared_sample_by_sample() {
     let unpinned = analyse(&now, &Options::default()).unwrap().deltas().next().cloned().unwrap();
     assert!(unpinned.comparisons.is_empty());
     let wrong = Sketch::new(1, 1, 1).fill(1.0).analysis("delta", "d", json!({ "notable": { "x": 1 } })).run();
-    assert!(analyse(&wrong, &Options::default()).unwrap_err().to_string().contains("no metric"));
+    assert!(analyse(&wrong, &Options::default()).unwrap_err().to_string().contains("not a metric of this suite"));
 }
 
 /// PE-10, CL-10: a change equals that of `compare`, with the metric's own `reduce` and `aggregate`.
