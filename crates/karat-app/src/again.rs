@@ -27,9 +27,9 @@ impl App {
     pub fn retry(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
-        let finished = store.finished(&header.id)?;
+        let finished = store.finished_cells(&header.id)?;
         let unscored = finished.judgments.values().any(|judged| !judged.unscored.is_empty())
-            || !store.unscored(&header.id)?.is_empty();
+            || !store.unscored_cells(&header.id)?.is_empty();
         if header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored {
             return Ok(RunEnd {
                 run: header.id,
@@ -38,6 +38,7 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
                 unpriced: 0,
                 stopped: None,
                 overspent: None,

@@ -30,7 +30,7 @@ pub struct Agreement(RunAgreement);
 impl Agreement {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::agreement::terminal(&self.0)
+        karat_report::terminal::agreement(&self.0)
     }
 
     /// As Markdown.
@@ -40,7 +40,7 @@ impl Agreement {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::agreement::json(&self.0).map_err(AppError::from)
+        karat_report::json::agreement(&self.0).map_err(AppError::from)
     }
 }
 

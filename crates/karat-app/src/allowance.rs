@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use karat_engine::{Afresh, Estimate};
-use karat_report::{counted, usd};
+use karat_report::{count_noun, usd};
 use karat_store::Account;
 use karat_suite::Plan;
 use karat_types::{Money, RunSpec};
@@ -83,7 +83,7 @@ impl Standstill<'_> {
         format!(
             "the maximum of {} is used up{}, and at least {left} {} left to make: go on with \
              `karat {command} {run} --max-calls {}{}`",
-            counted(max, "call"),
+            count_noun(max, "call"),
             uncertain(spending.open.calls > 0, &spending.open.calls.to_string(), "that were cut off"),
             if left == 1 { "is" } else { "are" },
             made + left,
@@ -114,7 +114,7 @@ impl Standstill<'_> {
             usd(Some(high.usd())),
             usd(Some(self.refused.usd())),
             if bound > high {
-                format!(" ({} at that: {})", counted(calls, "call"), usd(Some(bound.usd())))
+                format!(" ({} at that: {})", count_noun(calls, "call"), usd(Some(bound.usd())))
             } else {
                 String::new()
             },

@@ -3,7 +3,7 @@
 use karat_engine::Afresh;
 use karat_report::Estimate;
 use karat_store::Store;
-use karat_types::{Money, PlanHeader, Rules, RunHeader};
+use karat_types::{GateRules, Money, PlanHeader, RunHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Names, RunError};
@@ -24,7 +24,7 @@ pub(crate) struct Begun {
     /// Whether some rows stood for others.
     pub estimate_sampled: bool,
     /// What it is held to.
-    pub rules: Rules,
+    pub rules: GateRules,
     /// The stored run whose outputs it scores, where it makes none.
     pub score_of: Option<String>,
     /// The recording that gets its calls, or answers them.

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 
 use karat_analysis::{Calibration, Findings};
-use karat_report::calibration::Round;
+use karat_report::CalibrationRound;
 use karat_suite::{Files, LABELLED};
 use karat_types::{CachePolicy, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_example, output_key};
 use serde_json::{Map, Value, json};
@@ -26,12 +26,12 @@ const ROUNDS: usize = 200;
 
 /// Rounds of a suite, the newest last.
 #[derive(Debug, Clone)]
-pub struct Rounds(Vec<Round>);
+pub struct Rounds(Vec<CalibrationRound>);
 
 impl Rounds {
     /// For a terminal: the last round in full, those before it in a line each.
     pub fn terminal(&self) -> String {
-        karat_report::calibration::terminal(&self.0)
+        karat_report::terminal::calibration(&self.0)
     }
 
     /// As Markdown.
@@ -41,7 +41,7 @@ impl Rounds {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::calibration::json(&self.0).map_err(AppError::from)
+        karat_report::json::calibration(&self.0).map_err(AppError::from)
     }
 
     /// Whether every judge of the last round agrees enough with people.
@@ -135,10 +135,10 @@ fn round_name(suite: &str) -> String {
     format!("{suite}-calibration")
 }
 
-fn round(number: usize, header: &karat_types::RunHeader, findings: &Findings) -> Option<Round> {
+fn round(number: usize, header: &karat_types::RunHeader, findings: &Findings) -> Option<CalibrationRound> {
     let calibration: Calibration = findings.calibration()?.clone();
     let judges = findings.agreement().cloned();
-    Some(Round {
+    Some(CalibrationRound {
         number,
         run: header.id.clone(),
         started_at: header.started_at,

@@ -2,7 +2,7 @@
 
 use karat_suite::{Catalog, Entry};
 
-/// Metrics, providers and analyses with their options.
+/// Metrics, providers, analyses and resolvers with their options.
 pub(crate) fn compose() -> Catalog {
     let metrics = karat_scoring::scorer::catalog().into_iter().map(|(name, metric)| {
         let entry = Entry {
@@ -28,6 +28,7 @@ pub(crate) fn compose() -> Catalog {
         metrics: metrics.collect(),
         providers: providers.collect(),
         analyses: analyses.collect(),
+        resolvers: karat_filings::resolvers().map(|(name, entry)| (name.to_owned(), entry)).into(),
         ..Catalog::default()
     }
 }

@@ -59,7 +59,7 @@ pub struct Comparison(RunComparison);
 impl Comparison {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::comparison::terminal(&self.0)
+        karat_report::terminal::comparison(&self.0)
     }
 
     /// As Markdown.
@@ -74,7 +74,7 @@ impl Comparison {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::comparison::json(&self.0).map_err(AppError::from)
+        karat_report::json::comparison(&self.0).map_err(AppError::from)
     }
 }
 

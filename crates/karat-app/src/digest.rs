@@ -28,12 +28,12 @@ pub struct Digested(Digest);
 impl Digested {
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        karat_report::digest::markdown(&self.0)
+        karat_report::markdown::digest(&self.0)
     }
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::digest::json(&self.0).map_err(AppError::from)
+        karat_report::json::digest(&self.0).map_err(AppError::from)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_providers::{Settings, proxies, reach, surroundings, unused_proxy};
+use karat_providers::{Settings, probe_address, provider_environments, proxies, unused_proxy};
 use serde::Serialize;
 
 use crate::error::RunError;
@@ -41,11 +41,11 @@ impl App {
         let lookup = self.lookup.clone();
         let settings = Settings::new(move |name| lookup(name));
         let mut findings = vec![self.store_health(), open_files()];
-        let hosts = surroundings(&settings);
+        let hosts = provider_environments(&settings);
         for host in &hosts {
             let (health, says) = match (&host.key, &host.base_url) {
                 (Some(variable), Some(_)) => {
-                    let weakness = settings.weakness(variable);
+                    let weakness = settings.short_secret_warning(variable);
                     (Health::Fine, weakness.unwrap_or_else(|| format!("{variable} is set")))
                 }
                 (Some(variable), None) => {
@@ -56,7 +56,7 @@ impl App {
             findings.push(Finding { what: format!("provider {}", host.name), health, says });
         }
         findings.extend(proxies(&settings).into_iter().map(|proxy| {
-            let (health, says) = match proxy.place {
+            let (health, says) = match proxy.address {
                 Ok(place) => (Health::Fine, format!("requests go through {place}")),
                 Err(problem) => (Health::Broken, problem),
             };
@@ -77,7 +77,7 @@ impl App {
                 .map_err(|source| RunError::Runtime { source })?;
             for host in hosts.iter().filter(|host| host.key.is_some()) {
                 let Some(url) = &host.base_url else { continue };
-                let (health, says) = match runtime.block_on(reach(url, &settings)) {
+                let (health, says) = match runtime.block_on(probe_address(url, &settings)) {
                     Ok(status) => (Health::Fine, format!("{url} answers (status {status})")),
                     Err(problem) => (Health::Broken, format!("{url} {problem}; check the network and HTTPS_PROXY")),
                 };

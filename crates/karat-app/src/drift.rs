@@ -221,7 +221,7 @@ impl App {
         let closing = closing.map_err(|what| refused(&rule.id, &what))?;
         let closed = Closed { rule: rule.name.clone(), closing, series: series(&rule.days, &rule.as_of) };
         let body = journaled(&closed)?;
-        store.note(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
+        store.add_journal_entry(&rule.suite, CLOSED, &JournalEntry { at: self.clock.now(), body })?;
         self.drifted(&store, &rules)
     }
 
@@ -327,7 +327,7 @@ impl App {
         };
         let at = self.clock.now();
         let body = journaled(&raised)?;
-        store.note(&rule.suite, RAISED, &JournalEntry { at, body })?;
+        store.add_journal_entry(&rule.suite, RAISED, &JournalEntry { at, body })?;
         drifted.raised_at = Some(crate::rfc3339(at));
         Ok(())
     }
@@ -446,7 +446,7 @@ fn series(days: &[Day], as_of: &str) -> Vec<(String, f64)> {
 
 /// The alerts of this rule that were raised, oldest first, and when.
 fn raised(store: &Store, rule: &Rule) -> Result<Vec<(String, Raised)>, AppError> {
-    let entries = store.journal(&rule.suite, RAISED)?.into_iter();
+    let entries = store.journal_entries(&rule.suite, RAISED)?.into_iter();
     let raised = entries.filter_map(|entry| {
         let raised: Raised = serde_json::from_value(entry.body).ok()?;
         Some((crate::rfc3339(entry.at), raised))
@@ -513,7 +513,7 @@ fn stays_closed(drifted: &mut Drifted, days: &[Day], closed: &[Closed], found: O
 
 /// The incidents of this rule that somebody closed, oldest first.
 fn closed(store: &Store, rule: &Rule) -> Result<Vec<Closed>, AppError> {
-    let entries = store.journal(&rule.suite, CLOSED)?.into_iter();
+    let entries = store.journal_entries(&rule.suite, CLOSED)?.into_iter();
     let closed = entries.filter_map(|entry| serde_json::from_value::<Closed>(entry.body).ok());
     Ok(closed.filter(|closed| rule.is_called(&closed.rule)).collect())
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use karat_providers::{Errand, Outside, Providers, Settings};
+use karat_providers::{ExternalCall, ExternalTexts, Providers, Settings};
 use karat_suite::{Fetch, Registry, Suite, place_beneath};
-use karat_types::{GapText, Request, Silent};
+use karat_types::{EnvTemplate, Request, SilentObserver};
 
 use crate::error::{Lines, RunError};
 use crate::preset::SuiteFiles;
@@ -40,7 +40,7 @@ impl App {
         let mut overrides = invocation.overrides(&self.lookup, self.clock.now());
         overrides.fetching = true;
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
-        let absent = suite.absent();
+        let absent = suite.missing_files();
         let providers = self.fetcher(&absent)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -57,9 +57,9 @@ impl App {
     }
 
     fn fetcher(&self, absent: &[Fetch]) -> Result<Providers, AppError> {
-        let mut outside = Outside::default();
+        let mut outside = ExternalTexts::default();
         for request in absent.iter().filter_map(|fetch| fetch.request.as_ref().ok()) {
-            let texts: Vec<&GapText> = match request {
+            let texts: Vec<&EnvTemplate> = match request {
                 Request::Http(http) => http.headers.iter().map(|(_, text)| text).chain([&http.url]).collect(),
                 Request::Command(command) => command.env.iter().map(|(_, text)| text).collect(),
                 _ => Vec::new(),
@@ -90,8 +90,8 @@ async fn one(providers: &Providers, suite: &Suite, fetch: &Fetch) -> Result<usiz
     let place = place.map_err(|error| format!("the file {path} cannot be written: {error}"))?;
     let request = fetch.request.as_ref().map_err(Clone::clone)?;
     let who = format!("column {} of {}", fetch.column, fetch.sample);
-    let errand = Errand { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
-    let exchange = providers.errand(errand, &Silent).await;
+    let call = ExternalCall { who: &who, request, timeout: PATIENCE, retries: RETRIES, jitter_seed: 0 };
+    let exchange = providers.call_external(call, &SilentObserver).await;
     exchange.outcome.map_err(|error| error.message)?;
     if exchange.response.trim_ascii().is_empty() {
         return Err(format!("{who}: nothing came, so nothing was written"));

@@ -47,7 +47,7 @@ impl Found {
 
     /// What its earlier parts have spent and paid for.
     pub fn account(&self, store: &Store) -> Result<Account, AppError> {
-        Ok(if self.retry { store.account_of_retry(&self.id)? } else { store.account(&self.id)? })
+        Ok(if self.retry { store.account_for_retry(&self.id)? } else { store.account(&self.id)? })
     }
 }
 

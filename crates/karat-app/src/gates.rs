@@ -7,7 +7,7 @@ use karat_analysis::gate::{check, decide, misspelt_paths, systems_over_error_lim
 use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary_metric};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
-use karat_types::{Against, Exit, Gate, PlanHeader, Rules, RunHeader, RunRows, RunStatus, Threshold};
+use karat_types::{Exit, Gate, GateReference, GateRules, PlanHeader, RunHeader, RunRows, RunStatus, Threshold};
 
 use crate::baseline::{findings, pinned};
 use crate::begun::begun;
@@ -39,7 +39,7 @@ pub struct Gated {
 impl Gated {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::verdict::terminal(&self.run, &self.verdicts, &self.failures)
+        karat_report::terminal::gates(&self.run, &self.verdicts, &self.failures)
     }
 
     /// As Markdown.
@@ -49,13 +49,13 @@ impl Gated {
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::verdict::json(&self.run, &self.verdicts, &self.failures).map_err(AppError::from)
+        karat_report::json::gates(&self.run, &self.verdicts, &self.failures).map_err(AppError::from)
     }
 }
 
 impl GateFlags {
     /// The rules with what the flags change of them.
-    pub(crate) fn applied(&self, mut rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
+    pub(crate) fn applied(&self, mut rules: GateRules, plan: &Arc<PlanHeader>) -> Result<GateRules, AppError> {
         if let Some(baseline) = &self.baseline {
             if !Path::new(baseline).exists() {
                 return Err(AnalyseError::NoBaselineFile { path: baseline.clone() }.into());
@@ -99,7 +99,7 @@ fn pinnable(stored: &StoredRun) -> Result<String, AppError> {
 }
 
 /// Rules that a run can be held to, said before anything is paid: what gates name is there, and the baseline can be read.
-pub(crate) fn applicable(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, AppError> {
+pub(crate) fn applicable(rules: GateRules, plan: &Arc<PlanHeader>) -> Result<GateRules, AppError> {
     check(plan, &rules)?;
     if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
         && let Ok(bytes) = SuiteFiles.read(path)
@@ -112,14 +112,14 @@ pub(crate) fn applicable(rules: Rules, plan: &Arc<PlanHeader>) -> Result<Rules, 
 /// Sets a bound of the gates on a metric, or adds a gate where none has such a bound.
 fn bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option<Threshold>, threshold: Threshold) {
     let mut found = false;
-    for gate in gates.iter_mut().filter(|gate| gate.is_on(metric)) {
+    for gate in gates.iter_mut().filter(|gate| gate.is_for_metric(metric)) {
         if let Some(bound) = side(gate) {
             *bound = threshold;
             found = true;
         }
     }
     if !found {
-        let mut gate = Gate::on(metric);
+        let mut gate = Gate::for_metric(metric);
         *side(&mut gate) = Some(threshold);
         gates.push(gate);
     }
@@ -159,20 +159,25 @@ impl App {
         pinnable(&self.stored(run)?)
     }
 
-    fn rules_of(&self, header: &RunHeader, gating: &Gating) -> Result<Rules, AppError> {
+    fn rules_of(&self, header: &RunHeader, gating: &Gating) -> Result<GateRules, AppError> {
         let own = begun(header)?.rules;
         let rules = match &gating.policy {
             None => own,
             Some(path) => {
                 let policy = load_policy(Arc::new(SuiteFiles), path)?;
-                Rules { baseline: own.baseline, left_out: own.left_out, ..policy }
+                GateRules { baseline: own.baseline, left_out: own.left_out, ..policy }
             }
         };
         gating.flags.applied(rules, &header.plan)
     }
 
     /// What the gates of a run say, and its figures beside the baseline; nothing where it has neither.
-    pub(crate) fn decided(&self, stored: &StoredRun, findings: &Findings, rules: &Rules) -> Result<Verdicts, AppError> {
+    pub(crate) fn decided(
+        &self,
+        stored: &StoredRun,
+        findings: &Findings,
+        rules: &GateRules,
+    ) -> Result<Verdicts, AppError> {
         if rules.gates.is_empty() && rules.baseline.is_none() {
             return Ok(Verdicts::default());
         }
@@ -184,7 +189,12 @@ impl App {
     }
 
     /// The runs that the gates compare with.
-    fn references(&self, stored: &StoredRun, rules: &Rules, notes: &mut Vec<String>) -> Result<References, AppError> {
+    fn references(
+        &self,
+        stored: &StoredRun,
+        rules: &GateRules,
+        notes: &mut Vec<String>,
+    ) -> Result<References, AppError> {
         let mut references = References::default();
         let declared = rules.baseline.as_ref();
         let golden = declared.map(|path| self.golden_baseline(path, &stored.header().plan)).transpose()?.flatten();
@@ -214,8 +224,10 @@ impl App {
         }
         for against in changes(rules).filter_map(|gate| gate.against.as_ref()) {
             match against {
-                Against::Previous if references.previous.is_none() => references.previous = self.previous(stored)?,
-                Against::Run(id) if !references.runs.contains_key(id) => {
+                GateReference::Previous if references.previous.is_none() => {
+                    references.previous = self.previous(stored)?
+                }
+                GateReference::Run(id) if !references.runs.contains_key(id) => {
                     let run = self.stored(id)?;
                     finished(run.header(), "gates compare with whole runs")?;
                     references.runs.insert(id.clone(), Pinned::of(run.header(), &findings(&run)?));
@@ -259,26 +271,26 @@ fn finished(header: &RunHeader, why: &'static str) -> Result<(), AppError> {
 }
 
 /// The gates that bound a change.
-fn changes(rules: &Rules) -> impl Iterator<Item = &Gate> {
+fn changes(rules: &GateRules) -> impl Iterator<Item = &Gate> {
     rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some())
 }
 
-fn wants_baseline(rules: &Rules) -> bool {
-    changes(rules).any(|gate| matches!(gate.against, None | Some(Against::Baseline)))
+fn wants_baseline(rules: &GateRules) -> bool {
+    changes(rules).any(|gate| matches!(gate.against, None | Some(GateReference::Baseline)))
 }
 
 /// Runs that are looked through for the previous one.
 const RECENT: usize = 1_000;
 
 /// Why a run that has gates has no verdict.
-pub(crate) fn unjudged(header: &RunHeader, rules: &Rules) -> Option<String> {
+pub(crate) fn unjudged(header: &RunHeader, rules: &GateRules) -> Option<String> {
     let open = !rules.gates.is_empty() && header.status != RunStatus::Finished;
     open.then(|| "the run is not finished, and gates judge whole runs".to_owned())
 }
 
 /// Why a run failed, whatever its gates say, in words: more errors than the policy allows, or nothing at all (no output,
 /// a metric without one score, a path that matches nothing). Empty for a run that did not.
-pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &Rules) -> Vec<String> {
+pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRules) -> Vec<String> {
     let allowed = percent(rules.policy.max_errors);
     let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
         format!(
@@ -337,7 +349,7 @@ pub(crate) fn harness_exit(failures: &[String]) -> Exit {
 }
 
 /// The exit code of what a run found.
-pub(crate) fn exit(failures: &[String], rules: &Rules, verdicts: &Verdicts, flags: &GateFlags) -> Exit {
+pub(crate) fn exit(failures: &[String], rules: &GateRules, verdicts: &Verdicts, flags: &GateFlags) -> Exit {
     let binds = flags.binds.unwrap_or(!rules.policy.on_request);
     let gates = if binds { verdicts.exit() } else { Exit::Pass };
     harness_exit(failures).worst(gates)

@@ -95,7 +95,7 @@ pub struct GoldenCheck {
 impl GoldenCheck {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::golden::terminal(&self.run, &self.verdict)
+        karat_report::terminal::golden(&self.run, &self.verdict)
     }
 }
 

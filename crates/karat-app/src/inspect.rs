@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use karat_analysis::{CellScores, resolve_checks};
 use karat_engine::call_key;
-use karat_providers::texts;
-use karat_scoring::judge::{Asked, places};
+use karat_providers::text_or_hex;
+use karat_scoring::judge::{CallLabel, call_labels};
 use karat_store::{RunSummary, Store};
 use karat_types::{
     CellError, CellRow, CellStatus, JudgmentRecord, Key, PlanHeader, RubricScorer, RunRows, RunStatus, Score,
@@ -155,7 +155,7 @@ impl fmt::Display for JudgeCall {
 
 /// Which call of a judgment each of its calls is.
 fn judge_calls(scorer: &RubricScorer, judgment: &JudgmentRecord) -> Vec<Option<JudgeCall>> {
-    let known: HashMap<Key, Asked> = places(scorer, judgment.calls.len())
+    let known: HashMap<Key, CallLabel> = call_labels(scorer, judgment.calls.len())
         .map(|asked| (call_key(judgment.key, &asked.slot), asked))
         .filter(|(key, _)| judgment.calls.contains(key))
         .collect();
@@ -262,7 +262,8 @@ impl App {
         for (judge_of, place, key) in keys {
             if let Some(stored) = store.call(Some(&run), key)? {
                 let call = stored.record;
-                let ((request, request_hex), (response, response_hex)) = (texts(&call.request), texts(&call.response));
+                let ((request, request_hex), (response, response_hex)) =
+                    (text_or_hex(&call.request), text_or_hex(&call.response));
                 trace.calls.push(TracedCall {
                     id: key.to_string(),
                     judge_of,
@@ -314,7 +315,7 @@ fn done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
         let own = plan.judges.iter().enumerate().filter(|(_, judge)| rubric.judges.contains(&judge.id));
         judges.extend(own.map(|(judge, _)| (index(scorer), index(judge))));
     }
-    Ok(store.finished(&run.id)?.done(&judges))
+    Ok(store.finished_cells(&run.id)?.count_done(&judges))
 }
 
 fn word<T: Serialize>(value: &T) -> String {

@@ -1,6 +1,6 @@
 //! Results that no later run shall take over.
 
-use karat_store::{Cached, OrdinalSet, Pruned, Withdrawal};
+use karat_store::{CachedResults, InvalidatedResults, OrdinalSet, PruneResult};
 use karat_types::{Moment, RunRows};
 
 use crate::error::StoredError;
@@ -12,7 +12,7 @@ pub struct Invalidation {
     /// Id of the run.
     pub run: String,
     /// What goes and what stays.
-    pub results: Withdrawal,
+    pub results: InvalidatedResults,
     /// `sample/model/variant/trial` of the cells that are named there.
     pub cells: std::collections::BTreeMap<u64, String>,
 }
@@ -26,7 +26,7 @@ impl App {
         let rows = store.rows(&run)?;
         let wanted = self.ordinals(&rows, cells)?;
         let chosen = (!cells.is_empty()).then_some(&wanted);
-        let results = store.withdraw(&run, chosen, !dry_run)?;
+        let results = store.invalidate(&run, chosen, !dry_run)?;
         let mut names = std::collections::BTreeMap::new();
         for ordinal in results.gone.iter().chain(&results.kept).flat_map(|result| &result.cells) {
             let (row, system, trial) = rows.header().plan.place(*ordinal);
@@ -38,13 +38,13 @@ impl App {
     }
 
     /// What later runs may take over, by the run that made it, newest first.
-    pub fn cached(&self) -> Result<Vec<Cached>, AppError> {
-        Ok(if self.store.exists() { self.store_to_read()?.cached()? } else { Vec::new() })
+    pub fn cached(&self) -> Result<Vec<CachedResults>, AppError> {
+        Ok(if self.store.exists() { self.store_to_read()?.cached_results()? } else { Vec::new() })
     }
 
     /// Takes results out of reuse that were made by runs of more than this age, removes their requests and responses where
     /// `traces` says so, and makes the store smaller.
-    pub fn prune(&self, older_than_ms: u64, traces: bool, dry_run: bool) -> Result<Pruned, AppError> {
+    pub fn prune(&self, older_than_ms: u64, traces: bool, dry_run: bool) -> Result<PruneResult, AppError> {
         let before = Moment(self.clock.now().0.saturating_sub_unsigned(older_than_ms));
         Ok(self.existing_store()?.prune(before, traces, !dry_run)?)
     }

@@ -34,17 +34,17 @@ pub struct Rows {
 impl Rows {
     /// One JSON object a row, in a list.
     pub fn json(&self) -> String {
-        karat_report::rows::json(self.history.latest())
+        karat_report::json::history(self.history.latest())
     }
 
     /// Tab-separated values, with a header.
     pub fn tsv(&self) -> String {
-        karat_report::rows::tsv(self.history.latest())
+        karat_report::tsv::history(self.history.latest())
     }
 
     /// Names and texts of a table.
     pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        karat_report::rows::table(self.history.latest())
+        karat_report::tsv::table(self.history.latest())
     }
 }
 
@@ -60,7 +60,7 @@ impl App {
         }
         let mut rows = Vec::new();
         for_each_graded(&stored, None, &mut |cell| rows.extend(cell.rows))?;
-        Ok(Some(karat_report::rows::lines(rows.iter())))
+        Ok(Some(karat_report::json::history_lines(rows.iter())))
     }
 
     /// The rows that stand for a suite.

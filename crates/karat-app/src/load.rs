@@ -50,7 +50,7 @@ impl App {
     }
 
     /// What the checks of a suite's dataset counted; all of them hold.
-    pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::Checked>), AppError> {
+    pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::CheckCounts>), AppError> {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find(&invocation.suite, &*files)?;
         let overrides = invocation.overrides(&self.lookup, self.clock.now());

@@ -23,7 +23,7 @@ impl App {
         let outside = karat_engine::outside(header);
         let gaps = outside.texts.iter().flat_map(|(_, text)| text.variables());
         let secrets: BTreeSet<&str> = plan.key_variables.iter().map(String::as_str).chain(gaps).collect();
-        let weak: Vec<String> = secrets.iter().filter_map(|name| settings.weakness(name)).collect();
+        let weak: Vec<String> = secrets.iter().filter_map(|name| settings.short_secret_warning(name)).collect();
         let connected = Providers::connect_all(&models, &outside, settings);
         let mut missing: Vec<String> = connected.err().unwrap_or_default().iter().map(ToString::to_string).collect();
         missing.extend(weak);

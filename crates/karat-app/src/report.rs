@@ -232,8 +232,8 @@ impl Place<'_> {
             _ => None,
         });
         let write = |(id, confidence): (&String, &karat_analysis::Confidence)| {
-            let (target, mut out) = self.writer(&karat_report::reliability::file_name(id))?;
-            let drawing = karat_report::reliability::svg(confidence);
+            let (target, mut out) = self.writer(&karat_report::reliability_curve::file_name(id))?;
+            let drawing = karat_report::reliability_curve::svg(confidence);
             out.write_all(drawing.as_bytes())
                 .and_then(|()| out.finish())
                 .map_err(|error| unwritable(&target, error))?;

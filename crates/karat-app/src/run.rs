@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use karat_engine::{Afresh, CallLog, EngineError, Estimate, Job, Outcome, Part, Stop, execute};
-use karat_providers::{Player, Providers, Recorder, Settings};
+use karat_providers::{Providers, Recorder, RecordingPlayer, Settings};
 use karat_store::{Ledger, Store, StoreError};
 use karat_suite::Plan;
 use karat_text::redact::Redactor;
-use karat_types::{Exit, ModelSpec, Moment, Money, Observer, PlanHeader, Rules, RunHeader, RunRows, RunStatus};
+use karat_types::{Exit, GateRules, ModelSpec, Moment, Money, Observer, PlanHeader, RunHeader, RunRows, RunStatus};
 use tokio::runtime::Runtime;
 
 use crate::adopted::rescoring;
@@ -48,6 +48,8 @@ pub struct RunEnd {
     pub requests: u64,
     /// Money spent now.
     pub spent: Money,
+    /// Whether all calls were simulated by scripted models: then nothing was billed.
+    pub simulated: bool,
     /// Calls of now whose cost is unknown, which `spent` does not hold.
     pub unpriced: u64,
     /// What stopped it, and with what it can go on, where its calls or its money are used up.
@@ -96,6 +98,7 @@ impl App {
                 calls: 0,
                 requests: 0,
                 spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
                 unpriced: 0,
                 stopped: None,
                 overspent: None,
@@ -222,6 +225,7 @@ impl App {
             calls: outcome.calls,
             requests: outcome.requests,
             spent: outcome.spent,
+            simulated: plan.header.is_simulated(),
             unpriced: outcome.unpriced,
             stopped,
             overspent: overspending(&plan.header.run, outcome.overspent),
@@ -333,15 +337,15 @@ impl App {
                 let recorder = match found.part() {
                     Part::Whole => Recorder::create(path, &found.id),
                     // A run that was begun without a recording, or has lost it, gets one where the user says so.
-                    Part::Rest | Part::Retry if !terms.is_remembered => Recorder::join(path, &found.id),
-                    Part::Rest | Part::Retry => Recorder::go_on(path, &found.id),
+                    Part::Rest | Part::Retry if !terms.is_remembered => Recorder::resume_or_create(path, &found.id),
+                    Part::Rest | Part::Retry => Recorder::resume(path, &found.id),
                 };
                 let recorder = Arc::new(recorder?);
-                Ok((providers.recorded(recorder.clone()), Some(recorder)))
+                Ok((providers.with_recorder(recorder.clone()), Some(recorder)))
             }
             Tape::Replay(path) => {
                 let models: Vec<ModelSpec> = header.models.iter().chain(&header.judges).cloned().collect();
-                Ok((Providers::replayed(&models, Player::open(path)?), None))
+                Ok((Providers::from_recording(&models, RecordingPlayer::open(path)?), None))
             }
         }
     }
@@ -377,7 +381,7 @@ impl App {
 /// The terms of a run.
 struct Terms {
     /// Its gates.
-    rules: Rules,
+    rules: GateRules,
     /// The recording that gets its calls, or answers them.
     tape: Tape,
     /// Whether the recording is that of the run's beginning, and none was asked for now.
@@ -412,7 +416,7 @@ fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String
     }
     match recorder.failure() {
         Some(failure) => Err(RunError::Recording { failure }.into()),
-        None => Ok([recorder.whereabouts(), recorder.lacks()].into_iter().flatten().collect()),
+        None => Ok([recorder.location_notice(), recorder.missing_calls_notice()].into_iter().flatten().collect()),
     }
 }
 

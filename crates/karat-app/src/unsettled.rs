@@ -1,6 +1,6 @@
 //! What may have been billed for a run beyond what is told as paid: for calls of which nobody knows what became of them.
 
-use karat_report::{counted, usd};
+use karat_report::{count_noun, usd};
 use karat_store::Spending;
 use karat_types::{Money, PlanHeader, RunStatus, StepSpec};
 
@@ -26,7 +26,7 @@ fn said(spending: Spending, is_bounded: bool) -> Option<String> {
     let (were, they) = if open.calls == 1 { ("was", "it") } else { ("were", "they") };
     let what = match open.calls {
         0 => "Nobody knows what calls cost that have no answer, or one that says no usage".to_owned(),
-        calls => format!("Up to {} {were} under way when the run was cut off", counted(calls, "call")),
+        calls => format!("Up to {} {were} under way when the run was cut off", count_noun(calls, "call")),
     };
     let upper = usd(Some(open.upper.usd()));
     let most = match open.upper {

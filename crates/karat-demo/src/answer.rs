@@ -1,12 +1,12 @@
-//! Answers out of tables, calls, slides and press notes, with their citations.
+//! Makes answers with citations from tables, calls, slides and press notes.
 
 use serde_json::{Value, json};
 
 use crate::library::{Chunk, Library};
-use crate::question::{Question, Wanted};
+use crate::question::{AnswerKind, Question};
 use crate::search;
 
-/// An answer before anything is spoiled.
+/// An answer before a fault is applied.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Answer {
     pub text: String,
@@ -15,8 +15,8 @@ pub(crate) struct Answer {
     pub speakers: Vec<Value>,
 }
 
-/// A number of a table, with where it stands.
-struct Entry<'a> {
+/// A figure with its label, unit and table.
+struct TableFigure<'a> {
     label: &'a str,
     unit: &'a str,
     value: f64,
@@ -24,21 +24,21 @@ struct Entry<'a> {
 }
 
 impl Answer {
-    /// The answer to a question; an admission where nothing fits.
-    pub fn make(library: &Library, question: &Question) -> Self {
-        let made = match question.wanted {
-            Wanted::Figure => Self::figure(library, question),
-            Wanted::Change { in_percent } => Self::change(library, question, in_percent),
-            Wanted::Statement => Self::statement(library, question),
-            Wanted::Slide => Self::slide(library, question),
-            Wanted::Announcement => Self::announcement(library, question),
+    /// The answer to a question; without a matching document, the text says so.
+    pub fn to_question(library: &Library, question: &Question) -> Self {
+        let made = match question.kind {
+            AnswerKind::Figure => Self::figure(library, question),
+            AnswerKind::Change { in_percent } => Self::change(library, question, in_percent),
+            AnswerKind::Statement => Self::statement(library, question),
+            AnswerKind::Slide => Self::slide(library, question),
+            AnswerKind::Announcement => Self::announcement(library, question),
         };
         made.unwrap_or_else(|| Self { text: "The filings do not say.".to_owned(), ..Self::default() })
     }
 
     fn figure(library: &Library, question: &Question) -> Option<Self> {
-        let entry = Entry::find(library, question, question.quarter())?;
-        let text = format!("{} was {} in {}.", entry.label, entry.written(), spoken(question.quarter()));
+        let entry = TableFigure::find(library, question, question.quarter())?;
+        let text = format!("{} was {} in {}.", entry.label, entry.formatted(), quarter_in_words(question.quarter()));
         Some(Self {
             text,
             citations: vec![entry.citation()],
@@ -49,19 +49,24 @@ impl Answer {
 
     fn change(library: &Library, question: &Question, in_percent: bool) -> Option<Self> {
         let [from, to] = question.quarters.as_slice() else { return None };
-        let (before, after) = (Entry::find(library, question, from)?, Entry::find(library, question, to)?);
+        let (before, after) = (TableFigure::find(library, question, from)?, TableFigure::find(library, question, to)?);
         let change = after.value - before.value;
         let by = match in_percent {
             true => format!("{:.2}%", (after.value / before.value - 1.0).abs() * 100.0),
-            false => after.with(change.abs()),
+            false => after.format(change.abs()),
         };
         let verb = if change < 0.0 { "fell" } else { "rose" };
-        // Some answers name both ends, so that the match is contested.
+        // Some answers name both ends, so that the metric for contested numbers has something to find.
         let ends = match from.ends_with("Q1") {
-            true => format!(", from {} to {}", before.written(), after.written()),
+            true => format!(", from {} to {}", before.formatted(), after.formatted()),
             false => String::new(),
         };
-        let text = format!("{} {verb} by {by} from {} to {}{ends}.", after.label, spoken(from), spoken(to));
+        let text = format!(
+            "{} {verb} by {by} from {} to {}{ends}.",
+            after.label,
+            quarter_in_words(from),
+            quarter_in_words(to)
+        );
         Some(Self {
             text,
             citations: vec![after.citation(), before.citation()],
@@ -85,7 +90,7 @@ impl Answer {
         let said = said.or_else(|| chunk.field("text").split_once(&format!("{role}: ")))?.1;
         let quote = said.split_inclusive(". ").next()?.trim();
         let text = format!("{name} ({role}) said: \"{quote}\"");
-        Some(Self { speakers: vec![speaker.clone()], ..Self::of_chunk(text, chunk) })
+        Some(Self { speakers: vec![speaker.clone()], ..Self::from_chunk(text, chunk) })
     }
 
     fn slide(library: &Library, question: &Question) -> Option<Self> {
@@ -95,17 +100,17 @@ impl Answer {
         let bullets = chunk.entry.get("bullets")?.as_array()?.iter().filter_map(Value::as_str);
         let bullets = bullets.collect::<Vec<_>>().join("; ");
         let text = format!("Slide {}, \"{}\": {bullets}.", chunk.entry.get("slide")?, chunk.field("title"));
-        Some(Self::of_chunk(text, chunk))
+        Some(Self::from_chunk(text, chunk))
     }
 
     fn announcement(library: &Library, question: &Question) -> Option<Self> {
         let chunk = search::best(library, question, |chunk| is_text(chunk, "press", question))?;
         let text = chunk.field("text").split_inclusive(". ").next()?.trim().to_owned();
-        Some(Self::of_chunk(text, chunk))
+        Some(Self::from_chunk(text, chunk))
     }
 
-    /// An answer out of one chunk.
-    fn of_chunk(text: String, chunk: &Chunk) -> Self {
+    /// An answer from one chunk.
+    fn from_chunk(text: String, chunk: &Chunk) -> Self {
         let keys = ["chunk_id", "doc_type", "quarter", "page", "slide"];
         let citation =
             keys.iter().filter_map(|key| Some(((*key).to_owned(), chunk.entry.get(*key)?.clone()))).collect();
@@ -114,13 +119,13 @@ impl Answer {
     }
 }
 
-/// Whether a chunk is a text of this kind of document, of the question's quarter.
+/// Returns true if the chunk is a text of this document type and of the question's quarter.
 fn is_text(chunk: &Chunk, doc_type: &str, question: &Question) -> bool {
     chunk.space == "text" && chunk.field("doc_type") == doc_type && chunk.field("quarter") == question.quarter()
 }
 
-impl<'a> Entry<'a> {
-    /// The row of a quarter's tables whose label the question holds; the longest of several.
+impl<'a> TableFigure<'a> {
+    /// The row of a quarter's tables whose label occurs in the question; of several, the longest label.
     fn find(library: &'a Library, question: &Question, quarter: &'a str) -> Option<Self> {
         let rows = library.tables_of(quarter).flat_map(|table| {
             let rows = table.get("rows").and_then(Value::as_array).into_iter().flatten();
@@ -136,11 +141,11 @@ impl<'a> Entry<'a> {
     }
 
     /// The value in one of the notations of its unit; which one depends on the quarter.
-    fn written(&self) -> String {
-        self.with(self.value)
+    fn formatted(&self) -> String {
+        self.format(self.value)
     }
 
-    fn with(&self, value: f64) -> String {
+    fn format(&self, value: f64) -> String {
         let quarter = self.table.get("quarter").and_then(Value::as_str).unwrap_or_default();
         let notation = quarter.bytes().last().map_or(0, |digit| digit % 3);
         let sign = if value < 0.0 { "-" } else { "" };
@@ -170,8 +175,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// `2025-Q2` as people say it.
-fn spoken(quarter: &str) -> String {
+/// `2025-Q2` as `Q2 2025`.
+fn quarter_in_words(quarter: &str) -> String {
     quarter.split_once('-').map_or_else(|| quarter.to_owned(), |(year, quarter)| format!("{quarter} {year}"))
 }
 

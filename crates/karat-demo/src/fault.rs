@@ -1,4 +1,4 @@
-//! Planted faults: what is wrong with the answers to some questions.
+//! Faults that are planted into the answers to some questions.
 
 use std::collections::HashMap;
 
@@ -12,41 +12,41 @@ use crate::library::Library;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// Amounts are given in euros instead of dollars.
+    /// Amounts are in euros instead of dollars.
     WrongCurrency,
-    /// Millions are called billions, and the reverse.
+    /// Millions become billions, and the reverse.
     OffByScale,
     /// Citations name the quarter before.
     WrongQuarter,
     /// The statement is ascribed to another executive.
     WrongSpeaker,
-    /// Verification takes far too long.
+    /// Verification takes 40 times as long.
     SlowStage,
 }
 
 impl Fault {
-    /// The answer with this fault.
-    pub(crate) fn spoil(self, answer: Answer, library: &Library) -> Answer {
+    /// Returns the answer with this fault.
+    pub(crate) fn apply(self, answer: Answer, library: &Library) -> Answer {
         match self {
             Self::WrongCurrency => Answer { text: answer.text.replace('$', "€").replace("USD", "EUR"), ..answer },
-            Self::OffByScale => Answer { text: rescaled(&answer.text), ..answer },
+            Self::OffByScale => Answer { text: swap_scale(&answer.text), ..answer },
             Self::WrongQuarter => {
-                Answer { citations: answer.citations.into_iter().map(a_quarter_earlier).collect(), ..answer }
+                Answer { citations: answer.citations.into_iter().map(shift_to_previous_quarter).collect(), ..answer }
             }
-            Self::WrongSpeaker => misattributed(answer, library),
+            Self::WrongSpeaker => misattribute(answer, library),
             Self::SlowStage => answer,
         }
     }
 }
 
-fn rescaled(text: &str) -> String {
+fn swap_scale(text: &str) -> String {
     let swapped = text.replace("million", "\0").replace("billion", "million").replace('\0', "billion");
     swapped.replace("M USD", "bn USD")
 }
 
-fn a_quarter_earlier(mut citation: Value) -> Value {
+fn shift_to_previous_quarter(mut citation: Value) -> Value {
     if let Some(quarter) = citation.get_mut("quarter") {
-        *quarter = quarter.as_str().and_then(before).map_or(Value::Null, Value::from);
+        *quarter = quarter.as_str().and_then(previous_quarter).map_or(Value::Null, Value::from);
     }
     if let Some(citation) = citation.as_object_mut() {
         citation.remove("chunk_id");
@@ -55,14 +55,14 @@ fn a_quarter_earlier(mut citation: Value) -> Value {
 }
 
 /// The quarter before one such as `2025-Q1`.
-fn before(quarter: &str) -> Option<String> {
+fn previous_quarter(quarter: &str) -> Option<String> {
     let (year, number) = quarter.split_once("-Q")?;
     let (year, number): (u32, u32) = (year.parse().ok()?, number.parse().ok()?);
     Some(if number > 1 { format!("{year}-Q{}", number - 1) } else { format!("{}-Q4", year - 1) })
 }
 
-/// The first other speaker of the library takes the blame.
-fn misattributed(answer: Answer, library: &Library) -> Answer {
+/// Attributes the answer to the first other speaker of the library.
+fn misattribute(answer: Answer, library: &Library) -> Answer {
     let speakers = || library.chunks.iter().filter_map(|chunk| chunk.entry.get("speaker"));
     let Some(own) = answer.speakers.first() else { return answer };
     let Some(other) = speakers().find(|speaker| *speaker != own) else { return answer };
@@ -81,7 +81,7 @@ impl Faults {
     /// Reads lines of `{question, fault}`.
     ///
     /// # Errors
-    /// The first line that is none.
+    /// The first line that is not such an object.
     pub fn read(lines: &str) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Line {
@@ -93,12 +93,12 @@ impl Faults {
         faults.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether nothing is planted.
+    /// Returns true if there are no faults.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn of(&self, question: &str) -> Option<Fault> {
+    pub(crate) fn for_question(&self, question: &str) -> Option<Fault> {
         self.0.get(question).copied()
     }
 }

@@ -1,14 +1,14 @@
-//! A question-answering service over filings that is small, deterministic and wrong where it is told to be: what the
-//! preset `rag` measures offline.
+//! A small, deterministic question-answering service over filings, with planted faults. The preset `rag` measures it
+//! offline.
 //!
 //! ```text
-//! question ─► question (what is asked) ─► search (candidates by space) ─► answer (from tables, calls, slides, notes)
+//! question ─► question (kind, words, quarters) ─► search (candidates by space) ─► answer (from tables, calls, slides, notes)
 //!                                                                            │
 //!                                              fault (planted, by question) ─┤─ meter (simulated times, tokens)
 //! ```
 //!
-//! It knows the documents it was given and nothing of queries, gold or metrics. Its times are simulated: they depend on
-//! the question only, and nothing waits.
+//! It knows its documents only, not the dataset's gold or metrics. Times are simulated: they depend on the question, and
+//! nothing waits. Read `answer.rs` first.
 
 mod answer;
 mod fault;
@@ -27,7 +27,7 @@ pub use server::serve;
 use answer::Answer;
 use question::Question;
 
-/// Candidates that are returned in each space where the request says nothing.
+/// Candidates per space when the request has no `top_k`.
 const TOP_K: usize = 10;
 
 /// The service.
@@ -39,23 +39,23 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service over documents with planted faults; without any it is the repaired build.
+    /// A service over documents with faults; without faults it is the repaired build.
     pub fn new(library: Library, faults: Faults) -> Self {
         let commit = if faults.is_empty() { "b7e44a1" } else { "9c1f0d2" };
         Self { library, faults, commit }
     }
 
-    /// Answers `{question, filters?, top_k?}`; `None` where that is no question.
+    /// Answers `{question, filters?, top_k?}`; `None` for a request without a question.
     pub fn answer(&self, request: &Value) -> Option<Value> {
         let text = request.get("question")?.as_str()?;
-        let question = Question::read(text);
+        let question = Question::parse(text);
         let top = request.get("top_k").and_then(Value::as_u64).map_or(TOP_K, |k| k as usize);
         let filters = request.get("filters").unwrap_or(&Value::Null);
         let candidates = search::candidates(&self.library, &question, filters, top);
-        let fault = self.faults.of(text);
-        let answer = Answer::make(&self.library, &question);
+        let fault = self.faults.for_question(text);
+        let answer = Answer::to_question(&self.library, &question);
         let answer = match fault {
-            Some(fault) => fault.spoil(answer, &self.library),
+            Some(fault) => fault.apply(answer, &self.library),
             None => answer,
         };
         let slow = fault == Some(Fault::SlowStage);

@@ -20,14 +20,14 @@ pub struct LibraryError {
 pub(crate) struct Chunk {
     pub id: String,
     pub space: String,
-    /// As it stands in the manifest.
+    /// The entry of the manifest.
     pub entry: Value,
-    /// How often each word occurs.
+    /// The number of occurrences of each word.
     pub counts: HashMap<String, u32>,
 }
 
 impl Chunk {
-    /// A field as text; empty where it is not there.
+    /// A field as text; empty when absent.
     pub fn field(&self, name: &str) -> &str {
         self.entry.get(name).and_then(Value::as_str).unwrap_or_default()
     }
@@ -38,15 +38,15 @@ impl Chunk {
 pub struct Library {
     pub(crate) chunks: Vec<Chunk>,
     pub(crate) tables: Vec<Value>,
-    /// In how many chunks each word occurs.
-    pub(crate) spread: HashMap<String, u32>,
+    /// The number of chunks that contain each word.
+    pub(crate) document_counts: HashMap<String, u32>,
 }
 
 impl Library {
-    /// Reads `…/chunk_manifest.jsonl` and `…/tables/*.json`; other files are passed over.
+    /// Reads `…/chunk_manifest.jsonl` and `…/tables/*.json`; other files are ignored.
     ///
     /// # Errors
-    /// A file that is no JSON, or a chunk without an id.
+    /// A file that is not JSON, or a chunk without an id.
     pub fn read<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, LibraryError> {
         let mut library = Self::default();
         for (path, text) in files {
@@ -67,7 +67,7 @@ impl Library {
 
     fn add(&mut self, chunk: Chunk) {
         for word in chunk.counts.keys() {
-            *self.spread.entry(word.clone()).or_default() += 1;
+            *self.document_counts.entry(word.clone()).or_default() += 1;
         }
         self.chunks.push(chunk);
     }

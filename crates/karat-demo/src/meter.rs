@@ -1,11 +1,11 @@
-//! Simulated times and tokens: they depend on question and answer only.
+//! Simulated times and token counts. They depend on question and answer only.
 
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 
-/// How much longer a slow stage takes.
-const SLOW: u64 = 40;
+/// The factor by which a slow stage takes longer.
+const SLOW_FACTOR: u64 = 40;
 
 /// Milliseconds by stage.
 pub(crate) fn times(question: &str, answer: &str, slow: bool) -> Value {
@@ -13,7 +13,7 @@ pub(crate) fn times(question: &str, answer: &str, slow: bool) -> Value {
     let retrieval = 38 + jitter % 17;
     let rerank = 12 + jitter % 7;
     let llm = 520 + 9 * words(answer) + jitter % 61;
-    let verification = (41 + jitter % 13) * if slow { SLOW } else { 1 };
+    let verification = (41 + jitter % 13) * if slow { SLOW_FACTOR } else { 1 };
     let total = retrieval + rerank + llm + verification;
     json!({
         "retrieval": retrieval, "rerank": rerank, "llm": llm, "verification": verification, "total": total

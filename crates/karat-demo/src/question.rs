@@ -1,16 +1,16 @@
-//! What a question asks for, as far as this service understands questions.
+//! Reads a question: the kind of answer it wants, its words and its quarters.
 
-/// What kind of answer is wanted.
+/// The kind of answer that a question wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum AnswerKind {
     /// A number of one quarter.
     Figure,
-    /// How a number changed between two quarters; in per cent, or in its own unit.
+    /// The change of a number between two quarters, in per cent or in its own unit.
     Change {
-        /// Whether the change is asked for in per cent.
+        /// True for a change in per cent.
         in_percent: bool,
     },
-    /// What somebody said.
+    /// A quoted statement.
     Statement,
     /// A slide.
     Slide,
@@ -18,37 +18,37 @@ pub(crate) enum Wanted {
     Announcement,
 }
 
-/// A question that has been read.
+/// A parsed question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
-    pub wanted: Wanted,
+    pub kind: AnswerKind,
     /// Lower-cased.
     pub text: String,
     pub words: Vec<String>,
-    /// Quarters it names, as `2025-Q2`, in its order.
+    /// Its quarters, as `2025-Q2`, in order of mention.
     pub quarters: Vec<String>,
 }
 
 impl Question {
-    pub fn read(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let text = text.to_lowercase();
         let quarters = quarters(&text);
         let has = |word: &str| words(&text).iter().any(|it| it == word);
-        let wanted = if has("slide") || has("deck") {
-            Wanted::Slide
+        let kind = if has("slide") || has("deck") {
+            AnswerKind::Slide
         } else if has("say") || has("said") || has("spoke") {
-            Wanted::Statement
+            AnswerKind::Statement
         } else if has("announce") {
-            Wanted::Announcement
+            AnswerKind::Announcement
         } else if quarters.len() > 1 {
-            Wanted::Change { in_percent: has("percentage") || has("percent") }
+            AnswerKind::Change { in_percent: has("percentage") || has("percent") }
         } else {
-            Wanted::Figure
+            AnswerKind::Figure
         };
-        Self { wanted, words: words(&text), quarters, text }
+        Self { kind, words: words(&text), quarters, text }
     }
 
-    /// The quarter it is about: of two the later named.
+    /// The quarter that it is about: the last one mentioned.
     pub fn quarter(&self) -> &str {
         self.quarters.last().map(String::as_str).unwrap_or_default()
     }
@@ -80,18 +80,18 @@ fn is_year(part: &str) -> bool {
     part.len() == 4 && part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Words that say nothing about what is asked.
-const EMPTY: &[&str] = &[
+/// Words without meaning for the search.
+const STOP_WORDS: &[&str] = &[
     "a", "about", "and", "by", "did", "does", "from", "how", "in", "is", "it", "much", "of", "on", "the", "there",
     "to", "was", "were", "what", "which", "who", "with",
 ];
 
-/// The words that a text is searched by: lower-cased, a quarter as one word, empty words left out.
+/// The search words of a text: in lower case, a quarter as one word, without stop words.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase();
     let own = quarters(&text).into_iter().map(|quarter| quarter.to_lowercase());
     let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
-    let parts = parts.filter(|part| !EMPTY.contains(part) && !is_quarter(part) && !is_year(part));
+    let parts = parts.filter(|part| !STOP_WORDS.contains(part) && !is_quarter(part) && !is_year(part));
     parts.map(str::to_owned).chain(own).collect()
 }
 
@@ -101,13 +101,13 @@ mod tests {
 
     #[test]
     fn questions_are_told_apart() {
-        let read = |text: &str| (Question::read(text).wanted, Question::read(text).quarters);
-        assert_eq!(read("What was revenue in Q2 2025?"), (Wanted::Figure, vec!["2025-Q2".to_owned()]));
+        let read = |text: &str| (Question::parse(text).kind, Question::parse(text).quarters);
+        assert_eq!(read("What was revenue in Q2 2025?"), (AnswerKind::Figure, vec!["2025-Q2".to_owned()]));
         let change = read("By what percentage did revenue change from Q1 2025 to Q2 2025?");
-        assert_eq!(change.0, Wanted::Change { in_percent: true });
+        assert_eq!(change.0, AnswerKind::Change { in_percent: true });
         assert_eq!(change.1, ["2025-Q1", "2025-Q2"]);
-        assert_eq!(read("Which slide shows it?").0, Wanted::Slide);
-        assert_eq!(read("What did the CFO say?").0, Wanted::Statement);
+        assert_eq!(read("Which slide shows it?").0, AnswerKind::Slide);
+        assert_eq!(read("What did the CFO say?").0, AnswerKind::Statement);
         assert_eq!(read("").1, Vec::<String>::new());
     }
 }

@@ -1,4 +1,4 @@
-//! Ranked chunks by space: words in common, rare ones counting more.
+//! Ranks chunks by the words that they share with the question; rare words count more.
 
 use serde_json::{Map, Value, json};
 
@@ -10,19 +10,19 @@ pub(crate) fn candidates(library: &Library, question: &Question, filters: &Value
     let mut spaces = Map::new();
     for space in ["text", "table", "page"] {
         let chunks = library.chunks.iter().filter(|chunk| chunk.space == space && passes(chunk, filters));
-        let ids: Vec<&str> = ranked(library, question, chunks).take(top).map(|chunk| chunk.id.as_str()).collect();
+        let ids: Vec<&str> = rank(library, question, chunks).take(top).map(|chunk| chunk.id.as_str()).collect();
         spaces.insert(space.to_owned(), json!(ids));
     }
     Value::Object(spaces)
 }
 
-/// The best of some chunks.
+/// The best chunk that fits.
 pub(crate) fn best<'a>(library: &'a Library, question: &Question, fits: impl Fn(&Chunk) -> bool) -> Option<&'a Chunk> {
-    ranked(library, question, library.chunks.iter().filter(|chunk| fits(chunk))).next()
+    rank(library, question, library.chunks.iter().filter(|chunk| fits(chunk))).next()
 }
 
 /// Chunks that share a word with the question, best first; ties by id.
-fn ranked<'a>(
+fn rank<'a>(
     library: &Library,
     question: &Question,
     chunks: impl Iterator<Item = &'a Chunk>,
@@ -38,13 +38,13 @@ fn score(library: &Library, question: &Question, chunk: &Chunk) -> f64 {
     let all = library.chunks.len() as f64;
     let of = |word: &String| {
         let count = f64::from(*chunk.counts.get(word)?);
-        let spread = f64::from(library.spread.get(word).copied().unwrap_or(1));
-        Some((1.0 + all / spread).ln() * count / (count + 1.0))
+        let document_counts = f64::from(library.document_counts.get(word).copied().unwrap_or(1));
+        Some((1.0 + all / document_counts).ln() * count / (count + 1.0))
     };
     question.words.iter().filter_map(of).sum()
 }
 
-/// Whether a chunk has what the filters want: a text, or one of several.
+/// Returns true if the chunk has the filters' values: equal, or one of a list.
 fn passes(chunk: &Chunk, filters: &Value) -> bool {
     let wants = |(name, wanted): (&String, &Value)| {
         let own = chunk.entry.get(name).unwrap_or(&Value::Null);

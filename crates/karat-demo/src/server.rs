@@ -17,8 +17,8 @@ use tokio::net::TcpListener;
 
 use crate::Service;
 
-/// Most bytes of a question.
-const LARGEST: usize = 1 << 20;
+/// The largest accepted request body.
+const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// Serves on a loopback port until the process ends.
 ///
@@ -32,7 +32,7 @@ pub async fn serve(service: Service, port: u16) -> io::Result<()> {
         let service = service.clone();
         tokio::spawn(async move {
             let respond = service_fn(move |request| respond(service.clone(), request));
-            // A connection that breaks concerns its client alone.
+            // A broken connection affects its client only.
             let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), respond).await;
         });
     }
@@ -49,13 +49,13 @@ async fn respond(service: Arc<Service>, request: Request<Incoming>) -> Result<Re
 }
 
 async fn query(service: &Service, request: Request<Incoming>) -> Response<Full<Bytes>> {
-    let Ok(body) = Limited::new(request.into_body(), LARGEST).collect().await else {
+    let Ok(body) = Limited::new(request.into_body(), MAX_BODY_BYTES).collect().await else {
         return problem(StatusCode::PAYLOAD_TOO_LARGE, "a question has at most 1 MiB");
     };
     let answer = serde_json::from_slice::<Value>(&body.to_bytes()).ok().and_then(|body| service.answer(&body));
     match answer {
         Some(answer) => json_response(StatusCode::OK, &answer),
-        None => problem(StatusCode::BAD_REQUEST, "the body is no JSON object with a `question`"),
+        None => problem(StatusCode::BAD_REQUEST, "the body is not a JSON object with a `question`"),
     }
 }
 

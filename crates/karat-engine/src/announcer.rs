@@ -89,7 +89,7 @@ impl<'a> Announcer<'a> {
         if records.is_empty() {
             return true;
         }
-        match ledger.append_later(records).await {
+        match ledger.append_deferred(records).await {
             Ok(_) => true,
             Err(error) => {
                 stop.fail(error.to_string());

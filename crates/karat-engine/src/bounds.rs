@@ -56,7 +56,7 @@ pub(crate) fn impossible() -> Note {
     let text = format!(
         "the provider counted more than {} tokens for one call, which none can have; it counts as one token a byte of the \
          request and `max_tokens`",
-        Usage::MOST
+        Usage::MAX_TOKENS
     );
     Note { kind: NoteKind::Breach, text, count: 1 }
 }

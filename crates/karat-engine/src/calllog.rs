@@ -44,7 +44,7 @@ impl<'a> LoggedCall<'a> {
             return None;
         }
         let is_ok = exchange.outcome.is_ok();
-        let code = exchange.ran.as_ref().and_then(|ran| ran.code);
+        let code = exchange.program_run.as_ref().and_then(|ran| ran.code);
         let end = match (code, exchange.status) {
             (Some(code), _) => format!("rc={code}"),
             (None, Some(status)) => format!("status={status}"),
@@ -56,7 +56,7 @@ impl<'a> LoggedCall<'a> {
             Some(model) => format!("model {} ({}/{})", model.id, model.provider, model.model),
             None => who.to_owned(),
         };
-        let command = match (&exchange.ran, request) {
+        let command = match (&exchange.program_run, request) {
             _ if !keeps_words => asked(),
             (Some(ran), _) => ran.command.clone(),
             (None, Request::Command(command)) => command.run.join(" "),

@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::{FutureExt, join_all};
-use karat_providers::{Call, Door, Errand, Exchange, Gate, Held, Providers};
-use karat_store::{Hold, Ledger, Reservation, Unwritten};
+use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
+use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CellError, Facts, Key, Machine, Money, Note, Observer, Pricing, Record,
-    Reply, Request, Score, Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, CellError, Key, Machine, Money, Note, Observer, Pricing, Record, Reply,
+    Request, ResponseFacts, Score, Turn, Usage,
 };
 
 use crate::bounds::upper_bound;
@@ -53,7 +53,7 @@ pub(crate) struct Tally {
     pub latency_ms: f64,
     pub calls: Vec<Key>,
     pub notes: Vec<Note>,
-    pub facts: Facts,
+    pub facts: ResponseFacts,
 }
 
 impl Tally {
@@ -66,7 +66,7 @@ impl Tally {
         self.notes.extend(made.notes);
         self.calls.push(made.key);
         if let Some(answered) = target.and_then(|target| target.answered(&made.outcome)) {
-            answered.note(&mut self.facts.answered);
+            answered.add_to(&mut self.facts.answered);
         }
         made.outcome
     }
@@ -78,7 +78,7 @@ impl Tally {
         self.unpriced |= metered.cost.is_none();
         self.latency_ms = metered.latency_ms.unwrap_or(self.latency_ms);
         let answered = std::mem::take(&mut self.facts.answered);
-        self.facts = Facts { answered, ..metered.facts.clone() };
+        self.facts = ResponseFacts { answered, ..metered.facts.clone() };
     }
 
     pub fn known_cost(&self) -> Option<Money> {
@@ -152,8 +152,8 @@ impl Calls {
     }
 
     /// The door to the line of who is called.
-    pub fn door(&self, who: &str) -> Door {
-        self.gate.door(who)
+    pub fn door(&self, who: &str) -> QueueEntry {
+        self.gate.queue_entry(who)
     }
 
     /// Whether the budget refused a call.
@@ -341,12 +341,12 @@ impl Calls {
         let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });
         let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(owed).collect();
         // Its record on disk, it no longer counts as open: so the next call needs no reservation of its own.
-        let hold = Hold::new((claim.drawn(), slot));
-        if let Err(Unwritten { error, hold }) = self.ledger.append_holding(records, hold).await {
+        let hold = WriteGuard::new((claim.drawn(), slot));
+        if let Err(WriteFailed { error, guard }) = self.ledger.append_guarded(records, hold).await {
             // Before the slot is given back: what is in flight now is all that can be lost. Nothing is written any more, so
             // on disk the call stays open.
             self.gate.shut();
-            drop(hold);
+            drop(guard);
             self.stop.fail(error.to_string());
             return Settled::refused(key, CallErrorCode::Cancelled, error.to_string());
         }
@@ -356,13 +356,13 @@ impl Calls {
     /// A score from a service or program. It is no call of the run: it costs nothing and can be made again.
     pub async fn scored(&self, scorer: &ReadyScorer, request: &Request) -> Score {
         let ReadyScorer { who, timeout, retries, .. } = scorer;
-        let errand = Errand { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
+        let call = ExternalCall { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
         let stopped = async {
             self.stop.wait().await;
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
-            exchange = self.providers.errand(errand, &*self.observer) => match exchange.outcome {
+            exchange = self.providers.call_external(call, &*self.observer) => match exchange.outcome {
                 Ok(reply) => scorer.scorer.read(&reply.text),
                 Err(error) => Score::unscored(error.message),
             },
@@ -391,7 +391,7 @@ impl Calls {
         (request, body): (&Request, Option<&Bytes>),
         claim: &Claim<'_>,
         target: &Target,
-    ) -> Result<Option<Held>, String> {
+    ) -> Result<Option<ExchangeWithSlot>, String> {
         let out_of_time = async {
             let Some(time) = &target.time else { return std::future::pending().await };
             // Asked after each move of the call itself, so nobody need be woken.
@@ -414,8 +414,8 @@ impl Calls {
                     providers.call_within(call, gate, claim, observer).await
                 }
                 _ => {
-                    let errand = Errand { who: &target.who, request, timeout, retries, jitter_seed };
-                    Box::pin(providers.errand_within(errand, gate, claim, observer)).await
+                    let call = ExternalCall { who: &target.who, request, timeout, retries, jitter_seed };
+                    Box::pin(providers.call_external_within(call, gate, claim, observer)).await
                 }
             }
         });

@@ -92,7 +92,7 @@ impl Workshop {
         let (_, system, _) = self.plan.place(record.ordinal);
         let is_found = self.systems.systems.get(system).is_some_and(|system| system.chain.is_empty());
         let records = step.into_iter().chain([Record::Cell(privacy.cell(record.clone(), is_found))]).collect();
-        let receipt = self.ledger.append_later_holding(records, landing.and_then(Landing::lease)).await?;
+        let receipt = self.ledger.append_deferred_guarded(records, landing.and_then(Landing::lease)).await?;
         self.written_soon().await;
         Ok(receipt)
     }

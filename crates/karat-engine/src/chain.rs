@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
-use karat_store::Hold;
+use karat_store::WriteGuard;
 use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
 
@@ -145,8 +145,8 @@ impl Chain<'_> {
         if !ready.shared || !privacy.keeps_content() {
             return Ok(Arc::new(Made { step, origin: Origin::Unsaved }));
         }
-        let lease = Hold::new(workshop.steps.lease(key));
-        if let Err(unwritten) = workshop.ledger.append_holding(vec![Record::Step(step.clone())], lease).await {
+        let lease = WriteGuard::new(workshop.steps.lease(key));
+        if let Err(unwritten) = workshop.ledger.append_guarded(vec![Record::Step(step.clone())], lease).await {
             workshop.stop.fail(unwritten.error.to_string());
         }
         Ok(Arc::new(Made { step, origin: Origin::Saved }))

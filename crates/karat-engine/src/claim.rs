@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::FutureExt;
-use karat_providers::{Exchange, Payer, Wasted};
+use karat_providers::{Exchange, FailedAttempts, Payer};
 use karat_store::{Ledger, Reservation};
 use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Record};
 
@@ -89,7 +89,7 @@ struct State {
     /// What of the budget earlier attempts have used up.
     spent: Money,
     /// What all attempts before the present one came to.
-    wasted: Wasted,
+    wasted: FailedAttempts,
 }
 
 impl State {
@@ -126,7 +126,7 @@ impl<'a> Claim<'a> {
     pub fn cut_short(&self, code: CallErrorCode, message: String) -> Exchange {
         let State { attempts, wasted, .. } = *self.state();
         let error = CallError { code, message, status: None };
-        Exchange { attempts, wasted, ..Exchange::unmade(error) }
+        Exchange { attempts, failed_attempts: wasted, ..Exchange::without_attempt(error) }
     }
 
     /// Whether an attempt is under way.
@@ -144,7 +144,7 @@ impl<'a> Claim<'a> {
         };
         let message = format!("the cell's time was used up while this call {when}. Raise `run.cell_timeout`");
         let mut exchange = self.cut_short(CallErrorCode::Timeout, message);
-        exchange.wasted.unknown += u32::from(is_sent);
+        exchange.failed_attempts.unknown += u32::from(is_sent);
         exchange
     }
 
@@ -242,7 +242,7 @@ impl Payer for Claim<'_> {
         Ok(())
     }
 
-    fn unsent(&self) {
+    fn withdraw(&self) {
         let mut state = self.state();
         (state.is_sent, state.turn) = (false, None);
         state.attempts = state.attempts.saturating_sub(1);
@@ -251,7 +251,7 @@ impl Payer for Claim<'_> {
         }
     }
 
-    fn failed(&self, wasted: &Wasted) {
+    fn attempt_failed(&self, wasted: &FailedAttempts) {
         let billed = self.model.and_then(|model| model.price.cost(&wasted.usage)).unwrap_or_default();
         let mut state = self.state();
         state.lose(wasted.unknown);
@@ -270,7 +270,7 @@ impl Payer for Claim<'_> {
         }
     }
 
-    async fn pay_again(&self) -> Result<(), String> {
+    async fn reserve_next(&self) -> Result<(), String> {
         self.reserve().await
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use karat_store::Company;
+use karat_store::StoreLease;
 use karat_types::Key;
 use tokio::time::{Instant, sleep};
 
@@ -49,7 +49,7 @@ pub(crate) const NOTICE: &str = "another run is under way on this store: what bo
 /// What is known of other processes.
 pub(crate) struct Neighbours {
     /// None where this run takes nothing over from others.
-    company: Option<Company>,
+    company: Option<StoreLease>,
     are_there: AtomicBool,
     patience: Duration,
     /// How many wait for them.
@@ -66,7 +66,7 @@ struct Heard {
 
 impl Neighbours {
     /// For a run whose calls may take so long.
-    pub fn new(company: Option<Company>, call: Duration) -> Self {
+    pub fn new(company: Option<StoreLease>, call: Duration) -> Self {
         let now = Instant::now();
         Self {
             company,
@@ -84,11 +84,11 @@ impl Neighbours {
 
     /// Lets those who are there notice this run, where there are any. Says whether there are.
     pub async fn greet(&self, stop: &Stop) -> bool {
-        let Some(company) = self.company.as_ref().filter(|company| company.is_there()) else { return false };
+        let Some(company) = self.company.as_ref().filter(|company| company.has_peers()) else { return false };
         self.are_there.store(true, Ordering::Relaxed);
-        company.be_aware();
+        company.announce();
         let began = Instant::now();
-        while !company.is_aware() && began.elapsed() < GREETING && !stop.is_set() {
+        while !company.peers_are_aware() && began.elapsed() < GREETING && !stop.is_set() {
             pause(SOON, stop).await;
         }
         true
@@ -96,9 +96,9 @@ impl Neighbours {
 
     /// Looks for others now and then, until some have come. Then whoever begins to make something takes a lease of it, and
     /// what is under way already is the caller's to lease. Never ends where there are some already, or are of no concern.
-    pub async fn arrival(&self) -> &Company {
+    pub async fn arrival(&self) -> &StoreLease {
         let Some(company) = self.company.as_ref().filter(|_| !self.are_there()) else { return pending().await };
-        while !company.is_there() {
+        while !company.has_peers() {
             sleep(ROUND).await;
         }
         self.are_there.store(true, Ordering::Relaxed);
@@ -129,11 +129,11 @@ impl Neighbours {
     }
 
     /// Whether others can be expected to go on.
-    fn are_heard(&self, company: &Company) -> bool {
+    fn are_heard(&self, company: &StoreLease) -> bool {
         let (mut heard, now) = (self.heard.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
         if now.duration_since(heard.asked) >= PULSE {
             heard.asked = now;
-            if company.has_written() {
+            if company.peers_have_written() {
                 heard.at = Some(now);
             }
         }
@@ -181,7 +181,7 @@ mod tests {
         ["one", "other"].map(|run| {
             let store = Store::open(&StoreUrl::in_folder(folder)).unwrap();
             let ledger = store.begin(&header(run)).unwrap();
-            let neighbours = Neighbours::new(store.company(run).ok(), call);
+            let neighbours = Neighbours::new(store.open_lease(run).ok(), call);
             (Arc::new((neighbours, Flights::new())), ledger)
         })
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use karat_store::{Company, Hold, Lease};
+use karat_store::{ResultLease, StoreLease, WriteGuard};
 use karat_types::Key;
 use tokio::sync::OnceCell;
 
@@ -18,7 +18,7 @@ type Shard<T> = Mutex<HashMap<Key, Flight<T>>>;
 struct Flight<T> {
     result: Arc<OnceCell<T>>,
     /// Keeps other processes from doing the same.
-    lease: Option<Lease>,
+    lease: Option<ResultLease>,
 }
 
 impl<T> Default for Flight<T> {
@@ -35,9 +35,9 @@ pub(crate) struct Landing<T> {
 }
 
 impl<T> Flight<T> {
-    fn take_lease(&mut self, company: &Company, key: Key) -> bool {
+    fn take_lease(&mut self, company: &StoreLease, key: Key) -> bool {
         if self.lease.is_none() {
-            self.lease = company.take(key);
+            self.lease = company.lease(key);
         }
         self.lease.is_some()
     }
@@ -45,7 +45,7 @@ impl<T> Flight<T> {
 
 impl<T> Landing<T> {
     /// What other processes wait for, to be let go when the result is on disk.
-    pub fn lease(&self) -> Option<Hold> {
+    pub fn lease(&self) -> Option<WriteGuard> {
         self.flights.lease(self.key)
     }
 }
@@ -66,12 +66,12 @@ impl<T> Flights<T> {
     }
 
     /// Takes the lease of work that is under way, to be kept until its result has landed. Says whether it has it now.
-    pub fn take_lease(&self, company: &Company, key: Key) -> bool {
+    pub fn take_lease(&self, company: &StoreLease, key: Key) -> bool {
         self.shard(key).get_mut(&key).is_some_and(|flight| flight.take_lease(company, key))
     }
 
     /// Takes the leases of all work that is under way, as far as nobody else has them.
-    pub fn take_leases(&self, company: &Company) {
+    pub fn take_leases(&self, company: &StoreLease) {
         for shard in &*self.0 {
             for (key, flight) in shard.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
                 flight.take_lease(company, *key);
@@ -80,8 +80,8 @@ impl<T> Flights<T> {
     }
 
     /// The lease of some work, where it has one.
-    pub fn lease(&self, key: Key) -> Option<Hold> {
-        self.shard(key).get_mut(&key).and_then(|flight| flight.lease.take()).map(Hold::new)
+    pub fn lease(&self, key: Key) -> Option<WriteGuard> {
+        self.shard(key).get_mut(&key).and_then(|flight| flight.lease.take()).map(WriteGuard::new)
     }
 }
 

@@ -10,7 +10,7 @@ use karat_scoring::judge::PROMPT_VERSION;
 use karat_store::{Store, StoreError, StoredRun};
 use karat_types::{
     Action, CellRecord, CellStatus, JudgmentRecord, Key, Money, PlanHeader, Reads, RunRows, SampleRecord, ScorerKind,
-    StepSpec, name_of_read,
+    StepSpec, read_label,
 };
 
 use crate::EngineError;
@@ -191,7 +191,7 @@ impl Made<'_> {
         let then = |name: &str| self.sample.reads.iter().find(|(it, _)| it == name).map(|(_, digest)| *digest);
         let changed =
             now.iter().filter(|(name, digest)| wanted.has(name) && then(name).is_some_and(|it| it != *digest));
-        changed.map(|(name, _)| Change::of(name_of_read(name))).collect()
+        changed.map(|(name, _)| Change::of(read_label(name))).collect()
     }
 
     /// What of a rubric and judge is not what it was.

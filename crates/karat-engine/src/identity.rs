@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use karat_types::{Key, KeyBuilder, Reads, Sample, Slot, output_key};
+use karat_types::{AskId, Key, KeyBuilder, Reads, Sample, output_key};
 use serde_json::Value;
 
 /// Key of a step prefix.
@@ -27,7 +27,7 @@ pub(crate) fn subject_key(output: Key, other: Option<&Value>) -> Key {
 }
 
 /// Key of one call of a step or judgment.
-pub fn call_key(owner: Key, slot: &Slot) -> Key {
+pub fn call_key(owner: Key, slot: &AskId) -> Key {
     KeyBuilder::new("karat/call/1").key(owner).text(&slot.0).finish()
 }
 

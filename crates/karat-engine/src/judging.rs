@@ -6,7 +6,9 @@ use std::sync::Arc;
 use futures::future::join_all;
 use karat_scoring::judge::{JudgeInput, Verdict};
 use karat_store::Receipt;
-use karat_types::{CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Machine, Money, Record, Round, Score};
+use karat_types::{
+    CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Machine, Money, Record, Score,
+};
 use serde_json::Value;
 
 use crate::cell::Trail;
@@ -62,7 +64,7 @@ impl Workshop {
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
         let told = Arc::new(self.systems.privacy.judgment(judgment));
         let lease = landing.as_ref().and_then(Landing::lease);
-        match self.ledger.append_later_holding(vec![Record::Judgment(told)], lease).await {
+        match self.ledger.append_deferred_guarded(vec![Record::Judgment(told)], lease).await {
             Ok(receipt) => {
                 self.written_soon().await;
                 (Judged { unscored, left: false }, Some(receipt), landing)
@@ -86,7 +88,7 @@ impl Workshop {
     ) -> Result<(Option<Arc<Value>>, Money), CellError> {
         let (_, system, trial) = self.plan.place(ordinal);
         let Some(partner) = judge.partner(system) else { return Ok((None, Money::ZERO)) };
-        let (partner, trial) = (&self.systems.systems[partner], self.plan.trial_beside(partner, trial));
+        let (partner, trial) = (&self.systems.systems[partner], self.plan.paired_trial(partner, trial));
         if self.resolver.given.is_some() {
             let cell = self.resolver.given_cell(row, partner, trial).ok().flatten();
             return Ok((cell.and_then(|cell| cell.output), Money::ZERO));
@@ -145,7 +147,7 @@ impl Workshop {
         let scores = scores.map(|(name, at)| (*at, score(name).unwrap_or_else(|| Score::unscored(why)))).collect();
         let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
         let place = |name: &str| judge.metrics.iter().find(|(known, _)| known == name).map(|(_, at)| *at);
-        let rounds = verdict.rounds.iter().map(|round| Round {
+        let rounds = verdict.rounds.iter().map(|round| JudgeRound {
             swapped: round.swapped,
             scores: round.scores.iter().filter_map(|(name, value)| Some((place(name)?, *value))).collect(),
         });

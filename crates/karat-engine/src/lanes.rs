@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::{join, join_all};
-use karat_providers::Door;
+use karat_providers::QueueEntry;
 use karat_suite::{DatasetError, Plan};
 use karat_types::{PlanHeader, Sample};
 use tokio::sync::{Mutex, mpsc};
@@ -92,14 +92,14 @@ fn paces<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&'a str>, 
 /// Makes one cell after the other. Takes none while enough calls wait for a slot for the model that it would call first.
 async fn lane(
     workshop: Arc<Workshop>,
-    mut door: Option<Door>,
+    mut door: Option<QueueEntry>,
     cells: Arc<Mutex<mpsc::Receiver<Work>>>,
     ended: mpsc::Sender<Ended>,
 ) {
     loop {
         // Before a cell is taken, so that cells are made in the order of the plan whichever worker is let in first.
         if let Some(door) = &mut door {
-            door.short().await;
+            door.wait_until_short().await;
         }
         let Some(Work { row, ordinal, before }) = cells.lock().await.recv().await else { return };
         // With the budget used up, cells that need no call are made all the same.

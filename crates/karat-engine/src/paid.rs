@@ -34,14 +34,14 @@ impl Paid {
     /// nothing changes by asking again. A reply that nobody could read, beside a call that failed, shows only now.
     pub fn give_up(&self, calls: &[Key], error: &CellError) -> bool {
         let is_unread = error.code == CellError::UNREADABLE || error.code == CallErrorCode::Malformed.as_str();
-        let kept = calls.iter().filter(|key| is_unread && self.calls.is_of_failure(**key));
+        let kept = calls.iter().filter(|key| is_unread && self.calls.is_of_rerun(**key));
         let mut useless = held(&self.useless);
         kept.filter(|key| useless.insert(**key)).count() > 0
     }
 
     /// Whether the run was stopped between attempts of this call, of which one told impossible numbers.
     pub fn was_impossible(&self, store: &Store, key: Key) -> bool {
-        self.calls.cut_short(store, key).is_ok_and(|record| record.is_some_and(|record| record.impossible))
+        self.calls.interrupted_call(store, key).is_ok_and(|record| record.is_some_and(|record| record.impossible))
     }
 
     /// What was paid for these calls of a saved step and no cell has told: who asks first tells it.

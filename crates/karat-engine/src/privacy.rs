@@ -10,8 +10,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use karat_text::redact::Redactor;
 use karat_types::{
-    Answered, CallError, CallRecord, Capture, CellError, CellRecord, Facts, JudgmentRecord, KeyBuilder, PlanHeader,
-    Sample, Score,
+    CallError, CallRecord, Capture, CellError, CellRecord, JudgmentRecord, KeyBuilder, PlanHeader, ResponseFacts,
+    Sample, Score, ServedName,
 };
 use serde_json::{Map, Value};
 
@@ -157,7 +157,7 @@ fn hashed(bytes: &Bytes) -> Bytes {
 /// words of its own.
 fn bare_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
     let bare = |score: Score| match score {
-        Score::Value { .. } => score.explained(None),
+        Score::Value { .. } => score.with_reason(None),
         Score::NotApplicable { na: Cow::Borrowed(why) } => Score::not_applicable(why),
         Score::NotApplicable { .. } => Score::not_applicable(NOT_KEPT),
         Score::Unscored { .. } => Score::unscored(NOT_KEPT),
@@ -166,15 +166,15 @@ fn bare_scores(scores: Vec<(u16, Score)>) -> Vec<(u16, Score)> {
 }
 
 /// Facts in the suite's own names, and a version that is a single word: an answer may write anything there.
-fn bare_facts(facts: Facts, known: &BTreeSet<String>) -> Facts {
+fn bare_facts(facts: ResponseFacts, known: &BTreeSet<String>) -> ResponseFacts {
     let mut models = facts.models;
     models.retain(|part, model| known.contains(part) && known.contains(model));
     let version = facts.version.filter(|version| !version.contains(char::is_whitespace));
-    Facts { models, version, answered: words(facts.answered), ..facts }
+    ResponseFacts { models, version, answered: words(facts.answered), ..facts }
 }
 
 /// Names that are a single word.
-fn words(mut answered: Vec<Answered>) -> Vec<Answered> {
+fn words(mut answered: Vec<ServedName>) -> Vec<ServedName> {
     answered.retain(|it| !it.name().contains(char::is_whitespace));
     answered
 }
@@ -202,7 +202,7 @@ mod tests {
         let said = |score: Score| bare_scores(vec![(0, score)]).remove(0).1;
         assert_eq!(said(Score::not_applicable("no reference")), Score::not_applicable("no reference"));
         assert_eq!(said(Score::not_applicable(format!("{} is no number", "Ada"))), Score::not_applicable(NOT_KEPT));
-        assert_eq!(said(Score::because(0.0, "the answer says Ada")), Score::value(0.0));
+        assert_eq!(said(Score::value_because(0.0, "the answer says Ada")), Score::value(0.0));
         assert_eq!(said(Score::unscored("Ada")), Score::unscored(NOT_KEPT));
     }
 
@@ -210,10 +210,10 @@ mod tests {
     #[test]
     fn facts_stay_in_the_names_of_the_suite() {
         let pairs = [("llm", "gpt-5"), ("Ada Lind", "gpt-5"), ("retrieval", "as Ada said")];
-        let facts = Facts {
+        let facts = ResponseFacts {
             models: pairs.map(|(part, model)| (part.to_owned(), model.to_owned())).into(),
             version: Some("as Ada said".to_owned()),
-            ..Facts::default()
+            ..ResponseFacts::default()
         };
         let known = ["llm", "retrieval", "gpt-5"].map(str::to_owned).into();
         let bare = bare_facts(facts, &known);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use karat_store::{LedgerError, Receipt};
-use karat_types::{CellError, CellProgress, CellStatus, Event, Observer, ReuseLabel};
+use karat_types::{CellError, CellProgress, CellStatus, Event, Money, Observer, OutputOrigin};
 use tokio::sync::mpsc;
 
 use crate::cell::{CellDone, Trail};
@@ -23,6 +23,8 @@ pub(crate) struct Progress {
     observer: Arc<dyn Observer>,
     done: AtomicU64,
     total: u64,
+    /// Money that earlier parts of the run have spent.
+    earlier: Money,
 }
 
 /// A cell that is made, as far as observers are concerned, and what of it is on its way to disk.
@@ -31,7 +33,7 @@ pub(crate) struct Ended {
     ordinal: u64,
     status: CellStatus,
     unscored: bool,
-    reuse: ReuseLabel,
+    reuse: OutputOrigin,
     took: Duration,
     error: Option<CellError>,
     trail: Trail,
@@ -46,7 +48,7 @@ impl Ended {
             ordinal: record.ordinal,
             status: record.status,
             unscored: unscored && record.status == CellStatus::Ok,
-            reuse: if record.reused { ReuseLabel::Reused } else { ReuseLabel::Fresh },
+            reuse: if record.reused { OutputOrigin::Reused } else { OutputOrigin::Fresh },
             took,
             error: record.error.clone(),
             trail,
@@ -56,8 +58,8 @@ impl Ended {
 
 impl Progress {
     /// For a run of so many cells, of which some were done before.
-    pub fn new(observer: Arc<dyn Observer>, done: u64, total: u64) -> Self {
-        Self { observer, done: AtomicU64::new(done), total }
+    pub fn new(observer: Arc<dyn Observer>, done: u64, total: u64, earlier: Money) -> Self {
+        Self { observer, done: AtomicU64::new(done), total, earlier }
     }
 
     /// Tells of cells until nobody sends any more, each once it is on disk.
@@ -91,6 +93,7 @@ impl Progress {
             reuse: cell.reuse,
             duration_ms: u64::try_from(cell.took.as_millis()).unwrap_or(u64::MAX),
             error: cell.error.as_ref(),
+            spent: self.earlier + workshop.calls.made().2,
         }));
     }
 }
@@ -98,7 +101,7 @@ impl Progress {
 /// Waits until records are on disk, and has them written if that takes long.
 async fn on_disk(workshop: &Workshop, receipts: Vec<Receipt>) -> Result<(), LedgerError> {
     for receipt in receipts {
-        let mut written = pin!(receipt.on_disk());
+        let mut written = pin!(receipt.wait());
         match tokio::time::timeout(PATIENCE, &mut written).await {
             Ok(written) => written?,
             Err(_) => {

@@ -1,13 +1,13 @@
 //! What an earlier part of a run has left to do of each cell.
 
-use karat_store::{Finished, Store, StoreError};
+use karat_store::{FinishedCells, Store, StoreError};
 use karat_types::PlanHeader;
 
 use crate::systems::Systems;
 
 /// What an earlier part of a run has done, and whether what failed of it is made again.
 pub(crate) struct Remaining {
-    finished: Finished,
+    finished: FinishedCells,
     retry: bool,
 }
 
@@ -38,9 +38,9 @@ impl Remaining {
     /// # Errors
     /// The run is not there, or its rows cannot be read.
     pub fn of(store: &Store, run: &str, retry: bool) -> Result<Self, StoreError> {
-        let mut finished = store.finished(run)?;
+        let mut finished = store.finished_cells(run)?;
         if retry {
-            finished.unscored = store.unscored(run)?;
+            finished.unscored = store.unscored_cells(run)?;
         }
         Ok(Self { finished, retry })
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use karat_store::{Stock, StoreError, Stored};
+use karat_store::{ReuseView, StoreError, StoredRecord};
 use karat_types::{
     Ask, CellError, CellRecord, CellStatus, JudgmentRecord, Key, Note, PlanHeader, StepRecord, Turn, output_key,
 };
@@ -28,7 +28,7 @@ pub(crate) struct Resolver {
     pub systems: Arc<Systems>,
     pub library: Arc<Library>,
     /// Stored results that this run may reuse.
-    pub reuse: Stock,
+    pub reuse: ReuseView,
     /// The stored run whose outputs are scored; `None` where outputs are made.
     pub given: Option<Earlier>,
     /// The run itself, where its failed cells are re-run.
@@ -50,7 +50,7 @@ pub(crate) struct LatestStep {
     /// Index into the cell's keys.
     pub at: usize,
     /// The stored step; `None` where nothing reads its output.
-    pub stored: Option<Stored<StepRecord>>,
+    pub stored: Option<StoredRecord<StepRecord>>,
 }
 
 impl Resolver {
@@ -118,7 +118,7 @@ impl Resolver {
     ///
     /// # Errors
     /// It is stored and cannot be read.
-    pub fn step(&self, key: Key) -> Result<Option<Stored<StepRecord>>, StoreError> {
+    pub fn step(&self, key: Key) -> Result<Option<StoredRecord<StepRecord>>, StoreError> {
         self.reuse.step(key)
     }
 
@@ -148,7 +148,7 @@ impl Resolver {
     /// The store cannot be read.
     pub fn existing_output(&self, row: &Row, at: usize, trial: u32) -> Result<Option<Arc<Value>>, EngineError> {
         let Some(system) = self.systems.systems.get(at) else { return Ok(None) };
-        let trial = self.plan.trial_beside(at, trial);
+        let trial = self.plan.paired_trial(at, trial);
         let Ok(start) = self.start(row, system, trial)? else { return Ok(None) };
         let keys = self.keys(row, system, trial, start.as_deref());
         let Some(last) = keys.last() else { return Ok(start) };
@@ -164,7 +164,7 @@ impl Resolver {
     ///
     /// # Errors
     /// It is stored and cannot be read.
-    pub fn judgment(&self, keys: JudgmentKeys) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
+    pub fn judgment(&self, keys: JudgmentKeys) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError> {
         keys.stored(|key| self.reuse.judgment(key))
     }
 

@@ -83,15 +83,16 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let systems = Systems::new(&plan, &job.run)?;
     let ledger = Arc::new(job.ledger);
     let library = Arc::new(Library::new(job.files, plan.dataset.rows));
-    let account = if job.retry { job.store.account_of_retry(&job.run)? } else { job.store.account(&job.run)? };
+    let account = if job.retry { job.store.account_for_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
+    let earlier = account.spending.committed();
     let calls = Calls::new(crate::calls::CallsInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
         observer: job.observer.clone(),
         library: library.clone(),
         fees: Fees::new(plan.run.budget_declared, account.dearest),
-        budget: Budget::new(limit, plan.run.max_calls, account.spending.committed()),
+        budget: Budget::new(limit, plan.run.max_calls, earlier),
         paid: Paid::new(account.paid),
         stop: job.stop.clone(),
         privacy: systems.privacy.clone(),
@@ -106,7 +107,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     // What is not kept, and what is made anew whatever there is, nobody waits for.
     let is_shared = job.oldest.is_some() && systems.privacy.keeps_content();
     let company = is_shared
-        .then(|| job.store.company(&job.run))
+        .then(|| job.store.open_lease(&job.run))
         .and_then(|company| company.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok());
     let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
     let systems = Arc::new(systems.serving(&crate::services::seen(services.urls())));
@@ -124,14 +125,21 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
             plan,
             systems,
             library,
-            reuse: job.store.stock(&job.run, job.oldest)?,
+            reuse: job.store.reuse_view(&job.run, job.oldest)?,
             given: job.outputs.map(Earlier::new),
             own: job.retry.then(|| job.store.rows(&job.run).map(Earlier::new)).transpose()?,
             remaining: Some(remaining),
         },
     });
-    job.observer.on(&Event::Started { run: &job.run, cells: total, done });
-    let progress = Progress::new(job.observer.clone(), done, total);
+    job.observer.on(&Event::Started {
+        run: &job.run,
+        cells: total,
+        done,
+        spent: earlier.upper,
+        budget: limit,
+        cell_line: workshop.plan.run.cell_line.as_deref(),
+    });
+    let progress = Progress::new(job.observer.clone(), done, total, earlier.upper);
     if workshop.neighbours.greet(&job.stop).await {
         job.observer.on(&Event::Warning(company::NOTICE));
     }
@@ -141,7 +149,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     };
     workshop.calls.release().await;
     services.stop().await;
-    job.providers.end().await;
+    job.providers.end_programs().await;
     let status = match (job.stop.is_set() || read.is_err(), workshop.calls.budget_stopped()) {
         (true, _) => RunStatus::Interrupted,
         (false, true) => RunStatus::BudgetStopped,

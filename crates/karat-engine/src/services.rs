@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use karat_providers::{HeaderText, Outside};
-use karat_text::gaps::{self, GapTemplate};
+use karat_providers::{EnvHeader, ExternalTexts};
+use karat_text::env_template::{self, GapTemplate};
 use karat_text::template::Context;
 use karat_types::{Action, PlanHeader, ScorerKind};
 use serde_json::{Value, json};
@@ -20,9 +20,9 @@ pub(crate) fn unstarted(plan: &PlanHeader) -> Value {
 }
 
 /// What steps, scorers and services of a plan need of the environment and the network.
-pub fn outside(plan: &PlanHeader) -> Outside {
-    let mut outside = Outside::default();
-    let mut add = |who: String, text: &str| outside.texts.push((who, gaps::parts(text)));
+pub fn outside(plan: &PlanHeader) -> ExternalTexts {
+    let mut outside = ExternalTexts::default();
+    let mut add = |who: String, text: &str| outside.texts.push((who, env_template::parts(text)));
     let mut headers = Vec::new();
     let mut http = plan.services.values().any(|service| service.ready.is_some());
     for step in plan.variants.iter().flat_map(|variant| &variant.steps) {
@@ -60,8 +60,8 @@ pub fn outside(plan: &PlanHeader) -> Outside {
 }
 
 /// A header with the address that it goes to, as far as that is known without a row.
-fn header(plan: &PlanHeader, who: &str, (name, text): (&str, &str), url: &str) -> HeaderText {
+fn header(plan: &PlanHeader, who: &str, (name, text): (&str, &str), url: &str) -> EnvHeader {
     let context = Context::new().with("services", &unstarted(plan));
     let url = GapTemplate::compile(url).and_then(|url| url.render(&context)).unwrap_or_default();
-    HeaderText { who: who.to_owned(), name: name.to_owned(), text: gaps::parts(text), url }
+    EnvHeader { who: who.to_owned(), name: name.to_owned(), text: env_template::parts(text), url }
 }

@@ -41,7 +41,7 @@ impl Ended<'_> {
     pub fn settle(self, claim: &Claim<'_>, fees: &Fees) -> (Settled, CallRecord, Money) {
         let Self { key, request, bytes, target, exchange, was_impossible } = self;
         let (mut usage, counted) = usage_of(&exchange.outcome, request, bytes);
-        usage += exchange.wasted.usage;
+        usage += exchange.failed_attempts.usage;
         let (cost, unreadable_cost) = match target.cost_of(&exchange.outcome, &usage) {
             Ok(cost) => (Ok(cost), None),
             Err(unknown) => (Err(unknown.least), unknown.unreadable.filter(|_| !exchange.is_replayed)),
@@ -56,13 +56,13 @@ impl Ended<'_> {
         if let Some(unreadable) = unreadable_cost.filter(|_| fees.is_careful) {
             claim.give_up(format!("{} reports as its cost {unreadable}", target.who));
         }
-        let (reserved, owed) = claim.settle(bill, exchange.wasted.unknown);
+        let (reserved, owed) = claim.settle(bill, exchange.failed_attempts.unknown);
         // In this order: whoever waits for its turn finds what is settled, and what to reserve.
         if target.meter.is_some() && exchange.outcome.is_ok() {
             fees.paid(&target.who, bill.least());
         }
         claim.end_turn();
-        let is_impossible = exchange.wasted.impossible > 0 || was_impossible;
+        let is_impossible = exchange.failed_attempts.impossible > 0 || was_impossible;
         let record = CallRecord {
             key,
             model: target.name(request).to_owned(),

@@ -183,7 +183,7 @@ pub fn outlook(
             plan: plan.header.clone(),
             systems: systems.clone(),
             library: Arc::new(Library::new(files, plan.header.dataset.rows)),
-            reuse: store.stock("", oldest)?,
+            reuse: store.reuse_view("", oldest)?,
             given: None,
             own: None,
             remaining: None,

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer::{self, Scorer};
-use karat_store::{Stock, StoreError, Stored};
+use karat_store::{ReuseView, StoreError, StoredRecord};
 use karat_text::template::Context;
-use karat_types::{JudgmentRecord, Key, KeyBuilder, ModelSpec, PlanHeader, Reads, Round, Score, ScorerKind};
+use karat_types::{JudgeRound, JudgmentRecord, Key, KeyBuilder, ModelSpec, PlanHeader, Reads, Score, ScorerKind};
 use serde_json::{Value, json};
 
 use crate::identity::{RowDigests, judgment_key, of_ruler, of_run, step_key};
@@ -123,14 +123,14 @@ impl JudgmentKeys {
     /// The latest judgment that `find` finds.
     pub fn stored(
         self,
-        find: impl Fn(Key) -> Result<Option<Stored<JudgmentRecord>>, StoreError>,
-    ) -> Result<Option<Stored<JudgmentRecord>>, StoreError> {
+        find: impl Fn(Key) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError>,
+    ) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError> {
         let found = self.all().map(find).collect::<Result<Vec<_>, _>>()?;
         Ok(found.into_iter().flatten().max_by_key(|it| it.run_started_at))
     }
 
     /// Whether there is one that may be taken over.
-    pub fn is_stored(self, stock: &Stock) -> Result<bool, StoreError> {
+    pub fn is_stored(self, stock: &ReuseView) -> Result<bool, StoreError> {
         for key in self.all() {
             if stock.has_judgment(key)? {
                 return Ok(true);
@@ -179,10 +179,10 @@ impl ReadyJudge {
     }
 
     /// The rounds of a stored judgment at this run's metric positions.
-    pub fn rounds_of(&self, stored: &JudgmentRecord) -> Vec<Round> {
+    pub fn rounds_of(&self, stored: &JudgmentRecord) -> Vec<JudgeRound> {
         let then = stored.scores.iter().map(|(at, _)| *at).min().unwrap_or_default();
         let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
-        let moved = |round: &Round| Round {
+        let moved = |round: &JudgeRound| JudgeRound {
             scores: round.scores.iter().map(|(at, value)| (at - then + now, *value)).collect(),
             ..round.clone()
         };
@@ -219,7 +219,7 @@ impl Systems {
         let scorers = ready_scorers(plan)?;
         let judges = ready_judges(plan, run, &mut reads)?;
         share_partners(&mut systems, &judges);
-        let all_reads = Reads::united(&reads);
+        let all_reads = Reads::union(&reads);
         let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
         let names: BTreeSet<&String> = steps.flat_map(|step| &step.reads).collect();
         let systems = Self {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{Answered, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, Usage};
+use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Reply, Request, ServedName, Usage};
 
 use crate::cell_time::CellTime;
 use crate::steps::{CompiledStep, UnknownCost};
@@ -38,7 +38,7 @@ impl Target {
     pub fn read(&self, request: &Request, response: &Bytes) -> Result<Reply, CallError> {
         match (request, &self.model) {
             (Request::Chat(_), Some(model)) => karat_providers::parse(model, response),
-            (request, _) => karat_providers::answer(request, response).map_err(|message| CallError {
+            (request, _) => karat_providers::parse_external_reply(request, response).map_err(|message| CallError {
                 code: CallErrorCode::Malformed,
                 message,
                 status: None,
@@ -56,8 +56,8 @@ impl Target {
     }
 
     /// The model that answered, where its provider says so.
-    pub fn answered(&self, outcome: &Result<Arc<Reply>, CallError>) -> Option<Answered> {
+    pub fn answered(&self, outcome: &Result<Arc<Reply>, CallError>) -> Option<ServedName> {
         let reply = outcome.as_ref().ok()?;
-        Answered::of(&self.model.as_ref()?.model, reply.model.as_deref()?)
+        ServedName::from_reply(&self.model.as_ref()?.model, reply.model.as_deref()?)
     }
 }

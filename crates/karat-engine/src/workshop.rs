@@ -36,7 +36,7 @@ impl Workshop {
         let company = self.neighbours.arrival().await;
         self.steps.take_leases(company);
         self.judgments.take_leases(company);
-        company.be_aware();
+        company.announce();
         self.written_soon().await;
         pending().await
     }

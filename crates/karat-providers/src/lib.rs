@@ -1,71 +1,42 @@
-//! Models behind one call: wire codecs, one transport, capture, redaction, retries, limits, and offline models.
+//! Calls to models, services and programs: wire codecs, one HTTP client, retries, limits, secrets, recordings, and models that
+//! need no network.
 //!
-//! A call goes this way, live and in replay alike:
+//! A call takes this path, live and in replay:
 //!
 //! ```text
 //! ChatRequest ─► codec.body ─► bytes ─► transport (retried) ─► bytes ─► secrets removed ─► codec.parse ─► Reply
 //!                               └──────────── captured ────────────┘            └─ the same for stored bytes: `parse`
 //! ```
 //!
-//! Codecs do no I/O: a new one is a file with a [`Codec`], a line in `hosts.rs` and a test. Offline models (`scripted`,
-//! `stub`) answer with bytes in OpenAI's form, so nothing behind them can tell the difference.
+//! Reading order: `registry` (entry point: [`Providers`]), `attempt` (the retry loop), `limiter` (rates and slots), `http`,
+//! `process`, `codec`, `capture`, `scripted`. Offline models (`scripted`, `stub`) answer with bytes in OpenAI's form, so the
+//! rest of the path does not distinguish them.
 
-mod anthropic;
-mod attempts;
-mod azure;
+mod attempt;
 mod capture;
 mod codec;
-mod command;
-mod compressed;
-mod connect;
-mod descriptors;
-mod errands;
-mod error;
-mod escapes;
-mod excerpt;
-mod exchange;
-mod failure;
-mod gemini;
-mod headers;
-mod hosts;
-mod letter;
+mod http;
 mod limiter;
-mod lines;
-mod openai;
-mod options;
-mod outside;
 mod process;
-mod providers;
-mod proxies;
-mod recorder;
-mod reply;
-mod retry;
-mod room;
+mod registry;
 mod scripted;
-mod services;
-mod settings;
-mod stub;
-mod surroundings;
-mod tape;
-mod transport;
-mod usage;
 
-pub use codec::{Codec, Unreadable};
-pub use descriptors::{open_files, raise_open_files};
-pub use errands::{Errand, answer};
-pub use error::ProviderError;
-pub use exchange::{Call, Exchange, Held, Payer, Ran, Wasted};
-pub use headers::HeaderText;
-pub use hosts::{HttpProvider, catalog, http_providers};
-pub use limiter::{Door, Gate, Slot};
-pub use outside::Outside;
-pub use process::end_processes;
-pub use providers::Providers;
-pub use proxies::{NamedProxy, proxies, unused_proxy};
-pub use recorder::Recorder;
-pub use reply::parse;
-pub use retry::Backoff;
-pub use services::{ServiceError, Services};
-pub use settings::Settings;
-pub use surroundings::{Surroundings, reach, surroundings};
-pub use tape::{Player, TapeError, texts};
+pub use crate::attempt::exchange::{Call, Exchange, ExchangeWithSlot, FailedAttempts, Payer, ProgramRun};
+pub use crate::attempt::retry::Backoff;
+pub use crate::capture::recorder::Recorder;
+pub use crate::capture::replay::{RecordingError, RecordingPlayer, text_or_hex};
+pub use crate::codec::protocol::{Codec, UnreadableReply};
+pub use crate::codec::reply::parse;
+pub use crate::http::descriptors::{open_files, raise_open_files};
+pub use crate::http::env_headers::EnvHeader;
+pub use crate::http::proxies::{NamedProxy, proxies, unused_proxy};
+pub use crate::process::external_call::{ExternalCall, parse_external_reply};
+pub use crate::process::program::end_processes;
+pub use crate::process::services::{ServiceError, Services};
+pub use crate::registry::environment_report::{ProviderEnvironment, probe_address, provider_environments};
+pub use crate::registry::error::ProviderError;
+pub use crate::registry::hosts::{HttpProvider, catalog, http_providers};
+pub use crate::registry::outside::ExternalTexts;
+pub use crate::registry::providers::Providers;
+pub use crate::registry::settings::Settings;
+pub use limiter::{Gate, QueueEntry, SlotGuard};

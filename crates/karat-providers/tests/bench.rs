@@ -1,10 +1,12 @@
-//! What the tests share: a fake server, a model that points at it, and a call.
+//! Shared by the tests: a fake server, a model that points at it, and a call.
 
 use std::sync::Mutex;
 use std::time::Duration;
 
 use karat_providers::{Backoff, Call, Exchange, Providers, Settings};
-use karat_types::{CallError, ChatRequest, Event, Message, ModelSpec, Observer, Parameters, ReplyFormat, Role, Silent};
+use karat_types::{
+    CallError, ChatRequest, Event, Message, ModelSpec, Observer, Parameters, ReplyFormat, Role, SilentObserver,
+};
 use serde_json::{Value, json};
 use testkit::{FakeProvider, Script};
 
@@ -32,7 +34,7 @@ pub fn request(messages: &[(Role, &str)]) -> ChatRequest {
     ChatRequest { messages, parameters: Parameters::default(), format: ReplyFormat::Text }
 }
 
-/// A server, a model of one protocol that points at it, and how it is called.
+/// A server, a model of one protocol that points at it, and the settings of its calls.
 pub struct Bench {
     pub server: FakeProvider,
     pub spec: ModelSpec,
@@ -70,7 +72,7 @@ impl Bench {
     }
 
     pub async fn send(&self, request: &ChatRequest) -> Exchange {
-        self.observed(request, &Silent).await
+        self.observed(request, &SilentObserver).await
     }
 
     pub async fn observed(&self, request: &ChatRequest, observer: &dyn Observer) -> Exchange {
@@ -80,12 +82,12 @@ impl Bench {
     }
 }
 
-/// Remembers the waits it was told of.
+/// Records the waits between attempts.
 #[derive(Default)]
 pub struct Waits(Mutex<Vec<(u32, u64, CallError)>>);
 
 impl Waits {
-    /// Attempt, delay in milliseconds, and why.
+    /// Attempt, delay in milliseconds, and error.
     pub fn seen(&self) -> Vec<(u32, u64, CallError)> {
         self.0.lock().unwrap().clone()
     }
@@ -99,7 +101,7 @@ impl Observer for Waits {
     }
 }
 
-/// Runs the body with snapshots that do not depend on the port.
+/// Runs `body` with snapshots that do not depend on the port.
 pub fn without_port(body: impl FnOnce()) {
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT");

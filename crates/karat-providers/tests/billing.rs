@@ -1,9 +1,9 @@
-//! The part of a call's cost that nobody knows: an attempt whose connection failed was not sent and costs nothing; every
-//! later failure without an answer may have been billed.
+//! The unknown part of a call's cost: an attempt whose connection failed was not sent and costs nothing; every later
+//! failure without an answer may have been billed.
 
 use std::time::Duration;
 
-use karat_providers::Wasted;
+use karat_providers::FailedAttempts;
 use karat_types::CallErrorCode;
 use testkit::{Behaviour, FakeProvider};
 
@@ -13,7 +13,7 @@ use crate::proxies::at;
 /// Asks once, and asserts that the connection failed and nothing can have been billed. Returns the message.
 async fn asserts_unbilled(what: &str, bench: Bench) -> String {
     let exchange = bench.ask().await;
-    assert_eq!(exchange.wasted, Wasted::default(), "{what}");
+    assert_eq!(exchange.failed_attempts, FailedAttempts::default(), "{what}");
     let error = exchange.outcome.unwrap_err();
     assert_eq!(error.code, CallErrorCode::Connect, "{what}: {error}");
     error.message
@@ -22,7 +22,7 @@ async fn asserts_unbilled(what: &str, bench: Bench) -> String {
 /// Asks once, and asserts that one attempt of unknown cost counts.
 async fn asserts_maybe_billed(what: &str, bench: Bench, code: CallErrorCode) {
     let exchange = bench.ask().await;
-    assert_eq!(exchange.wasted, Wasted { unknown: 1, ..Wasted::default() }, "{what}");
+    assert_eq!(exchange.failed_attempts, FailedAttempts { unknown: 1, ..FailedAttempts::default() }, "{what}");
     assert_eq!(exchange.outcome.unwrap_err().code, code, "{what}");
 }
 
@@ -55,11 +55,11 @@ async fn a_failed_proxy_was_not_billed() {
     }
 }
 
-/// BY-05, law 10: a connection that is never made whole, in its TLS handshake or in the proxy's tunnel, was not billed, and
-/// the proxy is named.
+/// BY-05, law 10: a connection that hangs in its TLS handshake or in the proxy's tunnel was not billed, and the proxy
+/// is named.
 #[tokio::test]
 async fn a_connection_that_hangs_was_not_billed() {
-    // It takes connections, and says nothing on them.
+    // It accepts connections and sends nothing.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = listener.local_addr().unwrap();
     let proxy = ("HTTPS_PROXY", format!("http://me:hunter2@{silent}"));

@@ -1,9 +1,9 @@
-//! What is found before any call.
+//! Problems that are found before any call.
 
 use std::collections::BTreeMap;
 
 use karat_providers::{Call, ProviderError, Providers, Settings};
-use karat_types::{ModelSpec, Role, Silent};
+use karat_types::{ModelSpec, Role, SilentObserver};
 use serde_json::{Value, json};
 use testkit::{Behaviour, FakeProvider};
 
@@ -26,7 +26,7 @@ fn errors(models: &[ModelSpec], settings: Settings) -> Vec<ProviderError> {
     Providers::connect(models, settings).map(drop).expect_err("nothing was found")
 }
 
-/// Law 10: all problems at once, each with its place and its remedy.
+/// Law 10: all problems are reported at once, each with its place and its remedy.
 #[test]
 fn all_problems_are_found_at_once() {
     let models = [
@@ -69,7 +69,7 @@ async fn header(provider: &FakeProvider, spec: ModelSpec, settings: Settings) ->
     let ask = request(&[(Role::User, "Hi")]);
     let timeout = std::time::Duration::from_secs(20);
     let call = Call { model: &spec.id, request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
-    providers.call(call, &Silent).await.outcome.unwrap();
+    providers.call(call, &SilentObserver).await.outcome.unwrap();
     provider.received().last().unwrap().header("authorization").map(str::to_owned)
 }
 
@@ -99,7 +99,7 @@ async fn the_environment_can_name_the_api_root() {
     assert_eq!(server.received()[1].json()["model"], "fallback");
 }
 
-/// Proxies come from the settings alone, and never stand between this machine and itself.
+/// Proxies come from the settings only, and never apply to this machine.
 #[tokio::test]
 async fn a_proxy_does_not_see_local_calls() {
     let server = FakeProvider::start(Behaviour::ok("x")).unwrap();
@@ -107,8 +107,8 @@ async fn a_proxy_does_not_see_local_calls() {
     assert_eq!(header(&server, model("a", json!({ "base_url": server.base_url() })), proxied).await, None);
 }
 
-/// Law 8: the engine spawns calls, so their futures must go from thread to thread; and a thousand of them are under way at
-/// once, so what few of them need (a program, a recording) must not make all of them large.
+/// Law 8: the engine spawns calls, so their futures must be `Send`; and a thousand are in flight at once, so rarely
+/// needed parts (a program, a recording) must not make all of them large.
 #[test]
 fn calls_can_be_spawned_and_are_small() {
     fn spawns<T: Send>(future: T) {
@@ -118,7 +118,8 @@ fn calls_can_be_spawned_and_are_small() {
     let ask = request(&[]);
     let timeout = std::time::Duration::from_secs(1);
     spawns(
-        providers.call(Call { model: "m", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 }, &Silent),
+        providers
+            .call(Call { model: "m", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 }, &SilentObserver),
     );
 }
 
@@ -128,7 +129,7 @@ async fn a_model_that_was_never_connected_is_a_bug_that_says_so() {
     let ask = request(&[]);
     let timeout = std::time::Duration::from_secs(1);
     let call = Call { model: "ghost", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
-    let exchange = providers.call(call, &Silent).await;
+    let exchange = providers.call(call, &SilentObserver).await;
     assert_eq!(exchange.attempts, 0);
     assert!(exchange.outcome.unwrap_err().message.contains("bug in karat"));
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use karat_providers::{Call, Settings, Wasted};
-use karat_types::{CallErrorCode, FinishReason, Role, Silent};
+use karat_providers::{Call, FailedAttempts, Settings};
+use karat_types::{CallErrorCode, FinishReason, Role, SilentObserver};
 use serde_json::{Value, json};
 use testkit::{Behaviour, Echo, Script};
 use tokio::time::Instant;
@@ -13,10 +13,10 @@ use crate::bench::{Bench, Waits, entry, request, without_port};
 
 const PROTOCOLS: [&str; 2] = ["openai", "anthropic"];
 
-/// The beginning of something compressed.
+/// The beginning of a gzip body.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 
-/// Something else that is compressed, which nothing but a header says.
+/// A Brotli body, which only a header identifies.
 const BROTLI: &[u8] = &[0x0b, 0x02, 0x80, 0x7b, 0x22, 0x61, 0x22, 0x3a, 0x31, 0x7d, 0x03];
 
 /// An answer with more header lines than hyper reads.
@@ -25,7 +25,7 @@ fn many_headers() -> Behaviour {
     (0..101).fold(Behaviour::raw(200, "{}"), one_more)
 }
 
-/// What is wrong, the answers in order, how the model is called, and how many requests may be made.
+/// A fault: the answers in order, the settings of the call, and the expected number of requests.
 struct Fault {
     name: &'static str,
     answers: Vec<Behaviour>,
@@ -91,9 +91,9 @@ async fn every_fault_has_its_code_and_its_number_of_attempts() {
     }
 }
 
-/// Law 10: what was attempted, what went wrong, what to do.
+/// Law 10: a message names the attempt, the problem and the remedy.
 #[tokio::test]
-async fn errors_say_what_happened_and_what_to_do() {
+async fn errors_name_the_problem_and_the_remedy() {
     let mut messages = Vec::new();
     for Fault { name, answers, set, .. } in faults() {
         let bench = set(Bench::new("openai", Script::sequence(answers)));
@@ -135,7 +135,7 @@ async fn a_fault_that_passes_leaves_a_good_reply() {
     }
 }
 
-/// PE-27: a provider is waited for as long as it says, longer than any wait of our own.
+/// PE-27: the wait lasts as long as the provider says, longer than the backoff.
 #[tokio::test]
 async fn the_provider_says_how_long_to_wait() {
     let refusal = Behaviour::status(429, "Rate limit reached").with_header("retry-after-ms", "120");
@@ -145,29 +145,29 @@ async fn the_provider_says_how_long_to_wait() {
     assert!(waits.seen()[0].1 >= 120 && start.elapsed() >= Duration::from_millis(120));
 }
 
-/// PE-27: who wants to be left alone for longer than a call waits is not asked again, and the error says for how long.
+/// PE-27: a `retry-after` longer than a call waits ends the call, and the error names it.
 #[tokio::test]
-async fn a_wait_of_a_day_ends_the_call() {
+async fn a_long_retry_after_ends_the_call() {
     let answers = [Behaviour::rate_limited("86400"), Behaviour::ok("x")];
     let bench = Bench::new("openai", Script::sequence(answers)).retries(5);
     let error = bench.ask().await.outcome.unwrap_err();
     assert_eq!((error.code, bench.server.requests()), (CallErrorCode::RateLimited, 1));
-    assert!(error.message.contains("wants to be left alone for 86400 s; no call waits so long"), "{}", error.message);
+    assert!(error.message.contains("asks for a wait of 86400 s; a call does not wait that long"), "{}", error.message);
 }
 
-/// PE-27: nor do other calls ask who wants to be left alone for so long.
+/// PE-27: such a `retry-after` holds for the other calls, too.
 #[tokio::test]
 async fn a_wait_of_a_day_ends_all_calls() {
     let bench = Bench::new("openai", Behaviour::rate_limited("86400")).retries(5);
     let (providers, request) = (bench.providers(), request(&[(Role::User, "?")]));
     let call =
         Call { model: "mock", request: &request, body: None, timeout: bench.timeout, retries: 5, jitter_seed: 1 };
-    let (first, second) = (providers.call(call, &Silent).await, providers.call(call, &Silent).await);
+    let (first, second) = (providers.call(call, &SilentObserver).await, providers.call(call, &SilentObserver).await);
     assert_eq!((first.attempts, second.attempts, bench.server.requests()), (1, 0, 1));
     assert_eq!(first.outcome, second.outcome);
 }
 
-/// PE-03, law 13: usage that cannot be true is unknown, never a number.
+/// PE-03, law 13: impossible usage is unknown, never a number.
 #[tokio::test]
 async fn wrong_usage_is_no_usage() {
     let nonsense = |input: &Value| json!({ "prompt_tokens": input, "completion_tokens": 1, "input_tokens": input, "output_tokens": 1 });
@@ -182,7 +182,7 @@ async fn wrong_usage_is_no_usage() {
     }
 }
 
-/// BY-05, law 13: a number that no call can have is known as one in every protocol, and nothing overflows.
+/// BY-05, law 13: an impossible token count is recognized in every protocol, and nothing overflows.
 #[tokio::test]
 async fn impossible_usage_is_known() {
     for input in [json!(1e300), json!(999_999_999_999_u64), json!(u64::MAX)] {
@@ -208,7 +208,7 @@ async fn a_good_reply_is_read_whatever_its_content_type() {
     }
 }
 
-/// BY-05: an answer whose head cannot be read may have been billed, over whichever connection it came.
+/// BY-05: an answer whose head is too large may have been billed, with and without a proxy.
 #[tokio::test]
 async fn many_headers_are_of_unknown_cost() {
     let mut bench = Bench::new("openai", many_headers()).retries(2);
@@ -221,14 +221,14 @@ async fn many_headers_are_of_unknown_cost() {
     for exchange in [direct, through] {
         let code = exchange.outcome.clone().unwrap_err().code;
         assert_eq!(
-            (code, exchange.attempts, exchange.wasted.unknown),
+            (code, exchange.attempts, exchange.failed_attempts.unknown),
             (CallErrorCode::Malformed, 1, 1),
             "{exchange:?}"
         );
     }
 }
 
-/// A gateway that has unpacked an answer, and left the header that says it is packed, does no harm.
+/// A gateway that unpacks an answer and leaves the header does no harm.
 #[tokio::test]
 async fn an_unpacked_answer_is_read_whatever_its_header() {
     let body = r#"{"choices":[{"message":{"content":"42"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
@@ -250,7 +250,7 @@ async fn a_redirect_is_never_followed() {
     assert_eq!(target.server.requests(), 0);
 }
 
-/// PE-34: neither waiting nor failed attempts are latency.
+/// PE-34: neither waits nor failed attempts count as latency.
 #[tokio::test]
 async fn latency_is_that_of_the_last_attempt() {
     let answers = [Behaviour::slow(5_000, "x"), Behaviour::slow(30, "y")];
@@ -260,8 +260,8 @@ async fn latency_is_that_of_the_last_attempt() {
     assert!((30.0..2_000.0).contains(&exchange.latency_ms), "{}", exchange.latency_ms);
 }
 
-/// BY-09, PE-27: large answers that hang half way keep the memory for answers from good ones no longer than they have time
-/// themselves, as many of them at once as what has come of them has room there.
+/// BY-09, PE-27: large answers that hang half way withhold memory from others no longer than their own timeout, as many
+/// at once as their received bytes fit the limit.
 #[tokio::test]
 async fn large_answers_that_hang_hold_up_good_ones_until_their_timeout() {
     const HUNG: usize = 60;
@@ -271,19 +271,19 @@ async fn large_answers_that_hang_hold_up_good_ones_until_their_timeout() {
     let (providers, ask, timeout) = (bench.providers(), request(&[(Role::User, "?")]), Duration::from_millis(400));
     let call = Call { model: "mock", request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
     let begun = Instant::now();
-    let hung = join_all((0..HUNG).map(|_| providers.call(call, &Silent)));
+    let hung = join_all((0..HUNG).map(|_| providers.call(call, &SilentObserver)));
     let good = async {
         while bench.server.requests() < HUNG {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let call = Call { timeout: bench.timeout, ..call };
-        let good = join_all((0..10).map(|_| providers.call(call, &Silent))).await;
+        let good = join_all((0..10).map(|_| providers.call(call, &SilentObserver))).await;
         assert!(good.iter().all(|exchange| exchange.outcome.as_ref().is_ok_and(|reply| reply.text.len() == 1 << 20)));
         begun.elapsed()
     };
     let (hung, took) = tokio::join!(hung, good);
     assert!(hung.iter().all(|exchange| exchange.outcome.as_ref().is_err_and(|it| it.code == CallErrorCode::Timeout)));
-    // There is room for 24 of them, and one goes on without.
+    // There is memory for 24 of them, and one continues without.
     assert!(took < timeout * 8, "{took:?}");
 }
 
@@ -295,13 +295,13 @@ async fn no_more_calls_are_in_flight_than_the_model_allows() {
     let providers = bench.providers();
     let ask = request(&[(Role::User, "?")]);
     let call = Call { model: "mock", request: &ask, body: None, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
-    let calls = || providers.call(call, &Silent);
+    let calls = || providers.call(call, &SilentObserver);
     let all = tokio::join!(calls(), calls(), calls(), calls(), calls(), calls());
     assert!(all.0.outcome.is_ok() && all.5.outcome.is_ok());
     assert_eq!((bench.server.requests(), bench.server.peak()), (6, 2));
 }
 
-/// With one attempt in three failing, every call still ends well, and nothing is paid twice.
+/// If one attempt in three fails, every call still succeeds, and nothing is paid twice.
 #[tokio::test]
 async fn a_bad_day_is_survived() {
     let echo = Echo { fault_rate: 0.33, ..Echo::default() };
@@ -311,14 +311,14 @@ async fn a_bad_day_is_survived() {
         let ask = request(&[(Role::User, &format!("Say [[{n}]]."))]);
         let call =
             Call { model: "mock", request: &ask, body: None, timeout: bench.timeout, retries: 12, jitter_seed: n };
-        let reply = providers.call(call, &Silent).await.outcome.unwrap();
+        let reply = providers.call(call, &SilentObserver).await.outcome.unwrap();
         assert_eq!(reply.text, n.to_string());
     }
     assert!(bench.server.requests() > 70);
     assert_eq!(bench.server.duplicates(), 0);
 }
 
-/// The mark of the order of bytes before a text is no part of it.
+/// A byte order mark is not part of the answer.
 #[tokio::test]
 async fn a_marked_answer_is_read() {
     let bodies = [
@@ -334,14 +334,14 @@ async fn a_marked_answer_is_read() {
     assert!(error.message.contains("answered 400, \"too long\""), "{error}");
 }
 
-/// BY-05: where the time runs out before there is a connection nothing was sent, so nothing can cost anything.
+/// BY-05: if no connection is made in time, nothing was sent, so nothing can have been billed.
 #[tokio::test]
-async fn without_a_connection_nothing_was_sent() {
+async fn a_connect_timeout_was_not_billed() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
     let address = listener.local_addr().unwrap();
-    // It accepts nobody, and has no room for those who wait.
+    // It accepts no connection, and its queue is full.
     let short = Duration::from_millis(100);
     let mut waiting = Vec::new();
     while let Ok(stream) = tokio::time::timeout(short, tokio::net::TcpStream::connect(address)).await {
@@ -351,7 +351,7 @@ async fn without_a_connection_nothing_was_sent() {
     bench.settings.connect_timeout = Duration::from_millis(200);
     bench.spec.base_url = Some(format!("http://{address}/v1"));
     let exchange = bench.ask().await;
-    assert_eq!(exchange.wasted, Wasted::default());
+    assert_eq!(exchange.failed_attempts, FailedAttempts::default());
     let error = exchange.outcome.unwrap_err();
     assert_eq!(error.code, CallErrorCode::Connect);
     assert!(error.message.contains("cannot be reached (no connection within 200ms)"), "{}", error.message);

@@ -1,10 +1,10 @@
-//! Models without a server take the same way as those with one.
+//! Models without a server take the same path as those with one.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use karat_providers::{Call, Exchange, Providers, parse};
-use karat_types::{CallErrorCode, ChatRequest, ModelSpec, ReplyFormat, Role, Silent};
+use karat_types::{CallErrorCode, ChatRequest, ModelSpec, ReplyFormat, Role, SilentObserver};
 use serde_json::{Value, json};
 
 use crate::bench::{entry, request, settings};
@@ -12,7 +12,7 @@ use crate::bench::{entry, request, settings};
 async fn ask(spec: &ModelSpec, request: &ChatRequest) -> Exchange {
     let providers = Providers::connect(std::slice::from_ref(spec), settings()).unwrap();
     let call = Call { model: "mock", request, body: None, timeout: Duration::from_secs(1), retries: 3, jitter_seed: 1 };
-    providers.call(call, &Silent).await
+    providers.call(call, &SilentObserver).await
 }
 
 #[tokio::test]

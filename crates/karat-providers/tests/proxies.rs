@@ -1,4 +1,4 @@
-//! What stands between this machine and a server, as the variables that every tool knows say.
+//! Proxies from the standard environment variables.
 
 use karat_providers::{Providers, Settings};
 use karat_types::CallErrorCode;
@@ -6,7 +6,7 @@ use testkit::{Behaviour, FakeProvider};
 
 use crate::bench::{Bench, KEY};
 
-/// A model at this address, and what the environment says beside its key.
+/// A model at this address, with these variables beside its key.
 pub fn at(address: &str, variables: &[(&'static str, String)]) -> Bench {
     let mut bench = Bench::new("openai", Behaviour::ok("here"));
     bench.spec.base_url = Some(address.replace("PORT", &bench.server.port().to_string()));
@@ -17,7 +17,7 @@ pub fn at(address: &str, variables: &[(&'static str, String)]) -> Bench {
     bench
 }
 
-/// A plain address is asked through the proxy that is named for it, in either spelling of the variable.
+/// A request to an `http://` address passes through `HTTP_PROXY`, in either spelling.
 #[tokio::test]
 async fn plain_addresses_go_through_their_proxy() {
     for name in ["HTTP_PROXY", "http_proxy"] {
@@ -31,7 +31,7 @@ async fn plain_addresses_go_through_their_proxy() {
     assert_eq!((exchange.outcome.unwrap().text.as_str(), proxy.requests()), ("here", 0));
 }
 
-/// Nothing stands between this machine and itself, or a host that `NO_PROXY` names.
+/// No proxy applies to this machine, or to a host in `NO_PROXY`.
 #[tokio::test]
 async fn hosts_without_a_proxy_are_asked_themselves() {
     let proxy = FakeProvider::start(Behaviour::ok("through")).unwrap();
@@ -45,7 +45,7 @@ async fn hosts_without_a_proxy_are_asked_themselves() {
         assert_eq!(error.code, CallErrorCode::Connect, "{address}");
     }
     for address in ["http://localhost.:PORT/v1", "http://models.localhost.:PORT/v1"] {
-        // Not every machine finds itself by these names.
+        // Not every machine resolves these names to itself.
         let text = at(address, &variables).ask().await.outcome.map_or_else(|error| error.message, |reply| reply.text);
         assert_ne!(text, "through", "{address}");
     }
@@ -53,9 +53,9 @@ async fn hosts_without_a_proxy_are_asked_themselves() {
     assert_eq!(at("http://others.invalid/v1", &variables).ask().await.outcome.unwrap().text, "through");
 }
 
-/// Law 10: where a proxy is in the way, it is told, without its password.
+/// Law 10: errors of a proxy name it, without its password.
 #[tokio::test]
-async fn a_proxy_in_the_way_is_named() {
+async fn errors_name_the_proxy() {
     let asking = FakeProvider::start(Behaviour::raw(407, r#"{"error":"who?"}"#)).unwrap();
     let asking = format!("127.0.0.1:{}", asking.port());
     for (scheme, name) in [("http", "HTTP_PROXY"), ("https", "https_proxy")] {
@@ -72,9 +72,9 @@ async fn a_proxy_in_the_way_is_named() {
     assert!(refused.outcome.unwrap_err().message.contains("check `base_url`"));
 }
 
-/// Law 2: what is named as a proxy and is none is refused before anything is sent, by its variable, and not shown.
+/// Law 2: an unusable proxy is an error before anything is sent, with its variable and without its value.
 #[tokio::test]
-async fn nonsense_is_no_proxy() {
+async fn an_unusable_proxy_is_an_error() {
     for (name, value) in [("HTTP_PROXY", "socks5://me:hunter2@proxy"), ("https_proxy", "http://me:hunter2@")] {
         let bench = at("http://127.0.0.1:PORT/v1", &[(name, value.to_owned())]);
         let models = std::slice::from_ref(&bench.spec);

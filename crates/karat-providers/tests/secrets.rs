@@ -1,12 +1,12 @@
-//! Law 2: what is kept is what went over the wire, but for secrets.
+//! Law 2: stored bytes are those that were sent and received, without secrets.
 
 use karat_providers::{Call, Providers};
-use karat_types::{Role, Silent};
+use karat_types::{Role, SilentObserver};
 use testkit::{Behaviour, Script};
 
 use crate::bench::{Bench, KEY, entry, request};
 
-/// Everything of an exchange that can be kept or shown.
+/// Everything of an exchange that can be stored or shown.
 fn everything(exchange: &karat_providers::Exchange) -> String {
     format!("{exchange:?} {}", String::from_utf8_lossy(&exchange.response))
 }
@@ -83,7 +83,7 @@ async fn a_secret_header_is_sent_and_never_kept() {
 
 /// Law 2: raw bytes, captured before parsing; the parser reads the captured bytes.
 #[tokio::test]
-async fn what_is_kept_is_what_was_sent_and_received() {
+async fn stored_bytes_are_those_sent_and_received() {
     let odd = "{ \"choices\" :\n [{\"message\":{\"content\":\"h\\u00e4\"}}], \"x\": 1.50 }";
     for protocol in ["openai", "anthropic"] {
         let bench = Bench::new(protocol, Behaviour::raw(200, odd));
@@ -97,14 +97,14 @@ async fn what_is_kept_is_what_was_sent_and_received() {
 }
 
 #[tokio::test]
-async fn what_came_before_the_break_is_kept() {
+async fn bytes_before_a_cut_are_kept() {
     let bench = Bench::new("openai", Behaviour::Cut("a text that is cut in the middle".to_owned()));
     let exchange = bench.ask().await;
     assert!(exchange.outcome.is_err());
     assert!(exchange.response.starts_with(b"{\"id\":\"chatcmpl-"), "{:?}", exchange.response);
 }
 
-/// Law 2: an offline model next to a real one keeps no secret either.
+/// Law 2: an offline model beside a real one stores no secret either.
 #[tokio::test]
 async fn an_offline_model_keeps_no_key() {
     let bench = Bench::new("openai", Behaviour::ok("x"));
@@ -112,7 +112,7 @@ async fn an_offline_model_keeps_no_key() {
     let providers = Providers::connect(&[bench.spec.clone(), echo], bench.settings.clone()).unwrap();
     let ask = request(&[(Role::User, &format!("Is {KEY} a key?"))]);
     let call = Call { model: "echo", request: &ask, body: None, timeout: bench.timeout, retries: 0, jitter_seed: 1 };
-    let exchange = providers.call(call, &Silent).await;
+    let exchange = providers.call(call, &SilentObserver).await;
     assert!(!everything(&exchange).contains(KEY));
     assert!(!String::from_utf8_lossy(&exchange.request).contains(KEY));
     assert_eq!(exchange.outcome.unwrap().text, "Is [secret removed] a key?");
@@ -121,6 +121,6 @@ async fn an_offline_model_keeps_no_key() {
 #[test]
 fn nothing_that_can_be_printed_holds_the_key() {
     let bench = Bench::new("openai", Behaviour::ok("x"));
-    let printed = format!("{:?} {:?} {:?}", bench.providers(), bench.settings, Silent);
+    let printed = format!("{:?} {:?} {:?}", bench.providers(), bench.settings, SilentObserver);
     assert!(!printed.contains(KEY));
 }

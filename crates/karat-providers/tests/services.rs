@@ -1,19 +1,19 @@
-//! What a step asks of a service, as the service sees it.
+//! Requests of steps to services, as the service receives them.
 
 use std::time::Duration;
 
-use karat_providers::{Errand, Exchange, Outside, Providers, Settings};
-use karat_types::{CallErrorCode, GapText, HttpRequest, Part, Request, Silent};
+use karat_providers::{Exchange, ExternalCall, ExternalTexts, Providers, Settings};
+use karat_types::{CallErrorCode, EnvTemplate, EnvTemplatePart, HttpRequest, Request, SilentObserver};
 use serde_json::Value;
 use testkit::{Behaviour, FakeProvider};
 
-/// Asks this address once, `SERVICE` in whose text is what the environment says.
+/// Calls this address once; `SERVICE` in its text is filled from the environment.
 async fn ask(address: &str, service: &str) -> Exchange {
     let service = service.to_owned();
     let settings = Settings::new(move |name| (name == "SERVICE").then(|| service.clone()));
-    let variable = || Part::Variable { name: "SERVICE".to_owned(), default: None };
-    let parts = address.split("SERVICE").map(|text| vec![Part::Text(text.to_owned())]);
-    let url = GapText(
+    let variable = || EnvTemplatePart::Variable { name: "SERVICE".to_owned(), default: None };
+    let parts = address.split("SERVICE").map(|text| vec![EnvTemplatePart::Text(text.to_owned())]);
+    let url = EnvTemplate(
         parts
             .reduce(|mut all, next| {
                 all.push(variable());
@@ -22,14 +22,15 @@ async fn ask(address: &str, service: &str) -> Exchange {
             })
             .unwrap(),
     );
-    let outside = Outside { http: true, texts: vec![("step query".to_owned(), url.clone())], ..Outside::default() };
+    let outside =
+        ExternalTexts { http: true, texts: vec![("step query".to_owned(), url.clone())], ..ExternalTexts::default() };
     let request = Request::Http(HttpRequest { method: "GET".to_owned(), url, headers: Vec::new(), body: Value::Null });
     let timeout = Duration::from_secs(20);
-    let errand = Errand { who: "step query", request: &request, timeout, retries: 0, jitter_seed: 1 };
-    Providers::connect_all(&[], &outside, settings).unwrap().errand(errand, &Silent).await
+    let call = ExternalCall { who: "step query", request: &request, timeout, retries: 0, jitter_seed: 1 };
+    Providers::connect_all(&[], &outside, settings).unwrap().call_external(call, &SilentObserver).await
 }
 
-/// What every request says of itself, where a step says nothing else.
+/// Headers of every request, unless a step sets others.
 #[tokio::test]
 async fn requests_say_who_asks_and_whom() {
     let server = FakeProvider::start(Behaviour::raw(200, "fine")).unwrap();
@@ -42,7 +43,7 @@ async fn requests_say_who_asks_and_whom() {
     assert_eq!(received.header("host"), Some(format!("127.0.0.1:{}", server.port()).as_str()));
 }
 
-/// Law 2: a name or password that only the environment puts into an address is refused before anything is sent, and shown
+/// Law 2: a name or password that the environment puts into an address is refused before anything is sent, and shown
 /// nowhere.
 #[tokio::test]
 async fn a_password_in_an_address_is_refused_and_not_shown() {

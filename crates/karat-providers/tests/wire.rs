@@ -1,10 +1,10 @@
-//! What goes over the wire, as the server sees it.
+//! Requests as the server receives them.
 
 use std::sync::Arc;
 
 use karat_types::{ChatRequest, Parameters, ReplyFormat, Role};
 use serde_json::{Value, json};
-use testkit::{Behaviour, Received};
+use testkit::{Behaviour, ReceivedRequest};
 
 use crate::bench::{Bench, request, without_port};
 
@@ -40,7 +40,7 @@ fn schema() -> ReplyFormat {
     ReplyFormat::Schema { name: "verdict".to_owned(), schema: Arc::new(schema) }
 }
 
-fn shown(received: &Received) -> String {
+fn shown(received: &ReceivedRequest) -> String {
     let headers: Vec<String> = received
         .headers
         .iter()
@@ -50,7 +50,7 @@ fn shown(received: &Received) -> String {
     format!("POST {}\n{}\n\n{:#}", received.path, headers.join("\n"), received.json())
 }
 
-async fn sent(provider: &str, entry: Value, request: ChatRequest) -> Received {
+async fn sent(provider: &str, entry: Value, request: ChatRequest) -> ReceivedRequest {
     let mut bench = Bench::new(provider, Behaviour::ok("x"));
     let mut spec = serde_json::to_value(&bench.spec).unwrap();
     spec.as_object_mut().unwrap().extend(entry.as_object().cloned().unwrap());

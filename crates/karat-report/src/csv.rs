@@ -5,11 +5,12 @@ use std::io::Write;
 use karat_analysis::CellScores;
 use karat_types::{CellRow, CellStatus, Score};
 
-use crate::report::{RenderError, Report};
-use crate::visible::{MESSAGE, brief, exact};
+use crate::shared::report::{RenderError, Report};
+use crate::shared::visible::{MESSAGE, exact_name, excerpt};
 
-/// Writes the run's cells as CSV (RFC 4180, UTF-8). An empty field under a metric is *not applicable* or *unscored*:
-/// `unscored` names the latter. Texts that a spreadsheet would compute stand behind an apostrophe.
+/// Writes the run's cells as CSV (RFC 4180, UTF-8). An empty field under a metric means *not applicable* or
+/// *unscored*; the column `unscored` names the latter. Texts that a spreadsheet would compute get an apostrophe in
+/// front.
 ///
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
@@ -21,7 +22,7 @@ pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError>
     report.cells().each_row(|row| line(fields(report, &row).into_iter(), out))
 }
 
-/// The run's cells as CSV, as text.
+/// Returns the run's cells as CSV.
 ///
 /// # Errors
 /// Rows that cannot be read.
@@ -41,7 +42,7 @@ fn fields(report: Report<'_>, row: &CellRow<'_>) -> Vec<String> {
     };
     let mut fields = vec![
         row.cell.ordinal.to_string(),
-        no_formula(exact(&row.sample.id)),
+        no_formula(exact_name(&row.sample.id)),
         text(plan.system_model(row.system).map_or("", |model| &model.id)),
         text(plan.system_variant(row.system)),
         row.trial.to_string(),
@@ -65,21 +66,21 @@ fn fields(report: Report<'_>, row: &CellRow<'_>) -> Vec<String> {
 }
 
 fn line(fields: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(), RenderError> {
-    let quoted: Vec<String> = fields.map(|field| quoted(&field)).collect();
+    let quoted: Vec<String> = fields.map(|field| quote(&field)).collect();
     out.write_all(quoted.join(",").as_bytes())?;
     Ok(out.write_all(b"\r\n")?)
 }
 
-/// A text from outside, on one line, that no spreadsheet takes for a formula.
+/// Returns a text from outside on one line, in a form that no spreadsheet takes for a formula.
 fn text(text: &str) -> String {
-    no_formula(brief(text, MESSAGE))
+    no_formula(excerpt(text, MESSAGE))
 }
 
 fn no_formula(text: String) -> String {
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
 }
 
-fn quoted(field: &str) -> String {
+fn quote(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

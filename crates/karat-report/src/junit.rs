@@ -11,12 +11,12 @@ use karat_analysis::{CellScores, Verdict};
 use karat_types::{CellRow, CellStatus, MetricSpec, PlanHeader, Score};
 use quick_junit::{NonSuccessKind, Report as JunitReport, TestCase, TestCaseStatus, TestSuite};
 
-use crate::report::{RenderError, Report};
-use crate::visible::{MESSAGE, brief};
+use crate::shared::report::{RenderError, Report};
+use crate::shared::visible::{MESSAGE, excerpt};
 
 /// Writes the run as JUnit XML.
 ///
-/// Holds all test cases in memory, a few hundred bytes each: a CI server that reads the file does the same.
+/// Holds all test cases in memory, a few hundred bytes each. CI servers that read the file do the same.
 ///
 /// # Errors
 /// Rows that cannot be read, bytes that cannot be written.
@@ -36,7 +36,7 @@ pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError>
     Ok(out.write_all(text.as_bytes())?)
 }
 
-/// The run as JUnit XML, as text.
+/// Returns the run as JUnit XML.
 ///
 /// # Errors
 /// Rows that cannot be read.
@@ -46,7 +46,8 @@ pub fn render(report: Report<'_>) -> Result<String, RenderError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The gates as a test suite of their own. An undecided gate is skipped; a gate that asks for a review passes and says why.
+/// Returns the gates as a test suite of their own. An undecided gate is skipped; a gate that asks for a review passes
+/// and says why.
 fn gate_suite(report: Report<'_>) -> Option<TestSuite> {
     let verdicts = &report.context.verdicts;
     if verdicts.decisions.is_empty() {
@@ -54,7 +55,7 @@ fn gate_suite(report: Report<'_>) -> Option<TestSuite> {
     }
     let class = xml_text(&format!("{}.gates", report.findings.plan.suite));
     let mut suite = TestSuite::new(class.as_str());
-    let (shown, _) = crate::verdict::inline(verdicts);
+    let (shown, _) = crate::wording::gates::decisions_in_document(verdicts);
     for decision in shown {
         let why = xml_text(&decision.reason);
         let status = match decision.verdict {
@@ -62,7 +63,7 @@ fn gate_suite(report: Report<'_>) -> Option<TestSuite> {
             Verdict::Fail => with_message(TestCaseStatus::non_success(NonSuccessKind::Failure), &why),
             Verdict::Undecided => with_message(TestCaseStatus::skipped(), &why),
         };
-        let mut case = TestCase::new(xml_text(&crate::verdict::concerns(decision)), status);
+        let mut case = TestCase::new(xml_text(&crate::wording::gates::check_name(decision)), status);
         case.set_classname(class.as_str());
         if decision.verdict == Verdict::Review {
             case.set_system_out(format!("review: {why}"));
@@ -72,7 +73,7 @@ fn gate_suite(report: Report<'_>) -> Option<TestSuite> {
     Some(suite)
 }
 
-/// The empty test suite of a model, with its properties.
+/// Returns the empty test suite of a model, with its properties.
 fn model_suite(report: Report<'_>, model: Option<usize>) -> TestSuite {
     let (findings, header) = (report.findings, report.rows.header());
     let mut suite = TestSuite::new(xml_text(&class_name(&findings.plan, model)));
@@ -160,7 +161,7 @@ fn with_message(mut status: TestCaseStatus, message: &str) -> TestCaseStatus {
 ///
 /// quick-junit removes control characters, but leaves U+FFFE and U+FFFF, which no XML 1.0 document may contain.
 fn xml_text(text: &str) -> String {
-    brief(text, MESSAGE).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+    excerpt(text, MESSAGE).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
 #[cfg(test)]

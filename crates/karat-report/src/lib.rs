@@ -1,31 +1,25 @@
-//! Findings to bytes, one module a format. Rendering one stored run twice is byte-identical (design law 9).
+//! Renders findings in every report format. One folder or file a format: `terminal/`, `markdown/`, `html/`, `json/`,
+//! `csv.rs`, `junit.rs`, `tsv.rs`; in each, one file a topic.
 //!
-//! Nothing here computes a statistic: a number in a report is a count or cites a
-//! [`Finding`](karat_analysis::Finding). Texts that come from datasets, models and providers are
-//! hostile until a format's own escaping has passed over them.
+//! `shared/` has what every format uses: its input ([`Report`]), numbers as text, and harmless forms of texts from
+//! outside. `wording/` has sentences that several formats show. Start with `shared/report.rs`, then `terminal/mod.rs`
+//! or `markdown/mod.rs`, which list their sections in order.
+//!
+//! Nothing here computes a statistic: a number in a report is a count or comes from a
+//! [`Finding`](karat_analysis::Finding). Texts from datasets, models and providers are hostile until a format has
+//! escaped them. Rendering a stored run twice gives identical bytes (invariant 9).
 
-pub mod agreement;
-pub mod calibration;
-mod changes;
-pub mod comparison;
-mod corpus;
 pub mod csv;
-pub mod digest;
-mod figures;
-pub mod golden;
 pub mod html;
 pub mod json;
 pub mod junit;
-mod kpis;
 pub mod markdown;
-mod moment;
-mod provenance;
-pub mod reliability;
-mod report;
-pub mod rows;
+mod shared;
 pub mod terminal;
-pub mod verdict;
-mod visible;
+pub mod tsv;
+mod wording;
 
-pub use figures::{counted, usd};
-pub use report::{Cells, Context, Estimate, RenderError, Report};
+pub use shared::calibration_round::CalibrationRound;
+pub use shared::figures::{count_noun, usd};
+pub use shared::reliability_curve;
+pub use shared::report::{Cells, Context, Estimate, RenderError, Report};

@@ -1,4 +1,4 @@
-//! Reports of a made-up run with every kind of cell.
+//! Tests of all formats on a made-up run with every kind of cell.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 #[path = "render/comparison.rs"]
@@ -46,7 +46,7 @@ impl Example {
         Self { run, findings, context }
     }
 
-    /// The example with analyses that it does not have by itself.
+    /// The example with additional analyses.
     fn asking(analyses: serde_json::Value) -> Self {
         let mut run = example();
         let plan = std::sync::Arc::make_mut(&mut run.header.plan);

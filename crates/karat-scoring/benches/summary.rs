@@ -9,7 +9,7 @@
 )]
 
 use karat_scoring::summary::{AhaMoment, Fidelity, Summary};
-use testkit::{timed, timed_in_python};
+use testkit::{time_in_python, time_work};
 
 const SESSIONS: usize = 2_000;
 
@@ -34,10 +34,10 @@ fn main() {
     let pairs: Vec<(Summary, Summary)> = (0..SESSIONS).map(|at| (summary(at), summary(at + at % 4))).collect();
     let fidelity = Fidelity::default();
     let score = |(reference, candidate): &(Summary, Summary)| fidelity.score("s", reference, candidate).overall;
-    let ours = timed(|| pairs.iter().map(score).sum());
+    let ours = time_work(|| pairs.iter().map(score).sum());
     let rate = |seconds: f64| SESSIONS as f64 / seconds;
     println!("karat   {:>10.0} sessions/s", rate(ours.seconds));
-    let python = timed_in_python(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/summary.py"), &pairs).unwrap();
+    let python = time_in_python(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/summary.py"), &pairs).unwrap();
     match python.get("summary") {
         Some(theirs) => {
             assert!((theirs.result - ours.result).abs() < 1e-6, "the two scorers differ: {theirs:?} against {ours:?}");

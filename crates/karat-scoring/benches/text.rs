@@ -11,7 +11,7 @@
 use karat_scoring::metrics::bleu::Bleu;
 use karat_scoring::metrics::chrf::Chrf;
 use karat_scoring::metrics::rouge::{Rouge, RougeType};
-use testkit::{timed, timed_in_python};
+use testkit::{time_in_python, time_work};
 
 const PAIRS: usize = 2_000;
 const WORDS: usize = 20;
@@ -53,7 +53,7 @@ fn sentence(seed: usize, noise: usize) -> String {
     format!("{}.", (0..WORDS).map(word).collect::<Vec<_>>().join(" "))
 }
 
-/// What is measured, its name in the script's reply, its goal in pairs a second, and the score of (candidate, reference).
+/// The measured metric, its name in the script's reply, its goal in pairs a second, and the score of (candidate, reference).
 type Row<'a> = (&'a str, &'a str, f64, &'a dyn Fn(&str, &str) -> f64);
 
 fn main() {
@@ -70,10 +70,10 @@ fn main() {
         }),
         ("chrF", "chrf", 30_000.0, &|candidate, reference| chrf.sentence(candidate, &[reference]).unwrap()),
     ];
-    let python = timed_in_python(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/text.py"), &pairs).unwrap();
+    let python = time_in_python(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/text.py"), &pairs).unwrap();
     println!("{:<28} {:>14} {:>14} {:>7} {:>10}", "", "karat pairs/s", "python pairs/s", "ratio", "goal");
     for (what, reference, goal, score) in rows {
-        let ours = timed(|| pairs.iter().map(|(reference, candidate)| score(candidate, reference)).sum());
+        let ours = time_work(|| pairs.iter().map(|(reference, candidate)| score(candidate, reference)).sum());
         let rate = |seconds: f64| format!("{:.0}", PAIRS as f64 / seconds);
         let (theirs, ratio) = match python.get(reference) {
             Some(theirs) => {

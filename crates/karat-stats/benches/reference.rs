@@ -15,7 +15,7 @@ use karat_stats::agreement::{
 };
 use karat_stats::bootstrap::{Resampling, bootstrap_mean};
 use karat_stats::seed::Seed;
-use testkit::{Timed, timed, timed_in_python};
+use testkit::{Timing, time_in_python, time_work};
 
 const VALUES: usize = 10_000;
 const ITEMS: usize = 100_000;
@@ -25,7 +25,7 @@ const SCALE: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
 struct Measured {
     what: &'static str,
     reference: &'static str,
-    ours: Timed,
+    ours: Timing,
     /// How many times faster than the reference it has to be.
     goal: f64,
 }
@@ -56,13 +56,13 @@ fn main() {
     ];
     let measured: Vec<Measured> = rows
         .into_iter()
-        .map(|(what, reference, goal, work)| Measured { what, reference, ours: timed(work), goal })
+        .map(|(what, reference, goal, work)| Measured { what, reference, ours: time_work(work), goal })
         .collect();
     assert!(measured[0].ours.result.to_bits() == measured[1].ours.result.to_bits(), "threads change the result");
     let input = serde_json::json!({
         "differences": differences, "steps": steps, "human": human, "judge": judge
     });
-    let python = timed_in_python(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/reference.py"), &input).unwrap();
+    let python = time_in_python(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/reference.py"), &input).unwrap();
     println!("{:<38} {:>10} {:>10} {:>7} {:>6}", "", "karat ms", "python ms", "ratio", "goal");
     for Measured { what, reference, ours, goal } in &measured {
         let (theirs, ratio) = match python.get(*reference) {

@@ -1,8 +1,8 @@
-//! How fast cells become durable, against a flat file that gets the same bytes.
+//! Measures how fast cells become durable, compared with a flat file that gets the same bytes.
 //!
-//! `cargo bench -p karat-store --bench ledger -- [CELLS] [IN_FLIGHT] [WORDS] [FOLDER]`. A cell is a sample, a
-//! reservation's share, a call with its trace (a question of so many words, a short answer), a step and a row with three
-//! scores: what the engine writes for one cell of one call. `synchronous=FULL`: each commit is on the disk before it is
+//! `cargo bench -p karat-store --bench ledger -- [CELLS] [IN_FLIGHT] [WORDS] [FOLDER]`. A cell is a sample, a share
+//! of a reservation, a call with its trace (a question of WORDS words and a short answer), a step, and a row with
+//! three scores: the records of a cell with one call. `synchronous=FULL`: each commit is on disk before it is
 //! acknowledged.
 
 #![allow(
@@ -27,10 +27,10 @@ use karat_types::{
 };
 use serde_json::{Map, Value, json};
 
-/// Cells that are made in memory before they are written, so that making them is not measured.
+/// Number of cells created in memory before they are written, so that creating them is not measured.
 const BATCH: u64 = 10_000;
 
-/// Records between two syncs of the flat file.
+/// Number of records between two syncs of the flat file.
 const FLAT_GROUP: usize = 256;
 
 fn main() {
@@ -52,7 +52,7 @@ fn main() {
     fs::remove_dir_all(&folder).expect("the folder is removed");
 }
 
-/// What was measured.
+/// The measured values.
 struct Measured {
     cells: u64,
     wall: Duration,
@@ -74,7 +74,7 @@ impl std::fmt::Display for Measured {
     }
 }
 
-/// Adds up the time of the parts that are measured.
+/// Sums the time of the measured parts.
 #[derive(Default)]
 struct Watch {
     wall: Duration,
@@ -92,7 +92,7 @@ impl Watch {
     }
 }
 
-/// CPU time of all threads of this process, from `/proc/self/stat` (in hundredths of a second).
+/// Returns the CPU time of all threads of this process from `/proc/self/stat`, in hundredths of a second.
 fn cpu_time() -> Duration {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -180,8 +180,8 @@ fn read_back(url: &StoreUrl, cells: u64) {
         read.expect("all rows");
         assert!(rows == cells && sum > 0.0, "{rows} rows");
     });
-    timed("what is finished", &mut || {
-        assert_eq!(store.finished("bench").expect("the run").cells.len(), cells);
+    timed("finished cells", &mut || {
+        assert_eq!(store.finished_cells("bench").expect("the run").cells.len(), cells);
     });
     timed("paid calls", &mut || assert!(store.account("bench").expect("the run").paid.is_empty()));
     timed("10,000 steps by key, in plan order", &mut || {
@@ -193,7 +193,7 @@ fn read_back(url: &StoreUrl, cells: u64) {
     println!("peak memory: {} MiB", peak_memory_kib() / 1024);
 }
 
-/// The largest resident set of this process so far.
+/// Returns the largest resident set of this process so far.
 fn peak_memory_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
@@ -204,7 +204,7 @@ fn key(domain: &str, ordinal: u64) -> Key {
     Key::of(domain, &ordinal.to_le_bytes())
 }
 
-/// What the engine writes for one cell of one call.
+/// Returns the records of a cell with one call.
 fn cell(ordinal: u64, words: usize) -> Vec<Record> {
     let (call, step) = (key("call", ordinal), key("step", ordinal));
     let answer = format!("code-{:.10}", step.to_string());
@@ -277,7 +277,7 @@ fn cell(ordinal: u64, words: usize) -> Vec<Record> {
     records
 }
 
-/// A text of so many pseudo-random words.
+/// Returns a text of pseudo-random words.
 fn text(seed: u64, count: usize) -> String {
     const WORDS: [&str; 26] = [
         "system", "report", "value", "market", "signal", "water", "energy", "region", "policy", "model", "record",
@@ -330,6 +330,7 @@ fn header(cells: u64) -> RunHeader {
             budget_declared: false,
             max_calls: None,
             refuses_calls: false,
+            cell_line: None,
             call_log: None,
             capture: Capture::Full,
             prints_rows: false,

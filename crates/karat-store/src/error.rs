@@ -1,45 +1,45 @@
-//! What can go wrong with a store, in words that say what to do.
+//! Errors of the store. Their messages say what to do next.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::ErrorCode;
 
-use crate::pack::Damage;
+use crate::block::pack::Damage;
 
-/// Why the store could not do what was asked.
+/// The reason why an operation of the store failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store's address is not one that this Karat can use.
+    /// The store's address is not supported.
     #[error("{0}")]
     Url(String),
-    /// The file or its folder could not be made or opened.
+    /// The file or its folder could not be created or opened.
     #[error(
         "cannot open the store {path}: {why}. Check that the folder exists and that you may write in it, or choose another place with --store sqlite:PATH"
     )]
     Open {
         /// The database file.
         path: PathBuf,
-        /// What the system said.
+        /// Message of the operating system.
         why: String,
     },
-    /// Runs on the store cannot see each other.
+    /// Processes on the same store cannot detect each other.
     #[error(
-        "runs on the store {path} cannot see each other: {why}. What several of them need at the same moment each makes, and pays, for itself"
+        "cannot detect other runs on the store {path}: {why}. Runs that need the same result at the same time each make and pay for it"
     )]
-    Company {
+    Lease {
         /// The database file.
         path: PathBuf,
-        /// What the system said.
+        /// Message of the operating system.
         why: String,
     },
-    /// The file belongs to something else.
+    /// The file belongs to another program.
     #[error("{path} is not a Karat store: {why}. Choose another place with --store sqlite:PATH")]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// How it is known.
+        /// The evidence for that.
         why: String,
     },
     /// A newer Karat wrote the file.
@@ -51,19 +51,19 @@ pub enum StoreError {
         path: PathBuf,
         /// Its schema version.
         found: i64,
-        /// The newest that is known.
+        /// The newest schema version that this Karat knows.
         known: i64,
     },
-    /// An older Karat wrote the file, and it cannot be brought up to date.
+    /// An older Karat wrote the file, and it cannot be migrated.
     #[error(
-        "the store {path} has schema version {found}, has to be brought to {known} before it can be read, and is read-only. Open it once where it may be written (`karat ls`), or change the permissions of the file and of its folder"
+        "the store {path} has schema version {found}, must be migrated to version {known} before it can be read, and is read-only. Make the file and its folder writable, or run `karat ls` once on a writable copy"
     )]
     Older {
         /// The file.
         path: PathBuf,
         /// Its schema version.
         found: i64,
-        /// That of this Karat.
+        /// The schema version of this Karat.
         known: i64,
     },
     /// The store may be read but not written.
@@ -76,75 +76,75 @@ pub enum StoreError {
     },
     /// Another process kept the store locked for longer than the store waits.
     #[error(
-        "cannot write to the store {path}: another process has kept it locked for {waited_s} seconds; {holder}. Wait for it or stop it, then go on with the run; nothing that was acknowledged is lost"
+        "cannot write to the store {path}: another process has kept it locked for {waited_s} seconds; {holder}. Wait for it or stop it, then run the suite again: finished cells are reused"
     )]
     Busy {
         /// The file.
         path: PathBuf,
-        /// Seconds that were waited.
+        /// Seconds waited.
         waited_s: u64,
-        /// Who seems to hold it.
+        /// The process that probably holds the lock.
         holder: String,
     },
-    /// No space is left.
+    /// The disk is full.
     #[error(
-        "cannot write to the store {path}: the disk or the database is full ({why}). Free some space, then go on with the run; nothing that was acknowledged is lost"
+        "cannot write to the store {path}: the disk or the database is full ({why}). Free some space, then run the suite again: finished cells are reused"
     )]
     Full {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Message of the operating system.
         why: String,
     },
     /// No run has this name.
     #[error("there is no run {wanted:?} in the store{}", suggestion(nearest))]
     NoSuchRun {
-        /// What was asked for.
+        /// The name that was asked for.
         wanted: String,
         /// The newest runs.
         nearest: Vec<String>,
     },
-    /// Several runs begin with what was given.
-    #[error("{wanted:?} is the beginning of several runs: {}. Give more of the id", matches.join(", "))]
+    /// Several runs start with the given text.
+    #[error("{wanted:?} matches several runs: {}. Type more of the id", matches.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The text that was given.
         wanted: String,
-        /// Some that fit.
+        /// Some of the matching runs.
         matches: Vec<String>,
     },
-    /// A new run must have a new name.
-    #[error("the run {0:?} exists already: choose another --run-id, or go on with it: `karat resume {0}`")]
+    /// A run with this name exists.
+    #[error("the run {0:?} already exists: choose another --run-id, or resume it with `karat resume {0}`")]
     RunExists(String),
-    /// Two writers of one run would pay for the same calls twice.
-    #[error("the run {run:?} is being written by another process{}: wait for it or stop it", process(*.pid))]
+    /// Another process writes the run. Two writers would pay for the same calls twice.
+    #[error("the run {run:?} is being written by another process{}. Wait for it or stop it", process(*.pid))]
     RunInUse {
         /// The run.
         run: String,
-        /// Id of the process that last opened it, as far as known.
+        /// Id of the process that last opened it, if known.
         pid: Option<u32>,
     },
     /// Stored bytes cannot be read.
-    #[error("cannot read {what} from the store: {why}. The file is damaged, or was written by something else")]
+    #[error("cannot read {what} from the store: {why}. The file is damaged, or another program has written to it")]
     Damaged {
-        /// Which part of the store.
+        /// The part of the store.
         what: String,
-        /// What is wrong with it.
+        /// The defect.
         why: String,
     },
-    /// A value is outside of what the store can hold.
+    /// A value exceeds the range that the store can hold.
     #[error("cannot store {0}")]
     OutOfRange(String),
-    /// The writer is gone.
+    /// The writing thread has ended.
     #[error("cannot write to the store: it was closed")]
     Closed,
-    /// SQLite says something else.
+    /// SQLite reported another error.
     #[error("the store {path} failed while {doing}: {source}")]
     Sql {
         /// The file.
         path: PathBuf,
-        /// What was attempted.
+        /// The attempted operation.
         doing: &'static str,
-        /// What SQLite said.
+        /// Error of SQLite.
         source: rusqlite::Error,
     },
 }
@@ -157,14 +157,14 @@ fn process(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
 }
 
-/// Why records are not on disk. Every waiter of a failed commit gets one, and so does every later append of that
-/// ledger: what follows an unwritten record must not be written either.
+/// The reason why records are not on disk. Every waiter of a failed commit gets one, and so does every later append
+/// of that ledger: a record must not be written after one that is missing.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct LedgerError(#[source] Arc<StoreError>);
 
 impl LedgerError {
-    /// What went wrong in the store.
+    /// Returns the error of the store.
     pub fn cause(&self) -> &StoreError {
         &self.0
     }
@@ -176,10 +176,10 @@ impl From<StoreError> for LedgerError {
     }
 }
 
-/// Seconds that a writer waits for another process before it gives up.
+/// Seconds to wait for a lock of another process.
 pub(crate) const BUSY_SECONDS: u64 = 30;
 
-/// Turns SQLite's errors into the store's, by what was attempted on which file.
+/// Converts SQLite's errors into the store's; says which operation failed on which file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attempt<'a> {
     pub path: &'a Path,
@@ -187,27 +187,29 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    pub fn failed(self, source: rusqlite::Error) -> StoreError {
+    pub fn error(self, source: rusqlite::Error) -> StoreError {
         let path = self.path.to_owned();
         match source.sqlite_error_code() {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { path },
             Some(ErrorCode::DiskFull) => StoreError::Full { path, why: source.to_string() },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                StoreError::Busy { path, waited_s: BUSY_SECONDS, holder: "it is not known which".to_owned() }
+                StoreError::Busy { path, waited_s: BUSY_SECONDS, holder: "the process is unknown".to_owned() }
             }
             Some(ErrorCode::CannotOpen) => StoreError::Open { path, why: source.to_string() },
-            Some(ErrorCode::NotADatabase) => StoreError::Foreign { path, why: "it is no SQLite database".to_owned() },
+            Some(ErrorCode::NotADatabase) => {
+                StoreError::Foreign { path, why: "it is not an SQLite database".to_owned() }
+            }
             _ => StoreError::Sql { path, doing: self.doing, source },
         }
     }
 }
 
-/// Why a read failed, before it is known to whom that is told.
+/// The reason why a read failed, before the file and the subject of the read are known.
 #[derive(Debug)]
 pub(crate) enum ReadFailure {
     Sql(rusqlite::Error),
     Damage(Damage),
-    Known(StoreError),
+    KeyState(StoreError),
 }
 
 impl From<rusqlite::Error> for ReadFailure {
@@ -224,17 +226,17 @@ impl From<Damage> for ReadFailure {
 
 impl From<StoreError> for ReadFailure {
     fn from(error: StoreError) -> Self {
-        Self::Known(error)
+        Self::KeyState(error)
     }
 }
 
 impl ReadFailure {
-    /// The error of a read of `what`.
+    /// Returns the error of a read of `what`.
     pub fn of(self, path: &Path, what: &'static str) -> StoreError {
         match self {
-            Self::Sql(source) => Attempt { path, doing: "reading it" }.failed(source),
+            Self::Sql(source) => Attempt { path, doing: "reading it" }.error(source),
             Self::Damage(damage) => StoreError::Damaged { what: what.to_owned(), why: damage.0 },
-            Self::Known(error) => error,
+            Self::KeyState(error) => error,
         }
     }
 }

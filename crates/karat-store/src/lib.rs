@@ -1,63 +1,42 @@
-//! Everything durable, behind one type; the only crate that knows SQL.
+//! The store: everything durable of Karat, in one SQLite file. No other crate uses SQL.
 //!
-//! A run writes through a [`Ledger`]: [`Ledger::append`] returns when its records are on disk, many appends share one
-//! commit, and a crash loses nothing that was acknowledged. A [`Store`] reads: runs by name, rows in plan order
-//! ([`StoredRun`]), outputs and judgments by content key for reuse across runs, and what a resumed run must know
-//! ([`Finished`], [`PaidCalls`], [`Spending`]).
+//! `store.rs` opens the file; start there. `write/` is the write path: a [`Ledger`] appends the records of one run,
+//! and [`Ledger::append`] returns when they are on disk. `read/` answers queries about runs: rows in plan order
+//! ([`StoredRun`]), finished cells ([`FinishedCells`]), paid calls ([`PaidCalls`]), money ([`Spending`]). `reuse/`
+//! finds results by content key for later runs, and invalidates them. `block/` holds the compressed bytes that one
+//! commit writes, `format/` the byte formats of records, and `database/` the tables, file locks and the state folder.
+//! `url.rs` parses store addresses, `error.rs` has the errors.
 //!
-//! How rows lie in the file and why is told in `docs/design/0001-store-layout.md`.
+//! `docs/design/0001-store-layout.md` explains the layout of the file.
 
-mod account;
-mod cache;
-mod calllog;
-mod claim;
-mod company;
-mod encode;
+mod block;
+mod database;
 mod error;
-mod filter;
-mod finished;
-mod folder;
 mod format;
-mod indexing;
-mod journal;
-mod known;
-mod ledger;
-mod lock;
-mod lookup;
-mod pack;
-mod paid;
-mod prune;
+mod read;
 mod reuse;
-mod rows;
-mod runs;
-mod schema;
-mod section;
-mod sharing;
-mod stock;
 mod store;
-mod totals;
 mod url;
-mod withdraw;
-mod writer;
+mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub use account::{Account, PaidCalls, Spending};
-pub use calllog::Reservation;
-pub use company::{Company, Lease};
-pub use error::{LedgerError, StoreError};
-pub use finished::{Finished, Judged, OrdinalSet};
-pub use journal::JournalEntry;
-pub use ledger::{Ledger, Receipt};
-pub use lookup::Stored;
-pub use prune::Pruned;
-pub use rows::StoredRun;
-pub use runs::RunSummary;
-pub use sharing::{Reusable, Withdrawal};
-pub use stock::Stock;
-pub use store::Store;
-pub use totals::Totals;
-pub use url::StoreUrl;
-pub use withdraw::Cached;
-pub use writer::{Hold, Unwritten};
+pub use crate::block::call_log::Reservation;
+pub use crate::database::store_lease::{ResultLease, StoreLease};
+pub use crate::error::{LedgerError, StoreError};
+pub use crate::read::account::{Account, PaidCalls, Spending};
+pub use crate::read::finished::{FinishedCells, JudgedCells, OrdinalSet};
+pub use crate::read::lookup::StoredRecord;
+pub use crate::read::rows::StoredRun;
+pub use crate::read::runs::RunSummary;
+pub use crate::read::totals::Totals;
+pub use crate::reuse::invalidate::CachedResults;
+pub use crate::reuse::prune::PruneResult;
+pub use crate::reuse::reuse_view::ReuseView;
+pub use crate::reuse::shared_results::{InvalidatedResults, ReusableResult};
+pub use crate::store::Store;
+pub use crate::url::StoreUrl;
+pub use crate::write::journal::JournalEntry;
+pub use crate::write::ledger::{Ledger, Receipt};
+pub use crate::write::writer::{WriteFailed, WriteGuard};

@@ -1,4 +1,4 @@
-//! A store: one writing thread, a pool of reading connections.
+//! The store handle: one writing thread and a pool of reading connections.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,27 +7,29 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-use crate::cache::SectionCache;
-use crate::encode::Used;
+use crate::block::section::SectionWriter;
+use crate::block::section_cache::SectionCache;
+use crate::database::mutex::lock;
+use crate::database::schema::Access;
+use crate::database::{run_lock, schema, state_folder};
 use crate::error::ReadFailure;
-use crate::indexing::Indexing;
-use crate::lock::lock;
-use crate::reuse::KnownKeys;
-use crate::schema::Access;
-use crate::section::SectionWriter;
-use crate::writer::{Batch, PutOff, Writer};
-use crate::{StoreError, StoreUrl, claim, folder, schema};
+use crate::reuse::index_writer::IndexWriter;
+use crate::reuse::known_keys::KnownKeys;
+use crate::write::encode::EncodedPool;
+use crate::write::writer::{Batch, DeferredBatches, Writer};
+use crate::{StoreError, StoreUrl};
 
-/// Appends that may wait for the writer; with more, [`crate::Ledger::append`] waits to hand over.
+/// Number of appends that may wait for the writer. [`crate::Ledger::append`] waits while there are more.
 const WAITING_APPENDS: usize = 512;
 
-/// Reading connections that are kept open for the next read.
+/// Reading connections kept open for later reads.
 const KEPT_READERS: usize = 8;
 
-/// Everything durable: runs, their rows, and the outputs and judgments that later runs reuse.
+/// A handle on the store: runs, their rows, and the outputs and judgments that later runs reuse.
 ///
-/// Cheap to clone; clones are the same store. Reads are synchronous and may run beside each other and beside writing.
-/// When the last clone and the last [`crate::Ledger`] are gone, what was handed over is written and the file is closed.
+/// Cheap to clone; clones share one store. Reads are synchronous and may run concurrently with each other and with
+/// writing. When the last clone and the last [`crate::Ledger`] are dropped, pending appends are written and the file
+/// is closed.
 #[derive(Debug, Clone)]
 pub struct Store(pub(crate) Arc<Inner>);
 
@@ -37,17 +39,17 @@ pub(crate) struct Inner {
     readers: Mutex<Vec<Connection>>,
     pub cache: SectionCache,
     pub known_keys: Arc<KnownKeys>,
-    /// The writing connection: the writer's thread locks it for a commit, `begin` and `reopen` for a statement.
+    /// The writing connection. The writing thread locks it for a commit, `begin` and `reopen` for a statement.
     writing: Arc<Mutex<Connection>>,
     inbox: Option<mpsc::Sender<Vec<Batch>>>,
-    put_off: Arc<Mutex<PutOff>>,
-    pub used: Arc<Used>,
+    deferred: Arc<Mutex<DeferredBatches>>,
+    pub encoded_pool: Arc<EncodedPool>,
     thread: Option<JoinHandle<()>>,
     access: Access,
 }
 
 impl Store {
-    /// Opens a store, and makes it where there is none. Takes the same time however much it holds.
+    /// Opens a store, and creates it if it is missing. The time does not depend on its size.
     ///
     /// # Errors
     /// [`StoreError::Open`], [`StoreError::ReadOnly`], [`StoreError::Foreign`], [`StoreError::Newer`],
@@ -55,25 +57,25 @@ impl Store {
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
         let path = url.path();
         let not_opened = |why: std::io::Error| StoreError::Open { path: path.to_owned(), why: why.to_string() };
-        folder::prepare(path).map_err(not_opened)?;
-        // SQLite would open it to read, and leave files beside it that nobody may write later on.
-        if !folder::may_write(path) {
+        state_folder::prepare(path).map_err(not_opened)?;
+        // SQLite would open the file read-only and leave files beside it that no process may write later.
+        if !state_folder::may_write(path) {
             return Err(StoreError::ReadOnly { path: path.to_owned() });
         }
-        // Of two that make a new file at once, SQLite sends one away instead of letting it wait.
-        let guard = claim::guard(path).map_err(not_opened)?;
+        // Without the guard, SQLite refuses one of two processes that create the same file at once.
+        let guard = run_lock::guard(path).map_err(not_opened)?;
         let writing = Arc::new(Mutex::new(schema::open_writer(path)?));
         drop(guard);
         let known_keys = Arc::<KnownKeys>::default();
-        let put_off = Arc::<Mutex<PutOff>>::default();
-        let used = Arc::<Used>::default();
+        let deferred = Arc::<Mutex<DeferredBatches>>::default();
+        let encoded_pool = Arc::<EncodedPool>::default();
         let writer = Writer {
             path: path.to_owned(),
-            put_off: Arc::clone(&put_off),
-            used: Arc::clone(&used),
+            deferred: Arc::clone(&deferred),
+            encoded_pool: Arc::clone(&encoded_pool),
             known_keys: Arc::clone(&known_keys),
             connection: Arc::clone(&writing),
-            indexing: Indexing::default(),
+            indexing: IndexWriter::default(),
             sections: SectionWriter::new().map_err(not_opened)?,
         };
         let (inbox, batches) = mpsc::channel(WAITING_APPENDS);
@@ -88,18 +90,18 @@ impl Store {
             known_keys,
             writing,
             inbox: Some(inbox),
-            put_off,
-            used,
+            deferred,
+            encoded_pool,
             thread: Some(thread),
             access: Access::Write,
         })))
     }
 
-    /// Opens a store to read it. One whose file, folder or disk may not be written is read as it is; what writes to it then
-    /// fails with [`StoreError::ReadOnly`].
+    /// Opens a store to read it. A store on read-only files, folders or disks can be read; writing to it then fails
+    /// with [`StoreError::ReadOnly`].
     ///
     /// # Errors
-    /// Those of [`Store::open`]; of a store that may not be written, when it cannot be read either.
+    /// Those of [`Store::open`]; for a read-only store, only if it cannot be read either.
     pub fn open_to_read(url: &StoreUrl) -> Result<Self, StoreError> {
         match Self::open(url) {
             Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. })) if url.exists() => {
@@ -109,9 +111,10 @@ impl Store {
         }
     }
 
-    /// A store without a writer.
+    /// Opens a store without a writer.
     pub(crate) fn as_it_is(url: &StoreUrl) -> Result<Self, StoreError> {
-        // A reader beside writers makes files that it shares with them, which would keep the rights that the store has now.
+        // A reader beside writers creates files that it shares with them. They would keep the permissions that the
+        // store has now.
         let ways =
             if schema::is_open(url.path()) { [Access::Read, Access::Frozen] } else { [Access::Frozen, Access::Read] };
         let opened = |access| {
@@ -126,19 +129,19 @@ impl Store {
             known_keys: Arc::default(),
             writing: Arc::new(Mutex::new(reader)),
             inbox: None,
-            put_off: Arc::default(),
-            used: Arc::default(),
+            deferred: Arc::default(),
+            encoded_pool: Arc::default(),
             thread: None,
             access,
         })))
     }
 
-    /// Whether it was opened to be written, too.
+    /// Returns `true` if the store was opened for writing.
     pub fn is_writable(&self) -> bool {
         self.0.access == Access::Write
     }
 
-    /// Where it lies.
+    /// Returns the address of the store.
     pub fn url(&self) -> &StoreUrl {
         &self.0.url
     }
@@ -147,7 +150,7 @@ impl Store {
         self.0.url.path()
     }
 
-    /// Reads with a connection of the pool; an error names `what` was read.
+    /// Reads with a connection from the pool. `what` names the subject in an error.
     pub(crate) fn read<T>(
         &self,
         what: &'static str,
@@ -169,18 +172,18 @@ impl Store {
 }
 
 impl Inner {
-    /// Keeps an append for later. Says whether so much has come together that it should be handed over.
-    pub fn put_off(&self, batch: Batch) -> bool {
-        lock(&self.put_off).add(batch)
+    /// Keeps an append for later. Returns `true` if enough have accumulated to send them.
+    pub fn defer(&self, batch: Batch) -> bool {
+        lock(&self.deferred).add(batch)
     }
 
-    /// Hands over what was put off, and an append behind it.
-    pub async fn hand_over(&self, batch: Option<Batch>) -> Result<(), StoreError> {
+    /// Sends all deferred appends to the writer, followed by `batch`.
+    pub async fn send(&self, batch: Option<Batch>) -> Result<(), StoreError> {
         let inbox = self.inbox.as_ref().ok_or(StoreError::Closed)?;
         let place = inbox.reserve().await.map_err(|_| StoreError::Closed)?;
-        // Sent under the lock, so that nothing overtakes what was appended before it.
-        let mut put_off = lock(&self.put_off);
-        let batches: Vec<Batch> = put_off.take().into_iter().chain(batch).collect();
+        // Sent under the lock, so that no append overtakes an earlier one.
+        let mut deferred = lock(&self.deferred);
+        let batches: Vec<Batch> = deferred.take().into_iter().chain(batch).collect();
         if !batches.is_empty() {
             place.send(batches);
         }
@@ -193,7 +196,7 @@ impl Drop for Inner {
         self.inbox = None;
         lock(&self.readers).clear();
         if let Some(thread) = self.thread.take() {
-            // The thread does not panic, and nobody is left to be told if it did.
+            // The thread does not panic, and there is no caller to report a panic to.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Where a store lies.
+//! Addresses of stores.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,24 +6,24 @@ use std::str::FromStr;
 
 use crate::StoreError;
 
-/// The address of a store: `sqlite:PATH`, or a path alone.
+/// The address of a store: `sqlite:PATH`, or only a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreUrl {
     path: PathBuf,
 }
 
 impl StoreUrl {
-    /// The store of a state folder such as `.karat`.
+    /// Returns the address of the store in a state folder such as `.karat`.
     pub fn in_folder(folder: impl AsRef<Path>) -> Self {
         Self { path: folder.as_ref().join("karat.db") }
     }
 
-    /// The database file.
+    /// Returns the path of the database file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the store exists already; commands that only read need not make one.
+    /// Returns `true` if the store exists. Commands that only read need not create one.
     pub fn exists(&self) -> bool {
         !matches!(self.path.try_exists(), Ok(false))
     }
@@ -42,7 +42,7 @@ impl FromStr for StoreUrl {
             }
             Some((scheme, rest)) if rest.starts_with("//") => {
                 return Err(StoreError::Url(format!(
-                    "cannot use the store {text:?}: {scheme:?} is no kind of store. Use sqlite:PATH"
+                    "cannot use the store {text:?}: {scheme:?} is not a supported kind of store. Use sqlite:PATH"
                 )));
             }
             _ => text,

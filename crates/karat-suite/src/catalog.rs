@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use karat_types::Better;
 use serde_json::Value;
 
+use crate::dataset::columns::resolver::ResolverEntry;
 use crate::diagnostics::Problems;
+use crate::diagnostics::nearest::suggestion;
 use crate::grammar::Kind;
-use crate::nearest::suggestion;
-use crate::node::Node;
-use crate::unavailable;
+use crate::grammar::unimplemented;
+use crate::syntax::node::Node;
 
 /// A registered metric, provider, analysis or reader.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -36,7 +37,7 @@ pub struct Entry {
 }
 
 /// All that is registered, by kind and name.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Catalog {
     /// Metrics.
     pub metrics: BTreeMap<String, Entry>,
@@ -46,6 +47,8 @@ pub struct Catalog {
     pub analyses: BTreeMap<String, Entry>,
     /// Readers of dataset files.
     pub readers: BTreeMap<String, Entry>,
+    /// Resolvers of columns.
+    pub resolvers: BTreeMap<String, ResolverEntry>,
 }
 
 impl Catalog {
@@ -68,8 +71,8 @@ impl Catalog {
         let found = self.member(kind, name);
         if found.is_none() {
             let word = kind.word();
-            if unavailable::is_member(kind, name) {
-                problems.error(&node.place, unavailable::message(&format!("the {word} `{name}`")));
+            if unimplemented::is_member(kind, name) {
+                problems.error(&node.place, unimplemented::message(&format!("the {word} `{name}`")));
             } else {
                 let known = self.members(kind).into_iter().flatten().map(|(name, _)| name.as_str());
                 problems.error(&node.place, format!("there is no {word} `{name}`")).maybe_hint(suggestion(name, known));

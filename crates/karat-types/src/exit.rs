@@ -1,6 +1,6 @@
 //! The exit codes, in the one place that knows them.
 
-/// How the process ends. When several apply, [`Exit::worst`] says which is shown.
+/// The exit status of the process. When several apply, [`Exit::worst`] decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exit {
     /// 0: done, and every gate passed.

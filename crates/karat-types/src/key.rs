@@ -1,4 +1,4 @@
-//! Content identities (design law 4): a key is what something *is*, never what it is called.
+//! Content identities (invariant 4): a key is what something *is*, never what it is called.
 
 use std::cell::Cell;
 use std::fmt;
@@ -73,12 +73,12 @@ impl<'de> Deserialize<'de> for Key {
     }
 }
 
-/// Room for fields that a thread keeps for its next key, at most.
-const KEPT_SIZE: usize = 64 << 10;
+/// The largest buffer that a thread keeps for its next key.
+const MAX_KEPT_BUFFER: usize = 64 << 10;
 
 thread_local! {
-    /// Room for the fields of a key: a cell has a dozen keys.
-    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// A buffer for the fields of a key, reused because a cell has a dozen keys.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Builds a [`Key`] from fields. Every field is length-prefixed, so `("ab", "c")` and `("a", "bc")` differ.
@@ -89,7 +89,7 @@ pub struct KeyBuilder(Vec<u8>);
 impl KeyBuilder {
     /// Starts a key in a domain such as `"karat/step/1"`; keys of different domains never meet.
     pub fn new(domain: &str) -> Self {
-        Self(ROOM.take()).bytes(domain.as_bytes())
+        Self(BUFFER.take()).bytes(domain.as_bytes())
     }
 
     /// Adds a byte string.
@@ -151,15 +151,15 @@ impl KeyBuilder {
         let Self(mut fields) = self;
         let mut key = [0; 16];
         key.copy_from_slice(&blake3::hash(&fields).as_bytes()[..16]);
-        if fields.capacity() <= KEPT_SIZE {
+        if fields.capacity() <= MAX_KEPT_BUFFER {
             fields.clear();
-            ROOM.set(fields);
+            BUFFER.set(fields);
         }
         Key(key)
     }
 }
 
-/// Whether a text stands in JSON as it is. Looked at in pieces, so that a piece is one vector operation.
+/// Returns true if JSON writes the text without escapes. Works in pieces, so that each is one vector operation.
 fn is_plain(text: &str) -> bool {
     let is_escaped = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
     text.as_bytes().chunks(64).all(|piece| !piece.iter().fold(false, |found, byte| found | is_escaped(byte)))

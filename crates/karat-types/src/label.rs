@@ -1,7 +1,7 @@
-//! What people said of outputs: the rows of a labels file.
+//! Labels: people's scores of outputs, one row of a labels file each.
 //!
-//! One file serves three ends: rows with an output may be shown to a judge as examples, and those that no judge has seen
-//! measure it (agreement, human anchor, calibration). Who was shown what is decided here and nowhere else.
+//! One file serves several purposes: rows with an output may be shown to a judge as examples, and those that no judge has seen
+//! measure it (agreement, human anchor, calibration). Only this module decides which rows are shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub struct Label {
     /// The variant whose output was scored; any without it.
     #[serde(default)]
     pub variant: Option<String>,
-    /// Who scored; all labels without a name are one rater.
+    /// The annotator; all labels without a name count as one rater.
     #[serde(default, alias = "rater")]
     pub annotator: Option<String>,
     /// The output that was scored, where the label names it: then it says nothing of any other.
@@ -34,7 +34,7 @@ pub struct Label {
 
 impl Label {
     /// A row of a labels file; `None` for one without sample or scores.
-    pub fn of(row: &Value) -> Option<Self> {
+    pub fn from_row(row: &Value) -> Option<Self> {
         Self::deserialize(row).ok()
     }
 
@@ -47,8 +47,8 @@ impl Label {
         }
     }
 
-    /// Whether it is about this output of a sample, given the content key of the output.
-    pub fn is_about(&self, output: Key) -> bool {
+    /// Returns true if it is about this output of a sample, given the content key of the output.
+    pub fn applies_to(&self, output: Key) -> bool {
         self.output.as_ref().is_none_or(|scored| output_key(scored) == output)
     }
 }
@@ -64,7 +64,7 @@ fn text_of_any<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Stri
 
 /// Positions of the rows that a judge is shown as examples when it judges a sample: `count` of those with an output and
 /// scores, drawn by the seed and by content, never of the sample itself.
-pub fn examples(labels: &[Value], count: usize, seed: u64, sample: &str) -> Vec<usize> {
+pub fn draw_examples(labels: &[Value], count: usize, seed: u64, sample: &str) -> Vec<usize> {
     let others = labels
         .iter()
         .enumerate()
@@ -75,15 +75,15 @@ pub fn examples(labels: &[Value], count: usize, seed: u64, sample: &str) -> Vec<
 }
 
 /// Positions of the rows that are shown as examples to any judgment: they cannot measure the judge.
-pub fn shown_examples(labels: &[Value], count: usize, seed: u64) -> BTreeSet<usize> {
-    let mut shown: BTreeSet<usize> = examples(labels, count, seed, "").into_iter().collect();
+pub fn all_drawn_examples(labels: &[Value], count: usize, seed: u64) -> BTreeSet<usize> {
+    let mut shown: BTreeSet<usize> = draw_examples(labels, count, seed, "").into_iter().collect();
     // Only where the sample is one of the shown does leaving it out bring another in.
     let samples: BTreeSet<String> = shown.iter().filter_map(|at| Label::sample_of(labels.get(*at)?)).collect();
-    shown.extend(samples.iter().flat_map(|sample| examples(labels, count, seed, sample)));
+    shown.extend(samples.iter().flat_map(|sample| draw_examples(labels, count, seed, sample)));
     shown
 }
 
-/// Whether a row can be shown as an example: it has an output and its scores.
+/// Returns true if a row can be shown as an example: it has an output and its scores.
 pub fn is_example(row: &Value) -> bool {
     row.get("output").is_some() && row.get("scores").is_some_and(Value::is_object)
 }
@@ -106,27 +106,27 @@ mod tests {
     fn examples_are_of_other_samples() {
         let rows = rows(6);
         for at in 0..6 {
-            let drawn = examples(&rows, 2, 7, &format!("s{at}"));
+            let drawn = draw_examples(&rows, 2, 7, &format!("s{at}"));
             assert!(drawn.len() == 2 && !drawn.contains(&at), "{at}: {drawn:?}");
         }
-        assert_eq!(examples(&rows, 2, 7, "s9"), examples(&rows, 2, 7, "other"));
-        assert!((0..20).any(|seed| examples(&rows, 2, seed, "") != examples(&rows, 2, 7, "")));
+        assert_eq!(draw_examples(&rows, 2, 7, "s9"), draw_examples(&rows, 2, 7, "other"));
+        assert!((0..20).any(|seed| draw_examples(&rows, 2, seed, "") != draw_examples(&rows, 2, 7, "")));
     }
 
     /// BY-03, CL-12: every row that any judgment is shown is known, so that the others are unseen.
     #[test]
     fn shown_rows_are_those_that_any_sample_draws() {
         let rows = rows(9);
-        let all: BTreeSet<usize> = (0..9).flat_map(|at| examples(&rows, 2, 3, &format!("s{at}"))).collect();
-        assert_eq!(shown_examples(&rows, 2, 3), all);
-        assert!(all.len() < 5 && shown_examples(&rows, 0, 3).is_empty());
+        let all: BTreeSet<usize> = (0..9).flat_map(|at| draw_examples(&rows, 2, 3, &format!("s{at}"))).collect();
+        assert_eq!(all_drawn_examples(&rows, 2, 3), all);
+        assert!(all.len() < 5 && all_drawn_examples(&rows, 0, 3).is_empty());
     }
 
     #[test]
     fn a_label_that_names_its_output_is_about_no_other() {
-        let label = Label::of(&json!({ "sample": 7, "output": { "a": 1 }, "scores": { "q": "yes" } })).unwrap();
+        let label = Label::from_row(&json!({ "sample": 7, "output": { "a": 1 }, "scores": { "q": "yes" } })).unwrap();
         assert_eq!(label.sample, "7");
-        assert!(label.is_about(output_key(&json!({ "a": 1 }))) && !label.is_about(output_key(&json!({ "a": 2 }))));
-        assert_eq!(Label::of(&json!({ "sample": "x" })), None);
+        assert!(label.applies_to(output_key(&json!({ "a": 1 }))) && !label.applies_to(output_key(&json!({ "a": 2 }))));
+        assert_eq!(Label::from_row(&json!({ "sample": "x" })), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Money in whole nano-dollars (design law 13): no float ever adds up a bill.
+//! Money in whole nano-dollars (invariant 13): no float ever adds up a bill.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
@@ -69,7 +69,7 @@ pub struct Price {
     pub as_of: Option<String>,
 }
 
-/// What is known about the price of a model.
+/// The known price of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pricing {
@@ -77,13 +77,13 @@ pub enum Pricing {
     Known(Price),
     /// Costs nothing by declaration, or because it runs on this machine.
     Unmetered,
-    /// Nobody knows. Never treated as free.
+    /// Unknown; never treated as free.
     #[default]
     Unknown,
 }
 
 impl Pricing {
-    /// What a call with this usage costs, rounded up to the next nano-dollar; `None` when the price is unknown.
+    /// The cost of a call with this usage, rounded up to the next nano-dollar; `None` when the price is unknown.
     pub fn cost(&self, usage: &Usage) -> Option<Money> {
         match self {
             Self::Unmetered => Some(Money::ZERO),
@@ -92,14 +92,14 @@ impl Pricing {
         }
     }
 
-    /// Whether a budget can be kept with this price.
+    /// Returns true if a budget can be kept with this price.
     pub fn is_known(&self) -> bool {
         !matches!(self, Self::Unknown)
     }
 }
 
 impl Price {
-    /// What a call with this usage costs, rounded up to the next nano-dollar.
+    /// The cost of a call with this usage, rounded up to the next nano-dollar.
     pub fn cost(&self, usage: &Usage) -> Money {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
         let fresh = usage.input_tokens - cached;

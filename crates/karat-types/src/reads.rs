@@ -1,4 +1,4 @@
-//! What of a row is read, and its content: part of the identity of whatever is made of it (design law 4).
+//! The parts of a row that a step or rubric reads, and their content: part of the identity of every result (invariant 4).
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::{Key, KeyBuilder, Sample};
 const INPUT: &str = "{{ input }}";
 const REFERENCE: &str = "{{ reference }}";
 
-/// What of a cell the templates of a step or rubric look at.
+/// The parts of a cell that the templates of a step or rubric read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reads {
     columns: Vec<String>,
@@ -43,8 +43,8 @@ impl Reads {
         reads
     }
 
-    /// What any of several read sets looks at.
-    pub fn united<'a>(sets: impl IntoIterator<Item = &'a Self>) -> Self {
+    /// The union of several read sets.
+    pub fn union<'a>(sets: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut all = Self::default();
         for set in sets {
             all.whole_row |= set.whole_row;
@@ -57,7 +57,7 @@ impl Reads {
         all
     }
 
-    /// Whether something of this name, as [`Self::digests`] gives it, is read.
+    /// Returns true if the part with this name, as in [`Self::digests`], is read.
     pub fn has(&self, name: &str) -> bool {
         match name {
             INPUT => self.input,
@@ -83,7 +83,7 @@ impl Reads {
         self.named(sample).chain(unread).map(|(name, value)| (name.to_owned(), digest(&value))).collect()
     }
 
-    /// What is read, by its name: a role's, or a column's.
+    /// The parts that are read, each with the name of its role or column.
     fn named<'a>(&'a self, sample: &'a Sample) -> impl Iterator<Item = (&'a str, Cow<'a, Value>)> {
         let or_null = |value: Option<&'a Value>| value.map_or(Cow::Owned(Value::Null), Cow::Borrowed);
         let input = self.input.then(|| (INPUT, or_null(sample.input.as_ref())));
@@ -96,8 +96,8 @@ impl Reads {
     }
 }
 
-/// What people call something that is read of a row.
-pub fn name_of_read(name: &str) -> String {
+/// The display name of a part of a row.
+pub fn read_label(name: &str) -> String {
     match name {
         INPUT => "input".to_owned(),
         REFERENCE => "reference".to_owned(),

@@ -11,9 +11,9 @@ pub struct Sample {
     pub row: u64,
     /// Its id: the id column's value, or the row's hash.
     pub id: Arc<str>,
-    /// What a model is given (role `input`), where the dataset names it.
+    /// The model's input (role `input`), when the dataset names it.
     pub input: Option<Value>,
-    /// What is expected (role `reference`), where the row has it.
+    /// The expected output (role `reference`), when the row has one.
     pub reference: Option<Value>,
     /// The group whose members are not independent (role `cluster`).
     pub cluster: Option<String>,
@@ -21,7 +21,7 @@ pub struct Sample {
     pub date: Option<String>,
     /// Every column, in the order of the file; extra columns last.
     pub columns: Map<String, Value>,
-    /// What the dataset's `metadata` names of it: shown in reports, usable in slices and conditions.
+    /// The columns that the dataset's `metadata` names: shown in reports, usable in slices and conditions.
     pub metadata: Map<String, Value>,
 }
 

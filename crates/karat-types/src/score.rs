@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What one scorer says of one cell in one dimension. In JSON: `{"value": 7.5}`, `{"na": "no reference"}` or
+/// One scorer's result for one cell in one dimension. In JSON: `{"value": 7.5}`, `{"na": "no reference"}` or
 /// `{"unscored": "the judge's reply was no JSON"}`; a value may carry the `reason` of its lowness, and that it is a
 /// `verdict`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,21 +15,21 @@ pub enum Score {
     Value {
         /// The number; never NaN or infinite.
         value: f64,
-        /// Why it is what it is, where the scorer has something to say.
+        /// The reason for the number, when the scorer gives one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Whether the scorer said true or false: then it is 1 or 0, a pass or a fail.
+        /// True for a pass or fail; the value is then 1 or 0.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         verdict: bool,
     },
     /// The metric does not apply to this cell, for example because the row has no reference.
     NotApplicable {
-        /// Why it does not apply. Borrowed where the program itself has the words, so that they quote no content.
+        /// The reason. Borrowed for the program's own texts, which therefore quote no content.
         na: Cow<'static, str>,
     },
     /// The scorer failed. Counts against `max_unscored`, as a failed cell does, never as a low score.
     Unscored {
-        /// Why there is no score.
+        /// The reason.
         unscored: String,
     },
 }
@@ -45,31 +45,31 @@ impl Score {
     }
 
     /// A score from a number with the reason for it.
-    pub fn because(value: f64, reason: impl Into<String>) -> Self {
-        Self::value(value).explained(Some(reason.into()))
+    pub fn value_because(value: f64, reason: impl Into<String>) -> Self {
+        Self::value(value).with_reason(Some(reason.into()))
     }
 
-    /// What a scorer says that answers with true or false: 1 or 0.
+    /// A pass (1) or a fail (0).
     pub fn verdict(passed: bool) -> Self {
         Self::Value { value: f64::from(u8::from(passed)), reason: None, verdict: true }
     }
 
     /// The same score with the reason for it; what is no value has its own.
     #[must_use]
-    pub fn explained(self, reason: Option<String>) -> Self {
+    pub fn with_reason(self, reason: Option<String>) -> Self {
         match self {
             Self::Value { value, verdict, .. } => Self::Value { value, reason, verdict },
             other => other,
         }
     }
 
-    /// Whether an output was put where it belongs: 1 or 0, with both labels, so that figures over all samples know them.
-    pub fn labelled(expected: &str, found: &str) -> Self {
+    /// A score of 1 if both labels are equal, otherwise 0; its reason holds both, for figures over all samples.
+    pub fn label_match(expected: &str, found: &str) -> Self {
         let value = if expected == found { 1.0 } else { 0.0 };
-        Self::because(value, format!("expected {}, found {}", Value::from(expected), Value::from(found)))
+        Self::value_because(value, format!("expected {}, found {}", Value::from(expected), Value::from(found)))
     }
 
-    /// The labels of a score made by [`Score::labelled`]: expected and found.
+    /// The labels of a score made by [`Score::label_match`]: expected and found.
     pub fn labels(&self) -> Option<(String, String)> {
         let Self::Value { reason: Some(reason), .. } = self else { return None };
         let mut expected = serde_json::Deserializer::from_str(reason.strip_prefix("expected ")?).into_iter::<String>();
@@ -96,12 +96,12 @@ impl Score {
         }
     }
 
-    /// Whether the scorer said true or false.
+    /// Returns true if the scorer said true or false.
     pub fn is_verdict(&self) -> bool {
         matches!(self, Self::Value { verdict: true, .. })
     }
 
-    /// Whether the scorer failed.
+    /// Returns true if the scorer failed.
     pub fn is_unscored(&self) -> bool {
         matches!(self, Self::Unscored { .. })
     }
@@ -115,15 +115,15 @@ mod tests {
     #[test]
     fn nan_becomes_unscored() {
         assert!(Score::value(f64::NAN).is_unscored());
-        assert!(Score::because(f64::INFINITY, "x").is_unscored());
+        assert!(Score::value_because(f64::INFINITY, "x").is_unscored());
     }
 
     #[test]
     fn labels_are_found_again() {
         let odd = "a\", found \"b";
-        assert_eq!(Score::labelled(odd, "c").labels(), Some((odd.to_owned(), "c".to_owned())));
-        assert_eq!(Score::labelled("x", "x").number(), Some(1.0));
-        assert_eq!((Score::because(0.0, "expected more").labels(), Score::value(1.0).labels()), (None, None));
+        assert_eq!(Score::label_match(odd, "c").labels(), Some((odd.to_owned(), "c".to_owned())));
+        assert_eq!(Score::label_match("x", "x").number(), Some(1.0));
+        assert_eq!((Score::value_because(0.0, "expected more").labels(), Score::value(1.0).labels()), (None, None));
     }
 
     #[test]

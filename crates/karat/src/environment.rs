@@ -1,9 +1,9 @@
-//! The environment: `.env`, then `.env.local`, and the process environment, which wins. Read once, here only.
+//! Environment variables: of `.env`, then `.env.local`, then the process, which wins. Nothing else reads them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Variables by name.
+/// Variables of the process and of the two files.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     process: Arc<BTreeMap<String, String>>,
@@ -11,7 +11,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Reads both files of the working directory, where they exist, and the process environment.
+    /// Reads the process environment and the files of the working directory.
     pub fn read() -> Self {
         let mut files = BTreeMap::new();
         for file in [".env", ".env.local"] {
@@ -27,20 +27,20 @@ impl Environment {
         Self { process: Arc::new(process.collect()), files: Arc::new(files) }
     }
 
-    /// The value of a variable; an empty one counts as absent.
+    /// Returns the value of a variable; an empty one counts as unset.
     pub fn get(&self, name: &str) -> Option<String> {
         self.process.get(name).or_else(|| self.files.get(name)).filter(|value| !value.is_empty()).cloned()
     }
 
-    /// Gives flags the values that only the files have: below the command line and the process environment. An empty
-    /// variable counts as absent here, too.
-    pub fn fill_in(&self, command: clap::Command) -> clap::Command {
+    /// Returns the commands with values from the files as defaults of their flags. The command line and the process
+    /// environment win over them, and an empty variable counts as unset.
+    pub fn with_file_values(&self, command: clap::Command) -> clap::Command {
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-        let command = command.mut_args(|arg| self.fill_in_arg(arg));
-        names.into_iter().fold(command, |command, name| command.mut_subcommand(name, |sub| self.fill_in(sub)))
+        let command = command.mut_args(|arg| self.with_file_value(arg));
+        names.into_iter().fold(command, |command, name| command.mut_subcommand(name, |sub| self.with_file_values(sub)))
     }
 
-    fn fill_in_arg(&self, arg: clap::Arg) -> clap::Arg {
+    fn with_file_value(&self, arg: clap::Arg) -> clap::Arg {
         let Some(name) = arg.get_env().and_then(|name| name.to_str()).map(str::to_owned) else { return arg };
         match (self.process.get(&name), self.get(&name)) {
             (Some(value), _) if value.is_empty() => arg.env(clap::builder::Resettable::Reset),

@@ -1,34 +1,41 @@
-//! `--json`: the events of a run as lines of JSON on stdout. Talk for people stays on stderr.
+//! `--json`: the events of a run as JSON lines on stdout. Messages stay on stderr.
 
 use std::sync::Arc;
 
-use karat_types::{CellStatus, Event, Observer, ReuseLabel};
+use karat_types::{CellStatus, Event, Observer, OutputOrigin};
 use serde_json::{Value, json};
 
 use crate::printer::Printer;
 
-/// Tells two observers of everything: lines of JSON on stdout, and whoever talks to people.
-pub fn observer(printer: Printer, people: Arc<dyn Observer>) -> Arc<dyn Observer> {
-    Arc::new(Events { printer, people })
+/// Returns an observer that prints JSON lines, and passes each event to the observer for messages.
+pub fn observer(printer: Printer, messages: Arc<dyn Observer>) -> Arc<dyn Observer> {
+    Arc::new(Events { printer, messages })
 }
 
 struct Events {
     printer: Printer,
-    people: Arc<dyn Observer>,
+    messages: Arc<dyn Observer>,
 }
 
 impl Observer for Events {
     fn on(&self, event: &Event<'_>) {
-        // Whoever reads the events may stop reading; the run goes on.
+        // The reader may close the pipe; the run continues.
         let _ = self.printer.data(&line(event).to_string());
-        self.people.on(event);
+        self.messages.on(event);
     }
 }
 
-/// One event. The names of its keys are part of the interface: keys may be added, none changes its meaning.
+/// Returns an event as JSON. Its keys are a public interface: keys may be added, none changes its meaning.
 fn line(event: &Event<'_>) -> Value {
     match event {
-        Event::Started { run, cells, done } => json!({ "event": "started", "run": run, "cells": cells, "done": done }),
+        Event::Started { run, cells, done, spent, budget, .. } => json!({
+            "event": "started",
+            "run": run,
+            "cells": cells,
+            "done": done,
+            "spent_usd": spent.usd(),
+            "budget_usd": budget.map(|budget| budget.usd()),
+        }),
         Event::Retrying { model, attempt, delay_ms, error } => json!({
             "event": "retrying",
             "model": model,
@@ -46,8 +53,9 @@ fn line(event: &Event<'_>) -> Value {
             "variant": cell.variant,
             "trial": cell.trial,
             "status": status(cell.status, cell.unscored),
-            "cached": cell.reuse == ReuseLabel::Reused,
+            "cached": cell.reuse == OutputOrigin::Reused,
             "duration_ms": cell.duration_ms,
+            "spent_usd": cell.spent.usd(),
             "error": cell.error.map(|error| json!({ "code": error.code, "message": error.message })),
         }),
         Event::Warning(text) => json!({ "event": "warning", "text": text }),

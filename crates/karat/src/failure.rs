@@ -1,25 +1,25 @@
-//! Why a command does not succeed.
+//! Failures of commands.
 
 use karat_app::AppError;
 use karat_types::Exit;
 
-/// Why a command did not succeed.
+/// The reason for which a command failed.
 pub enum Failure {
-    /// The arguments are wrong, or help was asked for.
+    /// The arguments are wrong, or they ask for help.
     Usage(clap::Error),
-    /// The use case failed.
+    /// The app failed.
     App(AppError),
-    /// Something at the edge failed.
-    Edge(String),
+    /// The command failed before or after the app, with this message.
+    Message(String),
 }
 
 impl Failure {
-    /// How the process ends.
+    /// Returns the exit code.
     pub fn exit(&self) -> Exit {
         match self {
             Self::App(error) => error.exit(),
             Self::Usage(error) if !error.use_stderr() => Exit::Pass,
-            Self::Usage(_) | Self::Edge(_) => Exit::HarnessError,
+            Self::Usage(_) | Self::Message(_) => Exit::HarnessError,
         }
     }
 }

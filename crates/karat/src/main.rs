@@ -1,11 +1,17 @@
-//! `karat`: typed arguments → resolved settings → one file per command.
+//! The `karat` program.
+//!
+//! - `args` parses the command line, `help` explains it, `environment` gives flags values from variables
+//! - `commands` has a file for each command; it calls `karat_app` and prints the result
+//! - `printer`, `paint`, `progress` and `events` are the output; `signals` handles Ctrl-C
+//! - `failure` turns an error into a message and an exit code
 
 mod args;
 mod commands;
-mod elsewhere;
 mod environment;
 mod events;
 mod failure;
+mod help;
+mod paint;
 mod printer;
 mod progress;
 mod signals;
@@ -19,35 +25,35 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-/// A run makes and drops small texts by the million, and drops many in another thread than it makes them in: the system's
-/// allocator takes a fifth of a run's time, this one a third of that.
+/// A run allocates small strings by the million, and frees many of them in another thread. The system's allocator takes a
+/// fifth of a run's time, this one a third of that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    signals::outlive_full_files();
+    signals::handle_file_size_limit();
     let printer = Printer::new();
     let environment = Environment::read();
     let cli = match parse(&environment) {
         Ok(cli) => cli,
-        Err(failure) => return failed(&printer, &failure),
+        Err(failure) => return fail(&printer, &failure),
     };
-    let failed_gate = cli.common.fail_exit_code;
+    let gate_failed = cli.common.fail_exit_code;
     match commands::dispatch(cli, environment, &printer) {
-        Ok(exit) if exit == Exit::GateFailed => ExitCode::from(failed_gate.unwrap_or(exit.code())),
+        Ok(exit) if exit == Exit::GateFailed => ExitCode::from(gate_failed.unwrap_or(exit.code())),
         Ok(exit) => ExitCode::from(exit.code()),
-        Err(failure) => failed(&printer, &failure),
+        Err(failure) => fail(&printer, &failure),
     }
 }
 
 fn parse(environment: &Environment) -> Result<args::Cli, Failure> {
-    let command = args::silenced(args::command(), std::env::args_os(), &|name| environment.get(name));
-    let command = environment.fill_in(command);
-    let matches = command.try_get_matches().map_err(|error| Failure::Usage(elsewhere::explained(error)))?;
+    let command = environment.with_file_values(args::command());
+    let explain = |error| help::explain(error, &command, |name| environment.get(name));
+    let matches = command.clone().try_get_matches().map_err(|error| Failure::Usage(explain(error)))?;
     args::Cli::from_arg_matches(&matches).map_err(Failure::Usage)
 }
 
-fn failed(printer: &Printer, failure: &Failure) -> ExitCode {
+fn fail(printer: &Printer, failure: &Failure) -> ExitCode {
     printer.failure(failure);
     ExitCode::from(failure.exit().code())
 }

@@ -1,37 +1,52 @@
-//! stdout is data, stderr is talk. The only place of the binary that prints.
+//! Output: data to stdout, messages to stderr. Nothing else in the binary prints.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use karat_app::AppError;
 
 use crate::failure::Failure;
+use crate::paint;
 
-/// Prints. A closed pipe is no error.
+/// Prints data to stdout and messages to stderr. A closed pipe is not an error.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {
-    /// Whether stderr is a terminal that a person looks at.
+    /// True if stderr is a terminal.
     pub interactive: bool,
-    /// Whether stderr shows colour.
+    /// True if stderr shows colour.
     pub colour_err: bool,
+    /// True if stdout shows colour.
+    colour_out: bool,
+    /// Columns of the terminal that stdout is, if it is one.
+    pub width: Option<u16>,
 }
 
 impl Printer {
     pub fn new() -> Self {
         let interactive = io::stderr().is_terminal();
-        let choice = anstream::AutoStream::choice(&io::stderr());
-        Self { interactive, colour_err: choice != anstream::ColorChoice::Never }
+        let shows_colour = |choice| choice != anstream::ColorChoice::Never;
+        Self {
+            interactive,
+            colour_err: shows_colour(anstream::AutoStream::choice(&io::stderr())),
+            colour_out: shows_colour(anstream::AutoStream::choice(&io::stdout())),
+            width: terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0),
+        }
     }
 
-    /// Data. A closed pipe is no error; anything else that keeps it from being written is.
+    /// Prints a summary to stdout, with messages and verdicts in colour.
+    pub fn summary(&self, text: &str) -> Result<(), Failure> {
+        if self.colour_out { self.data(&paint::summary(text)) } else { self.data(text) }
+    }
+
+    /// Prints data to stdout.
     pub fn data(&self, text: &str) -> Result<(), Failure> {
         self.stream(|out| {
-            // What keeps it from being written is found at the end.
+            // An error is kept and reported at the end.
             let _ = out.write_all(text.as_bytes());
             Ok(())
         })
     }
 
-    /// Data of any size, written while it is made. Where the pipe is closed it is made to its end all the same.
+    /// Prints data of any size while it is made. It is made to its end even if the pipe is closed.
     pub fn stream<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
         let mut out = Stdout { out: anstream::stdout().lock(), last: b'\n', failed: None };
         let made = make(&mut out);
@@ -41,27 +56,28 @@ impl Printer {
         let _ = out.flush();
         match out.failed {
             Some(error) if error.kind() != ErrorKind::BrokenPipe => {
-                Err(Failure::Edge(format!("writing to stdout: {error}")))
+                Err(Failure::Message(format!("writing to stdout: {error}")))
             }
             _ => Ok(made?),
         }
     }
 
-    /// Talk. One write a line: runs talk once a cell, and asking the terminal each time costs more than the line.
+    /// Prints a message to stderr, in one write so that lines of several threads do not mix.
     pub fn say(&self, text: &str) {
+        let text = if self.colour_err { paint::message(text) } else { text.into() };
         let choice = if self.colour_err { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never };
         let mut err = anstream::AutoStream::new(io::stderr().lock(), choice);
         let _ = err.write_all(format!("{text}\n").as_bytes());
     }
 
-    /// A failure as talk; help that was asked for is data.
+    /// Prints a failure to stderr; help that was asked for goes to stdout.
     pub fn failure(&self, failure: &Failure) {
         match failure {
             Failure::Usage(error) => {
                 let _ = error.print();
             }
             Failure::App(AppError::Diagnostics(problems)) => {
-                self.say(&if self.colour_err { problems.coloured() } else { problems.plain() });
+                self.say(&if self.colour_err { problems.render_coloured() } else { problems.plain() });
             }
             Failure::App(error) => {
                 self.say(&format!("error: {error}"));
@@ -69,16 +85,16 @@ impl Printer {
                     self.say(&format!(" hint: {hint}"));
                 }
             }
-            Failure::Edge(message) => self.say(&format!("error: {message}")),
+            Failure::Message(message) => self.say(&format!("error: {message}")),
         }
     }
 }
 
-/// Takes what follows on a closed pipe and throws it away.
+/// Writes to stdout; discards what follows once the pipe is closed.
 struct Stdout<W> {
     out: W,
     last: u8,
-    /// What kept bytes from being written first.
+    /// The first error.
     failed: Option<io::Error>,
 }
 

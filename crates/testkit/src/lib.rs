@@ -1,4 +1,5 @@
-//! Development only: a fake provider with faults, scratch directories, and times beside those of Python.
+//! Development only: a fake provider with faults (`fake/`), temporary directories (`scratch.rs`), and timings compared
+//! with Python (`beside.rs`). Tests and benchmarks of all crates use it.
 //!
 //! ```
 //! use testkit::{Behaviour, FakeProvider, Script};
@@ -13,6 +14,6 @@ mod beside;
 mod fake;
 mod scratch;
 
-pub use beside::{Timed, timed, timed_in_python};
-pub use fake::{Behaviour, Echo, FakeProvider, Memory, Received, Script};
+pub use beside::{Timing, time_in_python, time_work};
+pub use fake::{Behaviour, Echo, FakeProvider, ReceivedRequest, RequestLog, Script};
 pub use scratch::{Scratch, scratch};

@@ -1,4 +1,4 @@
-//! Directories that vanish with the test.
+//! Temporary directories.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ pub fn scratch() -> io::Result<Scratch> {
 }
 
 impl Scratch {
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Writes a file below it, folders included, and says where.
+    /// Writes a file below it, creating folders, and returns its path.
     ///
     /// # Errors
     /// When the file cannot be written.

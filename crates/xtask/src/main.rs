@@ -2,16 +2,10 @@
 
 use std::{env, io, path::Path, process::ExitCode};
 
-mod aa_study;
-mod bench;
-mod crate_graph;
+mod checks;
 mod generate;
 mod measure;
-mod module_cycles;
-mod plain_language;
 mod reference;
-mod requirements;
-mod soak;
 mod vectors;
 
 const USAGE: &str = "usage: cargo xtask vectors DIR        check the statistics against the oracle vectors in DIR
@@ -27,14 +21,14 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["vectors", dir] => vectors::run(Path::new(dir), &mut io::stdout().lock()),
-        ["soak", name, sizes @ ..] => soak::run(name, sizes, &mut io::stdout().lock()),
+        ["soak", name, sizes @ ..] => measure::soak::run(name, sizes, &mut io::stdout().lock()),
         ["bench", rest @ ..] => bench(rest),
         ["generate"] => generate::run(Path::new("."), false, &mut io::stdout().lock()),
         ["generate", "--check"] => generate::run(Path::new("."), true, &mut io::stdout().lock()),
-        ["requirements"] => requirements::run(Path::new("."), &mut io::stdout().lock()),
-        ["circles"] => module_cycles::run(Path::new("."), &mut io::stdout().lock()),
+        ["requirements"] => checks::requirements::run(Path::new("."), &mut io::stdout().lock()),
+        ["circles"] => checks::module_cycles::run(Path::new("."), &mut io::stdout().lock()),
         ["language", rest @ ..] => {
-            plain_language::run(Path::new("."), rest.contains(&"--check"), &mut io::stdout().lock())
+            checks::plain_language::run(Path::new("."), rest.contains(&"--check"), &mut io::stdout().lock())
         }
         _ => Err(USAGE.to_owned()),
     };
@@ -51,8 +45,8 @@ fn main() -> ExitCode {
 fn bench(arguments: &[&str]) -> Result<bool, String> {
     let full = arguments.contains(&"full");
     let sizes: Vec<&str> = arguments.iter().copied().filter(|argument| *argument != "full").collect();
-    let size = |key, default| soak::size(&sizes, key, default);
-    bench::run(size("cells", 10_000)?, size("rounds", 3)?, full, &mut io::stdout().lock())
+    let size = |key, default| measure::soak::size(&sizes, key, default);
+    measure::bench::run(size("cells", 10_000)?, size("rounds", 3)?, full, &mut io::stdout().lock())
 }
 
 #[expect(clippy::print_stderr, reason = "the edge of a command-line program")]

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use karat_types::{
-    CellError, CellRow, CellStatus, JudgmentRow, MetricSpec, Moment, PlanHeader, Score, ScorerKind, Then,
+    CellError, CellRow, CellStatus, InvalidReplyAction, JudgmentRow, MetricSpec, Moment, PlanHeader, Score, ScorerKind,
 };
 use serde::Serialize;
 
@@ -100,7 +100,7 @@ fn is_unfit(judgments: &[JudgmentRow]) -> bool {
 
 fn unreadable_is_error(plan: &PlanHeader, scorer: u16) -> bool {
     let kind = plan.scorers.get(usize::from(scorer)).map(|scorer| &scorer.kind);
-    matches!(kind, Some(ScorerKind::Rubric(spec)) if spec.rubric.invalid.then == Then::Error)
+    matches!(kind, Some(ScorerKind::Rubric(spec)) if spec.rubric.invalid.then == InvalidReplyAction::Error)
 }
 
 impl AddAssign for CellCounts {

@@ -1,6 +1,6 @@
 //! Expands a gate to cases: metric × unit × bound.
 
-use karat_types::{Against, Gate, PlanHeader, Subject, Threshold};
+use karat_types::{Gate, GateReference, PlanHeader, Subject, Threshold};
 use serde_json::Value;
 
 use super::{scope::Scope, subject};
@@ -141,8 +141,8 @@ fn units(findings: &Findings, gate: &Gate, scope: &Scope) -> Vec<Unit> {
 /// Returns true if a gate compares the other systems with this one.
 fn is_reference(plan: &PlanHeader, gate: &Gate, system: usize) -> bool {
     match &gate.against {
-        Some(Against::Variant(id)) => plan.system_variant(system) == id,
-        Some(Against::Model(id)) => plan.system_model(system).is_some_and(|model| model.is_called(id)),
+        Some(GateReference::Variant(id)) => plan.system_variant(system) == id,
+        Some(GateReference::Model(id)) => plan.system_model(system).is_some_and(|model| model.is_called(id)),
         _ => false,
     }
 }

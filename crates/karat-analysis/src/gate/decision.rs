@@ -1,7 +1,7 @@
 //! Decides the cases of gates.
 
 use karat_stats::interval::Level;
-use karat_types::Decide;
+use karat_types::GateBasis;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::case::{BoundKind, GateCase, Target};
@@ -119,7 +119,7 @@ pub(super) fn decide(court: &GateContext<'_>, case: &GateCase<'_>, level: Level)
     let evidence = court.evidence_for(case);
     let finding = evidence.basis.finding_at(level).map(|found| found.clip_difference(max_change(court, case)));
     let limit = bound(case, evidence.reference);
-    let by_interval = case.gate.decide == Decide::Interval;
+    let by_interval = case.gate.decide == GateBasis::Interval;
     let (mut verdict, mut reason) = match (&finding, limit) {
         (Some(finding), Some(limit)) => {
             VerdictText { case, name: name(court, case), evidence: &evidence, unit: unit(court, case) }.decide(
@@ -195,7 +195,7 @@ fn fails_at_best(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> 
         return false;
     }
     let words = VerdictText { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };
-    words.decide(&finding, limit, case.gate.decide == Decide::Interval).0 == Verdict::Fail
+    words.decide(&finding, limit, case.gate.decide == GateBasis::Interval).0 == Verdict::Fail
 }
 
 fn missing_reason(basis: &Basis) -> String {

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 use karat_stats::compare::differences;
 use karat_stats::describe::t_interval;
 use karat_stats::interval::Level;
-use karat_types::{Against, Policy};
+use karat_types::{GateReference, Policy};
 
 use super::References;
 use super::case::{BoundKind, GateCase, Target};
@@ -327,11 +327,11 @@ impl GateContext<'_> {
 
     fn reference_name(&self, case: &GateCase<'_>) -> String {
         match &case.gate.against {
-            None | Some(Against::Baseline) => "the baseline".to_owned(),
-            Some(Against::Previous) => "the previous run".to_owned(),
-            Some(Against::Run(id)) => format!("run {id}"),
-            Some(Against::Variant(id)) => format!("variant {id}"),
-            Some(Against::Model(id)) => format!("model {id}"),
+            None | Some(GateReference::Baseline) => "the baseline".to_owned(),
+            Some(GateReference::Previous) => "the previous run".to_owned(),
+            Some(GateReference::Run(id)) => format!("run {id}"),
+            Some(GateReference::Variant(id)) => format!("variant {id}"),
+            Some(GateReference::Model(id)) => format!("model {id}"),
         }
     }
 
@@ -343,19 +343,19 @@ impl GateContext<'_> {
             Some(_) => Ok(()),
         };
         let found = match &case.gate.against {
-            None | Some(Against::Baseline) => {
+            None | Some(GateReference::Baseline) => {
                 pinned(
                     self.references.baseline.as_ref(),
                     "there is no baseline: pin a run with `karat baseline pin` or samples with `karat golden pin`, or give --baseline",
                 )?;
                 self.references.baseline.as_ref()
             }
-            Some(Against::Previous) => {
+            Some(GateReference::Previous) => {
                 pinned(self.references.previous.as_ref(), "there is no earlier finished run of this suite")?;
                 self.references.previous.as_ref()
             }
-            Some(Against::Run(id)) => self.references.runs.get(id),
-            Some(Against::Variant(id)) => {
+            Some(GateReference::Run(id)) => self.references.runs.get(id),
+            Some(GateReference::Variant(id)) => {
                 let model = plan.systems.get(system).and_then(|it| it.model);
                 if plan.variants.iter().all(|variant| variant.id != *id) {
                     return Err(format!("the variant {id} is not part of this run"));
@@ -365,7 +365,7 @@ impl GateContext<'_> {
                 });
                 return other.map(Partner::System).ok_or_else(|| format!("variant {id} does not run on this model"));
             }
-            Some(Against::Model(id)) => {
+            Some(GateReference::Model(id)) => {
                 let variant = plan.systems.get(system).map(|it| it.variant);
                 if !plan.models.iter().any(|model| model.is_called(id)) {
                     return Err(format!("the model {id} is not part of this run"));

@@ -72,7 +72,7 @@ pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
 
 /// Adds the change, computed as for a gate on any change.
 fn with_change(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
-    let gate = Gate::on(&kpi.metric);
+    let gate = Gate::for_metric(&kpi.metric);
     let unit = Unit { systems: vec![system], system: Some(kpi.system.clone()), ..Unit::default() };
     let case = GateCase {
         gate: &gate,

@@ -11,7 +11,7 @@
 //! - none: all at level 1 − α.
 
 use karat_stats::interval::Level;
-use karat_types::{Correction, Decide};
+use karat_types::{Correction, GateBasis};
 
 use super::case::GateCase;
 use super::decision::bound;
@@ -22,7 +22,7 @@ pub(super) fn levels(court: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<Lev
     let alpha = 1.0 - court.policy.confidence;
     let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
     let mut levels = vec![plain; cases.len()];
-    let by_interval = cases.iter().enumerate().filter(|(_, case)| case.gate.decide == Decide::Interval);
+    let by_interval = cases.iter().enumerate().filter(|(_, case)| case.gate.decide == GateBasis::Interval);
     let mut tests: Vec<IntervalTest> = by_interval.filter_map(|(at, case)| IntervalTest::of(court, at, case)).collect();
     tests.sort_by(|a, b| a.p.total_cmp(&b.p).then(a.digest.cmp(&b.digest)));
     let questions: Vec<&[IntervalTest]> = tests.chunk_by(IntervalTest::is_same_test).collect();

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use karat_types::{Against, Gate, PlanHeader, Policy, Rules, RunRows, Subject};
+use karat_types::{Gate, GateReference, GateRules, PlanHeader, Policy, RunRows, Subject};
 
 use crate::run::served_models::{by_asked, name_changes};
 use crate::{AnalysisError, AnalysisResult, Findings, GateProblem, Pinned};
@@ -59,7 +59,7 @@ pub struct References {
 pub fn decide(
     findings: &Findings,
     rows: &dyn RunRows,
-    rules: &Rules,
+    rules: &GateRules,
     references: &References,
 ) -> Result<Verdicts, AnalysisError> {
     let mut wrong = unknown_names(&findings.plan, rules)?;
@@ -82,7 +82,7 @@ pub fn decide(
 /// # Errors
 /// Every gate with an unknown metric, analysis, part of an analysis, variant or model, or with a bound that nothing can
 /// keep.
-pub fn check(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<(), AnalysisError> {
+pub fn check(plan: &Arc<PlanHeader>, rules: &GateRules) -> Result<(), AnalysisError> {
     let mut wrong = unknown_names(plan, rules)?;
     if rules.gates.iter().any(|gate| matches!(gate.subject, Subject::Finding(_))) {
         wrong.extend(misspelt_paths(&crate::run::pass::empty_outcomes(plan)?, rules));
@@ -94,13 +94,13 @@ fn fail_if_any(problems: Vec<GateProblem>) -> Result<(), AnalysisError> {
     if problems.is_empty() { Ok(()) } else { Err(AnalysisError::Gates(problems)) }
 }
 
-fn unknown_names(plan: &Arc<PlanHeader>, rules: &Rules) -> Result<Vec<GateProblem>, AnalysisError> {
+fn unknown_names(plan: &Arc<PlanHeader>, rules: &GateRules) -> Result<Vec<GateProblem>, AnalysisError> {
     let analyses = crate::analyses::outcome_ids(plan)?;
     Ok(rules.gates.iter().flat_map(|gate| problem::gate_problems(plan, &analyses, rules, gate)).collect())
 }
 
 /// Gates on paths under `analyses` that do not exist and resemble one that does.
-pub fn misspelt_paths(analyses: &[AnalysisResult], rules: &Rules) -> Vec<GateProblem> {
+pub fn misspelt_paths(analyses: &[AnalysisResult], rules: &GateRules) -> Vec<GateProblem> {
     let problem = |gate: &Gate| {
         let Subject::Finding(path) = &gate.subject else { return None };
         let meant = path::suggested_path(analyses, path)?;
@@ -153,13 +153,13 @@ pub fn systems_over_error_limit(findings: &Findings, policy: &Policy) -> Vec<Fai
 }
 
 /// Notes on every reference that gates compare with.
-fn notes(findings: &Findings, rules: &Rules, references: &References) -> Vec<String> {
+fn notes(findings: &Findings, rules: &GateRules, references: &References) -> Vec<String> {
     let changes = rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some());
     let compared = changes.filter_map(|gate| match &gate.against {
-        None | Some(Against::Baseline) => Some(("the baseline".to_owned(), references.baseline.as_ref()?)),
-        Some(Against::Previous) => Some(("the previous run".to_owned(), references.previous.as_ref()?)),
-        Some(Against::Run(id)) => Some((format!("run {id}"), references.runs.get(id)?)),
-        Some(Against::Variant(_) | Against::Model(_)) => None,
+        None | Some(GateReference::Baseline) => Some(("the baseline".to_owned(), references.baseline.as_ref()?)),
+        Some(GateReference::Previous) => Some(("the previous run".to_owned(), references.previous.as_ref()?)),
+        Some(GateReference::Run(id)) => Some((format!("run {id}"), references.runs.get(id)?)),
+        Some(GateReference::Variant(_) | GateReference::Model(_)) => None,
     });
     let each: BTreeMap<String, &Pinned> = compared.collect();
     let mut notes: Vec<String> =

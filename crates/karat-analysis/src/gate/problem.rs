@@ -1,14 +1,19 @@
 //! Checks gates before anything is decided.
 
 use karat_text::similar::nearest;
-use karat_types::{Against, Gate, PlanHeader, Rules, Subject};
+use karat_types::{Gate, GateReference, GateRules, PlanHeader, Subject};
 
 use super::path::rest_after;
 use crate::GateProblem;
 use crate::run::metric_names::matches_pattern;
 
 /// The problems of a gate for a run of this plan. `analyses` are the ids of its analyses.
-pub(super) fn gate_problems(plan: &PlanHeader, analyses: &[String], rules: &Rules, gate: &Gate) -> Vec<GateProblem> {
+pub(super) fn gate_problems(
+    plan: &PlanHeader,
+    analyses: &[String],
+    rules: &GateRules,
+    gate: &Gate,
+) -> Vec<GateProblem> {
     // A partner that was merely not selected leaves the gate undecided.
     let left_out = gate.against.as_ref().is_some_and(|against| rules.left_out.contains(against));
     let partner = if left_out { None } else { unknown_partner(plan, gate) };
@@ -37,17 +42,17 @@ fn unknown_subject(plan: &PlanHeader, analyses: &[String], gate: &Gate) -> Optio
 
 fn unknown_partner(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     let (kind, id, known): (_, _, Vec<&str>) = match gate.against.as_ref()? {
-        Against::Variant(id) => ("variant", id, plan.variants.iter().map(|it| it.id.as_str()).collect()),
-        Against::Model(id) if plan.models.iter().any(|model| model.is_called(id)) => return None,
-        Against::Model(id) => ("model", id, plan.models.iter().map(|it| it.id.as_str()).collect()),
-        Against::Baseline | Against::Previous | Against::Run(_) => return None,
+        GateReference::Variant(id) => ("variant", id, plan.variants.iter().map(|it| it.id.as_str()).collect()),
+        GateReference::Model(id) if plan.models.iter().any(|model| model.is_called(id)) => return None,
+        GateReference::Model(id) => ("model", id, plan.models.iter().map(|it| it.id.as_str()).collect()),
+        GateReference::Baseline | GateReference::Previous | GateReference::Run(_) => return None,
     };
     let none = !known.contains(&id.as_str());
     none.then(|| format!("it compares with the unknown {kind} `{id}`{}", suggestion(id, &known)))
 }
 
 fn impossible(gate: &Gate) -> Option<String> {
-    let (min, max) = gate.bounds_that_exclude_each_other()?;
+    let (min, max) = gate.contradictory_bounds()?;
     Some(format!("no figure can be at least {min} and at most {max}; `min` must not be above `max`"))
 }
 

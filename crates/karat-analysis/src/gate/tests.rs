@@ -1,4 +1,4 @@
-use karat_types::{Against, Decide, Exit, Gate, Policy, Rules, Subject, Threshold};
+use karat_types::{Exit, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
 use proptest::prelude::*;
 
 use super::*;
@@ -12,7 +12,7 @@ fn at(value: f64) -> Option<Threshold> {
 }
 
 fn gate(change: impl FnOnce(&mut Gate)) -> Gate {
-    let mut gate = Gate::on(METRIC);
+    let mut gate = Gate::for_metric(METRIC);
     change(&mut gate);
     gate
 }
@@ -26,7 +26,7 @@ fn pinned(run: &MemoryRun) -> References {
 }
 
 fn say(run: &MemoryRun, gates: Vec<Gate>, policy: Policy, references: &References) -> Verdicts {
-    decide(&findings_of(run), run, &Rules { gates, policy, ..Rules::default() }, references).unwrap()
+    decide(&findings_of(run), run, &GateRules { gates, policy, ..GateRules::default() }, references).unwrap()
 }
 
 fn words(verdicts: &Verdicts) -> Vec<(String, &'static str)> {
@@ -84,16 +84,16 @@ fn relative_bounds_follow_the_baseline() {
 /// A value and its threshold are shown with enough digits to differ, and the comparison shown is the one made.
 #[test]
 fn shown_numbers_compare_like_the_values() {
-    let reason = |value: f64, min: f64, decide: Decide| {
+    let reason = |value: f64, min: f64, decide: GateBasis| {
         let run = Sketch::new(1, 1, 3).fill(value).run();
         let rule = gate(|it| (it.min, it.decide) = (at(min), decide));
         say(&run, vec![rule], Policy::default(), &References::default()).decisions[0].reason.clone()
     };
-    assert_eq!(reason(0.7622, 0.7624, Decide::Point), "quality.overall 0.7622 < gate 0.7624");
-    assert_eq!(reason(0.762_500_1, 0.7625, Decide::Point), "0.763 ≥ 0.762");
-    assert_eq!(reason(0.762_499_999_99, 0.7625, Decide::Point), "0.762 ≥ 0.762");
-    assert_eq!(reason(0.5, 0.0, Decide::Point), "0.500 ≥ 0.000");
-    let collapsed = reason(0.7622, 0.7624, Decide::Interval);
+    assert_eq!(reason(0.7622, 0.7624, GateBasis::Point), "quality.overall 0.7622 < gate 0.7624");
+    assert_eq!(reason(0.762_500_1, 0.7625, GateBasis::Point), "0.763 ≥ 0.762");
+    assert_eq!(reason(0.762_499_999_99, 0.7625, GateBasis::Point), "0.762 ≥ 0.762");
+    assert_eq!(reason(0.5, 0.0, GateBasis::Point), "0.500 ≥ 0.000");
+    let collapsed = reason(0.7622, 0.7624, GateBasis::Interval);
     assert!(collapsed.contains("0.7622 to 0.7622") && collapsed.contains("all 3 values are equal"), "{collapsed}");
 }
 
@@ -102,7 +102,7 @@ fn shown_numbers_compare_like_the_values() {
 fn a_gate_that_cannot_fail_is_refused() {
     let plan = Sketch::new(1, 1, 2).fill(5.0).run().plan();
     let told = |change: &dyn Fn(&mut Gate)| {
-        let rules = Rules { gates: vec![gate(change)], ..Rules::default() };
+        let rules = GateRules { gates: vec![gate(change)], ..GateRules::default() };
         check(&plan, &rules).map_err(|error| error.to_string())
     };
     for (name, wrong) in [
@@ -123,7 +123,7 @@ fn a_gate_that_cannot_fail_is_refused() {
 fn a_model_is_not_compared_with_itself() {
     let against = |per: &str| {
         gate(|it| {
-            it.against = Some(Against::Model("model-a".to_owned()));
+            it.against = Some(GateReference::Model("model-a".to_owned()));
             it.max_drop = at(0.25);
             it.per = per.to_owned();
         })
@@ -157,21 +157,21 @@ fn no_baseline_is_undecided() {
 #[test]
 fn an_interval_that_contains_the_threshold_is_undecided() {
     let run = two([6.0, 7.0, 8.0, 9.0]);
-    let by = |min: f64, decide: Decide| {
+    let by = |min: f64, decide: GateBasis| {
         gate(|it| {
             it.min = at(min);
             it.decide = decide;
         })
     };
     let second = |min: f64, policy: Policy| {
-        let verdicts = say(&run, vec![by(min, Decide::Interval)], policy, &References::default());
+        let verdicts = say(&run, vec![by(min, GateBasis::Interval)], policy, &References::default());
         (verdicts.decisions[1].verdict, verdicts.exit())
     };
     let strict = Policy { undecided_fails: true, ..Policy::default() };
     assert_eq!(second(7.4, Policy::default()), (Verdict::Undecided, Exit::Pass));
     assert_eq!(second(7.4, strict), (Verdict::Undecided, Exit::Undecided));
     assert_eq!(second(4.0, strict), (Verdict::Pass, Exit::Pass));
-    let point = say(&run, vec![by(7.6, Decide::Point)], strict, &References::default());
+    let point = say(&run, vec![by(7.6, GateBasis::Point)], strict, &References::default());
     assert_eq!(point.exit(), Exit::GateFailed);
 }
 
@@ -231,11 +231,11 @@ fn a_drop_that_missing_scores_could_reverse_is_undecided() {
 #[test]
 fn a_gate_without_its_partner_is_undecided() {
     let run = two([7.0; 4]);
-    let against = Against::Variant("variant-9".to_owned());
+    let against = GateReference::Variant("variant-9".to_owned());
     let gates = vec![gate(|it| (it.max_drop, it.against) = (at(0.5), Some(against.clone())))];
-    let rules = Rules { gates, ..Rules::default() };
+    let rules = GateRules { gates, ..GateRules::default() };
     assert!(check(&run.header.plan, &rules).unwrap_err().to_string().contains("variant-9"));
-    let rules = Rules { left_out: vec![against], ..rules };
+    let rules = GateRules { left_out: vec![against], ..rules };
     check(&run.header.plan, &rules).unwrap();
     let verdicts = decide(&findings_of(&run), &run, &rules, &References::default()).unwrap();
     assert_eq!((verdicts.verdict(), verdicts.exit()), (Some(Verdict::Undecided), Exit::Pass));
@@ -247,12 +247,12 @@ fn a_gate_without_its_partner_is_undecided() {
 fn a_leaderboard_uses_shared_cells_only() {
     let on = |path: &str, min: f64| {
         let subject = Subject::Finding(path.to_owned());
-        Gate { id: path.to_owned(), subject, min: at(min), ..Gate::on(path) }
+        Gate { id: path.to_owned(), subject, min: at(min), ..Gate::for_metric(path) }
     };
     let gates = vec![on("leaderboards.quality.overall.shared", 4.0), on("leaderboards.quality.overall.shared", 5.0)];
     let verdicts = say(&two([7.0; 4]), gates, Policy::default(), &References::default());
     assert_eq!(words(&verdicts).iter().map(|it| it.1).collect::<Vec<_>>(), ["pass", "fail"]);
-    let typo = Rules { gates: vec![on("leaderboards.quality.overall.share", 4.0)], ..Rules::default() };
+    let typo = GateRules { gates: vec![on("leaderboards.quality.overall.share", 4.0)], ..GateRules::default() };
     let error = check(&two([7.0; 4]).header.plan, &typo).unwrap_err().to_string();
     assert!(error.contains("did you mean `leaderboards.quality.overall.shared`?"), "{error}");
 }
@@ -314,7 +314,7 @@ fn units_conditions_and_partners() {
     });
     assert_eq!(words(&spelt), words(&narrowed));
     let against = of(|it| {
-        it.against = Some(Against::Model("scripted/model-a".to_owned()));
+        it.against = Some(GateReference::Model("scripted/model-a".to_owned()));
         it.max_drop = at(1.0);
     });
     let other = against.decisions.iter().find(|it| it.system.as_deref() == Some("model-b/variant-0")).unwrap();
@@ -347,17 +347,17 @@ fn names_in_gates_are_checked_first() {
     let run = two([8.0; 4]);
     let finding = |path: &str| Gate { subject: Subject::Finding(path.to_owned()), ..gate(|it| it.max = at(1.0)) };
     let wrong = vec![
-        Gate { min: at(1.0), ..Gate::on("quality.overal") },
+        Gate { min: at(1.0), ..Gate::for_metric("quality.overal") },
         gate(|it| (it.min, it.max) = (at(3.0), at(2.0))),
-        gate(|it| (it.max_drop, it.against) = (at(1.0), Some(Against::Model("model-c".to_owned())))),
+        gate(|it| (it.max_drop, it.against) = (at(1.0), Some(GateReference::Model("model-c".to_owned())))),
         finding("errrors.kinds"),
     ];
-    let error = check(&run.header.plan, &Rules { gates: wrong, ..Rules::default() }).unwrap_err().to_string();
+    let error = check(&run.header.plan, &GateRules { gates: wrong, ..GateRules::default() }).unwrap_err().to_string();
     for part in ["did you mean `quality.overall`", "at least 3 and at most 2", "model-c", "did you mean `errors`"] {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert_eq!(error.lines().count(), 4);
-    let typo = Rules { gates: vec![finding("errors.kind")], ..Rules::default() };
+    let typo = GateRules { gates: vec![finding("errors.kind")], ..GateRules::default() };
     let error = check(&run.header.plan, &typo).unwrap_err().to_string();
     assert!(error.contains("did you mean `errors.kinds`"), "{error}");
     let late = say(&run, typo.gates.clone(), Policy::default(), &References::default());
@@ -367,7 +367,8 @@ fn names_in_gates_are_checked_first() {
     let absent = say(&run, vec![finding("errors.other")], Policy::default(), &References::default());
     assert_eq!(absent.verdict(), Some(Verdict::Undecided));
     assert!(absent.decisions[0].reason.contains("kinds"), "{}", absent.decisions[0].reason);
-    let pattern = Rules { gates: vec![Gate { min: at(1.0), ..Gate::on("quality.*") }], ..Rules::default() };
+    let pattern =
+        GateRules { gates: vec![Gate { min: at(1.0), ..Gate::for_metric("quality.*") }], ..GateRules::default() };
     check(&run.header.plan, &pattern).unwrap();
 }
 
@@ -376,7 +377,7 @@ proptest! {
     #[test]
     fn better_is_never_judged_worse(values in proptest::array::uniform4(0.0_f64..10.0), min in 0.0_f64..10.0, gain in 0.0_f64..3.0) {
         let better = values.map(|value| value + gain);
-        for decide in [Decide::Point, Decide::Interval] {
+        for decide in [GateBasis::Point, GateBasis::Interval] {
             let verdict = |values: [f64; 4]| {
                 let gate = gate(|it| { it.min = at(min); it.decide = decide; });
                 say(&two(values), vec![gate], Policy::default(), &References::default()).decisions[1].verdict
@@ -400,9 +401,9 @@ fn a_change_measured_by_another_instrument_is_undecided() {
     let runs = BTreeMap::from([("old".to_owned(), then().unwrap())]);
     let references = References { baseline: then(), previous: then(), runs };
     for (against, name) in [
-        (Against::Baseline, "the baseline"),
-        (Against::Previous, "the previous run"),
-        (Against::Run("old".to_owned()), "run old"),
+        (GateReference::Baseline, "the baseline"),
+        (GateReference::Previous, "the previous run"),
+        (GateReference::Run("old".to_owned()), "run old"),
     ] {
         let drop = gate(|it| (it.max_drop, it.min, it.against) = (at(0.5), at(5.0), Some(against.clone())));
         let verdicts = say(&run, vec![drop], Policy::default(), &references);
@@ -421,7 +422,7 @@ fn a_change_measured_by_another_instrument_is_undecided() {
 fn a_repeated_gate_counts_as_one_test() {
     let values = [6.0, 7.0, 6.5, 8.0, 7.5, 6.8, 7.2, 6.1];
     let run = values.iter().enumerate().fold(Sketch::new(1, 1, 8), |it, (at, value)| it.value(at, 0, *value)).run();
-    let rule = |min: f64| gate(|it| (it.min, it.decide) = (at(min), Decide::Interval));
+    let rule = |min: f64| gate(|it| (it.min, it.decide) = (at(min), GateBasis::Interval));
     let level = |gates: Vec<Gate>| {
         let verdicts = say(&run, gates, Policy::default(), &References::default());
         verdicts.decisions[0].finding.as_ref().unwrap().level().unwrap()
@@ -440,7 +441,7 @@ fn gates_use_the_bootstrap_options_of_the_suite() {
         let mut plan = (*run.header.plan).clone();
         plan.statistics.bootstrap = Some(2_000);
         run.header.plan = plan.into();
-        let rule = gate(|it| (it.min, it.decide) = (at(0.5), Decide::Interval));
+        let rule = gate(|it| (it.min, it.decide) = (at(0.5), GateBasis::Interval));
         let decided = say(&run, vec![rule], Policy::default(), &References::default()).decisions.remove(0);
         let spread = findings_of(&run).systems[0].metrics[0].clone();
         assert_eq!(spread.figure(), decided.finding.as_ref());
@@ -463,7 +464,7 @@ fn gates_use_the_bootstrap_options_of_the_suite() {
 /// missing on either side; not-applicable cells are not missing.
 #[test]
 fn a_change_counts_the_missing_scores_of_both_sides() {
-    let drop = |against: Option<Against>| {
+    let drop = |against: Option<GateReference>| {
         gate(|it| {
             (it.max_drop, it.per, it.against) = (at(0.5), "run".to_owned(), against.clone());
         })
@@ -481,11 +482,11 @@ fn a_change_counts_the_missing_scores_of_both_sides() {
     );
     let absent = (0..10).fold(whole.clone(), |run, sample| run.not_applicable(sample, 2));
     assert_eq!(decided(&whole.run(), drop(None), &pinned(&absent.run())).0, Verdict::Pass);
-    // Against another model: what it lacks in a trial counts, and that trial is compared on neither side.
+    // GateReference another model: what it lacks in a trial counts, and that trial is compared on neither side.
     let two = (0..10).fold(Sketch::new(2, 1, 10).trials(2).fill(8.0), |run, sample| {
         run.trial_value((sample, 1, 1), 2.0).trial_error((sample, 0, 1), "timeout")
     });
-    let mut rule = drop(Some(Against::Model("model-a".to_owned())));
+    let mut rule = drop(Some(GateReference::Model("model-a".to_owned())));
     rule.per = "system".to_owned();
     let verdicts = say(&two.run(), vec![rule], Policy { max_errors: 1.0, ..Policy::default() }, &References::default());
     let other = verdicts.decisions.iter().find(|it| it.system.as_deref() == Some("model-b/variant-0")).unwrap();
@@ -528,15 +529,15 @@ fn names_changed_since_a_pinned_run_are_reported() {
         let mut run = crate::testing::judged(1, 4, &["j1"], serde_json::json!([]));
         for cell in &mut run.cells {
             cell.judgments[0].scores = vec![(0, karat_types::Score::value(7.0))];
-            cell.judgments[0].answered = karat_types::Answered::of("j1", judge).into_iter().collect();
-            cell.cell.facts.answered = karat_types::Answered::of("m", model).into_iter().collect();
+            cell.judgments[0].answered = karat_types::ServedName::from_reply("j1", judge).into_iter().collect();
+            cell.cell.facts.answered = karat_types::ServedName::from_reply("m", model).into_iter().collect();
         }
         run
     };
     let then = pinned(&answered("j1-01", "m-01"));
     let drop = |run: &MemoryRun| {
         let metric = run.header.plan.metrics[0].name.clone();
-        let rule = Gate { max_drop: at(0.5), ..Gate::on(&metric) };
+        let rule = Gate { max_drop: at(0.5), ..Gate::for_metric(&metric) };
         say(run, vec![rule], Policy::default(), &then)
     };
     let moved = drop(&answered("j1-01", "m-02"));

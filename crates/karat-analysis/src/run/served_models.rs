@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use karat_types::{Answered, CellRow, PlanHeader};
+use karat_types::{CellRow, PlanHeader, ServedName};
 use serde::Serialize;
 
 /// The number of names counted separately for one model; further names are counted together.
@@ -49,7 +49,7 @@ pub struct ServedJudge {
 struct NameCounts(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl NameCounts {
-    fn add(&mut self, one: &Answered) {
+    fn add(&mut self, one: &ServedName) {
         if let Some(count) = self.0.get_mut(&one.asked).and_then(|names| names.get_mut(one.name())) {
             *count += 1;
             return;
@@ -125,7 +125,7 @@ pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a ServedModel>) -> N
 }
 
 /// Adds the names stored with a cell or judgment.
-pub(crate) fn add_answers(answered: &[Answered], names: &mut NamesByAsked) {
+pub(crate) fn add_answers(answered: &[ServedName], names: &mut NamesByAsked) {
     answered.iter().for_each(|it| {
         names.entry(it.asked.clone()).or_default().insert(it.name().to_owned());
     });

@@ -72,7 +72,7 @@ fn decides(metric: &MetricSpec, score: &Option<Score>) -> bool {
 
 /// 1 if the bound holds, else 0 with the value as the reason.
 fn bound_score(metric: &MetricSpec, value: f64) -> Score {
-    if metric.bound.passes(value) { Score::value(1.0) } else { Score::because(0.0, format!("it is {value}")) }
+    if metric.bound.passes(value) { Score::value(1.0) } else { Score::value_because(0.0, format!("it is {value}")) }
 }
 
 /// 0 if any check fails, with their names; else *unscored* if any is unscored; else 1. `None` if a score is still
@@ -91,7 +91,7 @@ fn pass_score(scores: &[(&MetricSpec, &Option<Score>)]) -> Option<Score> {
         }
     }
     match unscored {
-        _ if !failed.is_empty() => Some(Score::because(0.0, format!("failed: {}", failed.join(", ")))),
+        _ if !failed.is_empty() => Some(Score::value_because(0.0, format!("failed: {}", failed.join(", ")))),
         _ if open => None,
         Some(why) => Some(Score::unscored(why)),
         None if applies => Some(Score::value(1.0)),
@@ -127,7 +127,7 @@ mod tests {
     fn a_bound_makes_a_score_pass_or_fail_and_keeps_its_number() {
         let slow = metric("slow", true, Bound { max: Some(3000.0), ..Bound::default() });
         assert_eq!(bound_score(&slow, 12.0), Score::value(1.0));
-        assert_eq!(bound_score(&slow, 4000.5), Score::because(0.0, "it is 4000.5"));
+        assert_eq!(bound_score(&slow, 4000.5), Score::value_because(0.0, "it is 4000.5"));
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         let (one, zero) = (|| Some(Score::value(1.0)), || Some(Score::value(0.0)));
         let (na, unscored) = (|| Some(Score::not_applicable("x")), || Some(Score::unscored("no JSON")));
         assert_eq!(passed([one(), na(), one()]), one());
-        assert_eq!(passed([zero(), unscored(), zero()]), Some(Score::because(0.0, "failed: a, c")));
+        assert_eq!(passed([zero(), unscored(), zero()]), Some(Score::value_because(0.0, "failed: a, c")));
         assert_eq!(passed([one(), unscored(), one()]), Some(Score::unscored("b: no JSON")));
         assert_eq!(passed([one(), None, one()]), None);
         assert!(matches!(passed([na(), na(), na()]), Some(Score::NotApplicable { .. })));

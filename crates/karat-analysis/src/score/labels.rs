@@ -37,7 +37,7 @@ impl<'a> LabelIndex<'a> {
         of_sample.filter(move |(_, label)| {
             let model = plan.system_model(system).map(|model| model.id.as_str());
             let is = |wanted: &Option<String>, known: Option<&str>| wanted.is_none() || wanted.as_deref() == known;
-            is(&label.model, model) && is(&label.variant, Some(plan.system_variant(system))) && label.is_about(output)
+            is(&label.model, model) && is(&label.variant, Some(plan.system_variant(system))) && label.applies_to(output)
         })
     }
 }

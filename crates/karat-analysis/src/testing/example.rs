@@ -120,7 +120,7 @@ fn own_scores(sample: usize, model: Option<usize>, variant: usize, latency_ms: f
         if sample >= 4 { Score::not_applicable("the row has no ideal claims") } else { Score::value(ideal / 12.0) };
     let mentions = match (sample, model) {
         (3, Some(1)) => Score::unscored("the pattern could not be read"),
-        _ => Score::because(f64::from(u8::from(ideal > 5.5)), "looks for the word iron"),
+        _ => Score::value_because(f64::from(u8::from(ideal > 5.5)), "looks for the word iron"),
     };
     vec![(RECALL, recall), (MENTIONS, mentions), (LATENCY, Score::value(latency_ms))]
 }

@@ -71,7 +71,7 @@ impl RunRows for MemoryRun {
         &self.header
     }
 
-    fn for_each_of(
+    fn for_each_in(
         &self,
         ordinals: Range<u64>,
         row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use karat_report::{counted, usd};
+use karat_report::{count_noun, usd};
 use karat_types::Money;
 
 /// Names in one line; `none` where there is none.
@@ -39,7 +39,7 @@ pub struct CallCount(pub u64);
 
 impl Display for CallCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&counted(self.0, "call"))
+        f.write_str(&count_noun(self.0, "call"))
     }
 }
 

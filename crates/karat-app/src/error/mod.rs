@@ -29,7 +29,7 @@ mod suite;
 use karat_analysis::AnalysisError;
 use karat_analysis::compare::CompareError;
 use karat_engine::EngineError;
-use karat_providers::TapeError;
+use karat_providers::RecordingError;
 use karat_report::RenderError;
 use karat_store::StoreError;
 use karat_suite::Diagnostics;
@@ -103,7 +103,7 @@ pub enum AppError {
     Render(#[from] RenderError),
     /// A recording of calls cannot be made or read.
     #[error(transparent)]
-    Tape(#[from] TapeError),
+    Tape(#[from] RecordingError),
 }
 
 impl AppError {

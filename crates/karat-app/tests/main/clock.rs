@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use karat_app::{App, Execution, Format, Invocation, RunEnd, Stop, Tape};
 use karat_store::StoreUrl;
-use karat_types::{Clock, Moment, RunStatus, Silent};
+use karat_types::{Clock, Moment, RunStatus, SilentObserver};
 
 const NOW: i64 = 1_795_000_000_000;
 const TEN_YEARS: i64 = 315_360_000_000;
@@ -38,7 +38,7 @@ fn run(app: &App, id: &str) -> RunEnd {
     let execution = Execution {
         run_id: Some(id.to_owned()),
         resume: false,
-        observer: Arc::new(Silent),
+        observer: Arc::new(SilentObserver),
         stop: Stop::default(),
         tape: Tape::None,
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use karat_app::{App, DriftStatus, Drifting, Execution, Invocation, Stop, Tape};
 use karat_store::{JournalEntry, Store, StoreUrl};
-use karat_types::{Clock, Moment, Silent};
+use karat_types::{Clock, Moment, SilentObserver};
 use serde_json::json;
 
 struct Still;
@@ -32,7 +32,7 @@ fn an_alert_without_a_system_stands() {
     let execution = Execution {
         run_id: Some("a".to_owned()),
         resume: false,
-        observer: Arc::new(Silent),
+        observer: Arc::new(SilentObserver),
         stop: Stop::default(),
         tape: Tape::None,
     };
@@ -49,7 +49,10 @@ fn an_alert_without_a_system_stands() {
         "alerts": [{ "day": "2026-03-18", "short_median": 1.0, "long_median": 3.45, "z": -3.27, "n_short": 7, "n_long": 18 }],
         "series": [],
     });
-    Store::open(&store).unwrap().note("briefing", "drift_alert", &JournalEntry { at: Moment(0), body }).unwrap();
+    Store::open(&store)
+        .unwrap()
+        .add_journal_entry("briefing", "drift_alert", &JournalEntry { at: Moment(0), body })
+        .unwrap();
     let drift = |as_of: &str| {
         let asked = Drifting { as_of: Some(as_of.to_owned()), ..Drifting::default() };
         app.drift(&invocation, &asked).unwrap()

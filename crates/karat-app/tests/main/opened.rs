@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use karat_app::{App, Execution, Invocation, Opened, Stop, StoreUrl, Tape};
-use karat_types::{Clock, Moment, Silent};
+use karat_types::{Clock, Moment, SilentObserver};
 
 struct Still;
 
@@ -34,7 +34,7 @@ fn run(app: &App, id: &str, limit: u64) {
     let execution = Execution {
         run_id: Some(id.to_owned()),
         resume: false,
-        observer: Arc::new(Silent),
+        observer: Arc::new(SilentObserver),
         stop: Stop::default(),
         tape: Tape::None,
     };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use karat_app::{App, Execution, Invocation, Opened, Standing, Stop, StoreUrl, Tape};
 use karat_store::Store;
-use karat_types::{Clock, Event, Moment, Observer, ReuseLabel, RunRows, RunStatus};
+use karat_types::{Clock, Event, Moment, Observer, OutputOrigin, RunRows, RunStatus};
 
 /// A suite whose variants share a step, with a judge; what differs between two runs is filled in.
 const SUITE: &str = "name: shared
@@ -39,7 +39,7 @@ impl Clock for Still {
 
 /// Which cells took their output from an earlier run.
 #[derive(Default)]
-struct Labels(Mutex<BTreeMap<u64, ReuseLabel>>);
+struct Labels(Mutex<BTreeMap<u64, OutputOrigin>>);
 
 impl Observer for Labels {
     fn on(&self, event: &Event<'_>) {
@@ -61,7 +61,7 @@ fn app(folder: &Path) -> App {
 }
 
 /// Runs a suite with this prompt and rubric, and gives the calls made and the label of each cell.
-fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, ReuseLabel>) {
+fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, OutputOrigin>) {
     let labels = Arc::new(Labels::default());
     let execution = Execution {
         run_id: Some(id.to_owned()),
@@ -127,7 +127,7 @@ fn plan_why_and_run_agree() {
             .for_each(&mut |row| {
                 let cell = &cells[usize::try_from(row.cell.ordinal).unwrap()];
                 let is_reused = matches!(cell.standing, Standing::Reused { .. });
-                assert_eq!(labels[&cell.cell] == ReuseLabel::Reused, is_reused, "case {case}: {}", cell.path());
+                assert_eq!(labels[&cell.cell] == OutputOrigin::Reused, is_reused, "case {case}: {}", cell.path());
                 assert_eq!(row.judgments.len(), cell.judgments.len());
                 let is_judged = row.judgments.iter().all(|judgment| judgment.reused);
                 let was_judged = cell.judgments.iter().all(|judgment| is_there(&judgment.standing));

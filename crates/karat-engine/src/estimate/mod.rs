@@ -213,7 +213,7 @@ impl<'a> Survey<'a> {
                 plan: plan.header.clone(),
                 systems: systems.clone(),
                 library: Arc::new(Library::new(files, plan.header.dataset.rows)),
-                reuse: store.stock(run.unwrap_or_default(), given.oldest)?,
+                reuse: store.reuse_view(run.unwrap_or_default(), given.oldest)?,
                 given: given.outputs.map(Earlier::new),
                 own,
                 remaining,

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use karat_suite::{DatasetError, Plan, Spread};
+use karat_suite::{DatasetError, Plan, RepresentativeRows};
 use karat_types::{Sample, output_key};
 
 use super::Estimate;
@@ -39,7 +39,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Those that stand for all.
-    pub fn standing(spread: &'a Spread) -> Self {
+    pub fn standing(spread: &'a RepresentativeRows) -> Self {
         Self { left: Mutex::new(Box::new(spread.samples.iter().cloned().map(Ok))), count: spread.samples.len() as u64 }
     }
 

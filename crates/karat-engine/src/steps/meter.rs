@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_text::path::{Path, PathError};
-use karat_types::{Facts, MeterSpec, Money, Note, NoteKind, Pricing, Usage};
+use karat_types::{MeterSpec, Money, Note, NoteKind, Pricing, ResponseFacts, Usage};
 use serde_json::Value;
 
 /// A [`MeterSpec`] with its paths compiled.
@@ -40,7 +40,7 @@ const MOST_USD: f64 = 1e6;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Metered {
     /// Times by stage, version.
-    pub facts: Facts,
+    pub facts: ResponseFacts,
     /// Time of the whole step, where it is given.
     pub latency_ms: Option<f64>,
     /// Tokens of all models.

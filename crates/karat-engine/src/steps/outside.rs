@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use karat_text::gaps::GapTemplate;
+use karat_text::env_template::GapTemplate;
 use karat_text::template::{Context, Template, TemplateError, text};
 use karat_types::{
-    Answer, Ask, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Money, Note, Protocol,
-    Request, Slot, StepSpec, Taken, Turn,
+    Answer, Ask, AskId, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Money, Note, Protocol,
+    Request, StepSpec, TakeSpec, Turn,
 };
 use serde_json::{Map, Value};
 
@@ -179,7 +179,7 @@ impl OutsideMachine {
         let asks = pieces.contexts.iter().enumerate().map(|(at, context)| {
             let request = self.outside.request.render(context);
             let request = request.map_err(|error| StepEnd::Failed(template_error(&self.step, &error)))?;
-            Ok(Ask { slot: Slot::new(at.to_string()), request })
+            Ok(Ask { slot: AskId::new(at.to_string()), request })
         });
         asks.collect()
     }
@@ -200,7 +200,7 @@ impl OutsideMachine {
         self.notes.extend(std::mem::take(&mut metered.notes));
         let notes = std::mem::take(&mut self.notes);
         let answer = united(&self.step, values);
-        if let Some(problem) = shape::nothing_at(self.step.take.values().flat_map(Taken::paths), &answer) {
+        if let Some(problem) = shape::nothing_at(self.step.take.values().flat_map(TakeSpec::paths), &answer) {
             return Err(self.unreadable(&problem));
         }
         let output = take(&self.step, answer);

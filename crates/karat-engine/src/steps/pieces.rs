@@ -1,9 +1,9 @@
 //! `chunk` and `merge`: an action over the pieces of a text or a list, and what becomes of its answers.
 
-use karat_text::chunk;
+use karat_text::chunking::chunk;
 use karat_text::kind::kind;
 use karat_text::template::{Context, Expression, TemplateError};
-use karat_types::{CellError, ChunkSize, Merge, MergeHow, Note, NoteKind, StepSpec};
+use karat_types::{CellError, ChunkSize, MergeHow, MergeSpec, Note, NoteKind, StepSpec};
 use serde_json::{Value, json};
 
 use super::{StepEnd, template_error};
@@ -88,10 +88,10 @@ pub(super) fn of_piece(context: &Context, piece: &Value, index: usize) -> Contex
 
 /// The answers of all pieces as one value; without `merge`, the answers of pieces are one list.
 pub(super) fn united(step: &StepSpec, values: impl IntoIterator<Item = Value>) -> Value {
-    let concat = Merge { how: MergeHow::Concat, of: None, by: None, similar: None };
+    let concat = MergeSpec { how: MergeHow::Concat, of: None, by: None, similar: None };
     match (&step.merge, &step.chunk) {
-        (Some(merge), _) => karat_text::merge::merge(merge, values.into_iter().collect()),
-        (None, Some(_)) => karat_text::merge::merge(&concat, values.into_iter().collect()),
+        (Some(merge), _) => karat_text::chunking::merge::merge(merge, values.into_iter().collect()),
+        (None, Some(_)) => karat_text::chunking::merge::merge(&concat, values.into_iter().collect()),
         (None, None) => values.into_iter().next().unwrap_or(Value::Null),
     }
 }

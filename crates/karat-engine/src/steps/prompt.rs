@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use karat_text::chunking::tokens::Tokenizer;
 use karat_text::template::{Template, TemplateError};
-use karat_text::tokens::Tokenizer;
 use karat_types::{
-    Answer, Ask, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, Note, NoteKind, Parameters, ParseAs,
-    PromptSpec, Reply, ReplyFormat, Request, Role, Slot, StepSpec, Turn,
+    Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, Note, NoteKind, Parameters,
+    ParseAs, PromptSpec, Reply, ReplyFormat, Request, Role, StepSpec, Turn,
 };
 use serde_json::Value;
 
@@ -139,7 +139,7 @@ impl PromptMachine {
             }
         };
         let request = ChatRequest { messages, parameters: self.parameters(), format: self.format() };
-        Ask { slot: Slot::new(slot), request: Request::Chat(request) }
+        Ask { slot: AskId::new(slot), request: Request::Chat(request) }
     }
 
     fn format(&self) -> ReplyFormat {

@@ -6,8 +6,8 @@ use karat_suite::RowPath;
 use karat_text::path::Path;
 use karat_text::template::Template;
 use karat_types::{
-    Answer, Ask, Broken, CallErrorCode, CellError, Machine, Missing, Note, NoteKind, RecordedSpec, Request, Slot,
-    StepSpec, Turn,
+    Answer, Ask, AskId, CallErrorCode, CellError, Machine, MissingOutput, Note, NoteKind, RecordedSpec, Request,
+    StepSpec, Turn, UnreadableOutput,
 };
 use serde_json::Value;
 
@@ -18,8 +18,8 @@ use super::{StepEnd, StepError, StepInput, take, template_error};
 /// A recorded step with templates compiled.
 pub(crate) struct CompiledRecorded {
     source: Source,
-    missing: Missing,
-    broken: Broken,
+    missing: MissingOutput,
+    broken: UnreadableOutput,
     parser: Option<Parser>,
     meter: Option<Meter>,
 }
@@ -61,15 +61,15 @@ impl RecordedMachine {
     fn absent(&self, what: &str) -> StepEnd {
         let id = &self.step.id;
         match self.recorded.missing {
-            Missing::Error => StepEnd::Failed(CellError::new(
+            MissingOutput::Error => StepEnd::Failed(CellError::new(
                 "recorded",
                 format!("step `{id}`: {what}. Add it, or say `missing: empty` or `missing: skip`"),
             )),
-            Missing::Empty => {
+            MissingOutput::Empty => {
                 let metered = Box::new(Metered::none());
                 StepEnd::Output { output: self.nothing(), notes: Vec::new(), metered }
             }
-            Missing::Skip => StepEnd::Skipped(format!("step `{id}`: {what}")),
+            MissingOutput::Skip => StepEnd::Skipped(format!("step `{id}`: {what}")),
         }
     }
 
@@ -98,8 +98,10 @@ impl RecordedMachine {
     /// What is there and cannot be read: an error, or a text that says so.
     fn unreadable(&self, code: &str, problem: String, text: &str) -> StepEnd {
         match self.recorded.broken {
-            Broken::Error => StepEnd::Failed(CellError::new(code, format!("step `{}`: {problem}", self.step.id))),
-            Broken::Text => {
+            UnreadableOutput::Error => {
+                StepEnd::Failed(CellError::new(code, format!("step `{}`: {problem}", self.step.id)))
+            }
+            UnreadableOutput::Text => {
                 // Nothing to show is not nothing there: the output then says what is wrong.
                 let (output, taken) = match text.trim().is_empty() {
                     true => (problem.clone(), "it counts as a text that says so"),
@@ -134,7 +136,7 @@ impl RecordedMachine {
                     Some(id) => format!("row {id:?} of {path}"),
                     None => format!("file {path}"),
                 });
-                Turn::Ask(vec![Ask { slot: Slot::new("file"), request: Request::File { path, row } }])
+                Turn::Ask(vec![Ask { slot: AskId::new("file"), request: Request::File { path, row } }])
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use karat_text::path::Path;
-use karat_types::{StepSpec, Taken};
+use karat_types::{StepSpec, TakeSpec};
 use serde_json::Value;
 
 /// The parts that a step takes, an absent one as null; the whole value where it takes none.
@@ -14,11 +14,11 @@ pub(super) fn take(spec: &StepSpec, output: Value) -> Value {
     Value::Object(spec.take.iter().map(|(name, part)| (name.clone(), taken(part, &output))).collect())
 }
 
-fn taken(part: &Taken, value: &Value) -> Value {
+fn taken(part: &TakeSpec, value: &Value) -> Value {
     match part {
-        Taken::Path(path) => at(path, value),
-        Taken::Renamed { each: None, r#as } => renamed(r#as, value),
-        Taken::Renamed { each: Some(each), r#as } => match at(each, value) {
+        TakeSpec::Path(path) => at(path, value),
+        TakeSpec::Renamed { each: None, r#as } => renamed(r#as, value),
+        TakeSpec::Renamed { each: Some(each), r#as } => match at(each, value) {
             Value::Array(members) => members.iter().map(|member| renamed(r#as, member)).collect(),
             _ => Value::Null,
         },
@@ -64,7 +64,7 @@ mod tests {
             ),
             (json!({"each": "$.result.text", "as": {"a": "$.b"}}), json!(null)),
         ] {
-            let spec: Taken = serde_json::from_value(part.clone()).unwrap();
+            let spec: TakeSpec = serde_json::from_value(part.clone()).unwrap();
             assert_eq!(taken(&spec, &answer), expected, "{part}");
             assert_eq!(serde_json::to_value(&spec).unwrap(), part);
         }

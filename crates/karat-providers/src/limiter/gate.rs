@@ -1,11 +1,12 @@
-//! Slots: so many calls in flight over all who are called, shared fairly between them.
+//! Slots: a limit of calls in flight over all models and services, shared fairly between them.
 //!
-//! A free slot goes to whoever asks. Where more ask than there are slots, the next one goes to those who hold the fewest,
-//! of equals to those who have waited longest since their last: each gets the same share, and what one does not need
-//! the others have. A slow model therefore never holds more than its share while a fast one has calls to make.
+//! A free slot goes to the next request. If more calls ask than there are slots, the next slot goes to the model that
+//! holds the fewest, and among equals to the one that has waited longest since its last: each model gets the same
+//! share, and others use what one does not need. So a slow model never holds more than its share while a fast one has
+//! calls to make.
 //!
-//! At the start all slots are free, and whoever came first would have them all: until everybody who has a door has asked
-//! for a share, nobody holds more than that. Who does not ask soon is not waited for.
+//! At the start all slots are free. Until every registered model has requested its share, no model may exceed it; a
+//! model that has not asked within 100 ms is skipped.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -16,100 +17,100 @@ use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
-use crate::room::Room;
+use crate::http::response_memory::MemoryGrant;
 
-/// For so long a slot is kept free at the start for somebody who has not asked for it yet. First calls come within some
-/// milliseconds of each other; where they do not, something slower comes before them, or nothing is to be called.
-const START: Duration = Duration::from_millis(100);
+/// Time for which slots are kept free at the start for a model that has not asked yet. First calls come within some
+/// milliseconds of each other; otherwise something slower precedes them, or the model makes no calls.
+const START_WAIT: Duration = Duration::from_millis(100);
 
-/// What all calls of a run pass: so many in flight, and none once it is shut. Cheap to clone; clones are the same gate.
+/// The limit of calls in flight of a run. Once shut, it admits none. Clones are the same gate.
 #[derive(Clone)]
 pub struct Gate(Arc<Inner>);
 
 struct Inner {
-    state: Mutex<State>,
-    /// Never has a permit; closed when the gate is shut, which wakes everybody who waits.
+    state: Mutex<GateState>,
+    /// Never has a permit; closing it wakes all waiters.
     shut: Semaphore,
 }
 
 #[derive(Debug)]
-struct State {
+struct GateState {
     slots: usize,
     free: usize,
-    lines: Vec<Line>,
-    /// Some line with a door has not asked for a share yet.
+    queues: Vec<ModelQueue>,
+    /// True while a queue with entries has not requested its share.
     starting: bool,
-    /// Slots given so far.
-    given: u64,
+    /// Slots granted so far.
+    granted: u64,
 }
 
-/// The calls of one model, or of one service or program.
+/// The calls of one model, service or program.
 #[derive(Debug, Default)]
-struct Line {
+struct ModelQueue {
     who: Box<str>,
-    held: usize,
+    in_use: usize,
     waiting: VecDeque<oneshot::Sender<()>>,
-    /// Tells one at the door when it has become shorter and is short, or a slot is free.
+    /// Notified when the queue is short or a slot is free.
     short: Arc<Notify>,
-    /// How many come to its door: without any, the line has none.
-    doors: usize,
-    /// How many of them are not at the door: they make what they went in for.
+    /// The number of its entries; without any, the queue has no share.
+    entries: usize,
+    /// The number of entries that were let in and prepare or make a call.
     inside: usize,
-    /// How many calls have asked for a slot.
-    asked: usize,
-    /// How many slots had been given when it got its last.
-    served: u64,
+    /// Slot requests so far.
+    requested: usize,
+    /// The number of slots granted in total when it got its last.
+    last_grant: u64,
 }
 
-/// Where a line stands in its gate.
+/// Index of a queue in its gate.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LineAt(usize);
+pub(crate) struct QueueId(usize);
 
-/// Where those wait who would first have to make a call of a line ready. Each has a clone; dropped, it is the next one's
-/// turn to see whether the line is short.
-pub struct Door {
+/// A worker's entry to a queue, where it waits before it prepares a call. Each worker has a clone; dropping one lets
+/// the next check whether the queue is short.
+pub struct QueueEntry {
     gate: Gate,
-    line: LineAt,
+    queue: QueueId,
     short: Arc<Notify>,
     is_inside: bool,
 }
 
-/// The right to have one call in flight, and its answer in memory. Hold it until the call's record is on disk.
-pub struct Slot {
+/// The right to have one call in flight and its answer in memory. Hold it until the call's record is on disk.
+pub struct SlotGuard {
     gate: Gate,
-    line: LineAt,
-    room: Option<Room>,
+    queue: QueueId,
+    memory: Option<MemoryGrant>,
 }
 
-/// A place in a line. Left before its turn is taken, the turn is the next one's.
-struct Waiting<'a> {
+/// A place in a queue. If it is dropped before its turn is used, the next call gets the turn.
+struct QueuedCall<'a> {
     gate: &'a Gate,
-    line: LineAt,
+    queue: QueueId,
     turn: oneshot::Receiver<()>,
 }
 
 impl Gate {
-    /// A gate for so many calls in flight.
+    /// A gate for this number of calls in flight.
     pub fn new(calls: usize) -> Self {
         let slots = calls.max(1);
-        let state = State { slots, free: slots, lines: Vec::new(), starting: false, given: 0 };
+        let state = GateState { slots, free: slots, queues: Vec::new(), starting: false, granted: 0 };
         Self(Arc::new(Inner { state: Mutex::new(state), shut: Semaphore::new(0) }))
     }
 
-    /// Lets nobody pass any more. Calls that wait here, for their model's limits or for another attempt, end; calls in
+    /// Admits no more calls. Calls that wait here, for their model's limits or for another attempt, end; calls in
     /// flight do not.
     pub fn shut(&self) {
         self.0.shut.close();
-        self.state().lines.iter_mut().for_each(|line| line.waiting.clear());
+        self.state().queues.iter_mut().for_each(|queue| queue.waiting.clear());
     }
 
-    /// Whether it is shut.
+    /// Returns whether it is shut.
     pub fn is_shut(&self) -> bool {
         self.0.shut.is_closed()
     }
 
-    /// Does something; `None` when the gate is shut before it is done.
-    pub(super) async fn unless_shut<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+    /// Runs `work`; `None` if the gate is shut before it is done.
+    pub(super) async fn until_shut<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
             done = work => Some(done),
@@ -117,45 +118,45 @@ impl Gate {
         }
     }
 
-    /// The line of who is called.
-    pub(crate) fn line(&self, who: &str) -> LineAt {
-        self.state().line(who)
+    /// The queue of a model or service.
+    pub(crate) fn queue(&self, who: &str) -> QueueId {
+        self.state().queue_id(who)
     }
 
-    /// The door to the line of who is called, and will be waited for at the start.
-    pub fn door(&self, who: &str) -> Door {
+    /// A registered entry to the queue of a model or service, for which slots are kept at the start.
+    pub fn queue_entry(&self, who: &str) -> QueueEntry {
         let mut state = self.state();
         state.starting = true;
-        let at = state.line(who);
-        let line = &mut state.lines[at.0];
-        line.doors += 1;
-        Door { gate: self.clone(), line: at, short: line.short.clone(), is_inside: false }
+        let at = state.queue_id(who);
+        let queue = &mut state.queues[at.0];
+        queue.entries += 1;
+        QueueEntry { gate: self.clone(), queue: at, short: queue.short.clone(), is_inside: false }
     }
 
-    /// Waits in a line for a slot; `None` once the gate is shut.
-    pub(super) async fn slot(&self, line: LineAt) -> Option<Slot> {
+    /// Waits in a queue for a slot; `None` once the gate is shut.
+    pub(super) async fn slot(&self, queue: QueueId) -> Option<SlotGuard> {
         if self.is_shut() {
             return None;
         }
         let (turn, is_start) = {
             let mut state = self.state();
-            (state.line_up(line), state.starting)
+            (state.take_or_queue(queue), state.starting)
         };
         if let Some(turn) = turn {
-            let mut waiting = Waiting { gate: self, line, turn };
+            let mut waiting = QueuedCall { gate: self, queue, turn };
             let turn = match is_start {
-                // Boxed: few wait at the start, and all others would hold the clock, too.
+                // Boxed: few calls wait at the start, and all others would carry the timer, too.
                 true => Box::pin(self.turn_at_start(&mut waiting.turn)).await,
                 false => (&mut waiting.turn).await,
             };
             turn.ok()?;
         }
-        Some(Slot { gate: self.clone(), line, room: None })
+        Some(SlotGuard { gate: self.clone(), queue, memory: None })
     }
 
-    /// Waits for a turn, and longer than [`START`] for nobody else.
+    /// Waits for a turn, and ends the start after [`START_WAIT`].
     async fn turn_at_start(&self, turn: &mut oneshot::Receiver<()>) -> Result<(), RecvError> {
-        match timeout(START, &mut *turn).await {
+        match timeout(START_WAIT, &mut *turn).await {
             Ok(turn) => turn,
             Err(_) => {
                 self.state().end_start();
@@ -164,66 +165,66 @@ impl Gate {
         }
     }
 
-    fn give_back(&self, LineAt(line): LineAt) {
+    fn give_back(&self, QueueId(queue): QueueId) {
         let mut state = self.state();
-        state.lines[line].held -= 1;
+        state.queues[queue].in_use -= 1;
         state.free += 1;
-        state.pass_on();
+        state.grant_free_slots();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GateState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn line(&mut self, who: &str) -> LineAt {
-        let known = self.lines.iter().position(|line| *line.who == *who);
-        LineAt(known.unwrap_or_else(|| {
-            self.lines.push(Line { who: who.into(), ..Line::default() });
-            self.lines.len() - 1
+impl GateState {
+    fn queue_id(&mut self, who: &str) -> QueueId {
+        let known = self.queues.iter().position(|queue| *queue.who == *who);
+        QueueId(known.unwrap_or_else(|| {
+            self.queues.push(ModelQueue { who: who.into(), ..ModelQueue::default() });
+            self.queues.len() - 1
         }))
     }
 
-    /// Whether fewer wait in a line than its share of the slots: that many become free together, and as long as a line has
-    /// nobody for them, they are the others'. Where some in the line have not come through its door, those who do have to
-    /// be as many, or would have hardly any slot.
-    fn is_short(&self, LineAt(line): LineAt) -> bool {
-        let Line { waiting, inside, .. } = &self.lines[line];
+    /// Returns whether fewer calls wait in a queue than its share of the slots: that many slots may become free
+    /// together, and without calls for them they go to others. If some calls did not come through an entry, the waiting
+    /// calls must also outnumber those that did, or those would hardly get a slot.
+    fn is_short(&self, QueueId(queue): QueueId) -> bool {
+        let ModelQueue { waiting, inside, .. } = &self.queues[queue];
         waiting.len() < self.share() || waiting.len() > *inside
     }
 
-    /// Whether one who comes to the door of a line may go in; `is_inside` is one who has been.
-    fn lets_in(&mut self, line: LineAt, is_inside: bool) -> bool {
-        self.lines[line.0].inside -= usize::from(is_inside);
-        let is_short = self.is_short(line);
-        self.lines[line.0].inside += usize::from(is_short);
+    /// Returns whether a worker may prepare a call; `is_inside` if it was let in before.
+    fn try_enter(&mut self, queue: QueueId, is_inside: bool) -> bool {
+        self.queues[queue.0].inside -= usize::from(is_inside);
+        let is_short = self.is_short(queue);
+        self.queues[queue.0].inside += usize::from(is_short);
         is_short
     }
 
-    /// So many slots are a line's, rounded up: of two lines and one slot, either may have one in line.
+    /// A queue's share of the slots, rounded up: with two queues and one slot, each may have one call waiting.
     fn share(&self) -> usize {
-        self.slots.div_ceil(self.with_doors())
+        self.slots.div_ceil(self.active_queues())
     }
 
-    fn with_doors(&self) -> usize {
-        self.lines.iter().filter(|line| line.doors > 0).count().max(1)
+    fn active_queues(&self) -> usize {
+        self.queues.iter().filter(|queue| queue.entries > 0).count().max(1)
     }
 
-    /// Whether a line may have one of the free slots.
-    fn may_have_more(&self, line: &Line) -> bool {
-        !self.starting || line.held < self.whole_share()
+    /// Returns whether a queue may have one of the free slots.
+    fn may_have_more(&self, queue: &ModelQueue) -> bool {
+        !self.starting || queue.in_use < self.whole_share()
     }
 
-    /// So many slots each line can have while all others have as many.
+    /// The share that all queues can have at once.
     fn whole_share(&self) -> usize {
-        (self.slots / self.with_doors()).max(1)
+        (self.slots / self.active_queues()).max(1)
     }
 
-    /// Ends the start once each line with a door has asked for its share, or for as many slots as come to its door.
-    fn see_who_is_there(&mut self) {
-        let has_asked = |line: &Line| line.asked >= self.whole_share().min(line.doors);
-        if self.starting && self.lines.iter().all(has_asked) {
+    /// Ends the start once each queue with entries has requested its share, or as many slots as it has entries.
+    fn end_start_if_all_asked(&mut self) {
+        let has_asked = |queue: &ModelQueue| queue.requested >= self.whole_share().min(queue.entries);
+        if self.starting && self.queues.iter().all(has_asked) {
             self.end_start();
         }
     }
@@ -231,78 +232,78 @@ impl State {
     fn end_start(&mut self) {
         if self.starting {
             self.starting = false;
-            self.pass_on();
+            self.grant_free_slots();
         }
     }
 
-    /// One comes to a door no more. With the last one goes the line's share, and others have more.
-    fn leave(&mut self, LineAt(line): LineAt, is_inside: bool) {
-        self.lines[line].inside -= usize::from(is_inside);
-        self.lines[line].doors -= 1;
-        if self.lines[line].doors == 0 {
+    /// Removes an entry. With the last one the queue's share ends, and others have more.
+    fn leave(&mut self, QueueId(queue): QueueId, is_inside: bool) {
+        self.queues[queue].inside -= usize::from(is_inside);
+        self.queues[queue].entries -= 1;
+        if self.queues[queue].entries == 0 {
             let share = self.share();
-            for line in &self.lines {
-                let at_the_door = line.doors - line.inside;
-                (line.waiting.len()..share).take(at_the_door).for_each(|_| line.short.notify_last());
+            for queue in &self.queues {
+                let waiting_workers = queue.entries - queue.inside;
+                (queue.waiting.len()..share).take(waiting_workers).for_each(|_| queue.short.notify_last());
             }
-            self.pass_on();
+            self.grant_free_slots();
         }
-        self.see_who_is_there();
+        self.end_start_if_all_asked();
     }
 
-    /// Takes a slot where one is free, or else a place in the line.
-    fn line_up(&mut self, LineAt(line): LineAt) -> Option<oneshot::Receiver<()>> {
-        self.lines[line].asked += 1;
-        let turn = if self.free > 0 && self.may_have_more(&self.lines[line]) {
-            self.give(line);
+    /// Takes a free slot, or else a place in the queue.
+    fn take_or_queue(&mut self, QueueId(queue): QueueId) -> Option<oneshot::Receiver<()>> {
+        self.queues[queue].requested += 1;
+        let turn = if self.free > 0 && self.may_have_more(&self.queues[queue]) {
+            self.grant(queue);
             None
         } else {
             let (sender, turn) = oneshot::channel();
-            self.lines[line].waiting.push_back(sender);
+            self.queues[queue].waiting.push_back(sender);
             Some(turn)
         };
-        self.see_who_is_there();
+        self.end_start_if_all_asked();
         turn
     }
 
-    fn give(&mut self, line: usize) {
+    fn grant(&mut self, queue: usize) {
         self.free -= 1;
-        self.given += 1;
-        let line = &mut self.lines[line];
-        line.held += 1;
-        line.served = self.given;
+        self.granted += 1;
+        let queue = &mut self.queues[queue];
+        queue.in_use += 1;
+        queue.last_grant = self.granted;
     }
 
-    /// Gives what is free to those who wait.
-    fn pass_on(&mut self) {
+    /// Grants free slots to waiting calls.
+    fn grant_free_slots(&mut self) {
         while self.free > 0 {
-            let waiting = self.lines.iter().enumerate().filter(|(_, line)| !line.waiting.is_empty());
-            let waiting = waiting.filter(|(_, line)| self.may_have_more(line));
-            let Some((next, _)) = waiting.min_by_key(|(_, line)| (line.held, line.served)) else {
-                self.lines.iter().for_each(|line| line.short.notify_last());
+            let waiting = self.queues.iter().enumerate().filter(|(_, queue)| !queue.waiting.is_empty());
+            let waiting = waiting.filter(|(_, queue)| self.may_have_more(queue));
+            let Some((next, _)) = waiting.min_by_key(|(_, queue)| (queue.in_use, queue.last_grant)) else {
+                self.queues.iter().for_each(|queue| queue.short.notify_last());
                 return;
             };
-            let turn = self.lines[next].waiting.pop_front();
-            if self.is_short(LineAt(next)) {
-                self.lines[next].short.notify_last();
+            let turn = self.queues[next].waiting.pop_front();
+            if self.is_short(QueueId(next)) {
+                self.queues[next].short.notify_last();
             }
-            // Who has gone away in the meantime takes nothing.
+            // A call that was dropped meanwhile takes none.
             if turn.is_some_and(|turn| turn.send(()).is_ok()) {
-                self.give(next);
+                self.grant(next);
             }
         }
     }
 }
 
-impl Door {
-    /// Waits until fewer wait in the line than its share of the slots: a call that is made ready before only waits the
-    /// longer, with all that it holds.
-    pub async fn short(&mut self) {
-        let Self { gate, line, short, is_inside } = self;
+impl QueueEntry {
+    /// Waits until fewer calls wait in the queue than its share of the slots: a call prepared earlier would only wait
+    /// longer, with everything it holds.
+    pub async fn wait_until_short(&mut self) {
+        let Self { gate, queue, short, is_inside } = self;
         loop {
             let mut told = pin!(short.notified());
             told.as_mut().enable();
-            *is_inside = gate.state().lets_in(*line, *is_inside);
+            *is_inside = gate.state().try_enter(*queue, *is_inside);
             if *is_inside {
                 return;
             }
@@ -311,38 +312,38 @@ impl Door {
     }
 }
 
-impl Clone for Door {
+impl Clone for QueueEntry {
     fn clone(&self) -> Self {
-        self.gate.state().lines[self.line.0].doors += 1;
-        Self { gate: self.gate.clone(), line: self.line, short: self.short.clone(), is_inside: false }
+        self.gate.state().queues[self.queue.0].entries += 1;
+        Self { gate: self.gate.clone(), queue: self.queue, short: self.short.clone(), is_inside: false }
     }
 }
 
-impl Drop for Door {
+impl Drop for QueueEntry {
     fn drop(&mut self) {
-        self.gate.state().leave(self.line, self.is_inside);
+        self.gate.state().leave(self.queue, self.is_inside);
         self.short.notify_last();
     }
 }
 
-impl Slot {
-    /// Keeps the room that a large answer takes.
-    pub(crate) fn keep(&mut self, room: Option<Room>) {
-        self.room = room;
+impl SlotGuard {
+    /// Holds the memory of a large answer.
+    pub(crate) fn hold_memory(&mut self, memory: Option<MemoryGrant>) {
+        self.memory = memory;
     }
 }
 
-impl Drop for Slot {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
-        self.gate.give_back(self.line);
+        self.gate.give_back(self.queue);
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         self.turn.close();
         if self.turn.try_recv().is_ok() {
-            self.gate.give_back(self.line);
+            self.gate.give_back(self.queue);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! What providers say of their limits in headers.
+//! Rate limits that providers report in headers.
 
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 
-use crate::retry::moment_of;
+use crate::attempt::retry::moment_of;
 
-/// Names of what is left and when it is whole again: OpenAI's, which many copy, and Anthropic's.
+/// Header names of the remaining quota and its reset: OpenAI's, which many copy, and Anthropic's.
 const LEFT: [(&str, &str); 4] = [
     ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
     ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
@@ -14,12 +14,12 @@ const LEFT: [(&str, &str); 4] = [
     ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
 ];
 
-/// No provider counts over a longer time; what says more is not believed.
+/// Upper bound of a reset: no provider counts over a longer time.
 const MOST: Duration = Duration::from_secs(120);
 
-/// How long nothing is left, where an answer says so.
-pub(crate) fn exhausted(headers: &HeaderMap) -> Option<Duration> {
-    // Most servers say nothing, and to look a name up takes longer than to look at all there are.
+/// The time for which an answer reports that nothing is left.
+pub(crate) fn exhausted_for(headers: &HeaderMap) -> Option<Duration> {
+    // Most servers report nothing, and looking up names takes longer than scanning the headers once.
     if !headers.keys().any(|name| name.as_str().contains("ratelimit")) {
         return None;
     }
@@ -41,11 +41,11 @@ fn time(text: &str, headers: &HeaderMap) -> Option<Duration> {
         let now = moment_of(headers)?;
         return Some(Duration::try_from(until.duration_since(now)).unwrap_or_default());
     }
-    parts(text)
+    parse_duration(text)
 }
 
-/// A number and a unit, one behind the other.
-fn parts(mut text: &str) -> Option<Duration> {
+/// Numbers with units, such as `6m0s`.
+fn parse_duration(mut text: &str) -> Option<Duration> {
     let mut sum = 0.0;
     while !text.is_empty() {
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
@@ -73,11 +73,11 @@ mod tests {
 
     fn read(pairs: &[(&'static str, &'static str)]) -> Option<Duration> {
         let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        exhausted(&pairs.collect())
+        exhausted_for(&pairs.collect())
     }
 
     #[test]
-    fn both_dialects_are_read() {
+    fn both_header_dialects_are_read() {
         let requests = |reset| read(&[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", reset)]);
         assert_eq!(requests("1s"), Some(Duration::from_secs(1)));
         assert_eq!(requests("1m0.5s"), Some(Duration::from_millis(60_500)));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_slows_nothing() {
+    fn remaining_quota_slows_nothing() {
         assert_eq!(read(&[("x-ratelimit-remaining-requests", "1"), ("x-ratelimit-reset-requests", "1s")]), None);
         assert_eq!(read(&[]), None);
     }

@@ -1,16 +1,18 @@
-//! How fast a model may be called.
+//! Rate limits of models, and slots for calls in flight.
 //!
-//! 1. Declared limits (`rpm`, `tpm`, `concurrency`) are kept from the first call on. Requests and tokens flow into a
-//!    bucket each at the declared rate; a call waits until both hold what it needs. Tokens are reserved on an estimate,
-//!    prompt and longest reply, and what the reply did not need goes back when its usage is known.
-//! 2. What is not declared is found out: a 429 halves the number of calls that may be in flight, once for all calls that
-//!    were on their way, and everybody waits as long as the provider says. Each success then opens the window again, at
-//!    first by one, beyond the half where it went wrong by one for a whole window (as TCP does it).
-//! 3. A provider that says that nothing is left until some moment is believed before it has to refuse.
+//! 1. Declared limits (`rpm`, `tpm`, `concurrency`) hold from the first call. Requests and tokens flow into a bucket each at
+//!    the declared rate; a call waits until both hold what it needs. Tokens are reserved on an estimate (prompt and longest
+//!    reply), and the difference is returned once usage is known.
+//! 2. Undeclared limits are discovered: a 429 halves the number of calls in flight, once for all calls that were on their
+//!    way, and all calls wait as long as the provider says. Each success opens the window again, first by one call, above
+//!    half of the size that failed by one call for each full window (as TCP does).
+//! 3. If a provider reports that its quota is exhausted until some moment, calls wait before it has to reject them.
 //!
-//! Nothing is slowed down before there is a reason: without declared limits and without a 429 the window is open.
-//! Calls pass in the order in which they came. Models of one account share nothing but what providers count together:
-//! address, key and model name.
+//! Without declared limits and without a 429 nothing is slowed down. Calls pass in order of arrival. Models of one account
+//! share only what providers count together: address, key and model name.
+//!
+//! Files: `state` (the arithmetic of limits), `headers` (limits that providers report), `gate` (slots of the whole run). An
+//! attempt passes an [`AdmissionPath`]: first its model's [`Limiter`], then the [`Gate`].
 
 mod gate;
 mod headers;
@@ -25,25 +27,25 @@ use karat_types::{CallError, Limits};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use gate::LineAt;
-pub use gate::{Door, Gate, Slot};
-pub(crate) use headers::exhausted;
-use state::{State, Wait};
+use gate::QueueId;
+pub use gate::{Gate, QueueEntry, SlotGuard};
+pub(crate) use headers::exhausted_for;
+use state::{LimiterState, Wait};
 
-/// No run is still under way after so long; no clock counts as far as some providers can say.
-const FOR_GOOD: Duration = Duration::from_secs(366 * 24 * 3600);
+/// Upper bound of a rejection: longer than any run, and within what a clock can count.
+const LONGEST_CLOSING: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// The limits of one model of one account.
+/// The rate limits of one model of one account.
 pub(crate) struct Limiter {
-    state: Mutex<State>,
-    /// Who stands first waits for the state; all others wait for their turn.
+    state: Mutex<LimiterState>,
+    /// The first call waits for the state; all others wait for this lock, in order.
     turn: tokio::sync::Mutex<()>,
     changed: Notify,
-    /// Until when the provider wants to be left alone, where no call waits so long, and what it said.
+    /// The time until which the provider refuses all calls, and its error, if that is longer than any call waits.
     closed: Mutex<Option<(Instant, CallError)>>,
 }
 
-/// A call that may be made now. Dropped, it is over; where nobody said how it ended, it was not made.
+/// A call that may be made now. Dropping it ends the call; without a reported end it counts as not made.
 pub(crate) struct Admission<'a> {
     limiter: &'a Limiter,
     tokens: f64,
@@ -51,37 +53,37 @@ pub(crate) struct Admission<'a> {
     is_made: bool,
 }
 
-/// How an admitted call ended, as far as limits are concerned.
+/// The end of an admitted call, as far as limits are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// With a reply that used so many tokens, where the provider said how many.
-    Well(Option<u64>),
-    /// Refused for its rate; the provider may have said for how long.
-    Refused(Option<Duration>),
-    /// In any other way: what it used is unknown.
-    Badly,
+pub(crate) enum CallEnd {
+    /// With a reply that used this number of tokens, if its provider reports it.
+    Succeeded(Option<u64>),
+    /// Rejected for its rate, with the provider's `retry-after` if it names one.
+    RateLimited(Option<Duration>),
+    /// In any other way: its usage is unknown.
+    Failed,
 }
 
 impl Limiter {
-    /// A limiter that keeps these limits.
+    /// A limiter for these limits.
     pub fn new(limits: Limits) -> Arc<Self> {
-        let state = Mutex::new(State::new(limits, Instant::now()));
+        let state = Mutex::new(LimiterState::new(limits, Instant::now()));
         Arc::new(Self { state, turn: tokio::sync::Mutex::default(), changed: Notify::new(), closed: Mutex::default() })
     }
 
-    /// The provider wants to be left alone for so long, and no call waits until then: those that follow end with the error.
-    pub fn close(&self, told: Duration, error: &CallError) {
-        let until = Instant::now() + told.min(FOR_GOOD);
+    /// Rejects calls with this error for this time, which is longer than any call waits.
+    pub fn close(&self, named_wait: Duration, error: &CallError) {
+        let until = Instant::now() + named_wait.min(LONGEST_CLOSING);
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some((until, error.clone()));
     }
 
-    /// Why no call may be made at present.
-    pub fn closed(&self) -> Option<CallError> {
+    /// The error of calls that are rejected at present.
+    pub fn closing_error(&self) -> Option<CallError> {
         let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         closed.as_ref().filter(|(until, _)| *until > Instant::now()).map(|(_, error)| error.clone())
     }
 
-    /// Waits until a call of about so many tokens may be made.
+    /// Waits until a call of about this number of tokens may be made.
     pub async fn admit(&self, tokens: u64) -> Admission<'_> {
         let tokens = tokens as f64;
         let _turn = self.turn.lock().await;
@@ -101,14 +103,14 @@ impl Limiter {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LimiterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Admission<'_> {
-    /// Says how the call ended, and for how long the provider says that nothing is left.
-    pub fn end(mut self, ended: Ended, exhausted: Option<Duration>) {
+    /// Reports the end of the call, and the time for which the provider's limits are exhausted.
+    pub fn end(mut self, ended: CallEnd, exhausted: Option<Duration>) {
         self.is_made = true;
         let now = Instant::now();
         let mut state = self.limiter.state();
@@ -116,20 +118,20 @@ impl Admission<'_> {
             state.pause(now + time);
         }
         match ended {
-            Ended::Well(used) => {
-                state.succeeded();
+            CallEnd::Succeeded(used) => {
+                state.record_success();
                 if let Some(used) = used {
                     state.give_back(self.tokens - used as f64);
                 }
             }
-            Ended::Refused(told) => {
-                state.refused(self.at, now);
+            CallEnd::RateLimited(named_wait) => {
+                state.record_rate_limit(self.at, now);
                 state.give_back(self.tokens);
-                if let Some(told) = told {
-                    state.pause(now + told);
+                if let Some(named_wait) = named_wait {
+                    state.pause(now + named_wait);
                 }
             }
-            Ended::Badly => state.give_back(self.tokens),
+            CallEnd::Failed => state.give_back(self.tokens),
         }
     }
 }
@@ -146,34 +148,34 @@ impl Drop for Admission<'_> {
     }
 }
 
-/// What an attempt passes: the limits of who is called, then the gate of the run, so that calls which wait for a slow
-/// model keep no slot from the others.
+/// The path of an attempt: the limits of its model, then the gate of the run, so that calls that wait for a slow model
+/// hold no slot.
 #[derive(Clone, Copy)]
-pub(crate) struct Way<'a> {
+pub(crate) struct AdmissionPath<'a> {
     pub gate: &'a Gate,
-    /// Of who is called.
-    pub line: LineAt,
-    /// The model's limits; what is no model has none.
+    /// The queue of the model or service.
+    pub queue: QueueId,
+    /// The model's limits; services and programs have none.
     pub limiter: Option<&'a Limiter>,
     /// Tokens that the call may need.
     pub tokens: u64,
 }
 
-/// The right to make one attempt.
-pub(crate) type Passed<'a> = (Slot, Option<Admission<'a>>);
+/// The permission to make one attempt.
+pub(crate) type Admitted<'a> = (SlotGuard, Option<Admission<'a>>);
 
-impl<'a> Way<'a> {
-    /// Waits its turn. `None` once the gate is shut.
-    pub async fn pass(&self) -> Option<Passed<'a>> {
+impl<'a> AdmissionPath<'a> {
+    /// Waits for limits and a slot. `None` once the gate is shut.
+    pub async fn admit(&self) -> Option<Admitted<'a>> {
         self.gate
-            .unless_shut(async {
+            .until_shut(async {
                 loop {
                     let admission = match self.limiter {
                         Some(limiter) => Some(limiter.admit(self.tokens).await),
                         None => None,
                     };
-                    let slot = self.gate.slot(self.line).await?;
-                    // Somebody may have been told to wait in the meantime: then all do.
+                    let slot = self.gate.slot(self.queue).await?;
+                    // A pause that began meanwhile holds for this call, too.
                     if self.limiter.is_none_or(|limiter| !limiter.state().is_paused(Instant::now())) {
                         return Some((slot, admission));
                     }
@@ -182,8 +184,8 @@ impl<'a> Way<'a> {
             .await?
     }
 
-    /// Waits so long. `None` once the gate is shut.
-    pub async fn rest(&self, wait: Duration) -> Option<()> {
-        self.gate.unless_shut(tokio::time::sleep(wait)).await
+    /// Waits for this time. `None` once the gate is shut.
+    pub async fn wait(&self, wait: Duration) -> Option<()> {
+        self.gate.until_shut(tokio::time::sleep(wait)).await
     }
 }

@@ -1,29 +1,29 @@
-//! The arithmetic of limits: no waiting, no clock.
+//! The arithmetic of limits, without waiting and without a clock.
 
 use karat_types::Limits;
 use tokio::time::{Duration, Instant};
 
-/// Calls in flight with which a model of declared limits begins.
-const CAREFUL: f64 = 4.0;
+/// Initial window of a model with declared limits, in calls in flight.
+const INITIAL_WINDOW: f64 = 4.0;
 
-/// Seconds of its rate that a bucket of tokens holds.
+/// Size of a token bucket, in seconds of its rate.
 const TOKEN_SECONDS: f64 = 1.0;
 
-/// Seconds of its rate that a bucket of requests holds; at least one request.
+/// Size of a request bucket, in seconds of its rate; at least one request.
 const REQUEST_SECONDS: f64 = 0.05;
 
-/// What keeps a call from being made.
+/// The reason why a call has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Nothing before this moment.
+    /// Until this moment.
     Until(Instant),
-    /// As many calls are in flight as may be.
+    /// Until a call in flight ends.
     ForOthers,
 }
 
 /// See [`super::Limiter`].
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct LimiterState {
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
     window: Window,
@@ -31,7 +31,7 @@ pub(crate) struct State {
     paused_until: Option<Instant>,
 }
 
-impl State {
+impl LimiterState {
     pub fn new(limits: Limits, now: Instant) -> Self {
         let bucket = |rate: f64, seconds: f64| Bucket::new(rate / 60.0, (rate / 60.0 * seconds).max(1.0), now);
         let declared = limits.rpm.is_some() || limits.tpm.is_some();
@@ -44,7 +44,7 @@ impl State {
         }
     }
 
-    /// Admits a call, or says what it has to wait for.
+    /// Admits a call, or returns what it has to wait for.
     pub fn admit(&mut self, now: Instant, tokens: f64) -> Result<(), Wait> {
         if let Some(moment) = self.paused_until.filter(|moment| *moment > now) {
             return Err(Wait::Until(moment));
@@ -71,12 +71,12 @@ impl State {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    pub fn succeeded(&mut self) {
+    pub fn record_success(&mut self) {
         self.window.grow();
     }
 
-    /// A call that was admitted at `sent` was refused for its rate.
-    pub fn refused(&mut self, sent: Instant, now: Instant) {
+    /// Reports that a call admitted at `sent` was rejected for its rate.
+    pub fn record_rate_limit(&mut self, sent: Instant, now: Instant) {
         self.window.shrink(sent, now, self.in_flight);
     }
 
@@ -87,7 +87,7 @@ impl State {
         }
     }
 
-    /// Nothing was sent of a call of so many tokens.
+    /// Takes back a call of this number of tokens that was not sent.
     pub fn take_back(&mut self, tokens: f64) {
         self.give_back(tokens);
         if let Some(bucket) = &mut self.requests {
@@ -95,7 +95,7 @@ impl State {
         }
     }
 
-    /// Whether nothing may be sent now, admitted or not.
+    /// Returns whether no call may be sent now, admitted or not.
     pub fn is_paused(&self, now: Instant) -> bool {
         self.paused_until.is_some_and(|moment| moment > now)
     }
@@ -105,7 +105,8 @@ impl State {
     }
 }
 
-/// Fills at a rate, up to its size. What was used beyond an estimate makes it negative, and later calls wait for it.
+/// A token bucket: it fills at a rate, up to its size. Usage beyond an estimate makes it negative, and later calls wait
+/// for it.
 #[derive(Debug)]
 struct Bucket {
     per_second: f64,
@@ -119,7 +120,8 @@ impl Bucket {
         Self { per_second, size, level: size, filled_at: now }
     }
 
-    /// When it holds the amount; `None` when it does now. What is larger than the bucket waits until it is full.
+    /// The moment at which it holds the amount; `None` if it does now. An amount larger than the bucket waits until it
+    /// is full.
     fn ready(&mut self, now: Instant, amount: f64) -> Option<Instant> {
         self.level = (self.level + now.duration_since(self.filled_at).as_secs_f64() * self.per_second).min(self.size);
         self.filled_at = now;
@@ -132,7 +134,7 @@ impl Bucket {
     }
 }
 
-/// How many calls may be in flight.
+/// The adaptive limit of calls in flight.
 #[derive(Debug)]
 struct Window {
     size: f64,
@@ -144,7 +146,7 @@ struct Window {
 
 impl Window {
     fn new(most: f64, careful: bool) -> Self {
-        let size = if careful { most.min(CAREFUL) } else { most };
+        let size = if careful { most.min(INITIAL_WINDOW) } else { most };
         Self { size, most, slow_from: f64::INFINITY, shrunk_at: None }
     }
 
@@ -157,7 +159,7 @@ impl Window {
         self.size = (self.size + step).min(self.most);
     }
 
-    /// Calls that were sent before the last refusal was known say nothing new.
+    /// Calls sent before the last rejection was known tell nothing new.
     fn shrink(&mut self, sent: Instant, now: Instant, in_flight: usize) {
         if self.shrunk_at.is_some_and(|shrunk| sent < shrunk) {
             return;

@@ -15,7 +15,7 @@ async fn starts(limiter: &Arc<Limiter>, calls: usize, tokens: u64, took: Duratio
             let admission = limiter.admit(tokens).await;
             let at = begun.elapsed().as_secs_f64();
             tokio::time::sleep(took).await;
-            admission.end(Ended::Well(Some(tokens)), None);
+            admission.end(CallEnd::Succeeded(Some(tokens)), None);
             at
         })
     });
@@ -27,8 +27,8 @@ async fn starts(limiter: &Arc<Limiter>, calls: usize, tokens: u64, took: Duratio
     starts
 }
 
-fn way<'a>(gate: &'a Gate, limiter: &'a Limiter) -> Way<'a> {
-    Way { gate, line: gate.line("model"), limiter: Some(limiter), tokens: 1 }
+fn path<'a>(gate: &'a Gate, limiter: &'a Limiter) -> AdmissionPath<'a> {
+    AdmissionPath { gate, queue: gate.queue("model"), limiter: Some(limiter), tokens: 1 }
 }
 
 fn within_a_minute(starts: &[f64]) -> usize {
@@ -56,7 +56,7 @@ async fn tokens_a_minute_are_settled_on_usage() {
     let limiter = Limiter::new(limits);
     let begun = Instant::now();
     for _ in 0..120 {
-        limiter.admit(1000).await.end(Ended::Well(Some(100)), None);
+        limiter.admit(1000).await.end(CallEnd::Succeeded(Some(100)), None);
     }
     let took = begun.elapsed().as_secs_f64();
     assert!((10.0..14.0).contains(&took), "{took}");
@@ -106,10 +106,10 @@ async fn an_undeclared_limit_is_found() {
                 busy.fetch_sub(1, Ordering::SeqCst);
                 if fits {
                     served.fetch_add(1, Ordering::SeqCst);
-                    admission.end(Ended::Well(None), None);
+                    admission.end(CallEnd::Succeeded(None), None);
                 } else {
                     refused.fetch_add(1, Ordering::SeqCst);
-                    admission.end(Ended::Refused(Some(Duration::from_millis(200))), None);
+                    admission.end(CallEnd::RateLimited(Some(Duration::from_millis(200))), None);
                 }
             }
         })
@@ -124,17 +124,17 @@ async fn an_undeclared_limit_is_found() {
     assert!(took < 60.0, "{took}");
 }
 
-/// Everybody waits as long as the provider says, not only who was told.
+/// All calls wait as long as the provider says, not only the one that was rejected.
 #[tokio::test(start_paused = true)]
 async fn a_pause_holds_for_all() {
     let limiter = Limiter::new(Limits::default());
-    limiter.admit(1).await.end(Ended::Refused(Some(Duration::from_secs(7))), None);
+    limiter.admit(1).await.end(CallEnd::RateLimited(Some(Duration::from_secs(7))), None);
     let begun = Instant::now();
     drop(limiter.admit(1).await);
     assert_eq!(begun.elapsed(), Duration::from_secs(7));
 }
 
-/// PE-30: nor is anything sent of what was admitted before and waited for its slot.
+/// PE-30: a pause also holds calls that were admitted before it and wait for their slot.
 #[tokio::test(start_paused = true)]
 async fn a_pause_holds_for_those_who_wait_for_a_slot() {
     let (gate, limiter) = (Arc::new(Gate::new(2)), Limiter::new(Limits::default()));
@@ -142,11 +142,13 @@ async fn a_pause_holds_for_those_who_wait_for_a_slot() {
     let calls = (0..6).map(|_| {
         let (gate, limiter) = (gate.clone(), limiter.clone());
         tokio::spawn(async move {
-            let (_slot, admission) = way(&gate, &limiter).pass().await.unwrap();
+            let (_slot, admission) = path(&gate, &limiter).admit().await.unwrap();
             let at = begun.elapsed();
             tokio::time::sleep(Duration::from_millis(10)).await;
-            let told = at.is_zero().then_some(Duration::from_secs(7));
-            admission.unwrap().end(told.map_or(Ended::Well(None), |told| Ended::Refused(Some(told))), None);
+            let named_wait = at.is_zero().then_some(Duration::from_secs(7));
+            admission
+                .unwrap()
+                .end(named_wait.map_or(CallEnd::Succeeded(None), |wait| CallEnd::RateLimited(Some(wait))), None);
             at
         })
     });
@@ -159,17 +161,17 @@ async fn a_pause_holds_for_those_who_wait_for_a_slot() {
     assert!(starts[2..].iter().all(|at| *at >= Duration::from_secs(7)), "{starts:?}");
 }
 
-/// What no clock can count to closes it as well.
+/// A rejection longer than any clock can count also closes the limiter.
 #[tokio::test(start_paused = true)]
-async fn for_ever_is_a_long_time() {
+async fn an_endless_retry_after_closes_the_limiter() {
     let limiter = Limiter::new(Limits::default());
     let error = CallError { code: karat_types::CallErrorCode::RateLimited, message: "no".to_owned(), status: None };
     limiter.close(Duration::MAX, &error);
-    assert_eq!(limiter.closed(), Some(error));
+    assert_eq!(limiter.closing_error(), Some(error));
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_reason_nothing_is_slowed() {
+async fn calls_are_not_slowed_without_a_reason() {
     let starts = starts(&Limiter::new(Limits::default()), 1000, 1_000_000, Duration::from_secs(1)).await;
     assert!(starts.iter().all(|at| *at < 1e-6));
 }
@@ -182,8 +184,8 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     let waiting = (0..10).map(|_| {
         let (gate, slow) = (gate.clone(), slow.clone());
         tokio::spawn(async move {
-            let (_slot, admission) = way(&gate, &slow).pass().await?;
-            admission.map(|admission| admission.end(Ended::Well(None), None))
+            let (_slot, admission) = path(&gate, &slow).admit().await?;
+            admission.map(|admission| admission.end(CallEnd::Succeeded(None), None))
         })
     });
     let waiting: Vec<_> = waiting.collect();
@@ -191,17 +193,19 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     let fast = Limiter::new(Limits::default());
     let begun = Instant::now();
     for _ in 0..100 {
-        let _passed = way(&gate, &fast).pass().await.unwrap();
+        let _passed = path(&gate, &fast).admit().await.unwrap();
     }
     assert!(begun.elapsed() < Duration::from_millis(1));
     gate.shut();
     for task in waiting.into_iter().skip(1) {
         assert!(task.await.unwrap().is_none());
     }
-    assert!(way(&gate, &fast).pass().await.is_none() && way(&gate, &fast).rest(Duration::from_secs(1)).await.is_none());
+    assert!(
+        path(&gate, &fast).admit().await.is_none() && path(&gate, &fast).wait(Duration::from_secs(1)).await.is_none()
+    );
 }
 
-/// A call that was admitted and then not made, as when the budget refuses it, keeps nobody waiting.
+/// A call that was admitted and not made, because the budget refused it, delays no other call.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_not_made_takes_nothing() {
     let limiter = Limiter::new(Limits { rpm: Some(1), tpm: Some(100), ..Limits::default() });
@@ -212,13 +216,13 @@ async fn a_call_that_is_not_made_takes_nothing() {
     assert_eq!(begun.elapsed(), Duration::ZERO);
 }
 
-/// Keeps `calls` calls of one line at the gate, each `took` long; says when each began, in milliseconds.
+/// Makes `calls` calls of one queue, each `took` long. Returns when each began, in milliseconds.
 fn calls_of(gate: &Arc<Gate>, who: &str, calls: usize, took: Duration) -> Vec<tokio::task::JoinHandle<u128>> {
     let begun = Instant::now();
     let call = |_| {
-        let (gate, line) = (gate.clone(), gate.line(who));
+        let (gate, queue) = (gate.clone(), gate.queue(who));
         tokio::spawn(async move {
-            let _slot = gate.slot(line).await;
+            let _slot = gate.slot(queue).await;
             let at = begun.elapsed().as_millis();
             tokio::time::sleep(took).await;
             at
@@ -249,28 +253,28 @@ async fn slots_are_shared_fairly() {
 #[tokio::test(start_paused = true)]
 async fn more_models_than_slots_take_turns() {
     let gate = Arc::new(Gate::new(1));
-    let lines: Vec<_> = (0..3).map(|at| calls_of(&gate, &format!("m{at}"), 4, Duration::from_millis(10))).collect();
+    let queues: Vec<_> = (0..3).map(|at| calls_of(&gate, &format!("m{at}"), 4, Duration::from_millis(10))).collect();
     let mut starts = Vec::new();
-    for (at, line) in lines.into_iter().enumerate() {
-        starts.extend(all(line).await.into_iter().map(|start| (start, at)));
+    for (at, queue) in queues.into_iter().enumerate() {
+        starts.extend(all(queue).await.into_iter().map(|start| (start, at)));
     }
     starts.sort_unstable();
     for turn in starts.chunks(3) {
-        let mut served: Vec<usize> = turn.iter().map(|(_, line)| *line).collect();
+        let mut served: Vec<usize> = turn.iter().map(|(_, queue)| *queue).collect();
         served.sort_unstable();
         assert_eq!(served, [0, 1, 2], "{starts:?}");
     }
 }
 
-/// Who goes away in line, or with a turn that was not taken yet, keeps no slot from the next.
+/// A call that is dropped in the queue, or with an unused turn, keeps no slot from the next.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_nobody_takes_is_the_next_ones() {
+async fn an_unused_turn_passes_to_the_next_call() {
     let gate = Gate::new(1);
-    let line = gate.line("model");
-    let held = gate.slot(line).await;
-    let (mut gone, mut late) = (Box::pin(gate.slot(line)), Box::pin(gate.slot(line)));
+    let queue = gate.queue("model");
+    let held = gate.slot(queue).await;
+    let (mut gone, mut late) = (Box::pin(gate.slot(queue)), Box::pin(gate.slot(queue)));
     assert!(futures::poll!(&mut gone).is_pending() && futures::poll!(&mut late).is_pending());
-    let mut last = Box::pin(gate.slot(line));
+    let mut last = Box::pin(gate.slot(queue));
     assert!(futures::poll!(&mut last).is_pending());
     drop(gone);
     drop(held);
@@ -278,25 +282,25 @@ async fn a_turn_that_nobody_takes_is_the_next_ones() {
     assert!(last.await.is_some());
 }
 
-/// What [`lanes`] came to.
+/// The result of [`workers`].
 #[derive(Debug, Default)]
-struct Lanes {
-    /// Calls that were ready or under way, at most.
+struct WorkerStats {
+    /// Maximum number of calls that were prepared or in flight.
     most: usize,
     took: Duration,
     made: usize,
 }
 
-/// So many lanes share `cells` cells, each a call and what comes `after` it without a slot.
-async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration, after: Duration) -> Lanes {
+/// Runs this number of workers over `cells` cells, each a call and a time `after` it without a slot.
+async fn workers(gate: Gate, who: &str, workers: usize, cells: usize, call: Duration, after: Duration) -> WorkerStats {
     let begun = Instant::now();
-    let (left, seen) = (Arc::new(Mutex::new(cells)), Arc::new(Mutex::new((0, Lanes::default()))));
-    let (line, door) = (gate.line(who), gate.door(who));
-    let lane = |_| {
-        let (gate, mut door, left, seen) = (gate.clone(), door.clone(), left.clone(), seen.clone());
+    let (left, seen) = (Arc::new(Mutex::new(cells)), Arc::new(Mutex::new((0, WorkerStats::default()))));
+    let (queue, entry) = (gate.queue(who), gate.queue_entry(who));
+    let worker = |_| {
+        let (gate, mut entry, left, seen) = (gate.clone(), entry.clone(), left.clone(), seen.clone());
         tokio::spawn(async move {
             loop {
-                door.short().await;
+                entry.wait_until_short().await;
                 match &mut *left.lock().unwrap() {
                     0 => return,
                     left => *left -= 1,
@@ -307,7 +311,7 @@ async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration
                     seen.most = seen.most.max(*now as usize);
                 };
                 under_way(1);
-                let slot = gate.slot(line).await.unwrap();
+                let slot = gate.slot(queue).await.unwrap();
                 tokio::time::sleep(call).await;
                 under_way(-1);
                 drop(slot);
@@ -316,64 +320,63 @@ async fn lanes(gate: Gate, who: &str, lanes: usize, cells: usize, call: Duration
             }
         })
     };
-    let lanes: Vec<_> = (0..lanes).map(lane).collect();
-    for lane in lanes {
-        lane.await.unwrap();
+    let workers: Vec<_> = (0..workers).map(worker).collect();
+    for worker in workers {
+        worker.await.unwrap();
     }
     let (_, seen) = std::mem::take(&mut *seen.lock().unwrap());
-    Lanes { took: begun.elapsed(), ..seen }
+    WorkerStats { took: begun.elapsed(), ..seen }
 }
 
-/// BY-09: however many could be made ready, no more are than so many calls may be in flight and as many more, and each slot
-/// is taken all the same.
+/// BY-09: no more calls are prepared than there are slots, and as many again; every slot is used all the same.
 #[tokio::test(start_paused = true)]
-async fn no_more_wait_ready_than_there_are_slots() {
+async fn prepared_calls_do_not_exceed_twice_the_slots() {
     let second = Duration::from_secs(1);
     let gate = Gate::new(64);
-    let models = ["a", "b", "c", "d"].map(|who| lanes(gate.clone(), who, 80, 1600, second, Duration::ZERO));
+    let models = ["a", "b", "c", "d"].map(|who| workers(gate.clone(), who, 80, 1600, second, Duration::ZERO));
     let seen = futures::future::join_all(models).await;
     assert_eq!(seen.iter().map(|seen| seen.took).max(), Some(100 * second), "{seen:?}");
     assert_eq!(seen.iter().map(|seen| seen.made).sum::<usize>(), 6400);
-    // A share of the slots and as many more, both of which grow as others end.
+    // A share of the slots and as many again, both of which grow as others end.
     assert!(seen.iter().all(|seen| (16 + 16..40).contains(&seen.most)), "{seen:?}");
-    let single = lanes(Gate::new(1), "model", 10, 20, second, Duration::ZERO).await;
+    let single = workers(Gate::new(1), "model", 10, 20, second, Duration::ZERO).await;
     assert_eq!((single.made, single.took, single.most), (20, 20 * second, 2));
 }
 
-/// BY-05: a slow model does not take the slots of a fast one whose calls end together and whose next ones are yet to be made
-/// ready.
+/// BY-05: a slow model does not take the slots of a fast one whose calls end together and whose next calls are not
+/// prepared yet.
 #[tokio::test(start_paused = true)]
-async fn who_is_at_the_door_keeps_a_share_of_slots() {
+async fn a_fast_model_keeps_its_share_of_slots() {
     let gate = Gate::new(16);
-    let of = |who, ms| lanes(gate.clone(), who, 24, 960, Duration::from_millis(ms), Duration::ZERO);
+    let of = |who, ms| workers(gate.clone(), who, 24, 960, Duration::from_millis(ms), Duration::ZERO);
     let (slow, fast) = futures::join!(of("slow", 800), of("fast", 5));
     // 960 calls of 5 ms in the share of eight.
     assert!(fast.took <= Duration::from_millis(620), "{fast:?}");
     assert!(slow.took <= Duration::from_millis(960 / 16 * 800 + 1600), "{slow:?}");
 }
 
-/// Where cells take long without a slot, all lanes have one, and all end.
+/// If cells take long without a slot, all workers have a cell, and all cells end.
 #[tokio::test(start_paused = true)]
-async fn nobody_stays_at_the_door_while_slots_are_free() {
+async fn workers_are_let_in_while_slots_are_free() {
     let (call, after) = (Duration::from_millis(10), Duration::from_secs(10));
-    let seen = lanes(Gate::new(4), "model", 64, 640, call, after).await;
+    let seen = workers(Gate::new(4), "model", 64, 640, call, after).await;
     assert_eq!(seen.made, 640);
-    // Ten cells a lane; the last lane begins when sixteen turns of four calls are over.
+    // Ten cells a worker; the last worker starts after sixteen rounds of four calls.
     assert!(seen.took <= 10 * (call + after) + 16 * call, "{seen:?}");
 }
 
-/// One at the door is told each time that the line becomes shorter and is short, and each time that nobody takes a slot. Who
-/// goes away unseen leaves that to the next.
+/// A worker at the entry is woken each time the queue becomes short, and each time a slot is not taken. A worker that
+/// is dropped before it wakes leaves that to the next.
 #[tokio::test(start_paused = true)]
-async fn what_becomes_of_the_line_is_told_at_the_door() {
+async fn waiting_workers_are_woken_when_the_queue_is_short() {
     let gate = Gate::new(1);
-    let (line, mut doors) = (gate.line("model"), [(); 5].map(|()| gate.door("model")));
-    let [inside, too, doors @ ..] = &mut doors;
-    assert_eq!((inside.short().now_or_never(), too.short().now_or_never()), (Some(()), Some(())));
-    let held = gate.slot(line).await;
-    let mut next = Box::pin(gate.slot(line));
+    let (queue, mut entries) = (gate.queue("model"), [(); 5].map(|()| gate.queue_entry("model")));
+    let [inside, too, entries @ ..] = &mut entries;
+    assert_eq!((inside.wait_until_short().now_or_never(), too.wait_until_short().now_or_never()), (Some(()), Some(())));
+    let held = gate.slot(queue).await;
+    let mut next = Box::pin(gate.slot(queue));
     assert!(futures::poll!(&mut next).is_pending());
-    let [mut first, mut second, mut third] = doors.each_mut().map(|door| Box::pin(door.short()));
+    let [mut first, mut second, mut third] = entries.each_mut().map(|entry| Box::pin(entry.wait_until_short()));
     for waits in [&mut first, &mut second, &mut third] {
         assert!(futures::poll!(waits).is_pending());
     }
@@ -385,12 +388,16 @@ async fn what_becomes_of_the_line_is_told_at_the_door() {
     assert!(futures::poll!(&mut first).is_ready());
 }
 
-/// So many ask for a slot; those who got one at once, and those who wait.
-fn ask<'a>(gate: &'a Gate, who: &str, calls: usize) -> (Vec<Slot>, Vec<impl Future<Output = Option<Slot>> + use<'a>>) {
-    let line = gate.line(who);
+/// Requests this number of slots; returns those granted at once, and the waiting requests.
+fn ask<'a>(
+    gate: &'a Gate,
+    who: &str,
+    calls: usize,
+) -> (Vec<SlotGuard>, Vec<impl Future<Output = Option<SlotGuard>> + use<'a>>) {
+    let queue = gate.queue(who);
     let (mut there, mut waiting) = (Vec::new(), Vec::new());
     for _ in 0..calls {
-        let mut slot = Box::pin(gate.slot(line));
+        let mut slot = Box::pin(gate.slot(queue));
         match (&mut slot).now_or_never() {
             Some(got) => there.extend(got),
             None => waiting.push(slot),
@@ -399,8 +406,8 @@ fn ask<'a>(gate: &'a Gate, who: &str, calls: usize) -> (Vec<Slot>, Vec<impl Futu
     (there, waiting)
 }
 
-/// How many of those who waited have a slot now.
-fn turns(waiting: &mut Vec<impl Future<Output = Option<Slot>> + Unpin>) -> Vec<Slot> {
+/// The slots that waiting requests have been granted.
+fn turns(waiting: &mut Vec<impl Future<Output = Option<SlotGuard>> + Unpin>) -> Vec<SlotGuard> {
     let mut there = Vec::new();
     waiting.retain_mut(|slot| match slot.now_or_never() {
         Some(got) => {
@@ -412,36 +419,37 @@ fn turns(waiting: &mut Vec<impl Future<Output = Option<Slot>> + Unpin>) -> Vec<S
     there
 }
 
-/// How many of those at a door may go in.
-fn let_in(doors: &mut [Door]) -> usize {
-    doors.iter_mut().filter_map(|door| door.short().now_or_never()).count()
+/// The number of workers that are let in.
+fn let_in(entries: &mut [QueueEntry]) -> usize {
+    entries.iter_mut().filter_map(|entry| entry.wait_until_short().now_or_never()).count()
 }
 
-/// BY-05: who comes first leaves each of the others its share, until as many of them have come as need it.
+/// BY-05: the first model leaves each of the others its share, until they have requested as much as they need.
 #[tokio::test(start_paused = true)]
-async fn nobody_takes_all_slots_at_the_start() {
+async fn no_model_takes_all_slots_at_the_start() {
     let gate = Gate::new(16);
-    let (_slow, fast, few) = (vec![gate.door("slow"); 20], vec![gate.door("fast"); 20], vec![gate.door("few"); 2]);
+    let (_slow, fast, few) =
+        (vec![gate.queue_entry("slow"); 20], vec![gate.queue_entry("fast"); 20], vec![gate.queue_entry("few"); 2]);
     let (first, mut waiting) = ask(&gate, "slow", 20);
     assert_eq!((first.len(), waiting.len()), (5, 15));
-    // Nor do those who have no door, such as judges.
+    // Queues without entries, such as judges, exceed it neither.
     let (judged, judging) = ask(&gate, "judge", 6);
     assert_eq!((judged.len(), judging.len()), (5, 1));
     drop((judging, judged));
     let (of_few, _) = ask(&gate, "few", 2);
-    let (of_fast, mut in_line) = ask(&gate, "fast", 4);
+    let (of_fast, mut in_queue) = ask(&gate, "fast", 4);
     assert_eq!((of_few.len(), of_fast.len(), turns(&mut waiting).len()), (2, 4, 0));
-    // The fifth is its share: what is left is given to who holds the fewest.
+    // The fifth is its share; the remaining slots go to the queue that holds the fewest.
     let (fifth, _) = ask(&gate, "fast", 1);
-    assert_eq!((fifth.len(), turns(&mut waiting).len(), turns(&mut in_line).len()), (1, 4, 0));
+    assert_eq!((fifth.len(), turns(&mut waiting).len(), turns(&mut in_queue).len()), (1, 4, 0));
     drop((fast, few));
 }
 
-/// Who is late, or makes no calls at all, is not waited for.
+/// A model that is late, or makes no calls, is not waited for.
 #[tokio::test(start_paused = true)]
-async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
+async fn late_models_are_skipped_at_the_start() {
     let gate = Gate::new(16);
-    let _doors = [vec![gate.door("early"); 20], vec![gate.door("late"); 20]];
+    let _doors = [vec![gate.queue_entry("early"); 20], vec![gate.queue_entry("late"); 20]];
     let (held, mut waiting) = ask(&gate, "early", 20);
     assert_eq!(held.len(), 8);
     tokio::time::sleep(Duration::from_millis(90)).await;
@@ -451,7 +459,7 @@ async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
 
     let gate = Gate::new(16);
     let (_early, late, mut none) =
-        (vec![gate.door("early"); 20], vec![gate.door("late"); 20], vec![gate.door("none"); 20]);
+        (vec![gate.queue_entry("early"); 20], vec![gate.queue_entry("late"); 20], vec![gate.queue_entry("none"); 20]);
     let (mut held, mut waiting) = ask(&gate, "early", 20);
     assert_eq!(held.len(), 5);
     none.truncate(1);
@@ -463,50 +471,50 @@ async fn who_does_not_ask_at_the_start_is_not_waited_for_long() {
     assert_eq!(turns(&mut waiting).len(), 8);
 }
 
-/// Who stands at the door is told that others have gone and that shares have grown.
+/// Workers at the entry are woken when other models have left and shares have grown.
 #[tokio::test(start_paused = true)]
-async fn shares_grow_as_others_go() {
+async fn shares_grow_when_models_leave() {
     let gate = Gate::new(4);
-    let (mut doors, other) = (vec![gate.door("model"); 8], gate.door("other"));
+    let (mut entries, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
     let _others = ask(&gate, "other", 2);
-    let (inside, doors) = doors.split_at_mut(4);
+    let (inside, entries) = entries.split_at_mut(4);
     assert_eq!(let_in(inside), 4);
     let (held, waiting) = ask(&gate, "model", 4);
     assert_eq!((held.len(), waiting.len()), (2, 2));
-    let mut at_the_door: Vec<_> = doors.iter_mut().map(|door| Box::pin(door.short())).collect();
-    let mut told = || at_the_door.iter_mut().filter_map(FutureExt::now_or_never).count();
-    assert_eq!(told(), 0);
+    let mut waiting_workers: Vec<_> = entries.iter_mut().map(|entry| Box::pin(entry.wait_until_short())).collect();
+    let mut woken = || waiting_workers.iter_mut().filter_map(FutureExt::now_or_never).count();
+    assert_eq!(woken(), 0);
     drop(other);
-    assert_eq!(told(), 2);
+    assert_eq!(woken(), 2);
 }
 
-/// However many slots there are, as many are told as stand there.
+/// With any number of slots, only waiting workers are woken.
 #[tokio::test(start_paused = true)]
-async fn slots_without_number_cost_nothing() {
+async fn an_unlimited_gate_wakes_only_waiting_workers() {
     let gate = Gate::new(usize::MAX);
-    let (mut doors, other) = (vec![gate.door("model"); 8], gate.door("other"));
-    assert_eq!(let_in(&mut doors[..4]), 4);
+    let (mut entries, other) = (vec![gate.queue_entry("model"); 8], gate.queue_entry("other"));
+    assert_eq!(let_in(&mut entries[..4]), 4);
     drop(other);
-    assert_eq!((ask(&gate, "model", 8).0.len(), let_in(&mut doors)), (8, 8));
+    assert_eq!((ask(&gate, "model", 8).0.len(), let_in(&mut entries)), (8, 8));
 }
 
-/// Where a line is long because of others, such as a judge's that is asked for its own answers as well, those who come
-/// through its door are as many.
+/// If a queue is long because of calls without an entry, such as a judge that also answers, as many calls come through
+/// its entries.
 #[tokio::test(start_paused = true)]
-async fn a_line_that_others_make_long_is_not_shut() {
+async fn a_queue_filled_by_others_stays_open() {
     let gate = Gate::new(4);
-    let mut others = vec![gate.door("other"); 20];
-    let mut doors = vec![gate.door("judge"); 20];
+    let mut others = vec![gate.queue_entry("other"); 20];
+    let mut entries = vec![gate.queue_entry("judge"); 20];
     let (held, judging) = ask(&gate, "judge", 14);
-    assert_eq!((held.len(), judging.len(), let_in(&mut doors)), (2, 12, 12));
-    // Where all come through the door: as many as there are slots for, and its share of two.
+    assert_eq!((held.len(), judging.len(), let_in(&mut entries)), (2, 12, 12));
+    // If all calls come through entries: as many as there are slots, plus its share of two.
     let (inside, outside) = others.split_at_mut(4);
     assert_eq!(let_in(inside), 4);
-    let (of_others, in_line) = ask(&gate, "other", 4);
-    assert_eq!((of_others.len(), in_line.len(), let_in(outside)), (2, 2, 0));
-    // Who comes back is inside no more.
-    assert_eq!((let_in(&mut doors), let_in(&mut doors[..1])), (12, 1));
-    // Nor is who has gone.
-    doors.drain(..6);
-    assert_eq!(let_in(&mut doors[6..]), 6);
+    let (of_others, in_queue) = ask(&gate, "other", 4);
+    assert_eq!((of_others.len(), in_queue.len(), let_in(outside)), (2, 2, 0));
+    // A worker that returns no longer counts as inside.
+    assert_eq!((let_in(&mut entries), let_in(&mut entries[..1])), (12, 1));
+    // Nor does one that was dropped.
+    entries.drain(..6);
+    assert_eq!(let_in(&mut entries[6..]), 6);
 }

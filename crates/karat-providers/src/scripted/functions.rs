@@ -1,4 +1,4 @@
-//! What a script can do with text beyond minijinja's own filters.
+//! Text functions of scripts beyond minijinja's own filters.
 
 use karat_text::{fence, similar};
 use karat_types::Key;
@@ -6,9 +6,9 @@ use minijinja::value::{Rest, Serde};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Adds them all.
+/// Registers all functions.
 pub(super) fn register(environment: &mut Environment<'static>) {
-    environment.add_function("fenced", fenced);
+    environment.add_function("fenced", fenced_section);
     environment.add_function("similarity", similarity);
     environment.add_filter("similarity", similarity);
     environment.add_filter("sentences", sentences);
@@ -22,9 +22,9 @@ pub(super) fn register(environment: &mut Environment<'static>) {
     environment.add_filter("unsupported", super::support::unsupported);
 }
 
-/// `fenced("claims")`: the content of the prompt's first section of that label. Without such a section it is the second
-/// argument, or an error that names the sections there are.
-fn fenced(state: &State<'_, '_>, label: &str, default: Rest<Value>) -> Result<Value, Error> {
+/// `fenced("claims")`: the content of the prompt's first section with this label. Without such a section it returns the
+/// second argument, or fails with the labels that exist.
+fn fenced_section(state: &State<'_, '_>, label: &str, default: Rest<Value>) -> Result<Value, Error> {
     let prompt = state.lookup("prompt").unwrap_or_default();
     let sections = fence::sections(prompt.as_str().unwrap_or_default());
     let wanted = fence::label(label);
@@ -38,20 +38,20 @@ fn fenced(state: &State<'_, '_>, label: &str, default: Rest<Value>) -> Result<Va
     })
 }
 
-/// `text | sentences`: its sentences after Unicode's rules, without white space around them.
+/// `text | sentences`: the sentences of a text by Unicode's rules, trimmed.
 fn sentences(text: &str) -> Vec<String> {
     text.unicode_sentences().map(|sentence| sentence.trim().to_owned()).filter(|it| !it.is_empty()).collect()
 }
 
-/// `list | drop_tail(0.33)`: without that share of its items, rounded to whole items, at the end.
+/// `list | drop_tail(0.33)`: the list without this share of its items at the end, rounded to whole items.
 fn drop_tail(mut list: Vec<Value>, share: f64) -> Result<Vec<Value>, Error> {
     let dropped = (list.len() as f64 * self::share(share)?).round() as usize;
     list.truncate(list.len() - dropped.min(list.len()));
     Ok(list)
 }
 
-/// `list | merge_pairs(2)`: each `n` neighbours as one. Texts are joined by a space; of objects the first stays and its
-/// `text` becomes the joined texts of all.
+/// `list | merge_pairs(2)`: merges every `n` neighbours. Texts are joined by a space; the first of several objects is
+/// kept, with the joined `text` of all.
 fn merge_pairs(list: Vec<Value>, n: usize) -> Result<Vec<Value>, Error> {
     if n == 0 {
         return Err(Error::new(ErrorKind::InvalidOperation, "merge_pairs joins at least one item"));
@@ -82,8 +82,8 @@ fn text_of(item: &Value) -> Result<String, Error> {
     text.ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "merge_pairs joins texts, or objects with a `text`"))
 }
 
-/// `text | perturb_numbers(0.3)`: about that share of the numbers gets another digit, so that they are wrong but look
-/// right. Which ones, and how, follows from the text and the number's place in it.
+/// `text | perturb_numbers(0.3)`: changes a digit in about this share of the numbers, so that they are wrong but look
+/// right. The choice follows from the text and the position of the number.
 fn perturb_numbers(text: &str, share: f64) -> Result<String, Error> {
     let share = self::share(share)?;
     let mut done = String::with_capacity(text.len());
@@ -95,8 +95,8 @@ fn perturb_numbers(text: &str, share: f64) -> Result<String, Error> {
         let number = digits[..length].trim_end_matches(['.', ',']);
         done.push_str(&rest[..start]);
         let draw = draw(text, index);
-        if unit(draw) < share {
-            done.push_str(&wrong(number, draw));
+        if unit_interval(draw) < share {
+            done.push_str(&change_digit(number, draw));
         } else {
             done.push_str(number);
         }
@@ -107,8 +107,8 @@ fn perturb_numbers(text: &str, share: f64) -> Result<String, Error> {
     Ok(done)
 }
 
-/// The number with its first digit that is not 0 (the last one, when all are) replaced by another from 1 to 9.
-fn wrong(number: &str, draw: u64) -> String {
+/// Replaces the first nonzero digit of a number (the last digit if all are 0) by another from 1 to 9.
+fn change_digit(number: &str, draw: u64) -> String {
     let at = number.find(|c: char| ('1'..='9').contains(&c)).unwrap_or(number.len() - 1);
     let old = number.as_bytes()[at] - b'0';
     let new = match old {
@@ -124,7 +124,7 @@ fn draw(text: &str, index: u64) -> u64 {
 }
 
 /// A number from 0 up to 1.
-fn unit(draw: u64) -> f64 {
+fn unit_interval(draw: u64) -> f64 {
     (draw >> 11) as f64 / (1_u64 << 53) as f64
 }
 
@@ -191,7 +191,7 @@ mod tests {
         for digit in 0..=9 {
             for draw in 0..100 {
                 let old = digit.to_string();
-                assert_ne!(wrong(&old, draw), old);
+                assert_ne!(change_digit(&old, draw), old);
             }
         }
     }

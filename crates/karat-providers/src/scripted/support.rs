@@ -1,4 +1,4 @@
-//! Which items of a list find no support in another: what a scripted judge grades by.
+//! The `unsupported` filter: items of a list without support in another, by which scripted judges grade.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ pub(super) fn unsupported(items: Vec<Value>, sources: Vec<Value>, share: f64) ->
     if !(0.0..=1.0).contains(&share) {
         return Err(Error::new(ErrorKind::InvalidOperation, format!("a share is between 0 and 1, this is {share}")));
     }
-    let sources: Vec<Folded> = sources.iter().map(folded).collect::<Result<_, _>>()?;
+    let sources: Vec<Folded> = sources.iter().map(fold_item).collect::<Result<_, _>>()?;
     let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, source) in sources.iter().enumerate() {
         for word in source.words() {
@@ -22,7 +22,7 @@ pub(super) fn unsupported(items: Vec<Value>, sources: Vec<Value>, share: f64) ->
     }
     let mut kept = Vec::new();
     for item in items {
-        let words = folded(&item)?;
+        let words = fold_item(&item)?;
         let wanted = words.words().len() as f64 * share;
         let mut held: HashMap<usize, u32> = HashMap::new();
         for holder in words.words().filter_map(|word| holders.get(word)).flatten() {
@@ -35,7 +35,7 @@ pub(super) fn unsupported(items: Vec<Value>, sources: Vec<Value>, share: f64) ->
     Ok(kept)
 }
 
-fn folded(item: &Value) -> Result<Folded, Error> {
+fn fold_item(item: &Value) -> Result<Folded, Error> {
     let text = item.as_str().ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "unsupported compares texts"))?;
     Ok(Folded::new(text))
 }

@@ -116,7 +116,7 @@ fn a_reply_is_cut_at_its_limit() {
     let limited = |asked: Option<u32>, own: Option<u32>| {
         let mut request = request(&[(Role::User, "Hi")]);
         request.parameters.max_tokens = asked;
-        limited(&request, own, text.to_owned())
+        cut_to_limit(&request, own, text.to_owned())
     };
     assert_eq!(limited(None, None), (text.to_owned(), FinishReason::Stop));
     assert_eq!(limited(Some(100), Some(50)), (text.to_owned(), FinishReason::Stop));

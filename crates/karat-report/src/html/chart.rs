@@ -1,4 +1,4 @@
-//! Charts as SVG: a bar a system, with its interval.
+//! Bar charts as SVG: one bar a system, with its interval.
 
 use std::fmt::Write as _;
 
@@ -6,33 +6,33 @@ use karat_analysis::{Finding, Group, Outcome};
 use karat_types::{Better, MetricSpec};
 
 use super::escape;
-use crate::figures;
-use crate::report::Report;
-use crate::visible::brief;
+use crate::shared::figures;
+use crate::shared::report::Report;
+use crate::shared::visible::excerpt;
 
-/// Systems in one chart, the best first.
+/// Number of systems in one chart, the best first.
 const SYSTEMS: usize = 20;
-/// Metrics that get a chart.
+/// Number of metrics that get a chart.
 const METRICS: usize = 12;
-/// Width of names, of bars, of figures, and height of a row, in pixels.
+/// Width of names, bars and figures, and height of a row, in pixels.
 const NAMES: f64 = 260.0;
 const BARS: f64 = 420.0;
 const FIGURES: f64 = 190.0;
 const ROW: f64 = 26.0;
 
-/// A chart for each metric with figures of at least one system, then the reliability curves.
+/// Returns a chart for each metric that has a figure of at least one system, then the reliability curves.
 pub(super) fn all(report: Report<'_>) -> String {
     let of_metrics = report.metrics().take(METRICS).filter_map(|(at, metric)| chart(report, at, metric));
     let charts: Vec<String> = of_metrics.chain(curves(report)).collect();
     if charts.is_empty() { String::new() } else { format!("<h2>Charts</h2>\n{}", charts.concat()) }
 }
 
-/// The reliability curve of each analysis that has one.
+/// Returns the reliability curve of each analysis that has one.
 fn curves(report: Report<'_>) -> impl Iterator<Item = String> {
     report.findings.analyses.iter().filter_map(|analysed| {
         let Outcome::Diagnostics(found) = &analysed.outcome else { return None };
-        let drawing = crate::reliability::svg(found.all.confidence.as_ref()?);
-        let id = escape(&brief(&analysed.id, 80));
+        let drawing = crate::shared::reliability_curve::svg(found.all.confidence.as_ref()?);
+        let id = escape(&excerpt(&analysed.id, 80));
         Some(format!(
             "<figure>\n{drawing}<figcaption><code>{id}</code>: stated confidence against the share that is \
              right.</figcaption>\n</figure>\n"
@@ -48,7 +48,7 @@ fn chart(report: Report<'_>, at: usize, metric: &MetricSpec) -> Option<String> {
     bars.truncate(SYSTEMS);
     let scale = Scale::of(metric, &bars)?;
     let height = ROW * bars.len() as f64 + 24.0;
-    let name = escape(&brief(&metric.name, 80));
+    let name = escape(&excerpt(&metric.name, 80));
     let mut svg = format!(
         "<figure>\n<svg viewBox=\"0 0 {} {height}\" role=\"img\" aria-label=\"{name} by system\">\n",
         NAMES + BARS + FIGURES
@@ -66,14 +66,14 @@ fn chart(report: Report<'_>, at: usize, metric: &MetricSpec) -> Option<String> {
     Some(svg)
 }
 
-/// From the metric's unit to pixels.
+/// Converts the metric's unit to pixels.
 struct Scale {
     lo: f64,
     hi: f64,
 }
 
 impl Scale {
-    /// The metric's range, else from zero to the farthest figure; `None` when there is nothing to show.
+    /// Spans the metric's range, or from zero to the farthest figure. Returns `None` if there is nothing to show.
     fn of(metric: &MetricSpec, bars: &[(&Group, &Finding)]) -> Option<Self> {
         let values = bars.iter().flat_map(|(_, finding)| {
             let (lo, hi) = finding.interval().unwrap_or((finding.value(), finding.value()));
@@ -100,7 +100,7 @@ fn bar(svg: &mut String, metric: &MetricSpec, scale: &Scale, row: usize, name: &
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
         NAMES - 8.0,
         middle + 4.5,
-        escape(&brief(name, 36))
+        escape(&excerpt(name, 36))
     );
     let _ = writeln!(
         svg,

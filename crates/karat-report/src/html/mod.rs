@@ -1,21 +1,21 @@
-//! report.html: report.md as one self-contained page, with charts. No script, nothing is loaded from anywhere.
+//! report.html: report.md as one self-contained page with charts, without scripts and without external resources.
 //!
-//! The words are those of [`crate::markdown`]; raw HTML in them is text, and links lead to web pages or nowhere.
+//! The text comes from [`crate::markdown`]. Raw HTML in it is shown as text, and links may only lead to web pages.
 
 mod chart;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 
 use crate::markdown;
-use crate::report::Report;
+use crate::shared::report::Report;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The report as a page.
+/// Returns the report as a page.
 pub fn render(report: Report<'_>) -> String {
     let (words, contents) = with_contents(&body(&markdown::render(report)));
     let charts = chart::all(report);
-    // The charts stand behind the summary, which is the first section.
+    // The charts follow the summary, which is the first section.
     let second = words.match_indices("<h2").nth(1).map_or(words.len(), |(at, _)| at);
     let (summary, rest) = words.split_at(second);
     format!(
@@ -27,7 +27,7 @@ pub fn render(report: Report<'_>) -> String {
     )
 }
 
-/// Markdown as HTML in which only Karat's own markup is markup.
+/// Converts Markdown to HTML in which only Karat's own markup is markup.
 fn body(text: &str) -> String {
     let mut links = Vec::new();
     let events =
@@ -44,15 +44,15 @@ fn body(text: &str) -> String {
         });
     let mut html = String::new();
     pulldown_cmark::html::push_html(&mut html, events);
-    // What is wider than the window is scrolled, by keyboard, too.
+    // Wide tables scroll, also by keyboard.
     html.replace("<table>", "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table>")
         .replace("</table>", "</table></div>")
         .replace("<th>", "<th scope=\"col\">")
         .replace("<th style", "<th scope=\"col\" style")
 }
 
-/// The page with an anchor at every section, and links to them. Headings of this level hold no other `<h2`: raw HTML is
-/// text here.
+/// Adds an anchor to every section, and returns the page and a list of links to them. Raw HTML was turned into text,
+/// so every `<h2` is a heading of this page.
 fn with_contents(html: &str) -> (String, String) {
     let (mut page, mut links) = (String::with_capacity(html.len()), String::new());
     for (at, part) in html.split("<h2>").enumerate() {
@@ -70,7 +70,7 @@ fn is_web(link: &CowStr<'_>) -> bool {
     link.starts_with("https://") || link.starts_with("http://") || link.starts_with('#')
 }
 
-/// A text as it may stand in an element or an attribute.
+/// Escapes a text for an element or an attribute.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -91,15 +91,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_markup_is_text() {
+    fn foreign_markup_becomes_text() {
         let html = body("<script>alert(1)</script>\n\n[a](javascript:x) [b](https://b) ![c](https://c) <b>d</b>");
         assert!(!html.contains("<script") && !html.contains("javascript") && !html.contains("<img"), "{html}");
         assert!(html.contains("<a href=\"https://b\">b</a>") && html.contains("&lt;b&gt;d"), "{html}");
     }
 
-    /// CL-19: sections can be reached from the top, wide tables by keyboard; columns have heads.
+    /// CL-19: the page links to its sections, wide tables scroll by keyboard, and columns have headers.
     #[test]
-    fn a_page_can_be_found_through() {
+    fn a_page_links_to_its_sections() {
         let html = body("## One `x`\n\n| a | b |\n| --- | ---: |\n| 1 | 2 |\n\n## Two <h2>\n");
         assert!(html.contains("tabindex=\"0\"") && html.matches("<th scope=\"col\"").count() == 2, "{html}");
         let (page, contents) = with_contents(&html);

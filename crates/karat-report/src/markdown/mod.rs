@@ -1,78 +1,58 @@
 //! report.md: CommonMark with GFM tables, one file a section.
 //!
-//! Everything that comes from a suite, a dataset, a model or a provider goes through
-//! `page::Inline::text` or `page::Inline::code` and cannot leave its place.
+//! [`render`] lists the sections in their order. `summary/` has the overall figures, `changes/` comparisons,
+//! `judging/` everything about judges, `samples/` parts of the dataset and single cells. `digest` and some files of
+//! the folders also make documents of their own. `page` builds the Markdown: every text from a suite, a dataset, a
+//! model or a provider goes through `page::Inline::text` or `page::Inline::code`, which escape it.
 
-mod agreement;
-mod baselines;
-mod calibration;
 mod changes;
-mod comparison;
-mod cost;
-mod dataset;
-mod delta;
-mod diagnostics;
-mod drift;
-mod evidence_position;
-mod failures;
-mod gates;
-mod human_anchor;
-mod judge_bias;
-mod judges;
-mod kpis;
-mod leaderboards;
-mod legend;
-mod matrix;
-mod missing_items;
-mod overview;
+mod digest;
+mod judging;
 mod page;
-mod power;
-mod recommendations;
-mod scorecards;
-mod sessions;
-mod slices;
-mod systems;
+mod samples;
+mod summary;
 
-pub use agreement::agreement;
-pub use calibration::calibration;
-pub use comparison::comparison;
-pub use gates::gates;
-pub(crate) use page::{Column, Inline, Page};
+pub use self::changes::comparison::comparison;
+pub use self::digest::digest;
+pub use self::judging::agreement::agreement;
+pub use self::judging::calibration::calibration;
+pub use self::summary::gates::gates;
 
-use crate::report::Report;
+use self::page::Page;
+use crate::shared::report::Report;
 
-/// The report as Markdown.
+/// Returns the report as Markdown.
 pub fn render(report: Report<'_>) -> String {
     let mut page = Page::default();
     for section in [
-        overview::write,
-        gates::write,
-        kpis::write,
-        systems::write,
-        matrix::write,
-        legend::write,
-        scorecards::write,
-        leaderboards::write,
-        delta::write,
-        baselines::write,
-        slices::write,
-        power::write,
-        missing_items::write,
-        diagnostics::write,
-        sessions::write,
-        drift::write,
-        dataset::write,
-        judges::write,
-        human_anchor::write,
-        judge_bias::write,
-        evidence_position::write,
-        calibration::write,
-        cost::write,
-        failures::write,
-        failures::write_errors,
-        failures::write_left_out,
-        failures::write_notes,
-        recommendations::write,
+        summary::overview::write,
+        summary::gates::write,
+        summary::kpis::write,
+        summary::systems::write,
+        summary::matrix::write,
+        summary::legend::write,
+        summary::scorecards::write,
+        summary::leaderboards::write,
+        changes::delta::write,
+        changes::baselines::write,
+        samples::slices::write,
+        changes::power::write,
+        samples::missing_items::write,
+        samples::diagnostics::write,
+        samples::sessions::write,
+        changes::drift::write,
+        samples::dataset::write,
+        judging::judges::write,
+        judging::human_anchor::write,
+        judging::judge_bias::write,
+        judging::evidence_position::write,
+        judging::calibration::write,
+        samples::cost::write,
+        samples::failures::write,
+        samples::failures::write_errors,
+        samples::failures::write_skipped,
+        samples::failures::write_notes,
+        summary::recommendations::write,
     ] {
         section(&mut page, report);
     }

@@ -1,65 +1,65 @@
-//! The page under construction: headings, paragraphs, lists and tables out of inline pieces that are
-//! escaped when they are made.
+//! A Markdown page under construction: headings, paragraphs, lists and tables made of inline pieces. A piece is
+//! escaped when it is made.
 
-use crate::visible::visible;
+use crate::shared::visible::one_line;
 
-/// A piece of one line. Only [`Inline::plain`] takes Markdown, and only from the source code.
+/// A piece of one line. Only [`Inline::plain`] accepts Markdown, and only from source code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Inline(String);
 
 impl Inline {
-    /// Text of this crate.
+    /// Makes a piece from a text in the source code, which may hold Markdown.
     pub(crate) fn plain(text: &'static str) -> Self {
         Self(text.to_owned())
     }
 
-    /// Text from anywhere, shown as it is.
+    /// Makes a piece from any text, and escapes it.
     pub(crate) fn text(text: impl AsRef<str>) -> Self {
-        Self(escaped(&visible(text.as_ref())))
+        Self(escape(&one_line(text.as_ref())))
     }
 
-    /// An id, in code font where that can hold it.
+    /// Makes a piece from an id, in code font if the code font can represent it.
     pub(crate) fn code(id: impl AsRef<str>) -> Self {
-        let id = visible(id.as_ref());
+        let id = one_line(id.as_ref());
         let fits = !id.is_empty() && !id.contains(['`', '|', '\\']);
-        Self(if fits { format!("`{id}`") } else { escaped(&id) })
+        Self(if fits { format!("`{id}`") } else { escape(&id) })
     }
 
-    /// This, then other text of this crate.
+    /// Appends a text from the source code.
     pub(crate) fn and(mut self, text: &'static str) -> Self {
         self.0.push_str(text);
         self
     }
 
-    /// This, then text from anywhere.
+    /// Appends any text, escaped.
     pub(crate) fn and_text(self, text: impl AsRef<str>) -> Self {
         self.then(Self::text(text))
     }
 
-    /// This, then an id.
+    /// Appends an id.
     pub(crate) fn and_code(self, id: impl AsRef<str>) -> Self {
         self.then(Self::code(id))
     }
 
-    /// This, then that.
+    /// Appends another piece.
     pub(crate) fn then(mut self, other: Self) -> Self {
         self.0.push_str(&other.0);
         self
     }
 
-    /// This in bold.
+    /// Returns the piece in bold.
     pub(crate) fn bold(self) -> Self {
         Self(format!("**{}**", self.0))
     }
 
-    /// Pieces with commas between.
+    /// Joins pieces with commas.
     pub(crate) fn list(pieces: impl IntoIterator<Item = Self>) -> Self {
         Self(pieces.into_iter().map(|piece| piece.0).collect::<Vec<_>>().join(", "))
     }
 }
 
-/// The text with every character that Markdown or HTML would act on made literal. It has one line.
-fn escaped(text: &str) -> String {
+/// Escapes every character that Markdown or HTML would interpret. The text has one line.
+fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for (at, c) in text.char_indices() {
         let after = text.get(at + c.len_utf8()..).unwrap_or_default();
@@ -69,10 +69,10 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' => out.extend(['\\', c]),
             '!' if after.starts_with('[') => out.extend(['\\', c]),
-            // Bare links are links in GFM.
+            // GFM turns bare URLs into links.
             ':' if after.starts_with("//") => out.extend(['\\', c]),
             '.' if text.get(..at).is_some_and(|before| before.to_lowercase().ends_with("www")) => out.extend(['\\', c]),
-            // What would begin a block, should the text begin a line.
+            // These characters would start a block at the beginning of a line.
             '#' | '-' | '+' | '=' if at == 0 && (ends_word(after) || after.starts_with(c)) => out.extend(['\\', c]),
             '.' | ')' if ends_word(after) && is_number(text.get(..at)) => out.extend(['\\', c]),
             _ => out.push(c),
@@ -81,7 +81,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Whether nothing, or white space, follows.
+/// Returns `true` if nothing or white space follows.
 fn ends_word(after: &str) -> bool {
     after.chars().next().is_none_or(char::is_whitespace)
 }
@@ -90,16 +90,16 @@ fn is_number(before: Option<&str>) -> bool {
     before.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// How a column stands.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
-    /// Text.
+    /// For text.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// A column's heading.
+/// The header of a column.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     name: Inline,
@@ -107,7 +107,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// A column of texts.
+    /// A column of text.
     pub(crate) fn left(name: Inline) -> Self {
         Self { name, align: Align::Left }
     }
@@ -118,7 +118,7 @@ impl Column {
     }
 }
 
-/// Columns of texts and numbers by their headings: the first is text, the others are numbers.
+/// Makes columns from their headers: the first for text, the others for numbers.
 pub(crate) fn columns(names: &[&'static str]) -> Vec<Column> {
     let column = |(at, name): (usize, &&'static str)| {
         let name = Inline::plain(name);
@@ -132,23 +132,23 @@ pub(crate) fn columns(names: &[&'static str]) -> Vec<Column> {
 pub(crate) struct Page(String);
 
 impl Page {
-    /// A heading of a level from 1.
+    /// Adds a heading of the given level, from 1.
     pub(crate) fn heading(&mut self, level: usize, text: Inline) {
         let marks = "#".repeat(level.clamp(1, 6));
         self.block(&format!("{marks} {}", text.0));
     }
 
-    /// A paragraph.
+    /// Adds a paragraph.
     pub(crate) fn paragraph(&mut self, text: Inline) {
         self.block(&text.0);
     }
 
-    /// A quoted paragraph.
+    /// Adds a quoted paragraph.
     pub(crate) fn quote(&mut self, text: Inline) {
         self.block(&format!("> {}", text.0));
     }
 
-    /// A list; nothing when it is empty.
+    /// Adds a list, or nothing if it is empty.
     pub(crate) fn list(&mut self, items: impl IntoIterator<Item = Inline>) {
         let items: Vec<String> = items.into_iter().map(|item| format!("- {}", item.0)).collect();
         if !items.is_empty() {
@@ -156,7 +156,7 @@ impl Page {
         }
     }
 
-    /// A table; rows shorter than the header are filled, longer ones cut.
+    /// Adds a table. Rows shorter than the header are filled, longer ones are cut.
     pub(crate) fn table(&mut self, columns: &[Column], rows: impl IntoIterator<Item = Vec<Inline>>) {
         let line = |cells: Vec<&str>| format!("| {} |", cells.join(" | "));
         let rule = |column: &Column| if column.align == Align::Right { "---:" } else { "---" };
@@ -179,7 +179,7 @@ impl Page {
         self.0.push('\n');
     }
 
-    /// The document.
+    /// Returns the document.
     pub(crate) fn finish(self) -> String {
         self.0
     }
@@ -190,21 +190,21 @@ mod tests {
     use super::*;
     use pulldown_cmark::{Event, Options, Parser, Tag};
 
-    fn rendered(inline: Inline) -> (String, Vec<Event<'static>>) {
+    fn render(inline: Inline) -> (String, Vec<Event<'static>>) {
         let mut page = Page::default();
         page.table(&columns(&["head"]), [vec![inline]]);
         let text = page.finish();
         let events = Parser::new_ext(&text, Options::all()).map(Event::into_static).collect::<Vec<_>>();
-        let said = events.iter().filter_map(|event| match event {
+        let shown_text = events.iter().filter_map(|event| match event {
             Event::Text(text) | Event::Code(text) => Some(text.to_string()),
             _ => None,
         });
-        (said.skip(1).collect(), events)
+        (shown_text.skip(1).collect(), events)
     }
 
-    /// CL-19: what comes from outside is shown, not obeyed.
+    /// CL-19: text from outside is shown and never interpreted.
     #[test]
-    fn hostile_texts_stay_texts() {
+    fn hostile_texts_are_only_shown() {
         for hostile in [
             "a|b",
             "`code`",
@@ -224,38 +224,38 @@ mod tests {
             "\\",
         ] {
             for inline in [Inline::text(hostile), Inline::code(hostile)] {
-                let (said, events) = rendered(inline.clone());
-                assert_eq!(said, hostile, "{inline:?}");
+                let (shown_text, events) = render(inline.clone());
+                assert_eq!(shown_text, hostile, "{inline:?}");
                 let acted = events.iter().any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));
                 assert!(!acted, "{hostile}: {events:?}");
             }
         }
     }
 
-    /// CL-19: a text that begins a line begins no block.
+    /// CL-19: text from outside starts no block at the beginning of a line.
     #[test]
-    fn hostile_texts_begin_no_block() {
+    fn hostile_texts_start_no_block() {
         for hostile in ["# h", "## h", "- x", "+ x", "---", "===", "1. x", "1) x", "12.", "> q", "```", "~~~", "| a |"]
         {
             let mut page = Page::default();
             page.paragraph(Inline::text(hostile));
             let text = page.finish();
             let events: Vec<Event<'_>> = Parser::new_ext(&text, Options::ENABLE_GFM | Options::ENABLE_TABLES).collect();
-            let said: String = events
+            let shown_text: String = events
                 .iter()
                 .filter_map(|event| match event {
                     Event::Text(text) => Some(text.to_string()),
                     _ => None,
                 })
                 .collect();
-            assert_eq!(said, hostile, "{events:?}");
+            assert_eq!(shown_text, hostile, "{events:?}");
             assert!(matches!(events.first(), Some(Event::Start(Tag::Paragraph))), "{events:?}");
         }
         assert_eq!(Inline::text("7.75 +1.04 -x 1.5").0, "7.75 +1.04 -x 1.5");
     }
 
     #[test]
-    fn ids_are_code_where_that_is_safe() {
+    fn ids_are_code_if_that_is_safe() {
         assert_eq!(Inline::code("gpt-5").0, "`gpt-5`");
         assert_eq!(Inline::code("a|b").0, "a\\|b");
         assert_eq!(Inline::code("").0, "");

@@ -1,20 +1,20 @@
-//! Diagnostics and corpora of sessions in a few lines each.
+//! Diagnostics, failures and corpora of sessions in a few lines each.
 
 use karat_analysis::{Diagnostics, FailureCategory, Failures, Outcome, SpanFigures, SummaryCorpus};
 use serde_json::Value;
 
-use crate::figures::{self, NONE, Unscaled, count, percent};
-use crate::report::Report;
-use crate::visible::brief;
+use crate::shared::figures::{self, NONE, Unscaled, count, percent};
+use crate::shared::report::Report;
+use crate::shared::visible::excerpt;
 
-/// Things named on one line.
+/// Number of things named on one line.
 const NAMED: usize = 3;
-/// Characters of an id or a text.
+/// Length of an id or a text, in characters.
 const TEXT: usize = 40;
-/// Characters of one line.
+/// Length of one line, in characters.
 const LINE: usize = 180;
 
-/// The lines of every analysis that has a face here; none of a run without such.
+/// Returns the lines of every analysis that the summary shows.
 pub(super) fn lines(report: Report<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     for analysed in &report.findings.analyses {
@@ -22,13 +22,13 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
             Outcome::Diagnostics(found) => (overview(found), diagnostics(&found.all)),
             Outcome::SummaryCorpus(corpus) => (sessions(corpus), of_sessions(report, corpus)),
             Outcome::Failures(found) if found.worst.iter().any(|it| !it.shown.is_empty()) => {
-                (fell_short(found), shortfalls(found))
+                (failure_overview(found), failure_categories(found))
             }
             _ => continue,
         };
-        lines.push(format!("{}: {head}", brief(&analysed.id, TEXT)));
+        lines.push(format!("{}: {head}", excerpt(&analysed.id, TEXT)));
         let width = parts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        lines.extend(parts.into_iter().map(|(name, text)| format!("  {name:width$}  {}", brief(&text, LINE))));
+        lines.extend(parts.into_iter().map(|(name, text)| format!("  {name:width$}  {}", excerpt(&text, LINE))));
     }
     lines
 }
@@ -38,13 +38,13 @@ fn overview(found: &Diagnostics) -> String {
     format!(
         "{} outputs, {} items on average, {} without a verdict, {} judged in part",
         count(all.evaluated),
-        figures::maybe(&Unscaled, all.avg_span_count),
+        figures::value_or_none(&Unscaled, all.avg_span_count),
         count(all.error_count),
         count(all.degraded)
     )
 }
 
-/// Names and texts of the lines that say something.
+/// Returns labels and texts of the lines that are not empty.
 fn diagnostics(all: &SpanFigures) -> Vec<(&'static str, String)> {
     let parts = [
         ("scores", distribution(all)),
@@ -57,44 +57,44 @@ fn diagnostics(all: &SpanFigures) -> Vec<(&'static str, String)> {
     parts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }
 
-fn fell_short(found: &Failures) -> String {
-    format!("{} of {} cells fell short", count(found.cells), count(found.of))
+fn failure_overview(found: &Failures) -> String {
+    format!("{} of {} cells are below a threshold", count(found.cells), count(found.of))
 }
 
-/// The most frequent categories, each with its first example and what it shows.
-fn shortfalls(found: &Failures) -> Vec<(&str, String)> {
+/// Returns the most frequent categories, each with its first example.
+fn failure_categories(found: &Failures) -> Vec<(&str, String)> {
     let line = |category: &FailureCategory| {
         let example = category.examples.first();
         let example = example.map(|it| {
-            let why = it.why.as_deref().map(|why| format!(": {}", brief(why, 2 * TEXT))).unwrap_or_default();
-            let shown = it.shown.values().map(|text| format!(" · {}", brief(text, 2 * TEXT))).collect::<String>();
-            format!(", {}{why}{shown}", brief(&it.sample, TEXT))
+            let why = it.why.as_deref().map(|why| format!(": {}", excerpt(why, 2 * TEXT))).unwrap_or_default();
+            let shown = it.shown.values().map(|text| format!(" · {}", excerpt(text, 2 * TEXT))).collect::<String>();
+            format!(", {}{why}{shown}", excerpt(&it.sample, TEXT))
         });
         format!("{} of {}{}", count(category.cells), count(category.of), example.unwrap_or_default())
     };
     found.categories.iter().take(NAMED + 1).map(|category| (category.metric.as_str(), line(category))).collect()
 }
 
-fn joined(parts: impl Iterator<Item = String>) -> String {
+fn join(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(" · ")
 }
 
 fn distribution(all: &SpanFigures) -> String {
-    joined(all.score_distribution.iter().map(|(band, n)| format!("{band}: {n}")))
+    join(all.score_distribution.iter().map(|(band, n)| format!("{band}: {n}")))
 }
 
 fn confusions(all: &SpanFigures) -> String {
-    joined(all.top_taxonomy_errors.iter().take(NAMED).map(|it| {
-        let said = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
-        let said = if it.equal { format!("{said} (the same)") } else { said };
-        let example = it.examples.first().map(|text| format!(" ({})", brief(text, TEXT / 2))).unwrap_or_default();
-        format!("{} × {}{example}", count(it.count), brief(&said, 2 * TEXT))
+    join(all.top_taxonomy_errors.iter().take(NAMED).map(|it| {
+        let label = it.fields.values().filter_map(Value::as_str).collect::<Vec<_>>().join(" → ");
+        let label = if it.equal { format!("{label} (the same)") } else { label };
+        let example = it.examples.first().map(|text| format!(" ({})", excerpt(text, TEXT / 2))).unwrap_or_default();
+        format!("{} × {}{example}", count(it.count), excerpt(&label, 2 * TEXT))
     }))
 }
 
 fn sections(all: &SpanFigures) -> String {
     let assessed = all.errors_by_section.iter().filter(|(_, errors)| !errors.is_empty());
-    joined(assessed.map(|(section, errors)| {
+    join(assessed.map(|(section, errors)| {
         let items = all.spans_by_section.get(section).copied().unwrap_or(0);
         let errors: Vec<String> = errors.iter().map(|(label, n)| format!("{} {label}", count(*n))).collect();
         format!("{section}: {} of {} items", errors.join(", "), count(items))
@@ -108,19 +108,19 @@ fn confidence(all: &SpanFigures) -> String {
         format!("{name}: {} of {} wrong ({rate})", count(bucket.errors), count(bucket.total))
     });
     let unusable = [
-        (confidence.missing, "without one"),
-        (confidence.out_of_range, "not from 0 to 1"),
-        (confidence.unlocated, "wrong at no item"),
+        (confidence.missing, "without a confidence"),
+        (confidence.out_of_range, "outside 0 to 1"),
+        (confidence.unlocated, "errors that match no item"),
     ];
     let unusable = unusable.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
-    joined(buckets.into_iter().chain(unusable))
+    join(buckets.into_iter().chain(unusable))
 }
 
 fn worst(all: &SpanFigures) -> String {
-    joined(all.worst(NAMED).into_iter().map(|it| {
+    join(all.worst(NAMED).into_iter().map(|it| {
         let findings: u64 = it.findings.iter().map(|(_, n)| n).sum();
-        let score = figures::maybe(&Unscaled, it.score);
-        format!("{} {score} (findings: {})", brief(&it.sample, TEXT), count(findings))
+        let score = figures::value_or_none(&Unscaled, it.score);
+        format!("{} {score} (findings: {})", excerpt(&it.sample, TEXT), count(findings))
     }))
 }
 
@@ -144,17 +144,17 @@ fn of_sessions(report: Report<'_>, corpus: &SummaryCorpus) -> Vec<(&'static str,
     let means = corpus.dimension_means.iter().map(|(name, mean)| format!("{name} {}", number(*mean)));
     let worst = corpus.worst(NAMED).into_iter();
     let worst = worst.map(|session| {
-        let reason = session.reason().map(|reason| format!(" ({})", brief(reason, TEXT))).unwrap_or_default();
-        let system = session.system.as_ref().map(|system| format!(" × {}", brief(system, TEXT))).unwrap_or_default();
-        format!("{}{system} {}{reason}", brief(&session.name, TEXT), number(session.overall))
+        let reason = session.reason().map(|reason| format!(" ({})", excerpt(reason, TEXT))).unwrap_or_default();
+        let system = session.system.as_ref().map(|system| format!(" × {}", excerpt(system, TEXT))).unwrap_or_default();
+        format!("{}{system} {}{reason}", excerpt(&session.name, TEXT), number(session.overall))
     });
-    let failed = crate::corpus::gates_failed(report, corpus);
-    let systems = corpus.systems.iter().map(|it| format!("{} {}", brief(&it.system, TEXT), number(it.overall_mean)));
+    let failed = crate::wording::session_gates::failed_gates(report, corpus);
+    let systems = corpus.systems.iter().map(|it| format!("{} {}", excerpt(&it.system, TEXT), number(it.overall_mean)));
     let parts = [
-        ("systems", joined(systems)),
-        ("means", joined(means)),
-        ("worst", joined(worst)),
-        ("gates", joined(failed.into_iter())),
+        ("systems", join(systems)),
+        ("means", join(means)),
+        ("worst", join(worst)),
+        ("gates", join(failed.into_iter())),
     ];
     parts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }

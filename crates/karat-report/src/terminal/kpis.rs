@@ -1,24 +1,24 @@
-//! What gates look at, beside the baseline.
+//! Key figures that gates check, compared with the baseline.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use karat_analysis::Kpi;
 
-use crate::figures;
-use crate::kpis::{are_many, bounds, change, state, tells};
-use crate::report::Report;
-use crate::visible::brief;
+use crate::shared::figures;
+use crate::shared::report::Report;
+use crate::shared::visible::excerpt;
+use crate::wording::kpis::{bounds_text, change_text, gate_state, has_many_systems, is_notable};
 
-/// Rows that are shown.
+/// Number of rows shown.
 const ROWS: usize = 6;
-/// Characters of a name.
+/// Length of a name, in characters.
 const NAME: usize = 50;
 
-/// The lines of the key figures that gates look at, the worst first; none without a baseline.
+/// Returns the key figures that gates check, the worst first. Empty without a baseline.
 pub(super) fn lines(report: Report<'_>) -> Vec<String> {
     let kpis = &report.context.verdicts.kpis;
-    let brief_only = are_many(kpis);
+    let brief_only = has_many_systems(kpis);
     let mut gated: Vec<&Kpi> =
-        kpis.iter().filter(|kpi| !kpi.bounds.is_empty()).filter(|kpi| !brief_only || tells(kpi)).collect();
+        kpis.iter().filter(|kpi| !kpi.bounds.is_empty()).filter(|kpi| !brief_only || is_notable(kpi)).collect();
     if gated.is_empty() {
         return Vec::new();
     }
@@ -32,12 +32,12 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
         let Some((_, metric)) = report.metrics().find(|(_, metric)| metric.name == kpi.metric) else { continue };
         let name = if several { format!("{} {}", kpi.metric, kpi.system) } else { kpi.metric.clone() };
         table.add_row([
-            brief(&name, NAME),
+            excerpt(&name, NAME),
             figures::value(metric, kpi.figure.value()),
-            figures::maybe(metric, kpi.baseline),
-            change(metric, kpi),
-            bounds(metric, kpi),
-            state(kpi).to_owned(),
+            figures::value_or_none(metric, kpi.baseline),
+            change_text(metric, kpi),
+            bounds_text(metric, kpi),
+            gate_state(kpi).to_owned(),
         ]);
     }
     for column in 1..=3 {

@@ -3,12 +3,12 @@ use std::collections::BTreeMap;
 use karat_analysis::compare::{CompareOptions, RunComparison, Side, compare};
 use karat_analysis::testing::{HOSTILE, Sketch};
 use karat_analysis::{Options as Pass, analyse};
-use karat_report::{comparison, markdown};
+use karat_report::{json, markdown, terminal};
 use karat_types::{Money, Threshold};
 use pulldown_cmark::{Event, Parser};
 use serde_json::json;
 
-/// A run of one system on `n` samples from the `first` on, with scores `lead` above the base, give or take `spread`.
+/// A run of one system on `n` samples starting at `first`, with scores `lead` above the base and deviations up to `spread`.
 fn run(first: usize, n: usize, lead: f64, spread: f64) -> karat_analysis::Findings {
     let sketch = Sketch::new(1, 1, first + n).metric("better", json!("higher")).cost(Money(2_500_000));
     let scored = (first..first + n).fold(sketch, |sketch, sample| {
@@ -26,28 +26,28 @@ fn compared(lead: f64, label: &str, margin: Option<f64>) -> RunComparison {
     compare(&side("20261101-before", &before), &side(label, &after), &options).unwrap()
 }
 
-/// BY-01: the comparison for a terminal, as Markdown and as JSON.
+/// BY-01: a comparison has the same content for a terminal, as Markdown and as JSON.
 #[test]
 fn a_comparison_in_every_form() {
     let better = compared(0.3, "20261102-after", None);
-    insta::assert_snapshot!("better_terminal", comparison::terminal(&better));
+    insta::assert_snapshot!("better_terminal", terminal::comparison(&better));
     insta::assert_snapshot!("better_markdown", markdown::comparison(&better));
-    insta::assert_snapshot!("better_json", comparison::json(&better).unwrap());
-    insta::assert_snapshot!("undecided_terminal", comparison::terminal(&compared(0.05, "20261102-after", Some(0.04))));
+    insta::assert_snapshot!("better_json", json::comparison(&better).unwrap());
+    insta::assert_snapshot!("undecided_terminal", terminal::comparison(&compared(0.05, "20261102-after", Some(0.04))));
     let equivalent = compared(0.01, "20261102-after", Some(0.2));
-    insta::assert_snapshot!("equivalent_terminal", comparison::terminal(&equivalent));
+    insta::assert_snapshot!("equivalent_terminal", terminal::comparison(&equivalent));
     insta::assert_snapshot!("equivalent_markdown", markdown::comparison(&equivalent));
     let (before, after) = (run(0, 40, 0.0, 0.0), run(0, 40, 0.0, 0.0));
     let side = |label, findings| Side::of(label, findings, None, None).unwrap();
     let same = compare(&side("before", &before), &side("after", &after), &CompareOptions::default()).unwrap();
-    insta::assert_snapshot!("identical_terminal", comparison::terminal(&same));
+    insta::assert_snapshot!("identical_terminal", terminal::comparison(&same));
 }
 
-/// House rule: what comes from outside is shown, not obeyed.
+/// A hostile label is shown and never interpreted.
 #[test]
-fn a_hostile_label_stays_a_label() {
+fn a_hostile_label_is_only_shown() {
     let hostile = compared(0.3, HOSTILE, None);
-    let text = comparison::terminal(&hostile);
+    let text = terminal::comparison(&hostile);
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
     let page = markdown::comparison(&hostile);
     let acted = Parser::new(&page).any(|event| matches!(event, Event::Html(_) | Event::InlineHtml(_)));

@@ -1,10 +1,10 @@
-//! The forms that other tools and browsers read.
+//! Formats for other tools and for browsers: JUnit, CSV, HTML.
 
 use karat_report::{csv, html, junit};
 
 use crate::Example;
 
-/// A failed check, an error, a skipped and an unscored case, with every text from outside escaped.
+/// Failed, erroneous, skipped and unscored cases are test cases, and texts from outside are escaped.
 #[test]
 fn junit_of_the_example() {
     let text = junit::render(Example::new().canonical().report()).unwrap();
@@ -19,7 +19,7 @@ fn junit_of_the_example() {
     );
 }
 
-/// One line a cell, the same columns in each, no field that a spreadsheet would compute.
+/// CSV has one line a cell with the same columns, and no field that a spreadsheet would compute.
 #[test]
 fn csv_has_a_line_a_cell() {
     let example = Example::new();
@@ -30,9 +30,9 @@ fn csv_has_a_line_a_cell() {
     assert!(lines.iter().all(|line| !line.contains(",=") && !line.contains(",+") && !line.contains(",@")));
 }
 
-/// RG-15, law 9: the page loads nothing, runs nothing, shows foreign markup as text, and is the same twice.
+/// RG-15, invariant 9: the page loads nothing, runs nothing, shows foreign markup as text, and is rendered identically twice.
 #[test]
-fn the_page_stands_alone() {
+fn the_page_is_self_contained() {
     let example = Example::new();
     let page = html::render(example.report());
     assert_eq!(page, html::render(example.report()));

@@ -1,17 +1,17 @@
 use karat_analysis::gate::decide;
 use karat_analysis::{Pinned, References};
-use karat_report::{html, junit, markdown, terminal, verdict};
-use karat_types::{Gate, Rules, Threshold};
+use karat_report::{html, json, junit, markdown, terminal};
+use karat_types::{Gate, GateRules, Threshold};
 use serde_json::Value;
 
 use crate::Example;
 
-/// The example, held to a minimum, to itself as baseline, and to a baseline that it lacks.
+/// The example with three gates: a minimum, itself as baseline, and a missing baseline.
 fn gated() -> Example {
     let mut example = Example::new();
     let at = |value: f64| Some(Threshold { value, percent: false });
     let on = |id: &str, change: fn(&mut Gate)| {
-        let mut gate = Gate { id: id.to_owned(), ..Gate::on("quality.accuracy") };
+        let mut gate = Gate { id: id.to_owned(), ..Gate::for_metric("quality.accuracy") };
         change(&mut gate);
         gate
     };
@@ -19,16 +19,19 @@ fn gated() -> Example {
         Gate { min: at(6.0), ..on("accurate", |_| {}) },
         Gate { max_drop: at(0.5), ..on("no worse", |_| {}) },
         Gate { max: at(8.0), ..on("too good <b>|</b>", |gate| gate.review = true) },
-        Gate { max_drop: at(0.5), ..on("like yesterday", |gate| gate.against = Some(karat_types::Against::Previous)) },
+        Gate {
+            max_drop: at(0.5),
+            ..on("like yesterday", |gate| gate.against = Some(karat_types::GateReference::Previous))
+        },
     ];
-    let rules = Rules { gates, ..Rules::default() };
+    let rules = GateRules { gates, ..GateRules::default() };
     let baseline = Some(Pinned::of(&example.run.header, &example.findings));
     let references = References { baseline, ..References::default() };
     example.context.verdicts = decide(&example.findings, &example.run, &rules, &references).unwrap();
     example
 }
 
-/// BY-02, CL-24: a person sees the verdict first, then what did not pass and why.
+/// BY-02, CL-24: the report starts with the verdict, then lists the checks that did not pass and why.
 #[test]
 fn verdicts_lead_the_report() {
     let example = gated();
@@ -40,20 +43,19 @@ fn verdicts_lead_the_report() {
     assert!(shown.lines().count() <= terminal::LINES, "{shown}");
     assert!(shown.lines().nth(1).unwrap().starts_with("verdict fail"), "{shown}");
     assert_eq!(shown.matches("verdict fail").count(), 1, "{shown}");
-    insta::assert_snapshot!("gates_for_a_terminal", verdict::terminal("run-1", &example.context.verdicts, &[]));
+    insta::assert_snapshot!("gates_for_a_terminal", terminal::gates("run-1", &example.context.verdicts, &[]));
     let page = html::render(example.report());
     assert!(page.contains("too good") && !page.contains("<b>|"), "{page}");
 }
 
-/// Gates are a test suite of JUnit; JSON has every field of the contract.
+/// JUnit has a test suite for gates; JSON has every field of the contract.
 #[test]
 fn verdicts_for_machines() {
     let example = gated();
     let xml = junit::render(example.report()).unwrap();
     let (_, gates) = xml.split_once("<testsuite name=\"claims.gates\"").unwrap();
     assert!(gates.contains("<failure") && gates.contains("<skipped") && gates.contains("review: "), "{gates}");
-    let document: Value =
-        serde_json::from_str(&verdict::json("run-1", &example.context.verdicts, &[]).unwrap()).unwrap();
+    let document: Value = serde_json::from_str(&json::gates("run-1", &example.context.verdicts, &[]).unwrap()).unwrap();
     assert_eq!(document["verdict"], "fail");
     for gate in document["gates"].as_array().unwrap() {
         for field in ["id", "metric", "system", "verdict", "observed", "threshold", "interval", "n", "reason"] {

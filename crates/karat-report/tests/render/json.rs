@@ -18,7 +18,7 @@ fn complaints(document: &Value) -> Vec<String> {
     validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// CL-20: the report follows the published schema, in full, in its canonical form, and with its cells apart.
+/// CL-20: the report follows the published schema, in its full and canonical forms, with its cells inside or in a file.
 #[test]
 fn a_report_follows_the_published_schema() {
     assert_eq!(complaints(&parsed(&Example::new())), Vec::<String>::new());
@@ -28,7 +28,7 @@ fn a_report_follows_the_published_schema() {
     assert_eq!(complaints(&broken).len(), 1);
 }
 
-/// CL-20: export, parse, export again: the same bytes.
+/// CL-20: exporting, parsing and exporting again gives the same bytes.
 #[test]
 fn export_parse_export_is_identical() {
     let first = json::render(Example::new().report()).unwrap();
@@ -38,14 +38,14 @@ fn export_parse_export_is_identical() {
     assert_eq!(first.trim_end(), String::from_utf8(second).unwrap());
 }
 
-/// PE-15, law 9: rendering one stored run twice is byte-identical.
+/// PE-15, invariant 9: rendering one stored run twice is byte-identical.
 #[test]
 fn rendering_twice_is_byte_identical() {
     let render = || json::render(Example::new().report()).unwrap();
     assert_eq!(render(), render());
 }
 
-/// CL-20: below 1 MB for 100 cells with one judge, scores and diagnostics included.
+/// CL-20: 100 cells with one judge, including scores and diagnostics, stay below 1 MB.
 #[test]
 fn a_hundred_cells_with_one_judge_stay_below_a_megabyte() {
     let mut run = example();
@@ -56,7 +56,7 @@ fn a_hundred_cells_with_one_judge_stay_below_a_megabyte() {
     assert!(bytes * 100 / cells < 1_000_000, "{bytes} bytes for {cells} cells");
 }
 
-/// The same work, cut in two: other ids and times, other latencies, some results reused.
+/// The same run after an interruption: other ids, times and latencies, and some results reused.
 fn interrupted() -> MemoryRun {
     let mut run = example();
     run.header.id = "0198c2f4-0000-7000-8000-000000000002".to_owned();
@@ -80,9 +80,9 @@ fn interrupted() -> MemoryRun {
     run
 }
 
-/// Law 9: an interrupted and an uninterrupted run have one canonical report.
+/// Invariant 9: an interrupted and an uninterrupted run have the same canonical report.
 #[test]
-fn the_canonical_report_does_not_know_of_interruptions() {
+fn the_canonical_report_is_independent_of_interruptions() {
     let canonical = |run| json::render(Example::of(run).canonical().report()).unwrap();
     assert_eq!(canonical(example()), canonical(interrupted()));
     let full = |run| json::render(Example::of(run).report()).unwrap();
@@ -113,9 +113,9 @@ fn the_canonical_report_leaves_out_what_the_contract_says() {
     }
 }
 
-/// The contract's fields, by name.
+/// The report has every field of the contract.
 #[test]
-fn every_field_of_the_contract_is_there() {
+fn the_report_has_every_field_of_the_contract() {
     let document = parsed(&Example::new());
     let has = |value: &Value, keys: &[&str]| {
         let missing: Vec<&&str> = keys.iter().filter(|key| value.get(**key).is_none()).collect();
@@ -145,7 +145,7 @@ fn every_field_of_the_contract_is_there() {
 }
 
 #[test]
-fn a_long_output_is_referred_to_and_a_short_one_shown() {
+fn a_long_output_is_a_reference_and_a_short_one_is_shown() {
     let document = parsed(&Example::new());
     assert!(document["cells"][0].get("output").is_none());
     assert!(document["cells"][0]["output_ref"]["bytes"].as_u64().unwrap() > 2_048);
@@ -154,7 +154,7 @@ fn a_long_output_is_referred_to_and_a_short_one_shown() {
 
 /// PE-23: the report of a large run stays small.
 #[test]
-fn cells_of_a_large_run_stand_in_a_file_of_their_own() {
+fn cells_of_a_large_run_are_in_a_file_of_their_own() {
     let example = Example::of(Sketch::new(1, 1, 10_001).fill(5.0).run());
     assert!(!json::is_inline(example.report()));
     let mut lines = Vec::new();
@@ -171,7 +171,7 @@ fn cells_of_a_large_run_stand_in_a_file_of_their_own() {
     assert!(report.len() < 20_000);
 }
 
-/// PE-23: a disk that is full and rows that cannot be read end the file of cells, and report.json, with their error.
+/// PE-23: a full disk and unreadable rows are returned as errors by the file of cells and by report.json.
 #[test]
 fn errors_of_disk_and_rows_are_returned() {
     let example = Example::of(Sketch::new(1, 3, 2_000).fill(5.0).run());
@@ -197,7 +197,7 @@ fn errors_of_disk_and_rows_are_returned() {
         fn header(&self) -> &RunHeader {
             self.0.header()
         }
-        fn for_each_of(
+        fn for_each_in(
             &self,
             ordinals: Range<u64>,
             row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
@@ -205,7 +205,7 @@ fn errors_of_disk_and_rows_are_returned() {
             if ordinals.contains(&1_500) {
                 Err(RowError("damaged".to_owned()))
             } else {
-                self.0.for_each_of(ordinals, row)
+                self.0.for_each_in(ordinals, row)
             }
         }
         fn output(&self, ordinal: u64) -> Result<Option<Value>, RowError> {

@@ -27,13 +27,13 @@ fn headings(events: &[Event<'_>], wanted: HeadingLevel) -> Vec<String> {
     found
 }
 
-/// CL-19, BY-14: every section of the report, from a run with every kind of cell.
+/// CL-19, BY-14: the report of a run with every kind of cell has every section.
 #[test]
 fn the_report_of_the_example() {
     insta::assert_snapshot!(markdown::render(Example::new().report()));
 }
 
-/// CL-19: all sections are there, and the document is CommonMark with GFM tables.
+/// CL-19: the document has all sections and is CommonMark with GFM tables.
 #[test]
 fn every_section_renders() {
     let text = markdown::render(Example::new().report());
@@ -49,7 +49,7 @@ fn every_section_renders() {
             "Variant delta",
             "Manual baseline",
             "Judges",
-            "Place of the evidence",
+            "Position of the evidence",
             "Cost",
             "Failure analysis",
             "Errors",
@@ -62,7 +62,7 @@ fn every_section_renders() {
     assert!(tables >= 15, "{tables}");
 }
 
-/// CL-19: rows of a table have as many cells as its head, whatever the texts hold.
+/// CL-19: table rows have as many cells as the header, whatever the texts contain.
 #[test]
 fn tables_keep_their_shape() {
     let text = markdown::render(Example::new().report());
@@ -82,9 +82,9 @@ fn tables_keep_their_shape() {
     }
 }
 
-/// What comes from datasets and models cannot act: no HTML, no link, no image, no control character.
+/// Texts from datasets and models become no HTML, link, image or control character.
 #[test]
-fn hostile_texts_are_shown_and_not_obeyed() {
+fn hostile_texts_are_only_shown() {
     assert!(HOSTILE.contains("<script>") && HOSTILE.contains('\u{1b}') && HOSTILE.contains('|'));
     let text = markdown::render(Example::new().report());
     for event in events(&text) {
@@ -116,14 +116,14 @@ fn rendering_twice_is_byte_identical() {
 }
 
 #[test]
-fn the_canonical_form_knows_neither_latency_nor_reuse() {
+fn the_canonical_form_has_neither_latency_nor_reuse() {
     let text = markdown::render(Example::new().canonical().report());
     for word in ["latency", "reused", "Paid"] {
         assert!(!text.contains(word), "{word}");
     }
 }
 
-/// BY-03, BY-16, GE-04: sections of analyses that a suite asks for.
+/// BY-03, BY-16, GE-04: optional analyses have their sections.
 #[test]
 fn sections_that_are_asked_for() {
     let example = Example::asking(serde_json::json!([

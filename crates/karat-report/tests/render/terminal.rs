@@ -24,9 +24,9 @@ fn the_summary_of_a_large_run_is_short() {
     assert!(text.contains("25 more systems"), "{text}");
 }
 
-/// CL-22, law 13: an estimate says what it was made of and what it does not hold; what was unknown is no 0.
+/// CL-22, invariant 13: an estimate names its basis and what it leaves out; an unknown cost is not 0.
 #[test]
-fn an_estimate_says_what_it_holds() {
+fn an_estimate_names_its_basis() {
     let mut example = Example::new();
     let of = |example: &mut Example, change: &dyn Fn(&mut Estimate)| {
         change(example.context.estimate.as_mut().unwrap());
@@ -34,19 +34,19 @@ fn an_estimate_says_what_it_holds() {
         (terminal::render(example.report()), markdown::render(example.report()), cost)
     };
     let (text, page, cost) = of(&mut example, &|estimate| estimate.sampled = true);
-    assert!(text.contains("cost: estimate $0.075 to $0.75 by a sample of its rows;"), "{text}");
-    assert!(page.contains("Estimated before the run: ") && page.contains(" by a sample of its rows"), "{page}");
+    assert!(text.contains("cost: estimate $0.075 to $0.75 (from a sample of rows);"), "{text}");
+    assert!(page.contains("Estimate: ") && page.contains(" (from a sample of rows)"), "{page}");
     assert_eq!((&cost["estimated_cost_usd"], &cost["estimated_cost_sampled"]), (&json!(0.75), &json!(true)));
     let (text, _, cost) = of(&mut example, &|estimate| (estimate.per_cell[3], estimate.sampled) = (None, false));
-    assert!(text.contains("estimate $0.075 to $0.75, beside what was unknown beforehand;"), "{text}");
+    assert!(text.contains("estimate $0.075 to $0.75, plus costs unknown before the run;"), "{text}");
     assert_eq!((&cost["estimated_cost_usd"], &cost["estimated_cost_sampled"]), (&json!(null), &json!(false)));
     assert_eq!(cost["estimated_cost_range_usd"], json!(null));
     let (text, page, _) = of(&mut example, &|estimate| (estimate.least, estimate.total) = Default::default());
-    assert!(text.contains("cost: estimate unknown beforehand;"), "{text}");
-    assert!(page.contains("Estimated before the run: unknown beforehand"), "{page}");
+    assert!(text.contains("cost: estimate unknown before the run;"), "{text}");
+    assert!(page.contains("Estimate: unknown before the run"), "{page}");
 }
 
-/// STYLE: of many reasons for a failure the first are told, with how many more there are and what lists them.
+/// Of many reasons for a failed run the first are shown, with the number of others and the command that lists them.
 #[test]
 fn reasons_beyond_the_first_are_counted() {
     let mut example = Example::new();

@@ -1,14 +1,14 @@
-//! What a judge of summaries is asked.
+//! The rubric for judges of summaries.
 
 use karat_types::{
-    Absent, Better, ChunkFold, DiagnosticSpec, Dimension, FindingFold, Invalid, OutOfRange, Overall, OverallMethod,
-    Rationale, ReferenceUse, ReplyShape, Rubric, Scale, ShowAs, ShowItem, Then,
+    AbsentDimension, Better, ChunkMerge, DiagnosticSpec, Dimension, FindingMerge, InvalidReplyAction, InvalidReplyRule,
+    OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape, Rubric, Scale, ShowAs, ShowItem,
 };
 
 /// Most suggestions that a judge is asked for.
 const SUGGESTIONS: u32 = 5;
 
-/// What each dimension means to a judge, in the order of [`DIMENSIONS`](super::DIMENSIONS).
+/// The definition of each dimension, in the order of [`DIMENSIONS`](super::DIMENSIONS).
 const DEFINITIONS: [(&str, &str); 5] = [
     ("title", "The title names what the session was about."),
     ("summary", "The text tells what mattered."),
@@ -17,13 +17,13 @@ const DEFINITIONS: [(&str, &str); 5] = [
     ("aha_moments", "Turning points are found."),
 ];
 
-/// How a judge is asked.
+/// Options of a judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgeOptions {
-    /// What class of model is wanted, such as `haiku`: passed on to the [`Completer`](crate::Completer), which may ignore
+    /// The wanted class of model, such as `haiku`: passed on to the [`Completer`](crate::Completer), which may ignore
     /// it.
     pub model_hint: Option<String>,
-    /// Whether the judge is asked for up to five ways to improve the summary.
+    /// True if the judge is asked for up to five ways to improve the summary.
     pub include_suggestions: bool,
     /// Longest rationale in characters; what is longer is cut.
     pub max_rationale_chars: u32,
@@ -46,14 +46,14 @@ pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
         weight: 1.0,
         anchors: Vec::new(),
         better: Better::Higher,
-        chunks: ChunkFold::Weighted,
+        chunks: ChunkMerge::Weighted,
     };
     let suggestions = DiagnosticSpec {
         name: "suggestions".to_owned(),
         fields: Vec::new(),
         explain: Some("One concrete way to improve the summary each.".to_owned()),
         max: Some(SUGGESTIONS),
-        chunks: FindingFold::Any,
+        chunks: FindingMerge::Any,
         differ: None,
     };
     Rubric {
@@ -88,12 +88,12 @@ pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
         reply: ReplyShape::List,
         examples: 0,
         prompt: None,
-        invalid: Invalid {
+        invalid: InvalidReplyRule {
             reask: 0,
-            out_of_range: OutOfRange::Reject,
+            out_of_range: OutOfRangeScore::Reject,
             tolerance: 1e-6,
-            absent: Absent::Lowest,
-            then: Then::Unscored,
+            absent: AbsentDimension::Lowest,
+            then: InvalidReplyAction::Unscored,
         },
     }
 }

@@ -1,12 +1,12 @@
-//! Calls: an entry of a block's traces.
+//! Calls: the entries of a block's traces.
 
 use bytes::Bytes;
 use karat_types::{CallRecord, FinishReason};
 
 use super::cost::{pack_usage, unpack_usage};
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker};
 
-/// Version 1 does not say of attempts what they counted.
+/// Format version. Version 2 added `impossible`.
 const VERSION: u8 = 2;
 
 pub(crate) fn pack_call(packer: &mut Packer, call: &CallRecord) {
@@ -63,6 +63,6 @@ fn unpack_finish(unpacker: &mut Unpacker<'_>) -> Result<FinishReason, Damage> {
         1 => FinishReason::Length,
         2 => FinishReason::Refusal,
         3 => FinishReason::Other,
-        code => return Err(Damage(format!("{code} is no way to finish"))),
+        code => return Err(Damage(format!("{code} is not a finish reason"))),
     })
 }

@@ -1,6 +1,6 @@
 //! Cells: the facts of a row of `cells`.
 
-use karat_types::{CellRecord, CellStatus, Facts};
+use karat_types::{CellRecord, CellStatus, ResponseFacts};
 
 use super::cost::{pack_cost, unpack_cost};
 use super::notes::{
@@ -8,13 +8,13 @@ use super::notes::{
     unpack_keys, unpack_notes,
 };
 use super::score::{pack_scores, unpack_scores};
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker};
 
-/// 2 adds when a reused output was made, 3 what answers said of themselves, 4 scores that are verdicts, 5 who
-/// answered.
+/// Format version. 2 added the time at which a reused output was made, 3 the facts that answers state about
+/// themselves, 4 scores that are verdicts, 5 the models that answered.
 const VERSION: u8 = 5;
 
-/// A cell's status as its column holds it.
+/// Returns the code of a cell's status in its column.
 pub(crate) fn status_code(status: CellStatus) -> i64 {
     match status {
         CellStatus::Ok => 0,
@@ -27,10 +27,10 @@ fn status_of(code: i64) -> Result<CellStatus, Damage> {
     [CellStatus::Ok, CellStatus::Error, CellStatus::Skipped]
         .into_iter()
         .find(|status| status_code(*status) == code)
-        .ok_or_else(|| Damage(format!("{code} is no status of a cell")))
+        .ok_or_else(|| Damage(format!("{code} is not the status of a cell")))
 }
 
-/// Packs all but ordinal, status and output, which have columns.
+/// Packs everything but ordinal, status and output, which have columns.
 pub(crate) fn pack_cell(packer: &mut Packer, cell: &CellRecord) {
     packer.byte(VERSION);
     pack_scores(packer, &cell.scores);
@@ -55,7 +55,7 @@ pub(crate) struct StoredCell<'a> {
     pub facts: &'a [u8],
 }
 
-/// Reads a cell back, without its output.
+/// Unpacks a cell, without its output.
 pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
     let (mut unpacker, version) = Unpacker::with_version(row.facts, VERSION)?;
     let scores = unpack_scores(&mut unpacker)?;
@@ -73,7 +73,7 @@ pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
         notes: unpack_notes(&mut unpacker)?,
         error: unpack_error(&mut unpacker)?,
         made_at: None,
-        facts: Facts::default(),
+        facts: ResponseFacts::default(),
     };
     if version > 1 {
         cell.made_at = unpacker.option(Unpacker::moment)?;

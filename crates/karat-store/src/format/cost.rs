@@ -2,7 +2,7 @@
 
 use karat_types::{CellCost, Usage};
 
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker};
 
 pub(super) fn pack_usage(packer: &mut Packer, usage: &Usage) {
     packer.number(usage.input_tokens);

@@ -1,19 +1,19 @@
-//! Judgments: an entry of a block's judgments.
+//! Judgments: the entries of a block's judgments.
 
-use karat_types::{JudgmentRecord, Round};
+use karat_types::{JudgeRound, JudgmentRecord};
 
 use super::cost::{pack_cost, unpack_cost};
 use super::notes::{
     pack_answered, pack_error, pack_keys, pack_notes, unpack_answered, unpack_error, unpack_keys, unpack_notes,
 };
 use super::score::{finite, pack_scores, unpack_scores};
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker};
 
-/// 2 adds when a reused judgment was made, 3 the rounds of a judge that was asked more than once, 4 who
-/// answered.
+/// Format version. 2 added the time at which a reused judgment was made, 3 the rounds of a judge that was asked
+/// several times, 4 the models that answered.
 const VERSION: u8 = 4;
 
-/// Whether it failed in nothing, so that another run may take it over.
+/// Returns `true` if the judgment has neither an error nor an unscored metric, so that other runs may reuse it.
 pub(crate) fn is_sound(judgment: &JudgmentRecord) -> bool {
     judgment.error.is_none() && !judgment.scores.iter().any(|(_, score)| score.is_unscored())
 }
@@ -42,7 +42,7 @@ pub(crate) fn pack_judgment(packer: &mut Packer, judgment: &JudgmentRecord) {
     pack_answered(packer, &judgment.answered);
 }
 
-fn pack_round(packer: &mut Packer, round: &Round) {
+fn pack_round(packer: &mut Packer, round: &JudgeRound) {
     packer.byte(u8::from(round.swapped));
     packer.list(&round.scores, |packer, (metric, value)| {
         packer.number(u64::from(*metric));
@@ -50,13 +50,13 @@ fn pack_round(packer: &mut Packer, round: &Round) {
     });
 }
 
-fn unpack_round(unpacker: &mut Unpacker<'_>) -> Result<Round, Damage> {
+fn unpack_round(unpacker: &mut Unpacker<'_>) -> Result<JudgeRound, Damage> {
     let swapped = unpacker.flag()?;
     let scores = unpacker.list(|unpacker| Ok((unpacker.number()?, finite(unpacker)?)))?;
-    Ok(Round { swapped, scores })
+    Ok(JudgeRound { swapped, scores })
 }
 
-/// Reads a judgment back.
+/// Unpacks a judgment.
 pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
     let (mut unpacker, version) = Unpacker::with_version(entry, VERSION)?;
     let mut judgment = JudgmentRecord {

@@ -1,10 +1,10 @@
-//! What most records lack: notes, facts and errors. Lists of keys, and who answered.
+//! Parts that most records leave empty: notes, facts, errors, keys of calls, and models that answered.
 
-use karat_types::{Answered, CellError, Facts, Key, Note};
+use karat_types::{CellError, Key, Note, ResponseFacts, ServedName};
 
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker};
 
-/// Notes as JSON, because they are rare and their kinds have names; none is one byte.
+/// Packs notes as JSON, because they are rare and their kinds have names. No notes take one byte.
 pub(super) fn pack_notes(packer: &mut Packer, notes: &[Note]) {
     packer.option(Some(notes).filter(|notes| !notes.is_empty()), |packer, notes| packer.json(notes));
 }
@@ -13,34 +13,34 @@ pub(super) fn unpack_notes(unpacker: &mut Unpacker<'_>) -> Result<Vec<Note>, Dam
     unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
 }
 
-/// Facts as JSON, because few steps have any.
-pub(super) fn pack_facts(packer: &mut Packer, facts: &Facts) {
+/// Packs facts as JSON, because few steps have any.
+pub(super) fn pack_facts(packer: &mut Packer, facts: &ResponseFacts) {
     packer.option(Some(facts).filter(|facts| !facts.is_bare()), |packer, facts| packer.json(facts));
 }
 
-/// The facts at the end of a form; a form of version 1 ends before them.
-pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<Facts, Damage> {
+/// Unpacks the facts at the end of a record. A record of version 1 ends before them.
+pub(super) fn unpack_facts(unpacker: &mut Unpacker<'_>) -> Result<ResponseFacts, Damage> {
     if unpacker.is_over() {
-        return Ok(Facts::default());
+        return Ok(ResponseFacts::default());
     }
     unpacker.option(Unpacker::json).map(Option::unwrap_or_default)
 }
 
-pub(super) fn pack_answered(packer: &mut Packer, answered: &[Answered]) {
+pub(super) fn pack_answered(packer: &mut Packer, answered: &[ServedName]) {
     packer.list(answered, |packer, it| {
         packer.text(&it.asked);
         packer.option(it.other.as_deref(), Packer::text);
     });
 }
 
-/// Who answered, at the end of a form; an older one ends before.
-pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<Answered>, Damage> {
+/// Unpacks the models that answered, at the end of a record. An older record ends before them.
+pub(super) fn unpack_answered(unpacker: &mut Unpacker<'_>) -> Result<Vec<ServedName>, Damage> {
     if unpacker.is_over() {
         return Ok(Vec::new());
     }
     unpacker.list(|unpacker| {
         let asked = unpacker.text()?.to_owned();
-        Ok(Answered { asked, other: unpacker.option(Unpacker::text)?.map(str::to_owned) })
+        Ok(ServedName { asked, other: unpacker.option(Unpacker::text)?.map(str::to_owned) })
     })
 }
 

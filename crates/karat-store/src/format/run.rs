@@ -3,12 +3,12 @@
 use karat_types::{RunHeader, RunStatus};
 
 use crate::StoreError;
-use crate::pack::{Damage, Unpacker};
-use crate::section::{Entries, Section, SectionWriter};
+use crate::block::pack::{Damage, Unpacker};
+use crate::block::section::{Entries, Section, SectionWriter};
 
 const VERSION: u8 = 1;
 
-/// A run's status as its column holds it.
+/// Returns the code of a run's status in its column.
 pub(crate) fn run_status_code(status: RunStatus) -> i64 {
     match status {
         RunStatus::Running => 0,
@@ -22,10 +22,10 @@ pub(crate) fn run_status_of(code: i64) -> Result<RunStatus, Damage> {
     [RunStatus::Running, RunStatus::Finished, RunStatus::Interrupted, RunStatus::BudgetStopped]
         .into_iter()
         .find(|status| run_status_code(*status) == code)
-        .ok_or_else(|| Damage(format!("{code} is no status of a run")))
+        .ok_or_else(|| Damage(format!("{code} is not the status of a run")))
 }
 
-/// Packs what of a run does not change.
+/// Packs the header of a run: everything that does not change.
 pub(crate) fn pack_header(header: &RunHeader) -> Result<Vec<u8>, StoreError> {
     let not_packed = |error: std::io::Error| StoreError::OutOfRange(format!("the run's header: {error}"));
     let mut entries = Entries::default();
@@ -36,10 +36,10 @@ pub(crate) fn pack_header(header: &RunHeader) -> Result<Vec<u8>, StoreError> {
     SectionWriter::new().and_then(|mut writer| writer.write([&entries])).map_err(not_packed)
 }
 
-/// Reads [`pack_header`].
+/// Unpacks the bytes of [`pack_header`].
 pub(crate) fn unpack_header(packed: &[u8]) -> Result<RunHeader, Damage> {
     let section = Section::read(packed)?;
-    let mut unpacker = Unpacker::versioned(section.entry(0)?, VERSION)?;
+    let mut unpacker = Unpacker::of_version(section.entry(0)?, VERSION)?;
     let header = unpacker.json()?;
     unpacker.end()?;
     Ok(header)

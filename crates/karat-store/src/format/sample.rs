@@ -2,9 +2,9 @@
 
 use karat_types::SampleRecord;
 
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker};
 
-/// 2 adds the digests of what is read.
+/// Format version. 2 added the digests of the files that are read.
 const VERSION: u8 = 2;
 
 pub(crate) fn pack_sample(packer: &mut Packer, sample: &SampleRecord) {

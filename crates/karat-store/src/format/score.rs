@@ -1,8 +1,8 @@
-//! Scores: metric index, a tag byte, and a number or a text. In cells of version 4 a value may be a verdict.
+//! Scores: metric index, a tag byte, and a number or a text. Since version 4 of cells, a value may be a verdict.
 
 use karat_types::Score;
 
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker};
 
 const VALUE: u8 = 0;
 const VALUE_WITH_REASON: u8 = 1;
@@ -49,7 +49,7 @@ pub(super) fn unpack_scores(unpacker: &mut Unpacker<'_>) -> Result<Vec<(u16, Sco
             },
             NOT_APPLICABLE => Score::NotApplicable { na: unpacker.text()?.to_owned().into() },
             UNSCORED => Score::Unscored { unscored: unpacker.text()?.to_owned() },
-            _ => return Err(Damage(format!("{tag} is no tag of a score"))),
+            _ => return Err(Damage(format!("{tag} is not the tag of a score"))),
         };
         Ok((metric, score))
     })

@@ -1,4 +1,4 @@
-//! Steps: an entry of a block's outputs, behind the entry of the output itself.
+//! Steps: an entry of a block's outputs, after the entry of the output itself.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::cost::{pack_usage, unpack_usage};
 use super::notes::{
     pack_answered, pack_facts, pack_keys, pack_notes, unpack_answered, unpack_facts, unpack_keys, unpack_notes,
 };
-use crate::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker};
 
-/// 2 added the facts at the end, 3 who answered.
+/// Format version. 2 added the facts at the end, 3 the models that answered.
 const VERSION: u8 = 3;
 
-/// Packs all but key and output. `distance` is how many entries before this one the output lies.
+/// Packs everything but key and output. `distance` is the number of entries between the output and this one.
 pub(crate) fn pack_step(packer: &mut Packer, step: &StepRecord, distance: u64) {
     packer.byte(VERSION);
     packer.number(distance);
@@ -27,13 +27,13 @@ pub(crate) fn pack_step(packer: &mut Packer, step: &StepRecord, distance: u64) {
     pack_answered(packer, &step.facts.answered);
 }
 
-/// Reads a step back; `output` finds the entry that lies so many entries before.
+/// Unpacks a step. `output` returns the output that lies the given number of entries before it.
 pub(crate) fn unpack_step(
     key: Key,
     entry: &[u8],
     output: impl FnOnce(u64) -> Result<Value, Damage>,
 ) -> Result<StepRecord, Damage> {
-    let mut unpacker = Unpacker::versioned(entry, VERSION)?;
+    let mut unpacker = Unpacker::of_version(entry, VERSION)?;
     let distance = unpacker.number()?;
     let mut step = StepRecord {
         key,

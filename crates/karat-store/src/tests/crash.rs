@@ -1,4 +1,4 @@
-//! A process that is gone in the middle of things.
+//! Crashes: a process is killed while it writes.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -7,10 +7,10 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use karat_types::*;
 
-use super::given::*;
+use super::test_data::*;
 use crate::{Store, StoreError, StoreUrl};
 
-/// Starts one of this file's ignored tests as a process of its own, and gives it the folder to work in.
+/// Starts one of this file's ignored tests as a child process and passes it the folder to work in.
 pub fn start(test: &str, folder: &Path) -> (Child, BufReader<ChildStdout>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--ignored", "--nocapture"])
@@ -24,24 +24,24 @@ pub fn start(test: &str, folder: &Path) -> (Child, BufReader<ChildStdout>) {
     (child, output)
 }
 
-/// The store in the folder that [`start`] gave.
-pub fn given_store() -> Store {
+/// Opens the store in the folder that [`start`] passed.
+pub fn open_passed_store() -> Store {
     let mut folder = String::new();
     std::io::stdin().read_line(&mut folder).unwrap();
     Store::open(&StoreUrl::in_folder(folder.trim_end())).unwrap()
 }
 
-/// Waits for the child to have said something so many times.
-fn heard(output: &mut BufReader<ChildStdout>, times: u64) -> u64 {
+/// Waits until the child has printed this many lines.
+fn count_lines(output: &mut BufReader<ChildStdout>, times: u64) -> u64 {
     output.lines().map_while(Result::ok).filter(|line| line.contains("durable")).take(times as usize).count() as u64
 }
 
 #[test]
 #[ignore = "a process of its own: see kill_9_loses_nothing_that_was_acknowledged"]
 fn writes_until_it_is_killed() {
-    let store = given_store();
+    let store = open_passed_store();
     let ledger = store.begin(&header("r", 1_000_000)).or_else(|_| store.reopen("r")).unwrap();
-    let next = store.finished("r").unwrap().cells.len();
+    let next = store.finished_cells("r").unwrap().cells.len();
     block_on(async {
         for ordinal in next..1_000_000 {
             ledger.append(whole_cell(ordinal)).await.unwrap();
@@ -50,18 +50,18 @@ fn writes_until_it_is_killed() {
     });
 }
 
-/// PE-20, PE-25, BY-04: after `kill -9` everything acknowledged is there, whole, in order; the run can be gone on with
-/// at once.
+/// PE-20, PE-25, BY-04: after `kill -9`, everything acknowledged is there, complete and in order, and the run can be
+/// resumed at once.
 #[test]
 fn kill_9_loses_nothing_that_was_acknowledged() {
     let folder = folder();
     let mut acknowledged = 0;
     for times in [1, 40, 7, 150] {
         let (mut child, mut output) = start("tests::crash::writes_until_it_is_killed", folder.path());
-        acknowledged += heard(&mut output, times);
+        acknowledged += count_lines(&mut output, times);
         child.kill().unwrap();
         // Lines that were printed between the last one read and the kill were acknowledged too.
-        acknowledged += heard(&mut output, u64::MAX >> 1);
+        acknowledged += count_lines(&mut output, u64::MAX >> 1);
         child.wait().unwrap();
 
         let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
@@ -78,7 +78,8 @@ fn kill_9_loses_nothing_that_was_acknowledged() {
     }
 }
 
-/// Law 5: wherever the log on disk ends, what is read is a prefix of the appends, each of them whole or absent.
+/// Invariant 5: wherever the log on disk ends, the readable part is a prefix of the appends, each of them complete or
+/// absent.
 #[test]
 fn a_torn_log_gives_a_prefix_of_whole_appends() {
     let folder = folder();
@@ -95,7 +96,7 @@ fn a_torn_log_gives_a_prefix_of_whole_appends() {
     let log = fs::read(database.with_file_name("karat.db-wal")).unwrap();
     let mut seen = Vec::new();
     for tenth in 0..=60 {
-        let copy = super::given::folder();
+        let copy = super::test_data::folder();
         let url = StoreUrl::in_folder(copy.path());
         fs::copy(database, url.path()).unwrap();
         fs::write(copy.path().join("karat.db-wal"), &log[..log.len() * tenth / 60]).unwrap();

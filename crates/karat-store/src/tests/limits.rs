@@ -1,4 +1,4 @@
-//! A store that cannot be opened, or takes no more.
+//! Stores that cannot be opened or written.
 
 use std::error::Error;
 use std::fs;
@@ -8,13 +8,14 @@ use std::time::Duration;
 use karat_types::*;
 use rusqlite::Connection;
 
-use super::given::*;
-use crate::{Hold, Store, StoreError, StoreUrl, schema};
+use super::test_data::*;
+use crate::database::schema;
+use crate::{Store, StoreError, StoreUrl, WriteGuard};
 
-/// Law 5: when the disk is full, every waiter is told, nothing of the failed commit is there, what was acknowledged
-/// before is, and nothing follows the gap.
+/// Invariant 5: on a full disk every waiter gets an error, nothing of the failed commit is stored, acknowledged
+/// records stay, and nothing is written after the gap.
 #[test]
-fn a_full_disk_fails_every_waiter_and_all_that_follows() {
+fn a_full_disk_fails_every_waiter_and_all_later_appends() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 100)).unwrap();
@@ -47,7 +48,7 @@ fn a_full_disk_fails_every_waiter_and_all_that_follows() {
     });
     for error in &errors {
         assert!(matches!(error.cause(), StoreError::Full { .. }), "{error}");
-        assert!(error.to_string().contains("Free some space, then go on with the run"), "{error}");
+        assert!(error.to_string().contains("Free some space, then run the suite again"), "{error}");
         assert!(error.source().is_some());
     }
     limit(1 << 30);
@@ -62,8 +63,8 @@ fn a_full_disk_fails_every_waiter_and_all_that_follows() {
     assert_eq!(ordinals(&store, "r"), [0, 1]);
 }
 
-/// PE-25: peers ("database is locked"): a store that stays locked is an error that says for how long, by whom, and what
-/// to do.
+/// PE-25: "database is locked": a store that stays locked is an error with the waiting time, the holder and the next
+/// step.
 #[test]
 fn a_locked_store_is_an_error_that_names_the_holder() {
     let folder = folder();
@@ -80,11 +81,11 @@ fn a_locked_store_is_an_error_that_names_the_holder() {
     store.writing().busy_timeout(Duration::from_millis(20)).unwrap();
     let error = block_on(ledger.append(whole_cell(0))).unwrap_err().to_string();
     assert!(error.contains("for 30 seconds; it may be process 4711 (run other)"), "{error}");
-    assert!(error.contains("then go on with the run"), "{error}");
+    assert!(error.contains("then run the suite again"), "{error}");
     assert!(store.begin(&header("s", 1)).unwrap_err().to_string().contains("process 4711"));
 }
 
-/// PE-25: a store that another process has locked is waited for.
+/// PE-25: a store that another process locks for a moment is waited for.
 #[test]
 fn a_store_that_is_locked_for_a_moment_is_waited_for() {
     let folder = folder();
@@ -101,7 +102,7 @@ fn a_store_that_is_locked_for_a_moment_is_waited_for() {
     assert_eq!(ordinals(&store, "r"), [0]);
 }
 
-/// A folder that cannot be made is an error that says which and what to do.
+/// A folder that cannot be created is an error that names it and the next step.
 #[test]
 fn a_folder_that_cannot_be_made_is_named() {
     let folder = folder();
@@ -117,9 +118,9 @@ fn a_folder_that_cannot_be_made_is_named() {
     }
 }
 
-/// A store that may only be read says so when it is to be written.
+/// Writing to a read-only store is an error that says so.
 #[test]
-fn a_read_only_store_says_so() {
+fn writing_to_a_read_only_store_is_an_error() {
     let folder = folder();
     let store = store_in(&folder);
     store.writing().pragma_update(None, "query_only", true).unwrap();
@@ -128,7 +129,7 @@ fn a_read_only_store_says_so() {
     assert!(error.to_string().contains("Change the permissions"), "{error}");
 }
 
-/// Law 7: files of other programs are left alone, and files of a newer Karat are refused by version.
+/// Invariant 7: files of other programs are left alone, and files of a newer Karat are refused by version.
 #[test]
 fn other_files_are_refused() {
     let folder = folder();
@@ -149,25 +150,25 @@ fn other_files_are_refused() {
     assert!(error.to_string().contains("use a newer Karat"));
 }
 
-/// Law 5: what is held for records is let go once they are on disk; of records that are not, it comes back.
+/// Invariant 5: a guard is dropped once its records are on disk; if they cannot be written, it comes back.
 #[test]
-fn what_is_held_is_let_go_on_disk() {
+fn guards_are_dropped_once_records_are_on_disk() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 3)).unwrap();
     let slot = Arc::new(());
-    let append = |at: u64| block_on(ledger.append_holding(whole_cell(at), Hold::new(slot.clone())));
+    let append = |at: u64| block_on(ledger.append_guarded(whole_cell(at), WriteGuard::new(slot.clone())));
     append(0).unwrap();
     assert_eq!(Arc::strong_count(&slot), 1);
     store.writing().pragma_update(None, "query_only", true).unwrap();
     for at in [1, 2] {
         let unwritten = append(at).unwrap_err();
-        assert_eq!((unwritten.hold.is_some(), Arc::strong_count(&slot)), (true, 2), "{}", unwritten.error);
+        assert_eq!((unwritten.guard.is_some(), Arc::strong_count(&slot)), (true, 2), "{}", unwritten.error);
     }
     assert_eq!(Arc::strong_count(&slot), 1);
 }
 
-/// The state folder keeps itself out of git, and its files to their owner. A folder that was there is left as it is.
+/// A new state folder is ignored by git and readable by its owner only. An existing folder is left as it is.
 #[test]
 fn the_folder_is_private_and_ignored_by_git() {
     let folder = folder();
@@ -184,39 +185,38 @@ fn the_folder_is_private_and_ignored_by_git() {
     assert!(!folder.path().join(".gitignore").exists());
 }
 
-/// PE-22, BY-09: every query that runs over a run or looks something up goes through an index, in the order in which it
-/// reads.
+/// PE-22, BY-09: every query over a run, and every look-up, uses an index in the order in which it reads.
 #[test]
-fn queries_go_through_their_indexes() {
+fn queries_use_indexes() {
     let folder = folder();
     let store = store_in(&folder);
     for query in [
-        crate::rows::CELLS,
-        crate::rows::SAMPLES,
-        crate::rows::JUDGMENTS,
-        crate::rows::OUTPUT,
-        crate::rows::STATE,
-        crate::finished::LATEST_CELLS,
-        crate::finished::LATEST_SCORES,
-        crate::finished::LATEST_JUDGMENTS,
-        crate::account::LOGS,
-        crate::cache::Kind::Outputs.query(),
-        crate::reuse::WAITING,
-        crate::reuse::FIND,
-        crate::lookup::CALLS_OF_RUN,
-        crate::stock::MAKER,
-        crate::stock::OWN_LISTS,
-        crate::company::WRITTEN,
+        crate::read::rows::CELLS,
+        crate::read::rows::SAMPLES,
+        crate::read::rows::JUDGMENTS,
+        crate::read::rows::OUTPUT,
+        crate::read::rows::STATE,
+        crate::read::finished::LATEST_CELLS,
+        crate::read::finished::LATEST_SCORES,
+        crate::read::finished::LATEST_JUDGMENTS,
+        crate::read::account::LOGS,
+        crate::block::section_cache::SectionKind::Outputs.query(),
+        crate::reuse::known_keys::WAITING,
+        crate::reuse::known_keys::FIND,
+        crate::read::lookup::CALLS_OF_RUN,
+        crate::reuse::reuse_view::MAKER,
+        crate::reuse::reuse_view::OWN_LISTS,
+        crate::database::store_lease::WRITTEN,
     ] {
         let plan = query_plan(&store, query);
         let sought = ["SEARCH", "SCALAR SUBQUERY", "SCAN CONSTANT ROW"];
         let is_sought = |line: &String| sought.iter().any(|start| line.starts_with(start));
         assert!(plan.iter().all(is_sought), "{query}: {plan:?}");
     }
-    // Blocks without keys are passed over, however many runs took everything over.
-    assert!(query_plan(&store, crate::reuse::WAITING)[0].contains("USING INDEX blocks_with_keys"));
-    // Totals are counted without reading a row, and cells without sorting them.
-    for (query, searches) in [(crate::totals::CELLS, 1), (crate::totals::OTHERS, 2)] {
+    // Blocks without keys are skipped, however many runs reused everything.
+    assert!(query_plan(&store, crate::reuse::known_keys::WAITING)[0].contains("USING INDEX blocks_with_keys"));
+    // Totals are counted without reading a row, and cells are counted without sorting.
+    for (query, searches) in [(crate::read::totals::CELLS, 1), (crate::read::totals::OTHERS, 2)] {
         let plan = query_plan(&store, query);
         let count = |what: &str| plan.iter().filter(|line| line.contains(what)).count();
         assert_eq!(count("USING COVERING INDEX cells_by_place"), searches, "{query}: {plan:?}");
@@ -232,9 +232,9 @@ fn query_plan(store: &Store, query: &str) -> Vec<String> {
     lines.map(Result::unwrap).collect()
 }
 
-/// Law 7: damage is an error that says what cannot be read.
+/// Invariant 7: damage is an error that names what cannot be read.
 #[test]
-fn damage_is_told() {
+fn damage_is_an_error() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 1)).unwrap();

@@ -1,4 +1,4 @@
-//! Whatever is written, in whatever order and company, is read: against a model in memory.
+//! Property tests against a model in memory: every written record is read back, in any order and grouping.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use karat_types::*;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::given::*;
+use super::test_data::*;
 
 const ROWS: u64 = 6;
 
@@ -39,7 +39,7 @@ fn object() -> impl Strategy<Value = Map<String, Value>> {
 fn score() -> impl Strategy<Value = Score> {
     prop_oneof![
         any::<f64>().prop_map(Score::value),
-        (any::<f64>(), text()).prop_map(|(value, reason)| Score::because(value, reason)),
+        (any::<f64>(), text()).prop_map(|(value, reason)| Score::value_because(value, reason)),
         text().prop_map(Score::not_applicable),
         text().prop_map(Score::unscored),
     ]
@@ -76,8 +76,8 @@ fn notes() -> impl Strategy<Value = Vec<Note>> {
     prop::collection::vec(note, 0..3)
 }
 
-fn answered() -> impl Strategy<Value = Vec<Answered>> {
-    let answered = (text(), prop::option::of(text())).prop_map(|(asked, other)| Answered { asked, other });
+fn answered() -> impl Strategy<Value = Vec<ServedName>> {
+    let answered = (text(), prop::option::of(text())).prop_map(|(asked, other)| ServedName { asked, other });
     prop::collection::vec(answered, 0..3)
 }
 
@@ -104,7 +104,7 @@ prop_compose! {
         let (key, output_hash) = (Key(key), Key(output_hash));
         CellRecord {
             ordinal, key, status, reused, made_at, output, output_hash, scores, cost, latency_ms, calls, notes, error,
-            facts: Facts { answered, ..Facts::default() },
+            facts: ResponseFacts { answered, ..ResponseFacts::default() },
         }
     }
 }
@@ -118,7 +118,7 @@ prop_compose! {
         (reused, made_at, latency_ms, answered) in (any::<bool>(), moment(), 0.0..1e9_f64, answered()),
         rounds in prop::collection::vec(
             (any::<bool>(), prop::collection::vec((0..4_u16, 0.0..1.0_f64), 0..3))
-                .prop_map(|(swapped, scores)| Round { swapped, scores }),
+                .prop_map(|(swapped, scores)| JudgeRound { swapped, scores }),
             0..3,
         ),
     ) -> JudgmentRecord {
@@ -137,7 +137,7 @@ prop_compose! {
         (notes, usage, cost, calls, latency_ms) in (notes(), usage(), prop::option::of(money()), keys(), 0.0..1e9_f64),
         answered in answered(),
     ) -> StepRecord {
-        let facts = Facts { answered, ..Facts::default() };
+        let facts = ResponseFacts { answered, ..ResponseFacts::default() };
         StepRecord { key: Key([key; 16]), output, notes, usage, cost, latency_ms, calls, facts }
     }
 }
@@ -178,7 +178,7 @@ fn record() -> impl Strategy<Value = Record> {
     ]
 }
 
-/// What a reader must find.
+/// The content that a reader must find.
 #[derive(Default)]
 struct Model {
     samples: BTreeMap<u64, SampleRecord>,
@@ -223,10 +223,10 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Law 8, law 9: records written are records read — every field, in plan order, the latest of each place — whether
-    /// they were appended one by one or together, before or after the store was reopened or its index brought up to date.
+    /// Invariants 8 and 9: records come back with every field, in plan order, the latest of each place, whether they
+    /// were appended one by one or together, before or after reopening the store or updating its index.
     #[test]
-    fn what_is_written_is_read(
+    fn written_records_are_read_back(
         appends in prop::collection::vec((prop::collection::vec(record(), 1..6), any::<[bool; 3]>()), 1..8),
         cut in 0..=ROWS,
     ) {
@@ -243,14 +243,14 @@ proptest! {
             records.iter().for_each(|record| model.write(record));
             waiting.push(records);
             if wait || reopen || index {
-                // Polled in order, so handed over in order, so written in order, in one commit or in several.
+                // Futures are polled in order, so they are sent and written in order, in one commit or several.
                 let appended = futures_in_order(&ledger, std::mem::take(&mut waiting));
                 prop_assert!(appended.into_iter().all(|outcome| outcome.is_ok()));
             }
             if index {
                 let connection = store.writing();
                 let transaction = connection.unchecked_transaction().unwrap();
-                crate::indexing::index_waiting(&transaction).unwrap();
+                crate::reuse::index_writer::index_all(&transaction).unwrap();
                 transaction.commit().unwrap();
             }
             if reopen {
@@ -303,7 +303,7 @@ fn futures_in_order(ledger: &crate::Ledger, appends: Vec<Vec<Record>>) -> Vec<Re
     })
 }
 
-/// Law 8: floats survive as they are, so an output read from the store is the output that was scored.
+/// Invariant 8: floats are stored exactly, so an output read from the store is the output that was scored.
 #[test]
 fn every_float_survives() {
     let folder = folder();

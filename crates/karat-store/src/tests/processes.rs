@@ -1,9 +1,9 @@
-//! Several processes with one store.
+//! Several processes on one store.
 
 use std::io::{BufRead, Read, Write};
 
-use super::crash::{given_store, start};
-use super::given::*;
+use super::crash::{open_passed_store, start};
+use super::test_data::*;
 use crate::{Store, StoreError, StoreUrl};
 
 const CELLS: u64 = 200;
@@ -20,12 +20,12 @@ fn write_run(store: &Store, run: &str) {
 #[test]
 #[ignore = "a process of its own: see processes_share_a_store"]
 fn writes_a_run_of_its_own() {
-    let store = given_store();
+    let store = open_passed_store();
     write_run(&store, &format!("run of {}", std::process::id()));
 }
 
-/// Peers ("database is locked"): processes that make, open and write one store at the same time all succeed, and each
-/// reads what the others wrote.
+/// "database is locked": processes that create, open and write one store at the same time all succeed, and each reads
+/// the results of the others.
 #[test]
 fn processes_share_a_store() {
     let folder = folder();
@@ -33,9 +33,9 @@ fn processes_share_a_store() {
     let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
     write_run(&store, "own");
     for (mut child, mut output) in children {
-        let mut said = String::new();
-        output.read_to_string(&mut said).unwrap();
-        assert!(child.wait().unwrap().success(), "{said}");
+        let mut output_line = String::new();
+        output.read_to_string(&mut output_line).unwrap();
+        assert!(child.wait().unwrap().success(), "{output_line}");
     }
     let runs = store.runs(10).unwrap();
     assert_eq!(runs.len(), 4);
@@ -45,20 +45,21 @@ fn processes_share_a_store() {
 }
 
 #[test]
-#[ignore = "a process of its own: see a_run_that_another_process_writes_is_refused"]
-fn holds_a_run_until_told_to_end() {
-    let store = given_store();
+#[ignore = "a process of its own: see a_run_has_one_writing_process"]
+fn holds_a_run_until_stopped() {
+    let store = open_passed_store();
     let _ledger = store.begin(&header("r", 1)).unwrap();
-    println!("begun");
+    println!("started");
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// BY-04: two processes do not resume the same run, which would pay for its calls twice; the error names the other.
+/// BY-04: two processes cannot resume the same run, which would pay for its calls twice; the error names the other
+/// process.
 #[test]
-fn a_run_that_another_process_writes_is_refused() {
+fn a_run_has_one_writing_process() {
     let folder = folder();
-    let (mut child, mut output) = start("tests::processes::holds_a_run_until_told_to_end", folder.path());
-    assert!(output.by_ref().lines().map_while(Result::ok).any(|line| line.contains("begun")));
+    let (mut child, mut output) = start("tests::processes::holds_a_run_until_stopped", folder.path());
+    assert!(output.by_ref().lines().map_while(Result::ok).any(|line| line.contains("started")));
     let store = Store::open(&StoreUrl::in_folder(folder.path())).unwrap();
     let refused = store.reopen("r").unwrap_err();
     assert!(refused.to_string().contains(&format!("(process {})", child.id())), "{refused}");

@@ -1,19 +1,20 @@
-//! What was written is read.
+//! Reading stored runs.
 
 use std::sync::Arc;
 
 use karat_types::*;
 use serde_json::json;
 
-use super::given::*;
+use super::test_data::*;
 
-/// BY-06: a store that nobody may write, not even beside it, is read as it is, and says so when it is to be written.
+/// BY-06: a store in a read-only folder can be read, and writing to it is an error.
 #[test]
-fn what_may_not_be_written_is_read() {
+fn a_read_only_store_is_read() {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt;
 
-    use crate::schema::{self, Access};
+    use crate::database::schema;
+    use crate::database::schema::Access;
 
     let folder = folder();
     let store = store_in(&folder);
@@ -32,9 +33,9 @@ fn what_may_not_be_written_is_read() {
     assert_eq!(opened.unwrap(), (true, may_write_all_the_same));
 }
 
-/// Law 7: of an older Karat's store that cannot be brought up to date, what is there is read, or it is said why not.
+/// Invariant 7: a read-only store of an older Karat is read, or refused with the reason.
 #[test]
-fn an_older_store_that_may_not_be_written_is_read_or_says_why() {
+fn an_older_read_only_store_is_read_or_refused() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 1)).unwrap();
@@ -52,12 +53,13 @@ fn an_older_store_that_may_not_be_written_is_read_or_says_why() {
     drop(store);
     become_version(2);
     let error = crate::Store::as_it_is(&url).unwrap_err().to_string();
-    assert!(error.contains("has schema version 2, has to be brought to 4"), "{error}");
+    assert!(error.contains("has schema version 2, must be migrated to version 4"), "{error}");
 }
 
-/// Law 8: rows come in plan order, each with its sample, its system and trial, and its judgments by scorer and judge.
+/// Invariant 8: rows come in plan order, each with its sample, system and trial, and its judgments by scorer and
+/// judge.
 #[test]
-fn rows_come_in_plan_order_with_all_that_belongs_to_them() {
+fn rows_come_in_plan_order() {
     let folder = folder();
     let store = store_in(&folder);
     let header = RunHeader { plan: Arc::new(plan("suite", 2, 2, 3)), ..header("r", 0) };
@@ -97,9 +99,9 @@ fn rows_come_in_plan_order_with_all_that_belongs_to_them() {
     assert_eq!(store.run("r").unwrap(), ended);
 }
 
-/// BY-09: a run's state is another after everything that is written of it, and no other when other runs are written.
+/// BY-09: a run's state changes with everything that is written to it, and not with other runs.
 #[test]
-fn a_state_stands_for_all_that_is_written_of_a_run() {
+fn a_runs_state_changes_with_its_records() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 0)).unwrap();

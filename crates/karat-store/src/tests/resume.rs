@@ -1,13 +1,13 @@
-//! What a resumed run must know.
+//! Queries that a resumed run needs.
 
 use crate::{Reservation, Spending, StoreError};
 use karat_types::*;
 
-use super::given::*;
+use super::test_data::*;
 
-/// BY-04: a reply that was paid for and that no row rests on is there for the resumed run; others are not.
+/// BY-04: a paid reply that no row uses is available to the resumed run; other replies are not.
 #[test]
-fn paid_calls_are_those_that_no_row_rests_on() {
+fn paid_calls_are_those_that_no_row_uses() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 9)).unwrap();
@@ -19,7 +19,7 @@ fn paid_calls_are_those_that_no_row_rests_on() {
         ledger.append(vec![Record::Judgment(judgment.into())]).await.unwrap();
         ledger.append(vec![Record::Call(call("a")), Record::Call(failed_call("b"))]).await.unwrap();
         other.append(vec![Record::Call(call("z"))]).await.unwrap();
-        // A failed cell used its call up; what `retry` pays after it counts again.
+        // A failed cell has used its call. A reply that `retry` pays for later is unused again.
         ledger.append(vec![Record::Call(call("x")), Record::Cell(failed_cell(5, "x").into())]).await.unwrap();
         ledger.append(vec![Record::Call(call("y")), Record::Cell(failed_cell(6, "y").into())]).await.unwrap();
         ledger.append(vec![Record::Call(CallRecord { attempts: 3, ..call("x") })]).await.unwrap();
@@ -36,7 +36,7 @@ fn paid_calls_are_those_that_no_row_rests_on() {
     }
 }
 
-/// BY-05: money and calls add up over all parts of a run; what was reserved and not released stays open.
+/// BY-05: money and calls add up over all parts of a run; reservations that were not released stay open.
 #[test]
 fn spending_adds_up_over_the_parts_of_a_run() {
     let folder = folder();
@@ -66,9 +66,9 @@ fn spending_adds_up_over_the_parts_of_a_run() {
     assert_eq!(store.runs(1).unwrap()[0].totals.spending, expected);
 }
 
-/// BY-05: what a call of unknown cost counts with is known to the run's next part, as the dearest of those that ended.
+/// BY-05: the amount that a call of unknown cost counts with reaches the run's next part, as its most expensive call.
 #[test]
-fn the_dearest_call_may_be_of_unknown_cost() {
+fn the_most_expensive_call_may_have_an_unknown_cost() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 9)).unwrap();
@@ -83,9 +83,9 @@ fn the_dearest_call_may_be_of_unknown_cost() {
     }
 }
 
-/// BY-04: finished cells are known by their ordinals, by the latest row of each.
+/// BY-04: finished cells are found by their ordinals, by the latest row of each.
 #[test]
-fn finished_cells_are_known_by_their_latest_row() {
+fn finished_cells_are_found_by_their_latest_row() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 100)).unwrap();
@@ -99,7 +99,7 @@ fn finished_cells_are_known_by_their_latest_row() {
         ledger.append(vec![Record::Sample(sample(7)), Record::Cell(skipped.into())]).await.unwrap();
         ledger.append(whole_cell(5)).await.unwrap();
     });
-    let finished = store.finished("r").unwrap();
+    let finished = store.finished_cells("r").unwrap();
     assert_eq!(finished.cells.iter().collect::<Vec<_>>(), [2, 5, 6, 7, 64, 99]);
     assert_eq!(finished.errors.iter().collect::<Vec<_>>(), [6]);
     assert_eq!(finished.skipped.iter().collect::<Vec<_>>(), [7]);
@@ -110,10 +110,10 @@ fn finished_cells_are_known_by_their_latest_row() {
     assert_eq!((totals.cells, totals.errors, totals.skipped), (6, 1, 1));
 }
 
-/// Runs are found by id, by a beginning of it, as the latest, and as the latest unfinished one of a plan. What nobody
-/// writes any more is not running.
+/// Runs are found by id, by the start of an id, as the latest, and as the latest unfinished one of a plan. A run that
+/// no process writes is not running.
 #[test]
-fn runs_are_found_by_what_people_type() {
+fn runs_are_found_by_id_prefix_and_latest() {
     let folder = folder();
     let store = store_in(&folder);
     assert!(store.resolve("latest").unwrap_err().to_string().contains("which is empty"));
@@ -146,9 +146,9 @@ fn runs_are_found_by_what_people_type() {
     );
 }
 
-/// A run's name is used once, a run that does not exist is not resumed, and a run has one writer at a time.
+/// A run's name is unique, a missing run cannot be resumed, and a run has one writer at a time.
 #[test]
-fn a_run_is_begun_once_and_written_by_one() {
+fn a_run_name_is_unique_and_has_one_writer() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 1)).unwrap();

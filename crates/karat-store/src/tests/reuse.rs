@@ -1,16 +1,16 @@
-//! What one run made, another takes over by its content key.
+//! Reuse of results by content key across runs.
 
 use std::sync::Arc;
 
-use crate::cache::Kind;
-use crate::{Store, Stored};
+use crate::block::section_cache::SectionKind;
+use crate::{Store, StoredRecord};
 use karat_types::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::given::*;
+use super::test_data::*;
 
-/// BY-06: a step's output is found by its content key from any run, with the run that made it; the latest holds.
+/// BY-06: a step's output is found by its content key from any run, with the run that made it; the latest counts.
 #[test]
 fn steps_are_shared_by_runs() {
     let folder = folder();
@@ -19,12 +19,12 @@ fn steps_are_shared_by_runs() {
     let (first, second) = (Arc::new(json!({"text": "a", "x": 0.1 + 0.2})), Arc::new(json!("b")));
     let noted = StepRecord {
         notes: vec![Note { kind: NoteKind::Truncated, text: "cut".to_owned(), count: 2 }],
-        facts: Facts {
+        facts: ResponseFacts {
             latency_ms: [("llm".to_owned(), 8.5)].into(),
             version: Some("a1b2".to_owned()),
             models: [("llm".to_owned(), "gpt-4.1".to_owned())].into(),
             steps: vec![StepCost { cost: Some(Money(7)), ..StepCost::default() }, StepCost::default()],
-            answered: vec![Answered { asked: "gpt-4.1".to_owned(), other: Some("gpt-4.1-2025-04-14".to_owned()) }],
+            answered: vec![ServedName { asked: "gpt-4.1".to_owned(), other: Some("gpt-4.1-2025-04-14".to_owned()) }],
         },
         ..step("s", &first)
     };
@@ -35,7 +35,7 @@ fn steps_are_shared_by_runs() {
         Record::Cell(cell(0, "s", &first).into()),
     ]))
     .unwrap();
-    let expected = Stored { record: noted, run: "early".to_owned(), run_started_at: Moment(5) };
+    let expected = StoredRecord { record: noted, run: "early".to_owned(), run_started_at: Moment(5) };
     assert_eq!(store.step(key("s")).unwrap(), Some(expected));
     assert_eq!(store.step(key("other")).unwrap(), None);
 
@@ -45,10 +45,10 @@ fn steps_are_shared_by_runs() {
     assert_eq!((latest.run.as_str(), latest.record), ("late", step("s", &second)));
 }
 
-/// BY-06, CL-25: a run that takes over nothing of other runs finds what it made itself, and nothing else: also where
-/// another run began after it, or has made the same since, in this process or in another.
+/// BY-06, CL-25: a run that reuses nothing of other runs finds its own results and nothing else, also if another run
+/// started after it or repeated the result, in this process or another.
 #[test]
-fn a_run_may_take_over_its_own_results_only() {
+fn a_run_can_reuse_its_own_results_only() {
     let folder = folder();
     let (store, elsewhere) = (store_in(&folder), store_in(&folder));
     let output = |run: &str| Arc::new(json!(run));
@@ -60,11 +60,13 @@ fn a_run_may_take_over_its_own_results_only() {
     let own = store.begin(&RunHeader { started_at: Moment(5), ..header("own", 1) }).unwrap();
     let other = elsewhere.begin(&RunHeader { started_at: Moment(9), ..header("other", 1) }).unwrap();
     let write = |ledger: &crate::Ledger, run: &str, name: &str| block_on(ledger.append(made(run, name))).unwrap();
-    let stock = store.stock("own", None).unwrap();
+    let stock = store.reuse_view("own", None).unwrap();
     let check = |name: &str, expected: Option<&str>| {
         store.catch_up().unwrap();
         elsewhere.catch_up().unwrap();
-        for stock in [&stock, &store.stock("own", None).unwrap(), &elsewhere.stock("own", Some(Moment(10))).unwrap()] {
+        for stock in
+            [&stock, &store.reuse_view("own", None).unwrap(), &elsewhere.reuse_view("own", Some(Moment(10))).unwrap()]
+        {
             let step = stock.step(key(name)).unwrap().map(|it| (it.run, it.record.output));
             assert_eq!(step, expected.map(|run| (run.to_owned(), output(run))), "{name}");
             let judgment = stock.judgment(key(name)).unwrap().map(|it| (it.run, it.record.reasoning));
@@ -90,18 +92,18 @@ fn a_run_may_take_over_its_own_results_only() {
         check("c", None);
         let connection = store.writing();
         let transaction = connection.unchecked_transaction().unwrap();
-        crate::indexing::index_waiting(&transaction).unwrap();
+        crate::reuse::index_writer::index_all(&transaction).unwrap();
         transaction.commit().unwrap();
     }
-    let runs = |run: &str, oldest| store.stock(run, oldest).unwrap().step(key("a")).unwrap().map(|it| it.run);
+    let runs = |run: &str, oldest| store.reuse_view(run, oldest).unwrap().step(key("a")).unwrap().map(|it| it.run);
     assert_eq!((runs("none", None), runs("none", Some(Moment(10)))), (None, None));
     assert_eq!(runs("none", Some(Moment(9))).as_deref(), Some("other"));
     assert_eq!(runs("own", Some(Moment(i64::MIN))).as_deref(), Some("other"));
 }
 
-/// What was taken out of reuse is not found by its own run either, where a copy of another run has taken its place.
+/// An invalidated result is not found by its own run either when another run's copy has taken its place.
 #[test]
-fn what_was_withdrawn_stays_so_for_its_own_run() {
+fn invalidated_results_stay_so_for_their_own_run() {
     let folder = folder();
     let store = store_in(&folder);
     let output = Arc::new(json!("x"));
@@ -112,15 +114,15 @@ fn what_was_withdrawn_stays_so_for_its_own_run() {
         )
         .unwrap();
     }
-    let found = || store.stock("second", None).unwrap().step(key("a")).unwrap().map(|it| it.run);
+    let found = || store.reuse_view("second", None).unwrap().step(key("a")).unwrap().map(|it| it.run);
     assert_eq!(found().as_deref(), Some("second"));
-    assert_eq!(store.withdraw("second", None, true).unwrap().gone.len(), 1);
+    assert_eq!(store.invalidate("second", None, true).unwrap().gone.len(), 1);
     assert_eq!((found(), store.step(key("a")).unwrap().unwrap().run.as_str()), (None, "first"));
 }
 
-/// BY-06: what another process writes is found, whether it waits for the index or is in it, and the latest holds.
+/// BY-06: results of another process are found, whether they wait for the index or are in it; the latest counts.
 #[test]
-fn what_another_process_made_is_found() {
+fn results_of_another_process_are_found() {
     let folder = folder();
     let (store, other) = (store_in(&folder), store_in(&folder));
     let ledger = store.begin(&header("r", 1)).unwrap();
@@ -139,7 +141,7 @@ fn what_another_process_made_is_found() {
         if at % 2 == 1 {
             let connection = store.writing();
             let transaction = connection.unchecked_transaction().unwrap();
-            crate::indexing::index_waiting(&transaction).unwrap();
+            crate::reuse::index_writer::index_all(&transaction).unwrap();
             transaction.commit().unwrap();
             store.catch_up().unwrap();
         }
@@ -153,7 +155,7 @@ fn what_another_process_made_is_found() {
     }
 }
 
-/// Runs of many outputs, of which the index takes in part after part.
+/// Runs with many outputs, whose keys enter the index part by part.
 struct Indexed {
     folder: TempDir,
     output: Arc<Value>,
@@ -164,25 +166,25 @@ impl Indexed {
         Self { folder: folder(), output: Arc::new(json!("same")) }
     }
 
-    /// Writes as many outputs in one commit, of keys with this prefix.
+    /// Writes this many outputs in one commit, with keys of this prefix.
     fn write(&self, ledger: &crate::Ledger, prefix: &str, count: usize) {
         let steps = (0..count).map(|n| Record::Step(step(&format!("{prefix} {n}"), &self.output).into()));
         block_on(ledger.append(steps.collect())).unwrap();
     }
 }
 
-/// Keys in the index, and keys that wait for it.
+/// Number of keys in the index, and of keys that wait.
 fn indexed_and_waiting(store: &Store) -> (i64, i64) {
     let count = |query: &str| store.writing().query_row(query, [], |row| row.get(0)).unwrap();
     (count("select count(*) from reuse"), count("select waiting from reuse_state"))
 }
 
-/// Which run's output a key leads to.
+/// The run whose output a key leads to.
 fn maker(store: &Store, name: &str) -> Option<String> {
     store.step(key(name)).unwrap().map(|stored| stored.run)
 }
 
-/// PE-22, BY-06: once enough keys wait, each commit takes some into the index, whatever has waited: no commit takes all.
+/// PE-22, BY-06: once enough keys wait, each commit inserts some into the index, and no commit inserts all.
 #[test]
 fn keys_come_into_the_index_part_by_part() {
     let many = Indexed::new();
@@ -198,50 +200,51 @@ fn keys_come_into_the_index_part_by_part() {
         }
     }
     assert_eq!(seen, [(0, 65_536), (40_000, 85_536), (65_536, 40_000), (65_536, 40_001)]);
-    // Whoever was there when the index began need not ask it for what nobody has; whoever came later must.
+    // A process that saw the index from its start rejects unknown keys without a query; a later process must ask.
     let known =
-        |store: &Store, name: &str| store.0.known_keys.recall((key(name), Kind::Outputs)).map(|it| it.is_some());
+        |store: &Store, name: &str| store.0.known_keys.recall((key(name), SectionKind::Outputs)).map(|it| it.is_some());
     assert_eq!((known(&store, "none"), known(&store, "d 0"), known(&store, "a 1")), (Some(false), Some(true), None));
     let later = store_in(&many.folder);
     later.catch_up().unwrap();
     assert_eq!((known(&later, "none"), known(&later, "d 0")), (None, Some(true)));
     assert_eq!(later.step(key("none")).unwrap(), None);
-    // What the index had is known from then on, until this process knows that the index has changed.
+    // Places read from the index are known until this process learns that the index has changed.
     for store in [&store, &later] {
         assert_eq!((maker(store, "a 1").as_deref(), known(store, "a 1")), (Some("r"), Some(true)));
     }
-    later.0.known_keys.changed();
+    later.0.known_keys.discard();
     later.catch_up().unwrap();
     assert_eq!((known(&later, "a 1"), known(&store, "a 1")), (None, Some(true)));
     ["e", "f"].iter().for_each(|prefix| many.write(&ledger, prefix, 60_000));
     assert_eq!((known(&store, "a 1"), maker(&store, "a 1").as_deref()), (None, Some("r")));
 }
 
-/// PE-22: whoever asks the index for much that it has reads all of it, once: what is asked for next is known.
+/// PE-22: after many hits in the index, the whole index is read once, and later look-ups need no query.
 #[test]
-fn an_index_that_is_asked_for_much_is_read_as_a_whole() {
+fn a_frequently_hit_index_is_read_as_a_whole() {
     let many = Indexed::new();
     let store = store_in(&many.folder);
     let ledger = store.begin(&header("r", 1)).unwrap();
     many.write(&ledger, "a", 4_000);
     store.prune(Moment(0), false, true).unwrap();
     assert_eq!(indexed_and_waiting(&store), (4_000, 0));
-    let is_known = |name: &str| store.0.known_keys.recall((key(name), Kind::Outputs)).is_some_and(|it| it.is_some());
+    let is_known =
+        |name: &str| store.0.known_keys.recall((key(name), SectionKind::Outputs)).is_some_and(|it| it.is_some());
     for at in 0..256 {
         assert!(!is_known("a 3999"));
         assert_eq!(maker(&store, &format!("a {at}")).as_deref(), Some("r"));
     }
     assert!((0..4_000).all(|at| is_known(&format!("a {at}"))));
     assert_eq!(store.step(key("a 4000")).unwrap(), None);
-    // What another run has made since holds.
+    // A later copy by another run counts.
     let later = store.begin(&header("later", 1)).unwrap();
     many.write(&later, "a", 1);
     assert_eq!(maker(&store, "a 0").as_deref(), Some("later"));
 }
 
-/// BY-06: what waits for the index is found while another process writes, and this one learns of it in between.
+/// BY-06: waiting keys are found while another process writes and this process learns of it in between.
 #[test]
-fn what_waits_is_found_while_others_write() {
+fn waiting_keys_are_found_while_others_write() {
     let folder = folder();
     let (store, elsewhere) = (store_in(&folder), store_in(&folder));
     let (own, other) = (store.begin(&header("own", 1)).unwrap(), elsewhere.begin(&header("other", 1)).unwrap());
@@ -265,9 +268,10 @@ fn what_waits_is_found_while_others_write() {
     });
 }
 
-/// What a process that ended had not taken in yet waits for the next one that writes much, and not without end.
+/// Keys that an ended process has not inserted are inserted by the next process that writes many, and do not wait
+/// forever.
 #[test]
-fn keys_do_not_wait_for_ever() {
+fn keys_do_not_wait_forever() {
     let many = Indexed::new();
     let store = store_in(&many.folder);
     let ledger = store.begin(&header("r", 1)).unwrap();
@@ -277,8 +281,8 @@ fn keys_do_not_wait_for_ever() {
     let store = store_in(&many.folder);
     let ledger = store.reopen("r").unwrap();
     assert_eq!(indexed_and_waiting(&store), (20_000, 75_536));
-    assert_eq!(store.cached().unwrap().iter().map(|run| run.outputs).sum::<u64>(), 75_536);
-    // It begins anew, with what is there by now; a few keys of each part are in the index already.
+    assert_eq!(store.cached_results().unwrap().iter().map(|run| run.outputs).sum::<u64>(), 75_536);
+    // Insertion starts again with the keys that wait now; a few of each part are in the index already.
     for (count, expected) in [(4095, 79_631), (1, 79_632), (100, 79_732), (51_340, 0)] {
         many.write(&ledger, &format!("{count} more"), count);
         assert_eq!(indexed_and_waiting(&store).1, expected);
@@ -289,7 +293,7 @@ fn keys_do_not_wait_for_ever() {
     }
 }
 
-/// BY-06: what several runs have made is one result, the latest run's, whether its key is in the index or waits for it.
+/// BY-06: a result that several runs made counts once, for the latest run, whether its key is in the index or waits.
 #[test]
 fn a_result_counts_once() {
     let folder = folder();
@@ -301,14 +305,14 @@ fn a_result_counts_once() {
         block_on(ledger.append(steps.collect())).unwrap();
     };
     let counts = || -> Vec<(String, u64)> {
-        store.cached().unwrap().into_iter().map(|cached| (cached.run, cached.outputs)).collect()
+        store.cached_results().unwrap().into_iter().map(|cached| (cached.run, cached.outputs)).collect()
     };
     let check = |sets: &[bool], expected: &[(&str, u64)]| {
         for index in sets {
             if *index {
                 let connection = store.writing();
                 let transaction = connection.unchecked_transaction().unwrap();
-                crate::indexing::index_waiting(&transaction).unwrap();
+                crate::reuse::index_writer::index_all(&transaction).unwrap();
                 transaction.commit().unwrap();
             }
             let expected: Vec<_> = expected.iter().map(|(run, outputs)| ((*run).to_owned(), *outputs)).collect();
@@ -322,9 +326,9 @@ fn a_result_counts_once() {
     check(&[false, true], &[("third", 1), ("first", 1)]);
 }
 
-/// CL-23, BY-06: what others have taken out of reuse, or made anew, while keys came in part by part, stays so.
+/// CL-23, BY-06: results that others invalidate or repeat while keys are inserted part by part stay so.
 #[test]
-fn keys_that_come_late_undo_nothing() {
+fn late_keys_undo_no_invalidation() {
     let many = Indexed::new();
     let (store, elsewhere) = (store_in(&many.folder), store_in(&many.folder));
     let first = store.begin(&header("first", 1)).unwrap();
@@ -332,7 +336,7 @@ fn keys_that_come_late_undo_nothing() {
     drop(first);
     let second = store.begin(&header("second", 1)).unwrap();
     many.write(&second, "b", 5000);
-    assert_eq!(elsewhere.withdraw("first", None, true).unwrap().gone.len(), 65_536);
+    assert_eq!(elsewhere.invalidate("first", None, true).unwrap().gone.len(), 65_536);
     let other = elsewhere.begin(&header("other", 1)).unwrap();
     many.write(&other, "b", 1);
     many.write(&second, "c", 5000);
@@ -342,9 +346,9 @@ fn keys_that_come_late_undo_nothing() {
     assert_eq!((maker(&store, "b 0").as_deref(), maker(&store, "b 1").as_deref()), (Some("other"), Some("second")));
 }
 
-/// BY-06, law 4: only judgments that failed in nothing are taken over, the latest of them, whoever's run made it.
+/// BY-06, invariant 4: only sound judgments are reused, and the latest of them, whichever run made it.
 #[test]
-fn only_sound_judgments_are_shared() {
+fn only_sound_judgments_are_reused() {
     let folder = folder();
     let store = store_in(&folder);
     let ledger = store.begin(&header("r", 9)).unwrap();
@@ -360,13 +364,13 @@ fn only_sound_judgments_are_shared() {
     assert_eq!(store.judgment(key("j")).unwrap().unwrap().record, sound);
     assert_eq!(store.judgment(key("f")).unwrap(), None);
 
-    let finished = store.finished("r").unwrap();
+    let finished = store.finished_cells("r").unwrap();
     assert!([1, 2, 3].iter().all(|ordinal| finished.has_judgment(*ordinal, 0, 2)));
     assert!(finished.has_judgment(4, 0, 0) && !finished.has_judgment(4, 0, 2));
     assert!(!finished.is_unscored(1, 0, 2) && finished.is_unscored(2, 0, 2) && finished.is_unscored(3, 0, 2));
 }
 
-/// Law 2: a call is found with its raw bytes; its own run first, then any; an answer before a failure.
+/// Invariant 2: a call is found with its raw bytes: its own run first, then any; an answer before a failure.
 #[test]
 fn calls_are_found_with_their_raw_bytes() {
     let folder = folder();

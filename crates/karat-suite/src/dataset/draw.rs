@@ -17,14 +17,14 @@ use super::scalar::plain;
 #[derive(Debug, Clone)]
 pub(crate) struct Draw {
     pub n: usize,
-    pub per: Option<Part>,
-    pub by: Option<Part>,
+    pub per: Option<GroupKey>,
+    pub by: Option<GroupKey>,
     pub seed: u64,
 }
 
 /// What rows are parted by.
 #[derive(Debug, Clone)]
-pub(crate) enum Part {
+pub(crate) enum GroupKey {
     /// A column.
     Column(Path),
     /// The day of the row's date.
@@ -32,7 +32,7 @@ pub(crate) enum Part {
 }
 
 /// A draw under way.
-pub(super) struct Urn<'a> {
+pub(super) struct DrawSampler<'a> {
     draw: &'a Draw,
     /// Strata within groups: how many rows, and the lowest ranks with their rows.
     groups: BTreeMap<String, BTreeMap<String, Stratum>>,
@@ -44,17 +44,17 @@ struct Stratum {
     lowest: BinaryHeap<(u64, u64)>,
 }
 
-impl<'a> Urn<'a> {
+impl<'a> DrawSampler<'a> {
     pub fn new(draw: &'a Draw) -> Self {
         Self { draw, groups: BTreeMap::new() }
     }
 
     /// Puts a row of a day in.
-    pub fn put(&mut self, row: u64, id: &str, day: Option<&str>, columns: &Value) {
-        let value = |part: &Option<Part>| match part {
+    pub fn add(&mut self, row: u64, id: &str, day: Option<&str>, columns: &Value) {
+        let value = |part: &Option<GroupKey>| match part {
             None => String::new(),
-            Some(Part::Column(path)) => path.first(columns).map_or_else(String::new, plain),
-            Some(Part::Day) => day.unwrap_or_default().to_owned(),
+            Some(GroupKey::Column(path)) => path.first(columns).map_or_else(String::new, plain),
+            Some(GroupKey::Day) => day.unwrap_or_default().to_owned(),
         };
         let group = self.groups.entry(value(&self.draw.per)).or_default();
         let stratum = group.entry(value(&self.draw.by)).or_default();
@@ -111,11 +111,11 @@ mod tests {
     use super::*;
 
     fn drawn(draw: &Draw, order: impl Iterator<Item = u64>) -> FxHashSet<u64> {
-        let mut urn = Urn::new(draw);
+        let mut urn = DrawSampler::new(draw);
         for row in order {
             let columns = json!({"half": row % 2, "topic": if row % 10 == 0 { "rare" } else { "common" }});
             let day = format!("2026-11-0{}", row % 4);
-            urn.put(row, &format!("s{row}"), Some(&day), &columns);
+            urn.add(row, &format!("s{row}"), Some(&day), &columns);
         }
         urn.drawn()
     }
@@ -123,7 +123,7 @@ mod tests {
     /// GE-02: a stratified draw is seeded, proportional, and does not depend on the order of rows.
     #[test]
     fn strata_are_drawn_in_proportion() {
-        let path = |text| Some(Part::Column(Path::parse(text).unwrap()));
+        let path = |text| Some(GroupKey::Column(Path::parse(text).unwrap()));
         let draw = Draw { n: 20, per: None, by: path("topic"), seed: 7 };
         let rows = drawn(&draw, 0..1000);
         assert_eq!((rows.len(), rows.iter().filter(|row| *row % 10 == 0).count()), (20, 2));
@@ -131,7 +131,7 @@ mod tests {
         assert_ne!(rows, drawn(&Draw { seed: 8, ..draw.clone() }, 0..1000));
         let each = drawn(&Draw { per: path("half"), ..draw.clone() }, 0..1000);
         assert_eq!((each.len(), each.iter().filter(|row| *row % 2 == 0).count()), (40, 20));
-        let daily = drawn(&Draw { per: Some(Part::Day), ..draw.clone() }, 0..1000);
+        let daily = drawn(&Draw { per: Some(GroupKey::Day), ..draw.clone() }, 0..1000);
         assert_eq!((daily.len(), daily.iter().filter(|row| *row % 4 == 3).count()), (80, 20));
         assert_eq!(drawn(&draw, 0..5).len(), 5);
     }

@@ -1,28 +1,22 @@
-//! The dataset: where its rows come from, what is added to them, which of them count. Rows are streamed; what is held
-//! does not grow with their number, apart from a hash of each id while they are checked.
+//! The dataset: its rows, the columns that are added to them, and the selection of those that count. Rows are streamed;
+//! memory does not grow with their number, apart from a hash of each id while they are checked.
+//!
+//! - `source/` reads rows from files; `columns/` adds columns; `checks/` holds the rules for rows
+//! - `rows.rs` turns rows into samples, with `roles.rs`, `date.rs` and `draw.rs`; start reading there
+//! - `scan.rs` passes over all rows once while a suite is loaded; `representative_rows.rs` keeps some of them
+//! - `row_redaction.rs` redacts what messages quote of a row
 
-mod ahead;
-pub(crate) mod asserts;
 pub(crate) mod checks;
 pub(crate) mod columns;
 pub(crate) mod date;
-pub(crate) mod dir;
-mod discretion;
 pub(crate) mod draw;
-pub(crate) mod fetch;
-pub(crate) mod maker;
-pub(crate) mod prior;
-mod quotes;
-pub(crate) mod raw;
-pub(crate) mod readers;
-pub(crate) mod resolve;
+mod representative_rows;
 mod roles;
-mod row_schema;
+mod row_redaction;
 mod rows;
 pub(crate) mod scalar;
 pub(crate) mod scan;
 pub(crate) mod source;
-mod spread;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -36,16 +30,16 @@ use rustc_hash::FxHashSet;
 use crate::diagnostics::Diagnostic;
 use crate::files::Files;
 
-pub(crate) use discretion::Discretion;
 pub(crate) use roles::{Role, Roles};
+pub(crate) use row_redaction::RowRedaction;
 /// Names that other tools give to a role's column.
 pub(crate) mod aliases {
     pub(crate) use super::roles::{ID, INPUT, LIKELY_REFERENCE, REFERENCE};
 }
-pub(crate) use row_schema::RowSchema;
+pub(crate) use checks::row_schema::RowSchema;
+pub use representative_rows::RepresentativeRows;
 pub(crate) use scalar::plain;
 pub(crate) use source::Source;
-pub use spread::Spread;
 
 /// What is said of a bad row whose content must not be shown.
 const CONCEALED: &str = "this row cannot be used; what is wrong with it is not shown, because of `privacy.sensitive`";
@@ -87,7 +81,7 @@ impl DatasetError {
     }
 
     /// As it may be shown: what is wrong may quote the row.
-    fn discreet(mut self, discretion: &Discretion) -> Self {
+    fn redact(mut self, discretion: &RowRedaction) -> Self {
         *self.problem = discretion.problem(&self.problem, CONCEALED);
         self.more = self.more.iter().map(|problem| discretion.problem(problem, CONCEALED)).collect();
         self
@@ -117,7 +111,7 @@ pub(crate) struct Dataset {
     pub files: Arc<dyn Files>,
     pub source: Source,
     pub roles: Roles,
-    pub asserts: Option<asserts::Asserts>,
+    pub asserts: Option<checks::row_checks::RowChecks>,
     pub columns: Vec<columns::Column>,
     pub row_schema: Option<RowSchema>,
     pub condition: Option<Expression>,
@@ -132,15 +126,19 @@ pub(crate) struct Dataset {
     /// Whether a bad row becomes an errored sample.
     pub reports_broken: bool,
     /// What problems may show of the rows.
-    pub discretion: Discretion,
+    pub discretion: RowRedaction,
     pub metadata: Vec<(String, Path)>,
     /// What nothing that is fetched may meet.
-    pub rules: Vec<fetch::Rule>,
+    pub rules: Vec<columns::fetch::ForbiddenCondition>,
 }
 
 impl Dataset {
     /// What a column of earlier values looks back on: all rows of the source.
-    pub fn history(self: &Arc<Self>, column: usize, prior: &prior::Prior) -> prior::History {
+    pub fn history(
+        self: &Arc<Self>,
+        column: usize,
+        prior: &columns::earlier_values::EarlierValues,
+    ) -> columns::earlier_values::History {
         rows::Rows::new(self.clone()).history(column, prior)
     }
 
@@ -162,7 +160,7 @@ impl Dataset {
     /// The rows that are planned, in order. Every pass gives the same ones.
     pub fn rows(self: &Arc<Self>) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
         let dataset = self.clone();
-        let rows = rows::Rows::new(self.clone()).planned();
-        Box::new(rows.map(move |row| row.map_err(|error| error.discreet(&dataset.discretion))))
+        let rows = rows::Rows::new(self.clone()).planned_samples();
+        Box::new(rows.map(move |row| row.map_err(|error| error.redact(&dataset.discretion))))
     }
 }

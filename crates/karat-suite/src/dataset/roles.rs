@@ -4,7 +4,7 @@ use karat_text::path::{Path, member};
 use serde_json::Value;
 
 use super::DatasetError;
-use super::raw::RowPlace;
+use super::source::raw::RowPlace;
 
 /// Where a role's value stands.
 #[derive(Debug, Clone)]

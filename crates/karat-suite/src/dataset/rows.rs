@@ -10,14 +10,14 @@ use karat_text::template::Context;
 use karat_types::{Key, Sample};
 use serde_json::{Map, Value};
 
-use super::ahead::Ahead;
-use super::columns::Seen;
-use super::draw::Urn;
-use super::prior::{History, Prior};
-use super::raw::{RawRow, RowPlace};
-use super::row_schema::Leniency;
+use super::checks::row_schema::Leniency;
+use super::columns::ColumnEffects;
+use super::columns::earlier_values::{EarlierValues, History};
+use super::draw::DrawSampler;
 use super::scalar::plain;
 use super::source::RowStream;
+use super::source::raw::{RowPlace, SourceRow};
+use super::source::read_ahead::ReadAhead;
 use super::{Dataset, DatasetError, Role, Source, date};
 
 /// One pass over a dataset.
@@ -35,7 +35,7 @@ pub(super) struct Rows {
 }
 
 /// A row that the dataset's condition lets through. Its sample has no number yet.
-pub(super) struct Kept {
+pub(super) struct KeptRow {
     pub sample: Sample,
     pub at: Arc<RowPlace>,
     /// Position of the row in the source, from 0.
@@ -49,8 +49,8 @@ impl Rows {
     }
 
     /// The same, read and parsed ahead on a thread of its own where they are many.
-    pub fn ahead(dataset: Arc<Dataset>) -> Self {
-        let raw = Ahead::of(dataset.source.stream(&dataset.files));
+    pub fn with_read_ahead(dataset: Arc<Dataset>) -> Self {
+        let raw = ReadAhead::of(dataset.source.stream(&dataset.files));
         Self::over(dataset, Box::new(raw))
     }
 
@@ -66,7 +66,7 @@ impl Rows {
     }
 
     /// The rows that are planned, numbered.
-    pub fn planned(mut self) -> impl Iterator<Item = Result<Sample, DatasetError>> + Send {
+    pub fn planned_samples(mut self) -> impl Iterator<Item = Result<Sample, DatasetError>> + Send {
         let limit = self.dataset.limit.unwrap_or(u64::MAX);
         let mut row = 0;
         let mut number = 0;
@@ -101,7 +101,7 @@ impl Rows {
     }
 
     /// The next row that the condition lets through.
-    pub fn next_kept(&mut self) -> Option<Result<Kept, DatasetError>> {
+    pub fn next_kept(&mut self) -> Option<Result<KeptRow, DatasetError>> {
         loop {
             let raw = self.raw.next()?;
             self.mismatches.clear();
@@ -114,14 +114,14 @@ impl Rows {
         }
     }
 
-    fn keep(&mut self, raw: RawRow) -> Result<Option<Kept>, DatasetError> {
-        let RawRow { mut value, at } = raw;
+    fn keep(&mut self, raw: SourceRow) -> Result<Option<KeptRow>, DatasetError> {
+        let SourceRow { mut value, at } = raw;
         let dataset = self.dataset.clone();
         let own = dataset.own_id(&value, &at);
         match self.complete(&mut value, &at) {
-            Ok(true) => {
-                dataset.sample(value, own.as_deref(), &at).map(|sample| Some(Kept { sample, at, number: self.ordinal }))
-            }
+            Ok(true) => dataset
+                .sample(value, own.as_deref(), &at)
+                .map(|sample| Some(KeptRow { sample, at, number: self.ordinal })),
             Ok(false) => Ok(None),
             Err(error) => Err(error),
         }
@@ -144,10 +144,10 @@ impl Rows {
 
     /// The values of a column of earlier values over all rows, whether they count or not. Rows that cannot be read have
     /// none; they are reported where they are planned.
-    pub fn history(mut self, column: usize, prior: &Prior) -> History {
+    pub fn history(mut self, column: usize, prior: &EarlierValues) -> History {
         let mut history = History::default();
         while let Some(raw) = self.raw.next() {
-            if let Ok(RawRow { mut value, at }) = raw
+            if let Ok(SourceRow { mut value, at }) = raw
                 && self.add_columns(&mut value, &at, column).is_ok()
             {
                 prior.see(&mut history, self.ordinal, &value);
@@ -160,7 +160,7 @@ impl Rows {
     /// Adds the first so many columns.
     fn add_columns(&mut self, row: &mut Value, at: &RowPlace, count: usize) -> Result<(), DatasetError> {
         for column in &self.dataset.columns[..count] {
-            let mut seen = Seen { contents: &mut self.contents, mismatches: Vec::new() };
+            let mut seen = ColumnEffects { contents: &mut self.contents, mismatches: Vec::new() };
             let mut value = column.value(row, self.ordinal, &*self.dataset.files, at, &mut seen)?;
             // Two columns that are resolved from the same files may find the same.
             let new = seen.mismatches.into_iter().filter(|what| !self.mismatches.contains(what)).collect::<Vec<_>>();
@@ -189,7 +189,7 @@ impl Dataset {
     }
 
     /// The ids that texts ask for: an id with commas where a row has it, else the ids between the commas.
-    pub fn asked(self: &Arc<Self>, texts: &[String]) -> Vec<String> {
+    pub fn requested_ids(self: &Arc<Self>, texts: &[String]) -> Vec<String> {
         let mut lists: BTreeSet<&str> = texts.iter().map(String::as_str).filter(|text| text.contains(',')).collect();
         let mut rows = Rows::new(self.clone());
         while !lists.is_empty()
@@ -247,12 +247,12 @@ impl Dataset {
     pub(super) fn is_drawn(self: &Arc<Self>, number: u64) -> bool {
         let Some(draw) = self.draw.as_ref().filter(|_| self.only.is_empty()) else { return true };
         let drawn = self.drawn.get_or_init(|| {
-            let mut urn = Urn::new(draw);
+            let mut urn = DrawSampler::new(draw);
             let mut rows = Rows::new(self.clone());
             let kept = std::iter::from_fn(|| rows.next_kept()).filter_map(Result::ok);
             for (number, kept) in kept.enumerate() {
                 let sample = kept.sample;
-                urn.put(number as u64, &sample.id, sample.date.as_deref(), &Value::Object(sample.columns));
+                urn.add(number as u64, &sample.id, sample.date.as_deref(), &Value::Object(sample.columns));
             }
             urn.drawn()
         });
@@ -281,7 +281,7 @@ impl Dataset {
             return Cow::Borrowed(id);
         }
         let written = id.as_f64().filter(|_| id.is_f64()).and_then(|number| {
-            let mut texts = self.roles.id.columns().into_iter().filter_map(|column| at.written(&column));
+            let mut texts = self.roles.id.columns().into_iter().filter_map(|column| at.written_value(&column));
             texts.find(|text| text.parse() == Ok(number))
         });
         Cow::Owned(written.unwrap_or_else(|| plain(id)))

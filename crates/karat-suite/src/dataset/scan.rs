@@ -9,17 +9,17 @@ use karat_types::{Mismatch, Mismatches, Sample};
 use rustc_hash::{FxHashSet, FxHasher};
 use serde_json::Value;
 
-use super::checks::{Check, Checked};
+use super::checks::row_schema::Leniency;
+use super::checks::{Check, CheckCounts};
 use super::columns::{Column, ColumnKind};
-use super::row_schema::Leniency;
-use super::rows::{Kept, Rows};
-use super::spread::Gathering;
-use super::{Dataset, DatasetError, Discretion, Role, Spread};
-use crate::decode::Watched;
+use super::representative_rows::RowSampler;
+use super::rows::{KeptRow, Rows};
+use super::{Dataset, DatasetError, RepresentativeRows, Role, RowRedaction};
+use crate::decode::RequiredPath;
+use crate::diagnostics::nearest::{nearest, suggestion};
 use crate::diagnostics::{Diagnostic, Problems, Severity};
-use crate::names::{Held, Pending};
-use crate::nearest::{nearest, suggestion};
-use crate::node::Place;
+use crate::syntax::names::{AvailableNames, PendingName};
+use crate::syntax::node::Place;
 
 /// Most problems of rows that are shown.
 const SHOWN: usize = 20;
@@ -52,18 +52,18 @@ pub(crate) struct Scan {
     /// Whether at least one row could be read.
     pub is_read: bool,
     /// What each check counted.
-    pub checks: Vec<Checked>,
+    pub checks: Vec<CheckCounts>,
     /// What rows and the files beside them contradict each other in.
     pub mismatches: Mismatches,
     /// Rows that stand for all, where these are many.
-    pub spread: Option<Spread>,
+    pub spread: Option<RepresentativeRows>,
 }
 
 impl Scan {
     /// What names of texts and metrics can read.
-    pub fn held(&self) -> Held<'_> {
+    pub fn available_names(&self) -> AvailableNames<'_> {
         let Self { columns, unfilled, has_input, has_reference, .. } = self;
-        Held { columns, unfilled, has_input: *has_input, has_reference: *has_reference }
+        AvailableNames { columns, unfilled, has_input: *has_input, has_reference: *has_reference }
     }
 }
 
@@ -78,11 +78,11 @@ struct Scanner<'a> {
     unclustered: u64,
     wanted: BTreeSet<String>,
     matched: Vec<bool>,
-    gathering: Gathering,
+    gathering: RowSampler,
     /// Columns that may be empty and have been so in every row.
     empty: BTreeSet<String>,
     /// What problems may show of the rows.
-    discretion: &'a Discretion,
+    discretion: &'a RowRedaction,
 }
 
 impl Dataset {
@@ -92,11 +92,11 @@ impl Dataset {
         self: &Arc<Self>,
         place: &Place,
         mut checks: Vec<Check>,
-        watched: &[Watched],
-        pending: &[Pending],
+        watched: &[RequiredPath],
+        pending: &[PendingName],
         problems: &mut Problems,
     ) -> Scan {
-        let mut rows = Rows::ahead(self.clone());
+        let mut rows = Rows::with_read_ahead(self.clone());
         let mut scanner = Scanner::new(self, watched, problems);
         while let Some(row) = rows.next_kept() {
             match row {
@@ -106,7 +106,7 @@ impl Dataset {
                     scanner.see(self, &kept, &row, watched);
                     scanner.mismatches(&kept, std::mem::take(&mut rows.mismatches));
                 }
-                Err(error) => scanner.broken(self, error),
+                Err(error) => scanner.report_bad_row(self, error),
             }
             if checks.is_empty() && scanner.has_enough(self, pending) {
                 break;
@@ -115,7 +115,7 @@ impl Dataset {
         let contents = rows.contents.finalize().to_hex().to_string();
         let leniencies = rows.leniencies;
         scanner.found.spread = std::mem::take(&mut scanner.gathering).finish();
-        scanner.found.checks = checks.iter().map(Check::counted).collect();
+        scanner.found.checks = checks.iter().map(Check::counts_so_far).collect();
         scanner.finish(self, place, watched, checks, leniencies);
         Scan { contents, ..scanner.found }
     }
@@ -128,14 +128,14 @@ impl Dataset {
     }
 
     /// The first row with an id, for the message about the second one.
-    fn first_with(self: &Arc<Self>, id: &str) -> Option<Kept> {
+    fn first_with(self: &Arc<Self>, id: &str) -> Option<KeptRow> {
         let mut rows = Rows::new(self.clone());
         std::iter::from_fn(|| rows.next_kept()).filter_map(Result::ok).find(|kept| &*kept.sample.id == id)
     }
 }
 
 impl<'a> Scanner<'a> {
-    fn new(dataset: &'a Dataset, watched: &[Watched], problems: &'a mut Problems) -> Self {
+    fn new(dataset: &'a Dataset, watched: &[RequiredPath], problems: &'a mut Problems) -> Self {
         let mut columns: BTreeSet<String> = dataset.columns.iter().map(|column| column.name.clone()).collect();
         columns.extend(dataset.row_schema.iter().flat_map(|schema| schema.columns().map(str::to_owned)));
         Self {
@@ -163,7 +163,7 @@ impl<'a> Scanner<'a> {
             discretion: &dataset.discretion,
             wanted: dataset.only.clone(),
             matched: vec![false; watched.len()],
-            gathering: Gathering::default(),
+            gathering: RowSampler::default(),
             empty: dataset
                 .columns
                 .iter()
@@ -173,8 +173,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn see(&mut self, dataset: &Arc<Dataset>, kept: &Kept, row: &Value, watched: &[Watched]) {
-        let Kept { sample, at, .. } = kept;
+    fn see(&mut self, dataset: &Arc<Dataset>, kept: &KeptRow, row: &Value, watched: &[RequiredPath]) {
+        let KeptRow { sample, at, .. } = kept;
         self.kept += 1;
         self.found.is_read = true;
         let mut hasher = FxHasher::default();
@@ -217,7 +217,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn asserts(&mut self, dataset: &Dataset, kept: &Kept, row: &Value) {
+    fn asserts(&mut self, dataset: &Dataset, kept: &KeptRow, row: &Value) {
         let Some(asserts) = &dataset.asserts else { return };
         self.found.has_asserts |= asserts.are_in(row);
         self.found.has_judged_asserts |= asserts.are_judged_in(row);
@@ -228,7 +228,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Warns of what a row and the files beside it contradict each other in.
-    fn mismatches(&mut self, kept: &Kept, found: Vec<String>) {
+    fn mismatches(&mut self, kept: &KeptRow, found: Vec<String>) {
         for what in found {
             let what = self.discretion.text(what, MISMATCH);
             let mismatches = &mut self.found.mismatches;
@@ -247,14 +247,14 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether the limit is reached, every sample that is asked for is found, and so is every column and role that is read.
-    fn has_enough(&self, dataset: &Dataset, pending: &[Pending]) -> bool {
+    fn has_enough(&self, dataset: &Dataset, pending: &[PendingName]) -> bool {
         dataset.limit.is_some_and(|limit| self.found.rows >= limit)
             && self.wanted.is_empty()
             && self.matched.iter().all(|matched| *matched)
-            && pending.iter().all(|waiting| self.found.held().has(waiting))
+            && pending.iter().all(|waiting| self.found.available_names().has(waiting))
     }
 
-    fn broken(&mut self, dataset: &Dataset, error: DatasetError) {
+    fn report_bad_row(&mut self, dataset: &Dataset, error: DatasetError) {
         if !dataset.reports_broken || error.hides_rows {
             return self.report(error);
         }
@@ -285,7 +285,7 @@ impl<'a> Scanner<'a> {
         &mut self,
         dataset: &Arc<Dataset>,
         place: &Place,
-        watched: &[Watched],
+        watched: &[RequiredPath],
         checks: Vec<Check>,
         leniencies: BTreeMap<Leniency, u64>,
     ) {
@@ -332,7 +332,7 @@ impl<'a> Scanner<'a> {
             if self.empty.contains(&column) || dataset.may_lack(&column, &written) {
                 continue;
             }
-            let (wrong, hint) = self.unmatched(&written, &column);
+            let (wrong, hint) = self.unmatched_path(&written, &column);
             self.problems.error(&watched.place, wrong).maybe_hint(hint);
         }
         if self.found.is_clustered && self.unclustered > 0 {
@@ -348,7 +348,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// What is wrong with a path that leads nowhere in every row, and with the column that it begins with.
-    fn unmatched(&self, written: &str, column: &str) -> (String, Option<String>) {
+    fn unmatched_path(&self, written: &str, column: &str) -> (String, Option<String>) {
         let columns = &self.found.columns;
         if self.found.unfilled.contains(column) {
             let hint = "fill it in, or name another column".to_owned();

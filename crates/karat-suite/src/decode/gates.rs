@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use karat_text::template::Expression;
-use karat_types::{Against, Correction, Decide, Gate, ModelSpec, PASS, Policy, Subject, Threshold};
+use karat_types::{Correction, Gate, GateBasis, GateReference, ModelSpec, PASS, Policy, Subject, Threshold};
 
 use super::Decoder;
 use crate::check::share;
-use crate::dataset::asserts;
-use crate::names;
-use crate::nearest::suggestion;
-use crate::node::Node;
-use crate::notation;
+use crate::dataset::checks::row_checks;
+use crate::diagnostics::nearest::suggestion;
 use crate::registry::Registry;
+use crate::syntax::names;
+use crate::syntax::node::Node;
+use crate::syntax::notation;
 
 /// What a gate is evaluated per, beside columns.
 const UNITS: &[&str] = &["system", "run", "sample"];
@@ -33,17 +33,20 @@ pub(crate) fn columns(gates: &[Gate]) -> BTreeSet<String> {
 }
 
 /// The variants that are declared and do not run; one that was swept goes by the name that it is declared under, too.
-pub(crate) fn variants_left_out(declared: &[String], run: &[String]) -> Vec<Against> {
+pub(crate) fn variants_left_out(declared: &[String], run: &[String]) -> Vec<GateReference> {
     let plain = declared.iter().filter_map(|id| Some(id.split_once('{')?.0.to_owned()));
     let names: BTreeSet<String> = declared.iter().cloned().chain(plain).collect();
-    names.into_iter().filter(|name| !run.contains(name)).map(Against::Variant).collect()
+    names.into_iter().filter(|name| !run.contains(name)).map(GateReference::Variant).collect()
 }
 
 /// The models that are declared and do not run, in all of their spellings.
-pub(crate) fn models_left_out(declared: Option<&Node>, run: &[ModelSpec], registry: &Registry) -> Vec<Against> {
+pub(crate) fn models_left_out(declared: Option<&Node>, run: &[ModelSpec], registry: &Registry) -> Vec<GateReference> {
     let names = declared.map(Node::items).unwrap_or_default().iter().filter_map(|item| item.main("id")?.text());
     let models = names.filter_map(|name| registry.find(name)).filter(|model| run.iter().all(|it| it.id != model.id));
-    models.flat_map(|model| std::iter::once(model.id.clone()).chain(model.spellings())).map(Against::Model).collect()
+    models
+        .flat_map(|model| std::iter::once(model.id.clone()).chain(model.spellings()))
+        .map(GateReference::Model)
+        .collect()
 }
 
 impl Decoder<'_> {
@@ -53,7 +56,7 @@ impl Decoder<'_> {
         for item in node.map(Node::items).unwrap_or_default() {
             let Some(mut gate) = self.gate(item) else { continue };
             let is_taken = |id: &str| gates.iter().any(|earlier| earlier.id == id);
-            match (is_taken(&gate.id), item.given("id")) {
+            match (is_taken(&gate.id), item.field("id")) {
                 (true, Some(id)) => {
                     self.problems
                         .error(&id.place, format!("two gates have the id `{}`", gate.id))
@@ -78,9 +81,9 @@ impl Decoder<'_> {
         let is_of = |metric: &str, id: &str| {
             metric.strip_prefix(id).is_some_and(|dimension| dimension.is_empty() || dimension.starts_with('.'))
         };
-        for at in gates.map(Node::items).unwrap_or_default().iter().filter_map(|gate| gate.given("metric")) {
+        for at in gates.map(Node::items).unwrap_or_default().iter().filter_map(|gate| gate.field("metric")) {
             let Some(metric) = at.text().filter(|metric| !metric.contains('*')) else { continue };
-            if !known.iter().chain(&[PASS, asserts::COLUMN]).any(|id| is_of(metric, id)) {
+            if !known.iter().chain(&[PASS, row_checks::COLUMN]).any(|id| is_of(metric, id)) {
                 let id = metric.split('.').next().unwrap_or(metric);
                 self.problems
                     .error(&at.place, format!("no scorer of the suite yields `{metric}`"))
@@ -97,7 +100,7 @@ impl Decoder<'_> {
         };
         let (Subject::Metric(name) | Subject::Finding(name)) = &subject;
         let threshold = |key: &str| {
-            let (value, percent) = node.given(key).and_then(share)?;
+            let (value, percent) = node.field(key).and_then(share)?;
             Some(Threshold { value, percent })
         };
         self.gate_column(node);
@@ -107,18 +110,18 @@ impl Decoder<'_> {
             place: Some(format!("{}:{}", self.problems.path(node.place.file), self.problems.line(&node.place))),
             condition: self.gate_condition(node),
             per: node.text_of("per").unwrap_or("system").to_owned(),
-            against: self.against(node),
+            against: self.comparison_target(node),
             min: threshold("min"),
             max: threshold("max"),
             max_drop: threshold("max_drop"),
             max_rise: threshold("max_rise"),
-            decide: if node.text_of("decide") == Some("interval") { Decide::Interval } else { Decide::Point },
+            decide: if node.text_of("decide") == Some("interval") { GateBasis::Interval } else { GateBasis::Point },
             human_anchor: node.text_of("anchor") == Some("human"),
             review: node.text_of("on_fail") == Some("review"),
             undecided_fails: node.text_of("on_undecided").map(|word| word == "fail"),
             subject,
         };
-        if ["min", "max", "max_drop", "max_rise"].iter().all(|key| node.given(key).is_none()) {
+        if ["min", "max", "max_drop", "max_rise"].iter().all(|key| node.field(key).is_none()) {
             self.problems.error(&node.place, "a gate needs a bound").hint("one of min, max, max_drop, max_rise");
         }
         Some(gate)
@@ -126,8 +129,8 @@ impl Decoder<'_> {
 
     /// `min` and `max` of a gate or scorer: some number must keep both.
     pub(super) fn bounds(&mut self, node: &Node) {
-        let of = |key: &str| node.given(key).and_then(share).map(|(number, _)| number);
-        if let (Some(min), Some(max), Some(place)) = (of("min"), of("max"), node.given("max").map(|it| &it.place))
+        let of = |key: &str| node.field(key).and_then(share).map(|(number, _)| number);
+        if let (Some(min), Some(max), Some(place)) = (of("min"), of("max"), node.field("max").map(|it| &it.place))
             && min > max
         {
             self.problems
@@ -138,14 +141,14 @@ impl Decoder<'_> {
 
     /// Demands the column that a gate is evaluated per.
     fn gate_column(&mut self, node: &Node) {
-        let Some(per) = node.given("per") else { return };
+        let Some(per) = node.field("per") else { return };
         if let Some(column) = per.text().filter(|text| !UNITS.contains(text)) {
-            self.pending.push(names::Pending::read(format!("sample.{column}"), per.place.clone()));
+            self.pending.push(names::PendingName::read(format!("sample.{column}"), per.place.clone()));
         }
     }
 
     fn gate_condition(&mut self, node: &Node) -> Option<String> {
-        let condition = node.given("where")?;
+        let condition = node.field("where")?;
         let text = condition.text()?;
         let inlined = self.params.inline_expression(text, &condition.place, &mut self.problems);
         let expression = Expression::compile(&inlined).ok()?;
@@ -159,15 +162,15 @@ impl Decoder<'_> {
         Some(inlined)
     }
 
-    fn against(&mut self, node: &Node) -> Option<Against> {
-        let at = node.given("against")?;
+    fn comparison_target(&mut self, node: &Node) -> Option<GateReference> {
+        let at = node.field("against")?;
         let text = at.text()?;
         let against = match text.split_once(':') {
-            None if text == "baseline" => Some(Against::Baseline),
-            None if text == "previous" => Some(Against::Previous),
-            Some(("variant", id)) => Some(Against::Variant(id.to_owned())),
-            Some(("model", id)) => Some(Against::Model(id.to_owned())),
-            Some(("run", id)) => Some(Against::Run(id.to_owned())),
+            None if text == "baseline" => Some(GateReference::Baseline),
+            None if text == "previous" => Some(GateReference::Previous),
+            Some(("variant", id)) => Some(GateReference::Variant(id.to_owned())),
+            Some(("model", id)) => Some(GateReference::Model(id.to_owned())),
+            Some(("run", id)) => Some(GateReference::Run(id.to_owned())),
             _ => None,
         };
         if against.is_none() {
@@ -182,7 +185,7 @@ impl Decoder<'_> {
 pub(crate) fn policy(node: Option<&Node>) -> Policy {
     let standard = Policy::default();
     let Some(node) = node else { return standard };
-    let number = |key: &str| node.given(key).and_then(share).map(|(number, _)| number);
+    let number = |key: &str| node.field(key).and_then(share).map(|(number, _)| number);
     Policy {
         on_request: node.text_of("enforce") == Some("on_request"),
         undecided_fails: node.text_of("undecided") == Some("fail"),
@@ -194,6 +197,6 @@ pub(crate) fn policy(node: Option<&Node>) -> Policy {
             Some("none") => Correction::None,
             _ => Correction::Holm,
         },
-        strict: node.given("strict").and_then(Node::boolean).unwrap_or(standard.strict),
+        strict: node.field("strict").and_then(Node::boolean).unwrap_or(standard.strict),
     }
 }

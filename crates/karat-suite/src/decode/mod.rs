@@ -1,21 +1,18 @@
-//! From the checked tree to the specs of the plan. What the checker has reported is passed over in silence here; what
-//! only shows when names are resolved and files are read is reported here.
+//! From the checked tree to the specs of the plan. Problems that the checker has reported are skipped here; problems that only
+//! show when names are resolved and files are read are reported here.
+//!
+//! - here: the [`Decoder`], shared state and helpers of all of these
+//! - `dataset/`: `dataset` and its columns; `steps/`: `variants`, their steps, and `services`
+//! - `scorers/`: `scorers`, rubrics, labels and analyses; `gates.rs`: `gates` and `policy`
+//! - `models.rs`, `run.rs`, `privacy.rs`: the keys of these names
 
-pub(crate) mod columns;
 pub(crate) mod dataset;
-pub(crate) mod digests;
-pub(crate) mod dir;
 pub(crate) mod gates;
-mod labels;
-pub(crate) mod meter;
 pub(crate) mod models;
-pub(crate) mod outside;
 pub(crate) mod privacy;
-pub(crate) mod rubric;
 pub(crate) mod run;
 pub(crate) mod scorers;
-pub(crate) mod step;
-pub(crate) mod variants;
+pub(crate) mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,13 +24,13 @@ use serde_json::Value;
 
 use crate::catalog::Catalog;
 use crate::diagnostics::Problems;
-use crate::duration;
-use crate::environment::{self, Environment};
-use crate::files::{Files, join};
-use crate::names::Pending;
-use crate::node::{Node, Place};
-use crate::params::Params;
-use crate::{jsonl, notation, yaml};
+use crate::files::{Files, join, jsonl};
+use crate::syntax::duration;
+use crate::syntax::environment::{self, Environment};
+use crate::syntax::names::PendingName;
+use crate::syntax::node::{Node, Place};
+use crate::syntax::params::Params;
+use crate::syntax::{notation, yaml};
 
 /// What decoding needs and what it gathers.
 pub(crate) struct Decoder<'a> {
@@ -48,19 +45,19 @@ pub(crate) struct Decoder<'a> {
     pub environment: Environment,
     pub problems: Problems,
     /// Names that can be judged only when the dataset's columns are known.
-    pub pending: Vec<Pending>,
+    pub pending: Vec<PendingName>,
     /// Digests of files whose content the header does not hold.
     pub digests: BTreeSet<String>,
     /// What identifies each recording, by the path that the step holds.
     pub recordings: BTreeMap<String, String>,
     /// Paths into the row that must match at least one row.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<RequiredPath>,
     /// Whether files of labels may be empty or not be there yet.
     pub labelling: bool,
 }
 
 /// A path into the row that must match at least one row.
-pub(crate) struct Watched {
+pub(crate) struct RequiredPath {
     pub path: Path,
     pub place: Place,
 }
@@ -92,16 +89,16 @@ impl<'a> Decoder<'a> {
     }
 
     /// Demands that the path of a node matches at least one row.
-    pub fn watch(&mut self, node: &Node) -> Option<Path> {
+    pub fn require_match(&mut self, node: &Node) -> Option<Path> {
         let path = Path::parse(node.text()?).ok()?;
-        self.watched.push(Watched { path: path.clone(), place: node.place.clone() });
+        self.watched.push(RequiredPath { path: path.clone(), place: node.place.clone() });
         Some(path)
     }
 
     /// The path that a node names, once parameters stand in it: as seen from the file it is written in.
     pub fn path(&mut self, node: &Node) -> Option<String> {
         let text = node.text().filter(|text| !environment::mentions(text))?;
-        self.is_given(node, text)?;
+        self.check_not_empty(node, text)?;
         let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
         let template = Template::compile(&inlined).ok()?;
         if let Some(name) = template.reads().iter().find(|name| !name.starts_with("params.")) {
@@ -118,7 +115,7 @@ impl<'a> Decoder<'a> {
     /// A template of a path that is different by row, so written that it stands relative to the working directory.
     pub fn row_path(&mut self, node: &Node) -> Option<String> {
         let text = node.text()?;
-        self.is_given(node, text)?;
+        self.check_not_empty(node, text)?;
         let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
         if self.params.leads(text) || crate::files::is_rooted(text) {
             return Some(inlined);
@@ -129,7 +126,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// A path that begins with a parameter needs one that is not empty.
-    fn is_given(&mut self, node: &Node, text: &str) -> Option<()> {
+    fn check_not_empty(&mut self, node: &Node, text: &str) -> Option<()> {
         if self.params.is_absent(text) {
             self.problems
                 .error(&node.place, format!("`{text}` is empty, but a path is needed here"))
@@ -173,7 +170,7 @@ impl<'a> Decoder<'a> {
         let name = path.rsplit('/').next()?;
         let mut names = self.files.list(folder).ok()?;
         names.sort();
-        let near = crate::nearest::nearest(name, names.iter().map(String::as_str))?;
+        let near = crate::diagnostics::nearest::nearest(name, names.iter().map(String::as_str))?;
         Some(format!("did you mean `{}`?", join(folder, near)))
     }
 
@@ -251,14 +248,14 @@ impl<'a> Decoder<'a> {
 }
 
 /// One of the language's words as the type that stands for it.
-pub(crate) fn word<T: serde::de::DeserializeOwned>(node: &Node, key: &str) -> Option<T> {
+pub(crate) fn word_at<T: serde::de::DeserializeOwned>(node: &Node, key: &str) -> Option<T> {
     let text = node.text_of(key)?;
     serde_json::from_value(Value::String(text.to_owned())).ok()
 }
 
 /// The whole number under a key.
-pub(crate) fn whole<T: TryFrom<i64>>(node: &Node, key: &str) -> Option<T> {
-    node.given(key).and_then(Node::integer).and_then(|number| T::try_from(number).ok())
+pub(crate) fn integer_at<T: TryFrom<i64>>(node: &Node, key: &str) -> Option<T> {
+    node.field(key).and_then(Node::integer).and_then(|number| T::try_from(number).ok())
 }
 
 pub(crate) fn is_yaml(path: &str) -> bool {

@@ -4,11 +4,11 @@ use karat_types::{ModelSpec, Tier};
 
 use super::Decoder;
 use crate::diagnostics::Problems;
+use crate::diagnostics::nearest::suggestion;
 use crate::grammar::Kind;
-use crate::nearest::suggestion;
-use crate::node::{Node, Place, Tree};
+use crate::grammar::unimplemented;
 use crate::registry::{self, EntryContext, Registry};
-use crate::unavailable;
+use crate::syntax::node::{Node, Place, Tree};
 
 impl Decoder<'_> {
     /// Adds the entries that a list of models holds to the registry.
@@ -21,7 +21,7 @@ impl Decoder<'_> {
     }
 
     /// The models that a list names: those of the command line, where there are any.
-    pub fn selected(
+    pub fn select_models(
         &mut self,
         list: Option<&Node>,
         flag: &str,
@@ -51,7 +51,12 @@ impl Decoder<'_> {
     }
 
     /// Keeps the models of a tier; without models, those of the registry that can be counted on.
-    pub fn of_tier(&mut self, models: Vec<ModelSpec>, tier: Option<Tier>, registry: &Registry) -> Vec<ModelSpec> {
+    pub fn filter_by_tier(
+        &mut self,
+        models: Vec<ModelSpec>,
+        tier: Option<Tier>,
+        registry: &Registry,
+    ) -> Vec<ModelSpec> {
         let Some(tier) = tier else { return models };
         let fits = |model: &ModelSpec| model.tier == Some(tier);
         let found: Vec<ModelSpec> = if models.is_empty() {
@@ -74,7 +79,7 @@ impl Decoder<'_> {
             return None;
         };
         if self.catalog.member(Kind::Provider, &model.provider).is_none() {
-            let message = unavailable::message(&format!("the provider `{}` of `{}`", model.provider, model.id));
+            let message = unimplemented::message(&format!("the provider `{}` of `{}`", model.provider, model.id));
             self.problems.error(place, message);
         }
         Some(model.clone())
@@ -93,7 +98,7 @@ fn is_entry(item: &Node) -> bool {
 }
 
 /// Reports a name that is not among the known ones.
-pub(crate) fn unknown(what: &str, name: &str, known: &[&str], place: &Place, problems: &mut Problems) {
+pub(crate) fn report_unknown_id(what: &str, name: &str, known: &[&str], place: &Place, problems: &mut Problems) {
     problems
         .error(place, format!("the suite has no {what} `{name}`"))
         .maybe_hint(suggestion(name, known.iter().copied()));

@@ -2,20 +2,20 @@
 
 use karat_types::{CachePolicy, RunSpec, StatisticsSpec};
 
-use super::{whole, word};
-use crate::duration;
-use crate::node::Node;
+use super::{integer_at, word_at};
 use crate::overrides::Overrides;
+use crate::syntax::duration;
+use crate::syntax::node::Node;
 
 /// The default ceiling of a run in dollars.
 const DEFAULT_BUDGET_USD: f64 = 25.0;
 
 /// Execution settings and the number of trials.
 pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u32) {
-    let number = |key| node.and_then(|node| whole::<u32>(node, key));
-    let large = |key| node.and_then(|node| whole::<u64>(node, key));
+    let number = |key| node.and_then(|node| integer_at::<u32>(node, key));
+    let large = |key| node.and_then(|node| integer_at::<u64>(node, key));
     let milliseconds = |key| node.and_then(|node| node.text_of(key)).and_then(duration::parse);
-    let budget = node.and_then(|node| node.given("budget_usd")).and_then(Node::number);
+    let budget = node.and_then(|node| node.field("budget_usd")).and_then(Node::number);
     let declared = overrides.budget_usd.or(budget);
     let run = RunSpec {
         max_concurrency: overrides.max_concurrency.or(number("max_concurrency")).unwrap_or(32),
@@ -27,11 +27,12 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
         max_calls: overrides.max_calls.or(large("max_calls")),
         refuses_calls: large("max_calls").is_some(),
         call_log: node.and_then(|node| node.text_of("call_log")).map(str::to_owned),
-        capture: node.and_then(|node| word(node, "capture")).unwrap_or_default(),
+        cell_line: node.and_then(|node| node.text_of("cell_line")).map(str::to_owned),
+        capture: node.and_then(|node| word_at(node, "capture")).unwrap_or_default(),
         prints_rows: node.and_then(|node| node.text_of("stdout")) == Some("row"),
         cache: overrides.cache.unwrap_or_else(|| cache(node)),
         of_ruler: overrides.of_ruler,
-        layout: node.and_then(|node| word(node, "layout")).unwrap_or_default(),
+        layout: node.and_then(|node| word_at(node, "layout")).unwrap_or_default(),
         seed: overrides.seed.or(large("seed")).unwrap_or(1),
     };
     (run, overrides.trials.or(number("trials")).unwrap_or(1))
@@ -42,13 +43,13 @@ const RESAMPLES: u32 = 10_000;
 
 /// How figures get their intervals.
 pub(crate) fn statistics(node: Option<&Node>) -> StatisticsSpec {
-    let resamples = node.and_then(|node| whole(node, "resamples"));
+    let resamples = node.and_then(|node| integer_at(node, "resamples"));
     let asked = node.is_some_and(|node| node.text_of("interval") == Some("bootstrap"));
     StatisticsSpec { bootstrap: asked.then(|| resamples.unwrap_or(RESAMPLES)), resamples }
 }
 
 fn cache(node: Option<&Node>) -> CachePolicy {
-    let Some(cache) = node.and_then(|node| node.given("cache")) else { return CachePolicy::Reuse };
+    let Some(cache) = node.and_then(|node| node.field("cache")) else { return CachePolicy::Reuse };
     match (cache.text(), cache.text_of("max_age").and_then(duration::parse)) {
         (Some("off"), _) => CachePolicy::Off,
         (_, Some(age)) => CachePolicy::MaxAge(age),

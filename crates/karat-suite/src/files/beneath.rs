@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File};
 
-use super::paths::is_absolute;
+use super::paths::{fold, is_absolute, join};
 use super::special;
 
 /// The path leads out of the folder that it must stay in.
@@ -29,13 +29,25 @@ impl fmt::Display for LeadsOut {
 impl std::error::Error for LeadsOut {}
 
 /// The error of a path that leads out of its folder.
-pub(crate) fn leads_out() -> io::Error {
+fn leads_out() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, LeadsOut)
 }
 
 /// Whether an error says that a path leads out of the folder that it must stay in.
 pub fn is_outside(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<LeadsOut>())
+}
+
+/// The path of a file beneath a folder, where there are no links to follow.
+///
+/// # Errors
+/// The path is absolute or leads out of the folder; see [`is_outside`].
+pub fn join_beneath(folder: &str, path: &str) -> io::Result<String> {
+    let folded = fold(path);
+    if is_absolute(path) || folded == ".." || folded.starts_with("../") {
+        return Err(leads_out());
+    }
+    Ok(join(folder, &folded))
 }
 
 /// Opens a file beneath a folder. Links are followed as long as they lead to a place beneath the folder.
@@ -49,7 +61,7 @@ pub(super) fn open(folder: &str, path: &str) -> io::Result<File> {
     let folder = if folder.is_empty() { "." } else { folder };
     let dir = Dir::open_ambient_dir(folder, ambient_authority())?;
     match open_in(&dir, Path::new(path)) {
-        Err(error) if is_escape(&error) => open_in(&dir, &resolved(folder, path)?),
+        Err(error) if is_escape(&error) => open_in(&dir, &resolve_links(folder, path)?),
         opened => opened,
     }
 }
@@ -65,7 +77,7 @@ fn is_escape(error: &io::Error) -> bool {
 }
 
 /// The path without links, for one that leaves the folder on its way and comes back, as absolute links do.
-fn resolved(folder: &str, path: &str) -> io::Result<PathBuf> {
+fn resolve_links(folder: &str, path: &str) -> io::Result<PathBuf> {
     let folder = fs::canonicalize(folder)?;
     let target = fs::canonicalize(folder.join(path)).map_err(|_| leads_out())?;
     target.strip_prefix(&folder).map(Path::to_owned).map_err(|_| leads_out())
@@ -86,6 +98,21 @@ pub fn place_beneath(folder: &str, path: &str) -> io::Result<PathBuf> {
     let place = parent.join(name);
     let is_link = fs::symlink_metadata(&place).is_ok_and(|metadata| metadata.is_symlink());
     if !parent.starts_with(&folder) || is_link { Err(leads_out()) } else { Ok(place) }
+}
+
+#[cfg(test)]
+mod text_tests {
+    use super::*;
+
+    /// FT-A1: a path beneath a folder neither climbs out of it nor begins at the root.
+    #[test]
+    fn a_path_beneath_a_folder_stays_in_it() {
+        let beneath = |path| join_beneath("data", path).ok();
+        assert_eq!(beneath("a/../b/./c").as_deref(), Some("data/b/c"));
+        for path in ["../a", "a/../../b", "..", "/etc/hostname", "\\\\server\\a"] {
+            assert_eq!(beneath(path), None, "{path}");
+        }
+    }
 }
 
 #[cfg(all(test, unix))]

@@ -1,11 +1,12 @@
 //! Reading files: the disk, or whatever the caller layers over it.
 //!
-//! - [`Files`]: what can be read, by path; implemented here for the disk
-//! - `beneath.rs`: files on the disk whose paths come from data, opened so that nothing leads out of a folder
-//! - `row_path.rs`: path templates, which say of each row's path in which folder it must stay
-//! - `paths.rs`: paths as texts
+//! - here: [`Files`], read access by path, and its implementation for the disk
+//! - `beneath.rs` opens files whose paths come from data, so that nothing leads out of a folder
+//! - `row_path.rs`: path templates, which know the folder that the paths of rows must stay in
+//! - `paths.rs`: paths as texts; `jsonl.rs`: JSON and JSONL files, with the line of each problem
 
 mod beneath;
+pub(crate) mod jsonl;
 mod paths;
 mod row_path;
 
@@ -14,11 +15,10 @@ use std::path::Path;
 
 use karat_types::FilePath;
 
-pub use beneath::{is_outside, place_beneath};
-pub use paths::{folder, is_rooted, join, join_beneath};
+pub use beneath::{is_outside, join_beneath, place_beneath};
+pub use paths::{folder, is_rooted, join};
 pub use row_path::RowPath;
 
-pub(crate) use beneath::leads_out;
 pub(crate) use paths::matches;
 
 /// Read access to files by resolved path.
@@ -107,15 +107,15 @@ impl Files for DiskFiles {
 
     fn open(&self, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
         refuse_special(&std::fs::metadata(path)?)?;
-        Ok(buffered(std::fs::File::open(path)?))
+        Ok(buffer(std::fs::File::open(path)?))
     }
 
     fn open_beneath(&self, folder: &str, path: &str) -> io::Result<Box<dyn BufRead + Send>> {
-        beneath::open(folder, path).map(buffered)
+        beneath::open(folder, path).map(buffer)
     }
 }
 
-fn buffered(file: impl Read + Send + 'static) -> Box<dyn BufRead + Send> {
+fn buffer(file: impl Read + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::with_capacity(READ_AT_ONCE, file))
 }
 

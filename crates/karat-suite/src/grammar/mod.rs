@@ -1,12 +1,20 @@
-//! The grammar of the suite language as tables: the checker, the decoder's accessors and the published JSON Schema
-//! all read these.
+//! The grammar of the suite language as tables: the checker, the decoder's accessors and the published JSON Schema all read
+//! these. Each key has a description and an example, which editors and the reference show.
+//!
+//! - here: shapes of values, objects and keys
+//! - `suite.rs`, `dataset.rs`, `step.rs`, `scorer.rs`, `rubric.rs`, `registry.rs`: the tables
+//! - `schema.rs` publishes them as JSON Schema; `unimplemented.rs` lists what this version lacks
 
 mod dataset;
 mod registry;
 mod rubric;
+pub(crate) mod schema;
 mod scorer;
 mod step;
 mod suite;
+pub(crate) mod unimplemented;
+
+use serde_json::Value;
 
 pub(crate) use registry::{REGISTRY, SEED_SPELLINGS};
 pub(crate) use rubric::RUBRIC;
@@ -26,6 +34,8 @@ pub(crate) enum Shape {
     WordOr(&'static [&'static str], &'static Shape),
     /// A text with `{{ }}`.
     Template,
+    /// A text with placeholders in single braces, of these names.
+    Placeholders(&'static [&'static str]),
     /// What stands inside `{{ }}`.
     Expression,
     /// A path into one document.
@@ -89,7 +99,17 @@ pub(crate) struct Key {
     pub name: &'static str,
     pub shape: Shape,
     pub required: bool,
+    /// What it is, in one or two sentences.
     pub about: &'static str,
+    /// A value as a suite has it, in YAML.
+    pub example: &'static str,
+}
+
+impl Key {
+    /// The example as JSON, for the published schema.
+    pub fn example_json(&self) -> Value {
+        crate::syntax::yaml::value(self.example).unwrap_or_else(|_| self.example.into())
+    }
 }
 
 impl Object {
@@ -113,13 +133,13 @@ impl Object {
 }
 
 /// A key that may be left out.
-const fn may(name: &'static str, shape: Shape, about: &'static str) -> Key {
-    Key { name, shape, required: false, about }
+const fn may(name: &'static str, shape: Shape, about: &'static str, example: &'static str) -> Key {
+    Key { name, shape, required: false, about, example }
 }
 
 /// A key that must be given.
-const fn must(name: &'static str, shape: Shape, about: &'static str) -> Key {
-    Key { name, shape, required: true, about }
+const fn must(name: &'static str, shape: Shape, about: &'static str, example: &'static str) -> Key {
+    Key { name, shape, required: true, about, example }
 }
 
 const TEXTS: Shape = Shape::List(&Shape::Text);

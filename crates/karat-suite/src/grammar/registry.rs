@@ -6,37 +6,58 @@ use super::{Kind, Object, POSITIVE, Shape, may, must};
 pub(crate) static REGISTRY: Object = Object::new(
     "registry",
     &[
-        may("schema", Shape::Words(&["karat.models/1"]), "Format version."),
-        may("as_of", Shape::Text, "Date of every price that has none of its own."),
-        must("models", Shape::List(&Shape::Object(&MODEL)), "The entries."),
+        may("schema", Shape::Words(&["karat.models/1"]), "Version of the registry format.", "karat.models/1"),
+        may("as_of", Shape::Text, "Date of every price that has none of its own.", "2025-11-02"),
+        must(
+            "models",
+            Shape::List(&Shape::Object(&MODEL)),
+            "The entries.",
+            r#"[{ id: my-llama, provider: openai, base_url: "http://localhost:11434/v1", price: unmetered }]"#,
+        ),
     ],
 );
 
 pub(crate) static MODEL: Object = Object::new(
     "model",
     &[
-        must("id", Shape::Text, "Registry id."),
-        may("like", Shape::Text, "Another entry that this one starts from."),
-        may("provider", Shape::Text, "Codec."),
-        may("with", Shape::With(Kind::Provider), "The provider's options."),
-        may("model", Shape::Text, "The name sent to the provider; the id without it."),
-        may("family", Shape::Text, "Models of one family judge each other with suspicion."),
-        may("base_url", Shape::Text, "API root, where it is not the provider's own."),
-        may("api_key_env", Shape::Text, "Environment variable that holds the key."),
+        must("id", Shape::Text, "Id by which suites and flags name the model.", "my-llama"),
+        may("like", Shape::Text, "Id of another entry from which this one takes what it does not set.", "gpt-5-mini"),
+        may("provider", Shape::Text, "Protocol of the provider.", "openai"),
+        may("with", Shape::With(Kind::Provider), "Options of the provider.", "{ headers: { X-Team: evals } }"),
+        may("model", Shape::Text, "Name that is sent to the provider. Default: the id.", "llama3.1:8b"),
+        may("family", Shape::Text, "Family of the model. A judge that grades its own family is flagged.", "llama"),
+        may("base_url", Shape::Text, "Root of the API, if it is not the provider's own.", "http://localhost:11434/v1"),
+        may("api_key_env", Shape::Text, "Environment variable with the API key.", "OPENAI_API_KEY"),
         may(
             "price",
             Shape::WordOr(&["unmetered"], &Shape::Object(&PRICE)),
-            "US dollars a million tokens, or `unmetered`.",
+            "Price in US dollars per million tokens, or `unmetered`.",
+            "{ input: 0.25, output: 2 }",
         ),
-        may("context_window", Shape::Integer(1), "Tokens that request and reply may have together."),
-        may("max_output", Shape::Integer(1), "Tokens that a reply may have."),
-        may("json_mode", Shape::Words(&["none", "object", "schema"]), "Whether it can be made to reply in JSON."),
-        may("tier", Shape::Words(&["frontier", "midtier", "budget"]), "How dear it is."),
-        may("availability", Shape::Words(&["stable", "experimental", "free-tier"]), "Whether it can be counted on."),
-        may("limits", Shape::Object(&LIMITS), "Declared limits."),
-        may("parameters", Shape::Open(&PARAMETERS), "Call settings of every call to it."),
-        may("timeout", Shape::Duration, "Timeout of one attempt."),
-        may("notes", Shape::Text, "For people."),
+        may("context_window", Shape::Integer(1), "Tokens that request and reply may have together.", "128000"),
+        may("max_output", Shape::Integer(1), "Largest number of tokens in a reply.", "8192"),
+        may(
+            "json_mode",
+            Shape::Words(&["none", "object", "schema"]),
+            "Support for JSON replies: none, any object, or a schema.",
+            "schema",
+        ),
+        may(
+            "tier",
+            Shape::Words(&["frontier", "midtier", "budget"]),
+            "Price tier, for `--tier` and `requires`.",
+            "budget",
+        ),
+        may(
+            "availability",
+            Shape::Words(&["stable", "experimental", "free-tier"]),
+            "Stability of the offer.",
+            "stable",
+        ),
+        may("limits", Shape::Object(&LIMITS), "Rate limits to keep to.", "{ rpm: 500, tpm: 200000 }"),
+        may("parameters", Shape::Open(&PARAMETERS), "Call settings of every call to this model.", "{ temperature: 0 }"),
+        may("timeout", Shape::Duration, "Time limit for one attempt of a call.", "120s"),
+        may("notes", Shape::Text, "Remarks for readers.", "runs on the team's own GPU"),
     ],
 )
 .foreign(&[("config", "parameters"), ("name", "id"), ("url", "base_url"), ("api_key", "api_key_env")]);
@@ -44,19 +65,19 @@ pub(crate) static MODEL: Object = Object::new(
 static PRICE: Object = Object::new(
     "price",
     &[
-        must("input", POSITIVE, "Input tokens; write `input: 0` if they are free."),
-        must("output", POSITIVE, "Output tokens; write `output: 0` if they are free."),
-        may("cached_input", POSITIVE, "Input tokens from the provider's cache."),
-        may("as_of", Shape::Text, "Date (YYYY-MM-DD) on which the price was read."),
+        must("input", POSITIVE, "US dollars per million input tokens; write `input: 0` if they are free.", "0.25"),
+        must("output", POSITIVE, "US dollars per million output tokens; write `output: 0` if they are free.", "2"),
+        may("cached_input", POSITIVE, "US dollars per million input tokens from the provider's cache.", "0.025"),
+        may("as_of", Shape::Text, "Date on which the price was looked up, as YYYY-MM-DD.", "2025-11-02"),
     ],
 );
 
 static LIMITS: Object = Object::new(
     "limits",
     &[
-        may("rpm", Shape::Integer(1), "Requests a minute."),
-        may("tpm", Shape::Integer(1), "Tokens a minute."),
-        may("concurrency", Shape::Integer(1), "Calls in flight."),
+        may("rpm", Shape::Integer(1), "Requests per minute.", "500"),
+        may("tpm", Shape::Integer(1), "Tokens per minute.", "200000"),
+        may("concurrency", Shape::Integer(1), "Number of calls at the same time.", "8"),
     ],
 );
 

@@ -9,47 +9,27 @@ use super::{ANY, Kind, Object, POSITIVE, Shape, TEXTS, may, must};
 pub(crate) static SUITE: Object = Object::new(
     "suite",
     &[
-        may("schema", Shape::Words(&["karat.suite/1"]), "Format version."),
-        must("name", Shape::Text, "Id of the suite."),
-        may("about", Shape::Text, "One line for reports."),
-        may(
-            "params",
-            Shape::Map(&Shape::Any),
-            "Parameters: name to default, or { path: FILE }; null = required. Set with -p.",
-        ),
-        must("dataset", Shape::Object(&DATASET), "The samples."),
-        may(
-            "registry",
-            Shape::List(&Shape::File),
-            "Registry files that extend the built-in registry. They run nothing.",
-        ),
-        may("models", Shape::List(&Shape::Short(&MODEL, "id")), "The models that run: ids of the registry or entries."),
-        may(
-            "judges",
-            Shape::List(&Shape::Short(&MODEL, "id")),
-            "The judges of every rubric scorer; an empty list turns them off.",
-        ),
-        must("variants", Shape::Map(&Shape::List(&Shape::Object(&STEP))), "Pipelines under test: id to list of steps."),
-        may("sweep", Shape::Map(&Shape::List(&Shape::Any)), "Address to list of values; each becomes a variant."),
-        may(
-            "services",
-            Shape::Map(&Shape::Object(&SERVICE)),
-            "Processes that are started for a run and stopped after it.",
-        ),
-        may("scorers", Shape::Map(&Shape::Object(&SCORER)), "Scorers by id; the id is the metric's name."),
-        may(
-            "analyses",
-            Shape::List(&Shape::Short(&ANALYSIS, "analysis")),
-            "Findings beyond those that are always there.",
-        ),
-        may("baseline", Shape::File, "A pinned run, or a folder with one pinned file a sample."),
-        may("gates", Shape::List(&Shape::Object(&GATE)), "Rules over findings."),
-        may("policy", Shape::Object(&POLICY), "How gates bind."),
-        may("statistics", Shape::Object(&STATISTICS), "How figures get their intervals."),
-        may("run", Shape::Object(&RUN), "Execution settings."),
-        may("privacy", Shape::Object(&PRIVACY), "What must not be kept."),
-        may("schedules", Shape::Map(&Shape::Object(&SCHEDULE)), "When a server runs this suite."),
-        may("alerts", Shape::Map(&Shape::Object(&ALERT)), "Who is told."),
+        may("schema", Shape::Words(&["karat.suite/1"]), "Version of the suite format.", "karat.suite/1"),
+        must("name", Shape::Text, "Id of the suite. Reports, stored runs and baselines refer to it.", "tickets"),
+        may("about", Shape::Text, "One line about the suite, shown in reports.", "Support tickets, sorted by three models"),
+        may("params", Shape::Map(&Shape::Any), "Parameters: name to default value, or `{ path: FILE }` for a file. A parameter whose default is null must be given. Set one with `-p NAME=VALUE`, read it with `{{ params.NAME }}`.", "{ style: short, tickets: { path: data/tickets.jsonl } }"),
+        must("dataset", Shape::Object(&DATASET), "The test cases: where their rows come from, and which columns are id, input and reference.", "{ source: data/tickets.jsonl, id: id, reference: category }"),
+        may("registry", Shape::List(&Shape::File), "Model registry files that add entries to the built-in registry.", "[models/local.yaml]"),
+        may("models", Shape::List(&Shape::Short(&MODEL, "id")), "The models to test: ids from the registry, or entries of your own. Each runs with each variant that calls a model.", "[gpt-5-mini, claude-haiku-4-5]"),
+        may("judges", Shape::List(&Shape::Short(&MODEL, "id")), "The models that grade with rubrics. An empty list turns rubric scorers off.", "[gpt-5]"),
+        must("variants", Shape::Map(&Shape::List(&Shape::Object(&STEP))), "Pipelines under test: id to list of steps.", "{ short: [{ prompt: prompts/short.md }] }"),
+        may("sweep", Shape::Map(&Shape::List(&Shape::Any)), "Values to try: address of a setting to list of values. Each combination becomes a variant of its own.", "{ variants.short.0.parameters.temperature: [0, 0.7] }"),
+        may("services", Shape::Map(&Shape::Object(&SERVICE)), "Programs that Karat starts before the run and stops after it.", r#"{ search: { command: [python, serve.py, --port, "{{ port }}"], ready: /health } }"#),
+        may("scorers", Shape::Map(&Shape::Object(&SCORER)), "Scorers by id. The id is the name of the metric in reports and gates.", "{ correct: { metric: label, reference: category } }"),
+        may("analyses", Shape::List(&Shape::Short(&ANALYSIS, "analysis")), "Analyses to run in addition to those in every report.", "[agreement, { analysis: slices, with: { by: [channel] } }]"),
+        may("baseline", Shape::File, "A pinned run to compare with, or a folder with one pinned file per sample.", "baseline.json"),
+        may("gates", Shape::List(&Shape::Object(&GATE)), "Quality gates: limits for metrics and findings.", "[{ metric: correct, min: 90% }]"),
+        may("policy", Shape::Object(&POLICY), "Settings for all gates: when they bind and what an undecided one means.", "{ enforce: always, undecided: fail }"),
+        may("statistics", Shape::Object(&STATISTICS), "How confidence intervals are computed.", "{ interval: bootstrap, resamples: 2000 }"),
+        may("run", Shape::Object(&RUN), "Settings of the run: concurrency, timeouts, budget, seed.", "{ trials: 3, max_concurrency: 16, budget_usd: 5 }"),
+        may("privacy", Shape::Object(&PRIVACY), "Content that is redacted, or not stored at all.", "{ redact: [email, phone] }"),
+        may("schedules", Shape::Map(&Shape::Object(&SCHEDULE)), "Times at which a server runs the suite.", r#"{ nightly: { cron: "0 3 * * *", zone: Europe/Berlin } }"#),
+        may("alerts", Shape::Map(&Shape::Object(&ALERT)), "Messages that a server sends, and the events that they are about.", "{ team: { send: slack, events: [gate_failed, drift] } }"),
     ],
 )
 .foreign(&[
@@ -66,51 +46,77 @@ pub(crate) static SUITE: Object = Object::new(
 pub(crate) static POLICY_FILE: Object = Object::new(
     "policy file",
     &[
-        may("gates", Shape::List(&Shape::Object(&GATE)), "Rules over findings."),
-        may("policy", Shape::Object(&POLICY), "How gates bind."),
+        may(
+            "gates",
+            Shape::List(&Shape::Object(&GATE)),
+            "Quality gates: limits for metrics and findings.",
+            "[{ metric: correct, min: 90% }]",
+        ),
+        may(
+            "policy",
+            Shape::Object(&POLICY),
+            "Settings for all gates: when they bind and what an undecided one means.",
+            "{ enforce: always, undecided: fail }",
+        ),
     ],
 );
 
 static SERVICE: Object = Object::new(
     "service",
     &[
-        must("command", TEXTS, "The program and its arguments."),
-        may("ready", Shape::Text, "Path that answers when the service is ready."),
-        may("version", Shape::Text, "Declared version, part of identity."),
-        may("env", Shape::Map(&Shape::Text), "Environment of the process."),
+        must(
+            "command",
+            TEXTS,
+            "The program and its arguments. `{{ port }}` is a free port that Karat chooses.",
+            r#"[python, serve.py, --port, "{{ port }}"]"#,
+        ),
+        may("ready", Shape::Text, "Path of the address to poll until the service is ready.", "/health"),
+        may(
+            "version",
+            Shape::Text,
+            "Version of the service. Results are reused only for the same version.",
+            "2025-11-02",
+        ),
+        may(
+            "env",
+            Shape::Map(&Shape::Text),
+            "Environment variables of the process; `${NAME}` reads one of your environment.",
+            r#"{ INDEX: data/index, TOKEN: "${SEARCH_TOKEN}" }"#,
+        ),
     ],
 );
 
 static ANALYSIS: Object = Object::new(
     "analysis",
     &[
-        must("analysis", Shape::Text, "Registered name."),
-        may("id", Shape::Text, "Key under `analyses`; the name without it."),
-        may("with", Shape::With(Kind::Analysis), "Its options."),
+        must("analysis", Shape::Text, "Name of the analysis.", "delta"),
+        may(
+            "id",
+            Shape::Text,
+            "Key of the result under `analyses` in report.json. Default: the analysis's name.",
+            "variant_delta",
+        ),
+        may("with", Shape::With(Kind::Analysis), "Options of the analysis.", "{ over: variant, base: short }"),
     ],
 );
 
 static GATE: Object = Object::new(
     "gate",
     &[
-        may("metric", Shape::Text, "A metric, or several by `*`."),
-        may("finding", Shape::Text, "A path under `analyses`."),
-        may("id", Shape::Text, "Name of the gate; its metric without it."),
-        may("where", Shape::Expression, "Which rows it looks at."),
-        may("per", Shape::Text, "system, run, sample, or a column."),
-        may("against", Shape::Text, "baseline, previous, variant:ID, model:ID or run:ID."),
-        may("min", Shape::Share, "At least this."),
-        may("max", Shape::Share, "At most this."),
-        may(
-            "max_drop",
-            Shape::Share,
-            "At most this much lower than the baseline; 5% is relative, 0.05 in the metric's unit.",
-        ),
-        may("max_rise", Shape::Share, "At most this much higher than the baseline."),
-        may("decide", Shape::Words(&["point", "interval"]), "By the figure, or by its interval."),
-        may("anchor", Shape::Words(&["human"]), "Which judgments count."),
-        may("on_fail", Shape::Words(&["fail", "review"]), "What a failure means."),
-        may("on_undecided", Shape::Words(&["warn", "fail"]), "What an open question means."),
+        may("metric", Shape::Text, "Name of a metric. `*` stands for any characters: `quality.*` means every dimension of `quality`.", "correct"),
+        may("finding", Shape::Text, "Path of a figure under `analyses` in report.json.", "variant_delta.pairs.0.difference"),
+        may("id", Shape::Text, "Name of the gate in reports. Default: its metric.", "no_regression"),
+        may("where", Shape::Expression, "Condition on the rows that the gate looks at.", r#"sample.channel == "email""#),
+        may("per", Shape::Text, "Unit that must pass: `system`, `run`, `sample`, or the name of a column. Default: `system`.", "sample"),
+        may("against", Shape::Text, "What to compare with: `baseline`, `previous`, `variant:ID`, `model:ID` or `run:ID`.", "baseline"),
+        may("min", Shape::Share, "Lowest value that passes.", "90%"),
+        may("max", Shape::Share, "Highest value that passes.", "0.05"),
+        may("max_drop", Shape::Share, "Largest decrease that passes. `5%` is relative to the baseline; `0.05` is in the unit of the metric.", "5%"),
+        may("max_rise", Shape::Share, "Largest increase that passes, written like `max_drop`.", "0.02"),
+        may("decide", Shape::Words(&["point", "interval"]), "`interval` fails only if the whole confidence interval is beyond the limit; `point` looks at the figure alone.", "interval"),
+        may("anchor", Shape::Words(&["human"]), "Use only the judgments of people.", "human"),
+        may("on_fail", Shape::Words(&["fail", "review"]), "Result of a failed gate: the run fails, or it needs a review.", "review"),
+        may("on_undecided", Shape::Words(&["warn", "fail"]), "Result of a gate that the data cannot decide.", "fail"),
     ],
 )
 .one_of(&["metric", "finding"]);
@@ -118,45 +124,80 @@ static GATE: Object = Object::new(
 static POLICY: Object = Object::new(
     "policy",
     &[
-        may("enforce", Shape::Words(&["always", "on_request"]), "Whether gates bind without --gate."),
-        may("undecided", Shape::Words(&["warn", "fail"]), "What an open question means."),
-        may("max_unscored", Shape::Fraction(0.0, 1.0), "Share of judgments that may be unscored."),
-        may("max_errors", Shape::Fraction(0.0, 1.0), "Share of a system's cells that may be errors."),
-        may("confidence", Shape::Fraction(0.5, 0.9999), "Confidence of intervals."),
-        may("correction", Shape::Words(&["holm", "bh", "none"]), "Correction for many comparisons."),
-        may("strict", Shape::Boolean, "Whether a review fails."),
+        may(
+            "enforce",
+            Shape::Words(&["always", "on_request"]),
+            "Whether failed gates change the exit code always, or only with `--gate`.",
+            "always",
+        ),
+        may("undecided", Shape::Words(&["warn", "fail"]), "Result of a gate that the data cannot decide.", "fail"),
+        may(
+            "max_unscored",
+            Shape::Fraction(0.0, 1.0),
+            "Largest share of judgments that may be unscored before the run fails.",
+            "2%",
+        ),
+        may(
+            "max_errors",
+            Shape::Fraction(0.0, 1.0),
+            "Largest share of a system's cells that may fail before the run fails.",
+            "5%",
+        ),
+        may("confidence", Shape::Fraction(0.5, 0.9999), "Confidence level of intervals.", "0.95"),
+        may("correction", Shape::Words(&["holm", "bh", "none"]), "Correction for multiple comparisons.", "holm"),
+        may("strict", Shape::Boolean, "Whether a gate that needs a review fails the run.", "true"),
     ],
 );
 
 static RUN: Object = Object::new(
     "run",
     &[
-        may("trials", Shape::Integer(1), "Repetitions of a cell."),
-        may("max_concurrency", Shape::Integer(1), "Cells in flight."),
-        may("timeout", Shape::Duration, "Timeout of one attempt."),
-        may("cell_timeout", Shape::Duration, "Time that the calls of one cell may take together, up to its output."),
-        may("retries", Shape::Integer(0), "Attempts after the first."),
-        may("budget_usd", POSITIVE, "Money that the run may spend."),
-        may("max_calls", Shape::Integer(0), "Calls that the run may make."),
-        may("seed", Shape::Integer(0), "Seed of everything random."),
+        may("trials", Shape::Integer(1), "How often each cell is run.", "3"),
+        may("max_concurrency", Shape::Integer(1), "Number of cells that run at the same time.", "16"),
+        may("timeout", Shape::Duration, "Time limit for one attempt of a call.", "120s"),
+        may("cell_timeout", Shape::Duration, "Time limit for all calls of one cell until it has its output.", "20m"),
+        may("retries", Shape::Integer(0), "Number of attempts after the first that fails.", "5"),
+        may(
+            "budget_usd",
+            POSITIVE,
+            "Largest amount in US dollars that the run may spend. Karat stops before it is exceeded.",
+            "5",
+        ),
+        may("max_calls", Shape::Integer(0), "Largest number of calls that the run may make.", "1000"),
+        may("seed", Shape::Integer(0), "Seed for everything random.", "1"),
         may(
             "cache",
             Shape::WordOr(&["reuse", "off"], &Shape::Object(&CACHE)),
-            "Which results of earlier runs are taken over: reuse, off, or { max_age: 7d }.",
+            "Which results of earlier runs are reused: `reuse`, `off`, or `{ max_age: 7d }`.",
+            "{ max_age: 7d }",
         ),
         may(
             "layout",
             Shape::Words(&["folder", "flat"]),
-            "How the report's files lie: a folder a run, or results/RUN.json and reports/RUN.md.",
+            "Layout of the report's files: one folder per run, or `results/RUN.json` and `reports/RUN.md`.",
+            "folder",
         ),
-        may("call_log", Shape::Template, "A file that lists every call."),
+        may("call_log", Shape::Template, "File to which every call is logged.", "logs/{{ run.date }}.log"),
         may(
             "capture",
             Shape::Words(&["full", "responses", "hash"]),
-            "What is kept of calls: everything; replies and hashes of requests and documents; hashes only.",
+            "What is stored of calls: everything; replies, with hashes of requests and documents; or hashes only.",
+            "responses",
         ),
-        may("stdout", Shape::Words(&["report", "row"]), "What `-o -` prints as JSON: the report, or a row a judgment."),
-        may("stop_early", Shape::Boolean, "Stop as soon as every gate is decided."),
+        may(
+            "stdout",
+            Shape::Words(&["report", "row"]),
+            "What `-o -` prints as JSON: the report, or one row per judgment.",
+            "report",
+        ),
+        may(
+            "cell_line",
+            Shape::Placeholders(karat_types::CELL_LINE_FIELDS),
+            "Format of a line that is printed for each finished cell, with the placeholders {done}, {total}, {sample}, \
+             {model}, {variant}, {trial}, {status} and {duration_ms}.",
+            r#""[{done}/{total}] {sample} {model}/{variant} {status}""#,
+        ),
+        may("stop_early", Shape::Boolean, "Whether the run stops once every gate is decided.", "true"),
     ],
 )
 .foreign(&[
@@ -169,54 +210,71 @@ static RUN: Object = Object::new(
 static STATISTICS: Object = Object::new(
     "statistics",
     &[
-        may("interval", Shape::Words(&["auto", "bootstrap"]), "By formula where there is one, or by bootstrap."),
+        may(
+            "interval",
+            Shape::Words(&["auto", "bootstrap"]),
+            "How intervals are computed: by a formula where there is one (`auto`), or always by bootstrap.",
+            "bootstrap",
+        ),
         may(
             "resamples",
             Shape::Integer(100),
-            "Resamples of a bootstrap, also of that by which `compare` tests figures that are no means.",
+            "Number of bootstrap resamples. Also used by `compare` for figures that are not means.",
+            "2000",
         ),
     ],
 );
 
 static CACHE: Object =
-    Object::new("cache", &[must("max_age", Shape::Duration, "Results may be at most this much older than the run.")]);
+    Object::new("cache", &[must("max_age", Shape::Duration, "Largest age of a result that is reused.", "7d")]);
 
 static PRIVACY: Object = Object::new(
     "privacy",
     &[
-        may("sensitive", Shape::Boolean, "Turns the rest on."),
+        may("sensitive", Shape::Boolean, "Turns on every built-in redaction rule and stores no content.", "true"),
         may(
             "redact",
             Shape::List(&Shape::Words(&["email", "phone", "card", "iban", "api_key"])),
-            "What is blacked out.",
+            "Built-in rules: kinds of personal data that are redacted.",
+            "[email, phone, iban]",
         ),
-        may("patterns", Shape::Map(&Shape::Text), "Own patterns: name to regular expression."),
-        may("keep_content", Shape::Boolean, "Whether texts are kept at all."),
+        may(
+            "patterns",
+            Shape::Map(&Shape::Text),
+            "Rules of your own: name to regular expression.",
+            r#"{ ticket: 'TCK-\d+' }"#,
+        ),
+        may("keep_content", Shape::Boolean, "Whether prompts, replies and outputs are stored at all.", "false"),
     ],
 );
 
 static SCHEDULE: Object = Object::new(
     "schedule",
     &[
-        must("cron", Shape::Text, "When, as a cron expression."),
-        must("zone", Shape::Text, "Time zone of the expression."),
-        may("days", Shape::Integer(1), "Days of data that each run looks at."),
-        may("params", ANY, "Parameters of these runs."),
-        may("missed", Shape::Words(&["once", "skip", "all"]), "What happens with missed times."),
-        may("keep", Shape::Duration, "How long its runs are kept."),
-        may("budget_usd", POSITIVE, "Money that one run may spend."),
-        may("report", TEXTS, "Formats that are written."),
+        must("cron", Shape::Text, "When the suite runs, as a cron expression.", "0 3 * * *"),
+        must("zone", Shape::Text, "Time zone of the cron expression.", "Europe/Berlin"),
+        may("days", Shape::Integer(1), "Number of days of data that each run looks at.", "1"),
+        may("params", ANY, "Parameters of these runs.", "{ style: short }"),
+        may(
+            "missed",
+            Shape::Words(&["once", "skip", "all"]),
+            "What happens with missed times: one run for all of them, none, or one for each.",
+            "once",
+        ),
+        may("keep", Shape::Duration, "How long the runs are kept.", "90d"),
+        may("budget_usd", POSITIVE, "Largest amount in US dollars that one run may spend.", "2"),
+        may("report", TEXTS, "Formats of the report.", "[markdown, html]"),
     ],
 );
 
 static ALERT: Object = Object::new(
     "alert",
     &[
-        must("send", Shape::Words(&["webhook", "slack", "teams", "email"]), "How."),
-        may("with", Shape::With(Kind::Free), "Options of the sink."),
-        must("events", Shape::List(&Shape::Words(EVENTS)), "About what."),
-        may("examples", Shape::Integer(0), "Examples in a message."),
-        may("quiet", Shape::Duration, "No second message of the same kind within this time."),
+        must("send", Shape::Words(&["webhook", "slack", "teams", "email"]), "Channel of the message.", "slack"),
+        may("with", Shape::With(Kind::Free), "Options of the channel.", r#"{ url: "${SLACK_WEBHOOK}" }"#),
+        must("events", Shape::List(&Shape::Words(EVENTS)), "Events that cause a message.", "[gate_failed, drift]"),
+        may("examples", Shape::Integer(0), "Number of failed samples shown in a message.", "3"),
+        may("quiet", Shape::Duration, "Time without a second message of the same kind.", "24h"),
     ],
 );
 

@@ -10,13 +10,14 @@ use super::Registry;
 use super::script;
 use crate::catalog::Catalog;
 use crate::check;
-use crate::decode::{Decoder, whole, word};
+use crate::check::secrets;
+use crate::decode::{Decoder, integer_at, word_at};
 use crate::diagnostics::{Diagnostics, Problems};
-use crate::duration;
 use crate::files::DiskFiles;
-use crate::grammar::{Kind, REGISTRY, SEED_SPELLINGS};
-use crate::node::{Entry, Node, Tree};
-use crate::{secrets, unavailable, yaml};
+use crate::grammar::{Kind, REGISTRY, SEED_SPELLINGS, unimplemented};
+use crate::syntax::duration;
+use crate::syntax::node::{Entry, Node, Tree};
+use crate::syntax::yaml;
 
 /// What an entry is read within.
 #[derive(Debug, Clone, Default)]
@@ -26,12 +27,12 @@ pub(crate) struct EntryContext {
 }
 
 /// The registry that ships with the product, and what is wrong with it: nothing, as a test holds.
-pub(super) fn shipped(text: &str) -> (Registry, Diagnostics) {
+pub(super) fn builtin_registry(text: &str) -> (Registry, Diagnostics) {
     let catalog = Catalog::default();
     let mut decoder = Decoder::new(Arc::new(DiskFiles), &catalog);
     let mut registry = Registry::default();
     let file = decoder.problems.source("models.yaml", text);
-    if let Some(node) = yaml::read(text, file, &mut decoder.problems) {
+    if let Some(node) = yaml::read_tree(text, file, &mut decoder.problems) {
         extend(&node, &mut registry, &mut decoder);
     }
     (registry, decoder.problems.into_diagnostics())
@@ -41,7 +42,7 @@ pub(super) fn shipped(text: &str) -> (Registry, Diagnostics) {
 pub(crate) fn read_file(file: &Node, registry: &mut Registry, decoder: &mut Decoder<'_>) {
     let Some((path, text)) = decoder.text(file) else { return };
     let place = decoder.register(&path, &text);
-    if let Some(node) = yaml::read(&text, place.file, &mut decoder.problems) {
+    if let Some(node) = yaml::read_tree(&text, place.file, &mut decoder.problems) {
         secrets::refuse(&node, &mut decoder.problems);
         extend(&node, registry, decoder);
     }
@@ -53,7 +54,7 @@ fn extend(node: &Node, registry: &mut Registry, decoder: &mut Decoder<'_>) {
     check::check_at(&node, &REGISTRY, &["registry file"], decoder.catalog, &mut decoder.problems);
     let context = EntryContext { as_of: node.text_of("as_of").map(str::to_owned) };
     let mut seen: Vec<&str> = Vec::new();
-    for entry in node.given("models").map(Node::items).unwrap_or_default() {
+    for entry in node.field("models").map(Node::items).unwrap_or_default() {
         if let Some(id) = entry.text_of("id") {
             if seen.contains(&id) {
                 decoder.problems.error(&entry.place, format!("two entries have the id `{id}`"));
@@ -111,7 +112,7 @@ pub(crate) fn model(
     decoder: &mut Decoder<'_>,
 ) -> Option<ModelSpec> {
     let id = node.text_of("id")?.to_owned();
-    let base = match node.given("like") {
+    let base = match node.field("like") {
         Some(like) => {
             let reference = like.text()?;
             match registry.find(reference) {
@@ -134,24 +135,24 @@ pub(crate) fn model(
 }
 
 fn provider(node: &Node, id: &str, base: Option<&ModelSpec>, decoder: &mut Decoder<'_>) -> Option<String> {
-    let given = node.given("provider");
+    let given = node.field("provider");
     let name = given.and_then(Node::text).or_else(|| base.map(|base| base.provider.as_str()));
     let Some(name) = name else {
         decoder.problems.error(&node.place, format!("the model `{id}` needs `provider` or `like`")).hint(format!(
             "like: {id} takes what the registry knows; provider: one of {}",
-            unavailable::providers().join(", ")
+            unimplemented::providers().join(", ")
         ));
         return None;
     };
     if let Some(at) = given
         && decoder.catalog.member(Kind::Provider, name).is_none()
-        && !unavailable::providers().contains(&name)
+        && !unimplemented::providers().contains(&name)
     {
-        let known = unavailable::providers().iter().copied();
+        let known = unimplemented::providers().iter().copied();
         decoder
             .problems
             .error(&at.place, format!("there is no provider `{name}`"))
-            .maybe_hint(crate::nearest::suggestion(name, known));
+            .maybe_hint(crate::diagnostics::nearest::suggestion(name, known));
         return None;
     }
     let reserved = match id {
@@ -197,21 +198,21 @@ fn overlay(model: &mut ModelSpec, node: &Node, decoder: &mut Decoder<'_>) {
     if let Some(name) = text("model") {
         model.model = name;
     }
-    if let Some(with) = node.given("with") {
+    if let Some(with) = node.field("with") {
         (model.with, model.files) = script::options(&model.provider, with, decoder);
     }
     model.family = text("family").or(model.family.take());
     model.base_url = text("base_url").or(model.base_url.take());
     model.api_key_env = text("api_key_env").or(model.api_key_env.take());
-    model.context_window = whole(node, "context_window").or(model.context_window);
-    model.max_output = whole(node, "max_output").or(model.max_output);
-    model.json_mode = word(node, "json_mode").unwrap_or(model.json_mode);
-    model.tier = word(node, "tier").or(model.tier);
-    model.availability = word(node, "availability").unwrap_or(model.availability);
-    if let Some(limits) = node.given("limits").and_then(|limits| serde_json::from_value(limits.json()).ok()) {
+    model.context_window = integer_at(node, "context_window").or(model.context_window);
+    model.max_output = integer_at(node, "max_output").or(model.max_output);
+    model.json_mode = word_at(node, "json_mode").unwrap_or(model.json_mode);
+    model.tier = word_at(node, "tier").or(model.tier);
+    model.availability = word_at(node, "availability").unwrap_or(model.availability);
+    if let Some(limits) = node.field("limits").and_then(|limits| serde_json::from_value(limits.json()).ok()) {
         model.limits = limits;
     }
-    if let Some(parameters) = node.given("parameters") {
+    if let Some(parameters) = node.field("parameters") {
         model.parameters = decoder.parameters(Some(parameters)).or(&model.parameters);
     }
     model.timeout_ms = node.text_of("timeout").and_then(duration::parse).or(model.timeout_ms);
@@ -225,7 +226,7 @@ fn price(node: &Node, context: &EntryContext, model: &ModelSpec) -> Pricing {
         Some(price) if price.text() == Some("unmetered") => Pricing::Unmetered,
         Some(price) if price.is_null() => Pricing::Unknown,
         Some(price) => {
-            let nano = |key: &str| price.given(key).and_then(Node::number).map(nano_per_million);
+            let nano = |key: &str| price.field(key).and_then(Node::number).map(nano_per_million);
             // The check of the grammar reports a missing `input` or `output`; a price never counts half as free.
             match nano("input").zip(nano("output")) {
                 Some((input, output)) => Pricing::Known(Price {

@@ -1,4 +1,7 @@
-//! The model registry: what is known, by id. It runs nothing.
+//! The model registry: the known models by id. It runs nothing.
+//!
+//! - here: [`Registry`]; `entry.rs`: one entry, with `like`, prices and the spellings of other tools
+//! - `script.rs`: options of scripted models
 
 mod entry;
 mod script;
@@ -6,14 +9,14 @@ mod script;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_types::ModelSpec;
 use serde_json::Value;
 
 use crate::diagnostics::Problems;
-use crate::environment::Environment;
-use crate::nearest::nearest;
-use crate::node::Place;
+use crate::diagnostics::nearest::nearest;
+use crate::syntax::environment::Environment;
+use crate::syntax::node::Place;
 
 pub(crate) use entry::{EntryContext, model, read_file};
 
@@ -30,7 +33,7 @@ pub struct Registry {
     models: Vec<ModelSpec>,
 }
 
-static SHIPPED: LazyLock<Registry> = LazyLock::new(|| entry::shipped(BUILTIN).0);
+static SHIPPED: LazyLock<Registry> = LazyLock::new(|| entry::builtin_registry(BUILTIN).0);
 
 impl Registry {
     /// The models that ship with the product.
@@ -71,7 +74,7 @@ impl Registry {
         let mut names: BTreeSet<String> = self.models.iter().filter_map(|model| model.api_key_env.clone()).collect();
         let headers = self.models.iter().filter_map(|model| model.with.get("headers")?.as_object());
         for text in headers.flat_map(|headers| headers.values()).filter_map(Value::as_str) {
-            names.extend(gaps::parts(text).variables().map(str::to_owned));
+            names.extend(env_template::parts(text).variables().map(str::to_owned));
         }
         names.into_iter().collect()
     }
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_shipped_file_has_no_problem() {
-        let (_, problems) = entry::shipped(BUILTIN);
+        let (_, problems) = entry::builtin_registry(BUILTIN);
         assert!(problems.is_empty(), "{problems}");
     }
 }

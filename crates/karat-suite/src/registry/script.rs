@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::decode::Decoder;
-use crate::node::{Node, Tree};
+use crate::syntax::node::{Node, Tree};
 
 /// Options of a provider and the digests of the files that they were read from.
 pub(super) fn options(
@@ -18,13 +18,13 @@ pub(super) fn options(
     if provider != "scripted" && provider != "stub" {
         return (options, files);
     }
-    if let Some(reply) = with.given("reply").filter(|reply| is_file(reply, decoder))
+    if let Some(reply) = with.field("reply").filter(|reply| is_file(reply, decoder))
         && let Some((_, text)) = decoder.text(reply)
     {
         files.extend(digest(reply, text.as_bytes()));
         options.insert("reply".to_owned(), Value::String(text));
     }
-    if let Some(replies) = with.given("replies").filter(|replies| !matches!(replies.value, Tree::List(_))) {
+    if let Some(replies) = with.field("replies").filter(|replies| !matches!(replies.value, Tree::List(_))) {
         if let Some(content) = decoder.content(replies) {
             files.extend(digest(replies, &content.bytes));
         }

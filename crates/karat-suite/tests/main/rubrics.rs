@@ -1,7 +1,7 @@
 //! Rubrics: files, inline ones, the one-question shorthand, and the metrics they make.
 
 use karat_suite::{Overrides, Plan};
-use karat_types::{FindingFold, ReferenceUse, Rubric, Scale, ScorerKind, ShowAs};
+use karat_types::{FindingMerge, ReferenceUse, Rubric, Scale, ScorerKind, ShowAs};
 
 use crate::world::World;
 
@@ -96,7 +96,7 @@ fn a_rubric_file_keeps_its_order_and_its_words() {
     assert_eq!(quality.show[1].form, ShowAs::Lines);
     assert_eq!(quality.show[1].line.as_deref(), Some("{{ index }} {{ item }} {{ \"calm\" }}"));
     assert_eq!(quality.dimensions[0].anchors, [(1.0, "bad".to_owned()), (5.0, "good".to_owned())]);
-    assert!(quality.diagnostics[0].chunks == FindingFold::All && quality.diagnostics[1].fields.is_empty());
+    assert!(quality.diagnostics[0].chunks == FindingMerge::All && quality.diagnostics[1].fields.is_empty());
     assert_eq!(quality.reference, ReferenceUse::Optional);
     let ScorerKind::Rubric(scorer) = &plan.header.scorers[0].kind else { panic!("no rubric") };
     assert_eq!(scorer.judges, ["gpt-4o", "cmd:claude"]);

@@ -79,7 +79,7 @@ proptest! {
         let world = World::new(&[("karat.yaml", &text), ("data/corpus.json", "[{\"videoId\": 1}]")]);
         if let Err(problems) = world.load(&Overrides::default()) {
             prop_assert!(problems.has_errors());
-            prop_assert!(!problems.plain().is_empty() && !problems.coloured().is_empty());
+            prop_assert!(!problems.plain().is_empty() && !problems.render_coloured().is_empty());
         }
     }
 }

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-use karat_suite::{Catalog, Diagnostics, Entry, Files, Overrides, Plan, Registry, Suite};
-use serde_json::json;
+use karat_suite::{
+    Catalog, Diagnostics, Entry, Files, Overrides, Plan, Registry, Resolved, Resolver, ResolverEntry, Suite,
+};
+use serde_json::{Value, json};
 
 /// Files in memory.
 #[derive(Debug, Clone, Default)]
@@ -65,8 +67,22 @@ impl Files for World {
     }
 }
 
+/// A resolver that finds nothing in any row.
+struct FindsNothing;
+
+impl Resolver for FindsNothing {
+    fn resolve(&self, _: &Value) -> Option<Resolved> {
+        None
+    }
+}
+
 /// Everything that the language names, with few option schemas.
 pub(crate) fn catalog() -> Catalog {
+    let nothing = ResolverEntry {
+        about: "finds nothing",
+        folders: &[("chunks", "Any folder."), ("tables", "Any folder.")],
+        make: |_, _| Box::new(FindsNothing),
+    };
     let names = |names: &str| names.split(' ').map(|name| (name.to_owned(), Entry::default())).collect();
     let mut catalog = Catalog {
         metrics: names(
@@ -79,7 +95,8 @@ pub(crate) fn catalog() -> Catalog {
             "delta agreement calibration human_anchor judge_bias drift diagnostics missing_items slices balance \
              failures power summary_corpus recommendations",
         ),
-        readers: BTreeMap::new(),
+        resolvers: BTreeMap::from(["filing_evidence", "filing_gold"].map(|name| (name.to_owned(), nothing))),
+        ..Catalog::default()
     };
     let contains = json!({
         "type": "object",

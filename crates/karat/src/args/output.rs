@@ -1,29 +1,31 @@
-//! Flags of what is written where.
+//! Flags that say which reports are written, and where.
 
 use clap::{Args, ValueEnum};
 
-/// What is written where.
+use super::heading;
+
+/// Reports of a run.
 #[derive(Debug, Clone, Args)]
 pub struct OutputArgs {
-    /// Folder of the reports, `-` for stdout [default: .karat/runs/RUN]
-    #[arg(short, long, visible_alias = "output", value_name = "DIR", env = "KARAT_OUTPUT_DIR")]
+    /// Folder of the reports, or `-` for stdout [default: .karat/runs/RUN]
+    #[arg(short, long, visible_alias = "output", value_name = "DIR", env = "KARAT_OUTPUT_DIR", help_heading = heading::EVERYDAY)]
     pub output_dir: Option<String>,
-    /// Forms of the report [default: md and json; on stdout, which takes one form, md]
-    #[arg(long, value_name = "FORM,…", env = "KARAT_FORMAT", value_delimiter = ',')]
+    /// Report formats [default: md,json; on stdout, which takes one format, md]
+    #[arg(long, value_name = "FORMAT,…", env = "KARAT_FORMAT", value_delimiter = ',', help_heading = heading::OUTPUT)]
     pub format: Vec<FormatArg>,
-    /// How files lie in the folder: `flat` = results/RUN.json, reports/RUN.md [default: the suite's, else folder]
-    #[arg(long, value_name = "LAYOUT", env = "KARAT_LAYOUT")]
+    /// Layout of the report files [default: the suite's, or folder]
+    #[arg(long, value_name = "LAYOUT", help_heading = heading::OUTPUT)]
     pub layout: Option<LayoutArg>,
 }
 
 impl OutputArgs {
-    /// Whether the report goes to stdout.
+    /// Returns whether the report goes to stdout.
     pub fn to_stdout(&self) -> bool {
         self.output_dir.as_deref() == Some("-")
     }
 
-    /// The forms that are written: those that are asked for, else what suits the place.
-    pub fn forms(&self) -> &[FormatArg] {
+    /// Returns the formats to write: those that were asked for, or the default of the destination.
+    pub fn formats(&self) -> &[FormatArg] {
         match (&self.format[..], self.to_stdout()) {
             ([], true) => &[FormatArg::Md],
             ([], false) => &[FormatArg::Both],
@@ -34,7 +36,9 @@ impl OutputArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LayoutArg {
+    /// report.md, report.json, …
     Folder,
+    /// results/RUN.json, reports/RUN.md, …
     Flat,
 }
 
@@ -46,7 +50,7 @@ pub enum FormatArg {
     Json,
     /// cells/, one JSON file per cell
     Cells,
-    /// report.html, one page that loads nothing
+    /// report.html, a page that loads nothing from elsewhere
     Html,
     /// junit.xml, for CI servers
     Junit,
@@ -56,9 +60,9 @@ pub enum FormatArg {
     Both,
 }
 
-/// Forms of what is no report of a run.
+/// Formats of documents other than the report of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TextFormArg {
+pub enum TextFormatArg {
     /// Markdown
     Md,
     /// JSON

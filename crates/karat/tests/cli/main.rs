@@ -1,42 +1,10 @@
-//! The binary, as its users run it.
+//! Tests of the program as its users run it: a folder for each kind of rule; `place` has the working directory.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test fails by panicking")]
 
-mod agree;
-mod bad_input;
-mod bench;
-mod briefing;
-mod budgets;
-mod calibration;
-mod checks;
-mod claims;
-mod compare;
-mod contracts;
-mod costs;
-mod dated;
+mod commands;
 mod docs;
-mod estimates;
-mod fairness;
-mod faq;
-mod faults;
-mod flags;
-mod gates;
-mod inspect;
-mod interruption;
-mod judges;
-mod kill;
-mod manual;
-mod outside;
-mod peers;
 mod place;
-mod privacy;
-mod provider;
-mod rag;
-mod recording;
-mod reuse;
-mod scale;
-mod smoke;
-mod spans;
-mod summary;
-mod surgery;
-mod together;
+mod presets;
+mod runs;
+mod suites;

@@ -6,10 +6,10 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use testkit::Scratch;
 
-/// Where a test runs `karat`: no variable of the outer environment that could matter is passed on.
+/// A working directory for `karat`. Variables of the outer environment that could matter are removed.
 pub struct Place(Scratch);
 
-/// What a command said.
+/// The exit code and the output of a command.
 pub struct Said {
     pub code: i32,
     pub stdout: String,
@@ -77,7 +77,7 @@ impl Said {
         Self { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// What a failure said, for assertions.
+    /// Returns all of it, for the message of an assertion.
     pub fn all(&self) -> String {
         format!("exit {}\n{}\n{}", self.code, self.stdout, self.stderr)
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
-use testkit::{Echo, FakeProvider, Memory, Script};
+use testkit::{Echo, FakeProvider, RequestLog, Script};
 
 /// Speaks OpenAI's chat completions and Anthropic's messages on loopback; replies depend on the request alone.
 #[derive(Parser)]
@@ -39,7 +39,7 @@ fn main() -> std::io::Result<()> {
         latency: Duration::from_millis(arguments.latency_ms),
         ..Echo::default()
     };
-    let provider = FakeProvider::start_on(arguments.port, Script::echo(echo), Memory::Counts)?;
+    let provider = FakeProvider::start_on(arguments.port, Script::echo(echo), RequestLog::Counts)?;
     announce(&provider.base_url());
     provider.join();
     Ok(())

@@ -1,4 +1,4 @@
-//! The least work that still is an evaluation: what Karat's throughput is a multiple of.
+//! The minimal client that Karat's CPU is compared with: the least work that still is an evaluation.
 //!
 //! One thread, one call a sample, an exact match, one JSON line a sample. With `--judge` a second call whose JSON
 //! answer is read. Nothing is hashed, kept, priced, retried or resumed.
@@ -18,7 +18,7 @@ struct Arguments {
     /// JSON Lines of `{id, question, target}`.
     #[arg(long)]
     data: PathBuf,
-    /// Where results go.
+    /// File for the results.
     #[arg(long)]
     out: PathBuf,
     /// Address of `chat/completions`.

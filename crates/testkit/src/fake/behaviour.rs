@@ -1,16 +1,16 @@
-//! What the fake provider can do with one request.
+//! The behaviours of the fake provider.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-/// How one request is answered.
+/// The answer to one request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Behaviour {
     /// A correct reply with this text.
     Ok(String),
-    /// The same, this much later.
+    /// The inner behaviour after a delay.
     Slow(Duration, Box<Behaviour>),
     /// A correct reply whose `usage` is this; `None` leaves it out.
     Usage(String, Option<Value>),
@@ -33,11 +33,11 @@ pub enum Behaviour {
     Cut(String),
     /// A body of this many bytes, sent as a stream.
     Huge(u64),
-    /// A body that is said to have so many bytes, and hangs after these.
+    /// A body that announces more bytes than it sends, then hangs.
     Stall {
-        /// What its `content-length` says.
+        /// The `content-length`.
         announced: u64,
-        /// What comes of it.
+        /// The part that is sent.
         body: Bytes,
     },
     /// A body that never ends, in small pieces.
@@ -67,7 +67,7 @@ impl Behaviour {
         Self::Raw { status, headers: Vec::new(), body: Bytes::from(body.into()) }
     }
 
-    /// The same with a body that is no text.
+    /// Any status with a body of bytes.
     pub fn bytes(status: u16, body: &'static [u8]) -> Self {
         Self::Raw { status, headers: Vec::new(), body: Bytes::from_static(body) }
     }
@@ -82,7 +82,7 @@ impl Behaviour {
         Self::status(500, "The server had an error")
     }
 
-    /// 529, Anthropic's word for too much traffic.
+    /// 529, Anthropic's status for overload.
     pub fn overloaded() -> Self {
         Self::status(529, "Overloaded")
     }
@@ -110,7 +110,7 @@ impl Behaviour {
         Self::raw(302, "").with_header("location", to)
     }
 
-    /// This behaviour with one more header, where it is [`Behaviour::Raw`].
+    /// Adds a header to [`Behaviour::Raw`]; no effect on others.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         if let Self::Raw { headers, .. } = &mut self {
@@ -119,20 +119,20 @@ impl Behaviour {
         self
     }
 
-    /// Whether the answer has the form of a provider's protocol.
-    pub(super) fn speaks(&self) -> bool {
+    /// Returns true if the answer has the form of a provider's protocol.
+    pub(super) fn follows_protocol(&self) -> bool {
         match self {
-            Self::Slow(_, then) => then.speaks(),
+            Self::Slow(_, then) => then.follows_protocol(),
             Self::Raw { .. } | Self::Hang | Self::Drop | Self::Huge(_) | Self::Stall { .. } | Self::Endless => false,
             _ => true,
         }
     }
 
-    /// Whether a client gets a complete, correct reply.
-    pub fn is_good(&self) -> bool {
+    /// Returns true if a client gets a complete, correct reply.
+    pub fn is_complete_reply(&self) -> bool {
         match self {
             Self::Ok(_) | Self::Usage(..) | Self::ContentType(..) | Self::EchoKey => true,
-            Self::Slow(_, then) => then.is_good(),
+            Self::Slow(_, then) => then.is_complete_reply(),
             _ => false,
         }
     }

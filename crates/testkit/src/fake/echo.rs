@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Behaviour, Received};
+use super::{Behaviour, ReceivedRequest};
 
 /// A well-behaved model with a known share of faults.
 ///
@@ -12,7 +12,7 @@ use super::{Behaviour, Received};
 /// with `judge` reply with `judge` where it is set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Echo {
-    /// What judges reply with: the JSON that a rubric asks for.
+    /// The reply of judges: the JSON that a rubric asks for.
     pub judge: Option<Value>,
     /// Share of attempts that fail, 0 to 1.
     pub fault_rate: f64,
@@ -43,13 +43,13 @@ impl Default for Echo {
 }
 
 impl Echo {
-    pub(super) fn decide(&self, received: &Received) -> Behaviour {
+    pub(super) fn decide(&self, received: &ReceivedRequest) -> Behaviour {
         let behaviour = self.fault(received).unwrap_or_else(|| Behaviour::Ok(self.reply(&received.json())));
         if self.latency.is_zero() { behaviour } else { Behaviour::Slow(self.latency, Box::new(behaviour)) }
     }
 
     /// The fault of this attempt: drawn from the seed, the body and the attempt, so that a retry draws again.
-    fn fault(&self, received: &Received) -> Option<Behaviour> {
+    fn fault(&self, received: &ReceivedRequest) -> Option<Behaviour> {
         let hash = blake3::Hasher::new()
             .update(&self.seed.to_le_bytes())
             .update(&(received.attempt as u64).to_le_bytes())
@@ -97,9 +97,9 @@ fn answer(prompt: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn received(body: &str, attempt: usize) -> Received {
+    fn received(body: &str, attempt: usize) -> ReceivedRequest {
         let body = bytes::Bytes::copy_from_slice(body.as_bytes());
-        Received { number: 0, attempt, path: "/v1/chat/completions".to_owned(), headers: Vec::new(), body }
+        ReceivedRequest { number: 0, attempt, path: "/v1/chat/completions".to_owned(), headers: Vec::new(), body }
     }
 
     #[test]
@@ -118,9 +118,11 @@ mod tests {
     #[test]
     fn faults_have_the_rate_asked_for_and_depend_on_the_attempt() {
         let echo = Echo { fault_rate: 0.3, ..Echo::default() };
-        let bad = |attempt| (0..2000).filter(|n| !echo.decide(&received(&n.to_string(), attempt)).is_good()).count();
+        let bad = |attempt| {
+            (0..2000).filter(|n| !echo.decide(&received(&n.to_string(), attempt)).is_complete_reply()).count()
+        };
         assert!((500..700).contains(&bad(0)), "{}", bad(0));
-        let outcome = |attempt| echo.decide(&received("7", attempt)).is_good();
+        let outcome = |attempt| echo.decide(&received("7", attempt)).is_complete_reply();
         assert!((0..20).any(outcome) && !(0..20).all(outcome));
         assert_eq!(echo.decide(&received("7", 3)), echo.decide(&received("7", 3)));
     }

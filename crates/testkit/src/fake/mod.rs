@@ -1,4 +1,8 @@
-//! A provider that speaks OpenAI's chat completions and Anthropic's messages on loopback, as well or as badly as asked.
+//! A fake provider on loopback that speaks OpenAI's chat completions and Anthropic's messages, with faults on request.
+//!
+//! - `server.rs` accepts requests, logs them and sends answers; `received.rs` is a logged request.
+//! - `script.rs` decides the `behaviour.rs` of each request; `echo.rs` is the deterministic script for most tests.
+//! - `protocol.rs` forms correct bodies of both protocols.
 
 mod behaviour;
 mod echo;
@@ -9,6 +13,6 @@ mod server;
 
 pub use behaviour::Behaviour;
 pub use echo::Echo;
-pub use received::Received;
+pub use received::ReceivedRequest;
 pub use script::Script;
-pub use server::{FakeProvider, Memory};
+pub use server::{FakeProvider, RequestLog};

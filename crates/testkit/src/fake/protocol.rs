@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Which API a request is for.
+/// The API of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     /// `POST …/chat/completions`.
@@ -12,7 +12,7 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
-    pub(super) fn of(path: &str) -> Option<Self> {
+    pub(super) fn from_path(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         if path.ends_with("/chat/completions") {
             Some(Self::OpenAi)
@@ -31,7 +31,7 @@ impl Protocol {
         }
     }
 
-    /// What this provider says it used: four bytes a token.
+    /// The reported usage: four bytes a token.
     pub(super) fn usage(self, request: &[u8], text: &str) -> Value {
         let (input, output) = (request.len() / 4 + 1, text.len() / 4 + 1);
         match self {

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 /// One request as it arrived.
 #[derive(Debug, Clone)]
-pub struct Received {
-    /// How many requests came before it.
+pub struct ReceivedRequest {
+    /// The number of requests before it.
     pub number: usize,
-    /// How many requests with the same path and body came before it.
+    /// The number of earlier requests with the same path and body.
     pub attempt: usize,
     /// Path and query.
     pub path: String,
@@ -18,13 +18,13 @@ pub struct Received {
     pub body: Bytes,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null when it is none.
+    /// The body as JSON; null for anything else.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }

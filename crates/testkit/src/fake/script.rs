@@ -1,16 +1,16 @@
-//! Which request meets which behaviour.
+//! Maps requests to behaviours.
 
 use std::sync::Arc;
 
-use super::{Behaviour, Echo, Received};
+use super::{Behaviour, Echo, ReceivedRequest};
 
 /// The plan of a fake provider: a function from requests to behaviours.
 #[derive(Clone)]
-pub struct Script(Arc<dyn Fn(&Received) -> Behaviour + Send + Sync>);
+pub struct Script(Arc<dyn Fn(&ReceivedRequest) -> Behaviour + Send + Sync>);
 
 impl Script {
     /// Decides by the request.
-    pub fn by(decide: impl Fn(&Received) -> Behaviour + Send + Sync + 'static) -> Self {
+    pub fn by(decide: impl Fn(&ReceivedRequest) -> Behaviour + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))
     }
 
@@ -19,7 +19,7 @@ impl Script {
         Self::by(move |_| behaviour.clone())
     }
 
-    /// One after the other by request number; the last one stays. Nothing at all is [`Behaviour::Hang`].
+    /// One behaviour per request, in order; the last one repeats. An empty sequence is [`Behaviour::Hang`].
     pub fn sequence(behaviours: impl IntoIterator<Item = Behaviour>) -> Self {
         let behaviours: Vec<Behaviour> = behaviours.into_iter().collect();
         Self::by(move |received| {
@@ -27,9 +27,13 @@ impl Script {
         })
     }
 
-    /// This behaviour where the predicate holds, else what this script says.
+    /// Uses the behaviour when the predicate holds, otherwise this script.
     #[must_use]
-    pub fn but_when(self, predicate: impl Fn(&Received) -> bool + Send + Sync + 'static, behaviour: Behaviour) -> Self {
+    pub fn but_when(
+        self,
+        predicate: impl Fn(&ReceivedRequest) -> bool + Send + Sync + 'static,
+        behaviour: Behaviour,
+    ) -> Self {
         Self::by(move |received| if predicate(received) { behaviour.clone() } else { self.decide(received) })
     }
 
@@ -38,7 +42,7 @@ impl Script {
         Self::by(move |received| echo.decide(received))
     }
 
-    pub(super) fn decide(&self, received: &Received) -> Behaviour {
+    pub(super) fn decide(&self, received: &ReceivedRequest) -> Behaviour {
         (self.0)(received)
     }
 }

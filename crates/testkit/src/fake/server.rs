@@ -21,16 +21,16 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::protocol::Protocol;
-use super::{Behaviour, Received, Script};
+use super::{Behaviour, ReceivedRequest, Script};
 
-type Out = UnsyncBoxBody<Bytes, io::Error>;
+type ResponseBody = UnsyncBoxBody<Bytes, io::Error>;
 
 /// Bytes of one piece of a huge body.
 const PIECE: usize = 64 * 1024;
 
 /// A provider on loopback with a thread of its own; it ends when this is dropped.
 ///
-/// It remembers every request that reached it, so a test can say what was sent, how often, and what was paid twice.
+/// It logs every request, so a test can check what was sent, how often, and what was paid twice.
 pub struct FakeProvider {
     address: SocketAddr,
     log: Arc<Log>,
@@ -38,9 +38,9 @@ pub struct FakeProvider {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a fake provider remembers.
+/// The requests that a fake provider keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Memory {
+pub enum RequestLog {
     /// Every request, for tests.
     Everything,
     /// Counts and hashes only, for soaks of millions of requests.
@@ -48,22 +48,22 @@ pub enum Memory {
 }
 
 struct Log {
-    memory: Memory,
-    book: Mutex<Book>,
+    memory: RequestLog,
+    entries: Mutex<LogEntries>,
 }
 
 #[derive(Default)]
-struct Book {
+struct LogEntries {
     requests: usize,
-    received: Vec<Received>,
-    seen: HashMap<blake3::Hash, Seen>,
+    received: Vec<ReceivedRequest>,
+    seen: HashMap<blake3::Hash, RequestState>,
     duplicates: usize,
     in_flight: usize,
     peak: usize,
 }
 
 #[derive(Default)]
-struct Seen {
+struct RequestState {
     times: usize,
     answered: bool,
 }
@@ -74,18 +74,18 @@ impl FakeProvider {
     /// # Errors
     /// When no loopback port can be bound or no thread started.
     pub fn start(script: impl Into<Script>) -> io::Result<Self> {
-        Self::start_on(0, script, Memory::Everything)
+        Self::start_on(0, script, RequestLog::Everything)
     }
 
     /// Starts on this port; 0 is any free one.
     ///
     /// # Errors
     /// When the port cannot be bound or no thread started.
-    pub fn start_on(port: u16, script: impl Into<Script>, memory: Memory) -> io::Result<Self> {
+    pub fn start_on(port: u16, script: impl Into<Script>, memory: RequestLog) -> io::Result<Self> {
         let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
-        let log = Arc::new(Log { memory, book: Mutex::default() });
+        let log = Arc::new(Log { memory, entries: Mutex::default() });
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (script, book) = (script.into(), Arc::clone(&log));
@@ -115,29 +115,29 @@ impl FakeProvider {
         self.address.port()
     }
 
-    /// How many requests arrived.
+    /// The number of requests.
     pub fn requests(&self) -> usize {
-        self.log.book().requests
+        self.log.lock().requests
     }
 
     /// Everything that arrived, in order.
-    pub fn received(&self) -> Vec<Received> {
-        self.log.book().received.clone()
+    pub fn received(&self) -> Vec<ReceivedRequest> {
+        self.log.lock().received.clone()
     }
 
     /// The bodies that arrived, in order.
     pub fn bodies(&self) -> Vec<Bytes> {
-        self.log.book().received.iter().map(|received| received.body.clone()).collect()
+        self.log.lock().received.iter().map(|received| received.body.clone()).collect()
     }
 
-    /// Requests that were already answered well when they came again: what a client paid twice.
+    /// Requests that came again after a complete reply: paid twice by the client.
     pub fn duplicates(&self) -> usize {
-        self.log.book().duplicates
+        self.log.lock().duplicates
     }
 
     /// The most requests that were being answered at one time.
     pub fn peak(&self) -> usize {
-        self.log.book().peak
+        self.log.lock().peak
     }
 
     /// Serves until the process ends, for use from a shell.
@@ -158,27 +158,27 @@ impl Drop for FakeProvider {
 }
 
 impl Log {
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, LogEntries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a request down, with its number and attempt.
-    fn enter(&self, path: String, headers: Vec<(String, String)>, body: Bytes) -> Received {
-        let mut book = self.book();
-        let seen = book.seen.entry(identity(&path, &body)).or_default();
+    /// Logs a request with its number and attempt.
+    fn record(&self, path: String, headers: Vec<(String, String)>, body: Bytes) -> ReceivedRequest {
+        let mut entries = self.lock();
+        let seen = entries.seen.entry(identity(&path, &body)).or_default();
         let (attempt, again) = (seen.times, seen.answered);
         seen.times += 1;
-        let received = Received { number: book.requests, attempt, path, headers, body };
-        book.requests += 1;
-        book.duplicates += usize::from(again);
-        if self.memory == Memory::Everything {
-            book.received.push(received.clone());
+        let received = ReceivedRequest { number: entries.requests, attempt, path, headers, body };
+        entries.requests += 1;
+        entries.duplicates += usize::from(again);
+        if self.memory == RequestLog::Everything {
+            entries.received.push(received.clone());
         }
         received
     }
 
-    fn answered(&self, received: &Received) {
-        self.book().seen.entry(identity(&received.path, &received.body)).or_default().answered = true;
+    fn mark_answered(&self, received: &ReceivedRequest) {
+        self.lock().seen.entry(identity(&received.path, &received.body)).or_default().answered = true;
     }
 }
 
@@ -187,16 +187,16 @@ struct InFlight(Arc<Log>);
 
 impl InFlight {
     fn new(log: &Arc<Log>) -> Self {
-        let mut book = log.book();
-        book.in_flight += 1;
-        book.peak = book.peak.max(book.in_flight);
+        let mut entries = log.lock();
+        entries.in_flight += 1;
+        entries.peak = entries.peak.max(entries.in_flight);
         Self(Arc::clone(log))
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.book().in_flight -= 1;
+        self.0.lock().in_flight -= 1;
     }
 }
 
@@ -223,7 +223,11 @@ async fn serve(socket: std::net::TcpListener, script: Script, log: Arc<Log>) {
     }
 }
 
-async fn handle(request: Request<Incoming>, script: Script, log: Arc<Log>) -> Result<Response<Out>, io::Error> {
+async fn handle(
+    request: Request<Incoming>,
+    script: Script,
+    log: Arc<Log>,
+) -> Result<Response<ResponseBody>, io::Error> {
     let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
     let headers = request
         .headers()
@@ -233,24 +237,28 @@ async fn handle(request: Request<Incoming>, script: Script, log: Arc<Log>) -> Re
     let Ok(body) = request.into_body().collect().await else {
         return Ok(answer(400, full(Bytes::new())));
     };
-    let received = log.enter(path, headers, body.to_bytes());
+    let received = log.record(path, headers, body.to_bytes());
     let _in_flight = InFlight::new(&log);
     let behaviour = script.decide(&received);
-    let protocol = match Protocol::of(&received.path) {
+    let protocol = match Protocol::from_path(&received.path) {
         Some(protocol) => protocol,
         // A service of its own: whatever needs no protocol is done on any path.
-        None if !behaviour.speaks() => Protocol::OpenAi,
+        None if !behaviour.follows_protocol() => Protocol::OpenAi,
         None => return Ok(answer(404, full(r#"{"error":{"message":"unknown path","type":"not_found_error"}}"#))),
     };
-    let good = behaviour.is_good();
+    let good = behaviour.is_complete_reply();
     let response = act(behaviour, protocol, &received).await;
     if good {
-        log.answered(&received);
+        log.mark_answered(&received);
     }
     response
 }
 
-async fn act(mut behaviour: Behaviour, protocol: Protocol, received: &Received) -> Result<Response<Out>, io::Error> {
+async fn act(
+    mut behaviour: Behaviour,
+    protocol: Protocol,
+    received: &ReceivedRequest,
+) -> Result<Response<ResponseBody>, io::Error> {
     while let Behaviour::Slow(time, then) = behaviour {
         tokio::time::sleep(time).await;
         behaviour = *then;
@@ -300,7 +308,7 @@ async fn act(mut behaviour: Behaviour, protocol: Protocol, received: &Received) 
 }
 
 /// Promises the whole body, sends half of it, lets that arrive, then breaks the connection.
-fn cut(body: &Bytes) -> Response<Out> {
+fn cut(body: &Bytes) -> Response<ResponseBody> {
     let half = body.slice(..body.len() / 2);
     let frames = stream::iter([Ok(Frame::data(half))]).chain(stream::once(async {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -310,7 +318,7 @@ fn cut(body: &Bytes) -> Response<Out> {
     with_header(response, CONTENT_LENGTH, HeaderValue::from(body.len()))
 }
 
-fn pieces(bytes: u64) -> Out {
+fn pieces(bytes: u64) -> ResponseBody {
     let piece = Bytes::from_static(&[b' '; PIECE]);
     let frames = stream::unfold(bytes, move |left| {
         let piece = piece.clone();
@@ -322,17 +330,17 @@ fn pieces(bytes: u64) -> Out {
     StreamBody::new(frames).boxed_unsync()
 }
 
-fn full(body: impl Into<Bytes>) -> Out {
+fn full(body: impl Into<Bytes>) -> ResponseBody {
     Full::new(body.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
 }
 
-fn answer(status: u16, body: Out) -> Response<Out> {
+fn answer(status: u16, body: ResponseBody) -> Response<ResponseBody> {
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     with_header(response, CONTENT_TYPE, HeaderValue::from_static("application/json"))
 }
 
-fn with_header(mut response: Response<Out>, name: HeaderName, value: HeaderValue) -> Response<Out> {
+fn with_header(mut response: Response<ResponseBody>, name: HeaderName, value: HeaderValue) -> Response<ResponseBody> {
     response.headers_mut().insert(name, value);
     response
 }

@@ -23,14 +23,14 @@ pub(super) fn metrics() -> String {
         }
         let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join("; ")) };
         page.push_str(&format!("\n## {name}\n\n{}{facts}\n", metric.about));
-        page.push_str(&worked(name));
-        page.push_str(&spaced(&options::list(&metric.options)));
+        page.push_str(&worked_example(name));
+        page.push_str(&add_spaces(&options::list(&metric.options)));
     }
     page
 }
 
 /// The example of a metric: its scorer, and one output with its score where a row shows it.
-fn worked(name: &str) -> String {
+fn worked_example(name: &str) -> String {
     let Some(MetricExample { scorer, row, .. }) = examples::metric(name) else { return String::new() };
     let mut text = format!("\n```yaml\nscorers:\n  {name}: {scorer}\n```\n");
     if let Some((output, reference, score)) = row {
@@ -52,7 +52,7 @@ pub(super) fn analyses() -> String {
         if let Some(example) = examples::analysis(analysis.name) {
             page.push_str(&format!("\n```yaml\nanalyses:\n  - {example}\n```\n"));
         }
-        page.push_str(&spaced(&options::list(&analysis.options)));
+        page.push_str(&add_spaces(&options::list(&analysis.options)));
     }
     page
 }
@@ -71,7 +71,7 @@ pub(super) fn providers() -> String {
         if let Some(example) = examples::provider(name) {
             page.push_str(&format!("\n{}\n\n```yaml\nmodels:\n  - {}\n```\n", example.about, example.entry));
         }
-        page.push_str(&spaced(&options::list(&options)));
+        page.push_str(&add_spaces(&options::list(&options)));
     }
     page
 }
@@ -90,19 +90,19 @@ pub(super) fn readers() -> String {
     let mut page = format!(
         "# Readers and resolvers\n\n{GENERATED}\n\n## Folders\n\nA folder is a dataset with `format: dir`; each matching file is a row. Options of `dataset.with`:\n"
     );
-    page.push_str(&spaced(&options::list(&karat_suite::dir_options())));
+    page.push_str(&add_spaces(&options::list(&karat_suite::dir_options())));
     page.push_str("\n```yaml\ndataset:\n  source: cards\n  format: dir\n  with: { files: \"{date}-card.json\", as: adaptive_card }\n  id: date\n  date: date\n```\n");
     page.push_str("\n## Resolvers\n\nA column with `resolve` is made from files beside the dataset.\n");
-    for (name, about, options) in karat_suite::resolvers() {
-        page.push_str(&format!("\n### {name}\n\n{about}\n"));
-        page.push_str(&spaced(&options::list(&options)));
+    for (name, resolver) in karat_filings::resolvers() {
+        page.push_str(&format!("\n### {name}\n\n{}\n", resolver.about));
+        page.push_str(&add_spaces(&options::list(&resolver.options())));
     }
     page.push_str("\n```yaml\ncolumns:\n  evidence: { resolve: filing_evidence, with: { chunks: \"{{ params.chunks }}\", tables: \"{{ params.tables }}\" }, missing: empty }\n```\n");
     page
 }
 
 /// A list with an empty line before it; nothing for an empty list.
-fn spaced(list: &str) -> String {
+fn add_spaces(list: &str) -> String {
     if list.is_empty() { String::new() } else { format!("\n{list}") }
 }
 

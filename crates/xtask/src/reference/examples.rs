@@ -19,7 +19,7 @@ pub(super) struct ProviderExample {
     pub entry: &'static str,
 }
 
-const fn scored(
+const fn with_score(
     name: &'static str,
     scorer: &'static str,
     output: &'static str,
@@ -29,48 +29,48 @@ const fn scored(
     MetricExample { name, scorer, row: Some((output, reference, score)) }
 }
 
-const fn shown(name: &'static str, scorer: &'static str) -> MetricExample {
+const fn without_score(name: &'static str, scorer: &'static str) -> MetricExample {
     MetricExample { name, scorer, row: None }
 }
 
 #[rustfmt::skip]
 static METRICS: [MetricExample; 36] = [
-    shown("assert", "{ metric: assert }"),
-    shown("attribution", "{ metric: attribution, output: $.speakers, with: { need: all } }"),
-    scored("bleu", "{ metric: bleu }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "37.992"),
-    scored("chrf", "{ metric: chrf }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "64.578"),
-    scored("citation_match", "{ metric: citation_match, with: { keys: [doc, page] } }", r#"[{"doc": "a", "page": 3}]"#, r#"[{"doc": "a", "page": 3}, {"doc": "b", "page": 1}]"#, "1"),
-    scored("citation_precision", "{ metric: citation_precision }", r#"[{"doc": "a", "page": 3}, {"doc": "c", "page": 9}]"#, r#"[{"doc": "a", "page": 3}, {"doc": "b", "page": 1}]"#, "0.5"),
-    scored("citation_recall", "{ metric: citation_recall }", r#"[{"doc": "a", "page": 3}]"#, r#"[{"doc": "a", "page": 3}, {"doc": "b", "page": 1}]"#, "0.5"),
-    shown("combine", "{ metric: combine, with: { of: [quality, long], how: min } }"),
-    shown("command", "{ metric: command, with: { run: [python3, tone.py] } }"),
-    scored("contains", "{ metric: contains, with: { ignore_case: true } }", r#""Paris is the capital.""#, r#""paris""#, "1"),
-    shown("cost", "{ metric: cost, max: 0.01 }"),
-    scored("count", "{ metric: count }", r#"["a", "b", "c"]"#, "", "3"),
-    scored("exact", "{ metric: exact, with: { ignore_case: true, trim: true } }", r#"" Paris""#, r#""paris""#, "1"),
-    scored("hit_rate", "{ metric: hit_rate, with: { k: 3 } }", r#"["d4", "d2", "d7"]"#, r#"["d2", "d9"]"#, "1"),
-    shown("http", r#"{ metric: http, with: { url: "http://localhost:9000/score" } }"#),
-    scored("jaccard", "{ metric: jaccard }", r#""red green blue""#, r#""green blue yellow""#, "0.5"),
-    scored("json_field", "{ metric: json_field }", r#"{"city": "Paris"}"#, r#"{"city": "Paris"}"#, "1"),
-    scored("json_schema", "{ metric: json_schema, with: { schema: { type: object, required: [city] } } }", r#"{"town": "Paris"}"#, "", "0"),
-    scored("label", "{ metric: label, with: { labels: [billing, bug] } }", r#""Billing""#, r#""billing""#, "1"),
-    shown("latency", "{ metric: latency, aggregate: p95, max: 3000 }"),
-    scored("length", "{ metric: length, with: { unit: words } }", r#""three short words""#, "", "3"),
-    scored("levenshtein", "{ metric: levenshtein }", r#""kitten""#, r#""sitting""#, "0.571"),
-    scored("map", "{ metric: map }", r#"["d4", "d2", "d9"]"#, r#"["d2", "d9"]"#, "0.583"),
-    scored("mrr", "{ metric: mrr }", r#"["d4", "d2", "d7"]"#, r#"["d2", "d9"]"#, "0.5"),
-    scored("ndcg", "{ metric: ndcg, with: { k: 3 } }", r#"["d4", "d2", "d9"]"#, r#"["d2", "d9"]"#, "0.693"),
-    scored("numeric", "{ metric: numeric, with: { unit: million USD, rel: 0.01 } }", r#""Revenue was $3.21bn.""#, "3200", "1"),
-    scored("numeric_contested", "{ metric: numeric_contested, with: { unit: million USD } }", r#""Revenue was $5 million, or $6 million.""#, "5", "1"),
-    scored("precision", "{ metric: precision, with: { k: 3 } }", r#"["d4", "d2", "d9"]"#, r#"["d2", "d9"]"#, "0.667"),
-    scored("quote_match", "{ metric: quote_match, with: { similar: 0.9 } }", r#""She said: we expect growth to continue.""#, r#""we expect growth to continue""#, "1"),
-    scored("recall", "{ metric: recall, with: { k: 2 } }", r#"["d4", "d2", "d9"]"#, r#"["d2", "d9"]"#, "0.5"),
-    scored("regex", r#"{ metric: regex, value: "[A-Z]+-[0-9]+" }"#, r#""Ticket ABC-123 is closed.""#, "", "1"),
-    scored("rouge", "{ metric: rouge, with: { type: rougeL } }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "0.833"),
-    scored("set_f1", "{ metric: set_f1, with: { similar: 0.8 } }", r#"["Sleep helps memory", "Naps help"]"#, r#"["sleep helps memory", "Coffee hurts sleep"]"#, "0.5"),
-    shown("summary", "{ metric: summary, with: { overlap: type } }"),
-    scored("token_f1", "{ metric: token_f1 }", r#""the city of Paris""#, r#""Paris""#, "0.5"),
-    shown("tokens", "{ metric: tokens, with: { of: output } }"),
+    without_score("assert", "{ metric: assert }"),
+    without_score("attribution", "{ metric: attribution, output: $.speakers, with: { need: all } }"),
+    with_score("bleu", "{ metric: bleu }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "37.992"),
+    with_score("chrf", "{ metric: chrf }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "64.578"),
+    with_score("citation_match", "{ metric: citation_match, with: { keys: [doc, page] } }", r#"[{"doc": "a", "page": 3}]"#, r#"[{"doc": "a", "page": 3}, {"doc": "b", "page": 1}]"#, "1"),
+    with_score("citation_precision", "{ metric: citation_precision }", r#"[{"doc": "a", "page": 3}, {"doc": "c", "page": 9}]"#, r#"[{"doc": "a", "page": 3}, {"doc": "b", "page": 1}]"#, "0.5"),
+    with_score("citation_recall", "{ metric: citation_recall }", r#"[{"doc": "a", "page": 3}]"#, r#"[{"doc": "a", "page": 3}, {"doc": "b", "page": 1}]"#, "0.5"),
+    without_score("combine", "{ metric: combine, with: { of: [quality, long], how: min } }"),
+    without_score("command", "{ metric: command, with: { run: [python3, tone.py] } }"),
+    with_score("contains", "{ metric: contains, with: { ignore_case: true } }", r#""Paris is the capital.""#, r#""paris""#, "1"),
+    without_score("cost", "{ metric: cost, max: 0.01 }"),
+    with_score("count", "{ metric: count }", r#"["a", "b", "c"]"#, "", "3"),
+    with_score("exact", "{ metric: exact, with: { ignore_case: true, trim: true } }", r#"" Paris""#, r#""paris""#, "1"),
+    with_score("hit_rate", "{ metric: hit_rate, with: { k: 3 } }", r#"["d4", "d2", "d7"]"#, r#"["d2", "d9"]"#, "1"),
+    without_score("http", r#"{ metric: http, with: { url: "http://localhost:9000/score" } }"#),
+    with_score("jaccard", "{ metric: jaccard }", r#""red green blue""#, r#""green blue yellow""#, "0.5"),
+    with_score("json_field", "{ metric: json_field }", r#"{"city": "Paris"}"#, r#"{"city": "Paris"}"#, "1"),
+    with_score("json_schema", "{ metric: json_schema, with: { schema: { type: object, required: [city] } } }", r#"{"town": "Paris"}"#, "", "0"),
+    with_score("label", "{ metric: label, with: { labels: [billing, bug] } }", r#""Billing""#, r#""billing""#, "1"),
+    without_score("latency", "{ metric: latency, aggregate: p95, max: 3000 }"),
+    with_score("length", "{ metric: length, with: { unit: words } }", r#""three short words""#, "", "3"),
+    with_score("levenshtein", "{ metric: levenshtein }", r#""kitten""#, r#""sitting""#, "0.571"),
+    with_score("map", "{ metric: map }", r#"["d4", "d2", "d9"]"#, r#"["d2", "d9"]"#, "0.583"),
+    with_score("mrr", "{ metric: mrr }", r#"["d4", "d2", "d7"]"#, r#"["d2", "d9"]"#, "0.5"),
+    with_score("ndcg", "{ metric: ndcg, with: { k: 3 } }", r#"["d4", "d2", "d9"]"#, r#"["d2", "d9"]"#, "0.693"),
+    with_score("numeric", "{ metric: numeric, with: { unit: million USD, rel: 0.01 } }", r#""Revenue was $3.21bn.""#, "3200", "1"),
+    with_score("numeric_contested", "{ metric: numeric_contested, with: { unit: million USD } }", r#""Revenue was $5 million, or $6 million.""#, "5", "1"),
+    with_score("precision", "{ metric: precision, with: { k: 3 } }", r#"["d4", "d2", "d9"]"#, r#"["d2", "d9"]"#, "0.667"),
+    with_score("quote_match", "{ metric: quote_match, with: { similar: 0.9 } }", r#""She said: we expect growth to continue.""#, r#""we expect growth to continue""#, "1"),
+    with_score("recall", "{ metric: recall, with: { k: 2 } }", r#"["d4", "d2", "d9"]"#, r#"["d2", "d9"]"#, "0.5"),
+    with_score("regex", r#"{ metric: regex, value: "[A-Z]+-[0-9]+" }"#, r#""Ticket ABC-123 is closed.""#, "", "1"),
+    with_score("rouge", "{ metric: rouge, with: { type: rougeL } }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "0.833"),
+    with_score("set_f1", "{ metric: set_f1, with: { similar: 0.8 } }", r#"["Sleep helps memory", "Naps help"]"#, r#"["sleep helps memory", "Coffee hurts sleep"]"#, "0.5"),
+    without_score("summary", "{ metric: summary, with: { overlap: type } }"),
+    with_score("token_f1", "{ metric: token_f1 }", r#""the city of Paris""#, r#""Paris""#, "0.5"),
+    without_score("tokens", "{ metric: tokens, with: { of: output } }"),
 ];
 
 #[rustfmt::skip]

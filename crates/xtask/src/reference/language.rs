@@ -35,7 +35,8 @@ fn reachable(schema: &Value) -> Vec<String> {
     let mut open = VecDeque::from([schema]);
     while let Some(object) = open.pop_front() {
         let properties = object.get("properties").and_then(Value::as_object);
-        for name in properties.into_iter().flat_map(|properties| properties.values()).filter_map(referenced) {
+        for name in properties.into_iter().flat_map(|properties| properties.values()).filter_map(referenced_definition)
+        {
             let target = &schema["$defs"][name];
             if seen.insert(name) && target.get("properties").is_some() {
                 names.push(name.to_owned());
@@ -47,12 +48,12 @@ fn reachable(schema: &Value) -> Vec<String> {
 }
 
 /// The definition that a property, its members or its values refer to.
-fn referenced(property: &Value) -> Option<&str> {
+fn referenced_definition(property: &Value) -> Option<&str> {
     let inner = [Some(property), property.get("items"), property.get("additionalProperties")];
     let inner = inner.into_iter().flatten();
     inner.into_iter().find_map(|part| {
         let own = part.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix(REFERENCE));
-        own.or_else(|| part.get("items").and_then(referenced))
+        own.or_else(|| part.get("items").and_then(referenced_definition))
     })
 }
 
@@ -69,9 +70,9 @@ fn section(title: &str, object: &Value, schema: &Value) -> String {
         let example = example(property, schema).map(|example| format!("`{key}: {example}`")).unwrap_or_default();
         text.push_str(&format!(
             "| `{key}`{star} | {} | {} | {} |\n",
-            escaped(&kind(property)),
-            escaped(&description(property)),
-            escaped(&example)
+            escape_cell(&kind(property)),
+            escape_cell(&description(property)),
+            escape_cell(&example)
         ));
     }
     text
@@ -151,7 +152,7 @@ fn is_plain(text: &str) -> bool {
     word && (numeric || (first && text.chars().all(safe)))
 }
 
-fn escaped(cell: &str) -> String {
+fn escape_cell(cell: &str) -> String {
     cell.replace('|', "\\|").replace('\n', " ")
 }
 

@@ -44,7 +44,7 @@ pub(super) fn kind(option: &Value, root: &Value) -> String {
         return words.join(" or ");
     }
     if let Some(parts) = ["oneOf", "anyOf"].iter().find_map(|key| option.get(*key)).and_then(Value::as_array) {
-        return joined(parts.iter().map(|part| kind(part, root)).collect());
+        return join_kinds(parts.iter().map(|part| kind(part, root)).collect());
     }
     if let Some(word) = option.get("const").and_then(Value::as_str) {
         return word.to_owned();
@@ -53,13 +53,13 @@ pub(super) fn kind(option: &Value, root: &Value) -> String {
         Some(Value::String(name)) => word(name, option, root),
         Some(Value::Array(names)) => {
             let names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
-            joined(names.map(|name| word(name, option, root)).collect())
+            join_kinds(names.map(|name| word(name, option, root)).collect())
         }
         _ => String::new(),
     }
 }
 
-fn joined(mut kinds: Vec<String>) -> String {
+fn join_kinds(mut kinds: Vec<String>) -> String {
     kinds.retain(|kind| !kind.is_empty() && kind != "null");
     kinds.dedup();
     kinds.join(" or ")

@@ -56,7 +56,7 @@ pub fn observations(input: &Value, name: &str) -> Result<Vec<Option<f64>>, Strin
 ///
 /// # Errors
 /// When it is missing or holds something else.
-pub fn observed(input: &Value, name: &str) -> Result<Vec<f64>, String> {
+pub fn observed_values(input: &Value, name: &str) -> Result<Vec<f64>, String> {
     Ok(observations(input, name)?.into_iter().flatten().collect())
 }
 

@@ -291,7 +291,7 @@ pub(in crate::analyses) fn build(
 /// People's scores for one scorer by sample and output. Rows without an output or scores are ignored.
 fn labels(plan: &PlanHeader, scorer: usize, rubric: &RubricScorer) -> BTreeMap<(String, Key), PeopleScores> {
     let mut labels: BTreeMap<(String, Key), PeopleScores> = BTreeMap::new();
-    for label in rubric.labels.iter().filter_map(Label::of) {
+    for label in rubric.labels.iter().filter_map(Label::from_row) {
         let Some(output) = &label.output else { continue };
         let labelled = labels.entry((label.sample.clone(), output_key(output))).or_default();
         for (metric, score) in grades(plan, &[scorer], &label) {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_stats::interval::Level;
-use karat_types::{AnalysisSpec, FindingFold, PlanHeader, RubricScorer, ScorerKind};
+use karat_types::{AnalysisSpec, FindingMerge, PlanHeader, RubricScorer, ScorerKind};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -150,7 +150,7 @@ impl EvidencePositionFold {
         let plan = self.plan.clone();
         let about_text = |name: &str| {
             let mut lists = rubric(&plan, scorer.into()).map(|it| it.rubric.diagnostics.iter()).into_iter().flatten();
-            lists.any(|it| it.name == name && it.chunks == FindingFold::Any)
+            lists.any(|it| it.name == name && it.chunks == FindingMerge::Any)
         };
         let numbers = |key: &str| part.get(key).and_then(Value::as_object).into_iter().flatten();
         let grades = numbers("scores").map(|(name, value)| (PlaceMeasure::Grade, name, value.as_f64()));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use karat_stats::correction::{AnchoredMean, JudgeCounts, LabelPlan, PpiMean, label_budget, ppi_mean, rogan_gladen};
 use karat_stats::describe::{clustered_mean, mean, variance};
 use karat_stats::interval::{Interval, Level};
-use karat_types::{AnalysisSpec, CellStatus, Label, PlanHeader, ScorerKind, shown_examples};
+use karat_types::{AnalysisSpec, CellStatus, Label, PlanHeader, ScorerKind, all_drawn_examples};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -144,9 +144,9 @@ pub(in crate::analyses) fn build(
     if rubric.labels.is_empty() {
         return Err(options_error(spec, format!("scorer {:?} has no labels: give it `labels: FILE`", options.scorer)));
     }
-    let shown = shown_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
+    let shown = all_drawn_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
     let unseen = rubric.labels.iter().enumerate().filter(|(at, _)| !shown.contains(at));
-    let labels: Vec<Label> = unseen.filter_map(|(_, row)| Label::of(row)).collect();
+    let labels: Vec<Label> = unseen.filter_map(|(_, row)| Label::from_row(row)).collect();
     Ok(Some(Box::new(HumanAnchorFold {
         plan: plan.clone(),
         scorer,

@@ -19,7 +19,7 @@ use karat_stats::agreement::pearson;
 use karat_stats::describe::mean;
 use karat_stats::interval::Level;
 use karat_stats::preference::{Preferred, position_bias};
-use karat_types::{AnalysisSpec, CellStatus, Label, PlanHeader, ScorerKind, shown_examples};
+use karat_types::{AnalysisSpec, CellStatus, Label, PlanHeader, ScorerKind, all_drawn_examples};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -187,9 +187,9 @@ pub(in crate::analyses) fn build(
             format!("scorer: {:?} is not a scorer with judges in this suite", options.scorer),
         ));
     };
-    let shown = shown_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
+    let shown = all_drawn_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
     let unseen = rubric.labels.iter().enumerate().filter(|(at, _)| !shown.contains(at));
-    let labels = unseen.filter_map(|(_, row)| Label::of(row)).collect();
+    let labels = unseen.filter_map(|(_, row)| Label::from_row(row)).collect();
     Ok(Some(Box::new(JudgeBiasFold {
         options,
         plan: plan.clone(),
@@ -457,7 +457,7 @@ mod tests {
     use super::*;
     use crate::testing::judged;
     use crate::{Options, analyse};
-    use karat_types::{Round, Score};
+    use karat_types::{JudgeRound, Score};
     use serde_json::json;
 
     /// GE-04: a judge that favours length and its own family is detected beside one that does not.
@@ -508,7 +508,7 @@ mod tests {
             let at = cell.sample;
             run.outputs.insert(cell.cell.ordinal, json!("text"));
             // In the first twelve pairs the first position wins.
-            let round = |swapped: bool, value: f64| Round { swapped, scores: vec![(0, value)] };
+            let round = |swapped: bool, value: f64| JudgeRound { swapped, scores: vec![(0, value)] };
             let swapped = if at < 12 { 0.0 } else { 1.0 };
             let votes = [round(false, 1.0), round(true, swapped), round(false, f64::from(u8::from(at % 2 == 0)))];
             cell.judgments[0].scores = vec![(0, Score::value(0.5))];

@@ -1,6 +1,6 @@
 //! Models that changed behind their aliases.
 
-use karat_types::Answered;
+use karat_types::ServedName;
 
 use super::*;
 
@@ -12,7 +12,8 @@ fn a_changed_alias_of_a_judge_is_undecided() {
         let mut run = judged(1, 12, &["j1"], json!([]));
         for (at, cell) in run.cells.iter_mut().enumerate() {
             cell.judgments[0].scores = vec![(0, Score::value(grade + (at % 3) as f64 * f64::from(grade > 5.0)))];
-            cell.judgments[0].answered = answered.iter().filter_map(|name| Answered::of("j1", name)).collect();
+            cell.judgments[0].answered =
+                answered.iter().filter_map(|name| ServedName::from_reply("j1", name)).collect();
         }
         findings(&run)
     };
@@ -42,7 +43,7 @@ fn a_changed_alias_of_a_model_is_reported() {
     let answered = |name: &str| {
         let mut run = sketch(40, 1.0, 0.5).run();
         for cell in &mut run.cells {
-            cell.cell.facts.answered = Answered::of("model-a", name).into_iter().collect();
+            cell.cell.facts.answered = ServedName::from_reply("model-a", name).into_iter().collect();
         }
         findings(&run)
     };
@@ -64,7 +65,7 @@ fn several_names_within_a_run_are_reported() {
     let mut run = judged(1, 4, &["j1"], json!([]));
     for (at, cell) in run.cells.iter_mut().enumerate() {
         cell.judgments[0].scores = vec![(0, Score::value(4.0))];
-        cell.judgments[0].answered = Answered::of("j1", ["j1", "j1-2"][at % 2]).into_iter().collect();
+        cell.judgments[0].answered = ServedName::from_reply("j1", ["j1", "j1-2"][at % 2]).into_iter().collect();
     }
     let found = findings(&run);
     let names: Vec<(&str, u64)> = found.judges[0].answered_as.iter().map(|it| (it.model.as_str(), it.n)).collect();

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{Answered, CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind};
+use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind, ServedName};
 
 use crate::AnalysisError;
 use crate::figures::groups::system_id;
@@ -214,7 +214,7 @@ fn grade_cell(
     graded: &GradedMetric,
     row: &CellRow<'_>,
 ) -> Option<GradedCell> {
-    let names = |answered: &[Answered]| {
+    let names = |answered: &[ServedName]| {
         let mut names = NamesByAsked::new();
         add_answers(answered, &mut names);
         names

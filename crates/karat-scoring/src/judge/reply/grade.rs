@@ -1,23 +1,23 @@
 //! One score: a number on a scale, or a word with a value.
 
 use karat_text::kind::kind;
-use karat_types::{Absent, Invalid, OutOfRange, Scale};
+use karat_types::{AbsentDimension, InvalidReplyRule, OutOfRangeScore, Scale};
 use serde_json::Value;
 
 use super::Remarks;
 use karat_quantity::digit;
 
-/// How far two numbers may be apart and still be one: the error of writing 0.1 × 3 in binary, and nothing that a judge meant.
+/// The largest distance of two numbers that count as equal: the error of 0.1 × 3 in binary, and nothing that a judge meant.
 const ROUNDING: f64 = 1e-12;
 
 /// Reads the scores of one dimension.
-pub(super) struct Grading<'a> {
+pub(super) struct ScoreReader<'a> {
     pub name: &'a str,
     pub scale: &'a Scale,
-    pub invalid: &'a Invalid,
+    pub invalid: &'a InvalidReplyRule,
 }
 
-impl Grading<'_> {
+impl ScoreReader<'_> {
     /// The number of a score; `None` where there is a problem.
     pub fn read(&self, value: &Value, pointer: &str, remarks: &mut Remarks) -> Option<f64> {
         match self.number(value, remarks) {
@@ -36,11 +36,11 @@ impl Grading<'_> {
     /// The number of a score that is not there.
     pub fn absent(&self, pointer: &str, remarks: &mut Remarks) -> Option<f64> {
         match self.invalid.absent {
-            Absent::Reject => {
+            AbsentDimension::Reject => {
                 remarks.problem(pointer, format!("`{}` is missing", self.name));
                 None
             }
-            Absent::Lowest => {
+            AbsentDimension::Lowest => {
                 let (lowest, _) = self.scale.bounds();
                 remarks.lenience(format!("`{}` was missing and counts as {lowest}", self.name));
                 Some(lowest)
@@ -142,11 +142,11 @@ impl Grading<'_> {
                 }
                 Some(nearest)
             }
-            (false, OutOfRange::Clamp) => {
+            (false, OutOfRangeScore::Clamp) => {
                 remarks.lenience(format!("`{}` was {number} and was moved to {nearest}", self.name));
                 Some(nearest)
             }
-            (false, OutOfRange::Reject) => {
+            (false, OutOfRangeScore::Reject) => {
                 remarks.problem(pointer, format!("`{}` is {number}, but must be a number {}", self.name, self.scale));
                 None
             }

@@ -26,7 +26,7 @@ fn judged(change: impl FnOnce(&mut RubricScorer), other: Option<&Value>, answers
 
 fn versus(scorer: &mut RubricScorer) {
     scorer.versus = karat_types::Versus::parse("variant:raw");
-    scorer.rubric = scorer.rubric.clone().preferring();
+    scorer.rubric = scorer.rubric.clone().for_pairs();
 }
 
 const OTHER: fn() -> Value = || json!({"text": "Because OTHER."});
@@ -84,7 +84,7 @@ fn half_a_pair_says_nothing() {
     assert!(half.verdict.error.is_some() && half.score("helpful").is_unscored());
     let one = |scorer: &mut RubricScorer| {
         versus(scorer);
-        scorer.orders = karat_types::Orders::One;
+        scorer.orders = karat_types::PairOrders::One;
     };
     let declared = judged(one, Some(&OTHER()), &[first]);
     assert_eq!((declared.slots(), declared.number("helpful")), (vec!["0"], 1.0));

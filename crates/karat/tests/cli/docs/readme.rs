@@ -7,7 +7,7 @@ use crate::place::Place;
 /// PE-36: the README's suite gives the shown output, and its everyday commands succeed. The tutorial's scripted models
 /// stand in for the real ones.
 #[test]
-fn the_readme_is_true() {
+fn the_readme_runs_as_written() {
     let place = Place::new();
     session::write_files(&Page::read("docs/start/tutorial.md"), &place);
     let mut readme = Page::read("README.md");

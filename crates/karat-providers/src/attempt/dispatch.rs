@@ -1,0 +1,256 @@
+//! The retry loop of all calls: each attempt passes the limits of its model and the gate of the run; failures that may
+//! pass are retried.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::{CallError, CallErrorCode, Event, Observer, Reply, Usage};
+use tokio::time::Instant;
+
+use crate::attempt::exchange::{
+    Exchange, ExchangeWithSlot, FailedAttempts, Payer, ProgramRun, milliseconds, unsent_exchange,
+};
+use crate::attempt::failure::{CallTarget, Failure};
+use crate::attempt::retry::{Backoff, Waits};
+use crate::capture::secrets::Secrets;
+use crate::http::compressed::detect_compression;
+use crate::http::request::PreparedRequest;
+use crate::http::response_memory::MemoryGrant;
+use crate::http::transport::{ReceivedResponse, Transport};
+use crate::limiter::{AdmissionPath, Admitted, CallEnd, Limiter};
+
+/// A source of attempts at one call.
+pub(crate) trait AttemptSource: Sync {
+    /// Makes one attempt.
+    fn attempt(&self) -> impl Future<Output = Attempt> + Send;
+}
+
+/// One attempt.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub response: Bytes,
+    pub status: Option<u16>,
+    pub latency: Duration,
+    /// The time for which the provider's limits are exhausted.
+    pub exhausted: Option<Duration>,
+    /// The memory granted to a large body.
+    pub memory: Option<MemoryGrant>,
+    /// The program behind the model, and how it ended.
+    pub program_run: Option<ProgramRun>,
+    pub outcome: Result<Reply, Failure>,
+}
+
+/// An HTTP attempt whose body is not parsed yet: it returned a 2xx status, or failed.
+pub(crate) type HttpAttempt = (ReceivedResponse, Result<u16, Failure>);
+
+impl Attempt {
+    /// The attempt of an HTTP request; `read` parses the body of a 2xx answer.
+    pub fn read(sent: HttpAttempt, read: impl FnOnce(u16, &[u8]) -> Result<Reply, Failure>) -> Self {
+        let (received, end) = sent;
+        let ReceivedResponse { body: response, status, exhausted, memory, took: latency, .. } = received;
+        let outcome = end.and_then(|code| read(code, &response)).map_err(|failure| Failure { status, ..failure });
+        Self { response, status, latency, exhausted, memory, program_run: None, outcome }
+    }
+
+    fn lacks_descriptor(&self) -> bool {
+        self.outcome.as_ref().is_err_and(|failure| failure.lacks_descriptor)
+    }
+}
+
+/// Wait for a file descriptor before the next look.
+const DESCRIPTOR_WAIT: Duration = Duration::from_millis(100);
+
+/// A call to make, with the waits between its attempts.
+pub(crate) struct RetrySpec<'a> {
+    /// The model or service, for messages.
+    pub target: CallTarget<'a>,
+    /// The request as stored.
+    pub request: Bytes,
+    pub waits: Waits,
+}
+
+/// Shared settings of all attempts: secrets to remove, and the backoff.
+pub(crate) struct Dispatch {
+    pub secrets: Secrets,
+    pub backoff: Backoff,
+}
+
+impl Dispatch {
+    /// Makes attempts until one succeeds, another cannot help, or no retry is left. The payer is asked before each
+    /// attempt; slots are returned before a wait.
+    ///
+    /// # Errors
+    /// The refusal of `payer`, which knows the attempts that were sent before.
+    pub async fn retry<'a, P: Payer>(
+        &self,
+        spec: RetrySpec<'_>,
+        path: AdmissionPath<'a>,
+        payer: &P,
+        observer: &dyn Observer,
+        source: &impl AttemptSource,
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let RetrySpec { target, request, mut waits } = spec;
+        let who = target.who.name();
+        let Some(mut admitted) = path.admit().await else { return Ok((stopped_exchange(who, 0), None)) };
+        let (mut attempts, mut failed_attempts) = (0, FailedAttempts::default());
+        loop {
+            if let Some(error) = path.limiter.and_then(Limiter::closing_error) {
+                return Ok((Exchange { request, attempts, failed_attempts, ..Exchange::without_attempt(error) }, None));
+            }
+            payer.pay().await?;
+            attempts += 1;
+            let (mut slot, admission) = admitted;
+            let Some(attempt) = self.attempt_with_descriptor(path, source).await else {
+                payer.withdraw();
+                return Ok((stopped_exchange(who, attempts - 1), None));
+            };
+            let is_starved = attempt.lacks_descriptor();
+            let Attempt { response, status, latency, exhausted, memory, program_run, outcome } = attempt;
+            slot.hold_memory(memory);
+            if is_starved {
+                payer.withdraw();
+                attempts -= 1;
+            } else if let Some(admission) = admission {
+                admission.end(self.limit_outcome(&outcome), exhausted.map(|time| time.min(self.backoff.most)));
+            }
+            let outcome = match outcome {
+                Ok(reply) => Ok(reply),
+                Err(failure) => {
+                    failed_attempts.add(&failure);
+                    let failure = failure.limit_wait(self.backoff.total);
+                    let error = failure.error(target, attempts, &self.secrets);
+                    if let (Some(named_wait), Some(limiter)) = (failure.excessive_wait(), path.limiter) {
+                        limiter.close(named_wait, &error);
+                    }
+                    let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
+                    if let Some(wait) = wait {
+                        drop(slot);
+                        let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                        observer.on(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
+                        payer.attempt_failed(&failed_attempts);
+                        // Boxed: few attempts are followed by another.
+                        admitted = match Box::pin(next_turn(wait, path, payer)).await? {
+                            Some(admitted) => admitted,
+                            None => return Ok((stopped_exchange(who, attempts), None)),
+                        };
+                        continue;
+                    }
+                    Err(error)
+                }
+            };
+            let latency_ms = milliseconds(latency);
+            let is_replayed = false;
+            let exchange = Exchange {
+                request,
+                response,
+                status,
+                attempts,
+                latency_ms,
+                program_run,
+                is_replayed,
+                failed_attempts,
+                outcome,
+            };
+            return Ok((exchange, Some(slot)));
+        }
+    }
+
+    /// One attempt. Without a file descriptor nothing was sent, so it is repeated while waits are allowed: calls in
+    /// flight free their descriptors. `None` once the gate is shut.
+    async fn attempt_with_descriptor(&self, path: AdmissionPath<'_>, source: &impl AttemptSource) -> Option<Attempt> {
+        let begun = Instant::now();
+        loop {
+            let attempt = source.attempt().await;
+            if !attempt.lacks_descriptor() || begun.elapsed() >= self.backoff.total {
+                return Some(attempt);
+            }
+            path.wait(DESCRIPTOR_WAIT).await?;
+        }
+    }
+
+    /// Makes the only attempt of a call that is never retried.
+    ///
+    /// # Errors
+    /// The refusal of `payer`; then nothing was done.
+    pub async fn run_once<'a, P: Payer>(
+        &self,
+        who: &str,
+        path: AdmissionPath<'a>,
+        payer: &P,
+        attempt_future: impl Future<Output = Exchange>,
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let Some((slot, admission)) = path.admit().await else { return Ok((stopped_exchange(who, 0), None)) };
+        payer.pay().await?;
+        let exchange = attempt_future.await;
+        if let Some(admission) = admission {
+            let used = exchange.outcome.as_ref().ok().map(tokens_used);
+            admission.end(used.map_or(CallEnd::Failed, CallEnd::Succeeded), None);
+        }
+        Ok((exchange, Some(slot)))
+    }
+
+    /// Sends one HTTP attempt and removes secrets from its answer.
+    pub async fn send(&self, transport: &Transport, prepared: &PreparedRequest, timeout: Duration) -> HttpAttempt {
+        let (mut received, end) = transport.send(prepared, timeout).await;
+        let compression = detect_compression(received.compression, &received.body);
+        received.body = match compression {
+            // Secrets in compressed bytes cannot be found, so none of them are stored.
+            Some(_) => Bytes::new(),
+            None => self.secrets.capture(received.body, end.is_ok()),
+        };
+        let end = end.and_then(|()| match (received.status, compression) {
+            (Some(200..=299), Some(name)) => {
+                Err(Failure::of_gateway(format!("compressed ({name}), which was not requested")))
+            }
+            (Some(status @ 200..=299), None) => Ok(status),
+            (status, _) => {
+                let location = received.location.take().map(|location| self.secrets.clean_text(location));
+                let location = location.as_ref().map(|location| self.secrets.redact_for_message(location.as_bytes()));
+                let (status, said) = (status.unwrap_or_default(), self.secrets.redact_for_message(&received.body));
+                let refusal = Failure::of_status(status, location.as_deref(), received.retry_after, &said);
+                Err(match transport.proxy(prepared) {
+                    Some(proxy) => proxy.name_in_refusal(refusal),
+                    None => refusal,
+                })
+            }
+        });
+        (received, end)
+    }
+
+    fn limit_outcome(&self, outcome: &Result<Reply, Failure>) -> CallEnd {
+        match outcome {
+            Ok(reply) => CallEnd::Succeeded(tokens_used(reply)),
+            Err(failure) if failure.code == CallErrorCode::RateLimited => {
+                CallEnd::RateLimited(failure.retry_after.filter(|named_wait| *named_wait <= self.backoff.total))
+            }
+            Err(_) => CallEnd::Failed,
+        }
+    }
+}
+
+/// Waits, then for the next slot. `None` once the gate is shut.
+///
+/// # Errors
+/// The refusal of `payer`.
+async fn next_turn<'a, P: Payer>(
+    wait: Duration,
+    path: AdmissionPath<'a>,
+    payer: &P,
+) -> Result<Option<Admitted<'a>>, P::Refusal> {
+    if path.wait(wait).await.is_some() {
+        payer.reserve_next().await?;
+    }
+    Ok(path.admit().await)
+}
+
+/// Tokens of a call, if its provider reports a possible number.
+fn tokens_used(reply: &Reply) -> Option<u64> {
+    reply.usage.filter(Usage::is_possible).map(|usage| usage.total())
+}
+
+/// The result of a call that ends because the run was stopped.
+pub(crate) fn stopped_exchange(who: &str, attempts: u32) -> Exchange {
+    let message = format!("{who}: the run was stopped before this call was answered");
+    let error = CallError { code: CallErrorCode::Cancelled, message, status: None };
+    Exchange { attempts, outcome: Err(error), ..unsent_exchange(String::new()) }
+}

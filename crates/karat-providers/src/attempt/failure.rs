@@ -1,0 +1,321 @@
+//! A failed attempt: its code, its message with advice, and the part of its cost that is unknown.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::{CallError, CallErrorCode, Usage};
+use serde_json::Value;
+
+use crate::attempt::excerpt::{SHOWN, quote};
+use crate::capture::secrets::Secrets;
+use crate::codec::protocol::{UnreadableReply, without_bom};
+
+/// An attempt without a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub code: CallErrorCode,
+    pub status: Option<u16>,
+    /// Exit code of a program.
+    pub exit: Option<i32>,
+    /// The problem, as the end of a sentence that begins with the model and its address.
+    pub what: String,
+    /// The program's own output about it, as received. It is appended to `what` in quotes, once secrets are removed.
+    pub program_output: Option<Bytes>,
+    /// True if a retry can help.
+    pub retry: bool,
+    /// The provider's `retry-after`.
+    pub retry_after: Option<Duration>,
+    /// True if this machine had no file descriptor for it, so nothing was sent.
+    pub lacks_descriptor: bool,
+    /// The advice, if it does not follow from the code.
+    pub remedy: Option<String>,
+    /// The usage that the answer reports as billed, possible or not.
+    pub usage: Option<Box<Usage>>,
+}
+
+/// The addressee of an attempt, for messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallTarget<'a> {
+    pub who: Callee<'a>,
+    /// The address of requests; empty if there is none.
+    pub address: &'a str,
+}
+
+/// The model or service that was called.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Callee<'a> {
+    Model {
+        /// Registry id of the model.
+        id: &'a str,
+        /// The name sent to the provider.
+        name: &'a str,
+        /// The environment variable with the key, if one was sent.
+        key_variable: Option<&'a str>,
+    },
+    /// The service or program of a step or scorer, such as `step query`.
+    External(&'a str),
+}
+
+impl<'a> Callee<'a> {
+    /// The registry id, or the step or scorer.
+    pub fn name(self) -> &'a str {
+        match self {
+            Self::Model { id, .. } => id,
+            Self::External(who) => who,
+        }
+    }
+}
+
+impl std::fmt::Display for Callee<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Model { id, .. } => write!(f, "model {id}"),
+            Self::External(who) => f.write_str(who),
+        }
+    }
+}
+
+impl Failure {
+    pub fn new(code: CallErrorCode, what: impl Into<String>) -> Self {
+        let (what, retry) = (what.into(), code.is_retryable());
+        Self {
+            code,
+            status: None,
+            exit: None,
+            what,
+            program_output: None,
+            retry,
+            retry_after: None,
+            lacks_descriptor: false,
+            remedy: None,
+            usage: None,
+        }
+    }
+
+    /// A failure because this machine has no file descriptor left.
+    pub fn without_descriptor(what: impl std::fmt::Display) -> Self {
+        let what = format!("{what}: this process has no file descriptor left");
+        let remedy =
+            "raise `ulimit -n`, or lower `run.max_concurrency`, then run the suite again: finished cells are reused";
+        let remedy = Some(remedy.to_owned());
+        Self { retry: false, lacks_descriptor: true, remedy, ..Self::new(CallErrorCode::Connect, what) }
+    }
+
+    /// An answer with a status that is not 2xx.
+    pub fn of_status(status: u16, location: Option<&[u8]>, retry_after: Option<Duration>, body: &[u8]) -> Self {
+        let refusal = ErrorBody::read(body);
+        let code = if refusal.is_out_of_credit { CallErrorCode::Auth } else { code_of(status) };
+        let what = match location.filter(|_| code == CallErrorCode::Redirect) {
+            Some(location) => format!("answered {status}, a redirect to {}", quote(location, SHOWN)),
+            None => format!("answered {status}{}", refusal.words.map_or(String::new(), |words| format!(", {words}"))),
+        };
+        Self { status: Some(status), retry_after, ..Self::new(code, what) }
+    }
+
+    /// A 2xx answer without a reply.
+    pub fn of_body(status: u16, unreadable: UnreadableReply, usage: Option<Usage>) -> Self {
+        Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
+    }
+
+    /// An answer in an unexpected form, which a retry would not change.
+    pub fn of_gateway(how: impl std::fmt::Display) -> Self {
+        let what = format!("answered {how}, perhaps by a gateway before it");
+        Self { retry: false, ..Self::new(CallErrorCode::Malformed, what) }
+    }
+
+    /// The same failure, without a retry if the provider asks for a longer wait than `patience`.
+    pub fn limit_wait(self, patience: Duration) -> Self {
+        match self.retry_after.filter(|named_wait| self.retry && *named_wait > patience) {
+            Some(named_wait) => {
+                let what = format!("{}, and asks for a wait of {} s", self.what, named_wait.as_secs());
+                Self { what, retry: false, ..self }
+            }
+            None => self,
+        }
+    }
+
+    /// The wait that the provider asked for, if the call is given up because of it.
+    pub fn excessive_wait(&self) -> Option<Duration> {
+        self.retry_after.filter(|_| !self.retry && self.code.is_retryable())
+    }
+
+    /// The usage that it was billed for, if reported and possible.
+    pub fn billed_usage(&self) -> Option<Usage> {
+        self.usage.as_deref().copied().filter(Usage::is_possible)
+    }
+
+    /// Returns whether it reports more tokens than any call has.
+    pub fn is_impossible(&self) -> bool {
+        self.usage.as_deref().is_some_and(|usage| !usage.is_possible())
+    }
+
+    /// Returns whether it may have been billed an unknown amount: it was sent and not answered, or its 2xx answer broke
+    /// off, cannot be read, or reports no usage. An attempt refused with a status, or without a connection, costs
+    /// nothing.
+    pub fn is_of_unknown_cost(&self) -> bool {
+        match self.status {
+            Some(status) => (200..=299).contains(&status) && self.billed_usage().is_none(),
+            None => {
+                use CallErrorCode::{Cut, Malformed, Timeout, TooLarge};
+                matches!(self.code, Cut | Malformed | Timeout | TooLarge)
+            }
+        }
+    }
+
+    /// The error for the caller after this number of attempts, without secrets.
+    pub fn error(&self, target: CallTarget<'_>, attempts: u32, secrets: &Secrets) -> CallError {
+        let CallTarget { who, address } = target;
+        let at = if address.is_empty() { String::new() } else { format!(" at {address}") };
+        let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
+        // Cleaned before it is cut: half a secret would not be recognized.
+        let output = self.program_output.clone().map(|output| secrets.clean_broken(output));
+        let output = output.map(|output| quote(&secrets.redact_for_message(&output), SHOWN_OUTPUT)).unwrap_or_default();
+        let message = format!("{who}{at}: {}{output}{attempts}; {}", self.what, self.advice(target));
+        CallError { code: self.code, message: secrets.clean_text(message), status: self.status }
+    }
+
+    fn advice(&self, CallTarget { who, address }: CallTarget<'_>) -> String {
+        if let Some(remedy) = &self.remedy {
+            return remedy.clone();
+        }
+        match who {
+            _ if self.excessive_wait().is_some() => {
+                "a call does not wait that long: `karat retry` the run after that time; finished cells are kept"
+                    .to_owned()
+            }
+            Callee::Model { .. } if address.is_empty() => self.advice_on_program().to_owned(),
+            Callee::Model { name, key_variable, .. } => self.advice_on_model(name, key_variable),
+            Callee::External(_) => self.advice_on_service().to_owned(),
+        }
+    }
+
+    /// A model without an address is a local program.
+    fn advice_on_program(&self) -> &'static str {
+        match self.code {
+            CallErrorCode::Timeout => "raise `timeout`, or run its command by hand to see why it is slow",
+            CallErrorCode::TooLarge => "make its output shorter, or run its command by hand to see what it prints",
+            CallErrorCode::Process | CallErrorCode::Malformed => {
+                "correct the model's `with`, run its command by hand, or select another model (`--judges`, `--models`)"
+            }
+            _ => "check the model's registry entry",
+        }
+    }
+
+    fn advice_on_service(&self) -> &'static str {
+        match self.code {
+            CallErrorCode::Auth => "check its `headers`",
+            CallErrorCode::BadRequest if self.status == Some(404) => "check its `url`",
+            CallErrorCode::BadRequest => "the request was rejected, so it was not retried: check its `body`",
+            CallErrorCode::RateLimited => {
+                "lower `run.max_concurrency`, then run the suite again: finished cells are reused"
+            }
+            CallErrorCode::ServerError => {
+                "check the service's log, then run the suite again: finished cells are reused"
+            }
+            CallErrorCode::Timeout => {
+                "raise `timeout` or lower `retries` (of its step, or of `run`), or find out why it is slow"
+            }
+            CallErrorCode::Connect => "check its `url` and that the service is up",
+            CallErrorCode::Cut => "check the network and the service",
+            CallErrorCode::Redirect => {
+                "redirects are not followed, because headers would be sent along: put the final address into `url`"
+            }
+            CallErrorCode::TooLarge => "make its answer smaller",
+            CallErrorCode::Process => "run the command by hand in the suite's folder",
+            _ => "see its answer with `karat trace`",
+        }
+    }
+
+    fn advice_on_model(&self, name: &str, key_variable: Option<&str>) -> String {
+        let key = match key_variable {
+            Some(variable) => format!("the key in {variable}"),
+            None => "`api_key_env` (no key was sent)".to_owned(),
+        };
+        match (self.code, self.status) {
+            (CallErrorCode::Auth, Some(429)) => format!("add credit to the account of {key}"),
+            (CallErrorCode::Auth, Some(403)) => format!("check {key} and that it may use `{}`", name),
+            (CallErrorCode::Auth, _) => format!("check {key}"),
+            (CallErrorCode::BadRequest, Some(404)) => {
+                format!("check that `base_url` is the API root and that the provider has a model `{}`", name)
+            }
+            (CallErrorCode::BadRequest, _) => {
+                "the request was rejected, so it was not retried: check the model's entry and parameters"
+                    .to_owned()
+            }
+            (CallErrorCode::RateLimited, _) => {
+                "lower `run.max_concurrency` or the model's `limits.concurrency`, then run the suite again: finished cells are reused".to_owned()
+            }
+            (CallErrorCode::ServerError, _) => {
+                "the problem is on the provider's side: run the suite again later; finished cells are reused".to_owned()
+            }
+            (CallErrorCode::Timeout, _) => "raise `timeout`, or lower `max_tokens`, then run the suite again: finished cells are reused".to_owned(),
+            (CallErrorCode::Connect, _) => {
+                "check `base_url`, the network and that the server is up, then run the suite again: finished cells are reused".to_owned()
+            }
+            (CallErrorCode::Cut, _) => "check the network and the server, then run the suite again: finished cells are reused".to_owned(),
+            (CallErrorCode::Redirect, _) => {
+                "redirects are not followed, because the key would be sent along: put the final address into `base_url`".to_owned()
+            }
+            (CallErrorCode::Malformed, _) => "check that `base_url` is the API root of this provider".to_owned(),
+            (CallErrorCode::TooLarge, _) => "check `base_url`, and lower `max_tokens`".to_owned(),
+            _ => "check the model's registry entry".to_owned(),
+        }
+    }
+}
+
+/// The error code of an HTTP status.
+pub(crate) fn code_of(status: u16) -> CallErrorCode {
+    match status {
+        300..=399 => CallErrorCode::Redirect,
+        401 | 403 => CallErrorCode::Auth,
+        408 => CallErrorCode::Timeout,
+        429 => CallErrorCode::RateLimited,
+        // A conflict and a request that came too early are both temporary.
+        409 | 425 | 500..=599 => CallErrorCode::ServerError,
+        400..=499 => CallErrorCode::BadRequest,
+        _ => CallErrorCode::Malformed,
+    }
+}
+
+/// The body of a refusal.
+struct ErrorBody {
+    words: Option<String>,
+    /// OpenAI answers 429 here, too, but waiting does not help.
+    is_out_of_credit: bool,
+}
+
+impl ErrorBody {
+    fn read(body: &[u8]) -> Self {
+        if body.is_empty() {
+            return Self { words: None, is_out_of_credit: false };
+        }
+        let json: Value = serde_json::from_slice(without_bom(body)).unwrap_or_default();
+        let error = &json["error"];
+        let words = [&error["message"], error, &json["message"], &json["detail"]].into_iter().find_map(Value::as_str);
+        let is_out_of_credit = ["code", "type"].iter().any(|field| error[field] == "insufficient_quota");
+        Self { words: Some(quote(words.map_or(body, str::as_bytes), SHOWN)), is_out_of_credit }
+    }
+}
+
+/// Characters of a program's output that a message shows.
+const SHOWN_OUTPUT: usize = 400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_that_pass_are_tried_again_and_others_never() {
+        let retried: Vec<u16> = (300..600).filter(|status| code_of(*status).is_retryable()).collect();
+        let passing = [408, 409, 425, 429].into_iter().chain(500..600);
+        assert_eq!(retried, passing.collect::<Vec<u16>>());
+    }
+
+    #[test]
+    fn exhausted_credit_is_not_retried() {
+        let body = br#"{"error":{"message":"You exceeded your quota","type":"insufficient_quota"}}"#;
+        let failure = Failure::of_status(429, None, None, body);
+        assert!(!failure.retry);
+        assert_eq!(failure.code, CallErrorCode::Auth);
+    }
+}

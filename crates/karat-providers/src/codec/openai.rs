@@ -1,0 +1,434 @@
+//! OpenAI's chat completions, which most other providers and every local server speak, too.
+
+use std::fmt;
+
+use bytes::Bytes;
+use karat_types::{CallErrorCode, ChatRequest, FinishReason, JsonMode, ModelSpec, Reply, ReplyFormat, Usage};
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap, InvalidHeaderValue};
+use serde::de::{SeqAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
+use crate::codec::usage::{Count, raw_member, usage};
+
+/// OpenAI's own dialect.
+pub(crate) static OPENAI: OpenAi = OpenAi { seed: "seed" };
+/// Mistral's dialect, which uses another name for the seed.
+pub(crate) static MISTRAL: OpenAi = OpenAi { seed: "random_seed" };
+
+/// The chat completions protocol.
+pub(crate) struct OpenAi {
+    /// Name of the sampling seed.
+    seed: &'static str,
+}
+
+const PATH: &str = "/chat/completions";
+/// The only server that rejects `max_tokens` and any temperature for reasoning models.
+pub(crate) const OFFICIAL: &str = "api.openai.com";
+
+impl Codec for OpenAi {
+    fn url(&self, base: &Url, _: &str) -> Url {
+        let mut url = base.clone();
+        let root = base.path().trim_end_matches('/');
+        url.set_path(&format!("{}{PATH}", root.strip_suffix(PATH).unwrap_or(root)));
+        url
+    }
+
+    fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
+        json_headers(AUTHORIZATION, key.map(|key| format!("Bearer {key}")).as_deref())
+    }
+
+    fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
+        let reasons = host == OFFICIAL && is_reasoning(&model.model);
+        write_body(&CompletionRequest { model, request, seed: self.seed, reasons }, request)
+    }
+
+    fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
+        parse_json::<Completion<'_>>(body)?.reply()
+    }
+
+    fn usage(&self, body: &[u8]) -> Option<Usage> {
+        raw_member(body, "usage").and_then(read_usage)
+    }
+}
+
+/// Returns whether OpenAI serves the model as a reasoning model, judged by its name.
+fn is_reasoning(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let is_o_series = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    is_o_series || (name.starts_with("gpt-5") && !name.contains("chat"))
+}
+
+struct CompletionRequest<'a> {
+    model: &'a ModelSpec,
+    request: &'a ChatRequest,
+    seed: &'static str,
+    reasons: bool,
+}
+
+impl Serialize for CompletionRequest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let settings = &self.request.parameters;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("model", &self.model.model)?;
+        map.serialize_entry("messages", &self.request.messages)?;
+        if !self.reasons {
+            entry(&mut map, "temperature", &settings.temperature)?;
+            entry(&mut map, "top_p", &settings.top_p)?;
+        }
+        entry(&mut map, if self.reasons { "max_completion_tokens" } else { "max_tokens" }, &settings.max_tokens)?;
+        entry(&mut map, self.seed, &settings.seed)?;
+        if !settings.stop.is_empty() {
+            map.serialize_entry("stop", &settings.stop)?;
+        }
+        if !settings.extra.contains_key("response_format") {
+            entry(&mut map, "response_format", &response_format(self.model.json_mode, &self.request.format))?;
+        }
+        for (name, value) in &settings.extra {
+            if !RESERVED.contains(&name.as_str()) {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// Fields that settings cannot replace: the request itself, and streaming, which this codec does not read.
+const RESERVED: [&str; 3] = ["model", "messages", "stream"];
+
+fn entry<M: SerializeMap, T: Serialize>(map: &mut M, name: &str, value: &Option<T>) -> Result<(), M::Error> {
+    value.as_ref().map_or(Ok(()), |value| map.serialize_entry(name, value))
+}
+
+/// The strongest output format the model supports for the wanted reply; `None` if the prompt alone must ask for it.
+fn response_format(mode: JsonMode, wanted: &ReplyFormat) -> Option<Value> {
+    match (wanted, mode) {
+        (ReplyFormat::Text, _) | (_, JsonMode::None) => None,
+        // The protocol can only enforce objects.
+        (ReplyFormat::Schema { schema, .. }, _) if schema["type"] != "object" => None,
+        (ReplyFormat::Schema { name, schema }, JsonMode::Schema) => Some(json!({
+            "type": "json_schema",
+            "json_schema": { "name": name, "strict": is_strict(schema), "schema": schema },
+        })),
+        _ => Some(json!({ "type": "json_object" })),
+    }
+}
+
+/// Returns whether strict mode accepts a schema: every object closed, all its properties required.
+fn is_strict(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => {
+            let is_closed = map.get("properties").and_then(Value::as_object).is_none_or(|properties| {
+                let required = map.get("required").and_then(Value::as_array);
+                map.get("additionalProperties") == Some(&Value::Bool(false))
+                    && required.is_some_and(|names| properties.keys().all(|key| names.iter().any(|name| name == key)))
+            });
+            is_closed && map.values().all(is_strict)
+        }
+        Value::Array(items) => items.iter().all(is_strict),
+        _ => true,
+    }
+}
+
+#[derive(Deserialize)]
+struct Completion<'a> {
+    #[serde(default)]
+    choices: Vec<Choice>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    message: Option<Message>,
+    #[serde(default)]
+    finish_reason: Option<Finish>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: MessageContent,
+    #[serde(default)]
+    refusal: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Finish {
+    Stop,
+    Length,
+    ContentFilter,
+    #[serde(other)]
+    Other,
+}
+
+impl Completion<'_> {
+    fn reply(self) -> Result<Reply, UnreadableReply> {
+        if let Some(error) = self.error {
+            return Err(embedded_error(&error));
+        }
+        let choice =
+            self.choices.into_iter().next().ok_or_else(|| UnreadableReply::malformed("answered without any choice"))?;
+        if let Some(error) = choice.error {
+            return Err(embedded_error(&error));
+        }
+        let message =
+            choice.message.ok_or_else(|| UnreadableReply::malformed("answered with a choice without message"))?;
+        let finish = match choice.finish_reason {
+            Some(Finish::Stop) => FinishReason::Stop,
+            Some(Finish::Length) => FinishReason::Length,
+            Some(Finish::ContentFilter) => FinishReason::Refusal,
+            Some(Finish::Other) | None => FinishReason::Other,
+        };
+        let (text, finish) = match (message.content.0, message.refusal.filter(|words| !words.is_empty())) {
+            (Some(text), None) => (text, finish),
+            (Some(text), Some(_)) if !text.is_empty() => (text, FinishReason::Refusal),
+            (_, Some(words)) => (words, FinishReason::Refusal),
+            // A reasoning model that runs out of tokens and a content filter both omit the content.
+            (None, None) if matches!(finish, FinishReason::Length | FinishReason::Refusal) => (String::new(), finish),
+            (None, None) => return Err(UnreadableReply::malformed("answered with a message without content")),
+        };
+        Ok(Reply { text, finish, usage: self.usage.and_then(read_usage), model: self.model })
+    }
+}
+
+/// An error inside an answer with status 200, as gateways send it.
+fn embedded_error(error: &Value) -> UnreadableReply {
+    let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+    let code = status.map_or(CallErrorCode::Malformed, crate::attempt::failure::code_of);
+    let words = error["message"].as_str().map_or_else(|| error.to_string(), str::to_owned);
+    UnreadableReply {
+        code,
+        what: format!(
+            "answered 200 with an error inside, {}",
+            crate::attempt::excerpt::quote(words.as_bytes(), crate::attempt::excerpt::SHOWN)
+        ),
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct CompletionUsage {
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    prompt_tokens_details: Option<Details>,
+    completion_tokens_details: Option<Details>,
+    /// DeepSeek's name for cached tokens.
+    prompt_cache_hit_tokens: Count,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Details {
+    cached_tokens: Count,
+    reasoning_tokens: Count,
+}
+
+fn read_usage(raw: &RawValue) -> Option<Usage> {
+    let fields: CompletionUsage = serde_json::from_str(raw.get()).ok()?;
+    let cached = fields.prompt_tokens_details.unwrap_or_default().cached_tokens.or(fields.prompt_cache_hit_tokens);
+    let reasoning = fields.completion_tokens_details.unwrap_or_default().reasoning_tokens;
+    usage(fields.prompt_tokens, cached, fields.completion_tokens, reasoning)
+}
+
+/// The content of a message: a text, or a list of parts whose texts are joined.
+#[derive(Default)]
+struct MessageContent(Option<String>);
+
+impl<'de> Deserialize<'de> for MessageContent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = MessageContent;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a list of parts")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<MessageContent, E> {
+        Ok(MessageContent(Some(text.to_owned())))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<MessageContent, E> {
+        Ok(MessageContent(Some(text)))
+    }
+
+    fn visit_unit<E>(self) -> Result<MessageContent, E> {
+        Ok(MessageContent(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<MessageContent, A::Error> {
+        #[derive(Deserialize)]
+        struct Part {
+            #[serde(default)]
+            text: Option<String>,
+        }
+        let mut all = String::new();
+        while let Some(part) = parts.next_element::<Part>()? {
+            all.push_str(part.text.as_deref().unwrap_or_default());
+        }
+        Ok(MessageContent(Some(all)))
+    }
+}
+
+/// A response body in this protocol, for models without a server.
+pub(crate) fn completion(
+    model: &ModelSpec,
+    text: &str,
+    finish: FinishReason,
+    usage: Usage,
+) -> serde_json::Result<Bytes> {
+    #[derive(Serialize)]
+    struct CompletionBody<'a> {
+        object: &'static str,
+        model: &'a str,
+        choices: [ChoiceBody<'a>; 1],
+        usage: UsageBody,
+    }
+    #[derive(Serialize)]
+    struct ChoiceBody<'a> {
+        index: u32,
+        message: MessageBody<'a>,
+        finish_reason: &'static str,
+    }
+    #[derive(Serialize)]
+    struct MessageBody<'a> {
+        role: &'static str,
+        content: &'a str,
+    }
+    #[derive(Serialize)]
+    struct UsageBody {
+        prompt_tokens: u64,
+        completion_tokens: u64,
+        total_tokens: u64,
+    }
+    let message = MessageBody { role: "assistant", content: text };
+    let finish_reason = if finish == FinishReason::Length { "length" } else { "stop" };
+    let body = CompletionBody {
+        object: "chat.completion",
+        model: &model.model,
+        choices: [ChoiceBody { index: 0, message, finish_reason }],
+        usage: UsageBody {
+            prompt_tokens: usage.input_tokens,
+            completion_tokens: usage.output_tokens,
+            total_tokens: usage.total(),
+        },
+    };
+    serde_json::to_vec(&body).map(Bytes::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use karat_types::Parameters;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_built_below_any_root() {
+        for (base, url) in [
+            ("https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
+            ("http://localhost:1234/v1/", "http://localhost:1234/v1/chat/completions"),
+            ("http://h/v1/chat/completions", "http://h/v1/chat/completions"),
+            ("https://h/openai?api-version=1", "https://h/openai/chat/completions?api-version=1"),
+        ] {
+            assert_eq!(OPENAI.url(&Url::parse(base).unwrap(), "m").as_str(), url);
+        }
+    }
+
+    #[test]
+    fn reasoning_models_are_known_by_name() {
+        for name in ["gpt-5", "gpt-5-mini", "o1", "o3-mini", "openai/o4-mini"] {
+            assert!(is_reasoning(name), "{name}");
+        }
+        for name in ["gpt-4o", "gpt-5-chat-latest", "omni-moderation", "gpt-4.1"] {
+            assert!(!is_reasoning(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn reasoning_models_are_asked_in_their_own_words_where_openai_serves_them() {
+        let model = serde_json::from_value(json!({"id": "m", "provider": "openai", "model": "gpt-5"})).unwrap();
+        let parameters = Parameters { temperature: Some(0.0), max_tokens: Some(9), ..Parameters::default() };
+        let request = ChatRequest { messages: Vec::new(), parameters, format: ReplyFormat::Text };
+        let body = |host| serde_json::from_slice::<Value>(&OPENAI.body(&model, host, &request).unwrap()).unwrap();
+        assert_eq!(body(OFFICIAL), json!({"model": "gpt-5", "messages": [], "max_completion_tokens": 9}));
+        let elsewhere = json!({"model": "gpt-5", "messages": [], "temperature": 0.0, "max_tokens": 9});
+        assert_eq!(body("gateway.example.com"), elsewhere);
+    }
+
+    #[test]
+    fn strict_needs_closed_objects_all_the_way_down() {
+        let closed = json!({"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"], "additionalProperties": false});
+        assert!(is_strict(&closed));
+        let open = json!({"type": "object", "properties": {"a": {"type": "number"}}, "additionalProperties": false});
+        assert!(!is_strict(&open));
+        let nested =
+            json!({"type": "object", "properties": {"a": open}, "required": ["a"], "additionalProperties": false});
+        assert!(!is_strict(&nested));
+    }
+
+    #[test]
+    fn every_form_of_message_is_read() {
+        let text = |message: &str, finish: &str| {
+            let body = format!(r#"{{"choices":[{{"message":{message},"finish_reason":{finish}}}]}}"#);
+            OPENAI.parse(body.as_bytes()).map(|reply| (reply.text, reply.finish))
+        };
+        let ok = |text: &str, finish| Ok((text.to_owned(), finish));
+        assert_eq!(text(r#"{"content":"hi"}"#, r#""stop""#), ok("hi", FinishReason::Stop));
+        assert_eq!(
+            text(r#"{"content":[{"type":"text","text":"h"},{"text":"i"}]}"#, "null"),
+            ok("hi", FinishReason::Other)
+        );
+        assert_eq!(text(r#"{"content":null}"#, r#""length""#), ok("", FinishReason::Length));
+        assert_eq!(text(r#"{"content":null,"refusal":"No."}"#, r#""stop""#), ok("No.", FinishReason::Refusal));
+        assert_eq!(text(r#"{"content":"a","refusal":"No."}"#, r#""stop""#), ok("a", FinishReason::Refusal));
+        assert_eq!(text(r#"{"content":"a"}"#, r#""content_filter""#), ok("a", FinishReason::Refusal));
+        assert_eq!(text("{}", r#""content_filter""#), ok("", FinishReason::Refusal));
+        assert_eq!(text(r#"{"content":"a"}"#, r#""tool_calls""#), ok("a", FinishReason::Other));
+        assert!(text(r#"{"content":null}"#, r#""stop""#).is_err());
+        assert!(text("null", r#""stop""#).is_err());
+        assert!(text(r#"{"content":5}"#, r#""stop""#).is_err());
+    }
+
+    #[test]
+    fn an_error_inside_a_good_status_keeps_its_kind() {
+        let parse = |body: &str| OPENAI.parse(body.as_bytes()).unwrap_err().code;
+        assert_eq!(parse(r#"{"error":{"code":429,"message":"slow down"}}"#), CallErrorCode::RateLimited);
+        assert_eq!(parse(r#"{"error":{"code":502,"message":"upstream"}}"#), CallErrorCode::ServerError);
+        assert_eq!(parse(r#"{"error":"no"}"#), CallErrorCode::Malformed);
+        assert_eq!(parse(r#"{"choices":[{"error":{"code":503}}]}"#), CallErrorCode::ServerError);
+    }
+
+    #[test]
+    fn usage_is_read_with_its_parts_or_not_at_all() {
+        let usage = |usage: &str| {
+            let body = format!(r#"{{"choices":[{{"message":{{"content":""}}}}],"usage":{usage}}}"#);
+            OPENAI.parse(body.as_bytes()).unwrap().usage
+        };
+        let full = r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}"#;
+        let expected = Usage { input_tokens: 10, cached_input_tokens: 4, output_tokens: 7, reasoning_tokens: 2 };
+        assert_eq!(usage(full), Some(expected));
+        let deepseek = usage(r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_cache_hit_tokens":3}"#).unwrap();
+        assert_eq!(deepseek.cached_input_tokens, 3);
+        for nonsense in ["null", "[]", "\"many\"", r#"{"prompt_tokens":-1,"completion_tokens":7}"#, "{}", "7"] {
+            assert_eq!(usage(nonsense), None, "{nonsense}");
+        }
+    }
+}

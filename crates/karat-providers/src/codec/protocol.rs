@@ -1,0 +1,100 @@
+//! The `Codec` trait, and the helpers that codecs share.
+
+use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Reply, Usage};
+use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::excerpt::{SHOWN, quote};
+
+/// A wire protocol: requests to bytes and bytes to replies, without I/O.
+///
+/// Contract: all methods are pure. `body` contains neither key nor address. `parse` reads exactly what a server sends
+/// with a 2xx status, so a stored body gives the same reply as a live one.
+pub trait Codec: Send + Sync {
+    /// Returns the address of chat requests to a model, below the API root.
+    fn url(&self, base: &Url, model: &str) -> Url;
+
+    /// Returns the headers of every request. Values that hold the key are marked sensitive.
+    ///
+    /// # Errors
+    /// The key contains characters that a header may not contain.
+    fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue>;
+
+    /// Returns the body of a request to a server with this host name. Settings that the protocol lacks are omitted.
+    ///
+    /// # Errors
+    /// A value cannot be serialized.
+    fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>>;
+
+    /// Parses the body of an answer with a 2xx status.
+    ///
+    /// # Errors
+    /// The body contains no reply.
+    fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply>;
+
+    /// Returns the tokens that a body without a reply reports as billed.
+    fn usage(&self, body: &[u8]) -> Option<Usage>;
+}
+
+/// The headers of a request with a JSON body, including the one with the key.
+pub(crate) fn json_headers(name: HeaderName, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue> {
+    let mut headers = HeaderMap::with_capacity(4);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(key) = key {
+        let mut value = HeaderValue::from_str(key)?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+/// Bytes reserved in a body for everything but message contents.
+const ENVELOPE: usize = 256;
+
+/// Serializes the body of a chat request, with one allocation if the messages need few escapes.
+pub(crate) fn write_body(body: &impl Serialize, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
+    let content: usize = request.messages.iter().map(|message| message.content.len()).sum();
+    let mut bytes = Vec::with_capacity(content + content / 16 + ENVELOPE);
+    serde_json::to_writer(&mut bytes, body)?;
+    Ok(bytes)
+}
+
+/// Deserializes a body.
+///
+/// # Errors
+/// The body is not the expected JSON.
+pub(crate) fn parse_json<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, UnreadableReply> {
+    serde_json::from_slice(without_bom(body)).map_err(|error| UnreadableReply::json(&error, body))
+}
+
+/// The text without a leading byte order mark, which some servers send.
+pub(crate) fn without_bom(text: &[u8]) -> &[u8] {
+    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
+}
+
+/// The reason why a body contains no reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableReply {
+    /// The error code.
+    pub code: CallErrorCode,
+    /// The problem, as the end of a sentence that begins with the model and its address.
+    pub what: String,
+}
+
+impl UnreadableReply {
+    /// A body that violates the protocol.
+    pub fn malformed(what: impl Into<String>) -> Self {
+        Self { code: CallErrorCode::Malformed, what: what.into() }
+    }
+
+    /// A body that is not the expected JSON. The message quotes its beginning, since it is often an HTML page or a
+    /// sentence.
+    pub(crate) fn json(error: &serde_json::Error, body: &[u8]) -> Self {
+        if body.trim_ascii().is_empty() {
+            return Self::malformed("answered with an empty body");
+        }
+        let begin = quote(body, SHOWN);
+        Self::malformed(format!("answered with a body that is not a valid reply ({error}); it begins {begin}"))
+    }
+}

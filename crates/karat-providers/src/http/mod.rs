@@ -1,0 +1,16 @@
+//! HTTP: the one client, and what one exchange with a server may take.
+//!
+//! Read `transport` first: it sends a request with reqwest, within a time limit and a size limit, and tells which failures may
+//! have been billed. It sends a `request` (headers and body, built once a model), through `proxies`, and waits for
+//! `response_memory` where an answer is large. `compressed` finds compressed answers, `env_headers` checks headers that the
+//! environment fills, `descriptors` raises the limit of open files.
+//!
+//! `attempt::dispatch` is the caller of `transport`.
+
+pub(crate) mod compressed;
+pub(crate) mod descriptors;
+pub(crate) mod env_headers;
+pub(crate) mod proxies;
+pub(crate) mod request;
+pub(crate) mod response_memory;
+pub(crate) mod transport;

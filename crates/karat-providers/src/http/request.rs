@@ -1,0 +1,65 @@
+//! Requests that are built once and sent as often as needed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, USER_AGENT};
+use reqwest::{Method, Request, Url};
+
+/// The sender that every request names.
+const AGENT: &str = concat!("karat/", env!("CARGO_PKG_VERSION"));
+
+/// #1 An HTTP request without the body of a particular call.
+#[derive(Debug)]
+pub(crate) struct PreparedRequest {
+    head: Arc<RequestHead>,
+    body: Option<Bytes>,
+}
+
+#[derive(Debug)]
+struct RequestHead {
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+}
+
+impl PreparedRequest {
+    /// A request with these headers and those that all requests have.
+    ///
+    /// # Errors
+    /// The reason why no request can be sent to this address.
+    pub fn new(method: Method, url: &Url, mut headers: HeaderMap, body: Option<Bytes>) -> Result<Self, String> {
+        // The client would find out only when it sends.
+        ::http::Uri::try_from(url.as_str()).map_err(|error| error.to_string())?;
+        headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("identity"));
+        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(AGENT));
+        Ok(Self { head: Arc::new(RequestHead { method, url: url.clone(), headers }), body })
+    }
+
+    /// The same request with this body.
+    pub fn with_body(&self, body: Bytes) -> Self {
+        Self { head: self.head.clone(), body: Some(body) }
+    }
+
+    /// The whole address.
+    pub fn url(&self) -> &Url {
+        &self.head.url
+    }
+
+    /// The request in the client's form.
+    pub fn request(&self) -> Request {
+        let RequestHead { method, url, headers } = &*self.head;
+        let mut request = Request::new(method.clone(), url.clone());
+        *request.headers_mut() = headers.clone();
+        match self.body.clone().filter(|body| !body.is_empty()) {
+            Some(body) => *request.body_mut() = Some(body.into()),
+            // Without a length some servers wait for a body.
+            None if method == Method::POST => {
+                request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+            }
+            None => {}
+        }
+        request
+    }
+}

@@ -1,0 +1,396 @@
+//! The connected models, and the entry point of every call.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer};
+use rustc_hash::FxHashMap;
+use tokio::time::Instant;
+
+use crate::attempt::dispatch::{Attempt, AttemptSource, Dispatch, RetrySpec, stopped_exchange};
+use crate::attempt::exchange::{
+    Call, Exchange, ExchangeWithSlot, Payer, ProgramRun, UnmeteredPayer, milliseconds, unsent_exchange,
+};
+use crate::attempt::failure::Failure;
+use crate::attempt::retry::{Backoff, Waits};
+use crate::capture::recorder::Recorder;
+use crate::capture::replay::{RecordingKey, RecordingPlayer};
+use crate::capture::secrets::Secrets;
+use crate::codec::openai::{OPENAI, completion};
+use crate::codec::protocol::Codec;
+use crate::codec::reply::parse;
+use crate::http::proxies;
+use crate::http::request::PreparedRequest;
+use crate::http::transport::Transport;
+use crate::limiter::{AdmissionPath, Gate};
+use crate::process::command_model;
+use crate::process::command_model::CommandModel;
+use crate::process::jsonl_process::JsonlPrograms;
+use crate::process::program::Program;
+use crate::registry::connect::{Backend, ConnectedModel, Endpoint, connect};
+use crate::registry::error::ProviderError;
+use crate::registry::outside::ExternalTexts;
+use crate::registry::settings::Settings;
+use crate::scripted;
+use crate::scripted::schema_stub;
+
+/// Models that can be called. All tasks of a run share one.
+pub struct Providers {
+    models: FxHashMap<String, ConnectedModel>,
+    pub(crate) transport: Option<Transport>,
+    pub(crate) dispatch: Dispatch,
+    pub(crate) settings: Settings,
+    pub(crate) jsonl_programs: JsonlPrograms,
+    pub(crate) recording: RecordingMode,
+}
+
+/// The recording of a run, if there is one.
+pub(crate) enum RecordingMode {
+    /// Calls are neither recorded nor replayed.
+    None,
+    /// Calls are written into it.
+    Record(Arc<Recorder>),
+    /// Calls are answered from it alone.
+    Replay(RecordingPlayer, FxHashMap<String, ModelSpec>),
+}
+
+impl Providers {
+    /// Connects models: reads keys and addresses, compiles scripts. Opens no connection yet.
+    ///
+    /// # Errors
+    /// All problems, at most one for each model.
+    pub fn connect(models: &[ModelSpec], settings: Settings) -> Result<Self, Vec<ProviderError>> {
+        Self::connect_all(models, &ExternalTexts::default(), settings)
+    }
+
+    /// Like [`Providers::connect`], and prepares the requests of steps and scorers to services and programs.
+    ///
+    /// # Errors
+    /// All problems, at most one for each model and each variable of a text.
+    pub fn connect_all(
+        models: &[ModelSpec],
+        outside: &ExternalTexts,
+        settings: Settings,
+    ) -> Result<Self, Vec<ProviderError>> {
+        let (mut errors, mut secrets) = (Vec::new(), settings.secrets().collect());
+        let mut connected = FxHashMap::default();
+        for (at, spec) in models.iter().enumerate() {
+            match models[..at].iter().find(|earlier| earlier.id == spec.id) {
+                Some(earlier) if earlier == spec => continue,
+                Some(_) => errors.push(ProviderError::Ambiguous { model: spec.id.clone() }),
+                None => match connect(spec, &settings, &mut secrets) {
+                    Ok(mut model) => {
+                        if let Some(known) =
+                            connected.values().find(|known: &&ConnectedModel| known.shares_limits(&model))
+                        {
+                            model.limiter = known.limiter.clone();
+                        }
+                        connected.insert(spec.id.clone(), model);
+                    }
+                    Err(error) => errors.push(error),
+                },
+            }
+        }
+        outside.check_and_collect(&settings, &mut secrets, &mut errors);
+        if outside.http || connected.values().any(|model| matches!(model.backend, Backend::Http(_))) {
+            errors.extend(proxies::invalid_proxies(&settings));
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let client = |problem: String| vec![ProviderError::Client { problem }];
+        let served = |test: fn(&Endpoint) -> bool| {
+            connected.values().any(|model| matches!(&model.backend, Backend::Http(endpoint) if test(endpoint)))
+        };
+        // The addresses of steps and scorers are known only when their templates are rendered.
+        let tls = outside.http || served(|endpoint| endpoint.request.url().scheme() == "https");
+        let transport = (outside.http || served(|_| true))
+            .then(|| Transport::new(&settings, tls))
+            .transpose()
+            .map_err(|error| client(error.to_string()))?;
+        let secrets =
+            Secrets::new(secrets).map_err(|error| client(error.to_string()))?.with_redactor(settings.redactor.clone());
+        let dispatch = Dispatch { secrets, backoff: settings.backoff };
+        let (jsonl_programs, recording) = (JsonlPrograms::default(), RecordingMode::None);
+        Ok(Self { models: connected, transport, dispatch, settings, jsonl_programs, recording })
+    }
+
+    /// Writes every call into a recording.
+    #[must_use]
+    pub fn with_recorder(self, recorder: Arc<Recorder>) -> Self {
+        Self { recording: RecordingMode::Record(recorder), ..self }
+    }
+
+    /// Models whose calls are answered from a recording. Reads no key and opens no connection.
+    pub fn from_recording(models: &[ModelSpec], player: RecordingPlayer) -> Self {
+        let specs = models.iter().map(|spec| (spec.id.clone(), spec.clone())).collect();
+        Self {
+            models: FxHashMap::default(),
+            transport: None,
+            dispatch: Dispatch { secrets: Secrets::none(), backoff: Backoff::default() },
+            settings: Settings::new(|_| None),
+            jsonl_programs: JsonlPrograms::default(),
+            recording: RecordingMode::Replay(player, specs),
+        }
+    }
+
+    /// The body of a request, in OpenAI's form for models without a server. `None` if it cannot be written; the call
+    /// itself then reports why.
+    pub fn request_body(&self, model: &ModelSpec, request: &ChatRequest) -> Option<Bytes> {
+        match self.models.get(&model.id) {
+            Some(connected) => connected.body(request),
+            None => OPENAI.body(model, "", request).map(Bytes::from),
+        }
+        .ok()
+    }
+
+    /// Makes a single call outside a run, like [`Providers::call_within`].
+    pub async fn call(&self, call: Call<'_>, observer: &dyn Observer) -> Exchange {
+        let gate = Gate::new(1);
+        let Ok((exchange, _)) = self.call_within(call, &gate, &UnmeteredPayer, observer).await;
+        exchange
+    }
+
+    /// Makes one call, with retries, and reports each wait to the observer.
+    ///
+    /// Each attempt waits for the model's limits and a slot of the gate, and returns the slot before the wait for the
+    /// next one. The payer is asked before each attempt. The slot of the last attempt is returned with the exchange:
+    /// hold it until the exchange is on disk. Dropping the future cancels the call.
+    ///
+    /// # Errors
+    /// The payer's refusal. Failures of the call itself are part of the exchange.
+    pub async fn call_within<'a, P: Payer>(
+        &'a self,
+        call: Call<'_>,
+        gate: &'a Gate,
+        payer: &P,
+        observer: &dyn Observer,
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let recording_key = || RecordingKey::of_model_call(&call);
+        let live = async || self.call_live(call, gate, payer, observer).await;
+        let replay = |player: &RecordingPlayer, specs: &FxHashMap<String, ModelSpec>| match specs.get(call.model) {
+            Some(spec) => player.answer(&recording_key(), |body| parse(spec, body)),
+            None => not_connected(call.model),
+        };
+        self.through_recording(call.model, gate, payer, recording_key, live, replay).await
+    }
+
+    /// Makes a call live, records it, or answers it from the recording once the payer agrees.
+    ///
+    /// # Errors
+    /// The refusal of `payer`.
+    pub(crate) async fn through_recording<'a, 'q, P: Payer>(
+        &'a self,
+        who: &str,
+        gate: &Gate,
+        payer: &P,
+        recording_key: impl Fn() -> RecordingKey<'q>,
+        live: impl AsyncFnOnce() -> Result<ExchangeWithSlot, P::Refusal>,
+        replay: impl FnOnce(&RecordingPlayer, &FxHashMap<String, ModelSpec>) -> Exchange,
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        match &self.recording {
+            RecordingMode::None => live().await,
+            RecordingMode::Record(recorder) => {
+                let held = live().await?;
+                recorder.write(&recording_key(), &held.0);
+                Ok(held)
+            }
+            RecordingMode::Replay(..) if gate.is_shut() => Ok((stopped_exchange(who, 0), None)),
+            RecordingMode::Replay(player, specs) => {
+                payer.pay().await?;
+                Ok((replay(player, specs), None))
+            }
+        }
+    }
+
+    async fn call_live<'a, P: Payer>(
+        &'a self,
+        call: Call<'_>,
+        gate: &'a Gate,
+        payer: &P,
+        observer: &dyn Observer,
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let Some(model) = self.models.get(call.model) else { return Ok((not_connected(call.model), None)) };
+        let (queue, tokens) = (gate.queue(call.model), expected_tokens(call.request));
+        let path = AdmissionPath { gate, queue, limiter: Some(&model.limiter), tokens };
+        match &model.backend {
+            // Boxed: it is most of a call's size, and the futures around it are moved.
+            Backend::Http(endpoint) => {
+                Box::pin(self.call_over_http(model, endpoint, call, path, payer, observer)).await
+            }
+            // Boxed: most models have a server and should not pay for its size.
+            Backend::Command(program) => {
+                Box::pin(self.call_by_program(model, program, call, path, payer, observer)).await
+            }
+            Backend::Scripted(script) => {
+                let attempt = async { self.call_offline(model, &call, |request| script.reply(request)) };
+                self.dispatch.run_once(call.model, path, payer, attempt).await
+            }
+            Backend::Stub => {
+                let attempt = async { self.call_offline(model, &call, |request| Ok(schema_stub::reply(request))) };
+                self.dispatch.run_once(call.model, path, payer, attempt).await
+            }
+        }
+    }
+
+    async fn call_over_http<'a, P: Payer>(
+        &self,
+        model: &ConnectedModel,
+        endpoint: &Endpoint,
+        call: Call<'_>,
+        path: AdmissionPath<'a>,
+        payer: &P,
+        observer: &dyn Observer,
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let Some(transport) = &self.transport else {
+            return Ok((
+                unsent_exchange(format!("model {}: there is no HTTP client; this is a bug in karat", call.model)),
+                None,
+            ));
+        };
+        let body = match call_body(model, &call) {
+            Ok(body) => body,
+            Err(problem) => return Ok((unsent_exchange(problem), None)),
+        };
+        let request = match self.dispatch.secrets.check_request(&format!("model {}", call.model), &body) {
+            Ok(request) => request,
+            Err(refused) => return Ok((*refused, None)),
+        };
+        let prepared = endpoint.request.with_body(body);
+        let (codec, timeout) = (endpoint.codec, call.timeout);
+        let source = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, prepared, timeout };
+        let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
+        let spec = RetrySpec { target: model.call_target(), request, waits };
+        self.dispatch.retry(spec, path, payer, observer, &source).await
+    }
+
+    async fn call_by_program<'a, P: Payer>(
+        &self,
+        model: &ConnectedModel,
+        program: &CommandModel,
+        call: Call<'_>,
+        path: AdmissionPath<'a>,
+        payer: &P,
+        observer: &dyn Observer,
+    ) -> Result<ExchangeWithSlot, P::Refusal> {
+        let body = match call_body(model, &call) {
+            Ok(body) => body,
+            Err(problem) => return Ok((unsent_exchange(problem), None)),
+        };
+        let request = match self.dispatch.secrets.check_request(&format!("model {}", call.model), &body) {
+            Ok(request) => request,
+            Err(refused) => return Ok((*refused, None)),
+        };
+        let line = self.dispatch.secrets.clean_text(program.display_line());
+        let (program, input) = program.program(call.request);
+        let source = CommandModelAttempts { providers: self, program, input, line, timeout: call.timeout };
+        let waits = Waits::new(self.dispatch.backoff, 0, call.jitter_seed);
+        let spec = RetrySpec { target: model.call_target(), request, waits };
+        self.dispatch.retry(spec, path, payer, observer, &source).await
+    }
+
+    /// A call that is answered without a server. Its bytes take the same path as a server's.
+    fn call_offline(
+        &self,
+        model: &ConnectedModel,
+        call: &Call<'_>,
+        answer: impl Fn(&ChatRequest) -> Result<String, String>,
+    ) -> Exchange {
+        let spec = &model.spec;
+        let start = Instant::now();
+        let request = match call_body(model, call) {
+            Ok(body) => self.dispatch.secrets.clean(body),
+            Err(problem) => return unsent_exchange(problem),
+        };
+        let body = answer(call.request).and_then(|text| {
+            let (text, finish) = scripted::cut_to_limit(call.request, spec.max_output, text);
+            completion(spec, &text, finish, scripted::usage(call.request, &text)).map_err(|error| error.to_string())
+        });
+        let (response, outcome) = match body {
+            Ok(body) => {
+                let response = self.dispatch.secrets.clean(body);
+                let outcome = parse(spec, &response);
+                (response, outcome)
+            }
+            Err(problem) => {
+                let failure = Failure::new(CallErrorCode::Process, problem);
+                (Bytes::new(), Err(failure.error(model.call_target(), 1, &self.dispatch.secrets)))
+            }
+        };
+        let latency_ms = milliseconds(start.elapsed());
+        Exchange { request, response, attempts: 1, latency_ms, outcome, ..unsent_exchange(String::new()) }
+    }
+}
+
+impl fmt::Debug for Providers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Providers").field("models", &self.models.len()).finish_non_exhaustive()
+    }
+}
+
+/// Attempts to call a model with an HTTP API.
+struct HttpModelAttempts<'a> {
+    dispatch: &'a Dispatch,
+    transport: &'a Transport,
+    codec: &'a dyn Codec,
+    prepared: PreparedRequest,
+    timeout: Duration,
+}
+
+impl AttemptSource for HttpModelAttempts<'_> {
+    async fn attempt(&self) -> Attempt {
+        let sent = self.dispatch.send(self.transport, &self.prepared, self.timeout).await;
+        Attempt::read(sent, |status, body| {
+            let reply = self.dispatch.secrets.read_redacted(body, |body| self.codec.parse(body));
+            reply.map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
+        })
+    }
+}
+
+/// Attempts to call a model that is a local program.
+struct CommandModelAttempts<'a> {
+    providers: &'a Providers,
+    program: Program,
+    input: Bytes,
+    /// Its command line, as stored.
+    line: String,
+    timeout: Duration,
+}
+
+impl AttemptSource for CommandModelAttempts<'_> {
+    async fn attempt(&self) -> Attempt {
+        let Self { providers, program, input, line, timeout } = self;
+        let start = Instant::now();
+        // Boxed, like the calls of steps to programs.
+        let (printed, end) = Box::pin(program.run(&providers.settings, input.clone(), *timeout)).await;
+        let latency = start.elapsed();
+        let response = providers.dispatch.secrets.capture(printed, end.is_ok());
+        let outcome = end.and_then(|complaint| {
+            command_model::parse_reply(&response).map_err(|_| program.empty_output_failure(&complaint))
+        });
+        let code = outcome.as_ref().map_or_else(|failure| failure.exit, |_| Some(0));
+        let ran = Some(ProgramRun { command: line.clone(), code });
+        Attempt { response, status: None, latency, exhausted: None, memory: None, program_run: ran, outcome }
+    }
+}
+
+/// The body of a call, serialized at most once.
+///
+/// # Errors
+/// It cannot be serialized.
+fn call_body(model: &ConnectedModel, call: &Call<'_>) -> Result<Bytes, String> {
+    let written = call.body.cloned().map_or_else(|| model.body(call.request), Ok);
+    written.map_err(|error| format!("model {}: the request cannot be written as JSON ({error})", call.model))
+}
+
+/// Estimated tokens of a call: a quarter of the bytes sent, plus the longest reply.
+fn expected_tokens(request: &ChatRequest) -> u64 {
+    let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
+    (bytes / 4) as u64 + u64::from(request.parameters.max_tokens.unwrap_or_default())
+}
+
+fn not_connected(model: &str) -> Exchange {
+    unsent_exchange(format!("model {model}: it was never connected; this is a bug in karat"))
+}

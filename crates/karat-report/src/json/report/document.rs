@@ -1,0 +1,362 @@
+//! The document: every field of `karat.report/1`, in a fixed order.
+
+use std::collections::BTreeMap;
+
+use karat_analysis::{
+    Diagnostics, Group, Leaderboard, Leaderboards, Outcome, ServedModel, Slices, Spread, SummaryCorpus,
+};
+use karat_types::{Pricing, ScorerKind, SourceDigest};
+use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Value, json};
+
+use super::CellsFile;
+use super::cells::CellList;
+use super::cost::{Cost, RunCost};
+use crate::shared::moment::rfc3339;
+use crate::shared::report::Report;
+
+/// The whole report. Its cells come last.
+pub(super) struct ReportDocument<'a> {
+    pub(super) report: Report<'a>,
+    /// The file of the cells, if they are not in the report itself.
+    pub(super) cells: Option<&'a CellsFile>,
+}
+
+impl Serialize for ReportDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let report = self.report;
+        let findings = report.findings;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema", "karat.report/1")?;
+        map.serialize_entry("run", &run(report))?;
+        map.serialize_entry("totals", &totals(report))?;
+        map.serialize_entry("summary", &findings.summary)?;
+        map.serialize_entry("warnings", &report.warnings().collect::<Vec<_>>())?;
+        map.serialize_entry("metrics", &spreads(report, &findings.run.metrics))?;
+        map.serialize_entry("systems", &groups(report, &findings.systems))?;
+        map.serialize_entry("models", &groups(report, &findings.models))?;
+        map.serialize_entry("variants", &groups(report, &findings.variants))?;
+        map.serialize_entry("judges", &findings.judges)?;
+        if self.cells.is_none() {
+            map.serialize_entry("samples", &SampleList(report))?;
+        }
+        map.serialize_entry("leaderboards", &leaderboards(report))?;
+        map.serialize_entry("cost", &RunCost::of(report))?;
+        verdict(report, &mut map)?;
+        map.serialize_entry("analyses", &analyses(report))?;
+        match self.cells {
+            Some(file) => map.serialize_entry("cells_file", file)?,
+            None => map.serialize_entry("cells", &CellList(report.cells()))?,
+        }
+        map.end()
+    }
+}
+
+/// Writes `gates`, `gates_left_out`, `gate_notes`, `verdict`, and `verdict_note` if there is no verdict.
+fn verdict<M: SerializeMap>(report: Report<'_>, map: &mut M) -> Result<(), M::Error> {
+    let verdicts = &report.context.verdicts;
+    let (gates, left_out) = crate::wording::gates::decisions_in_document(verdicts);
+    map.serialize_entry("gates", &gates)?;
+    if let Some(left_out) = left_out {
+        map.serialize_entry("gates_left_out", &left_out)?;
+    }
+    if !verdicts.notes.is_empty() {
+        map.serialize_entry("gate_notes", &verdicts.notes)?;
+    }
+    map.serialize_entry("verdict", &verdicts.verdict())?;
+    if verdicts.decisions.is_empty() {
+        let note = report.context.verdict_note.as_deref().unwrap_or("no gate was evaluated");
+        map.serialize_entry("verdict_note", note)?;
+    }
+    Ok(())
+}
+
+/// The field `run`. Optional fields are absent in the canonical form.
+#[derive(Serialize)]
+struct Run<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    suite: &'a str,
+    about: Option<&'a str>,
+    suite_hash: &'a str,
+    plan_hash: String,
+    dataset_hash: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_at: Option<Option<String>>,
+    status: karat_types::RunStatus,
+    version: &'a str,
+    git_commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_commit: Option<&'a str>,
+    seed: u64,
+    config: Value,
+}
+
+fn run<'a>(report: Report<'a>) -> Run<'a> {
+    let header = report.rows.header();
+    let plan = &report.findings.plan;
+    let volatile = !report.context.canonical;
+    Run {
+        id: volatile.then_some(&header.id),
+        suite: &plan.suite,
+        about: plan.about.as_deref(),
+        suite_hash: &plan.suite_hash,
+        plan_hash: plan.plan_hash.to_string(),
+        dataset_hash: &plan.dataset.hash,
+        started_at: volatile.then(|| rfc3339(header.started_at)),
+        completed_at: volatile.then(|| header.completed_at.map(rfc3339)),
+        status: header.status,
+        version: &header.version,
+        git_commit: header.git_commit.as_deref(),
+        service_commit: report.findings.services().and_then(karat_analysis::Services::version),
+        seed: plan.run.seed,
+        config: config(report),
+    }
+}
+
+/// Returns a price in US dollars per million tokens, as registries write it; null if it is unknown.
+fn price(price: &Pricing) -> Value {
+    let dollars = |nanos: u64| nanos as f64 / 1e9;
+    match price {
+        Pricing::Unmetered => json!("unmetered"),
+        Pricing::Unknown => Value::Null,
+        Pricing::Known(price) => {
+            let mut known = json!({ "input": dollars(price.input), "output": dollars(price.output) });
+            if let Some(cached) = price.cached_input {
+                known["cached_input"] = json!(dollars(cached));
+            }
+            if let Some(as_of) = &price.as_of {
+                known["as_of"] = json!(as_of);
+            }
+            known
+        }
+    }
+}
+
+/// Settings of a run that affect its results. The others differ between an interrupted and an uninterrupted run.
+const OF_RESULTS: [&str; 3] = ["seed", "capture", "of_ruler"];
+
+/// Returns the configuration of the run, without contents of files and without names of secrets.
+fn config(report: Report<'_>) -> Value {
+    let plan = &report.findings.plan;
+    let model = |it: &karat_types::ModelSpec| {
+        json!({
+            "id": it.id, "provider": it.provider, "model": it.model, "family": it.family,
+            "price": price(&it.price), "tier": it.tier, "parameters": it.parameters
+        })
+    };
+    let scorer = |it: &karat_types::ScorerSpec| match &it.kind {
+        ScorerKind::Metric { metric, with } => {
+            json!({ "id": it.id, "metric": metric, "with": with, "reduce": it.reduce })
+        }
+        ScorerKind::Rubric(rubric) => json!({
+            "id": it.id, "rubric": rubric.rubric.id, "version": rubric.rubric.version, "judges": rubric.judges,
+            "consensus": rubric.consensus, "reduce": it.reduce
+        }),
+    };
+    let sources: Vec<&SourceDigest> = plan.dataset.sources.iter().collect();
+    let mut config = json!({
+        "models": plan.models.iter().map(model).collect::<Vec<_>>(),
+        "judges": plan.judges.iter().map(model).collect::<Vec<_>>(),
+        "variants": plan.variants.iter().map(|variant| &variant.id).collect::<Vec<_>>(),
+        "scorers": plan.scorers.iter().map(scorer).collect::<Vec<_>>(),
+        "trials": plan.trials,
+        "dataset": {
+            "rows": plan.dataset.rows, "version": plan.dataset.version, "sources": sources,
+            "changelog": plan.dataset.changelog, "mismatches": plan.dataset.mismatches
+        },
+        "services": report.findings.services(),
+        "run": plan.run,
+        "tokenizer": plan.tokenizer,
+        "confidence": report.findings.level()
+    });
+    // Limits, timeouts and reuse do not affect results: a run that they stopped and one that they did not end alike.
+    if let (true, Some(run)) = (report.context.canonical, config.get_mut("run").and_then(Value::as_object_mut)) {
+        run.retain(|setting, _| OF_RESULTS.contains(&setting.as_str()));
+    }
+    config
+}
+
+#[derive(Serialize)]
+struct Totals {
+    samples: usize,
+    planned: u64,
+    cells: u64,
+    judgments: u64,
+    errors: u64,
+    unscored: u64,
+    unjudged: u64,
+    skipped: u64,
+    stopped: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached: Option<u64>,
+}
+
+fn totals(report: Report<'_>) -> Totals {
+    let tally = report.findings.run.tally;
+    Totals {
+        samples: report.findings.samples(),
+        planned: report.findings.planned,
+        cells: tally.cells,
+        judgments: tally.judgments,
+        errors: tally.errors,
+        unscored: tally.unscored,
+        unjudged: tally.unjudged,
+        skipped: tally.skipped,
+        stopped: tally.stopped,
+        cached: (!report.context.canonical).then_some(tally.reused),
+    }
+}
+
+/// Spreads by the metric's name, in the plan's order.
+struct Spreads<'a>(Vec<(&'a str, &'a Spread)>);
+
+impl Serialize for Spreads<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+fn spreads<'s, 'r: 's>(report: Report<'r>, all: &'s [Spread]) -> Spreads<'s> {
+    Spreads(report.metrics().filter_map(|(at, metric)| Some((metric.name.as_str(), all.get(at)?))).collect())
+}
+
+#[derive(Serialize)]
+struct GroupView<'a> {
+    id: &'a str,
+    model: Option<&'a str>,
+    variant: Option<&'a str>,
+    cells: u64,
+    judgments: u64,
+    errors: u64,
+    unscored: u64,
+    skipped: u64,
+    #[serde(skip_serializing_if = "<[ServedModel]>::is_empty")]
+    answered_as: &'a [ServedModel],
+    dimensions: Spreads<'a>,
+    cost: Cost,
+}
+
+fn groups<'a>(report: Report<'a>, groups: &'a [Group]) -> Vec<GroupView<'a>> {
+    let view = |group: &'a Group| GroupView {
+        id: &group.id,
+        model: group.model.as_deref(),
+        variant: group.variant.as_deref(),
+        cells: group.tally.cells,
+        judgments: group.tally.judgments,
+        errors: group.tally.errors,
+        unscored: group.tally.unscored,
+        skipped: group.tally.skipped,
+        answered_as: &group.answered_as,
+        dimensions: spreads(report, &group.metrics),
+        cost: Cost::of(&group.spend, report.group_estimate(group), report.context.canonical),
+    };
+    groups.iter().map(view).collect()
+}
+
+/// The samples, serialized one at a time.
+struct SampleList<'a>(Report<'a>);
+
+#[derive(Serialize)]
+struct SampleView<'a> {
+    id: &'a str,
+    dimensions: Spreads<'a>,
+    cost: Option<f64>,
+}
+
+impl Serialize for SampleList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let findings = self.0.findings;
+        let mut list = serializer.serialize_seq(Some(findings.samples()))?;
+        for at in 0..findings.samples() {
+            let sample = findings.sample(at);
+            let dimensions = spreads(self.0, &sample.metrics);
+            list.serialize_element(&SampleView {
+                id: sample.id,
+                dimensions,
+                cost: sample.cost.map(karat_types::Money::usd),
+            })?;
+        }
+        list.end()
+    }
+}
+
+#[derive(Serialize)]
+struct PlaceView<'a> {
+    id: &'a str,
+    score: f64,
+    n: u64,
+    ci: Option<(f64, f64)>,
+    method: &'a str,
+}
+
+fn boards<'a>(report: Report<'a>) -> impl Iterator<Item = (&'a str, &'a Leaderboard)> {
+    report.metrics().filter_map(move |(at, metric)| Some((metric.name.as_str(), report.findings.leaderboards.get(at)?)))
+}
+
+fn leaderboards<'a>(report: Report<'a>) -> BTreeMap<&'a str, Vec<PlaceView<'a>>> {
+    let view = |place: &'a karat_analysis::RankedPlace| PlaceView {
+        id: &place.id,
+        score: place.finding.value(),
+        n: place.finding.n(),
+        ci: place.finding.interval(),
+        method: place.finding.method(),
+    };
+    boards(report).map(|(name, board)| (name, board.places.iter().map(view).collect())).collect()
+}
+
+/// A corpus with the end of its run, and the failed gates on its means.
+#[derive(Serialize)]
+struct Corpus<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scored_at: Option<String>,
+    #[serde(flatten)]
+    corpus: &'a SummaryCorpus,
+    gates_failed: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Analysis<'a> {
+    Outcome(&'a Outcome),
+    Corpus(Corpus<'a>),
+    Diagnostics(Box<Diagnostics>),
+    Slices(Slices),
+    Leaderboards(Leaderboards),
+    Baselines(&'a [karat_analysis::BaselineVariant]),
+    Kpis(&'a [karat_analysis::Kpi]),
+    Recommendations(&'a [karat_analysis::Recommendation]),
+}
+
+fn analyses<'a>(report: Report<'a>) -> BTreeMap<&'a str, Analysis<'a>> {
+    let findings = report.findings;
+    let mut all = BTreeMap::from([
+        ("baselines", Analysis::Baselines(&findings.baselines)),
+        ("kpis", Analysis::Kpis(&report.context.verdicts.kpis)),
+        ("recommendations", Analysis::Recommendations(&findings.recommendations)),
+    ]);
+    all.extend(findings.analyses.iter().map(|it| (it.id.as_str(), outcome(report, &it.outcome))));
+    all
+}
+
+/// Returns an outcome. Fields that depend on time are added, or left out in the canonical form.
+fn outcome<'a>(report: Report<'a>, outcome: &'a Outcome) -> Analysis<'a> {
+    match outcome {
+        Outcome::SummaryCorpus(corpus) => {
+            let ended = report.rows.header().completed_at.filter(|_| !report.context.canonical);
+            let gates_failed = crate::wording::session_gates::failed_gates(report, corpus);
+            Analysis::Corpus(Corpus { scored_at: ended.map(rfc3339), corpus, gates_failed })
+        }
+        Outcome::Diagnostics(found) if report.context.canonical => {
+            Analysis::Diagnostics(Box::new(found.without_times()))
+        }
+        Outcome::Slices(found) if report.context.canonical => Analysis::Slices(found.steady(&report.findings.plan)),
+        Outcome::Leaderboards(found) if report.context.canonical => {
+            Analysis::Leaderboards(found.steady(&report.findings.plan))
+        }
+        other => Analysis::Outcome(other),
+    }
+}

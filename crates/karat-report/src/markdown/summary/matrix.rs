@@ -1,0 +1,59 @@
+//! Section with a table of models × samples in the primary metric, with colour marks.
+
+use karat_analysis::Group;
+use karat_types::MetricSpec;
+
+use crate::markdown::page::{Column, Inline, Page};
+use crate::shared::figures;
+use crate::shared::report::Report;
+
+/// Number of samples shown. Of more, the hardest are shown.
+const SAMPLES: usize = 50;
+
+/// Share of the range from which a value is good.
+const GOOD: f64 = 0.7;
+
+/// Share of the range below which a value is poor, as in the failure analysis.
+const POOR: f64 = 0.4;
+
+pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
+    let (Some((at, metric)), findings) = (report.primary(), report.findings) else { return };
+    let groups = if findings.models.is_empty() { &findings.variants } else { &findings.models };
+    page.heading(2, Inline::plain("Model × sample"));
+    page.paragraph(
+        Inline::plain("Mean ")
+            .and_code(&metric.name)
+            .and(" over variants and trials. 🟩 from 70 % of the range on, 🟨 from 40 %, 🟥 below, ⬜ no score."),
+    );
+    let shown = findings.hardest_samples(at, SAMPLES);
+    if shown.len() < findings.samples() {
+        page.paragraph(
+            Inline::plain("The ")
+                .and_text(figures::count(shown.len() as u64))
+                .and(" hardest of ")
+                .and_text(figures::count(findings.samples() as u64))
+                .and(" samples; report.json has all."),
+        );
+    }
+    let mut heads = vec![Column::left(Inline::plain("Sample"))];
+    heads.extend(groups.iter().map(|group| Column::right(Inline::code(&group.id))));
+    let row = |sample: usize| {
+        let cell = |group: &Group| {
+            let value = findings.on_sample(at, sample, group).map(|found| found.value());
+            Inline::plain(heat(metric, value)).and(" ").and_text(figures::value_or_none(metric, value))
+        };
+        let id = Inline::code(findings.sample_id(sample));
+        std::iter::once(id).chain(groups.iter().map(cell)).collect()
+    };
+    page.table(&heads, shown.into_iter().map(row));
+}
+
+fn heat(metric: &MetricSpec, value: Option<f64>) -> &'static str {
+    match value.map(|value| figures::goodness(metric, value)) {
+        None => "⬜",
+        Some(None) => "",
+        Some(Some(share)) if share >= GOOD => "🟩",
+        Some(Some(share)) if share >= POOR => "🟨",
+        Some(Some(_)) => "🟥",
+    }
+}

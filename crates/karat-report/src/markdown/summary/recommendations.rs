@@ -1,0 +1,19 @@
+//! Section with recommendations, each with its caveat.
+
+use crate::markdown::page::{Inline, Page};
+use crate::shared::report::Report;
+
+pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
+    page.heading(2, Inline::plain("Recommendations"));
+    let all = &report.findings.recommendations;
+    if all.is_empty() {
+        page.paragraph(Inline::plain("None: there is nothing to choose between, and nothing failed."));
+    }
+    page.list(all.iter().map(|it| {
+        let advice = Inline::text(&it.advice);
+        match &it.caveat {
+            Some(caveat) => advice.and(" *Caveat:* ").and_text(caveat),
+            None => advice,
+        }
+    }));
+}

@@ -1,0 +1,11 @@
+//! Material that every format uses: the inputs (`report`, `calibration_round`, `history_row`), numbers and times as
+//! text (`figures`, `moment`), harmless forms of texts from outside (`visible`), and the one drawing
+//! (`reliability_curve`).
+
+pub(crate) mod calibration_round;
+pub(crate) mod figures;
+pub(crate) mod history_row;
+pub(crate) mod moment;
+pub mod reliability_curve;
+pub(crate) mod report;
+pub(crate) mod visible;

@@ -1,0 +1,180 @@
+//! The input of every format.
+
+use std::io;
+use std::ops::{ControlFlow, Range};
+
+use karat_analysis::{Findings, Group, Verdicts};
+use karat_types::{Better, CellRow, Money, PlanHeader, RowError, RunRows};
+
+/// The estimated cost of a run, as if nothing were cached.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Estimate {
+    /// Lowest cost of all cells and judgments: replies as short as possible.
+    pub least: Money,
+    /// Highest cost of all cells and judgments, on conservative assumptions.
+    pub total: Money,
+    /// Cost of one cell with its judgments, by system. `None` if a price is unknown or only known from the answers.
+    pub per_cell: Vec<Option<Money>>,
+    /// `true` if the estimate is based on a sample of the rows.
+    pub sampled: bool,
+}
+
+impl Estimate {
+    /// Returns the lowest and highest cost, or `None` if part of it is unknown.
+    pub(crate) fn range(&self) -> Option<(Money, Money)> {
+        self.per_cell.iter().all(Option::is_some).then_some((self.least, self.total))
+    }
+}
+
+/// Facts that a report shows besides the findings.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Context {
+    /// The estimate of the plan.
+    pub estimate: Option<Estimate>,
+    /// Cost of all calls of the run, including calls that no cell uses. If `None`, the sum over cells and judgments
+    /// is shown.
+    pub paid: Option<Money>,
+    /// Leaves out what differs between an interrupted and an uninterrupted run: run.{id, started_at, completed_at},
+    /// latencies, call_ids, cached, actual cost, and metrics flagged volatile.
+    pub canonical: bool,
+    /// The verdicts of the gates.
+    pub verdicts: Verdicts,
+    /// The reason for a missing verdict.
+    pub verdict_note: Option<String>,
+    /// Reasons for a failed run besides its gates.
+    pub failures: Vec<String>,
+    /// Warnings about the course of the run. The canonical form has none.
+    pub warnings: Vec<String>,
+    /// Paths of the report's files, for the terminal.
+    pub files: Vec<String>,
+}
+
+/// A run to report on.
+#[derive(Clone, Copy)]
+pub struct Report<'a> {
+    /// The findings of the analysis.
+    pub findings: &'a Findings,
+    /// The rows of the run, for formats that show cells.
+    pub rows: &'a dyn RunRows,
+    /// Facts besides the findings.
+    pub context: &'a Context,
+}
+
+/// The cells of a report. They can be written before the findings are known.
+#[derive(Clone, Copy)]
+pub struct Cells<'a> {
+    /// The plan of the run.
+    pub plan: &'a PlanHeader,
+    /// The rows of the run.
+    pub rows: &'a dyn RunRows,
+    /// The estimated cost.
+    pub estimate: Option<&'a Estimate>,
+    /// See [`Context::canonical`].
+    pub canonical: bool,
+}
+
+impl<'a> Cells<'a> {
+    /// Returns the metrics that are shown, with their index. The canonical form leaves out volatile ones.
+    pub(crate) fn metrics(self) -> impl Iterator<Item = (usize, &'a karat_types::MetricSpec)> + Clone {
+        self.plan.metrics.iter().enumerate().filter(move |(_, metric)| !(self.canonical && metric.volatile))
+    }
+
+    /// Calls `each` for the cells in plan order, until it fails.
+    pub(crate) fn each_row(self, each: impl FnMut(CellRow<'_>) -> Result<(), RenderError>) -> Result<(), RenderError> {
+        self.each_row_of(0..u64::MAX, each)
+    }
+
+    /// Calls `each` for the cells with these ordinals, until it fails.
+    pub(crate) fn each_row_of(
+        self,
+        ordinals: Range<u64>,
+        mut each: impl FnMut(CellRow<'_>) -> Result<(), RenderError>,
+    ) -> Result<(), RenderError> {
+        let mut failed = None;
+        self.rows.for_each_in(ordinals, &mut |row| match each(row) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Returns the estimated cost of one cell of a system.
+    pub(crate) fn cell_estimate(self, system: usize) -> Option<Money> {
+        self.estimate?.per_cell.get(system).copied().flatten()
+    }
+}
+
+impl<'a> Report<'a> {
+    /// Returns the cells of the report.
+    pub fn cells(self) -> Cells<'a> {
+        let Context { estimate, canonical, .. } = self.context;
+        Cells { plan: &self.findings.plan, rows: self.rows, estimate: estimate.as_ref(), canonical: *canonical }
+    }
+
+    /// Returns the amount that the run paid, without reused results.
+    pub(crate) fn amount_paid(self) -> Money {
+        self.context.paid.unwrap_or_else(|| self.findings.run.spend.paid())
+    }
+
+    /// Returns `true` if every model and judge of the run is simulated, so that no provider bills anything.
+    pub(crate) fn is_simulated(self) -> bool {
+        let plan = &self.findings.plan;
+        let mut providers = plan.models.iter().chain(&plan.judges).map(|model| model.provider.as_str()).peekable();
+        providers.peek().is_some() && providers.all(|provider| matches!(provider, "scripted" | "stub"))
+    }
+
+    /// Returns the warnings: first about the course of the run, then about its results.
+    pub(crate) fn warnings(self) -> impl Iterator<Item = &'a String> {
+        self.context.warnings.iter().chain(&self.findings.warnings)
+    }
+
+    /// Returns the metrics that are shown, with their index.
+    pub(crate) fn metrics(self) -> impl Iterator<Item = (usize, &'a karat_types::MetricSpec)> + Clone {
+        self.cells().metrics()
+    }
+
+    /// Returns the primary metric with its index.
+    pub(crate) fn primary(self) -> Option<(usize, &'a karat_types::MetricSpec)> {
+        let at = self.findings.primary?;
+        Some((at, self.findings.plan.metrics.get(at)?))
+    }
+
+    /// Returns the estimated cost of all cells of a group, without sharing between cells.
+    pub(crate) fn group_estimate(self, group: &Group) -> Option<Money> {
+        let plan = &self.findings.plan;
+        let of_system = |system: &usize| {
+            let cells = i128::from(plan.dataset.rows) * i128::from(plan.systems.get(*system)?.trials);
+            Some(Money(self.cells().cell_estimate(*system)?.0 * cells))
+        };
+        group.systems.iter().map(of_system).sum()
+    }
+
+    /// Returns the systems, best by the primary metric first. Systems without a figure come last, ties keep plan
+    /// order.
+    pub(crate) fn systems_by_rank(self) -> Vec<&'a Group> {
+        let mut ranked: Vec<&Group> = self.findings.systems.iter().collect();
+        let Some((at, metric)) = self.primary() else { return ranked };
+        let value = |group: &Group| group.metrics.get(at).and_then(|spread| spread.value());
+        ranked.sort_by(|a, b| match (value(a), value(b)) {
+            (Some(a), Some(b)) if metric.better == Better::Higher => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+        ranked
+    }
+}
+
+/// A report could not be rendered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// The stored rows could not be read.
+    #[error("the report could not be made because the run's rows could not be read: {0}")]
+    Rows(#[from] RowError),
+    /// The bytes could not be written.
+    #[error("the report could not be written: {0}")]
+    Write(#[from] io::Error),
+}

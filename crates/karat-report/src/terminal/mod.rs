@@ -1,0 +1,268 @@
+//! The terminal formats: the summary at the end of a run, and the results of `agree`, `calibrate`, `compare`, `gate`
+//! and `golden`.
+//!
+//! This file has the summary ([`render`]): at most [`LINES`] lines, readable without colour. `kpis` and `analyses`
+//! are parts of it; the other files are documents of their own.
+
+mod agreement;
+mod analyses;
+mod calibration;
+mod comparison;
+mod gates;
+mod golden;
+mod kpis;
+
+use std::fmt::Write as _;
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use karat_analysis::{NoteCount, Stage};
+use karat_types::NoteKind;
+
+pub use self::agreement::agreement;
+pub use self::calibration::calibration;
+pub use self::comparison::comparison;
+pub use self::gates::gates;
+pub use self::golden::golden;
+
+use crate::shared::figures::{self, count};
+use crate::shared::report::Report;
+use crate::shared::visible::{MESSAGE, excerpt};
+use crate::wording::provenance;
+
+/// Largest number of lines that [`render`] returns.
+pub const LINES: usize = 40;
+
+/// Number of systems shown, best by the primary metric first. Gates take some of the space.
+const SYSTEMS: usize = 15;
+const SYSTEMS_BESIDE_GATES: usize = 5;
+
+/// Number of gates shown that did not pass.
+const GATES: usize = 4;
+
+/// Number of notes on gates shown.
+const NOTES: usize = 2;
+
+/// Number of reasons for a failed run shown.
+const FAILURES: usize = 3;
+
+/// Number of warnings shown.
+const WARNINGS: usize = 4;
+
+/// Number of kinds of errors shown.
+const ERRORS: usize = 3;
+
+/// Number of files shown.
+const FILES: usize = 6;
+
+/// Length of an id or a message on one line, in characters.
+const WIDTH: usize = 100;
+
+/// Returns the summary, without control sequences.
+pub fn render(report: Report<'_>) -> String {
+    let findings = report.findings;
+    let mut text = String::new();
+    let mut line = |line: String| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{line}");
+    };
+    let tally = findings.run.tally;
+    let judgments = match tally.judgments {
+        0 => String::new(),
+        all => format!("; judgments {}, {} reused", count(all), count(tally.judgments_reused)),
+    };
+    line(format!(
+        "{}: cells {} of {}, {} failed, {} unscored, {} skipped, {} reused{judgments}",
+        excerpt(&findings.plan.suite, WIDTH),
+        count(tally.cells.saturating_sub(tally.stopped)),
+        count(findings.planned),
+        count(tally.errors),
+        count(tally.unscored),
+        count(tally.skipped),
+        count(tally.reused)
+    ));
+    gates::lines(&report.context.verdicts, GATES, NOTES).into_iter().for_each(&mut line);
+    if let Some(note) = &report.context.verdict_note {
+        line(format!("no verdict: {}", excerpt(note, 2 * WIDTH)));
+    }
+    let failures = &report.context.failures;
+    failures.iter().take(FAILURES).for_each(|it| line(format!("failed: {}", excerpt(it, 3 * WIDTH))));
+    if failures.len() > FAILURES {
+        let more = count((failures.len() - FAILURES) as u64);
+        line(format!(
+            "failed: and {more} more reasons; `karat gate {}` lists them all",
+            excerpt(&report.rows.header().id, WIDTH)
+        ));
+    }
+    line(String::new());
+    table(report).lines().for_each(|it| line(it.trim_end().to_owned()));
+    let left = findings.systems.len().saturating_sub(systems(report));
+    if left > 0 {
+        line(format!("… and {left} more systems in the report"));
+    }
+    line(String::new());
+    kpis::lines(report).into_iter().for_each(&mut line);
+    ranking(report).into_iter().for_each(&mut line);
+    analyses::lines(report).into_iter().for_each(&mut line);
+    errors(report).into_iter().for_each(&mut line);
+    let warnings = report.warnings().map(|it| excerpt(it, 2 * WIDTH));
+    truncation_warnings(report)
+        .into_iter()
+        .chain(warnings)
+        .take(WARNINGS)
+        .for_each(|it| line(format!("warning: {it}")));
+    line(cost(report));
+    line(how_made(report));
+    for file in report.context.files.iter().take(FILES) {
+        line(format!("report: {}", excerpt(file, 3 * WIDTH)));
+    }
+    text
+}
+
+/// Returns the number of systems to show.
+fn systems(report: Report<'_>) -> usize {
+    if report.context.verdicts.decisions.is_empty() { SYSTEMS } else { SYSTEMS_BESIDE_GATES }
+}
+
+fn table(report: Report<'_>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let Some((at, metric)) = report.primary() else { return table };
+    let right = |text: String| Cell::new_owned(text).set_alignment(CellAlignment::Right);
+    let head = ["system", "", "interval", "n", "failed", "unscored", "$/cell"];
+    let name = excerpt(&metric.name, WIDTH / 2);
+    table.set_header(head.iter().enumerate().map(|(column, head)| match column {
+        0 => Cell::new(head),
+        1 => right(name.clone()),
+        _ => right((*head).to_owned()),
+    }));
+    for group in report.systems_by_rank().into_iter().take(systems(report)) {
+        let figure = group.metrics.get(at).and_then(|spread| spread.figure());
+        table.add_row([
+            Cell::new_owned(excerpt(&group.id, WIDTH / 2)),
+            right(figures::value_or_none(metric, figure.map(|it| it.value()))),
+            right(figure.map_or(figures::NONE.to_owned(), |it| figures::interval(metric, it))),
+            right(count(figure.map_or(0, |it| it.n()))),
+            right(count(group.tally.errors)),
+            right(count(group.tally.unscored)),
+            right(figures::usd(group.spend.per_cell_usd())),
+        ]);
+    }
+    table
+}
+
+fn ranking(report: Report<'_>) -> Vec<String> {
+    let (Some((_, metric)), Some(board)) = (report.primary(), report.findings.primary_board()) else {
+        return Vec::new();
+    };
+    let line = |label: &str, place: Option<&karat_analysis::RankedPlace>| {
+        let place = place?;
+        Some(format!(
+            "{label} {}: {}",
+            excerpt(&place.id, WIDTH / 2),
+            figures::value_with_method(metric, &place.finding)
+        ))
+    };
+    let ranked = board.places.len() > 1 && !board.is_level();
+    let worst = board.places.last().filter(|_| ranked);
+    let level = board.is_level().then(|| format!("all {} have the same score", count(board.places.len() as u64)));
+    [
+        level,
+        line(if ranked { "best   " } else { "score  " }, board.places.first()),
+        line("worst  ", worst),
+        line("hardest", board.hardest_sample.as_ref()),
+        (board.shared < board.scored).then(|| {
+            format!(
+                "compared on {} of {} scored sample × variant pairs: those that all models share",
+                count(board.shared),
+                count(board.scored)
+            )
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Returns the most frequent error codes, each with the first message of its most frequent kind.
+fn errors(report: Report<'_>) -> Vec<String> {
+    let Some(errors) = report.findings.errors() else { return Vec::new() };
+    let shown = errors.codes.iter().take(ERRORS).filter_map(|code| {
+        let mut kinds = errors.kinds.iter().filter(|kind| kind.stage == code.stage && kind.code == code.code);
+        let example = kinds.next()?.examples.first()?;
+        let what = match code.stage {
+            Stage::Cell => "cell",
+            Stage::Judgment => "judgment",
+            Stage::Score => "score",
+        };
+        let times = if code.count == 1 { what.to_owned() } else { format!("{what}s") };
+        let causes = match kinds.count() {
+            0 => String::new(),
+            more => format!(" ({} causes)", count(more as u64 + 1)),
+        };
+        let (who, message) = (excerpt(&example.who, WIDTH / 2), excerpt(&example.message, MESSAGE));
+        Some(format!(
+            "error: {} {times}, {}{causes}: {who}: {message}",
+            count(code.count),
+            excerpt(&code.code, WIDTH / 2)
+        ))
+    });
+    let more = errors.codes.get(ERRORS..).filter(|more| !more.is_empty()).map(|more| {
+        let codes: Vec<String> =
+            more.iter().map(|code| format!("{} {}", count(code.count), excerpt(&code.code, WIDTH / 2))).collect();
+        excerpt(&format!("error: and {}", codes.join(", ")), 2 * WIDTH)
+    });
+    shown.chain(more).collect()
+}
+
+/// Returns warnings about truncated replies and dropped chunks, each with an example and advice.
+fn truncation_warnings(report: Report<'_>) -> Vec<String> {
+    let kinds = report.findings.notes().map_or(&[][..], |notes| &notes.kinds);
+    let warnings_by_kind = kinds.iter().filter_map(|note| {
+        let (one, many, hint) = match note.kind {
+            NoteKind::Truncated if note.cells == 0 => ("reply", "replies", "raise `--judge-max-tokens`"),
+            NoteKind::Truncated => ("reply", "replies", "raise `max_tokens` (`--max-output-tokens`)"),
+            NoteKind::DroppedChunks => ("chunk", "chunks", "raise `chunk.max` (`--max-chunks`)"),
+            _ => return None,
+        };
+        let done = if note.kind == NoteKind::DroppedChunks { "dropped" } else { "cut off" };
+        let (what, places) = (count_of(note.times, one, many), places(note));
+        let (who, example) = (excerpt(&note.sample, WIDTH / 2), excerpt(&note.example, MESSAGE));
+        Some(format!("{what} {done} in {places}: {who}: {example}; {hint}"))
+    });
+    warnings_by_kind.collect()
+}
+
+/// Returns the number of cells and judgments concerned.
+fn places(note: &NoteCount) -> String {
+    let cells = (note.cells > 0).then(|| count_of(note.cells, "cell", "cells"));
+    let judgments = (note.judgments > 0).then(|| count_of(note.judgments, "judgment", "judgments"));
+    cells.into_iter().chain(judgments).collect::<Vec<_>>().join(" and ")
+}
+
+fn count_of(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+fn cost(report: Report<'_>) -> String {
+    let spend = report.findings.run.spend;
+    let failed = report.findings.run.tally.errors > 0;
+    let divided = if failed { "; $/cell is the total cost divided by all cells, including failed ones" } else { "" };
+    let paid = figures::money(Some(report.amount_paid()));
+    let paid = if report.is_simulated() {
+        format!("nothing was billed ({paid} at the scripted prices)")
+    } else {
+        format!("{paid} paid")
+    };
+    format!(
+        "cost: estimate {}; {} at list price, {paid}; {} tokens of systems, {} of judges{divided}",
+        figures::estimate(report.context.estimate.as_ref()),
+        figures::money(spend.cost()),
+        count(spend.extraction.usage.total()),
+        count(spend.judging.usage.total())
+    )
+}
+
+fn how_made(report: Report<'_>) -> String {
+    let parts = provenance::parts(report).into_iter().map(|(label, text)| format!("{label} {}", excerpt(&text, WIDTH)));
+    format!("how these numbers were made: {}", parts.collect::<Vec<_>>().join(" · "))
+}

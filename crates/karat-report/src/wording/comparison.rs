@@ -1,0 +1,290 @@
+//! Sentences and figures about a comparison, the same in every format.
+
+use karat_analysis::Finding;
+use karat_analysis::compare::{ComparedMetric, ComparisonVerdict, LeftOut, RunComparison, SecondTest, SideSummary};
+use karat_analysis::planning::{Needed, PLANNED_POWER};
+
+use crate::shared::figures::{self, MOST_DIGITS, NONE, count, percent};
+use crate::shared::visible::excerpt;
+
+/// Length of an id or a message on one line, in characters.
+const WIDTH: usize = 100;
+
+/// Reasons for a missing score.
+const FAILED: &str = "failed";
+
+const UNSCORED: &str = "unscored";
+
+const OPEN: &str = "not finished";
+
+/// Number of ids shown of samples without a partner.
+const IDS: usize = 10;
+
+/// Returns for example `paired by id: 400 samples in both`.
+pub(crate) fn pairing_line(compared: &RunComparison) -> String {
+    format!("paired by id: {} samples in both", count(compared.matched))
+}
+
+/// Lists the samples that only this side has, or returns `None`.
+pub(crate) fn unmatched_samples(side: &SideSummary) -> Option<String> {
+    let what = format!("only in {}", excerpt(&side.label, WIDTH));
+    id_list(&what, side.only.iter(), side.n_only)
+}
+
+/// Lists the samples whose content differs between the sides, so that they are not pairs, or returns `None`.
+pub(crate) fn changed_samples(compared: &RunComparison) -> Option<String> {
+    id_list("content differs between the two sides, left out", compared.changed.iter(), compared.changed.len() as u64)
+}
+
+/// Returns for example `only in before: q33, q34 and 7 more`; `None` for an empty list.
+fn id_list<'a>(what: &str, ids: impl Iterator<Item = &'a String>, all: u64) -> Option<String> {
+    let shown = ids.take(IDS).map(|id| excerpt(id, WIDTH / 2)).collect::<Vec<_>>().join(", ");
+    let more = all.saturating_sub(IDS as u64);
+    let more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
+    (all > 0).then(|| format!("{what}: {shown}{more}"))
+}
+
+/// Returns the kind of a metric's figures, unless they are means.
+pub(crate) fn aggregate_name(metric: &ComparedMetric) -> Option<&str> {
+    Some(metric.aggregate.as_str()).filter(|aggregate| *aggregate != "mean")
+}
+
+/// Returns for example `3 left out: 1 not applicable, 2 failed`, and `40 of 900 pairs of cells left out: 40 failed`
+/// if samples are compared on a part of their cells. `None` if nothing is left out.
+pub(crate) fn missing_scores(left_out: LeftOut) -> Option<String> {
+    let LeftOut { n, not_applicable, errors, unscored, open, cells } = left_out;
+    let samples = (n > 0).then(|| {
+        let absent = (not_applicable, "not applicable");
+        format!("{} left out: {}", count(n), reasons(&[absent, (errors, FAILED), (unscored, UNSCORED), (open, OPEN)]))
+    });
+    let cells = left_out.is_partial().then(|| {
+        let (lost, due) = (count(cells.missing()), count(cells.due));
+        let why = reasons(&[(cells.errors, FAILED), (cells.unscored, UNSCORED), (cells.open, OPEN)]);
+        format!("{lost} of {due} pairs of cells left out: {why}")
+    });
+    let both: Vec<String> = [samples, cells].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join("; "))
+}
+
+/// Returns for example `1 not applicable, 2 failed`.
+fn reasons(counted: &[(u64, &str)]) -> String {
+    let some = counted.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{} {why}", count(*n)));
+    some.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the table entry for samples that are left out, or that are compared on a part of their cells.
+pub(crate) fn missing_scores_short(left_out: LeftOut) -> String {
+    let samples = count(left_out.n);
+    match left_out.is_partial() {
+        true => format!("{samples} ({} of {} cells)", count(left_out.cells.missing()), count(left_out.cells.due)),
+        false => samples,
+    }
+}
+
+/// Returns the word of a verdict.
+pub(crate) fn verdict_word(verdict: ComparisonVerdict) -> &'static str {
+    match verdict {
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::Equivalent => "equivalent",
+        ComparisonVerdict::Undecided => "undecided",
+    }
+}
+
+/// Formats the ends of a difference's interval.
+pub(crate) fn bounds(metric: &ComparedMetric, difference: &Finding) -> String {
+    match difference.interval() {
+        Some((lo, hi)) => format!("{} to {}", signed_difference(metric, lo), signed_difference(metric, hi)),
+        None => NONE.to_owned(),
+    }
+}
+
+/// Formats a difference with its sign, with as many digits as its precision deserves.
+pub(crate) fn signed_difference(metric: &ComparedMetric, difference: f64) -> String {
+    figures::with_sign(&figures::to_digits(difference, digits(metric)))
+}
+
+/// Formats a difference without its sign.
+pub(crate) fn magnitude(metric: &ComparedMetric, difference: f64) -> String {
+    figures::to_digits(difference.abs(), digits(metric))
+}
+
+/// Returns the number of decimals: those of the scale, and more if the standard error would vanish or an end of an
+/// interval would look equal to the limit it is compared with.
+fn digits(metric: &ComparedMetric) -> usize {
+    let scale = figures::digits(metric, metric.difference.value());
+    let needed = metric.difference.se().filter(|se| *se > 0.0).map_or(0.0, |se| (1.0 - se.log10()).floor());
+    let least = scale.max(needed.clamp(0.0, 6.0) as usize);
+    (least..MOST_DIGITS)
+        .find(|digits| interval_limits(metric).iter().all(|pair| figures::look_different(*pair, *digits)))
+        .unwrap_or(least)
+}
+
+/// Returns the ends of the metric's intervals, each with the limit it is compared with.
+fn interval_limits(metric: &ComparedMetric) -> Vec<(f64, f64)> {
+    let ends =
+        |finding: Option<&Finding>| finding.and_then(Finding::interval).map_or(Vec::new(), |(lo, hi)| vec![lo, hi]);
+    let margin = metric.margin.unwrap_or_default();
+    let of_margin = ends(metric.equivalence.as_ref()).into_iter().map(|end| (end.abs(), margin));
+    ends(Some(&metric.difference)).into_iter().map(|end| (end, 0.0)).chain(of_margin).collect()
+}
+
+/// Formats a p-value with three significant digits, or as below a thousandth.
+pub(crate) fn p_value(p: Option<f64>) -> String {
+    match p {
+        None => NONE.to_owned(),
+        Some(p) if p < 0.001 => "< 0.001".to_owned(),
+        Some(p) if p < 0.01 => format!("{p:.5}"),
+        Some(p) if p < 0.1 => format!("{p:.4}"),
+        Some(p) => format!("{p:.3}"),
+    }
+}
+
+/// Returns a metric's result in one sentence.
+pub(crate) fn conclusion(metric: &ComparedMetric) -> String {
+    if let Some(sentence) = no_difference(metric) {
+        return sentence;
+    }
+    let difference = &metric.difference;
+    let p = metric.p_adjusted.map(|p| format!("p = {}", p_value(Some(p))).replace("= <", "<"));
+    let paired = match missing_scores(metric.left_out) {
+        Some(lost) => format!("n = {} paired, {lost}", count(difference.n())),
+        None => format!("n = {} paired", count(difference.n())),
+    };
+    let seed = difference.seed().map(|seed| format!("seed {seed}"));
+    let how = [Some(interval(metric, difference)), p, Some(paired), Some(metric.test.to_owned()), seed];
+    let how: Vec<String> = how.into_iter().flatten().collect();
+    let needed = metric.needed.as_ref().map(|needed| sample_size_note(metric, needed));
+    let facts = [
+        metric.impossible.clone(),
+        collapse_note(metric),
+        significance_note(metric),
+        worst_case_note(metric),
+        margin_note(metric),
+        needed,
+    ];
+    let facts = facts.into_iter().flatten().map(|fact| format!("; {fact}")).collect::<String>();
+    format!(
+        "{} ({}): {}{facts}",
+        signed_difference(metric, difference.value()),
+        how.join(", "),
+        verdict_word(metric.verdict)
+    )
+}
+
+/// Returns a note if a difference is significant but smaller than the margin.
+fn significance_note(metric: &ComparedMetric) -> Option<String> {
+    let (lo, hi) = metric.difference.interval()?;
+    let is_certain = metric.verdict == ComparisonVerdict::Equivalent && (lo > 0.0 || hi < 0.0);
+    is_certain.then(|| "the difference is significant, but smaller than the margin".to_owned())
+}
+
+/// Returns for example `95 % CI −0.4 to +4.6`.
+fn interval(metric: &ComparedMetric, difference: &Finding) -> String {
+    match difference.level() {
+        Some(level) => format!("{} CI {}", percent(level), bounds(metric, difference)),
+        None => "no interval".to_owned(),
+    }
+}
+
+/// Returns a note on an interval without width.
+fn collapse_note(metric: &ComparedMetric) -> Option<String> {
+    let same = "all samples changed by the same amount, so the interval says nothing about other samples";
+    let none = "no sample changed, so the interval says nothing about other samples";
+    let note = if metric.difference.value().abs() > 0.0 { same } else { none };
+    metric.difference.is_degenerate().then(|| note.to_owned())
+}
+
+/// Returns the sentence for a metric in which no sample differs and no margin decides.
+fn no_difference(metric: &ComparedMetric) -> Option<String> {
+    let is_equal = metric.difference.is_degenerate() && metric.difference.value().abs() <= 0.0;
+    if !is_equal || metric.margin.is_some() {
+        return None;
+    }
+    let lost = missing_scores(metric.left_out).map_or_else(String::new, |lost| format!(" ({lost})"));
+    Some(format!(
+        "no difference: all {} samples scored the same on both sides{lost}; this does not prove equality, set a margin to \
+         test for it",
+        count(metric.difference.n())
+    ))
+}
+
+/// Returns the range of the difference over all possible missing scores.
+fn worst_case_note(metric: &ComparedMetric) -> Option<String> {
+    let (lo, hi) = metric.bounds?;
+    let turned = match metric.verdict {
+        ComparisonVerdict::Better | ComparisonVerdict::Worse if lo <= 0.0 && hi >= 0.0 => {
+            ", which could reverse the verdict"
+        }
+        _ => "",
+    };
+    Some(format!(
+        "between {} and {} for any values of the missing scores{turned}",
+        signed_difference(metric, lo),
+        signed_difference(metric, hi)
+    ))
+}
+
+/// Returns the result of the test against the declared margin.
+fn margin_note(metric: &ComparedMetric) -> Option<String> {
+    let (margin, tested) = (metric.margin?, metric.equivalence.as_ref()?);
+    let (lo, hi) = tested.interval()?;
+    let is = if lo > -margin && hi < margin { "is" } else { "is not" };
+    Some(format!("{} {is} within the margin of ±{}", interval(metric, tested), magnitude(metric, margin)))
+}
+
+/// Returns the difference whose interval decides the verdict.
+pub(crate) fn deciding_difference(metric: &ComparedMetric) -> &Finding {
+    match (metric.verdict, &metric.equivalence) {
+        (ComparisonVerdict::Equivalent, Some(tested)) => tested,
+        _ => &metric.difference,
+    }
+}
+
+/// Returns the number of samples that a decision would take.
+fn sample_size_note(metric: &ComparedMetric, needed: &Needed) -> String {
+    let (power, size) = (percent(needed.power), magnitude(metric, needed.difference));
+    let goal = match metric.margin {
+        Some(_) => format!("show equivalence within ±{size} with {power} power if there is no difference"),
+        None => format!("detect a difference of {size}, like this one, with {power} power"),
+    };
+    if needed.more == 0 {
+        return format!("these samples are enough to {goal}");
+    }
+    let cost = match needed.cost_usd {
+        Some(cost) if cost > 0.0 => format!(", about {}", figures::usd(Some(cost))),
+        Some(_) => String::new(),
+        None => ", at an unknown price".to_owned(),
+    };
+    let clusters = needed.clusters.map_or_else(String::new, |clusters| format!(" in {} clusters", count(clusters)));
+    let (samples, more) = (count(needed.samples), count(needed.more));
+    let pairs = needed.pairs.map_or_else(String::new, |pairs| format!(", {} of them with a score", count(pairs)));
+    format!("about {samples} samples{clusters}{pairs} ({more} more{cost}) are needed to {goal}")
+}
+
+/// Returns the result of another test in a few words.
+pub(crate) fn second_test(metric: &ComparedMetric, second: &SecondTest) -> String {
+    let p = second.p.map(|p| format!("p = {}", p_value(Some(p))).replace("= <", "<"));
+    let interval =
+        second.ci.map(|(lo, hi)| format!("{} to {}", signed_difference(metric, lo), signed_difference(metric, hi)));
+    let seed = second.seed.map(|seed| format!("seed {seed}"));
+    let facts: Vec<String> = [p, interval, seed].into_iter().flatten().collect();
+    format!("{} {}", second.test, facts.join(", "))
+}
+
+/// Returns how the numbers were made.
+pub(crate) fn how_made(compared: &RunComparison) -> String {
+    let correction = match compared.correction {
+        _ if compared.family < 2 => "one metric".to_owned(),
+        "holm" => format!("p-values corrected by Holm over {} metrics", compared.family),
+        "bh" => format!("p-values corrected by Benjamini-Hochberg over {} metrics", compared.family),
+        _ => "p-values not corrected".to_owned(),
+    };
+    let corrected = compared.family > 1 && compared.correction != "none";
+    let each = if corrected { ", each interval at the corrected level of its metric" } else { "" };
+    format!(
+        "candidate − baseline, after combining trials as each scorer specifies; {} overall, {correction}{each}; sample sizes for {} power",
+        percent(compared.level),
+        percent(PLANNED_POWER)
+    )
+}

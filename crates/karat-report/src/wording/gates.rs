@@ -1,0 +1,117 @@
+//! Names and headlines of gates, the same in every format.
+
+use std::fmt::Write as _;
+
+use karat_analysis::{Decision, Verdict, Verdicts};
+
+use crate::shared::figures::count;
+use crate::shared::visible::excerpt;
+
+/// Length of an id or a message on one line, in characters.
+const WIDTH: usize = 100;
+
+/// Largest number of decisions in one document. Decisions that did not pass come first, so the least interesting ones
+/// are left out.
+pub(crate) const MOST: usize = 10_000;
+
+/// Number of decisions that people are shown.
+pub(crate) const SHOWN: usize = 50;
+
+/// Returns for example `fail: 12 checks: 2 failed, 1 undecided, 9 passed`, or `None` without gates.
+pub(crate) fn headline(verdicts: &Verdicts) -> Option<String> {
+    let verdict = verdicts.verdict()?;
+    let all = verdicts.decisions.len() as u64;
+    let part = |verdict: Verdict, word: &str| {
+        let n = verdicts.count(verdict) as u64;
+        (n > 0).then(|| format!("{} {word}", count(n)))
+    };
+    let parts = [
+        part(Verdict::Fail, "failed"),
+        part(Verdict::Undecided, "undecided"),
+        part(Verdict::Review, "to be reviewed"),
+        part(Verdict::Pass, "passed"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let checks = if all == 1 { "check" } else { "checks" };
+    Some(format!("{}: {} {checks}: {}", verdict.as_str(), count(all), parts.join(", ")))
+}
+
+/// Returns the decisions, the worst first, otherwise in the gates' order.
+pub(crate) fn worst_first(verdicts: &Verdicts) -> Vec<&Decision> {
+    let mut decisions: Vec<&Decision> = verdicts.decisions.iter().collect();
+    decisions.sort_by_key(|decision| std::cmp::Reverse(decision.verdict as u8));
+    decisions
+}
+
+/// Number of passed checks of one gate from which on only the closest to its bound is shown.
+const FOLDED: usize = 4;
+
+/// A check that people are shown, and the number of checks of its gate that it represents.
+pub(crate) struct VisibleCheck<'a> {
+    pub(crate) decision: &'a Decision,
+    pub(crate) of: usize,
+}
+
+impl VisibleCheck<'_> {
+    /// Returns the name of the check.
+    pub(crate) fn check_name(&self) -> String {
+        if self.of == 1 {
+            return check_name(self.decision);
+        }
+        let id = excerpt(&self.decision.id, WIDTH / 2);
+        format!("{id}: {} checks, the closest to its bound{}", count(self.of as u64), cells(self.decision))
+    }
+}
+
+/// Returns the checks that did not pass, each alone and the worst first, then those that passed. Of a gate with many
+/// passed checks, only the closest to its bound is shown.
+pub(crate) fn visible_checks(verdicts: &Verdicts) -> Vec<VisibleCheck<'_>> {
+    let (passed, open): (Vec<&Decision>, Vec<&Decision>) =
+        worst_first(verdicts).into_iter().partition(|decision| decision.verdict == Verdict::Pass);
+    let mut gates: Vec<Vec<&Decision>> = Vec::new();
+    for decision in passed {
+        match gates.iter_mut().find(|gate| gate.first().is_some_and(|it| it.id == decision.id)) {
+            Some(gate) => gate.push(decision),
+            None => gates.push(vec![decision]),
+        }
+    }
+    let room = |decision: &Decision| decision.headroom().unwrap_or(f64::INFINITY);
+    let folded = gates.into_iter().flat_map(|gate| {
+        let of = gate.len();
+        if of < FOLDED {
+            return gate.into_iter().map(|decision| VisibleCheck { decision, of: 1 }).collect::<Vec<_>>();
+        }
+        let tightest = gate.into_iter().min_by(|a, b| room(a).total_cmp(&room(b)));
+        tightest.map(|decision| VisibleCheck { decision, of }).into_iter().collect()
+    });
+    open.into_iter().map(|decision| VisibleCheck { decision, of: 1 }).chain(folded).collect()
+}
+
+/// Returns the name of a check: the gate, and the cells it concerns.
+pub(crate) fn check_name(decision: &Decision) -> String {
+    format!("{}{}", excerpt(&decision.id, WIDTH / 2), cells(decision))
+}
+
+fn cells(decision: &Decision) -> String {
+    let mut text = String::new();
+    if decision.subject != decision.id {
+        let _ = write!(text, " ({})", excerpt(&decision.subject, WIDTH / 2));
+    }
+    let group = decision.group.as_ref().map(|(column, value)| {
+        format!("{column} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    });
+    let cells: Vec<String> = [decision.system.clone(), decision.sample.clone(), group].into_iter().flatten().collect();
+    if !cells.is_empty() {
+        let _ = write!(text, " {}", excerpt(&cells.join(", "), WIDTH));
+    }
+    text
+}
+
+/// Returns the decisions of a document, and the number of those left out.
+pub(crate) fn decisions_in_document(verdicts: &Verdicts) -> (Vec<&Decision>, Option<usize>) {
+    if verdicts.decisions.len() <= MOST {
+        return (verdicts.decisions.iter().collect(), None);
+    }
+    let gates = worst_first(verdicts).into_iter().take(MOST).collect();
+    (gates, Some(verdicts.decisions.len() - MOST))
+}

@@ -1,0 +1,140 @@
+//! The call log: a packed list in each block that says what the run's calls mean for money and for resume.
+//!
+//! One pass over a run's logs, oldest first, gives the money spent, the open reservations, and the paid replies that
+//! no row uses yet. The pass remembers only what is open at one moment, so its memory grows with the run's
+//! concurrency and not with its length.
+
+use karat_types::{CallRecord, Key, Money};
+
+use crate::block::pack::{Damage, Packer, Unpacker};
+
+/// Format version. In version 1 each call settled its own reservation. Since version 2 a run releases reservations it
+/// no longer needs. Since version 3 a call of unknown cost states the amount it counts with.
+const VERSION: u8 = 3;
+
+const RESERVED: u8 = 1;
+const ANSWERED: u8 = 2;
+const FAILED: u8 = 3;
+const USED: u8 = 4;
+const RELEASED: u8 = 5;
+
+/// One entry of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallEvent {
+    /// Permits this many calls in flight, which together cost at most `upper`.
+    Reserved(Reservation),
+    /// Returns part of a reservation that is no longer needed.
+    Released(Reservation),
+    /// A call ended. The n-th of these in a block is the n-th entry of its traces.
+    Ended(EndedCall),
+    /// A cell or judgment that uses the call has its row.
+    EncodedPool(Key),
+}
+
+/// A number of calls and the most they may cost, reserved before they are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reservation {
+    /// Number of calls.
+    pub calls: u64,
+    /// Upper bound of their total cost.
+    pub upper: Money,
+}
+
+/// The facts about a call that the log keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndedCall {
+    pub key: Key,
+    pub is_ok: bool,
+    pub attempts: u32,
+    pub cost: Option<Money>,
+    /// Amount the call counts with when its cost is unknown.
+    pub counts: Money,
+    /// Part of the reservation that the call settles.
+    pub settled: Reservation,
+}
+
+pub(crate) fn pack_reserved(packer: &mut Packer, reservation: Reservation) {
+    packer.byte(RESERVED);
+    packer.number(reservation.calls);
+    packer.money(reservation.upper);
+}
+
+pub(crate) fn pack_released(packer: &mut Packer, reservation: Reservation) {
+    packer.byte(RELEASED);
+    packer.number(reservation.calls);
+    packer.money(reservation.upper);
+}
+
+pub(crate) fn pack_ended(packer: &mut Packer, call: &CallRecord) {
+    packer.byte(if call.error.is_none() { ANSWERED } else { FAILED });
+    packer.key(call.key);
+    packer.number(u64::from(call.attempts));
+    packer.option(call.cost, Packer::money);
+    if call.cost.is_none() {
+        packer.money(call.reserved);
+    }
+}
+
+pub(crate) fn pack_uses(packer: &mut Packer, calls: &[Key]) {
+    for key in calls {
+        packer.byte(USED);
+        packer.key(*key);
+    }
+}
+
+/// Returns the log of a block, joined from the logs of its appends.
+pub(crate) fn join<'a>(appends: impl Iterator<Item = &'a Packer>) -> Vec<u8> {
+    let mut log = vec![VERSION];
+    appends.for_each(|append| log.extend_from_slice(append.as_bytes()));
+    log
+}
+
+/// Returns the entries of a block's log.
+pub(crate) fn read(log: &[u8]) -> Result<CallEvents<'_>, Damage> {
+    Unpacker::with_version(log, VERSION).map(|(unpacker, version)| CallEvents { unpacker, version })
+}
+
+/// The entries of a block's log, in order.
+pub(crate) struct CallEvents<'a> {
+    unpacker: Unpacker<'a>,
+    version: u8,
+}
+
+impl CallEvents<'_> {
+    fn read_one(&mut self) -> Result<CallEvent, Damage> {
+        match self.unpacker.byte()? {
+            RESERVED => self.reservation().map(CallEvent::Reserved),
+            RELEASED => self.reservation().map(CallEvent::Released),
+            tag @ (ANSWERED | FAILED) => self.ended_call(tag == ANSWERED).map(CallEvent::Ended),
+            USED => self.unpacker.key().map(CallEvent::EncodedPool),
+            tag => Err(Damage(format!("{tag} is not an entry of a call log"))),
+        }
+    }
+
+    fn ended_call(&mut self, is_ok: bool) -> Result<EndedCall, Damage> {
+        let (key, attempts) = (self.unpacker.key()?, self.unpacker.number()?);
+        let cost = self.unpacker.option(Unpacker::money)?;
+        let counts = if cost.is_none() && self.version >= 3 { self.unpacker.money()? } else { Money::ZERO };
+        Ok(EndedCall { key, is_ok, attempts, cost, counts, settled: self.settled_reservation()? })
+    }
+
+    fn reservation(&mut self) -> Result<Reservation, Damage> {
+        let calls = self.unpacker.number()?;
+        Ok(Reservation { calls, upper: self.unpacker.money()? })
+    }
+
+    fn settled_reservation(&mut self) -> Result<Reservation, Damage> {
+        match self.version {
+            1 => Ok(Reservation { calls: 1, upper: self.unpacker.money()? }),
+            _ => Ok(Reservation::default()),
+        }
+    }
+}
+
+impl Iterator for CallEvents<'_> {
+    type Item = Result<CallEvent, Damage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        (!self.unpacker.is_empty()).then(|| self.read_one())
+    }
+}

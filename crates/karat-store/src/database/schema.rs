@@ -1,0 +1,249 @@
+//! The tables, and the migrations of older files.
+//!
+//! ```text
+//! runs       one row a run: its plan, its status, its totals once it has ended
+//! samples    facts about a dataset row that reports need, by run
+//! blocks     one row a commit and run: the call log (`log`), the keys of reusable results (`reuse`), then three
+//!            compressed sections: judgments, outputs (of steps and cells), traces (raw requests and responses)
+//! cells      one row a cell: its ordinal, packed facts and scores, the place of its output in the block
+//! judgments  one row a judgment: its ordinal, the place of its facts in the block
+//! reuse      content key of a step's output or of a sound judgment → its place; shared by all runs. Lags behind the
+//!            lists in blocks: see [`crate::reuse::known_keys`]
+//! released   cells whose results were invalidated: nothing needs to be kept for them
+//! journal    facts about a suite that belong to no run: alerts raised, incidents closed
+//! ```
+//! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
+//! later one counts. Sections are the last columns of `blocks`, in the order in which they are read, because SQLite
+//! reads a long row from its beginning.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::StoreError;
+use crate::error::{Attempt, BUSY_SECONDS};
+
+/// Application id that marks the file as Karat's ("KART").
+const APPLICATION_ID: i64 = 0x4b41_5254;
+
+/// The statements from each schema version to the next, starting at 0 (an empty file). A released entry never
+/// changes; a new layout is a new entry.
+const MIGRATIONS: &[&str] = &[
+    "
+    create table runs (
+        id integer primary key,
+        name text not null unique,
+        suite text not null,
+        plan_hash blob not null,
+        status integer not null,
+        started_at integer not null,
+        completed_at integer,
+        planned integer not null,
+        pid integer not null,
+        totals blob,
+        header blob not null
+    ) strict;
+    create index runs_by_plan on runs (plan_hash);
+    create table samples (
+        run integer not null,
+        row integer not null,
+        facts blob not null,
+        primary key (run, row)
+    ) strict, without rowid;
+    create table blocks (
+        seq integer primary key,
+        run integer not null,
+        log blob not null,
+        reuse blob not null,
+        judgments blob not null,
+        outputs blob not null,
+        traces blob not null
+    ) strict;
+    create index blocks_by_run on blocks (run);
+    create table cells (
+        seq integer primary key,
+        run integer not null,
+        ordinal integer not null,
+        status integer not null,
+        block integer not null,
+        output integer,
+        facts blob not null
+    ) strict;
+    create index cells_by_place on cells (run, ordinal, status);
+    create table judgments (
+        seq integer primary key,
+        run integer not null,
+        ordinal integer not null,
+        scorer integer not null,
+        judge integer not null,
+        ok integer not null,
+        block integer not null,
+        entry integer not null
+    ) strict;
+    create index judgments_by_place on judgments (run, ordinal, scorer, judge, ok);
+    create table reuse (
+        key blob not null,
+        kind integer not null,
+        block integer not null,
+        entry integer not null,
+        primary key (key, kind)
+    ) strict, without rowid;
+    create table reuse_state (
+        indexed integer not null,
+        waiting integer not null
+    ) strict;
+    insert into reuse_state (indexed, waiting) values (0, 0);
+",
+    "
+    create table journal (
+        seq integer primary key,
+        suite text not null,
+        kind text not null,
+        at integer not null,
+        body text not null
+    ) strict;
+    create index journal_by_suite on journal (suite, kind);
+",
+    "
+    create table released (
+        run integer not null,
+        ordinal integer not null,
+        primary key (run, ordinal)
+    ) strict, without rowid;
+",
+    // Most blocks list keys. Those of a run that reused everything list none, and this index skips them.
+    "
+    create index blocks_with_keys on blocks (seq) where length(reuse) > 1;
+",
+];
+
+/// The schema version that this Karat writes.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// The oldest schema version that can be read without a migration. Later versions only make writing and look-ups
+/// faster.
+const READABLE: i64 = 3;
+
+/// The permitted access to the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Read and write.
+    Write,
+    /// Read only, while other processes may write.
+    Read,
+    /// Read only from a folder where SQLite cannot create its shared files; no process may write.
+    Frozen,
+}
+
+/// Opens the writing connection, and creates or migrates the tables.
+pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
+    let attempt = Attempt { path, doing: "opening it" };
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let found = version(&connection, path)?;
+    (|| {
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        // The reuse index touches pages at random. A longer log lets more of these changes share one write-back.
+        connection.pragma_update(None, "wal_autocheckpoint", 4096)?;
+        connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+        connection.pragma_update(None, "cache_size", -(32 << 10))?;
+        if found < VERSION { migrate(&mut connection) } else { Ok(()) }
+    })()
+    .map_err(|error| attempt.error(error))?;
+    Ok(connection)
+}
+
+/// Opens a connection that can only read.
+pub(crate) fn open_reader(path: &Path, access: Access) -> Result<Connection, StoreError> {
+    let connection = match access {
+        Access::Write | Access::Read => connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
+        Access::Frozen => {
+            connect(&immutable_uri(path)?, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?
+        }
+    };
+    connection
+        .pragma_update(None, "cache_size", -(8 << 10))
+        .map_err(|error| Attempt { path, doing: "opening it for reading" }.error(error))?;
+    Ok(connection)
+}
+
+/// Returns `true` if a process seems to have the store open, or was killed while it had.
+pub(crate) fn is_open(path: &Path) -> bool {
+    ["-wal", "-shm"].iter().any(|suffix| beside(path, suffix).exists())
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Returns the address with which SQLite reads a file without creating files beside it. SQLite would miss the content
+/// of a write-ahead log, so there must be none.
+fn immutable_uri(path: &Path) -> Result<PathBuf, StoreError> {
+    if std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0) {
+        return Err(StoreError::ReadOnly { path: path.to_owned() });
+    }
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut address = String::from("file:");
+    for byte in absolute.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => address.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(*byte)),
+            byte => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    Ok(PathBuf::from(address + "?immutable=1"))
+}
+
+/// Checks that a file opened for reading can be read without a migration.
+///
+/// # Errors
+/// [`StoreError::Older`], [`StoreError::Newer`], [`StoreError::Foreign`].
+pub(crate) fn readable(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    match version(connection, path)? {
+        READABLE.. => Ok(()),
+        0 => Err(StoreError::ReadOnly { path: path.to_owned() }),
+        found => Err(StoreError::Older { path: path.to_owned(), found, known: VERSION }),
+    }
+}
+
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
+    let attempt = Attempt { path, doing: "opening it" };
+    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| attempt.error(error))?;
+    connection.busy_timeout(Duration::from_secs(BUSY_SECONDS)).map_err(|error| attempt.error(error))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// Returns the file's schema version after checking that the file is Karat's or empty.
+fn version(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let attempt = Attempt { path, doing: "reading its version" };
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let found = number("user_version").map_err(|error| attempt.error(error))?;
+    let application = number("application_id").map_err(|error| attempt.error(error))?;
+    let objects = connection
+        .query_row("select count(*) from sqlite_schema", [], |row| row.get::<_, i64>(0))
+        .map_err(|error| attempt.error(error))?;
+    if application != APPLICATION_ID && objects > 0 {
+        return Err(StoreError::Foreign { path: path.to_owned(), why: "it is another program's database".to_owned() });
+    }
+    if found > VERSION {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: VERSION });
+    }
+    Ok(found)
+}
+
+/// Migrates the file to [`VERSION`], all or nothing. Another process may have done it in the meantime.
+fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    for statements in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        transaction.execute_batch(statements)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
+}

@@ -1,0 +1,146 @@
+//! Leases between processes that run on the same store at the same time: one makes a result, the others wait for it.
+//!
+//! All processes keep one empty file beside the database open and lock single bytes of it:
+//!
+//! ```text
+//! present    shared lock of every process: shows whether there are others
+//! unaware    shared lock of a process until it has noticed others and holds leases for everything in flight
+//! the rest   exclusive lock of one process: the lease of one result, at a byte derived from the result's key
+//! ```
+//!
+//! The operating system releases all locks when a process ends.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use karat_types::Key;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc::{self, c_int, flock, off_t};
+use rusqlite::params;
+
+use crate::database::run_lock::{beside, open_lock_file};
+use crate::read::run_lookup::run_number;
+use crate::{Store, StoreError};
+
+const PRESENT: off_t = 0;
+const UNAWARE: off_t = 1;
+const LEASES: off_t = 2;
+
+// Selects the newest block of all, so that each block is examined once.
+pub(crate) const WRITTEN: &str = "select (select coalesce(max(seq), 0) from blocks),
+    exists (select 1 from blocks where seq > ?1 and run <> ?2)";
+
+/// A run's membership among the processes on its store. Other processes see the run as long as this lives.
+#[derive(Debug)]
+pub struct StoreLease {
+    file: Arc<File>,
+    store: Store,
+    run: i64,
+    /// The newest block that was examined.
+    seen: AtomicI64,
+}
+
+/// The right to make one result, exclusive among processes. Released when dropped.
+#[derive(Debug)]
+pub struct ResultLease {
+    file: Arc<File>,
+    place: off_t,
+}
+
+impl Store {
+    /// Registers a run among the processes on the store.
+    ///
+    /// # Errors
+    /// [`StoreError::Lease`] if other processes cannot be detected; [`StoreError::NoSuchRun`].
+    pub fn open_lease(&self, run: &str) -> Result<StoreLease, StoreError> {
+        let unseen = |error: io::Error| StoreError::Lease { path: self.path().to_owned(), why: error.to_string() };
+        let file = open_lock_file(&beside(self.path(), "lease.lock")).map_err(unseen)?;
+        // The order matters: a process that is visible must already count as unaware.
+        [UNAWARE, PRESENT].into_iter().try_for_each(|place| set(&file, libc::F_RDLCK, place)).map_err(unseen)?;
+        let run = self.read("a run", |connection| run_number(connection, run))?;
+        let company = StoreLease { file: Arc::new(file), store: self.clone(), run, seen: AtomicI64::new(i64::MAX) };
+        // Skips everything that other runs have written so far.
+        company.peers_have_written();
+        Ok(company)
+    }
+}
+
+impl StoreLease {
+    /// Returns `true` if another process is running on the store.
+    pub fn has_peers(&self) -> bool {
+        is_locked(&self.file, PRESENT)
+    }
+
+    /// Tells the others that this process knows of them: it holds leases for everything in flight, and takes one
+    /// before it makes a result from now on.
+    pub fn announce(&self) {
+        // If unlocking fails, the others wait for a limited time only.
+        let _ = set(&self.file, libc::F_UNLCK, UNAWARE);
+    }
+
+    /// Returns `true` if every other process has announced that it uses leases.
+    pub fn peers_are_aware(&self) -> bool {
+        !is_locked(&self.file, UNAWARE)
+    }
+
+    /// Returns `true` if other runs have written since the last call, or if that cannot be read.
+    pub fn peers_have_written(&self) -> bool {
+        let written = self.store.read("the blocks of other runs", |connection| {
+            let mut statement = connection.prepare_cached(WRITTEN)?;
+            let place = params![self.seen.load(Ordering::Relaxed), self.run];
+            let (newest, written) = statement.query_row(place, |row| Ok((row.get(0)?, row.get(1)?)))?;
+            self.seen.store(newest, Ordering::Relaxed);
+            Ok(written)
+        });
+        written.unwrap_or(true)
+    }
+
+    /// Takes the right to make the result with this key. Returns `None` while another process has it. A caller must
+    /// not ask for a key for which its own process holds the lease.
+    pub fn lease(&self, key: Key) -> Option<ResultLease> {
+        let place = place(key);
+        let taken = match set(&self.file, libc::F_WRLCK, place) {
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock && error.kind() != io::ErrorKind::PermissionDenied,
+            Ok(()) => true,
+        };
+        taken.then(|| ResultLease { file: Arc::clone(&self.file), place })
+    }
+}
+
+impl Drop for ResultLease {
+    fn drop(&mut self) {
+        // If unlocking fails, the lock ends with the process.
+        let _ = set(&self.file, libc::F_UNLCK, self.place);
+    }
+}
+
+/// Returns the byte of a key's lease. Keys are hashes, so their bits are spread evenly; two keys with the same byte
+/// only wait for each other.
+fn place(key: Key) -> off_t {
+    LEASES + (u128::from_le_bytes(key.0) >> 66) as off_t
+}
+
+// Locks belong to the open file where the system supports that. Process-wide locks would end with the first of the
+// process's files that is closed.
+#[cfg(not(target_os = "linux"))]
+use FcntlArg::{F_GETLK as GET, F_SETLK as SET};
+#[cfg(target_os = "linux")]
+use FcntlArg::{F_OFD_GETLK as GET, F_OFD_SETLK as SET};
+
+/// Returns `true` if another process has locked the byte.
+fn is_locked(file: &File, place: off_t) -> bool {
+    let mut found = range(libc::F_WRLCK, place);
+    let asked = fcntl(file, GET(&mut found));
+    asked.is_ok() && c_int::from(found.l_type) != libc::F_UNLCK
+}
+
+fn set(file: &File, kind: c_int, place: off_t) -> io::Result<()> {
+    Ok(fcntl(file, SET(&range(kind, place))).map(drop)?)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the constants are of another type than the field")]
+fn range(kind: c_int, place: off_t) -> flock {
+    flock { l_type: kind as _, l_whence: libc::SEEK_SET as _, l_start: place, l_len: 1, l_pid: 0 }
+}

@@ -1,0 +1,20 @@
+//! The byte formats of records, one file for each record type. Each starts with a version byte;
+//! [`crate::block::pack`] explains the rule for versions. `cost`, `notes` and `score` hold parts that several records
+//! share.
+
+mod call;
+mod cell;
+mod cost;
+mod judgment;
+mod notes;
+mod run;
+mod sample;
+mod score;
+mod step;
+
+pub(crate) use call::{pack_call, unpack_call};
+pub(crate) use cell::{StoredCell, pack_cell, status_code, unpack_cell};
+pub(crate) use judgment::{is_sound, pack_judgment, unpack_judgment};
+pub(crate) use run::{pack_header, run_status_code, run_status_of, unpack_header};
+pub(crate) use sample::{pack_sample, unpack_sample};
+pub(crate) use step::{pack_step, unpack_step};

@@ -1,0 +1,177 @@
+//! Look-up of single records by their content key.
+
+use karat_types::{CallRecord, JudgmentRecord, Key, Moment, StepRecord};
+use rusqlite::{Connection, params};
+use serde_json::Value;
+
+use crate::block::call_log;
+use crate::block::call_log::CallEvent;
+use crate::block::pack::Damage;
+use crate::block::section::Section;
+use crate::block::section_cache::{LoadedSection, SectionKind};
+use crate::error::ReadFailure;
+use crate::format::{unpack_call, unpack_judgment, unpack_step};
+use crate::read::run_lookup::run_number;
+use crate::reuse::known_keys::{EntryPlace, ReuseKey};
+use crate::{Store, StoreError};
+
+pub(crate) const CALLS_OF_RUN: &str = "select seq, log from blocks where run = ?1 order by seq desc";
+/// Names of what is read, for errors.
+pub(crate) const STEP: &str = "a step's output";
+pub(crate) const JUDGMENT: &str = "a judgment";
+const CALLS_OF_ALL_RUNS: &str = "select seq, log from blocks where ?1 is null order by seq desc";
+
+/// A record with the run that made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRecord<T> {
+    /// The record.
+    pub record: T,
+    /// Id of the run.
+    pub run: String,
+    /// Start of that run. The record is not older.
+    pub run_started_at: Moment,
+}
+
+/// Parses an output.
+pub(crate) fn parse_output(entry: &[u8]) -> Result<Value, Damage> {
+    serde_json::from_slice(entry).map_err(|error| Damage(format!("an output is not JSON: {error}")))
+}
+
+impl Store {
+    /// Reads the results that other processes have written since. A starting run calls it, and so does a process that
+    /// reads without writing.
+    ///
+    /// # Errors
+    /// The lists of new results cannot be read.
+    pub fn catch_up(&self) -> Result<(), StoreError> {
+        self.read("the keys of reusable results", |connection| self.0.known_keys.refresh(connection))
+    }
+
+    /// Returns the latest place of a key. Most keys are new, and nearly always memory answers that without a query.
+    pub(crate) fn place(&self, what: &'static str, key: ReuseKey) -> Result<Option<EntryPlace>, StoreError> {
+        let keys = &self.0.known_keys;
+        keys.recall(key).map_or_else(|| self.read(what, |connection| keys.find(connection, key)), Ok)
+    }
+
+    /// Returns the latest output of a step, from any run.
+    ///
+    /// # Errors
+    /// The output exists and cannot be read.
+    pub fn step(&self, key: Key) -> Result<Option<StoredRecord<StepRecord>>, StoreError> {
+        self.place(STEP, (key, SectionKind::Outputs))?.map(|place| self.step_at(key, place)).transpose()
+    }
+
+    pub(crate) fn step_at(&self, key: Key, place: EntryPlace) -> Result<StoredRecord<StepRecord>, StoreError> {
+        self.read_reusable(STEP, place, SectionKind::Outputs, |outputs, entry| {
+            unpack_step(key, outputs.entry(entry)?, |distance| {
+                let output = entry
+                    .checked_sub(distance)
+                    .ok_or_else(|| Damage("the place of its output is invalid".to_owned()))?;
+                parse_output(outputs.entry(output)?)
+            })
+        })
+    }
+
+    /// Returns the latest sound judgment with a key, from any run. Its ordinal, scorer and judge are those of that
+    /// run.
+    ///
+    /// # Errors
+    /// The judgment exists and cannot be read.
+    pub fn judgment(&self, key: Key) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError> {
+        self.place(JUDGMENT, (key, SectionKind::Judgments))?.map(|place| self.judgment_at(place)).transpose()
+    }
+
+    pub(crate) fn judgment_at(&self, place: EntryPlace) -> Result<StoredRecord<JudgmentRecord>, StoreError> {
+        self.read_reusable(JUDGMENT, place, SectionKind::Judgments, |judgments, entry| {
+            unpack_judgment(judgments.entry(entry)?)
+        })
+    }
+
+    fn read_reusable<T>(
+        &self,
+        what: &'static str,
+        EntryPlace { block, entry }: EntryPlace,
+        kind: SectionKind,
+        unpack: impl FnOnce(&Section, u64) -> Result<T, Damage>,
+    ) -> Result<StoredRecord<T>, StoreError> {
+        self.read(what, |connection| {
+            let loaded = self.0.cache.section(connection, block, kind)?;
+            Ok(loaded.with_run(unpack(&loaded.section, entry)?))
+        })
+    }
+
+    /// Returns the latest call with a key, for_pairs a successful one: of this run if it has one, else of any run.
+    /// Returns `None` if its bytes were pruned.
+    ///
+    /// Searches all call logs, for people who look at one call. Code uses [`Store::account`].
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or a call log or the trace cannot be read.
+    pub fn call(&self, run: Option<&str>, key: Key) -> Result<Option<StoredRecord<CallRecord>>, StoreError> {
+        self.read("a call", |connection| {
+            let own = match run {
+                Some(run) => find_call(connection, Some(run_number(connection, run)?), key)?,
+                None => None,
+            };
+            let Some(found) = own.map_or_else(|| find_call(connection, None, key), |found| Ok(Some(found)))? else {
+                return Ok(None);
+            };
+            let loaded = self.0.cache.section(connection, found.block, SectionKind::Traces)?;
+            if loaded.section.is_empty() {
+                return Ok(None);
+            }
+            Ok(Some(loaded.with_run(unpack_call(loaded.section.entry(found.entry)?)?)))
+        })
+    }
+}
+
+impl LoadedSection {
+    /// Adds the run that wrote this section to a record.
+    fn with_run<T>(&self, record: T) -> StoredRecord<T> {
+        StoredRecord { record, run: self.run.clone(), run_started_at: self.run_started_at }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct FoundCall {
+    block: i64,
+    entry: u64,
+    is_ok: bool,
+}
+
+/// Searches blocks, newest first, until it finds a successful call.
+fn find_call(connection: &Connection, run: Option<i64>, wanted: Key) -> Result<Option<FoundCall>, ReadFailure> {
+    let mut statement = connection.prepare_cached(match run {
+        Some(_) => CALLS_OF_RUN,
+        None => CALLS_OF_ALL_RUNS,
+    })?;
+    let mut rows = statement.query(params![run])?;
+    let mut best = None;
+    while let Some(row) = rows.next()? {
+        let log = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        if let Some(found) = find_in_log(row.get(0)?, log, wanted)? {
+            if found.is_ok {
+                return Ok(Some(found));
+            }
+            best = best.or(Some(found));
+        }
+    }
+    Ok(best)
+}
+
+/// Returns the last call with a key in one block's log, for_pairs a successful one.
+fn find_in_log(block: i64, log: &[u8], wanted: Key) -> Result<Option<FoundCall>, Damage> {
+    if !log.windows(wanted.0.len()).any(|window| window == wanted.0) {
+        return Ok(None);
+    }
+    let (mut best, mut entry) = (None::<FoundCall>, 0);
+    for event in call_log::read(log)? {
+        if let CallEvent::Ended(call) = event? {
+            if call.key == wanted && (call.is_ok || !best.is_some_and(|found| found.is_ok)) {
+                best = Some(FoundCall { block, entry, is_ok: call.is_ok });
+            }
+            entry += 1;
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,14 @@
+//! Queries about runs.
+//!
+//! `run_lookup` finds one run by name, `runs` lists runs. `rows` streams a run's cells, samples and judgments in plan order.
+//! `finished` and `totals` say how far a run is. `account` sums up its calls and money from the call logs; `paid_calls`
+//! returns replies that a resumed run need not pay for again. `lookup` finds single records by content key.
+
+pub(crate) mod account;
+pub(crate) mod finished;
+pub(crate) mod lookup;
+pub(crate) mod paid_calls;
+pub(crate) mod rows;
+pub(crate) mod run_lookup;
+pub(crate) mod runs;
+pub(crate) mod totals;

@@ -1,0 +1,404 @@
+//! A stored run as analyses and reports read it: a stream in plan order.
+//!
+//! Three cursors (cells, samples, judgments) advance together over their indexes in one snapshot, so nothing is
+//! sorted and memory does not grow with the run.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::{Arc, Mutex};
+
+use karat_types::{CellRecord, CellRow, JudgmentRow, Key, KeyBuilder, RowError, RunHeader, RunRows, SampleRecord};
+use rusqlite::{Connection, OptionalExtension, Rows, params};
+
+use crate::block::pack::Damage;
+use crate::block::section_cache::{LoadedSection, SectionCache, SectionKind};
+use crate::database::mutex::lock;
+use crate::error::ReadFailure;
+use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_sample};
+use crate::read::lookup::parse_output;
+use crate::read::run_lookup::find_run;
+use crate::read::totals;
+use crate::read::totals::Totals;
+use crate::{Store, StoreError};
+
+pub(crate) const CELLS: &str =
+    "select ordinal, seq, status, facts, block, output from cells where run = ?1 and ordinal >= ?2 and ordinal < ?3
+    order by ordinal";
+pub(crate) const SAMPLES: &str = "select row, facts from samples where run = ?1 and row >= ?2 order by row";
+pub(crate) const JUDGMENTS: &str = "select ordinal, scorer, judge, seq, block, entry from judgments
+    where run = ?1 and ordinal >= ?2 order by ordinal, scorer, judge";
+// A bare column beside max() comes from the row that has the maximum: the latest. Without any row all are null.
+pub(crate) const OUTPUT: &str = "select block, output, max(seq) from cells where run = ?1 and ordinal = ?2";
+
+const CELL: &str = "select status, facts, max(seq) from cells where run = ?1 and ordinal = ?2";
+const JUDGMENTS_OF_CELL: &str = "select scorer, judge, block, entry, max(seq) from judgments
+    where run = ?1 and ordinal = ?2 group by scorer, judge order by scorer, judge";
+const SAMPLE: &str = "select facts from samples where run = ?1 and row = ?2";
+// Rows are added together with a block and are never removed or changed.
+pub(crate) const STATE: &str = "select header, status, started_at, completed_at,
+    (select max(seq) from blocks where run = ?1) from runs where id = ?1";
+
+/// Converts an ordinal for SQL. One that no column can hold becomes −1, which matches no row.
+fn sql_ordinal(ordinal: u64) -> i64 {
+    i64::try_from(ordinal).unwrap_or(-1)
+}
+
+/// The rows of one stored run.
+#[derive(Debug, Clone)]
+pub struct StoredRun {
+    store: Store,
+    id: i64,
+    header: RunHeader,
+    /// The place of the current row's output: a caller that sees a row usually asks for its output next.
+    shown: Arc<Mutex<Option<Shown>>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    ordinal: u64,
+    /// Block and entry, if the cell has an output.
+    output: Option<(i64, u64)>,
+}
+
+impl Store {
+    /// Returns the rows of a run by its exact id.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or its row cannot be read.
+    pub fn rows(&self, run: &str) -> Result<StoredRun, StoreError> {
+        let known = self.read("a run", |connection| find_run(connection, run))?;
+        let status = self.present_status(run, known.header.status);
+        Ok(StoredRun {
+            store: self.clone(),
+            id: known.id,
+            header: RunHeader { status, ..known.header },
+            shown: Arc::default(),
+        })
+    }
+}
+
+impl RunRows for StoredRun {
+    fn header(&self) -> &RunHeader {
+        &self.header
+    }
+
+    fn for_each_in(
+        &self,
+        ordinals: Range<u64>,
+        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RowError> {
+        self.store
+            .read("the rows of a run", |connection| self.stream(connection, &ordinals, row))
+            .map_err(|error| RowError(error.to_string()))
+    }
+
+    fn output(&self, ordinal: u64) -> Result<Option<serde_json::Value>, RowError> {
+        self.store
+            .read("a cell's output", |connection| self.find_output(connection, ordinal))
+            .map_err(|error| RowError(error.to_string()))
+    }
+}
+
+impl StoredRun {
+    /// Returns the totals of the run so far.
+    ///
+    /// # Errors
+    /// The counts kept of the run, or its rows, cannot be read.
+    pub fn totals(&self) -> Result<Totals, StoreError> {
+        self.store.read("the totals of a run", |connection| {
+            let kept =
+                connection.query_row("select totals from runs where id = ?1", params![self.id], |row| row.get(0))?;
+            totals::of_run(connection, self.id, kept)
+        })
+    }
+
+    /// Returns a hash of everything the store holds of the run. While it stays the same, every row does.
+    ///
+    /// # Errors
+    /// Its row cannot be read.
+    pub fn state(&self) -> Result<Key, StoreError> {
+        self.store.read("the state of a run", |connection| {
+            let state = connection.prepare_cached(STATE)?.query_row(params![self.id], |row| {
+                let header = KeyBuilder::new("karat/state/1").bytes(row.get_ref(0)?.as_blob()?);
+                let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+                Ok(header.json::<[Option<i64>; 4]>(&numbers).finish())
+            });
+            Ok(state?)
+        })
+    }
+
+    /// Returns the cell at an ordinal, without its output, or `None` if it has no row.
+    ///
+    /// # Errors
+    /// Its row cannot be read.
+    pub fn cell(&self, ordinal: u64) -> Result<Option<CellRecord>, StoreError> {
+        self.store.read("a cell", |connection| {
+            let found = connection.prepare_cached(CELL)?.query_row(params![self.id, sql_ordinal(ordinal)], |row| {
+                let status: Option<i64> = row.get(0)?;
+                Ok(status.zip(row.get::<_, Option<Vec<u8>>>(1)?))
+            })?;
+            let Some((status, facts)) = found else { return Ok(None) };
+            Ok(Some(unpack_cell(StoredCell { ordinal, status, facts: &facts })?))
+        })
+    }
+
+    /// Returns the judgments of a cell, by scorer, then judge.
+    ///
+    /// # Errors
+    /// Their rows cannot be read.
+    pub fn judgments(&self, ordinal: u64) -> Result<Vec<JudgmentRow>, StoreError> {
+        self.store.read("the judgments of a cell", |connection| {
+            let mut statement = connection.prepare_cached(JUDGMENTS_OF_CELL)?;
+            let mut rows = statement.query(params![self.id, sql_ordinal(ordinal)])?;
+            let mut judgments = Vec::new();
+            while let Some(row) = rows.next()? {
+                let section = self.store.0.cache.section(connection, row.get(2)?, SectionKind::Judgments)?;
+                judgments.push(unpack_judgment(section.section.entry(row.get::<_, i64>(3)?.unsigned_abs())?)?);
+            }
+            Ok(judgments)
+        })
+    }
+
+    /// Returns the sample at a row of the plan, or `None` if none of its cells was started.
+    ///
+    /// # Errors
+    /// Its row cannot be read.
+    pub fn sample(&self, row: u64) -> Result<Option<SampleRecord>, StoreError> {
+        self.store.read("a sample", |connection| {
+            let mut statement = connection.prepare_cached(SAMPLE)?;
+            let facts: Option<Vec<u8>> =
+                statement.query_row(params![self.id, sql_ordinal(row)], |found| found.get(0)).optional()?;
+            Ok(facts.map(|facts| unpack_sample(row, &facts)).transpose()?)
+        })
+    }
+
+    /// Calls `each` with every sample of the run, in plan order.
+    ///
+    /// # Errors
+    /// A row cannot be read.
+    pub fn samples(&self, mut each: impl FnMut(SampleRecord)) -> Result<(), StoreError> {
+        self.store.read("the samples of a run", |connection| {
+            let mut statement = connection.prepare_cached(SAMPLES)?;
+            let mut rows = statement.query(params![self.id, 0])?;
+            while let Some(row) = rows.next()? {
+                let facts = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                each(unpack_sample(row.get::<_, i64>(0)?.unsigned_abs(), facts)?);
+            }
+            Ok(())
+        })
+    }
+
+    fn stream(
+        &self,
+        connection: &Connection,
+        ordinals: &Range<u64>,
+        row: &mut dyn FnMut(CellRow<'_>) -> ControlFlow<()>,
+    ) -> Result<(), ReadFailure> {
+        let [first, end] = [ordinals.start, ordinals.end].map(|place| i64::try_from(place).unwrap_or(i64::MAX));
+        let (first_row, ..) = self.header.plan.place(ordinals.start);
+        let snapshot = connection.unchecked_transaction()?;
+        let (mut cells, mut samples, mut judgments) =
+            (snapshot.prepare_cached(CELLS)?, snapshot.prepare_cached(SAMPLES)?, snapshot.prepare_cached(JUDGMENTS)?);
+        let mut cells = CellCursor::new(cells.query(params![self.id, first, end])?)?;
+        let mut samples = SampleCursor::new(samples.query(params![self.id, sql_ordinal(first_row)])?);
+        let judgments = judgments.query(params![self.id, first])?;
+        let mut judgments = JudgmentCursor::new(judgments, &snapshot, &self.store.0.cache)?;
+        while let Some(latest) = cells.next()? {
+            let cell = unpack_cell(StoredCell { ordinal: latest.ordinal, status: latest.status, facts: &latest.facts })
+                .map_err(|damage| Damage(format!("cell {}: {damage}", latest.ordinal)))?;
+            let (sample_row, system, trial) = self.header.plan.place(cell.ordinal);
+            let sample = samples.at(sample_row)?;
+            let judgments = judgments.of(cell.ordinal)?;
+            *lock(&self.shown) = Some(Shown { ordinal: cell.ordinal, output: latest.output });
+            if row(CellRow { sample, system, trial, cell: &cell, judgments }).is_break() {
+                break;
+            }
+        }
+        *lock(&self.shown) = None;
+        Ok(())
+    }
+
+    fn find_output(&self, connection: &Connection, ordinal: u64) -> Result<Option<serde_json::Value>, ReadFailure> {
+        let shown = lock(&self.shown).filter(|shown| shown.ordinal == ordinal);
+        let place = match shown {
+            Some(shown) => shown.output,
+            None => self.output_place(connection, ordinal)?,
+        };
+        let Some((block, entry)) = place else { return Ok(None) };
+        let loaded = self.store.0.cache.section(connection, block, SectionKind::Outputs)?;
+        Ok(Some(parse_output(loaded.section.entry(entry)?)?))
+    }
+
+    fn output_place(&self, connection: &Connection, ordinal: u64) -> Result<Option<(i64, u64)>, ReadFailure> {
+        let Ok(ordinal) = i64::try_from(ordinal) else {
+            return Ok(None);
+        };
+        let (block, entry): (Option<i64>, Option<i64>) = connection
+            .prepare_cached(OUTPUT)?
+            .query_row(params![self.id, ordinal], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(block.zip(entry.map(i64::unsigned_abs)))
+    }
+}
+
+/// A row of `cells`, held until the cursor knows that no later row replaces it.
+#[derive(Debug, Default)]
+struct CellColumns {
+    ordinal: u64,
+    seq: i64,
+    status: i64,
+    facts: Vec<u8>,
+    /// Block and entry of its output, if it has one.
+    output: Option<(i64, u64)>,
+}
+
+/// Yields the latest row of each cell.
+struct CellCursor<'s> {
+    rows: Rows<'s>,
+    ahead: Option<CellColumns>,
+}
+
+impl<'s> CellCursor<'s> {
+    fn new(rows: Rows<'s>) -> Result<Self, ReadFailure> {
+        let mut cursor = Self { rows, ahead: None };
+        cursor.ahead = cursor.read()?;
+        Ok(cursor)
+    }
+
+    fn read(&mut self) -> Result<Option<CellColumns>, ReadFailure> {
+        let Some(row) = self.rows.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(CellColumns {
+            ordinal: row.get::<_, i64>(0)?.unsigned_abs(),
+            seq: row.get(1)?,
+            status: row.get(2)?,
+            facts: row.get(3)?,
+            output: Some(row.get(4)?).zip(row.get::<_, Option<i64>>(5)?.map(i64::unsigned_abs)),
+        }))
+    }
+
+    fn next(&mut self) -> Result<Option<CellColumns>, ReadFailure> {
+        let Some(mut latest) = self.ahead.take() else {
+            return Ok(None);
+        };
+        loop {
+            match self.read()? {
+                Some(same) if same.ordinal == latest.ordinal => {
+                    if same.seq > latest.seq {
+                        latest = same;
+                    }
+                }
+                other => {
+                    self.ahead = other;
+                    return Ok(Some(latest));
+                }
+            }
+        }
+    }
+}
+
+/// Advances to the sample of a row.
+struct SampleCursor<'s> {
+    rows: Rows<'s>,
+    sample: Option<SampleRecord>,
+}
+
+impl<'s> SampleCursor<'s> {
+    fn new(rows: Rows<'s>) -> Self {
+        Self { rows, sample: None }
+    }
+
+    fn at(&mut self, wanted: u64) -> Result<&SampleRecord, ReadFailure> {
+        while self.sample.as_ref().is_none_or(|sample| sample.row < wanted) {
+            let Some(row) = self.rows.next()? else { break };
+            let number = row.get::<_, i64>(0)?.unsigned_abs();
+            if number >= wanted {
+                let facts = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+                self.sample = Some(unpack_sample(number, facts)?);
+            }
+        }
+        let found = self.sample.as_ref().filter(|sample| sample.row == wanted);
+        found.ok_or_else(|| Damage(format!("there are cells of row {wanted}, but the row itself is missing")).into())
+    }
+}
+
+/// A row of `judgments`, held until the cursor reaches its cell.
+#[derive(Debug, Clone, Copy)]
+struct JudgmentColumns {
+    ordinal: u64,
+    scorer: u16,
+    judge: u16,
+    seq: i64,
+    block: i64,
+    entry: u64,
+}
+
+/// Advances to the judgments of a cell, and yields the latest of each scorer and judge.
+struct JudgmentCursor<'s> {
+    rows: Rows<'s>,
+    connection: &'s Connection,
+    cache: &'s SectionCache,
+    ahead: Option<JudgmentColumns>,
+    /// The section read last. The next judgment is probably in it.
+    section: Option<(i64, Arc<LoadedSection>)>,
+    of_cell: Vec<JudgmentRow>,
+}
+
+impl<'s> JudgmentCursor<'s> {
+    fn new(rows: Rows<'s>, connection: &'s Connection, cache: &'s SectionCache) -> Result<Self, ReadFailure> {
+        let mut cursor = Self { rows, connection, cache, ahead: None, section: None, of_cell: Vec::new() };
+        cursor.ahead = cursor.read()?;
+        Ok(cursor)
+    }
+
+    fn read(&mut self) -> Result<Option<JudgmentColumns>, ReadFailure> {
+        let Some(row) = self.rows.next()? else {
+            return Ok(None);
+        };
+        Ok(Some(JudgmentColumns {
+            ordinal: row.get::<_, i64>(0)?.unsigned_abs(),
+            scorer: row.get(1)?,
+            judge: row.get(2)?,
+            seq: row.get(3)?,
+            block: row.get(4)?,
+            entry: row.get::<_, i64>(5)?.unsigned_abs(),
+        }))
+    }
+
+    fn of(&mut self, ordinal: u64) -> Result<&[JudgmentRow], ReadFailure> {
+        self.of_cell.clear();
+        while let Some(latest) = self.ahead.filter(|ahead| ahead.ordinal <= ordinal) {
+            let latest = self.latest_from(latest)?;
+            if latest.ordinal == ordinal {
+                let judgment = self.unpack(latest)?;
+                self.of_cell.push(judgment);
+            }
+        }
+        Ok(&self.of_cell)
+    }
+
+    /// Returns the latest row of the same place and moves past all of them.
+    fn latest_from(&mut self, mut latest: JudgmentColumns) -> Result<JudgmentColumns, ReadFailure> {
+        let position = |row: &JudgmentColumns| (row.ordinal, row.scorer, row.judge);
+        loop {
+            self.ahead = self.read()?;
+            match self.ahead {
+                Some(same) if position(&same) == position(&latest) => {
+                    if same.seq > latest.seq {
+                        latest = same;
+                    }
+                }
+                _ => return Ok(latest),
+            }
+        }
+    }
+
+    fn unpack(&mut self, row: JudgmentColumns) -> Result<JudgmentRow, ReadFailure> {
+        let section = match self.section.take() {
+            Some((block, section)) if block == row.block => section,
+            _ => self.cache.section(self.connection, row.block, SectionKind::Judgments)?,
+        };
+        let judgment = section.section.entry(row.entry).and_then(unpack_judgment);
+        self.section = Some((row.block, section));
+        Ok(judgment.map_err(|damage| Damage(format!("a judgment of cell {}: {damage}", row.ordinal)))?)
+    }
+}

@@ -1,0 +1,108 @@
+//! Totals of a run: counted while it runs, kept once it has ended.
+
+use karat_types::{CellStatus, Moment, RunStatus};
+use rusqlite::{Connection, Transaction, params};
+
+use crate::StoreError;
+use crate::block::call_log::Reservation;
+use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::error::{Attempt, ReadFailure};
+use crate::format::{run_status_code, status_code};
+use crate::read::account::Spending;
+
+const VERSION: u8 = 1;
+
+/// Counts of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Cells that have a row.
+    pub cells: u64,
+    /// Cells that ended in an error.
+    pub errors: u64,
+    /// Cells that a condition skipped.
+    pub skipped: u64,
+    /// Calls and money.
+    pub spending: Spending,
+}
+
+/// Returns the stored totals, or counts them.
+pub(crate) fn of_run(connection: &Connection, run: i64, kept: Option<Vec<u8>>) -> Result<Totals, ReadFailure> {
+    match kept {
+        Some(packed) => Ok(unpack(&packed)?),
+        None => count(connection, run),
+    }
+}
+
+/// Ends a run, and stores its totals so that a list of runs need not count.
+pub(crate) fn finish(
+    transaction: &Transaction<'_>,
+    run: i64,
+    status: RunStatus,
+    at: Moment,
+    attempt: Attempt<'_>,
+) -> Result<(), StoreError> {
+    let totals = count(transaction, run).map_err(|failure| failure.of(attempt.path, "the totals of a run"))?;
+    transaction
+        .prepare_cached("update runs set status = ?2, completed_at = ?3, totals = ?4 where id = ?1")
+        .and_then(|mut update| update.execute(params![run, run_status_code(status), at.0, pack(&totals)]))
+        .map(|_| ())
+        .map_err(|error| attempt.error(error))
+}
+
+/// Counts the cells that have a row.
+pub(crate) const CELLS: &str = "select count(*) from (select 1 from cells where run = ?1 group by ordinal)";
+
+/// Counts the cells whose latest row has another status than the most common one. They are few in most runs, so only
+/// for them the query checks which row is the latest.
+pub(crate) const OTHERS: &str =
+    "select status, count(*) from cells as it where run = ?1 and status <> ?2 and not exists
+    (select 1 from cells as later where later.run = it.run and later.ordinal = it.ordinal and later.seq > it.seq)
+  group by status";
+
+fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
+    let cells: i64 = connection.prepare_cached(CELLS)?.query_row(params![run], |row| row.get(0))?;
+    let spending = Spending::of_run(connection, run)?;
+    let mut totals = Totals { cells: cells.unsigned_abs(), spending, ..Totals::default() };
+    let mut statement = connection.prepare_cached(OTHERS)?;
+    let mut rows = statement.query(params![run, status_code(CellStatus::Ok)])?;
+    while let Some(row) = rows.next()? {
+        let count = row.get::<_, i64>(1)?.unsigned_abs();
+        match row.get::<_, i64>(0)? {
+            code if code == status_code(CellStatus::Error) => totals.errors = count,
+            code if code == status_code(CellStatus::Skipped) => totals.skipped = count,
+            _ => {}
+        }
+    }
+    Ok(totals)
+}
+
+fn pack(totals: &Totals) -> Vec<u8> {
+    let Spending { calls, attempts, spent, unpriced, open } = totals.spending;
+    Packer::pack(|packer| {
+        packer.byte(VERSION);
+        for number in [totals.cells, totals.errors, totals.skipped, calls, attempts, unpriced, open.calls] {
+            packer.number(number);
+        }
+        packer.money(spent);
+        packer.money(open.upper);
+    })
+}
+
+fn unpack(packed: &[u8]) -> Result<Totals, Damage> {
+    let mut unpacker = Unpacker::of_version(packed, VERSION)?;
+    let mut totals = Totals {
+        cells: unpacker.number()?,
+        errors: unpacker.number()?,
+        skipped: unpacker.number()?,
+        spending: Spending {
+            calls: unpacker.number()?,
+            attempts: unpacker.number()?,
+            unpriced: unpacker.number()?,
+            open: Reservation { calls: unpacker.number()?, ..Reservation::default() },
+            spent: unpacker.money()?,
+        },
+    };
+    totals.spending.open.upper = unpacker.money()?;
+    unpacker.end()?;
+    Ok(totals)
+}

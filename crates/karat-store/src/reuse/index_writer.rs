@@ -1,0 +1,108 @@
+//! Writes keys into the index of reusable results: sorted, many at a time, and a part of them with each commit.
+//!
+//! Once [`DUE`] keys wait, a process that writes many keys sorts the waiting ones. Each later commit then inserts the
+//! next part, so that no commit takes much longer than others. The parts follow each other in the index, so each page
+//! is written about once. The index counts as complete up to a block only when the last part is in: until then a
+//! process that ends, or another process that is faster, loses work and nothing else. Processes that write few keys
+//! leave them to others until [`MOST`] keys wait; those are inserted at once.
+
+use rusqlite::{Transaction, params};
+
+use crate::error::ReadFailure;
+use crate::reuse::known_keys::{EntryPlace, INSERT, ReuseKey, STATE, read_unindexed};
+
+/// Number of waiting keys at which insertion starts. A larger number makes the index cheaper and the first look-up of
+/// a process slower.
+const DUE: i64 = 65_536;
+
+/// A process that has written this many keys will probably live until they are inserted.
+const MANY: usize = 4096;
+
+/// Keys inserted for each key that a commit adds. With 2, all [`DUE`] keys are in before half as many new ones wait.
+const PART: usize = 2;
+
+/// Number of waiting keys at which the next commit inserts all of them.
+const MOST: i64 = 2 * DUE;
+
+/// The state of insertion in one writer.
+#[derive(Debug, Default)]
+pub(crate) struct IndexWriter {
+    /// Keys that this process has written.
+    written: usize,
+    turn: Option<IndexTurn>,
+}
+
+/// The keys of the blocks after `after` up to `to`, in the order of the index.
+#[derive(Debug)]
+struct IndexTurn {
+    after: i64,
+    to: i64,
+    count: i64,
+    left: std::vec::IntoIter<(ReuseKey, EntryPlace)>,
+}
+
+impl IndexWriter {
+    /// Counts the keys that a commit adds, and inserts waiting ones when it is time. Returns the last block whose
+    /// keys are all in the index. After a failed commit the caller must discard the [`IndexWriter`].
+    pub fn add(&mut self, transaction: &Transaction<'_>, keys: usize) -> Result<i64, ReadFailure> {
+        // Two statements, because SQLite creates a temporary table for the rows that an update returns.
+        let (waited, indexed): (i64, i64) = transaction
+            .prepare_cached("select waiting, indexed from reuse_state")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let waiting = waited + keys as i64;
+        if keys > 0 {
+            transaction.prepare_cached("update reuse_state set waiting = ?1")?.execute(params![waiting])?;
+        }
+        self.written += keys;
+        // Another process, or an invalidation, has inserted these keys. Inserting them again would undo later
+        // changes.
+        let turn = self.turn.take().filter(|turn| turn.after == indexed);
+        if waiting >= MOST {
+            return index_all(transaction);
+        }
+        let is_due = waiting >= DUE && self.written >= MANY;
+        let Some(mut turn) = turn else {
+            self.turn = is_due.then(|| IndexTurn::begin(transaction)).transpose()?;
+            return Ok(indexed);
+        };
+        turn.insert_part(transaction, PART * keys)?;
+        if turn.left.len() > 0 {
+            self.turn = Some(turn);
+            return Ok(indexed);
+        }
+        turn.end(transaction)
+    }
+}
+
+/// Inserts all waiting keys and returns the last block in the index.
+pub(crate) fn index_all(transaction: &Transaction<'_>) -> Result<i64, ReadFailure> {
+    let mut turn = IndexTurn::begin(transaction)?;
+    turn.insert_part(transaction, usize::MAX)?;
+    turn.end(transaction)
+}
+
+impl IndexTurn {
+    fn begin(transaction: &Transaction<'_>) -> Result<Self, ReadFailure> {
+        let (after, to) = transaction.prepare_cached(STATE)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut waiting = Vec::new();
+        read_unindexed(transaction, after, to, |key, place| waiting.push((key, place)))?;
+        // The sort is stable: of two places of one key the later one stays last and replaces the earlier one.
+        waiting.sort_by_key(|(key, _)| *key);
+        Ok(Self { after, to, count: waiting.len() as i64, left: waiting.into_iter() })
+    }
+
+    fn insert_part(&mut self, transaction: &Transaction<'_>, most: usize) -> Result<(), ReadFailure> {
+        let mut insert = transaction.prepare_cached(INSERT)?;
+        for ((key, kind), EntryPlace { block, entry }) in self.left.by_ref().take(most) {
+            insert.execute(params![key.0, kind.code(), block, entry as i64])?;
+        }
+        Ok(())
+    }
+
+    fn end(self, transaction: &Transaction<'_>) -> Result<i64, ReadFailure> {
+        transaction
+            .prepare_cached("update reuse_state set indexed = ?1, waiting = waiting - ?2")?
+            .execute(params![self.to, self.count])?;
+        Ok(self.to)
+    }
+}

@@ -1,0 +1,227 @@
+//! Invalidation of cached results: those of one run, or of some of its cells.
+//!
+//! Only the index of reusable results changes. Rows are never removed: a run keeps its report, and a run that reused
+//! a result keeps its copy. If an earlier run made the same result, that copy can be reused again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use karat_types::{CellRecord, CellStatus, Key, Moment};
+use rusqlite::{Connection, OptionalExtension, params};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
+
+use crate::block::section_cache::SectionKind;
+use crate::error::{Attempt, ReadFailure};
+use crate::format::{StoredCell, unpack_cell, unpack_judgment, unpack_step};
+use crate::read::run_lookup::run_number;
+use crate::reuse::known_keys;
+use crate::reuse::known_keys::ReuseKey;
+use crate::reuse::shared_results::{Candidates, InvalidatedResults, User, for_each_list};
+use crate::write::writer;
+use crate::{OrdinalSet, Store, StoreError};
+
+const CELLS: &str =
+    "select runs.id, runs.name, ordinal, cells.status, facts from cells join runs on runs.id = cells.run
+    where ?1 is null or cells.run = ?1";
+// A failed judgment is no result.
+const JUDGMENTS: &str = "select runs.id, runs.name, ordinal, block, entry from judgments join runs on runs.id = run
+    where ok = 1 and (?1 is null or run = ?1)";
+const INDEXED: &str = "select blocks.run, kind, count(*) from reuse join blocks on blocks.seq = reuse.block
+    group by blocks.run, kind";
+const INDEXED_BY: &str = "select blocks.run from reuse join blocks on blocks.seq = reuse.block
+    where reuse.key = ?1 and reuse.kind = ?2";
+
+/// The number of results of a run that other runs may reuse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CachedResults {
+    /// Id of the run.
+    pub run: String,
+    /// Start of the run.
+    pub started_at: Moment,
+    /// Number of step outputs.
+    pub outputs: u64,
+    /// Number of judgments.
+    pub judgments: u64,
+}
+
+impl Store {
+    /// Invalidates the cached results that a run, or some of its cells, uses. Results that another run or cell uses
+    /// stay, unless that cell was invalidated before. With `apply: false` nothing changes.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::RunInUse`] while the run is being written; rows that cannot be read.
+    pub fn invalidate(
+        &self,
+        run: &str,
+        cells: Option<&OrdinalSet>,
+        apply: bool,
+    ) -> Result<InvalidatedResults, StoreError> {
+        if !apply {
+            return self.read("reusable results", |connection| {
+                let snapshot = connection.unchecked_transaction()?;
+                Ok(self.candidates(&snapshot, run, cells)?.withdrawal())
+            });
+        }
+        let _claim = self.claim(run)?;
+        let attempt = Attempt { path: self.path(), doing: "invalidating cached results" };
+        let connection = self.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        let withdrawal = (|| {
+            let candidates = self.candidates(&transaction, run, cells)?;
+            candidates.remove(&transaction)?;
+            Ok(candidates.withdrawal())
+        })()
+        .map_err(|failure: ReadFailure| failure.of(self.path(), "reusable results"))?;
+        transaction.commit().map_err(|error| attempt.error(error))?;
+        self.0.known_keys.discard();
+        Ok(withdrawal)
+    }
+
+    /// Returns the number of reusable results by the run that made them, newest run first. Runs without any are left
+    /// out.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn cached_results(&self) -> Result<Vec<CachedResults>, StoreError> {
+        self.read("reusable results", |connection| {
+            let snapshot = connection.unchecked_transaction()?;
+            let mut counts: BTreeMap<i64, [i64; 2]> = BTreeMap::new();
+            let mut count = |run: i64, kind: SectionKind, more: i64| {
+                counts.entry(run).or_default()[usize::from(kind == SectionKind::Judgments)] += more;
+            };
+            let mut statement = snapshot.prepare_cached(INDEXED)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                count(row.get(0)?, SectionKind::of_code(row.get(1)?)?, row.get(2)?);
+            }
+            let indexed: i64 = snapshot.query_row(known_keys::STATE, [], |row| row.get(0))?;
+            // Of a result that several runs have made, the latest is reused.
+            let mut waiting: FxHashMap<ReuseKey, i64> = FxHashMap::default();
+            for_each_list(&snapshot, |block, run, key, _| {
+                if block > indexed {
+                    waiting.insert(key, run);
+                }
+            })?;
+            let mut place = snapshot.prepare_cached(INDEXED_BY)?;
+            for ((key, kind), run) in waiting {
+                let earlier = place.query_row(params![key.0, kind.code()], |row| row.get(0)).optional()?;
+                earlier.into_iter().for_each(|run| count(run, kind, -1));
+                count(run, kind, 1);
+            }
+            let mut statement = snapshot.prepare_cached("select id, name, started_at from runs order by id desc")?;
+            let mut rows = statement.query([])?;
+            let mut cached = Vec::new();
+            while let Some(row) = rows.next()? {
+                let counts = counts.get(&row.get(0)?).filter(|counts| **counts != [0, 0]);
+                if let Some([outputs, judgments]) = counts.map(|counts| counts.map(i64::unsigned_abs)) {
+                    cached.push(CachedResults {
+                        run: row.get(1)?,
+                        started_at: Moment(row.get(2)?),
+                        outputs,
+                        judgments,
+                    });
+                }
+            }
+            Ok(cached)
+        })
+    }
+
+    fn candidates(
+        &self,
+        connection: &Connection,
+        run: &str,
+        cells: Option<&OrdinalSet>,
+    ) -> Result<Candidates, ReadFailure> {
+        let mut candidates = Candidates::new(connection, run_number(connection, run)?, cells.cloned())?;
+        let rests_on = self.rests_on(connection, &candidates)?;
+        candidates.read_lists(connection, &rests_on)?;
+        self.add_cell_users(connection, &mut candidates)?;
+        self.add_judgment_users(connection, &mut candidates)?;
+        Ok(candidates)
+    }
+
+    /// Returns the keys of the last outputs and the judgments that the requested cells use.
+    fn rests_on(&self, connection: &Connection, candidates: &Candidates) -> Result<FxHashSet<ReuseKey>, ReadFailure> {
+        let mut keys = FxHashSet::default();
+        for_each_cell(connection, Some(candidates.run), |user, cell| {
+            if candidates.is_requested(&user) {
+                keys.insert((cell.key, SectionKind::Outputs));
+            }
+        })?;
+        self.for_each_judgment(connection, Some(candidates.run), |user, key| {
+            if candidates.is_requested(&user) {
+                keys.insert((key, SectionKind::Judgments));
+            }
+        })?;
+        Ok(keys)
+    }
+
+    fn add_cell_users(&self, connection: &Connection, candidates: &mut Candidates) -> Result<(), ReadFailure> {
+        let by_call = self.outputs_by_last_call(connection, candidates)?;
+        for_each_cell(connection, None, |user, cell| {
+            // A cell without an output keeps no result alive. A request for such a cell may mean the steps before the
+            // one that failed.
+            if cell.status != CellStatus::Ok && !candidates.is_requested(&user) {
+                return;
+            }
+            let made_on_the_way = cell.calls.iter().filter_map(|call| by_call.get(call)).flatten().copied();
+            let rests_on: BTreeSet<Key> = made_on_the_way.chain([cell.key]).collect();
+            rests_on.into_iter().for_each(|key| candidates.add_user((key, SectionKind::Outputs), &user));
+        })
+    }
+
+    /// Maps the last call of each output to the output's key: a cell with this call uses the output.
+    fn outputs_by_last_call(
+        &self,
+        connection: &Connection,
+        candidates: &Candidates,
+    ) -> Result<FxHashMap<Key, Vec<Key>>, ReadFailure> {
+        let mut by_call: FxHashMap<Key, Vec<Key>> = FxHashMap::default();
+        for (key, place) in candidates.outputs() {
+            let section = self.0.cache.section(connection, place.block, SectionKind::Outputs)?;
+            let step = unpack_step(key, section.section.entry(place.entry)?, |_| Ok(Value::Null))?;
+            if let Some(last) = step.calls.last() {
+                by_call.entry(*last).or_default().push(key);
+            }
+        }
+        Ok(by_call)
+    }
+
+    fn add_judgment_users(&self, connection: &Connection, candidates: &mut Candidates) -> Result<(), ReadFailure> {
+        self.for_each_judgment(connection, None, |user, key| candidates.add_user((key, SectionKind::Judgments), &user))
+    }
+
+    /// Calls `each` with every sound judgment of a run, or of all runs.
+    fn for_each_judgment(
+        &self,
+        connection: &Connection,
+        run: Option<i64>,
+        mut each: impl FnMut(User, Key),
+    ) -> Result<(), ReadFailure> {
+        let mut statement = connection.prepare_cached(JUDGMENTS)?;
+        let mut rows = statement.query(params![run])?;
+        while let Some(row) = rows.next()? {
+            let section = self.0.cache.section(connection, row.get(3)?, SectionKind::Judgments)?;
+            let judgment = unpack_judgment(section.section.entry(row.get::<_, i64>(4)?.unsigned_abs())?)?;
+            each(User::of(row)?, judgment.key);
+        }
+        Ok(())
+    }
+}
+
+/// Calls `each` with every cell of a run, or of all runs.
+fn for_each_cell(
+    connection: &Connection,
+    run: Option<i64>,
+    mut each: impl FnMut(User, CellRecord),
+) -> Result<(), ReadFailure> {
+    let mut statement = connection.prepare_cached(CELLS)?;
+    let mut rows = statement.query(params![run])?;
+    while let Some(row) = rows.next()? {
+        let user = User::of(row)?;
+        let facts = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
+        let cell = unpack_cell(StoredCell { ordinal: user.ordinal, status: row.get(3)?, facts })?;
+        each(user, cell);
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Pruning: invalidates results of old runs, on request removes their requests and responses, and shrinks the file.
+
+use karat_types::{Key, Moment, RunStatus};
+use rusqlite::{Connection, Transaction, params};
+use rustc_hash::FxHashMap;
+
+use crate::block::section_cache::SectionKind;
+use crate::error::{Attempt, ReadFailure};
+use crate::format::run_status_code;
+use crate::reuse::known_keys::{EntryPlace, ReuseKey};
+use crate::reuse::{index_writer, known_keys};
+use crate::write::writer;
+use crate::{Store, StoreError};
+
+// An unfinished run needs its paid calls and its outputs.
+const RESULTS: &str = "delete from reuse where block in
+    (select seq from blocks join runs on runs.id = blocks.run where runs.started_at < ?1 and runs.status = ?2)
+    returning key, kind";
+
+// A run with an invalidated cell restores nothing: the key may be an invalidated one.
+const STAYING: &str = "select seq, reuse from blocks join runs on runs.id = blocks.run
+    where not (runs.started_at < ?1 and runs.status = ?2) and runs.id not in (select run from released) order by seq";
+
+const TRACES: &str = "update blocks set traces = x'' where length(traces) > 0
+    and run in (select id from runs where started_at < ?1 and status = ?2)";
+
+const TRACE_BYTES: &str = "select coalesce(sum(length(traces)), 0) from blocks
+    where run in (select id from runs where started_at < ?1 and status = ?2)";
+
+/// The effect of a pruning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PruneResult {
+    /// Results that no later run can reuse.
+    pub results: u64,
+    /// Size of the removed requests and responses on disk, in bytes.
+    pub trace_bytes: u64,
+    /// Bytes by which the file shrank; 0 if nothing was changed.
+    pub freed: u64,
+}
+
+impl Store {
+    /// Invalidates every result of finished runs that started before a moment. If another run has made the same
+    /// result, its copy takes the place. With `traces`, also removes the requests and responses of these runs. Then
+    /// shrinks the file to its content, which needs as much free disk space as the content takes. With `apply: false`
+    /// it only counts.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn prune(&self, before: Moment, traces: bool, apply: bool) -> Result<PruneResult, StoreError> {
+        let attempt = Attempt { path: self.path(), doing: "pruning old results" };
+        let connection = self.writing();
+        let transaction = writer::begin(&connection, attempt)?;
+        let mut pruned = (|| {
+            index_writer::index_all(&transaction)?;
+            let results = remove_results(&transaction, before)?;
+            let trace_bytes = if traces { remove_traces(&transaction, before)? } else { 0 };
+            Ok(PruneResult { results, trace_bytes, freed: 0 })
+        })()
+        .map_err(|failure: ReadFailure| failure.of(self.path(), "old results"))?;
+        if apply {
+            transaction.commit().map_err(|error| attempt.error(error))?;
+            self.0.known_keys.discard();
+            pruned.freed = shrink(&connection).map_err(|error| attempt.error(error))?;
+        }
+        Ok(pruned)
+    }
+}
+
+/// Removes the results and returns the number of those without a replacement.
+fn remove_results(transaction: &Transaction<'_>, before: Moment) -> Result<u64, ReadFailure> {
+    let mut gone: FxHashMap<ReuseKey, Option<EntryPlace>> = FxHashMap::default();
+    let mut statement = transaction.prepare_cached(RESULTS)?;
+    let mut rows = statement.query(old(before))?;
+    while let Some(row) = rows.next()? {
+        gone.insert((Key(row.get(0)?), SectionKind::of_code(row.get(1)?)?), None);
+    }
+    let mut statement = transaction.prepare_cached(STAYING)?;
+    let mut rows = statement.query(old(before))?;
+    while let Some(row) = rows.next()? {
+        let list = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        known_keys::unpack_keys(row.get(0)?, list, |key, place| {
+            if let Some(successor) = gone.get_mut(&key) {
+                *successor = Some(place);
+            }
+        })?;
+    }
+    let mut restore = transaction.prepare_cached(known_keys::INSERT)?;
+    for ((key, kind), EntryPlace { block, entry }) in
+        gone.iter().filter_map(|(key, place)| Some((key, place.as_ref()?)))
+    {
+        restore.execute(params![key.0, kind.code(), block, *entry as i64])?;
+    }
+    Ok(gone.values().filter(|place| place.is_none()).count() as u64)
+}
+
+/// Removes the traces and returns their size in bytes.
+fn remove_traces(connection: &Connection, before: Moment) -> rusqlite::Result<u64> {
+    let bytes: i64 = connection.query_row(TRACE_BYTES, old(before), |row| row.get(0))?;
+    connection.execute(TRACES, old(before))?;
+    Ok(bytes.unsigned_abs())
+}
+
+/// Parameters that select the finished runs that started before a moment.
+fn old(before: Moment) -> [i64; 2] {
+    [before.0, run_status_code(RunStatus::Finished)]
+}
+
+/// Shrinks the file and returns the number of bytes freed.
+fn shrink(connection: &Connection) -> rusqlite::Result<u64> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (size, before) = (number("page_size")?, number("page_count")?);
+    connection.execute_batch("vacuum; pragma wal_checkpoint(truncate)")?;
+    Ok((before - number("page_count")?).max(0).unsigned_abs() * size.unsigned_abs())
+}

@@ -1,0 +1,14 @@
+//! Tests of the store as the engine, the analyses and the reports use it, and of its failures.
+
+mod crash;
+mod deferred_appends;
+mod invalidate;
+mod limits;
+mod model;
+mod old_store;
+mod processes;
+mod reading;
+mod resume;
+mod reuse;
+mod store_lease;
+mod test_data;

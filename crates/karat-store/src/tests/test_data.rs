@@ -1,0 +1,231 @@
+//! Plans, headers and records for tests.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use crate::{Store, StoreUrl};
+use bytes::Bytes;
+use karat_types::*;
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+
+pub fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+pub fn store_in(folder: &TempDir) -> Store {
+    Store::open(&StoreUrl::in_folder(folder.path().join(".karat"))).unwrap()
+}
+
+pub fn key(name: &str) -> Key {
+    Key::of("test", name.as_bytes())
+}
+
+pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
+    let systems = (0..systems).map(|variant| System { model: None, variant, trials }).collect();
+    PlanHeader {
+        services: Default::default(),
+        as_of: None,
+        schema: "karat.plan/1".to_owned(),
+        suite: name.to_owned(),
+        about: None,
+        suite_hash: "0".repeat(64),
+        plan_hash: key(name),
+        params: Map::new(),
+        dataset: DatasetHeader {
+            rows,
+            hash: "d".to_owned(),
+            sources: Vec::new(),
+            version: None,
+            clustered: false,
+            zone: None,
+            mismatches: Default::default(),
+            changelog: None,
+        },
+        models: Vec::new(),
+        judges: Vec::new(),
+        variants: Vec::new(),
+        systems,
+        trials,
+        scorers: Vec::new(),
+        metrics: Vec::new(),
+        analyses: Vec::new(),
+        statistics: Default::default(),
+        run: RunSpec {
+            max_concurrency: 8,
+            timeout_ms: 60_000,
+            cell_timeout_ms: None,
+            retries: 5,
+            budget_usd: Some(0.1 + 0.2),
+            budget_declared: true,
+            max_calls: None,
+            refuses_calls: true,
+            call_log: Some("calls.log".to_owned()),
+            cell_line: Some("{sample}".to_owned()),
+            capture: Capture::Responses,
+            prints_rows: false,
+            layout: Default::default(),
+            seed: u64::MAX,
+            cache: CachePolicy::Reuse,
+            of_ruler: false,
+        },
+        tokenizer: "o200k_base".to_owned(),
+        privacy: PrivacySpec::default(),
+    }
+}
+
+pub fn header(id: &str, rows: u64) -> RunHeader {
+    RunHeader {
+        id: id.to_owned(),
+        plan: Arc::new(plan("suite", rows, 1, 1)),
+        started_at: Moment(1_700_000_000_000),
+        completed_at: None,
+        status: RunStatus::Running,
+        version: "0.1.0".to_owned(),
+        git_commit: None,
+        invocation: json!({"suite": "karat.yaml"}),
+    }
+}
+
+pub fn sample(row: u64) -> SampleRecord {
+    SampleRecord { row, id: format!("s{row}"), ..SampleRecord::default() }
+}
+
+pub fn call(name: &str) -> CallRecord {
+    CallRecord {
+        key: key(name),
+        model: "mock".to_owned(),
+        request: Bytes::from(format!(r#"{{"ask":"{name}"}}"#)),
+        response: Bytes::from(format!(r#"{{"answer":"{name}"}}"#)),
+        status: Some(200),
+        usage: Some(Usage { input_tokens: 10, output_tokens: 2, ..Usage::default() }),
+        cost: Some(Money(1_500)),
+        reserved: Money(4_000),
+        latency_ms: 12.5,
+        attempts: 1,
+        impossible: false,
+        finish: Some(FinishReason::Stop),
+        error: None,
+    }
+}
+
+pub fn failed_call(name: &str) -> CallRecord {
+    CallRecord {
+        response: Bytes::new(),
+        usage: None,
+        cost: None,
+        attempts: 6,
+        finish: None,
+        error: Some(CallError { code: CallErrorCode::Timeout, message: "no answer".to_owned(), status: None }),
+        ..call(name)
+    }
+}
+
+pub fn step(name: &str, output: &Arc<Value>) -> StepRecord {
+    StepRecord {
+        key: key(name),
+        output: Arc::clone(output),
+        notes: Vec::new(),
+        usage: Usage { input_tokens: 10, output_tokens: 2, ..Usage::default() },
+        cost: Some(Money(1_500)),
+        latency_ms: 12.5,
+        calls: vec![key(name)],
+        facts: ResponseFacts::default(),
+    }
+}
+
+pub fn cell(ordinal: u64, name: &str, output: &Arc<Value>) -> CellRecord {
+    CellRecord {
+        ordinal,
+        key: key(name),
+        status: CellStatus::Ok,
+        reused: false,
+        made_at: None,
+        output: Some(Arc::clone(output)),
+        output_hash: Key::of("output", output.to_string().as_bytes()),
+        scores: vec![(0, Score::value(0.1 + ordinal as f64))],
+        cost: CellCost { usage: Usage::default(), cost: Some(Money(1_500)), paid: Money(1_500) },
+        latency_ms: 12.5,
+        calls: vec![key(name)],
+        facts: ResponseFacts::default(),
+        notes: Vec::new(),
+        error: None,
+    }
+}
+
+pub fn failed_cell(ordinal: u64, name: &str) -> CellRecord {
+    CellRecord {
+        status: CellStatus::Error,
+        output: None,
+        scores: Vec::new(),
+        error: Some(CellError::new("timeout", "no answer")),
+        ..cell(ordinal, name, &Arc::new(Value::Null))
+    }
+}
+
+pub fn judgment(ordinal: u64, scorer: u16, judge: u16, name: &str) -> JudgmentRecord {
+    JudgmentRecord {
+        ordinal,
+        key: key(name),
+        scorer,
+        judge,
+        scores: vec![(1, Score::value_because(7.5, "well said"))],
+        reasoning: format!("the words of judge {judge}"),
+        diagnostics: Map::new(),
+        caps: Vec::new(),
+        rounds: Vec::new(),
+        rung: Some("direct".to_owned()),
+        shuffle_seed: 3,
+        prompt_version: Some("2".to_owned()),
+        reused: false,
+        made_at: None,
+        error: None,
+        cost: CellCost::default(),
+        latency_ms: 1.0,
+        calls: vec![key(&format!("call of {name}"))],
+        notes: Vec::new(),
+        answered: Vec::new(),
+    }
+}
+
+/// All records of a cell with one call.
+pub fn whole_cell(ordinal: u64) -> Vec<Record> {
+    let name = format!("cell {ordinal}");
+    let output = Arc::new(json!({"text": name}));
+    vec![
+        Record::Sample(sample(ordinal)),
+        Record::Call(call(&name)),
+        Record::Step(step(&name, &output).into()),
+        Record::Cell(cell(ordinal, &name, &output).into()),
+    ]
+}
+
+pub type Row = (SampleRecord, usize, u32, CellRecord, Vec<JudgmentRecord>);
+
+/// All rows of a run, in order.
+pub fn rows(store: &Store, run: &str) -> Vec<Row> {
+    rows_of(store, run, 0..u64::MAX)
+}
+
+/// The rows with these ordinals.
+pub fn rows_of(store: &Store, run: &str, ordinals: Range<u64>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    store
+        .rows(run)
+        .unwrap()
+        .for_each_in(ordinals, &mut |row| {
+            rows.push((row.sample.clone(), row.system, row.trial, row.cell.clone(), row.judgments.to_vec()));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    rows
+}
+
+/// The ordinals of a run's rows.
+pub fn ordinals(store: &Store, run: &str) -> Vec<u64> {
+    rows(store, run).into_iter().map(|(_, _, _, cell, _)| cell.ordinal).collect()
+}
+
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}

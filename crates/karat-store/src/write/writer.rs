@@ -1,0 +1,367 @@
+//! The writing thread: group commit.
+//!
+//! Appends wait in a bounded channel. The writer takes all that are there, up to [`GROUP_RECORDS`] records or
+//! [`GROUP_BYTES`], writes them as one transaction (one block and its rows for each run in the group), and answers
+//! every waiter once the commit is on disk. During a commit the next group accumulates, so groups grow with the load.
+//! Deferred appends accumulate beside the channel and go with the next append that a caller waits for.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use karat_types::{Moment, RunStatus};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::block::call_log;
+use crate::block::section::{Entries, SectionWriter};
+use crate::database::mutex::lock;
+use crate::database::run_lock::RunLock;
+use crate::error::{Attempt, BUSY_SECONDS};
+use crate::format::run_status_code;
+use crate::read::totals;
+use crate::reuse::index_writer::IndexWriter;
+use crate::reuse::known_keys;
+use crate::reuse::known_keys::KnownKeys;
+use crate::write::encode::{Encoded, EncodedPool};
+use crate::{LedgerError, StoreError};
+
+/// Largest number of records in a group: 256 cells of one call each.
+const GROUP_RECORDS: usize = 1024;
+
+/// Largest size of a group, so that a block can be decompressed in little memory.
+const GROUP_BYTES: usize = 4 << 20;
+
+/// Appends that no caller waits for, in order.
+#[derive(Debug, Default)]
+pub(crate) struct DeferredBatches {
+    batches: Vec<Batch>,
+    records: usize,
+    size: usize,
+}
+
+impl DeferredBatches {
+    /// Adds an append and returns `true` if a whole group has accumulated.
+    pub fn add(&mut self, batch: Batch) -> bool {
+        self.records += batch.records();
+        self.size += batch.size();
+        self.batches.push(batch);
+        self.records >= GROUP_RECORDS || self.size >= GROUP_BYTES
+    }
+
+    pub fn take(&mut self) -> Vec<Batch> {
+        std::mem::take(self).batches
+    }
+}
+
+/// An open run, as the writer sees it.
+#[derive(Debug)]
+pub(crate) struct OpenRun {
+    pub id: i64,
+    pub name: String,
+    /// The error after which nothing more can be written to this run.
+    pub failed: OnceLock<LedgerError>,
+    /// Held while the run may be written.
+    pub _claim: RunLock,
+}
+
+/// The work that a caller asks for.
+#[derive(Debug)]
+pub(crate) enum Work {
+    Append(Box<Encoded>),
+    Finish { status: RunStatus, at: Moment },
+}
+
+/// A value that is dropped when records are on disk, such as a lease or a reservation.
+pub struct WriteGuard(#[expect(dead_code, reason = "it is only dropped")] Box<dyn Send>);
+
+impl WriteGuard {
+    /// Holds `held` until then.
+    pub fn new(held: impl Send + 'static) -> Self {
+        Self(Box::new(held))
+    }
+}
+
+impl fmt::Debug for WriteGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WriteGuard")
+    }
+}
+
+/// Records were not written. The guard comes back, so that the caller can act before dropping it.
+#[derive(Debug)]
+pub struct WriteFailed {
+    /// The reason.
+    pub error: LedgerError,
+    /// The guard given with the records.
+    pub guard: Option<WriteGuard>,
+}
+
+impl From<LedgerError> for WriteFailed {
+    fn from(error: LedgerError) -> Self {
+        Self { error, guard: None }
+    }
+}
+
+/// One append and the channel for its answer.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub run: Arc<OpenRun>,
+    pub work: Work,
+    pub guard: Option<WriteGuard>,
+    pub done: oneshot::Sender<Result<(), WriteFailed>>,
+}
+
+impl Batch {
+    fn encoded_records(&self) -> Option<&Encoded> {
+        match &self.work {
+            Work::Append(encoded) => Some(encoded),
+            Work::Finish { .. } => None,
+        }
+    }
+
+    fn records(&self) -> usize {
+        self.encoded_records().map_or(1, |encoded| encoded.records)
+    }
+
+    fn size(&self) -> usize {
+        self.encoded_records().map_or(0, Encoded::size)
+    }
+
+    /// Answers the waiter and returns the encoded records. Drops the run first, so that a waiter that drops its
+    /// ledger can reopen the run at once.
+    fn answer(self, outcome: Result<(), LedgerError>) -> Option<Box<Encoded>> {
+        let Self { run, work, guard, done } = self;
+        drop(run);
+        // A waiter that was dropped needs no answer.
+        let _ = done.send(outcome.map_err(|error| WriteFailed { error, guard }));
+        match work {
+            Work::Append(encoded) => Some(encoded),
+            Work::Finish { .. } => None,
+        }
+    }
+}
+
+/// The writing side of a store.
+pub(crate) struct Writer {
+    pub path: PathBuf,
+    pub deferred: Arc<Mutex<DeferredBatches>>,
+    pub encoded_pool: Arc<EncodedPool>,
+    pub known_keys: Arc<KnownKeys>,
+    pub connection: Arc<Mutex<Connection>>,
+    pub indexing: IndexWriter,
+    pub sections: SectionWriter,
+}
+
+impl Writer {
+    /// Writes until every sender is dropped and the channel is empty, then writes the deferred appends.
+    pub fn run(mut self, mut inbox: mpsc::Receiver<Vec<Batch>>) {
+        while let Some(first) = inbox.blocking_recv() {
+            let group = gather(first, &mut inbox);
+            self.commit(group);
+        }
+        let rest = lock(&self.deferred).take();
+        self.commit(gather(rest, &mut inbox));
+    }
+
+    /// Writes a group and answers its waiters.
+    fn commit(&mut self, (mut group, refused): (Vec<Batch>, Vec<(Batch, LedgerError)>)) {
+        let ends_run = group.iter().any(|batch| matches!(batch.work, Work::Finish { .. }));
+        for (batch, why) in refused {
+            batch.answer(Err(why));
+        }
+        let outcome = self.write(&group).map_err(LedgerError::from);
+        match &outcome {
+            // Guards are dropped before any waiter continues, because other tasks wait for them.
+            Ok(()) => group.iter_mut().for_each(|batch| drop(batch.guard.take())),
+            Err(_) => self.indexing = IndexWriter::default(),
+        }
+        let answered = group.into_iter().filter_map(|batch| {
+            if let Err(error) = &outcome {
+                let _ = batch.run.failed.set(error.clone());
+            }
+            batch.answer(outcome.clone())
+        });
+        self.encoded_pool.recycle(answered.collect());
+        if ends_run && outcome.is_ok() {
+            // Runs while the caller reads the run; otherwise closing the store would wait for it. A checkpoint that
+            // is impossible now happens at closing. The cached pages are hardly needed again.
+            let _ = lock(&self.connection).execute_batch("pragma wal_checkpoint(passive); pragma shrink_memory");
+        }
+    }
+
+    fn write(&mut self, group: &[Batch]) -> Result<(), StoreError> {
+        if group.is_empty() {
+            return Ok(());
+        }
+        let attempt = Attempt { path: &self.path, doing: "writing records" };
+        // Compressed before the lock is taken: other processes wait only for the transaction.
+        let blocks = Block::of_runs(group, &mut self.sections)
+            .map_err(|error| StoreError::OutOfRange(format!("a block of records: {error}")))?;
+        let connection = lock(&self.connection);
+        let transaction = begin(&connection, attempt)?;
+        let inserted = blocks.iter().map(|block| Ok((block.insert(&transaction)?, &*block.reuse)));
+        let inserted = inserted.collect::<rusqlite::Result<Vec<_>>>().map_err(|error| attempt.error(error))?;
+        let keys = group.iter().filter_map(Batch::encoded_records).map(Encoded::count_reusable).sum();
+        let indexed = self.indexing.add(&transaction, keys);
+        let indexed = indexed.map_err(|failure| failure.of(&self.path, "the keys of reusable results"))?;
+        for batch in group {
+            if let Work::Finish { status, at } = &batch.work {
+                totals::finish(&transaction, batch.run.id, *status, *at, attempt)?;
+            }
+        }
+        transaction.commit().map_err(|error| attempt.error(error))?;
+        self.known_keys.add_committed(indexed, inserted);
+        Ok(())
+    }
+}
+
+/// Takes the waiting appends, up to the size of a group, and separates those of runs that have failed.
+fn gather(first: Vec<Batch>, inbox: &mut mpsc::Receiver<Vec<Batch>>) -> (Vec<Batch>, Vec<(Batch, LedgerError)>) {
+    let (mut group, mut refused) = (Vec::new(), Vec::new());
+    let (mut records, mut size) = (0, 0);
+    let mut next = Some(first);
+    while let Some(batches) = next {
+        for batch in batches {
+            records += batch.records();
+            size += batch.size();
+            match batch.run.failed.get().cloned() {
+                None => group.push(batch),
+                Some(why) => refused.push((batch, why)),
+            }
+        }
+        next = if records < GROUP_RECORDS && size < GROUP_BYTES { inbox.try_recv().ok() } else { None };
+    }
+    (group, refused)
+}
+
+/// Starts a writing transaction. If another process keeps the store locked, the error names it.
+pub(crate) fn begin<'c>(connection: &'c Connection, attempt: Attempt<'_>) -> Result<Transaction<'c>, StoreError> {
+    Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(|error| {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy) => {
+                StoreError::Busy { path: attempt.path.to_owned(), waited_s: BUSY_SECONDS, holder: holder(connection) }
+            }
+            _ => attempt.error(error),
+        }
+    })
+}
+
+/// Returns the likely holders of the lock: other processes with an unfinished run. Readers take no lock.
+fn holder(connection: &Connection) -> String {
+    let running = connection
+        .prepare("select name, pid from runs where status = ?1 and pid <> ?2 order by id desc limit 3")
+        .and_then(|mut statement| {
+            let rows = statement
+                .query_map(params![run_status_code(RunStatus::Running), i64::from(std::process::id())], |row| {
+                    Ok(format!("process {} (run {})", row.get::<_, i64>(1)?, row.get::<_, String>(0)?))
+                })?;
+            rows.collect::<Result<Vec<_>, _>>()
+        });
+    match running {
+        Ok(names) if !names.is_empty() => format!("it may be {}", names.join(" or ")),
+        _ => "the process is unknown".to_owned(),
+    }
+}
+
+/// The content that one commit adds to one run.
+struct Block<'a> {
+    run: &'a OpenRun,
+    parts: Vec<&'a Encoded>,
+    log: Vec<u8>,
+    reuse: Vec<u8>,
+    judgments: Vec<u8>,
+    outputs: Vec<u8>,
+    traces: Vec<u8>,
+}
+
+impl<'a> Block<'a> {
+    fn of_runs(group: &'a [Batch], sections: &mut SectionWriter) -> std::io::Result<Vec<Self>> {
+        let mut runs: BTreeMap<i64, (&OpenRun, Vec<&Encoded>)> = BTreeMap::new();
+        for batch in group {
+            if let Some(encoded) = batch.encoded_records() {
+                runs.entry(batch.run.id).or_insert_with(|| (&batch.run, Vec::new())).1.push(encoded);
+            }
+        }
+        runs.into_values().map(|(run, parts)| Self::new(run, parts, sections)).collect()
+    }
+
+    fn new(run: &'a OpenRun, parts: Vec<&'a Encoded>, sections: &mut SectionWriter) -> std::io::Result<Self> {
+        let mut section = |of: fn(&Encoded) -> &Entries| sections.write(parts.iter().map(|part| of(part)));
+        Ok(Self {
+            run,
+            log: call_log::join(parts.iter().map(|part| &part.log)),
+            reuse: known_keys::pack_keys(&parts),
+            judgments: section(|part| &part.judgments)?,
+            outputs: section(|part| &part.outputs)?,
+            traces: section(|part| &part.traces)?,
+            parts,
+        })
+    }
+
+    /// Inserts the block with all its rows and returns its number.
+    fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
+        transaction
+            .prepare_cached(
+                "insert into blocks (run, log, reuse, judgments, outputs, traces) values (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![self.run.id, self.log, self.reuse, self.judgments, self.outputs, self.traces])?;
+        let block = transaction.last_insert_rowid();
+        self.insert_samples(transaction)?;
+        self.insert_cells(transaction, block)?;
+        self.insert_judgments(transaction, block)?;
+        Ok(block)
+    }
+
+    fn insert_samples(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        let mut insert =
+            transaction.prepare_cached("insert or replace into samples (run, row, facts) values (?1, ?2, ?3)")?;
+        for part in &self.parts {
+            for (row, facts) in &part.samples {
+                insert.execute(params![self.run.id, row, part.facts_at(facts)])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn insert_cells(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
+        let mut insert = transaction.prepare_cached(
+            "insert into cells (run, ordinal, status, block, output, facts) values (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        let mut base = 0;
+        for part in &self.parts {
+            for cell in &part.cells {
+                let output = cell.output.map(|entry| (base + entry) as i64);
+                insert.execute(params![
+                    self.run.id,
+                    cell.ordinal,
+                    cell.status,
+                    block,
+                    output,
+                    part.facts_at(&cell.facts)
+                ])?;
+            }
+            base += part.outputs.len();
+        }
+        Ok(())
+    }
+
+    fn insert_judgments(&self, transaction: &Transaction<'_>, block: i64) -> rusqlite::Result<()> {
+        let mut insert = transaction.prepare_cached(
+            "insert into judgments (run, ordinal, scorer, judge, ok, block, entry) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?;
+        for (entry, row) in self.parts.iter().flat_map(|part| &part.judged).enumerate() {
+            insert.execute(params![
+                self.run.id,
+                row.ordinal,
+                row.scorer,
+                row.judge,
+                row.is_sound,
+                block,
+                entry as i64
+            ])?;
+        }
+        Ok(())
+    }
+}

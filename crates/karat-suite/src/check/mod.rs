@@ -1,0 +1,358 @@
+//! Checks a tree against the grammar. Everything that is wrong is reported; nothing is decoded here.
+//!
+//! - here: the checker, which walks the tree along the grammar's tables
+//! - `options.rs`: options of a metric, provider or analysis, against the JSON Schema of the catalog
+//! - `secrets.rs`: keys and passwords in plain text, which a suite must not contain
+//! - `references.rs`: metrics that have nothing to compare with; runs after the pass over the dataset
+
+pub(crate) mod options;
+pub(crate) mod references;
+pub(crate) mod secrets;
+
+use crate::catalog::Catalog;
+use crate::diagnostics::Problems;
+use crate::diagnostics::nearest::suggestion;
+use crate::grammar::{Key, Kind, Object, Shape, unimplemented};
+use crate::syntax::duration;
+use crate::syntax::environment;
+use crate::syntax::node::{Entry, Node, Tree};
+use crate::syntax::notation;
+
+/// Checks a node. `root` is the address under which the table of missing features knows it.
+pub(crate) fn check(node: &Node, object: &'static Object, catalog: &Catalog, problems: &mut Problems) {
+    Checker { catalog, address: Vec::new(), problems }.object(node, object, None, false);
+}
+
+/// Checks a node that stands elsewhere in the language: a rubric of its own, an entry of a registry.
+pub(crate) fn check_at(
+    node: &Node,
+    object: &'static Object,
+    address: &[&'static str],
+    catalog: &Catalog,
+    problems: &mut Problems,
+) {
+    Checker { catalog, address: address.to_vec(), problems }.object(node, object, None, false);
+}
+
+struct Checker<'a> {
+    catalog: &'a Catalog,
+    address: Vec<&'static str>,
+    problems: &'a mut Problems,
+}
+
+impl Checker<'_> {
+    fn node(&mut self, node: &Node, shape: Shape, key: &str, owner: &Node) {
+        match shape {
+            Shape::Any => {}
+            Shape::Text => self.text(node, key),
+            Shape::Words(words) => self.words(node, words, key),
+            Shape::WordOr(words, other) => match node.text() {
+                Some(text) if words.contains(&text) => {}
+                _ => self.node(node, *other, key, owner),
+            },
+            Shape::Template => {
+                self.text(node, key);
+                notation::template(node, self.problems);
+            }
+            Shape::Placeholders(names) => {
+                self.text(node, key);
+                self.placeholders(node, names, key);
+            }
+            Shape::Expression => {
+                self.text(node, key);
+                notation::expression(node, self.problems);
+            }
+            Shape::Path => {
+                self.text(node, key);
+                notation::path(node, self.problems);
+            }
+            Shape::File => {
+                self.text(node, key);
+                notation::template(node, self.problems);
+                self.no_environment(node);
+            }
+            Shape::Boolean => self.wants(node, node.boolean().is_some(), key, "true or false"),
+            Shape::Integer(least) => self.integer(node, least, key),
+            Shape::Number(lo, hi) => self.number(node, lo, hi, key),
+            Shape::Share => self.wants(node, share(node).is_some(), key, "a number, or a percentage such as 5%"),
+            Shape::Fraction(lo, hi) => self.fraction(node, lo, hi, key),
+            Shape::Duration => {
+                let fits = node.text().is_some_and(|text| duration::parse(text).is_some());
+                self.wants(node, fits, key, "a duration such as 500ms, 120s, 20m, 24h or 90d");
+            }
+            Shape::Span => self.span(node, key),
+            Shape::List(shape) => self.list(node, *shape, key),
+            Shape::Map(shape) => self.map(node, *shape, key),
+            Shape::Object(object) => self.object(node, object, Some(key), false),
+            Shape::Open(object) => self.object(node, object, Some(key), true),
+            Shape::Short(object, main) => match (&node.value, object.key(main)) {
+                (Tree::Scalar { .. }, Some(key)) if !node.is_null() => self.node(node, key.shape, main, node),
+                (Tree::List(_), Some(key)) if matches!(key.shape, Shape::List(_)) => {
+                    self.node(node, key.shape, main, node);
+                }
+                _ => self.object(node, object, Some(key), false),
+            },
+            Shape::With(kind) => self.with(node, kind, owner),
+        }
+    }
+
+    fn placeholders(&mut self, node: &Node, names: &[&'static str], key: &str) {
+        let Some(text) = node.text() else { return };
+        for part in text.split('{').skip(1) {
+            let name = part.split('}').next().unwrap_or_default();
+            if !names.contains(&name) {
+                let hint = suggestion(name, names.iter().copied())
+                    .unwrap_or_else(|| format!("placeholders: {}", names.join(", ")));
+                self.problems.error(&node.place, format!("`{key}` has no placeholder `{{{name}}}`")).hint(hint);
+            }
+        }
+    }
+
+    fn object(&mut self, node: &Node, object: &'static Object, key: Option<&str>, open: bool) {
+        let Tree::Map(entries) = &node.value else {
+            let what = key.map_or_else(|| object.name.to_owned(), |key| format!("`{key}`"));
+            let hint = match node.text() {
+                Some(text) if object.name == "scorer" => format!("write `{{ metric: {text} }}`"),
+                _ => format!("keys: {}", names(object).join(", ")),
+            };
+            self.problems.error(&node.place, format!("{what} must be a map, this is {}", node.kind())).hint(hint);
+            return;
+        };
+        for entry in entries {
+            match object.key(&entry.key) {
+                Some(key) => self.entry(entry, key, node),
+                None if open => {}
+                None => self.report_unknown_key(entry, object),
+            }
+        }
+        self.check_required(node, object);
+    }
+
+    fn entry(&mut self, entry: &Entry, key: &'static Key, owner: &Node) {
+        self.address.push(key.name);
+        if let Some(message) = unimplemented::at(&self.address) {
+            self.problems.warn(&entry.place, message);
+        }
+        if entry.node.is_null() && !matches!(key.shape, Shape::Any) {
+            if key.required {
+                self.problems.error(&entry.place, format!("`{}` is empty", key.name)).hint(key.about);
+            }
+        } else {
+            self.node(&entry.node, key.shape, key.name, owner);
+        }
+        self.address.pop();
+    }
+
+    fn report_unknown_key(&mut self, entry: &Entry, object: &'static Object) {
+        let foreign = object.foreign.iter().find(|(theirs, _)| *theirs == entry.key);
+        let hint = match foreign {
+            Some((_, ours)) => Some(format!("here that is `{ours}`")),
+            None => suggestion(&entry.key, names(object)),
+        };
+        self.problems
+            .error(&entry.place, format!("unknown key `{}` in {}", entry.key, article(object.name)))
+            .maybe_hint(hint);
+    }
+
+    fn check_required(&mut self, node: &Node, object: &'static Object) {
+        let place = &node.place;
+        for key in object.keys.iter().filter(|key| key.required && node.get(key.name).is_none()) {
+            self.problems.error(place, format!("{} needs `{}`", article(object.name), key.name)).hint(key.about);
+        }
+        let given: Vec<&Entry> =
+            node.entries().iter().filter(|entry| object.one_of.contains(&entry.key.as_str())).collect();
+        let listed = object.one_of.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+        match given.as_slice() {
+            [] if !object.one_of.is_empty() => {
+                self.problems.error(place, format!("{} needs one of {listed}", article(object.name)));
+            }
+            [first, second, ..] => {
+                self.problems
+                    .error(&second.place, format!("`{}` stands beside `{}`", second.key, first.key))
+                    .hint(format!("exactly one of {listed}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn list(&mut self, node: &Node, shape: Shape, key: &str) {
+        let Tree::List(items) = &node.value else {
+            return self.wants(node, false, key, "a list");
+        };
+        self.address.push("*");
+        for item in items {
+            self.node(item, shape, key, node);
+        }
+        self.address.pop();
+    }
+
+    fn map(&mut self, node: &Node, shape: Shape, key: &str) {
+        let Tree::Map(entries) = &node.value else {
+            return self.wants(node, false, key, "a map");
+        };
+        self.address.push("*");
+        for entry in entries {
+            self.node(&entry.node, shape, &entry.key, node);
+        }
+        self.address.pop();
+    }
+
+    fn text(&mut self, node: &Node, key: &str) {
+        self.wants(node, node.text().is_some(), key, "a text");
+    }
+
+    fn words(&mut self, node: &Node, words: &[&str], key: &str) {
+        let Some(text) = node.text() else {
+            return self.wants(node, false, key, &format!("one of {}", words.join(", ")));
+        };
+        if !words.contains(&text) {
+            let known = format!("one of {}", words.join(", "));
+            let hint = crate::diagnostics::nearest::nearest(text, words.iter().copied())
+                .map(|word| format!("did you mean `{word}`?"));
+            self.problems.error(&node.place, format!("`{key}` must be {known}, not `{text}`")).maybe_hint(hint);
+        }
+    }
+
+    fn integer(&mut self, node: &Node, least: i64, key: &str) {
+        match node.integer() {
+            Some(number) if number >= least => {}
+            Some(number) => {
+                self.problems.error(&node.place, format!("`{key}` must be at least {least}, not {number}"));
+            }
+            None => self.wants(node, false, key, "a whole number"),
+        }
+    }
+
+    fn number(&mut self, node: &Node, lo: f64, hi: f64, key: &str) {
+        match node.number() {
+            Some(number) if (lo..=hi).contains(&number) => {}
+            Some(number) if hi.is_finite() => {
+                self.problems.error(&node.place, format!("`{key}` must be from {lo} to {hi}, not {number}"));
+            }
+            Some(number) => {
+                self.problems.error(&node.place, format!("`{key}` must be at least {lo}, not {number}"));
+            }
+            None => self.wants(node, false, key, "a number"),
+        }
+    }
+
+    fn fraction(&mut self, node: &Node, lo: f64, hi: f64, key: &str) {
+        let Some((number, percent)) = share(node) else {
+            return self.wants(node, false, key, "a share, such as 0.05 or 5%");
+        };
+        if (lo..=hi).contains(&number) {
+            return;
+        }
+        let problem = self.problems.error(&node.place, format!("`{key}` is a share from {lo} to {hi}, not {number}"));
+        if !percent && (lo..=hi).contains(&(number / 100.0)) {
+            problem.hint(format!("write `{number}%` for {number} of 100"));
+        }
+    }
+
+    fn span(&mut self, node: &Node, key: &str) {
+        let bounds: Option<Vec<f64>> = node.items().iter().map(Node::number).collect();
+        let fits = matches!(bounds.as_deref(), Some([lo, hi]) if lo < hi);
+        match bounds.as_deref() {
+            Some([lo, hi]) if lo > hi => {
+                let message = format!("`{key}` goes from the lowest value to the highest, and {lo} is above {hi}");
+                let hint = format!("write `{key}: [{hi}, {lo}]`; where less is better, say so by `better: lower`");
+                self.problems.error(&node.place, message).hint(hint);
+            }
+            Some([lo, hi]) if !fits => {
+                self.problems.error(&node.place, format!("`{key}` is empty: it goes from {lo} to {hi}"));
+            }
+            _ => self.wants(node, fits, key, "two numbers [lowest, highest]"),
+        }
+    }
+
+    fn with(&mut self, node: &Node, kind: Kind, owner: &Node) {
+        if !matches!(node.value, Tree::Map(_)) {
+            return self.wants(node, false, "with", "a map of options");
+        }
+        let Some(selector) = kind.selector() else { return };
+        let entry = owner.text_of(selector).and_then(|name| self.catalog.member(kind, name));
+        if let Some(entry) = entry {
+            options::check(node, &entry.options, self.problems);
+        }
+    }
+
+    fn no_environment(&mut self, node: &Node) {
+        if node.text().is_some_and(environment::mentions) {
+            self.problems
+                .error(&node.place, "`${…}` may not stand here")
+                .hint("declare a parameter with `{ path: \"${…}\" }` and write `{{ params.name }}`");
+        }
+    }
+
+    fn wants(&mut self, node: &Node, fits: bool, key: &str, what: &str) {
+        if !fits {
+            let shown = match node.text() {
+                Some(text) if text.len() <= 40 => format!("`{text}`"),
+                _ => node.kind().to_owned(),
+            };
+            self.problems.error(&node.place, format!("`{key}` must be {what}, not {shown}"));
+        }
+    }
+}
+
+/// A number, or a percentage as a share; `true` says that it was a percentage.
+pub(crate) fn share(node: &Node) -> Option<(f64, bool)> {
+    match node.number() {
+        Some(number) => Some((number, false)),
+        None => {
+            let number: f64 = node.text()?.strip_suffix('%')?.trim().parse().ok()?;
+            number.is_finite().then_some((number / 100.0, true))
+        }
+    }
+}
+
+fn names(object: &'static Object) -> Vec<&'static str> {
+    object.keys.iter().map(|key| key.name).collect()
+}
+
+/// A name with its article; "http" is spelled out when it is read aloud.
+fn article(name: &str) -> String {
+    let vowel = name.starts_with(['a', 'e', 'i', 'o', 'u']) || name.starts_with("http");
+    if vowel && !name.starts_with("use") { format!("an {name}") } else { format!("a {name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::grammar::{POLICY_FILE, REGISTRY, RUBRIC, SUITE};
+    use crate::syntax::yaml;
+
+    fn objects(object: &'static Object, seen: &mut BTreeSet<&'static str>, all: &mut Vec<&'static Object>) {
+        if seen.insert(object.name) {
+            all.push(object);
+            object.keys.iter().for_each(|key| within(key.shape, seen, all));
+        }
+    }
+
+    fn within(shape: Shape, seen: &mut BTreeSet<&'static str>, all: &mut Vec<&'static Object>) {
+        match shape {
+            Shape::List(inner) | Shape::Map(inner) | Shape::WordOr(_, inner) => within(*inner, seen, all),
+            Shape::Object(object) | Shape::Open(object) | Shape::Short(object, _) => objects(object, seen, all),
+            _ => {}
+        }
+    }
+
+    /// The example of every key of the language is one that the checker accepts.
+    #[test]
+    fn every_example_is_correct() {
+        let (mut seen, mut all) = (BTreeSet::new(), Vec::new());
+        [&SUITE, &POLICY_FILE, &REGISTRY, &RUBRIC].into_iter().for_each(|root| objects(root, &mut seen, &mut all));
+        let catalog = Catalog::default();
+        for (object, key) in all.iter().flat_map(|object| object.keys.iter().map(move |key| (object, key))) {
+            let text = format!("{}: {}\n", key.name, key.example);
+            let mut problems = Problems::default();
+            let file = problems.source("example.yaml", &text);
+            let node = yaml::read_tree(&text, file, &mut problems).expect(&text);
+            let entry = &node.entries()[0];
+            Checker { catalog: &catalog, address: Vec::new(), problems: &mut problems }.entry(entry, key, &node);
+            assert_eq!(problems.errors(), 0, "{}: {text}{}", object.name, problems.into_diagnostics().plain());
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The checks that rows hold for themselves (role `assert`): found wrong while the suite is loaded, not in the run.
+
+use std::collections::BTreeMap;
+
+use karat_text::path::Path;
+use karat_types::{
+    Better, ChunkMerge, Consensus, Dimension, InvalidReplyRule, PairOrders, Parameters, Rationale, ReferenceUse,
+    ReplyShape, Rubric, RubricScorer, Scale, ScorerKind, ScorerSpec, ShowAs, ShowItem,
+};
+use serde_json::{Map, Value};
+
+use crate::catalog::Catalog;
+use crate::diagnostics::nearest::nearest;
+
+/// The column that holds them where the suite names none.
+pub(crate) const COLUMN: &str = "assert";
+
+/// The key of a check that a judge decides.
+const RUBRIC: &str = "rubric";
+
+/// The metric of these checks, after the column's name.
+const JUDGED: &str = "judged";
+
+/// What the judge of them is asked.
+const ASK: &str = "Decide whether the output meets every requirement that is listed. It passes only if it meets all of \
+     them; say which it does not meet.";
+
+const KEYS: &[&str] = &["id", "metric", "with", "output", "reference", "value", "min", "max", "not"];
+
+/// What is wrong, and what to do.
+type Wrong = (String, Option<String>);
+
+/// Where a dataset's rows hold checks, and what may stand there.
+#[derive(Debug, Clone)]
+pub(crate) struct RowChecks {
+    /// Their place in the row.
+    pub path: Path,
+    metrics: BTreeMap<String, Metric>,
+}
+
+/// What of a metric matters in a check.
+#[derive(Debug, Clone)]
+struct Metric {
+    /// Whether it is pass/fail of itself.
+    binary: bool,
+    /// Whether it asks a service or a program, which rows must not name.
+    outside: bool,
+    /// Where it says nothing without something to compare with: the options of which one stands in its place.
+    reference_unless: Option<Vec<String>>,
+}
+
+impl RowChecks {
+    pub fn new(path: Path, catalog: &Catalog) -> Self {
+        let metrics = catalog.metrics.iter().map(|(name, entry)| {
+            let metric = Metric {
+                binary: entry.binary,
+                outside: entry.outside,
+                reference_unless: entry.reference_unless.clone(),
+            };
+            (name.clone(), metric)
+        });
+        Self { path, metrics: metrics.collect() }
+    }
+
+    /// Whether a row has any that a metric decides.
+    pub fn are_in(&self, row: &Value) -> bool {
+        self.items(row).any(|check| check.get(RUBRIC).is_none())
+    }
+
+    /// Whether a row has any that a judge decides.
+    pub fn are_judged_in(&self, row: &Value) -> bool {
+        self.items(row).any(|check| check.get(RUBRIC).is_some())
+    }
+
+    fn items<'r>(&self, row: &'r Value) -> impl Iterator<Item = &'r Value> {
+        self.path.first(row).and_then(Value::as_array).into_iter().flatten()
+    }
+
+    /// The checks of all rows that a judge decides, as one scorer: the judge sees the row's own requirements, and rows
+    /// without any are left out.
+    pub fn judge_scorer(&self, judges: &[String], has_input: bool) -> ScorerSpec {
+        let column = self.path.to_string();
+        let list = format!("sample.{} | default([], true) | selectattr('{RUBRIC}')", column.trim_start_matches("$."));
+        let show = |name: &str, value: String, form: ShowAs| ShowItem {
+            name: name.to_owned(),
+            value,
+            form,
+            line: None,
+            shuffle: false,
+            route: None,
+            chunk: None,
+            times: None,
+            required: false,
+        };
+        let requirements = format!("{{{{ {list} | map(attribute='{RUBRIC}.ask') | list }}}}");
+        let input = has_input.then(|| show("input", "{{ input }}".to_owned(), ShowAs::Text));
+        let shown = [
+            show("requirements", requirements, ShowAs::Lines),
+            show("output", "{{ output }}".to_owned(), ShowAs::Text),
+        ];
+        let mut reads = vec!["output".to_owned(), column_name(&column)];
+        reads.extend(has_input.then(|| "input".to_owned()));
+        let rubric = Rubric {
+            id: COLUMN.to_owned(),
+            version: None,
+            ask: ASK.to_owned(),
+            show: input.into_iter().chain(shown).collect(),
+            reference: ReferenceUse::Hidden,
+            dimensions: vec![Dimension {
+                name: JUDGED.to_owned(),
+                definition: Some("Every requirement is met.".to_owned()),
+                scale: Scale::Choices(vec![("pass".to_owned(), 1.0), ("fail".to_owned(), 0.0)]),
+                weight: 1.0,
+                anchors: Default::default(),
+                better: Better::Higher,
+                chunks: ChunkMerge::Weighted,
+            }],
+            breakdowns: Vec::new(),
+            overall: None,
+            rationale: Rationale::default(),
+            diagnostics: Vec::new(),
+            caps: Vec::new(),
+            reply: ReplyShape::default(),
+            examples: 0,
+            prompt: None,
+            invalid: InvalidReplyRule::default(),
+        };
+        let kind = ScorerKind::Rubric(Box::new(RubricScorer {
+            rubric,
+            judges: judges.to_vec(),
+            consensus: Consensus::default(),
+            parameters: Parameters::default(),
+            timeout_ms: None,
+            votes: 1,
+            versus: None,
+            orders: PairOrders::default(),
+            only_where: Some(format!("{list} | list | length > 0")),
+            labels: Vec::new(),
+            reads,
+        }));
+        ScorerSpec::new(format!("{COLUMN}.{JUDGED}"), kind)
+    }
+
+    /// Checks a row's own. `has_reference`: whether the row holds something to compare with.
+    pub fn check(&self, row: &Value, has_reference: bool) -> Result<(), Wrong> {
+        match self.path.first(row) {
+            None | Some(Value::Null) => Ok(()),
+            Some(Value::Array(items)) => items.iter().try_for_each(|item| self.item(item, has_reference)),
+            Some(_) => {
+                Err(("`assert` is no list of scorers".to_owned(), Some("write `assert: [ { metric: … } ]`".to_owned())))
+            }
+        }
+    }
+
+    fn item(&self, item: &Value, has_reference: bool) -> Result<(), Wrong> {
+        let Value::Object(check) = item else {
+            return Err((
+                "a check of `assert` is no mapping".to_owned(),
+                Some("write `{ metric: …, value: … }`".to_owned()),
+            ));
+        };
+        if let Some(rubric) = check.get(RUBRIC) {
+            return requirement(check, rubric);
+        }
+        if let Some(key) = check.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err((format!("a check of `assert` has no key `{key}`"), did_you_mean(key, KEYS.iter().copied())));
+        }
+        let Some(metric) = check.get("metric").and_then(Value::as_str) else {
+            return Err(("a check of `assert` names no `metric`".to_owned(), None));
+        };
+        let Some(known) = self.metrics.get(metric) else {
+            let known = self.metrics.keys().map(String::as_str);
+            return Err((format!("there is no metric `{metric}`"), did_you_mean(metric, known)));
+        };
+        if known.outside {
+            let hint = "make it a scorer of the suite: what a row says is never asked or executed".to_owned();
+            return Err((format!("`{metric}` in `assert` asks a service or a program"), Some(hint)));
+        }
+        if !has_reference && known.reference_unless.as_ref().is_some_and(|options| is_left_to_row(check, options)) {
+            let hint = "give the check a `value`, or the row a reference".to_owned();
+            return Err((format!("`{metric}` in `assert` has nothing to compare with"), Some(hint)));
+        }
+        decides(metric, known.binary, check)
+    }
+}
+
+/// A check for a judge is one requirement in words.
+fn requirement(check: &Map<String, Value>, rubric: &Value) -> Result<(), Wrong> {
+    let ask = rubric.as_object().filter(|it| it.len() == 1).and_then(|it| it.get("ask")).and_then(Value::as_str);
+    if ask.is_none_or(|ask| ask.trim().is_empty()) {
+        let hint = "a rubric with more than that is a scorer of the suite".to_owned();
+        return Err(("a `rubric` in `assert` is `{ ask: … }`: one requirement in words".to_owned(), Some(hint)));
+    }
+    match check.keys().find(|key| !["id", RUBRIC].contains(&key.as_str())) {
+        Some(key) => {
+            let hint = "say it in the requirement's own words".to_owned();
+            Err((format!("a `rubric` in `assert` has no `{key}` beside it"), Some(hint)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The name under which the checks stand among the names that are read.
+fn column_name(path: &str) -> String {
+    let path = path.trim_start_matches("$.");
+    format!("sample.{}", path.split(['.', '[']).next().unwrap_or_default())
+}
+
+/// Whether a check names nothing to compare with: neither a place nor a literal, nor an option in their place.
+fn is_left_to_row(check: &Map<String, Value>, options: &[String]) -> bool {
+    let is_given = |map: &Map<String, Value>, key: &str| map.get(key).is_some_and(|value| !value.is_null());
+    let has_option = check.get("with").and_then(Value::as_object).is_some_and(|with| {
+        let stands_in = |option: &String| is_given(with, option) && with.get(option) != Some(&Value::Array(Vec::new()));
+        options.iter().any(stands_in)
+    });
+    !is_given(check, "reference") && !is_given(check, "value") && !has_option
+}
+
+/// A metric that is no pass/fail needs a bound that makes it one.
+fn decides(metric: &str, binary: bool, check: &Map<String, Value>) -> Result<(), Wrong> {
+    if binary || check.contains_key("min") || check.contains_key("max") {
+        return Ok(());
+    }
+    Err((format!("`{metric}` in `assert` is neither passed nor failed"), Some("give it a `min` or a `max`".to_owned())))
+}
+
+fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    nearest(word, known).map(|near| format!("did you mean `{near}`?"))
+}

@@ -1,0 +1,212 @@
+//! Some rows of a large dataset that stand for all of it, kept while the rows are checked.
+//!
+//! Of as many rows each, one is kept, at a place that chance names: neither long rows that stand together, nor an order,
+//! nor a period misleads whoever takes them for the whole. Once they are too many, one of each two that follow each other
+//! goes. They stand for all only where they are as long, on average, as all rows are: a few that are very long are hardly
+//! among them, or have made the others too few.
+
+use karat_types::Sample;
+use serde_json::{Map, Value};
+
+/// Of smaller datasets nothing is kept: looking at all rows takes no time.
+const LARGE: u64 = 32_768;
+
+/// One of so many rows is kept as long as they are few,
+const STRETCH: u64 = 8;
+
+/// and at most so many,
+const MOST: usize = 8_192;
+
+/// which take about so many bytes of memory.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What a value takes beside its text, with its name and place in the row.
+const VALUE_BYTES: usize = 96;
+
+/// Fewer say too little.
+const FEWEST: usize = 512;
+
+/// By such a part their average length may differ from that of all rows.
+const APART: f64 = 0.2;
+
+/// Rows that stand for all of a large dataset.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RepresentativeRows {
+    /// Some of its rows, in order.
+    pub samples: Vec<Sample>,
+    /// How many planned rows they stand for: those that can be read.
+    pub rows: u64,
+}
+
+/// A spread as rows are looked at.
+#[derive(Default)]
+pub(super) struct RowSampler {
+    spread: RepresentativeRows,
+    /// Length of all rows, and of those that are kept.
+    length: u64,
+    kept: RowSize,
+    /// How often half of them have gone.
+    halvings: u32,
+}
+
+impl RowSampler {
+    /// Looks at a planned row, which can be read.
+    pub fn see(&mut self, row: u64, columns: &Map<String, Value>, sample: impl FnOnce() -> Sample) {
+        let size = RowSize::of(columns);
+        self.spread.rows += 1;
+        self.length += size.text as u64;
+        if !is_kept(row, self.halvings) {
+            return;
+        }
+        self.kept.add(size);
+        self.spread.samples.push(sample());
+        while self.spread.samples.len() > MOST || (self.kept.bytes() > MOST_BYTES && !self.spread.samples.is_empty()) {
+            self.halvings += 1;
+            self.spread.samples.retain(|sample| is_kept(sample.row, self.halvings));
+            self.kept = RowSize::default();
+            self.spread.samples.iter().for_each(|sample| self.kept.add(RowSize::of(&sample.columns)));
+        }
+    }
+
+    /// Those that were kept, where the dataset is large and they stand for it.
+    pub fn finish(self) -> Option<RepresentativeRows> {
+        let kept = self.spread.samples.len();
+        let mean = |length: f64, rows: f64| (length + 1.0) / rows;
+        let share = mean(self.kept.text as f64, kept as f64) / mean(self.length as f64, self.spread.rows as f64);
+        let stands = kept >= FEWEST && (share - 1.0).abs() <= APART;
+        (self.spread.rows >= LARGE && stands).then_some(self.spread)
+    }
+}
+
+/// Whether a row is still kept after so many halvings.
+fn is_kept(row: u64, halvings: u32) -> bool {
+    let stretch = row / STRETCH;
+    row % STRETCH == chance(stretch, 0) % STRETCH
+        && (0..halvings).all(|halving| (stretch >> halving) & 1 == chance(stretch >> (halving + 1), halving + 1) & 1)
+}
+
+/// SplitMix64's finaliser: every bit of the stretch and round reaches every bit.
+fn chance(stretch: u64, round: u32) -> u64 {
+    let mut z = stretch.wrapping_add(u64::from(round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// How large a row is.
+#[derive(Debug, Clone, Copy, Default)]
+struct RowSize {
+    text: usize,
+    values: usize,
+}
+
+impl RowSize {
+    fn of(columns: &Map<String, Value>) -> Self {
+        let mut size = Self::default();
+        columns.iter().for_each(|(name, value)| size.see(name.len(), value));
+        size
+    }
+
+    fn see(&mut self, name: usize, value: &Value) {
+        self.values += 1;
+        self.text += name;
+        match value {
+            Value::String(text) => self.text += text.len(),
+            Value::Array(items) => items.iter().for_each(|item| self.see(0, item)),
+            Value::Object(members) => members.iter().for_each(|(name, value)| self.see(name.len(), value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.text += 4,
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.text += other.text;
+        self.values += other.values;
+    }
+
+    /// About what it takes of memory.
+    fn bytes(self) -> usize {
+        self.text + VALUE_BYTES * self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn spread(rows: u64, text: impl Fn(u64) -> usize) -> Option<RepresentativeRows> {
+        let mut gathering = RowSampler::default();
+        for row in 0..rows {
+            let columns = json!({ "text": "x".repeat(text(row)) });
+            let columns = columns.as_object().unwrap();
+            gathering.see(row, columns, || Sample {
+                row,
+                columns: columns.clone(),
+                ..Sample::new(format!("s{row}"), None)
+            });
+        }
+        gathering.finish()
+    }
+
+    /// Of as many rows each, one is kept, in order, never too many, and the same ones each time.
+    #[test]
+    fn one_of_each_stretch_is_kept() {
+        for (rows, stretch) in [(LARGE, 8), (65_536, 8), (65_544, 16), (200_000, 32), (1_000_000, 128)] {
+            let found = spread(rows, |_| 10).unwrap();
+            assert_eq!(found.rows, rows);
+            let stretches: Vec<u64> = found.samples.iter().map(|sample| sample.row / stretch).collect();
+            let whole = rows / stretch;
+            assert_eq!(stretches[..whole as usize], (0..whole).collect::<Vec<_>>(), "{rows} rows");
+            assert!(stretches.len() as u64 <= whole + 1 && stretches.len() <= MOST);
+            assert_eq!(spread(rows, |_| 10), Some(found));
+        }
+        assert_eq!(spread(LARGE - 1, |_| 10), None);
+    }
+
+    /// Large rows are fewer, so that memory is bounded, however small their values are; of few nothing is known.
+    #[test]
+    fn large_rows_are_fewer() {
+        let held =
+            |found: &RepresentativeRows| found.samples.iter().map(|it| RowSize::of(&it.columns).bytes()).sum::<usize>();
+        let found = spread(LARGE, |_| 10_000).unwrap();
+        assert!((800..1_680).contains(&found.samples.len()) && held(&found) <= MOST_BYTES, "{}", found.samples.len());
+        assert_eq!(spread(LARGE, |_| 40_000), None);
+        let mut gathering = RowSampler::default();
+        let columns: Map<String, Value> = (0..200).map(|at| (format!("c{at}"), Value::Null)).collect();
+        for row in 0..2 * LARGE {
+            gathering.see(row, &columns, || Sample { row, columns: columns.clone(), ..Sample::new("s", None) });
+        }
+        assert!((400..840).contains(&gathering.spread.samples.len()) && held(&gathering.spread) <= MOST_BYTES);
+    }
+
+    /// Where few rows are most of the dataset, no others stand for it, whether one of them was kept or not.
+    #[test]
+    fn very_long_rows_have_none_that_stand_for_them() {
+        for offset in 0..8 {
+            assert_eq!(spread(LARGE, |row| if row % 8_192 == offset { 1 << 20 } else { 5 }), None, "{offset}");
+            assert_eq!(spread(LARGE, |row| if row == offset { 24 << 20 } else { 5 }), None, "{offset}");
+        }
+    }
+
+    /// What stands for all has about their mean, also where rows are sorted, periodic, or long ones stand together.
+    #[test]
+    fn they_stand_for_all() {
+        let shapes: [fn(u64) -> usize; 3] = [
+            |row| row as usize / 500,
+            |row| if row % 16 == 3 { 160 } else { 5 },
+            |row| match row {
+                50_000..54_000 => 900,
+                _ => 20,
+            },
+        ];
+        for (at, text) in shapes.into_iter().enumerate() {
+            let rows = 100_000;
+            let found = spread(rows, text).unwrap();
+            let mean = |texts: &mut dyn Iterator<Item = usize>, n: usize| texts.sum::<usize>() as f64 / n as f64;
+            let kept = mean(&mut found.samples.iter().map(|sample| text(sample.row)), found.samples.len());
+            let all = mean(&mut (0..rows).map(text), rows as usize);
+            assert!((kept / all - 1.0).abs() < 0.05, "shape {at}: {kept} and {all}");
+        }
+    }
+}

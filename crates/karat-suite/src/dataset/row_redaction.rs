@@ -1,0 +1,40 @@
+//! What may be said of rows: problems and contradictions quote them, so they pass the suite's privacy rules before they
+//! are shown or kept.
+
+use karat_text::redact::Redactor;
+
+use crate::diagnostics::Diagnostic;
+
+/// The privacy rules as they apply to what is said of rows.
+#[derive(Debug, Default)]
+pub(crate) struct RowRedaction {
+    /// Whether nothing of the rows may be shown.
+    pub is_sensitive: bool,
+    /// What blacks out the words that are shown; `None` where there are no rules.
+    pub redactor: Option<Redactor>,
+}
+
+impl RowRedaction {
+    /// Words about a row; `instead` where nothing of it may be shown.
+    pub fn text(&self, text: String, instead: &str) -> String {
+        match &self.redactor {
+            _ if self.is_sensitive => instead.to_owned(),
+            Some(redactor) => redactor.text(&text).into_owned(),
+            None => text,
+        }
+    }
+
+    /// A problem of a row. Where there are rules its line is not quoted: what is cut out of a line may hold the half of
+    /// something that no rule knows any more.
+    pub fn problem(&self, problem: &Diagnostic, instead: &str) -> Diagnostic {
+        match &self.redactor {
+            None if !self.is_sensitive => problem.clone(),
+            _ => {
+                let hint = problem.hint.clone().filter(|_| !self.is_sensitive);
+                let mut concealed = problem.without_content(self.text(problem.message.clone(), instead));
+                concealed.maybe_hint(hint.map(|hint| self.text(hint, instead)));
+                concealed
+            }
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Decoding of `scorers` and `analyses`.
+//!
+//! - here: scorers with a metric, judges and consensus; `rubric.rs`: rubrics
+//! - `labels.rs`: labels by people, which must be about something that is scored, and on its scale (CL-08)
+
+pub(crate) mod labels;
+pub(crate) mod rubric;
+
+use karat_types::{
+    AnalysisSpec, Bound, Consensus, ConsensusMethod, Parameters, Rubric, RubricScorer, ScorerKind, ScorerSpec,
+    Threshold, Versus,
+};
+use serde_json::{Map, Value};
+
+use super::{Decoder, word_at};
+use crate::check::{references, share};
+use crate::diagnostics::nearest::suggestion;
+use crate::grammar::{Kind, RUBRIC_ONLY};
+use crate::overrides::Overrides;
+use crate::registry::Registry;
+use crate::suite::hash::FOLDER;
+use crate::syntax::names;
+use crate::syntax::node::{Entry, Node};
+
+const REDUCERS: &[&str] = &["mean", "median", "min", "max", "majority"];
+const AGGREGATES: &[&str] = &["mean", "median", "min", "max", "sum"];
+/// Aggregates of labels rather than numbers.
+const LABEL_FIGURES: &[&str] = &["f1", "f1_micro", "f1_weighted", "balanced_accuracy"];
+
+impl Decoder<'_> {
+    /// The scorers of a suite. `judges` are the judges of a rubric scorer that names none; a rubric scorer without
+    /// judges is left out by the plan.
+    pub fn scorers(
+        &mut self,
+        node: Option<&Node>,
+        judges: &[String],
+        registry: &Registry,
+        overrides: &Overrides,
+    ) -> Vec<ScorerSpec> {
+        let entries = node.map(Node::entries).unwrap_or_default();
+        entries.iter().filter_map(|entry| self.scorer(entry, judges, registry, overrides)).collect()
+    }
+
+    fn scorer(
+        &mut self,
+        entry: &Entry,
+        judges: &[String],
+        registry: &Registry,
+        overrides: &Overrides,
+    ) -> Option<ScorerSpec> {
+        let node = &entry.node;
+        let kind = match node.field("metric") {
+            Some(metric) => self.metric(node, metric)?,
+            None => self.rubric_scorer(node, &entry.key, judges, registry, overrides)?,
+        };
+        if let Some(reference) = node.field("reference") {
+            self.require_match(reference);
+        }
+        self.bounds(node);
+        Some(ScorerSpec {
+            id: entry.key.clone(),
+            about: node.text_of("about").map(str::to_owned),
+            kind,
+            output: node.text_of("output").unwrap_or("$").to_owned(),
+            reference: node.text_of("reference").map(str::to_owned),
+            value: node.get("value").map(Node::json),
+            bound: Bound {
+                min: node.field("min").and_then(share).map(|(number, _)| number),
+                max: node.field("max").and_then(share).map(|(number, _)| number),
+                not: node.field("not").and_then(Node::boolean).unwrap_or(false),
+            },
+            reduce: self.decode_choice(node, "reduce", "mean", is_reducer),
+            aggregate: self.decode_choice(node, "aggregate", "mean", is_aggregate),
+            better: word_at(node, "better"),
+            margin: self.margin(node),
+        })
+    }
+
+    /// Refuses `pass@K` and `pass^K` of fewer trials than K: no cell would have a score.
+    pub(crate) fn reducible(&mut self, scorers: Option<&Node>, trials: u32) {
+        for entry in scorers.map(Node::entries).unwrap_or_default() {
+            let Some(reduce) = entry.node.field("reduce") else { continue };
+            if let Some((text, k)) =
+                reduce.text().and_then(|text| Some((text, trials_needed(text)?))).filter(|(_, k)| *k > trials)
+            {
+                self.problems.error(
+                    &reduce.place,
+                    format!("`{text}` takes {k} trials, and there are {trials}; raise `run.trials` or lower {k}"),
+                );
+            }
+        }
+    }
+
+    fn margin(&mut self, node: &Node) -> Option<Threshold> {
+        let given = node.field("margin")?;
+        let (value, percent) = share(given)?;
+        if value <= 0.0 {
+            self.problems.error(&given.place, format!("`margin` is {value}: it has to be above 0"));
+        }
+        Some(Threshold { value, percent })
+    }
+
+    fn decode_choice(&mut self, node: &Node, key: &str, standard: &str, fits: fn(&str) -> bool) -> String {
+        let Some((at, text)) = node.field(key).and_then(|at| Some((at, at.text()?))) else {
+            return standard.to_owned();
+        };
+        if !fits(text) {
+            let known: &[&[&str]] = if key == "reduce" { &[REDUCERS] } else { &[AGGREGATES, LABEL_FIGURES] };
+            self.problems
+                .error(&at.place, format!("`{key}` cannot be `{text}`"))
+                .maybe_hint(suggestion(text, known.iter().copied().flatten().copied()));
+        }
+        text.to_owned()
+    }
+
+    fn metric(&mut self, node: &Node, metric: &Node) -> Option<ScorerKind> {
+        for entry in node.entries().iter().filter(|entry| RUBRIC_ONLY.contains(&entry.key.as_str())) {
+            self.problems.error(&entry.place, format!("`{}` belongs to a scorer with a rubric", entry.key));
+        }
+        let entry = self.catalog.find(Kind::Metric, metric, &mut self.problems)?;
+        if let Some(aggregate) =
+            node.field("aggregate").filter(|it| is_label_figure(it) && metric.text() != Some("label"))
+        {
+            let text = aggregate.text().unwrap_or_default();
+            self.problems
+                .error(&aggregate.place, format!("`{text}` is a figure of labels, and this metric names none"))
+                .hint("use the metric `label`, or `set_f1` and `token_f1` for an F1 of each output");
+        }
+        if entry.reference_unless.as_ref().is_some_and(|options| references::is_left_to_rows(node, options)) {
+            self.pending.push(names::PendingName::compared(metric.text()?, metric.place.clone()));
+        }
+        let (schema, binary) = (entry.options.clone(), entry.binary);
+        let bounded = node.field("min").is_some() || node.field("max").is_some();
+        if let Some(not) = node.field("not").filter(|not| not.boolean() == Some(true) && !binary && !bounded) {
+            self.problems
+                .error(&not.place, format!("`not` turns pass and fail, and `{}` is neither", metric.text()?))
+                .hint("give the scorer a `min` or a `max`");
+        }
+        let mut with = self.options(node.field("with"), &schema);
+        if schema.pointer(&format!("/properties/{FOLDER}/format")).is_some_and(|format| format == FOLDER) {
+            with.entry(FOLDER).or_insert_with(|| Value::String(self.program_folder(node)));
+        }
+        Some(ScorerKind::Metric { metric: metric.text()?.to_owned(), with })
+    }
+
+    /// Options with parameters written in and with the content of the files that they name.
+    pub fn options(&mut self, node: Option<&Node>, schema: &Value) -> Map<String, Value> {
+        let mut options = Map::new();
+        for entry in node.map(Node::entries).unwrap_or_default() {
+            let is_file = schema
+                .pointer("/properties")
+                .and_then(|properties| properties.get(&entry.key))
+                .and_then(|property| property.get("format"))
+                .is_some_and(|format| format == "file");
+            let value = if is_file && entry.node.text().is_some() {
+                self.file_value(&entry.node)
+            } else {
+                Some(self.option_value(&entry.node))
+            };
+            options.extend(value.map(|value| (entry.key.clone(), value)));
+        }
+        options
+    }
+
+    fn file_value(&mut self, node: &Node) -> Option<Value> {
+        let path = self.path(node)?;
+        if path.ends_with(".json") || super::is_yaml(&path) {
+            return self.document(node);
+        }
+        self.text(node).map(|(_, text)| Value::String(text))
+    }
+
+    fn option_value(&mut self, node: &Node) -> Value {
+        if let Some(text) = node.text().filter(|text| text.contains("{{")) {
+            let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
+            if let Ok(template) = karat_text::template::Template::compile(&inlined) {
+                names::check(template.reads(), text, &node.place, names::STEP, &mut self.pending, &mut self.problems);
+                if template.reads().is_empty() {
+                    let context = karat_text::template::Context::new();
+                    return template.value(&context).unwrap_or(Value::String(inlined));
+                }
+            }
+            return Value::String(inlined);
+        }
+        match &node.value {
+            crate::syntax::node::Tree::Map(entries) => {
+                entries.iter().map(|entry| (entry.key.clone(), self.option_value(&entry.node))).collect()
+            }
+            crate::syntax::node::Tree::List(items) => items.iter().map(|item| self.option_value(item)).collect(),
+            crate::syntax::node::Tree::Scalar { value, .. } => value.clone(),
+        }
+    }
+
+    fn rubric_scorer(
+        &mut self,
+        node: &Node,
+        id: &str,
+        judges: &[String],
+        registry: &Registry,
+        overrides: &Overrides,
+    ) -> Option<ScorerKind> {
+        if let Some(entry) = node.entries().iter().find(|entry| entry.key == "with") {
+            self.problems.error(&entry.place, "`with` belongs to a scorer with a metric");
+        }
+        if let Some(aggregate) = node.field("aggregate").filter(|it| is_label_figure(it)) {
+            let text = aggregate.text().unwrap_or_default();
+            self.problems.error(&aggregate.place, format!("`{text}` is a figure of labels, and a rubric gives none"));
+        }
+        let decoded = self.rubric(node.field("rubric")?, id)?;
+        let labels = self.labels_file(node).and_then(|labels| self.rows(labels)).unwrap_or_default();
+        if decoded.rubric.examples > 0 && node.field("labels").is_none() {
+            self.problems
+                .warn(
+                    &node.place,
+                    format!("the rubric asks for {} examples, but there are no labels", decoded.rubric.examples),
+                )
+                .hint("add `labels: FILE` to this scorer");
+        }
+        let parameters = Parameters { max_tokens: overrides.judge_max_tokens, ..Parameters::default() }
+            .or(&self.parameters(node.field("parameters")));
+        let judges = match node.field("judges").filter(|_| overrides.judges.is_none()) {
+            Some(own) => self.own_judges(own, registry),
+            None => judges.to_vec(),
+        };
+        self.enough_judges(node, judges.len());
+        let versus = self.versus(node, &decoded.rubric);
+        let consensus = node.field("consensus").map(consensus).unwrap_or_default();
+        self.weights(node, &consensus, &judges);
+        Some(ScorerKind::Rubric(Box::new(RubricScorer {
+            rubric: if versus.is_some() { decoded.rubric.for_pairs() } else { decoded.rubric },
+            judges,
+            consensus,
+            votes: super::integer_at(node, "votes").unwrap_or(1),
+            orders: word_at(node, "orders").unwrap_or_default(),
+            versus,
+            only_where: None,
+            parameters,
+            timeout_ms: overrides.judge_timeout_ms.or_else(|| self.duration(node, "timeout")),
+            labels,
+            reads: decoded.reads,
+        })))
+    }
+
+    /// The other side of a pair.
+    fn versus(&mut self, node: &Node, rubric: &Rubric) -> Option<Versus> {
+        let Some(given) = node.field("versus") else {
+            if let Some(orders) = node.field("orders") {
+                self.problems
+                    .error(&orders.place, "`orders` are those of a pair, and this scorer compares nothing")
+                    .hint("say what outputs are compared with: `versus: variant:ID` or `versus: model:ID`");
+            }
+            return None;
+        };
+        let versus = Versus::parse(given.text()?);
+        if versus.is_none() {
+            self.problems
+                .error(&given.place, format!("`versus` is `{}`, which names no system", given.text()?))
+                .hint("write `variant:ID` or `model:ID`");
+        }
+        let alone = [
+            ("caps", rubric.caps.is_empty()),
+            ("diagnostics", rubric.diagnostics.is_empty()),
+            ("breakdowns", rubric.breakdowns.is_empty()),
+        ];
+        let left_out: Vec<&str> = alone.iter().filter(|(_, absent)| !absent).map(|(name, _)| *name).collect();
+        if !left_out.is_empty() {
+            let what = left_out.join(", ");
+            self.problems.warn(
+                &given.place,
+                format!("a judge of pairs says which of two is better, so the rubric's {what} are left out"),
+            );
+        }
+        versus
+    }
+
+    /// What outputs are compared with has to run, too.
+    pub fn partners(&mut self, node: Option<&Node>, scorers: &[ScorerSpec], variants: &[String], models: &[String]) {
+        for scorer in scorers {
+            let ScorerKind::Rubric(rubric) = &scorer.kind else { continue };
+            let Some((versus, place)) =
+                rubric.versus.as_ref().zip(node.and_then(|it| it.field(&scorer.id)?.field("versus")))
+            else {
+                continue;
+            };
+            let (kind, id, known) = match versus {
+                Versus::Variant(id) => ("variant", id, variants),
+                Versus::Model(id) => ("model", id, models),
+            };
+            if !known.contains(id) {
+                let hint = suggestion(id, known.iter().map(String::as_str));
+                let hint =
+                    hint.or_else(|| Some(format!("what outputs are compared with has to run: {}", known.join(", "))));
+                self.problems.error(&place.place, format!("no {kind} `{id}` runs")).maybe_hint(hint);
+            }
+        }
+    }
+
+    /// Weights are of judges that there are, in a mean.
+    fn weights(&mut self, node: &Node, consensus: &Consensus, judges: &[String]) {
+        let Some(weights) = node.field("consensus").and_then(|it| it.field("weights")) else { return };
+        if consensus.method != ConsensusMethod::Mean {
+            self.problems.error(&weights.place, "`weights` count in the mean only").hint("leave out `method`");
+        }
+        for entry in weights.entries().iter().filter(|entry| !judges.is_empty() && !judges.contains(&entry.key)) {
+            let hint = suggestion(&entry.key, judges.iter().map(String::as_str));
+            self.problems.error(&entry.place, format!("`{}` is no judge of this scorer", entry.key)).maybe_hint(hint);
+        }
+    }
+
+    fn own_judges(&mut self, node: &Node, registry: &Registry) -> Vec<String> {
+        let items = node.items().iter();
+        items.filter_map(|item| Some(self.known_model(item.text()?, &item.place, registry)?.id)).collect()
+    }
+
+    /// One judge is fine, unless a consensus was asked for.
+    fn enough_judges(&mut self, node: &Node, judges: usize) {
+        let Some(asked) = node.field("consensus").filter(|_| judges > 0) else { return };
+        let least = super::integer_at::<usize>(asked, "min_judges").unwrap_or(2);
+        if judges < least {
+            let (there, stands) = match judges {
+                1 => ("is 1".to_owned(), "its scores stand alone"),
+                _ => (format!("are {judges}"), "what fewer than `min_judges` say stands, and every cell is warned of"),
+            };
+            self.problems
+                .warn(&asked.place, format!("a consensus of {least} judges is asked for, but there {there}"))
+                .hint(format!("{stands}; name more judges under `judges` or with --judges"));
+        }
+    }
+
+    /// The analyses of a suite.
+    pub fn analyses(&mut self, node: Option<&Node>) -> Vec<AnalysisSpec> {
+        let mut analyses: Vec<AnalysisSpec> = Vec::new();
+        for item in node.map(Node::items).unwrap_or_default() {
+            let Some(name) = item.main("analysis") else { continue };
+            let Some(schema) = self.catalog.find(Kind::Analysis, name, &mut self.problems).map(|it| it.options.clone())
+            else {
+                continue;
+            };
+            let analysis = name.text().unwrap_or_default().to_owned();
+            let id = item.text_of("id").unwrap_or(&analysis).to_owned();
+            if analyses.iter().any(|earlier| earlier.id == id) {
+                self.problems
+                    .error(&item.place, format!("two analyses have the id `{id}`"))
+                    .hint("give one of them an `id` of its own");
+            }
+            analyses.push(AnalysisSpec { analysis, id, with: self.options(item.field("with"), &schema) });
+        }
+        analyses
+    }
+}
+
+fn consensus(node: &Node) -> Consensus {
+    let standard = Consensus::default();
+    Consensus {
+        method: word_at(node, "method").unwrap_or(standard.method),
+        flag_variance: node.field("flag_variance").and_then(Node::number),
+        min_judges: super::integer_at(node, "min_judges").unwrap_or(standard.min_judges),
+        weights: node
+            .field("weights")
+            .map(Node::entries)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|entry| Some((entry.key.clone(), entry.node.number()?)))
+            .collect(),
+    }
+}
+
+fn is_reducer(text: &str) -> bool {
+    REDUCERS.contains(&text) || trials_needed(text).is_some()
+}
+
+/// The K of `pass@K` and `pass^K`, at least 1.
+fn trials_needed(text: &str) -> Option<u32> {
+    let k = ["pass@", "pass^"].iter().find_map(|prefix| text.strip_prefix(prefix))?;
+    k.parse().ok().filter(|k| *k > 0)
+}
+
+fn is_aggregate(text: &str) -> bool {
+    let percentile = text.strip_prefix('p').and_then(|number| number.parse::<u8>().ok());
+    AGGREGATES.contains(&text)
+        || LABEL_FIGURES.contains(&text)
+        || percentile.is_some_and(|number| (1..=99).contains(&number))
+}
+
+fn is_label_figure(aggregate: &Node) -> bool {
+    aggregate.text().is_some_and(|text| LABEL_FIGURES.contains(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reducers_and_aggregates() {
+        assert!(is_reducer("pass@3") && is_reducer("pass^2") && is_reducer("majority"));
+        assert!(!is_reducer("pass@0") && !is_reducer("p50"));
+        assert!(is_aggregate("p95") && is_aggregate("f1") && is_aggregate("f1_micro"));
+        assert!(!is_aggregate("p99.9") && !is_aggregate("p0") && !is_aggregate("p100") && !is_aggregate("pass"));
+    }
+}

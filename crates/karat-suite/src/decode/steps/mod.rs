@@ -1,0 +1,418 @@
+//! Decoding of one step: files are read, templates compiled, defaults filled in.
+//!
+//! - here: prompt and recorded steps, and the keys that all steps have; `outside.rs`: http and command steps, services
+//! - `variants.rs`: lists of steps with `use` inlined; `meter.rs`: `meter`
+
+pub(crate) mod meter;
+pub(crate) mod outside;
+pub(crate) mod variants;
+
+use std::collections::BTreeMap;
+
+use karat_text::template::{Expression, Template};
+use karat_types::{
+    Action, ChunkSize, ChunkSpec, FilePath, MergeHow, MergeSpec, Message, MissingOutput, ParseAs, ParseSpec,
+    PromptSpec, RecordedSpec, Requires, Role, StepSpec, TakeSpec, UnreadableOutput,
+};
+
+use super::{Decoder, integer_at, word_at};
+use crate::files::{RowPath, join};
+use crate::registry::Registry;
+use crate::syntax::names;
+use crate::syntax::node::{Node, Place};
+use crate::syntax::notation;
+
+/// Where a step stands in its variant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Position {
+    /// From 0.
+    pub index: usize,
+    /// Whether a step before it, in a variant that uses this one too, has made an output.
+    pub has_output: bool,
+    /// Whether it works on pieces, so that its templates see `chunk`.
+    pub is_chunked: bool,
+}
+
+impl Decoder<'_> {
+    /// A step, unless its action cannot be read.
+    pub fn step(&mut self, node: &Node, position: Position, registry: &Registry) -> Option<StepSpec> {
+        let chunk = node.field("chunk").and_then(|chunk| self.chunk(chunk, position));
+        let position = Position { is_chunked: chunk.is_some(), ..position };
+        let mut reads = Vec::new();
+        let action = self.action(node, position, &mut reads)?;
+        if let Some(chunk) = &chunk {
+            reads.extend(Expression::compile(&chunk.of).map(|of| of.reads().to_vec()).unwrap_or_default());
+        }
+        reads.sort_unstable();
+        reads.dedup();
+        self.beside_the_action(node, &action);
+        let id = node.text_of("id").map_or_else(|| position.index.to_string(), str::to_owned);
+        let version = self.version(node).or_else(|| self.version_of_service(&reads));
+        if action.is_outside() && version.is_none() {
+            self.problems
+                .warn(
+                    &node.place,
+                    format!("the step `{id}` has no `version`, so it counts as `unknown-v0`: only `resume` reuses it"),
+                )
+                .hint("declare the version of what answers: `version: …`");
+        }
+        Some(StepSpec {
+            id,
+            version,
+            action,
+            chunk,
+            parse: node.field("parse").and_then(|parse| self.parse(parse)),
+            take: self.take(node),
+            merge: node.field("merge").and_then(merge),
+            meter: node.field("meter").map(|meter| self.meter(meter, registry)),
+            requires: requires(node),
+            model: None,
+            parameters: self.parameters(node.field("parameters")),
+            timeout_ms: self.duration(node, "timeout"),
+            retries: integer_at(node, "retries"),
+            reads,
+        })
+    }
+
+    fn action(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<Action> {
+        if let Some(prompt) = node.field("prompt") {
+            let roots = if position.is_chunked { names::CHUNKED_STEP } else { names::STEP };
+            let messages = self.messages(prompt, roots, position, reads)?;
+            return Some(Action::Prompt(PromptSpec { messages }));
+        }
+        if let Some(http) = node.field("http") {
+            return self.http(http, position, reads).map(Action::Http);
+        }
+        if let Some(command) = node.field("command") {
+            return self.command(command, position, reads).map(Action::Command);
+        }
+        node.field("recorded").and_then(|recorded| self.recorded_step(recorded, reads)).map(Action::Recorded)
+    }
+
+    /// The version of the service that a step asks, where that is all that answers.
+    fn version_of_service(&self, reads: &[String]) -> Option<String> {
+        let mut ids = reads.iter().filter_map(|name| name.strip_prefix("services.")?.split('.').next());
+        let only = ids.next().filter(|_| ids.next().is_none())?;
+        self.services.get(only)?.version.clone()
+    }
+
+    /// A declared version.
+    pub fn version(&mut self, node: &Node) -> Option<String> {
+        let at = node.field("version")?;
+        self.expand_version(at, at.text()?)
+    }
+
+    /// The text of a declared version. It is part of identity, so `${NAME}` in it is replaced here.
+    pub fn expand_version(&mut self, at: &Node, version: &str) -> Option<String> {
+        match self.environment.expand(version) {
+            Ok(version) => Some(version),
+            Err(variable) => {
+                self.problems
+                    .error(&at.place, format!("the environment variable {variable} is not set"))
+                    .hint(format!("set it, or write a default: ${{{variable}:-unknown}}"));
+                None
+            }
+        }
+    }
+
+    fn messages(
+        &mut self,
+        prompt: &Node,
+        roots: &[&str],
+        position: Position,
+        reads: &mut Vec<String>,
+    ) -> Option<Vec<Message>> {
+        let mut message = |this: &mut Self, role: Role, node: &Node| {
+            let content = this.template(node, roots, position, reads)?;
+            Some(Message { role, content })
+        };
+        if let Some(turns) = prompt.field("messages") {
+            let all = turns.items().iter().map(|turn| {
+                let role = word_at::<Role>(turn, "role")?;
+                message(self, role, turn.field("content")?)
+            });
+            return all.collect();
+        }
+        if let Some(user) = prompt.field("user").filter(|_| prompt.text().is_none()) {
+            let system = prompt.field("system").map(|system| message(self, Role::System, system));
+            let user = message(self, Role::User, user)?;
+            return Some(system.flatten().into_iter().chain([user]).collect());
+        }
+        if let Some(system) = prompt.field("system") {
+            self.problems
+                .error(&system.place, "`system` stands without `user`")
+                .hint("write prompt: { system: …, user: … }");
+        }
+        if let Some(text) = prompt.field("text").filter(|_| prompt.text().is_none()) {
+            return message(self, Role::User, text).map(|message| vec![message]);
+        }
+        let file = prompt.main("file")?;
+        let content = self.template_file(file, roots, position, reads)?;
+        Some(vec![Message { role: Role::User, content }])
+    }
+
+    /// The template of a node, parameters written in, names checked.
+    fn template(&mut self, node: &Node, roots: &[&str], position: Position, reads: &mut Vec<String>) -> Option<String> {
+        let text = node.text()?;
+        self.checked_template(text, &node.place, roots, position, reads)
+    }
+
+    /// The template in the file that a node names.
+    fn template_file(
+        &mut self,
+        node: &Node,
+        roots: &[&str],
+        position: Position,
+        reads: &mut Vec<String>,
+    ) -> Option<String> {
+        let (path, text) = self.text(node)?;
+        let place = self.register(&path, &text);
+        if text.trim().is_empty() {
+            self.problems.error(&node.place, format!("the file {path} is empty"));
+            return None;
+        }
+        if let Err(error) = Template::compile(&text) {
+            notation::report(&error, "template", &text, &place, &mut self.problems);
+            return None;
+        }
+        self.checked_template(&text, &place, roots, position, reads)
+    }
+
+    fn checked_template(
+        &mut self,
+        text: &str,
+        place: &Place,
+        roots: &[&str],
+        position: Position,
+        reads: &mut Vec<String>,
+    ) -> Option<String> {
+        let inlined = self.params.inline_template(text, place, &mut self.problems);
+        let template = Template::compile(&inlined).ok()?;
+        self.names(template.reads(), text, place, roots, position);
+        reads.extend(template.reads().iter().cloned());
+        Some(inlined)
+    }
+
+    pub(super) fn names(&mut self, reads: &[String], text: &str, place: &Place, roots: &[&str], position: Position) {
+        names::check(reads, text, place, roots, &mut self.pending, &mut self.problems);
+        let output = reads.iter().find(|name| *name == "output" || name.starts_with("output."));
+        if let Some(output) = output.filter(|_| !position.has_output && roots.contains(&"output")) {
+            let at = notation::name_within(place, text, output, &self.problems);
+            self.problems
+                .error(&at, "the first step has no `output` to read")
+                .hint("`output` is what the step before this one made");
+        }
+    }
+
+    fn recorded_step(&mut self, node: &Node, reads: &mut Vec<String>) -> Option<RecordedSpec> {
+        let missing = word_at::<MissingOutput>(node, "missing").unwrap_or_default();
+        let broken = word_at::<UnreadableOutput>(node, "broken").unwrap_or_default();
+        let column = node.text_of("column").map(str::to_owned);
+        let start = Position { index: 0, has_output: true, is_chunked: false };
+        let Some(from) = node.main("from") else {
+            let Some(column) = column else {
+                self.problems.error(&node.place, "a recorded step needs `from` or `column`");
+                return None;
+            };
+            if let Some(by) = node.field("by") {
+                self.problems.error(&by.place, "`by` finds a row in a file, so it needs `from`");
+            }
+            if let Some(at) = node.field("column") {
+                self.require_match(at);
+            }
+            reads.push(column_name(&column));
+            return Some(RecordedSpec::Column { column, missing, broken });
+        };
+        let template = self.row_path(from)?;
+        let compiled = RowPath::compile(&template).ok()?;
+        let text = from.text().unwrap_or_default();
+        names::check(compiled.reads(), text, &from.place, names::ROW, &mut self.pending, &mut self.problems);
+        reads.extend(compiled.reads().iter().cloned());
+        let by = match node.field("by") {
+            Some(by) => Some(self.template(by, names::ROW, start, reads)?),
+            None if compiled.reads().is_empty() => {
+                reads.push("sample.id".to_owned());
+                Some("{{ sample.id }}".to_owned())
+            }
+            None => None,
+        };
+        let identity = match compiled.reads().is_empty() {
+            true => self.recording(from)?,
+            false => {
+                self.fixed_folder(from, compiled.folder())?;
+                text.to_owned()
+            }
+        };
+        self.recordings.insert(template.clone(), identity);
+        Some(RecordedSpec::File { from: template, by, column, missing, broken })
+    }
+
+    /// What identifies a recording in one file or folder: its content. `missing` is about single outputs: where the
+    /// whole recording is absent, the path is wrong.
+    fn recording(&mut self, from: &Node) -> Option<String> {
+        let path = self.path(from)?;
+        match self.files.read(&path) {
+            Ok(bytes) => Some(blake3::hash(&bytes).to_hex().to_string()),
+            Err(_) if self.files.list(&path).is_ok() => Some(self.folder_digest(&path)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.no_recording(from, &format!("there is no file or folder {path}"), &path);
+                None
+            }
+            Err(error) => {
+                self.unreadable(from, &path, &error);
+                None
+            }
+        }
+    }
+
+    /// Demands the folder in which the files of rows lie, where its path is the same for every row.
+    fn fixed_folder(&mut self, from: &Node, folder: &str) -> Option<()> {
+        if self.files.list(folder).is_ok() {
+            return Some(());
+        }
+        self.no_recording(from, &format!("there is no file or folder {folder}"), folder);
+        None
+    }
+
+    fn no_recording(&mut self, from: &Node, what: &str, path: &str) {
+        let near = self.nearest_file(path);
+        self.problems
+            .error(&from.place, format!("{what}: every output of this step would be missing"))
+            .hint("make it, or correct the path; `missing` is about single outputs")
+            .maybe_hint(near);
+    }
+
+    /// Hash over the names and contents of a folder's files, and of those in folders directly below it. That a file cannot
+    /// be read is the error of the sample that wants it.
+    fn folder_digest(&self, path: &str) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |name: &str, bytes: &[u8]| {
+            for part in [name.as_bytes(), bytes] {
+                hasher.update(&(part.len() as u64).to_le_bytes());
+                hasher.update(part);
+            }
+        };
+        let read = |name: &str| self.files.read_path(&FilePath::beneath(path, name));
+        for name in self.children(path) {
+            match read(&name) {
+                Ok(bytes) => add(&name, &bytes),
+                Err(_) => {
+                    for inner in self.children(&join(path, &name)) {
+                        let below = format!("{name}/{inner}");
+                        add(&below, &read(&below).unwrap_or_default());
+                    }
+                }
+            }
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// The sorted names of the entries of a folder; none where it is none.
+    fn children(&self, path: &str) -> Vec<String> {
+        let mut names = self.files.list(path).unwrap_or_default();
+        names.sort_unstable();
+        names
+    }
+
+    fn chunk(&mut self, node: &Node, position: Position) -> Option<ChunkSpec> {
+        let of = node.field("of")?;
+        let inlined = self.params.inline_expression(of.text()?, &of.place, &mut self.problems);
+        let expression = Expression::compile(&inlined).ok()?;
+        self.names(expression.reads(), of.text()?, &of.place, names::STEP, position);
+        let size = match (integer_at(node, "tokens"), integer_at(node, "items")) {
+            (Some(_), Some(_)) => {
+                self.problems.error(&node.place, "`tokens` and `items` stand beside each other").hint("one size only");
+                return None;
+            }
+            (Some(tokens), None) => Some(ChunkSize::Tokens(tokens)),
+            (None, Some(items)) => Some(ChunkSize::Items(items)),
+            (None, None) => None,
+        };
+        let overlap = integer_at(node, "overlap").unwrap_or(0);
+        if let Some(ChunkSize::Tokens(least) | ChunkSize::Items(least)) = size
+            && overlap >= least
+        {
+            let place = node.field("overlap").map_or(&node.place, |overlap| &overlap.place);
+            self.problems.error(place, format!("`overlap` must be smaller than a piece ({least}), not {overlap}"));
+        }
+        Some(ChunkSpec { of: inlined, size, overlap, max: integer_at(node, "max") })
+    }
+
+    fn parse(&mut self, node: &Node) -> Option<ParseSpec> {
+        let schema = match node.main("schema") {
+            Some(file) => Some(self.schema(file)?),
+            None => None,
+        };
+        let form = word_at::<ParseAs>(node, "as").unwrap_or_default();
+        Some(ParseSpec {
+            form,
+            section: node.text_of("section").map(str::to_owned),
+            schema,
+            into: node.text_of("into").map(str::to_owned),
+            reask: integer_at(node, "reask").unwrap_or(1),
+        })
+    }
+
+    fn take(&mut self, node: &Node) -> BTreeMap<String, TakeSpec> {
+        let entries = node.field("take").map(Node::entries).unwrap_or_default();
+        entries.iter().filter_map(|entry| Some((entry.key.clone(), self.taken_part(&entry.node)?))).collect()
+    }
+
+    fn taken_part(&mut self, node: &Node) -> Option<TakeSpec> {
+        let each = node.field("each");
+        if let Some(path) = node.main("path") {
+            if let Some(each) = each {
+                self.problems.error(&each.place, "`each` belongs to `as`, which names what is taken of each member");
+            }
+            return Some(TakeSpec::Path(path.text()?.to_owned()));
+        }
+        let parts = node.field("as").map(Node::entries).unwrap_or_default();
+        let parts = parts.iter().filter_map(|part| Some((part.key.clone(), part.node.text()?.to_owned())));
+        Some(TakeSpec::Renamed { each: each.and_then(Node::text).map(str::to_owned), r#as: parts.collect() })
+    }
+
+    fn beside_the_action(&mut self, node: &Node, action: &Action) {
+        let (what, foreign): (&str, &[&str]) = match action {
+            Action::Prompt(_) => ("a prompt step's facts come from its provider", &["meter"]),
+            Action::Http(_) => ("an http step calls no model", &["model", "parameters", "requires"]),
+            Action::Command(_) => ("a command step calls no model", &["model", "parameters", "requires"]),
+            Action::Recorded(_) => {
+                ("a recorded step calls nothing", &["model", "parameters", "timeout", "retries", "requires", "chunk"])
+            }
+        };
+        for entry in node.entries().iter().filter(|entry| foreign.contains(&entry.key.as_str())) {
+            self.problems.error(&entry.place, format!("{what}, so `{}` means nothing here", entry.key));
+        }
+        let pieces = node.field("chunk").is_some();
+        let sized = |chunk: &&Node| chunk.field("tokens").is_some() || chunk.field("items").is_some();
+        if let Some(chunk) = node.field("chunk").filter(|chunk| action.is_outside() && !sized(chunk)) {
+            self.problems
+                .error(&chunk.place, "`chunk` has no size, and there is no model whose window the pieces could fit")
+                .hint("say how large a piece is: `tokens` of a text or `items` of a list");
+        }
+        if let Some(entry) = node.entries().iter().find(|entry| entry.key == "merge" && !pieces) {
+            self.problems.error(&entry.place, "`merge` joins pieces, but this step has no `chunk`");
+        }
+    }
+}
+
+fn merge(node: &Node) -> Option<MergeSpec> {
+    let how = node.main("how")?.text()?;
+    Some(MergeSpec {
+        how: serde_json::from_value::<MergeHow>(how.into()).ok()?,
+        of: node.text_of("of").map(str::to_owned),
+        by: node.text_of("by").map(str::to_owned),
+        similar: node.field("similar").and_then(Node::number),
+    })
+}
+
+fn requires(node: &Node) -> Requires {
+    node.field("requires").and_then(|it| serde_json::from_value(it.json()).ok()).unwrap_or_default()
+}
+
+/// The name under which a path into the row stands among the names that are read.
+fn column_name(path: &str) -> String {
+    let path = path.trim_start_matches("$.").trim_start_matches('$');
+    let column = path.split(['.', '[']).next().unwrap_or_default();
+    if column.is_empty() { "sample".to_owned() } else { format!("sample.{column}") }
+}

@@ -1,0 +1,139 @@
+//! Variants: steps in order, `use` inlined.
+
+use std::collections::BTreeSet;
+
+use karat_types::{Action, StepSpec, VariantSpec};
+
+use crate::decode::Decoder;
+use crate::decode::steps::Position;
+use crate::diagnostics::nearest::suggestion;
+use crate::overrides::Overrides;
+use crate::registry::Registry;
+use crate::syntax::node::{Entry, Node};
+
+impl Decoder<'_> {
+    /// Every variant of the suite but those that only stand there because a sweep is made of them.
+    pub fn variants(
+        &mut self,
+        node: Option<&Node>,
+        swept: &BTreeSet<String>,
+        registry: &Registry,
+        overrides: &Overrides,
+    ) -> Vec<VariantSpec> {
+        let entries = node.map(Node::entries).unwrap_or_default();
+        if let Some(node) = node.filter(|_| entries.is_empty()) {
+            self.problems
+                .error(&node.place, "there is no variant")
+                .hint("write at least one: NAME: [ { prompt: FILE } ]");
+        }
+        let mut all = Vec::new();
+        for entry in entries.iter().filter(|entry| !swept.contains(&entry.key)) {
+            let mut trail = vec![entry.key.as_str()];
+            let steps = self.steps(&entry.node, entries, &mut trail, 0, registry);
+            let mut variant = VariantSpec { id: entry.key.clone(), steps };
+            self.one_of_a_kind(entry, &variant);
+            variant.steps.iter_mut().for_each(|step| limit(step, overrides));
+            all.push(variant);
+        }
+        all
+    }
+
+    fn steps<'n>(
+        &mut self,
+        list: &'n Node,
+        variants: &'n [Entry],
+        trail: &mut Vec<&'n str>,
+        before: usize,
+        registry: &Registry,
+    ) -> Vec<StepSpec> {
+        let mut steps: Vec<StepSpec> = Vec::new();
+        for node in list.items() {
+            if let Some(used) = node.field("use") {
+                steps.extend(self.used_steps(used, node, variants, trail, before + steps.len(), registry));
+                continue;
+            }
+            let index = before + steps.len();
+            let Some(mut step) =
+                self.step(node, Position { index, has_output: index > 0, is_chunked: false }, registry)
+            else {
+                continue;
+            };
+            if let Some(model) = node.field("model") {
+                step.model = self.step_model(model, registry);
+            }
+            steps.push(step);
+        }
+        if list.items().is_empty() {
+            self.problems.error(&list.place, "a variant needs at least one step");
+        }
+        steps
+    }
+
+    fn used_steps<'n>(
+        &mut self,
+        used: &'n Node,
+        step: &Node,
+        variants: &'n [Entry],
+        trail: &mut Vec<&'n str>,
+        before: usize,
+        registry: &Registry,
+    ) -> Vec<StepSpec> {
+        let Some(name) = used.text() else { return Vec::new() };
+        if let Some(other) = step.entries().iter().find(|entry| entry.key != "use") {
+            self.problems
+                .error(&other.place, format!("`{}` stands beside `use`", other.key))
+                .hint("a used variant's steps are taken as they are; put it in a step of its own");
+        }
+        let Some(target) = variants.iter().find(|entry| entry.key == name) else {
+            let known = variants.iter().map(|entry| entry.key.as_str());
+            self.problems
+                .error(&used.place, format!("there is no variant `{name}`"))
+                .maybe_hint(suggestion(name, known));
+            return Vec::new();
+        };
+        if trail.contains(&name) {
+            let circle = trail.iter().copied().chain([name]).collect::<Vec<_>>().join(" → ");
+            self.problems.error(&used.place, format!("`use` goes round in a circle: {circle}"));
+            return Vec::new();
+        }
+        trail.push(name);
+        let steps = self.steps(&target.node, variants, trail, before, registry);
+        trail.pop();
+        steps
+    }
+
+    fn step_model(&mut self, node: &Node, registry: &Registry) -> Option<String> {
+        let reference = node.text()?;
+        self.known_model(reference, &node.place, registry).map(|model| model.id)
+    }
+
+    fn one_of_a_kind(&mut self, entry: &Entry, variant: &VariantSpec) {
+        for (index, step) in variant.steps.iter().enumerate() {
+            let is_recorded = matches!(step.action, Action::Recorded(_));
+            if index > 0 && is_recorded {
+                self.problems
+                    .error(&entry.place, format!("in `{}`, step {} is recorded but not the first", entry.key, step.id))
+                    .hint("a recorded step makes an output of its own and drops what came before it");
+            }
+            if variant.steps.iter().take(index).any(|earlier| earlier.id == step.id) {
+                self.problems
+                    .error(&entry.place, format!("in `{}`, two steps have the id `{}`", entry.key, step.id))
+                    .hint("give one of them another id");
+            }
+        }
+    }
+}
+
+/// What the command line says goes before what the step says of itself.
+fn limit(step: &mut StepSpec, overrides: &Overrides) {
+    if !matches!(step.action, Action::Recorded(_)) {
+        step.timeout_ms = overrides.timeout_ms.or(step.timeout_ms);
+        step.retries = overrides.retries.or(step.retries);
+    }
+    if matches!(step.action, Action::Prompt(_)) && overrides.max_output_tokens.is_some() {
+        step.parameters.max_tokens = overrides.max_output_tokens;
+    }
+    if let Some(chunk) = &mut step.chunk {
+        chunk.max = overrides.max_chunks.or(chunk.max);
+    }
+}

@@ -1,0 +1,361 @@
+//! From a suite file to a [`Suite`], in phases: read and check the tree, read the registry, decode the matrix and its
+//! rules, pass once over the dataset, and assemble the parts. Each phase records its problems, and only the last one
+//! refuses: a user sees all of them at once.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use karat_text::redact::Redactor;
+use karat_types::{
+    AnalysisSpec, DatasetHeader, Gate, GateReference, GateRules, ModelSpec, PrivacySpec, ScorerSpec, VariantSpec,
+};
+
+use super::selection::{check_models, drop_baseless_analyses, drop_unjudged, row_check_scorer, select_variants};
+use super::{Suite, read};
+use crate::catalog::Catalog;
+use crate::check;
+use crate::check::{references, secrets};
+use crate::dataset::checks::CheckCounts;
+use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
+use crate::decode::dataset::DecodedDataset;
+use crate::decode::dataset::digests::UnreadFile;
+use crate::decode::{Decoder, gates, run};
+use crate::diagnostics::{Diagnostics, Severity};
+use crate::files::Files;
+use crate::grammar::SUITE;
+use crate::overrides::Overrides;
+use crate::overrides::changes;
+use crate::registry::{self, Registry};
+use crate::suite::{hash, orphaned_files, safe, versions};
+use crate::syntax::names;
+use crate::syntax::node::{Node, Place};
+use crate::syntax::params::Params;
+
+impl Suite {
+    /// Reads a suite and everything it names, and passes once over its dataset.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, not the first; warnings and notices stand among the errors.
+    pub fn load(
+        files: Arc<dyn Files>,
+        path: &str,
+        overrides: &Overrides,
+        catalog: &Catalog,
+        builtin: &Registry,
+    ) -> Result<Self, Diagnostics> {
+        let mut decoder = Decoder::new(files, catalog);
+        let source = read_source(path, overrides, &mut decoder)?;
+        let node = &source.node;
+        let registry = read_registry(node, overrides, builtin, &mut decoder);
+        let dataset = node.field("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
+        let matrix = decode_matrix(&source, overrides, &registry, &mut decoder);
+        let assessment = decode_assessment(node, &matrix, overrides, &registry, &mut decoder);
+        let asked = dataset.as_ref().map(|(_, decoded)| decoded.asked.clone()).unwrap_or_default();
+        let scanned = dataset.map(|(at, mut decoded)| {
+            decoded.dataset.keep(gates::columns(&assessment.gates));
+            decoded.dataset.discretion = discretion(node, &assessment.privacy);
+            scan(at, decoded, &matrix.scorers, &mut decoder)
+        });
+        if let Some(scanned) = &scanned {
+            warn_of_orphans(node, scanned, &matrix.scorers, overrides, &mut decoder);
+        }
+        // Gates of a suite without errors are checked against its plan, which knows every metric.
+        if decoder.problems.errors() > 0 {
+            decoder.gated_scorers(node.field("gates"), node.field("scorers"));
+        }
+        let assembly = Assembly { path, source: &source, registry, matrix, assessment, asked };
+        assembly.finish(scanned, overrides, decoder)
+    }
+}
+
+/// A suite file as the caller changed it.
+struct Source {
+    text: String,
+    node: Node,
+    /// Ids of the variants that a sweep replaces.
+    swept: BTreeSet<String>,
+}
+
+/// Phase 1: reads the file, applies the caller's changes, and checks the tree against the grammar.
+///
+/// # Errors
+/// The file cannot be read, or is not YAML.
+fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Result<Source, Diagnostics> {
+    decoder.labelling = overrides.labelling;
+    let (text, mut node) = read(path, "suite", decoder)?;
+    changes::apply_sets(&mut node, overrides, &mut decoder.problems);
+    let swept = changes::apply_sweeps(&mut node, overrides, &mut decoder.problems);
+    secrets::refuse(&node, &mut decoder.problems);
+    secrets::refuse_given(&overrides.params, &mut decoder.problems);
+    check::check(&node, &SUITE, decoder.catalog, &mut decoder.problems);
+    if overrides.safe {
+        safe::refuse_keys(&node, &mut decoder.problems);
+    }
+    Ok(Source { text, node, swept })
+}
+
+/// Phase 2: gives the decoder parameters, environment and services, and returns the models that the suite knows.
+fn read_registry(node: &Node, overrides: &Overrides, builtin: &Registry, decoder: &mut Decoder<'_>) -> Registry {
+    let environment = &overrides.environment;
+    decoder.params = Params::decode(node.field("params"), &overrides.params, environment, &mut decoder.problems);
+    decoder.environment = environment.clone();
+    decoder.services = decoder.services(node.field("services"));
+    decoder.as_of = overrides.as_of.clone();
+    let mut registry = builtin.clone();
+    for file in node.field("registry").map(Node::items).unwrap_or_default() {
+        registry::read_file(file, &mut registry, decoder);
+    }
+    decoder.own_entries(node.field("models"), &mut registry);
+    decoder.own_entries(node.field("judges"), &mut registry);
+    registry.name_models(environment);
+    registry
+}
+
+/// The systems under test, and what scores them.
+struct Matrix {
+    /// Ids of all variants of the suite, whether they are selected or not.
+    declared_variants: Vec<String>,
+    variants: Vec<VariantSpec>,
+    models: Vec<ModelSpec>,
+    /// Ids of the judges.
+    judges: Vec<String>,
+    scorers: Vec<ScorerSpec>,
+}
+
+impl Matrix {
+    fn variant_ids(&self) -> Vec<String> {
+        self.variants.iter().map(|variant| variant.id.clone()).collect()
+    }
+
+    fn model_ids(&self) -> Vec<String> {
+        self.models.iter().map(|model| model.id.clone()).collect()
+    }
+}
+
+/// Phase 3: decodes variants, models, judges and scorers, as far as they are selected.
+fn decode_matrix(source: &Source, overrides: &Overrides, known: &Registry, decoder: &mut Decoder<'_>) -> Matrix {
+    let node = &source.node;
+    let variants = decoder.variants(node.field("variants"), &source.swept, known, overrides);
+    let declared_variants = variants.iter().map(|variant| variant.id.clone()).collect();
+    let variants = select_variants(variants, overrides, decoder);
+    let models = decoder.select_models(node.field("models"), "--models", overrides.models.as_deref(), known);
+    let models = decoder.filter_by_tier(models, overrides.tier, known);
+    check_models(node, &variants, &models, decoder);
+    let judges = decoder.select_models(node.field("judges"), "--judges", overrides.judges.as_deref(), known);
+    let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
+    let scorers = decoder.scorers(node.field("scorers"), &judges, known, overrides);
+    versions::missing(node, &variants, &scorers, decoder);
+    if overrides.safe {
+        let place = node.field("judges").or_else(|| node.field("models")).unwrap_or(node).place.clone();
+        safe::refuse_models(&models, &variants, &scorers, known, &place, &mut decoder.problems);
+    }
+    Matrix { declared_variants, variants, models, judges, scorers }
+}
+
+/// What is made of scores, and what may be kept.
+struct Assessment {
+    analyses: Vec<AnalysisSpec>,
+    gates: Vec<Gate>,
+    baseline: Option<String>,
+    /// Variants and models that gates may name although this run leaves them out.
+    left_out: Vec<GateReference>,
+    privacy: PrivacySpec,
+    /// Notes on analyses that are left out.
+    notes: Vec<String>,
+}
+
+/// Phase 4: decodes analyses, gates and privacy.
+fn decode_assessment(
+    node: &Node,
+    matrix: &Matrix,
+    overrides: &Overrides,
+    known: &Registry,
+    decoder: &mut Decoder<'_>,
+) -> Assessment {
+    let (variants, models) = (matrix.variant_ids(), matrix.model_ids());
+    let scorers = node.field("scorers");
+    decoder.partners(scorers, &matrix.scorers, &variants, &models);
+    let mut analyses = decoder.analyses(node.field("analyses"));
+    decoder.labels(scorers, &matrix.scorers, overrides.calibrating || only_calibrates(&analyses));
+    let notes = drop_baseless_analyses(&mut analyses, &matrix.declared_variants, &variants, (overrides, &models));
+    let gates = decoder.gates(node.field("gates"));
+    let mut left_out = gates::variants_left_out(&matrix.declared_variants, &variants);
+    left_out.extend(gates::models_left_out(node.field("models"), &matrix.models, known));
+    let privacy = decoder.privacy(node.field("privacy"));
+    if let (false, Some(place)) = (privacy.keep_content, versus_of(scorers)) {
+        decoder
+            .problems
+            .error(&place, "this scorer compares outputs with others, but the suite stores no outputs")
+            .hint("set `privacy.keep_content: true`, or remove `versus`");
+    }
+    decoder.reducible(scorers, run::decode(node.field("run"), overrides).1);
+    let baseline = node.field("baseline").and_then(|baseline| decoder.path(baseline));
+    Assessment { analyses, gates, baseline, left_out, privacy, notes }
+}
+
+/// A dataset after the pass over its rows.
+struct Scanned {
+    dataset: Arc<Dataset>,
+    header: DatasetHeader,
+    spread: Option<RepresentativeRows>,
+    row_checks: RowCheckKinds,
+    checks: Vec<CheckCounts>,
+}
+
+/// The kinds of checks that rows hold for themselves.
+struct RowCheckKinds {
+    /// Checks that metrics decide.
+    metrics: bool,
+    /// Checks that judges decide.
+    judged: bool,
+    /// Whether there is an input to show to the judges.
+    has_input: bool,
+}
+
+/// Phase 5: passes over the dataset, and settles what only its columns can tell.
+fn scan(node: &Node, decoded: DecodedDataset, scorers: &[ScorerSpec], decoder: &mut Decoder<'_>) -> Scanned {
+    let watched = std::mem::take(&mut decoder.watched);
+    let pending = std::mem::take(&mut decoder.pending);
+    let (place, problems) = (&decoded.place, &mut decoder.problems);
+    let dataset = Arc::new(decoded.dataset);
+    let scan = dataset.scan(place, decoded.checks, &watched, &pending, problems);
+    if scan.is_read {
+        names::settle(&pending, &scan.available_names(), problems);
+        references::settle(&pending, &scan.available_names(), scorers, problems);
+    }
+    let sources = decoded.sources.finish().unwrap_or_else(|UnreadFile { path, error }| {
+        // The pass could not read its rows to the end either, and may have said so.
+        if problems.errors() == 0 {
+            problems.error(place, format!("the file {path} cannot be read: {error}"));
+        }
+        Vec::new()
+    });
+    let header = DatasetHeader {
+        rows: scan.rows,
+        hash: hash::dataset(node, &sources, &scan.contents, &decoder.digests, dataset.days.as_ref()),
+        sources,
+        version: decoded.version,
+        clustered: scan.is_clustered,
+        zone: decoded.zone,
+        mismatches: scan.mismatches,
+        changelog: decoded.changelog,
+    };
+    let row_checks =
+        RowCheckKinds { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
+    Scanned { dataset, header, spread: scan.spread, row_checks, checks: scan.checks }
+}
+
+/// Warns of recorded files, annotations and labels that belong to no sample. With a part of the samples, or with rows that
+/// cannot be read, nothing is known of the samples that are not there.
+fn warn_of_orphans(
+    node: &Node,
+    scanned: &Scanned,
+    scorers: &[ScorerSpec],
+    overrides: &Overrides,
+    decoder: &mut Decoder<'_>,
+) {
+    if overrides.limit.is_some() || !overrides.samples.is_empty() || decoder.problems.errors() > 0 {
+        return;
+    }
+    orphaned_files::warn(&scanned.dataset, decoder);
+    if scanned.dataset.is_unfiltered() {
+        orphaned_files::warn_of_annotations(&scanned.dataset, decoder);
+        let severity = if overrides.calibrating { Severity::Error } else { Severity::Warning };
+        decoder.labels_of_no_sample(node.field("scorers"), scorers, &scanned.dataset, severity);
+    }
+}
+
+/// The parts of a suite that do not depend on its rows.
+struct Assembly<'a> {
+    path: &'a str,
+    source: &'a Source,
+    registry: Registry,
+    matrix: Matrix,
+    assessment: Assessment,
+    /// Ids of the samples that the caller asked for.
+    asked: Vec<String>,
+}
+
+impl Assembly<'_> {
+    /// Phase 6: puts the parts together.
+    ///
+    /// # Errors
+    /// Everything that any phase found wrong.
+    fn finish(
+        self,
+        scanned: Option<Scanned>,
+        overrides: &Overrides,
+        mut decoder: Decoder<'_>,
+    ) -> Result<Suite, Diagnostics> {
+        let Self { path, source, registry, matrix, assessment, asked } = self;
+        let warnings = std::mem::take(&mut decoder.problems).into_diagnostics();
+        let (false, Some(scanned)) = (warnings.has_errors(), scanned) else { return Err(warnings) };
+        let Scanned { dataset, header: dataset_header, spread, row_checks, checks } = scanned;
+        let node = &source.node;
+        let (run, trials) = run::decode(node.field("run"), overrides);
+        let mut scorers = matrix.scorers;
+        let judged_checks = dataset.asserts.as_ref().filter(|_| row_checks.judged);
+        scorers.extend(judged_checks.map(|checks| checks.judge_scorer(&matrix.judges, row_checks.has_input)));
+        let (mut scorers, mut notes) = drop_unjudged(scorers);
+        notes.extend(assessment.notes);
+        if let Some(wanted) = &overrides.scorers {
+            scorers.retain(|scorer| wanted.contains(&scorer.id));
+        }
+        scorers.extend(row_checks.metrics.then(|| row_check_scorer(&dataset, &scorers)).flatten());
+        let rules = GateRules {
+            gates: assessment.gates,
+            policy: gates::policy(node.field("policy")),
+            baseline: assessment.baseline,
+            left_out: assessment.left_out,
+        };
+        Ok(Suite {
+            path: path.to_owned(),
+            name: node.text_of("name").unwrap_or_default().to_owned(),
+            about: node.text_of("about").map(str::to_owned),
+            suite_hash: hash::suite(&source.text),
+            files: decoder.files,
+            registry,
+            models: matrix.models,
+            variants: matrix.variants,
+            metrics: crate::suite::metrics::of_scorers(&scorers, decoder.catalog),
+            scorers,
+            analyses: assessment.analyses,
+            services: decoder.services,
+            as_of: decoder.as_of,
+            run,
+            trials,
+            dataset,
+            dataset_header,
+            spread: spread.map(Arc::new),
+            checks,
+            selection: (overrides.limit, asked),
+            recordings: decoder.recordings,
+            notes,
+            params: decoder.params.values(),
+            privacy: assessment.privacy,
+            statistics: run::statistics(node.field("statistics")),
+            rules,
+            warnings,
+        })
+    }
+}
+
+/// Whether the only use of labels is a calibration, which needs the outputs that they are about.
+fn only_calibrates(analyses: &[AnalysisSpec]) -> bool {
+    let has = |name: &str| analyses.iter().any(|it| it.analysis == name);
+    has("calibration") && !has("human_anchor") && !has("judge_bias")
+}
+
+/// The privacy rules of the suite for messages about rows.
+fn discretion(node: &Node, privacy: &PrivacySpec) -> RowRedaction {
+    let sensitive = node.field("privacy").and_then(|privacy| privacy.field("sensitive"));
+    RowRedaction {
+        is_sensitive: sensitive.and_then(Node::boolean).unwrap_or(false),
+        redactor: Redactor::of(privacy).ok().flatten(),
+    }
+}
+
+/// Returns the place of the first `versus`.
+fn versus_of(scorers: Option<&Node>) -> Option<Place> {
+    scorers?.entries().iter().find_map(|entry| Some(entry.node.field("versus")?.place.clone()))
+}

@@ -1,0 +1,152 @@
+//! The metrics that scorers yield: one name for each figure.
+
+use karat_types::{
+    Better, Bound, Dimension, MetricSpec, OverallMethod, PASS, PlanHeader, Rubric, RubricScorer, Scale, ScorerKind,
+    ScorerSpec,
+};
+
+use crate::catalog::Catalog;
+
+/// Every metric of a plan's scorers, in their order; then `pass`, where there may be several pass/fail scores or a
+/// scorer asks for it by a bound.
+pub(crate) fn of_scorers(scorers: &[ScorerSpec], catalog: &Catalog) -> Vec<MetricSpec> {
+    let each = scorers.iter().enumerate().flat_map(|(index, scorer)| {
+        let metrics = match &scorer.kind {
+            ScorerKind::Metric { metric, .. } => of_metric(index, scorer, metric, catalog),
+            ScorerKind::Rubric(rubric) => of_rubric(index, scorer, rubric),
+        };
+        apply_bound(metrics, scorer)
+    });
+    let mut metrics: Vec<MetricSpec> = each.collect();
+    let tests: Vec<&MetricSpec> = metrics.iter().filter(|metric| metric.binary || metric.verdicts).collect();
+    let asked = tests.len() > 1 || tests.iter().any(|metric| metric.bound.is_some());
+    if asked && metrics.iter().all(|metric| metric.name != PASS) {
+        let volatile = tests.iter().any(|metric| metric.volatile);
+        metrics.push(MetricSpec {
+            name: PASS.to_owned(),
+            scorer: scorers.len(),
+            range: Some((0.0, 1.0)),
+            binary: true,
+            verdicts: false,
+            better: Better::Higher,
+            volatile,
+            aggregate: "mean".to_owned(),
+            bound: Bound::default(),
+        });
+    }
+    metrics
+}
+
+/// The metrics of a scorer with its bound: it makes its composite pass/fail, or each figure where it has none.
+fn apply_bound(mut metrics: Vec<MetricSpec>, scorer: &ScorerSpec) -> Vec<MetricSpec> {
+    if scorer.bound.is_none() {
+        return metrics;
+    }
+    let composite = match &scorer.kind {
+        ScorerKind::Rubric(judged) => judged.rubric.overall.as_ref().map_or("overall", |overall| &overall.id),
+        ScorerKind::Metric { .. } => "overall",
+    };
+    let composite = format!("{}.{composite}", scorer.id);
+    let has_composite = metrics.iter().any(|metric| metric.name == composite);
+    for metric in metrics.iter_mut().filter(|metric| !has_composite || metric.name == composite) {
+        metric.bound = scorer.bound;
+        metric.binary = true;
+        metric.verdicts = false;
+        metric.range = Some((0.0, 1.0));
+        metric.better = Better::Higher;
+    }
+    metrics
+}
+
+/// The index, in the plan's metrics, of what a scorer calls by this dimension name: for a rubric its dimensions and its
+/// overall, for a metric its dimensions (or anything, where it has only one figure).
+pub fn index_of(header: &PlanHeader, scorer: usize, dimension: &str) -> Option<usize> {
+    let id = &header.scorers.get(scorer)?.id;
+    let full = format!("{id}.{dimension}");
+    let own = || header.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == scorer);
+    own()
+        .find(|(_, metric)| metric.name == full)
+        .or_else(|| own().find(|(_, metric)| metric.name == *id))
+        .map(|(at, _)| at)
+}
+
+fn of_metric(index: usize, scorer: &ScorerSpec, metric: &str, catalog: &Catalog) -> Vec<MetricSpec> {
+    let Some(entry) = catalog.metrics.get(metric) else { return Vec::new() };
+    let spec = |name: String| MetricSpec {
+        name,
+        scorer: index,
+        range: entry.range,
+        binary: entry.binary,
+        verdicts: entry.verdicts,
+        better: scorer.better.unwrap_or(entry.better),
+        volatile: entry.volatile,
+        aggregate: scorer.aggregate.clone(),
+        bound: Bound::default(),
+    };
+    if entry.dimensions.is_empty() {
+        return vec![spec(scorer.id.clone())];
+    }
+    entry.dimensions.iter().map(|dimension| spec(format!("{}.{dimension}", scorer.id))).collect()
+}
+
+/// A rubric with one dimension and no overall is one figure: its metric has the scorer's own name.
+fn of_rubric(index: usize, scorer: &ScorerSpec, judged: &RubricScorer) -> Vec<MetricSpec> {
+    let rubric = &judged.rubric;
+    let spec = |name: String, range: Option<(f64, f64)>, binary: bool, better: Better| MetricSpec {
+        name,
+        scorer: index,
+        range,
+        binary,
+        verdicts: false,
+        better: scorer.better.unwrap_or(better),
+        volatile: false,
+        aggregate: scorer.aggregate.clone(),
+        bound: Bound::default(),
+    };
+    let of_dimension = |name: String, dimension: &Dimension| {
+        spec(name, Some(dimension.scale.bounds()), is_binary(&dimension.scale), dimension.better)
+    };
+    if let ([only], None) = (rubric.dimensions.as_slice(), &rubric.overall) {
+        return vec![of_dimension(scorer.id.clone(), only)];
+    }
+    let dimensions =
+        rubric.dimensions.iter().map(|dimension| of_dimension(format!("{}.{}", scorer.id, dimension.name), dimension));
+    let overall = rubric.overall.iter().map(|overall| {
+        let lower = rubric.dimensions.iter().all(|dimension| dimension.better == Better::Lower);
+        let better = if lower { Better::Lower } else { Better::Higher };
+        spec(format!("{}.{}", scorer.id, overall.id), overall_range(rubric, overall.method), false, better)
+    });
+    dimensions.chain(overall).collect()
+}
+
+fn is_binary(scale: &Scale) -> bool {
+    match scale {
+        Scale::Choices(choices) => {
+            choices.iter().all(|(_, value)| value.total_cmp(&0.0).is_eq() || value.total_cmp(&1.0).is_eq())
+        }
+        Scale::Range { .. } => false,
+    }
+}
+
+fn overall_range(rubric: &Rubric, method: OverallMethod) -> Option<(f64, f64)> {
+    let bounds = rubric.dimensions.iter().map(|dimension| (dimension.scale.bounds(), dimension.weight));
+    let count = rubric.dimensions.len() as f64;
+    let weights: f64 = rubric.dimensions.iter().map(|dimension| dimension.weight).sum();
+    let sum = |weighted: bool| {
+        bounds.clone().fold((0.0, 0.0), |(low, high), ((lo, hi), weight)| {
+            let factor = if weighted { weight } else { 1.0 };
+            (low + lo * factor, high + hi * factor)
+        })
+    };
+    let over = |(lo, hi): (f64, f64), total: f64| (total > 0.0).then(|| (lo / total, hi / total));
+    match method {
+        OverallMethod::Sum => Some(sum(false)),
+        OverallMethod::Mean => over(sum(false), count),
+        OverallMethod::WeightedMean => over(sum(true), weights),
+        OverallMethod::Min | OverallMethod::Given => {
+            let (lo, hi) = bounds
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ((lo, hi), _)| (low.min(lo), high.max(hi)));
+            (lo.is_finite() && hi.is_finite()).then_some((lo, hi))
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A suite: read, changed by the caller, checked, decoded; and the plan that it makes.
+//!
+//! - here: [`Suite`] and its accessors; `load.rs` reads one, phase by phase; `plan.rs` makes the plan
+//! - `selection.rs`: the variants, models, scorers and analyses that take part; `metrics.rs`: the names of their metrics
+//! - `hash.rs`: identities of suite, dataset and plan
+//! - `safe.rs`, `versions.rs`, `orphaned_files.rs`: warnings and refusals that look at the suite as a whole
+
+pub(crate) mod hash;
+mod load;
+pub(crate) mod metrics;
+pub(crate) mod orphaned_files;
+pub(crate) mod plan;
+pub(crate) mod safe;
+mod selection;
+pub(crate) mod versions;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_types::{AnalysisSpec, DatasetHeader, GateRules, ModelSpec, RunSpec, ScorerSpec, ServiceSpec, VariantSpec};
+use serde_json::{Map, Value};
+
+use crate::catalog::Catalog;
+use crate::check;
+use crate::dataset::checks::CheckCounts;
+use crate::dataset::columns::fetch::Fetch;
+use crate::dataset::{Dataset, RepresentativeRows};
+use crate::decode::{Decoder, gates};
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
+use crate::files::Files;
+use crate::grammar::POLICY_FILE;
+use crate::registry::Registry;
+use crate::syntax::node::Node;
+use crate::syntax::yaml;
+
+/// A suite that can be planned.
+pub struct Suite {
+    pub(crate) path: String,
+    pub(crate) name: String,
+    pub(crate) about: Option<String>,
+    pub(crate) suite_hash: String,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) registry: Registry,
+    pub(crate) models: Vec<ModelSpec>,
+    pub(crate) variants: Vec<VariantSpec>,
+    pub(crate) scorers: Vec<ScorerSpec>,
+    pub(crate) metrics: Vec<karat_types::MetricSpec>,
+    pub(crate) analyses: Vec<AnalysisSpec>,
+    pub(crate) services: BTreeMap<String, ServiceSpec>,
+    pub(crate) run: RunSpec,
+    pub(crate) trials: u32,
+    pub(crate) as_of: Option<String>,
+    pub(crate) dataset: Arc<Dataset>,
+    pub(crate) dataset_header: DatasetHeader,
+    pub(crate) spread: Option<Arc<RepresentativeRows>>,
+    checks: Vec<CheckCounts>,
+    /// Limit and ids of samples, as the caller narrowed the dataset.
+    pub(crate) selection: (Option<u64>, Vec<String>),
+    pub(crate) recordings: BTreeMap<String, String>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) params: Map<String, Value>,
+    pub(crate) privacy: karat_types::PrivacySpec,
+    pub(crate) statistics: karat_types::StatisticsSpec,
+    rules: GateRules,
+    warnings: Diagnostics,
+}
+
+impl Suite {
+    /// Its gates and how they bind. A plan does not hold them: they can be changed and applied to a stored run.
+    pub fn rules(&self) -> &GateRules {
+        &self.rules
+    }
+
+    /// What is known of models: the registry with the suite's own entries.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The files that columns with `fetch` want and that are not there. Load the suite with `fetching`, or their absence
+    /// is an error.
+    pub fn missing_files(&self) -> Vec<Fetch> {
+        self.dataset.missing_files()
+    }
+
+    /// Whether what came for an absent file can be the file.
+    ///
+    /// # Errors
+    /// What is wrong with it: it is no JSON, empty, a web page, against the row schema, or against a check with `max: 0`.
+    pub fn accepts(&self, fetch: &Fetch, content: &[u8]) -> Result<(), String> {
+        self.dataset.accepts(fetch, content)
+    }
+
+    /// What the checks of its dataset counted; all of them hold.
+    pub fn checks(&self) -> &[CheckCounts] {
+        &self.checks
+    }
+
+    /// Warnings and notices.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+}
+
+/// Reads a policy file: just the keys `gates` and `policy`.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load_policy(files: Arc<dyn Files>, path: &str) -> Result<GateRules, Diagnostics> {
+    let catalog = Catalog::default();
+    let mut decoder = Decoder::new(files, &catalog);
+    let (_, node) = read(path, "policy file", &mut decoder)?;
+    check::check_at(&node, &POLICY_FILE, &["policy file"], &catalog, &mut decoder.problems);
+    let gates = decoder.gates(node.field("gates"));
+    let problems = decoder.problems.into_diagnostics();
+    if problems.has_errors() {
+        return Err(problems);
+    }
+    Ok(GateRules { gates, policy: gates::policy(node.field("policy")), ..GateRules::default() })
+}
+
+/// The name of a suite, without checking anything else of it.
+///
+/// # Errors
+/// A file that cannot be read, that is no YAML, or that has no `name`.
+pub fn name_of(files: Arc<dyn Files>, path: &str) -> Result<String, Diagnostics> {
+    let catalog = Catalog::default();
+    let mut decoder = Decoder::new(files, &catalog);
+    let (_, node) = read(path, "suite", &mut decoder)?;
+    let nameless = || Diagnostics::from(Diagnostic::of_file(Severity::Error, path, "the suite has no `name`"));
+    node.text_of("name").map(str::to_owned).ok_or_else(nameless)
+}
+
+fn read(path: &str, what: &str, decoder: &mut Decoder<'_>) -> Result<(String, Node), Diagnostics> {
+    let failed = |message: String| Diagnostics::from(Diagnostic::of_file(Severity::Error, path, message));
+    let bytes = decoder.files.read(path).map_err(|error| failed(format!("the {what} cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| failed(format!("the {what} is not UTF-8 text")))?;
+    let file = decoder.problems.source(path, &text);
+    match yaml::read_tree(&text, file, &mut decoder.problems) {
+        Some(node) => Ok((text, node)),
+        None => Err(std::mem::take(&mut decoder.problems).into_diagnostics()),
+    }
+}

@@ -1,0 +1,192 @@
+//! The plan: what will be run, as a value.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use karat_text::chunking::tokens::Tokenizer;
+use karat_types::{
+    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, System, VariantSpec,
+};
+
+use crate::dataset::{Dataset, DatasetError, RepresentativeRows};
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
+use crate::files::Files;
+use crate::suite::Suite;
+use crate::suite::hash;
+
+/// Everything that fixes cells and judgments: a header that is stored with the run, and the rows, which are streamed.
+#[derive(Clone)]
+pub struct Plan {
+    /// The header.
+    pub header: Arc<PlanHeader>,
+    /// The suite's gates. No part of the plan's identity: they can be changed and applied to a stored run.
+    pub rules: GateRules,
+    /// Variables that hold the keys of the models that the suite knows, called or not. No part of the plan's identity.
+    pub key_variables: Vec<String>,
+    /// What is not planned, and why.
+    pub notes: Vec<String>,
+    /// Warnings and notices of the suite.
+    pub warnings: Diagnostics,
+    dataset: Arc<Dataset>,
+    spread: Option<Arc<RepresentativeRows>>,
+    files: Arc<dyn Files>,
+}
+
+impl Plan {
+    /// The rows in order; every pass gives the same ones. An error is a bad row: the only one and the last where the
+    /// dataset stops at bad rows, else one of the planned rows (its number is in the error).
+    pub fn rows(&self) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
+        self.dataset.rows()
+    }
+
+    /// Rows that stand for all of them, where these are too many to look at all before a run begins.
+    pub fn spread(&self) -> Option<&RepresentativeRows> {
+        self.spread.as_deref()
+    }
+
+    /// Where the plan's files come from: recorded outputs are read through it.
+    pub fn files(&self) -> Arc<dyn Files> {
+        self.files.clone()
+    }
+
+    /// The index, in the header's metrics, of what a scorer calls by this dimension name.
+    pub fn metric(&self, scorer: usize, dimension: &str) -> Option<usize> {
+        crate::suite::metrics::index_of(&self.header, scorer, dimension)
+    }
+}
+
+impl Suite {
+    /// The plan of this suite.
+    ///
+    /// # Errors
+    /// When no cell is left to run.
+    pub fn plan(&self) -> Result<Plan, Diagnostics> {
+        let mut notes = self.notes.clone();
+        let mut models =
+            if self.variants.iter().any(VariantSpec::calls_matrix_model) { self.models.clone() } else { Vec::new() };
+        let matrix = models.len();
+        for id in self.variants.iter().flat_map(|variant| &variant.steps).filter_map(|step| step.model.as_ref()) {
+            if !models.iter().any(|model| model.id == *id) {
+                models.extend(self.registry.get(id).cloned());
+            }
+        }
+        let systems = self.systems(&models, matrix, &mut notes);
+        if systems.is_empty() {
+            let mut problem = Diagnostic::of_file(Severity::Error, &self.path, "no cell is left to run");
+            problem.hint(if notes.is_empty() { "name a model and a variant".to_owned() } else { notes.join("; ") });
+            return Err(problem.into());
+        }
+        let mut header = PlanHeader {
+            schema: "karat.plan/1".to_owned(),
+            suite: self.name.clone(),
+            about: self.about.clone(),
+            suite_hash: self.suite_hash.clone(),
+            plan_hash: Key::default(),
+            params: self.params.clone(),
+            dataset: self.dataset_header.clone(),
+            models,
+            judges: self.judges(),
+            variants: self.variants.clone(),
+            systems,
+            trials: self.trials,
+            scorers: self.scorers.clone(),
+            metrics: self.metrics.clone(),
+            analyses: self.analyses.clone(),
+            services: self.used_services(),
+            as_of: self.as_of.clone(),
+            statistics: self.statistics,
+            run: self.run.clone(),
+            tokenizer: Tokenizer::NAME.to_owned(),
+            privacy: self.privacy.clone(),
+        };
+        header.plan_hash = hash::plan(&header, &self.recordings, &self.selection);
+        Ok(Plan {
+            header: Arc::new(header),
+            rules: self.rules().clone(),
+            key_variables: self.registry.key_variables(),
+            notes,
+            warnings: self.warnings().clone(),
+            dataset: self.dataset.clone(),
+            spread: self.spread.clone(),
+            files: self.files.clone(),
+        })
+    }
+
+    /// The services whose addresses a step reads.
+    fn used_services(&self) -> BTreeMap<String, ServiceSpec> {
+        let reads = self.variants.iter().flat_map(|variant| &variant.steps).flat_map(|step| &step.reads);
+        let ids = reads.filter_map(|name| name.strip_prefix("services.")?.split('.').next());
+        ids.filter_map(|id| Some((id.to_owned(), self.services.get(id)?.clone()))).collect()
+    }
+
+    /// The judges of all scorers, in the order in which they are first named.
+    fn judges(&self) -> Vec<ModelSpec> {
+        let mut judges: Vec<ModelSpec> = Vec::new();
+        for scorer in &self.scorers {
+            let ScorerKind::Rubric(rubric) = &scorer.kind else { continue };
+            for id in &rubric.judges {
+                if !judges.iter().any(|judge| judge.id == *id) {
+                    judges.extend(self.registry.get(id).cloned());
+                }
+            }
+        }
+        judges
+    }
+
+    fn systems(&self, models: &[ModelSpec], matrix: usize, notes: &mut Vec<String>) -> Vec<System> {
+        let mut systems = Vec::new();
+        for (index, variant) in self.variants.iter().enumerate() {
+            let trials = if variant.is_recorded() { 1 } else { self.trials };
+            let axis: Vec<Option<usize>> =
+                if variant.calls_matrix_model() { (0..matrix).map(Some).collect() } else { vec![None] };
+            for model in axis {
+                match unmet(variant, model.and_then(|index| models.get(index)), models) {
+                    None => systems.push(System { model, variant: index, trials }),
+                    Some(why) => notes.push(why),
+                }
+            }
+        }
+        systems
+    }
+}
+
+/// Why a variant is not planned with a model: the first requirement that the model does not meet. What only a row can
+/// decide is left to the run.
+fn unmet(variant: &VariantSpec, matrix: Option<&ModelSpec>, models: &[ModelSpec]) -> Option<String> {
+    variant.steps.iter().filter(|step| matches!(step.action, Action::Prompt(_))).find_map(|step| {
+        let own = step.model.as_ref().and_then(|id| models.iter().find(|model| model.id == *id));
+        let model = own.or(matrix)?;
+        let why = lacking(&step.requires, model)?;
+        Some(format!("{} × {} is not planned: the step `{}` requires {why}", model.id, variant.id, step.id))
+    })
+}
+
+fn lacking(requires: &Requires, model: &ModelSpec) -> Option<String> {
+    if let Some(mode) = requires.json_mode.filter(|mode| model.json_mode < *mode) {
+        return Some(format!("JSON mode {}, the model has {}", word(mode), word(model.json_mode)));
+    }
+    if let Some(window) = requires.context_window.filter(|window| model.context_window.is_none_or(|own| own < *window))
+    {
+        let own = model.context_window.map_or_else(|| "an unknown one".to_owned(), |own| own.to_string());
+        return Some(format!("a context window of {window} tokens, the model has {own}"));
+    }
+    if let Some(tier) = requires.tier.filter(|tier| model.tier != Some(*tier)) {
+        let own = model.tier.map_or_else(|| "none".to_owned(), word);
+        return Some(format!("the tier {}, the model has {own}", word(tier)));
+    }
+    let listed = requires.models.is_empty() || requires.models.iter().any(|name| names(name, model));
+    (!listed).then(|| format!("one of {}", requires.models.join(", ")))
+}
+
+/// A value of the registry as it is written there.
+fn word(value: impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Whether a reference in `requires.models` means this model.
+fn names(reference: &str, model: &ModelSpec) -> bool {
+    let spelled = reference
+        .split_once([':', '/'])
+        .is_some_and(|(provider, name)| provider == model.provider && (name == model.id || name == model.model));
+    reference == model.id || reference == model.model || spelled
+}

@@ -1,0 +1,96 @@
+//! Which of the declared variants, models, scorers and analyses take part in the run.
+
+use karat_types::{AnalysisSpec, ModelSpec, ScorerKind, ScorerSpec, VariantSpec};
+use serde_json::{Map, Value};
+
+use crate::dataset::Dataset;
+use crate::dataset::checks::row_checks;
+use crate::decode::Decoder;
+use crate::decode::models::report_unknown_id;
+use crate::overrides::Overrides;
+use crate::registry::STARTER;
+use crate::syntax::node::Node;
+
+/// The variants that run. A swept variant's name stands for all that was made of it.
+pub(super) fn select_variants(
+    all: Vec<VariantSpec>,
+    overrides: &Overrides,
+    decoder: &mut Decoder<'_>,
+) -> Vec<VariantSpec> {
+    let Some(wanted) = &overrides.variants else { return all };
+    let is = |variant: &VariantSpec, name: &str| {
+        variant.id == name || variant.id.strip_prefix(name).is_some_and(|rest| rest.starts_with('{'))
+    };
+    for name in wanted.iter().filter(|name| !all.iter().any(|variant| is(variant, name))) {
+        let (_, place) = decoder.on_command_line("--variants", name);
+        let known: Vec<&str> = all.iter().map(|variant| variant.id.as_str()).collect();
+        report_unknown_id("variant", name, &known, &place, &mut decoder.problems);
+    }
+    all.into_iter().filter(|variant| wanted.iter().any(|name| is(variant, name))).collect()
+}
+
+/// Reports a variant that calls a model where no model is named, and models that no variant calls.
+pub(super) fn check_models(node: &Node, variants: &[VariantSpec], models: &[ModelSpec], decoder: &mut Decoder<'_>) {
+    let calling = variants.iter().find(|variant| variant.calls_matrix_model());
+    let had_any = node.field("models").is_some_and(|list| !list.items().is_empty() || list.text().is_some());
+    match calling {
+        Some(variant) if models.is_empty() && !had_any => {
+            let place = node.field("variants").map_or(&node.place, |variants| &variants.place);
+            decoder
+                .problems
+                .error(place, format!("the variant `{}` calls a model, but no model is named", variant.id))
+                .hint(format!("add `models:`, or give --models; for a first comparison: {}", STARTER.join(",")));
+        }
+        None if !models.is_empty() && !variants.is_empty() && decoder.problems.errors() == 0 => {
+            let place = node.field("models").map_or(&node.place, |models| &models.place);
+            decoder.problems.warn(place, "no variant calls a model, so none of these runs");
+        }
+        _ => {}
+    }
+}
+
+/// Removes analyses that compare with a variant or model which is not selected. Returns a note for each.
+pub(super) fn drop_baseless_analyses(
+    analyses: &mut Vec<AnalysisSpec>,
+    declared: &[String],
+    variants: &[String],
+    (overrides, models): (&Overrides, &[String]),
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    analyses.retain(|spec| {
+        let Some(base) = spec.with.get("base").and_then(Value::as_str) else { return true };
+        let is_there = |ids: &[String]| ids.iter().any(|id| id.split('{').next() == Some(base) || id == base);
+        let of_models = spec.with.get("over").is_some_and(|over| over == "model");
+        let absent = if of_models {
+            (overrides.models.is_some() || overrides.tier.is_some()) && !is_there(models)
+        } else {
+            is_there(declared) && !is_there(variants)
+        };
+        if absent {
+            notes.push(format!(
+                "the analysis `{}` is left out: it compares with `{base}`, which is not selected",
+                spec.id
+            ));
+        }
+        !absent
+    });
+    notes
+}
+
+/// Removes rubric scorers without judges. Returns a note for each.
+pub(super) fn drop_unjudged(scorers: Vec<ScorerSpec>) -> (Vec<ScorerSpec>, Vec<String>) {
+    let is_off = |scorer: &ScorerSpec| matches!(&scorer.kind, ScorerKind::Rubric(rubric) if rubric.judges.is_empty());
+    let (off, on): (Vec<_>, Vec<_>) = scorers.into_iter().partition(is_off);
+    let note = |scorer: &ScorerSpec| {
+        format!("the scorer `{}` is off: it has no judge; name one under `judges` or with --judges", scorer.id)
+    };
+    (on, off.iter().map(note).collect())
+}
+
+/// Returns the scorer of the checks that rows hold for themselves, unless the suite has a scorer of that name.
+pub(super) fn row_check_scorer(dataset: &Dataset, scorers: &[ScorerSpec]) -> Option<ScorerSpec> {
+    let path = dataset.asserts.as_ref()?.path.to_string();
+    let free = scorers.iter().all(|scorer| scorer.id != row_checks::COLUMN);
+    let checks = || ScorerKind::Metric { metric: row_checks::COLUMN.to_owned(), with: Map::new() };
+    free.then(|| ScorerSpec { reference: Some(path), ..ScorerSpec::new(row_checks::COLUMN, checks()) })
+}

@@ -1,0 +1,14 @@
+//! The notation of a suite file: YAML, and the small languages inside its texts.
+//!
+//! - `yaml.rs` reads a file into the tree of `node.rs`, in which every key and value knows its place
+//! - `params.rs` writes parameters into templates; `environment.rs` handles `${NAME}`
+//! - `notation.rs` compiles templates, expressions and paths where they stand; `names.rs` checks the names that they read
+//! - `duration.rs` reads durations such as `120s`
+
+pub(crate) mod duration;
+pub(crate) mod environment;
+pub(crate) mod names;
+pub(crate) mod node;
+pub(crate) mod notation;
+pub(crate) mod params;
+pub(crate) mod yaml;

@@ -1,0 +1,183 @@
+//! The names that templates and expressions may read, by place.
+
+use std::collections::BTreeSet;
+
+use crate::diagnostics::Problems;
+use crate::diagnostics::nearest::{nearest, suggestion};
+use crate::syntax::node::Place;
+use crate::syntax::notation;
+
+/// Names of a step's templates.
+pub(crate) const STEP: &[&str] = &["sample", "input", "reference", "output", "model", "variant", "run"];
+/// Names of a step that asks a service or program.
+pub(crate) const OUTSIDE: &[&str] = &["sample", "input", "reference", "output", "model", "variant", "run", "services"];
+/// Names of what starts a service.
+pub(crate) const SERVICE: &[&str] = &["port"];
+/// Names of a chunked step's templates.
+pub(crate) const CHUNKED_STEP: &[&str] =
+    &["sample", "input", "reference", "output", "model", "variant", "run", "chunk"];
+/// Names of a chunked step that asks a service or program.
+pub(crate) const CHUNKED_OUTSIDE: &[&str] =
+    &["sample", "input", "reference", "output", "model", "variant", "run", "services", "chunk"];
+/// Names of a recorded step: there is no output and no model yet.
+pub(crate) const ROW: &[&str] = &["sample", "input", "reference", "variant", "run"];
+/// Names of a dataset's own templates and conditions.
+pub(crate) const DATASET: &[&str] = &["sample"];
+/// Names of a rubric: blind to model and variant.
+pub(crate) const RUBRIC: &[&str] = &["sample", "input", "reference", "output", "run"];
+/// Names of one line of a shown list.
+pub(crate) const RUBRIC_LINE: &[&str] = &["item", "index", "sample", "input", "reference", "output", "run"];
+/// Names of a rubric's own prompt.
+pub(crate) const RUBRIC_PROMPT: &[&str] = &["ask", "sections", "dimensions", "format", "examples"];
+/// Names of a gate's condition.
+pub(crate) const GATE: &[&str] = &["sample", "model", "variant"];
+
+/// What names hold that are the same in every suite.
+const FIELDS: &[(&str, &[&str])] =
+    &[("chunk", &["text", "index"]), ("model", &["id", "name", "family"]), ("run", &["date"])];
+
+/// A name whose column must exist.
+#[derive(Debug, Clone)]
+pub(crate) struct PendingName {
+    pub name: String,
+    pub place: Place,
+    /// The metric that compares with it, where no text reads it.
+    pub metric: Option<String>,
+}
+
+/// What the rows of a dataset have been found to hold.
+pub(crate) struct AvailableNames<'a> {
+    /// Every column of any row.
+    pub columns: &'a BTreeSet<String>,
+    /// Columns that are null in every row.
+    pub unfilled: &'a BTreeSet<String>,
+    pub has_input: bool,
+    pub has_reference: bool,
+}
+
+impl AvailableNames<'_> {
+    /// Whether a name can be read in a row.
+    pub fn has(&self, waiting: &PendingName) -> bool {
+        waiting.column().is_none_or(|column| self.columns.contains(column)) && self.lacks_role(waiting).is_none()
+    }
+
+    /// The role that a name reads and no row has.
+    fn lacks_role(&self, waiting: &PendingName) -> Option<&'static str> {
+        match waiting.name.split('.').next() {
+            Some("input") if !self.has_input => Some("input"),
+            Some("reference") if !self.has_reference => Some("reference"),
+            _ => None,
+        }
+    }
+}
+
+impl PendingName {
+    /// The name that a text reads.
+    pub fn read(name: String, place: Place) -> Self {
+        Self { name, place, metric: None }
+    }
+
+    /// The reference that a metric compares with.
+    pub fn compared(metric: &str, place: Place) -> Self {
+        Self { name: "reference".to_owned(), place, metric: Some(metric.to_owned()) }
+    }
+
+    /// The column of the dataset that the name reads.
+    pub fn column(&self) -> Option<&str> {
+        self.name.strip_prefix("sample.").and_then(|rest| rest.split('.').next()).filter(|column| *column != "id")
+    }
+}
+
+/// Checks the names that a text reads against the known roots. What needs the dataset's columns is kept for later.
+pub(crate) fn check(
+    reads: &[String],
+    text: &str,
+    place: &Place,
+    roots: &[&str],
+    pending: &mut Vec<PendingName>,
+    problems: &mut Problems,
+) {
+    for name in reads {
+        let root = name.split('.').next().unwrap_or(name);
+        let at = notation::name_within(place, text, name, problems);
+        match root {
+            "services" if !roots.contains(&"services") => {
+                problems
+                    .error(&at, "the address of a service is not known here")
+                    .hint("only `http` and `command` steps read `services`");
+            }
+            // An unknown parameter is reported where parameters are inlined.
+            "params" => {}
+            _ if !roots.contains(&root) && !asks_for(text, root) => {
+                problems.error(&at, format!("the name `{root}` is not known here")).maybe_hint(hint_for(root, roots));
+            }
+            _ if roots.contains(&root) && !is_defaulted(text, name) => {
+                if let Some((field, known)) = unknown_field(name) {
+                    problems
+                        .error(&at, format!("`{root}` has no `{field}`"))
+                        .maybe_hint(suggestion(field, known.iter().copied()));
+                    continue;
+                }
+                pending.push(PendingName::read(name.clone(), at));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The field that a name looks for where there is none, and those that there are.
+fn unknown_field(name: &str) -> Option<(&str, &'static [&'static str])> {
+    let (root, rest) = name.split_once('.')?;
+    let (_, known) = FIELDS.iter().find(|(known, _)| *known == root)?;
+    let field = rest.split('.').next().unwrap_or(rest);
+    (!known.contains(&field)).then_some((field, *known))
+}
+
+fn hint_for(root: &str, roots: &[&str]) -> Option<String> {
+    match root {
+        "chunk" if roots.contains(&"model") => Some("only a step with `chunk` has chunks".to_owned()),
+        "model" | "variant" if roots.contains(&"sample") => {
+            Some("a judge does not know who made the output".to_owned())
+        }
+        _ => match nearest(root, roots.iter().copied()) {
+            Some(name) => Some(format!("did you mean `{name}`?")),
+            None if roots.contains(&"sample") => Some(format!("for a column of the dataset write `sample.{root}`")),
+            None => suggestion(root, roots.iter().copied()),
+        },
+    }
+}
+
+/// Whether the author has said what an absent value means: `sample.x | default(…)`, or a question before it is read.
+fn is_defaulted(text: &str, name: &str) -> bool {
+    let filtered = text.match_indices(name).any(|(at, _)| {
+        let filter = text[at + name.len()..].trim_start().strip_prefix('|');
+        filter.is_some_and(|filter| filter.trim_start().starts_with("default"))
+    });
+    filtered || asks_for(text, name)
+}
+
+/// Whether a text asks for a name before it reads it, as a prompt does that several steps share:
+/// `chunk.text if chunk is defined else …`.
+fn asks_for(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let rest = text[at + name.len()..].trim_start();
+        rest.starts_with("is defined") || rest.starts_with("is not defined")
+    })
+}
+
+/// Checks the names that waited for the dataset's columns and roles.
+pub(crate) fn settle(pending: &[PendingName], held: &AvailableNames<'_>, problems: &mut Problems) {
+    for waiting in pending.iter().filter(|waiting| waiting.metric.is_none()) {
+        let place = &waiting.place;
+        if let Some(column) = waiting.column().filter(|column| !held.columns.contains(*column)) {
+            problems
+                .error(place, format!("the dataset has no column `{column}`"))
+                .maybe_hint(suggestion(column, held.columns.iter().map(String::as_str)));
+        }
+        if let Some(role) = held.lacks_role(waiting) {
+            problems
+                .error(place, format!("the dataset names no {role}"))
+                .hint(format!("add `{role}: COLUMN` to `dataset`, or write `sample.COLUMN`"));
+        }
+    }
+}

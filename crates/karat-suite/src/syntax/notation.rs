@@ -1,0 +1,69 @@
+//! The three notations inside a suite: templates, expressions and paths, compiled where they stand.
+
+use std::ops::Range;
+
+use karat_text::path::Path;
+use karat_text::template::{Expression, Template, TemplateError};
+
+use crate::diagnostics::Problems;
+use crate::syntax::node::{Node, Place};
+
+/// Compiles the template of a node; a syntax error becomes a problem.
+pub(crate) fn template(node: &Node, problems: &mut Problems) -> Option<Template> {
+    let text = node.text()?;
+    Template::compile(text).map_err(|error| report(&error, "template", text, &node.place, problems)).ok()
+}
+
+/// Compiles the expression of a node; a syntax error becomes a problem.
+pub(crate) fn expression(node: &Node, problems: &mut Problems) -> Option<Expression> {
+    let text = node.text()?;
+    if text.trim_start().starts_with("{{") {
+        problems
+            .error(&node.place, "this is an expression, so it stands without braces")
+            .hint("write what would stand inside `{{ }}`");
+        return None;
+    }
+    Expression::compile(text).map_err(|error| report(&error, "expression", text, &node.place, problems)).ok()
+}
+
+/// Parses the path of a node; a syntax error becomes a problem.
+pub(crate) fn path(node: &Node, problems: &mut Problems) -> Option<Path> {
+    let text = node.text()?;
+    match Path::parse(text) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            let place = span_within(&node.place, text, &(error.at..error.at + 1), problems);
+            problems
+                .error(&place, format!("`{text}` is no path: {}", error.problem))
+                .hint("write paths like `a.b[0]` or `$.items[*].name`");
+            None
+        }
+    }
+}
+
+/// Records a template error at its own place within the text.
+pub(crate) fn report(error: &TemplateError, what: &str, text: &str, place: &Place, problems: &mut Problems) {
+    let place = error.span.as_ref().map_or_else(|| place.clone(), |span| span_within(place, text, span, problems));
+    problems.error(&place, format!("this {what} cannot be read: {}", error.message)).maybe_hint(error.hint.clone());
+}
+
+/// The place of a part of a text: exact where the text stands in the file as it is, else that of the whole text.
+pub(crate) fn span_within(place: &Place, text: &str, span: &Range<usize>, problems: &Problems) -> Place {
+    let source = problems.text(place.file);
+    let shown = source.get(place.span.clone()).unwrap_or_default();
+    match shown.find(text) {
+        Some(offset) if span.end <= text.len() => {
+            let start = place.span.start + offset;
+            Place { file: place.file, span: start + span.start..start + span.end }
+        }
+        _ => place.clone(),
+    }
+}
+
+/// The place of a dotted name within a template or expression.
+pub(crate) fn name_within(place: &Place, text: &str, name: &str, problems: &Problems) -> Place {
+    match text.find(name) {
+        Some(at) => span_within(place, text, &(at..at + name.len()), problems),
+        None => place.clone(),
+    }
+}

@@ -1,0 +1,166 @@
+//! Replies and errors of providers.
+
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as ValueError, StrDeserializer};
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one call as the provider reported them. `cached_input_tokens` is part of `input_tokens`,
+/// `reasoning_tokens` part of `output_tokens`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the request.
+    pub input_tokens: u64,
+    /// Tokens of the request that the provider served from its own cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached_input_tokens: u64,
+    /// Tokens of the reply, reasoning included.
+    pub output_tokens: u64,
+    /// Tokens spent on reasoning that is not shown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Usage {
+    /// More tokens than any call can have, in or out: a larger number is a mistake of the provider.
+    pub const MAX_TOKENS: u64 = 100_000_000;
+
+    /// Returns true if a call can have used so much.
+    pub fn is_possible(&self) -> bool {
+        self.input_tokens <= Self::MAX_TOKENS && self.output_tokens <= Self::MAX_TOKENS
+    }
+
+    /// Input and output together.
+    pub fn total(&self) -> u64 {
+        self.input_tokens + self.output_tokens
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens += other.input_tokens;
+        self.cached_input_tokens += other.cached_input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.reasoning_tokens += other.reasoning_tokens;
+    }
+}
+
+/// The reason why a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// It was done.
+    Stop,
+    /// It ran into `max_tokens` or the context window: the reply is truncated.
+    Length,
+    /// A content filter, or the model itself, refused.
+    Refusal,
+    /// Anything else, or nothing said.
+    Other,
+}
+
+/// One parsed reply of a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The text.
+    pub text: String,
+    /// The finish reason.
+    pub finish: FinishReason,
+    /// The usage that the provider reported; `None` without a usable report.
+    pub usage: Option<Usage>,
+    /// The model's name as the provider returned it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// The kind of failure of a call. Reports and progress lines show its code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallErrorCode {
+    /// HTTP 429 or the provider's own word for it.
+    RateLimited,
+    /// HTTP 5xx, 529.
+    ServerError,
+    /// No answer within the attempt's timeout.
+    Timeout,
+    /// The connection could not be made.
+    Connect,
+    /// The connection broke, or the body was cut.
+    Cut,
+    /// HTTP 401 or 403, or the key is missing.
+    Auth,
+    /// Any other 4xx: the request itself is wrong, so it is not tried again.
+    BadRequest,
+    /// A redirect; it is never followed, because keys would follow it.
+    Redirect,
+    /// A body that is not what the protocol says (not JSON, no message in it).
+    Malformed,
+    /// A body above `max_response`.
+    TooLarge,
+    /// A replayed recording holds no such request.
+    ReplayMiss,
+    /// A budget or a maximum of calls does not allow the call.
+    Budget,
+    /// The run was cancelled before the call was made.
+    Cancelled,
+    /// The provider is known but what was asked of it is not available.
+    Unsupported,
+    /// There is no such file or row.
+    NotFound,
+    /// The process or script behind the model failed.
+    Process,
+}
+
+impl CallErrorCode {
+    /// Returns true if trying again can help.
+    pub fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            Self::RateLimited | Self::ServerError | Self::Timeout | Self::Connect | Self::Cut | Self::Malformed
+        )
+    }
+
+    /// The kind with this code.
+    pub fn from_code(code: &str) -> Option<Self> {
+        let code: StrDeserializer<'_, ValueError> = code.into_deserializer();
+        Self::deserialize(code).ok()
+    }
+
+    /// The code as it stands in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RateLimited => "rate_limited",
+            Self::ServerError => "server_error",
+            Self::Timeout => "timeout",
+            Self::Connect => "connect",
+            Self::Cut => "cut",
+            Self::Auth => "auth",
+            Self::BadRequest => "bad_request",
+            Self::Redirect => "redirect",
+            Self::Malformed => "malformed",
+            Self::TooLarge => "too_large",
+            Self::ReplayMiss => "replay_miss",
+            Self::Budget => "budget",
+            Self::Cancelled => "cancelled",
+            Self::Unsupported => "unsupported",
+            Self::NotFound => "not_found",
+            Self::Process => "process",
+        }
+    }
+}
+
+/// A call that gave no reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct CallError {
+    /// The kind of failure.
+    pub code: CallErrorCode,
+    /// States the attempt, the failure and the next step. Holds no secret.
+    pub message: String,
+    /// The HTTP status, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+}

@@ -1,0 +1,241 @@
+//! Requests of steps and judges.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The role of the speaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// The asker.
+    User,
+    /// The model, in an earlier turn.
+    Assistant,
+}
+
+/// One turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// The role of the speaker.
+    pub role: Role,
+    /// The text.
+    pub content: String,
+}
+
+/// Call settings that change what a model answers, so they are part of identity. Absent ones are the provider's own.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Parameters {
+    /// Sampling temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Upper bound on the reply's tokens. The engine fills in the model's `max_output` where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// Nucleus sampling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// Sampling seed, where the provider has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Texts that end the reply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// Anything else, passed to the provider as it stands.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Parameters {
+    /// These settings, with gaps filled from `base`.
+    #[must_use]
+    pub fn or(&self, base: &Self) -> Self {
+        let mut extra = base.extra.clone();
+        extra.extend(self.extra.clone());
+        Self {
+            temperature: self.temperature.or(base.temperature),
+            max_tokens: self.max_tokens.or(base.max_tokens),
+            top_p: self.top_p.or(base.top_p),
+            seed: self.seed.or(base.seed),
+            stop: if self.stop.is_empty() { base.stop.clone() } else { self.stop.clone() },
+            extra,
+        }
+    }
+}
+
+/// The required form of the reply. For a provider that cannot enforce it, the request is sent without it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyFormat {
+    /// Free text.
+    #[default]
+    Text,
+    /// Any JSON object.
+    Json,
+    /// JSON after a schema.
+    Schema {
+        /// Name of the schema, `[a-zA-Z0-9_-]{1,64}`.
+        name: String,
+        /// JSON Schema.
+        schema: Arc<Value>,
+    },
+}
+
+/// One chat request, still without provider, model name or key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChatRequest {
+    /// System messages first, then the conversation.
+    pub messages: Vec<Message>,
+    /// Call settings.
+    pub parameters: Parameters,
+    /// Wanted form of the reply.
+    #[serde(default)]
+    pub format: ReplyFormat,
+}
+
+/// The protocol of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// One process a cell: what it prints is the output.
+    #[default]
+    Once,
+    /// One process for all cells: a line of JSON in, a line of JSON out.
+    Jsonl,
+}
+
+/// The path of a file, and the folder that it must not lead out of.
+///
+/// A path that the suite's own text names leads anywhere. A path that comes from data (a value of a row, a name in a
+/// folder) stays beneath the folder that the suite's own text names: neither `..`, nor an absolute path, nor a link leads
+/// out of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FilePath {
+    /// The folder that the path stays in; `None` where the suite's own text names the whole path.
+    pub beneath: Option<String>,
+    /// The path, relative to `beneath` where there is one.
+    pub path: String,
+}
+
+impl FilePath {
+    /// A path that the suite's own text names.
+    pub fn literal(path: impl Into<String>) -> Self {
+        Self { beneath: None, path: path.into() }
+    }
+
+    /// A path that comes from data, relative to a folder that it must not lead out of.
+    pub fn beneath(folder: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { beneath: Some(folder.into()), path: path.into() }
+    }
+
+    /// A file in the folder that this path leads to, which it must not lead out of either.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        match &self.beneath {
+            Some(folder) => Self::beneath(folder, format!("{}/{name}", self.path.trim_end_matches('/'))),
+            None => Self::beneath(&self.path, name),
+        }
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.beneath.as_deref() {
+            None | Some("" | ".") => f.write_str(&self.path),
+            // What is wrong with it is that it is absolute.
+            Some(_) if self.path.starts_with('/') => f.write_str(&self.path),
+            Some(folder) if folder.ends_with('/') => write!(f, "{folder}{}", self.path),
+            Some(folder) => write!(f, "{folder}/{}", self.path),
+        }
+    }
+}
+
+/// One thing a machine may ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// A call of the cell's model, of the step's own model, or of the judge: who answers is the engine's affair.
+    Chat(ChatRequest),
+    /// The text of a file, or of one row of it; answered without a provider. An absent file or row is
+    /// [`NotFound`](crate::CallErrorCode::NotFound).
+    File {
+        /// The file.
+        path: FilePath,
+        /// The `id` of the wanted row in a JSONL file or JSON list; `None` = the whole file.
+        row: Option<String>,
+    },
+    /// A request to a service; the reply's text is the body of a 2xx answer.
+    Http(HttpRequest),
+    /// A program; the reply's text is what it prints.
+    Command(CommandRequest),
+}
+
+/// A text with gaps that only the environment fills, at the last moment: the values never stand in a plan or a store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct EnvTemplate(pub Vec<EnvTemplatePart>);
+
+/// A part of a [`EnvTemplate`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum EnvTemplatePart {
+    /// As it is.
+    Text(String),
+    /// The value of a variable of the environment.
+    Variable {
+        /// Its name.
+        name: String,
+        /// The default for an unset variable.
+        default: Option<String>,
+    },
+}
+
+impl EnvTemplate {
+    /// Names of the variables in it.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|part| match part {
+            EnvTemplatePart::Text(_) => None,
+            EnvTemplatePart::Variable { name, .. } => Some(name.as_str()),
+        })
+    }
+
+    /// The text without values: gaps stand as `${NAME}`. For messages and captured requests.
+    pub fn shown(&self) -> String {
+        let part = |part: &EnvTemplatePart| match part {
+            EnvTemplatePart::Text(text) => text.clone(),
+            EnvTemplatePart::Variable { name, .. } => format!("${{{name}}}"),
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+/// One request to a service.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpRequest {
+    /// `GET`, `POST`, ….
+    pub method: String,
+    /// The address.
+    pub url: EnvTemplate,
+    /// Headers by name.
+    pub headers: Vec<(String, EnvTemplate)>,
+    /// The body: a text is sent as it is, anything else as JSON; null = none.
+    pub body: Value,
+}
+
+/// One run of a program, or one line to a program that is running.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandRequest {
+    /// The program and its arguments.
+    pub run: Vec<String>,
+    /// Its input: with [`Protocol::Once`] a text as it is and anything else as JSON (null = nothing), with
+    /// [`Protocol::Jsonl`] the `input` of its line.
+    pub input: Value,
+    /// Variables of its environment, beside the few that every program needs.
+    pub env: Vec<(String, EnvTemplate)>,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// The folder it runs in; empty = the working directory.
+    pub folder: String,
+}

@@ -1,0 +1,434 @@
+//! The symbolic header of a plan: everything that fixes cells and judgments, rows apart.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, VariantSpec, Versus};
+
+/// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanHeader {
+    /// `karat.plan/1`.
+    pub schema: String,
+    /// The suite's name.
+    pub suite: String,
+    /// One line about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Hash of the suite file as written.
+    pub suite_hash: String,
+    /// Hash of everything that fixes cells and judgments.
+    pub plan_hash: Key,
+    /// Values of the suite's params, as templates see them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub params: Map<String, Value>,
+    /// The dataset.
+    pub dataset: DatasetHeader,
+    /// The models that run, in the suite's order, then models that steps name.
+    pub models: Vec<ModelSpec>,
+    /// The judges.
+    pub judges: Vec<ModelSpec>,
+    /// The variants that run.
+    pub variants: Vec<VariantSpec>,
+    /// The systems that are compared: model × variant, in plan order.
+    pub systems: Vec<System>,
+    /// Repetitions of a cell.
+    pub trials: u32,
+    /// The scorers.
+    pub scorers: Vec<ScorerSpec>,
+    /// Every metric of the run, in the scorers' order: a score's index counts in this list.
+    pub metrics: Vec<MetricSpec>,
+    /// The analyses asked for.
+    #[serde(default)]
+    pub analyses: Vec<AnalysisSpec>,
+    /// The services that a step uses, by id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub services: BTreeMap<String, ServiceSpec>,
+    /// The day that the run is about, YYYY-MM-DD, where one is named or looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<String>,
+    /// The method for intervals.
+    #[serde(default, skip_serializing_if = "StatisticsSpec::is_standard")]
+    pub statistics: StatisticsSpec,
+    /// Execution settings.
+    pub run: RunSpec,
+    /// Name of the tokenizer that cuts chunks.
+    pub tokenizer: String,
+    /// Redaction rules, and whether content is stored.
+    #[serde(default, skip_serializing_if = "PrivacySpec::is_open")]
+    pub privacy: PrivacySpec,
+}
+
+/// The method for intervals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StatisticsSpec {
+    /// Resamples of a bootstrap, where one is asked for in place of the formulas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<u32>,
+    /// Resamples of every bootstrap, where the suite says how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resamples: Option<u32>,
+}
+
+impl StatisticsSpec {
+    /// Returns true if nothing is asked for.
+    pub fn is_standard(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The parts of a dataset's content that must not be stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrivacySpec {
+    /// Built-in rules by name: `email`, `phone`, `card`, `iban`, `api_key`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact: Vec<String>,
+    /// Own rules: name to regular expression.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub patterns: BTreeMap<String, String>,
+    /// True if prompts, replies, outputs and judges' words are kept at all.
+    pub keep_content: bool,
+}
+
+impl Default for PrivacySpec {
+    fn default() -> Self {
+        Self { redact: Vec::new(), patterns: BTreeMap::new(), keep_content: true }
+    }
+}
+
+impl PrivacySpec {
+    /// Returns true if nothing is redacted and everything kept.
+    pub fn is_open(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl PlanHeader {
+    /// The system, by index, that a system is compared with; `None` where it is that system itself, or the plan has none.
+    pub fn partner(&self, versus: &Versus, system: usize) -> Option<usize> {
+        let of = self.systems.get(system)?;
+        let is_partner = |other: usize| {
+            let it = self.systems.get(other)?;
+            Some(match versus {
+                Versus::Variant(id) => {
+                    self.system_variant(other) == id
+                        && (it.model == of.model || it.model.is_none() || of.model.is_none())
+                }
+                Versus::Model(id) => it.variant == of.variant && self.system_model(other)?.id == *id,
+            })
+        };
+        (0..self.systems.len()).find(|other| is_partner(*other) == Some(true)).filter(|other| *other != system)
+    }
+
+    /// Returns whether all calls of the plan are simulated: every model is scripted, and no step calls anything else.
+    pub fn is_simulated(&self) -> bool {
+        let mut models = self.models.iter().chain(&self.judges).peekable();
+        let mut steps = self.variants.iter().flat_map(|variant| &variant.steps);
+        models.peek().is_some()
+            && models.all(|model| matches!(model.provider.as_str(), "scripted" | "stub"))
+            && !steps.any(|step| step.action.is_outside())
+    }
+
+    /// Cells of the plan before conditions that only a row can decide.
+    pub fn cells(&self) -> u64 {
+        self.dataset.rows * self.cells_per_row()
+    }
+
+    /// Cells of one row.
+    pub fn cells_per_row(&self) -> u64 {
+        self.systems.iter().map(|system| u64::from(system.trials)).sum()
+    }
+
+    /// Row, system and trial of a cell ordinal: rows outermost, trials innermost.
+    pub fn place(&self, ordinal: u64) -> (u64, usize, u32) {
+        let per_row = self.cells_per_row().max(1);
+        let mut rest = ordinal % per_row;
+        for (index, system) in self.systems.iter().enumerate() {
+            if rest < u64::from(system.trials) {
+                return (ordinal / per_row, index, rest as u32);
+            }
+            rest -= u64::from(system.trials);
+        }
+        (ordinal / per_row, 0, 0)
+    }
+
+    /// The trial of another system that stands beside a trial: the same, or its last where it has fewer.
+    pub fn paired_trial(&self, system: usize, trial: u32) -> u32 {
+        let trials = self.systems.get(system).map_or(1, |system| system.trials.max(1));
+        trial.min(trials - 1)
+    }
+
+    /// Position of a metric by name.
+    pub fn metric(&self, name: &str) -> Option<usize> {
+        self.metrics.iter().position(|metric| metric.name == name)
+    }
+
+    /// Position of the built-in metric [`PASS`].
+    pub fn pass(&self) -> Option<usize> {
+        self.metrics.iter().position(|metric| metric.name == PASS && metric.scorer >= self.scorers.len())
+    }
+
+    /// The metrics that are, or may be, passes and fails of scorers: those that [`PASS`] is made of.
+    pub fn checks(&self) -> impl Iterator<Item = &MetricSpec> {
+        self.metrics.iter().filter(|it| (it.binary || it.verdicts) && it.scorer < self.scorers.len())
+    }
+
+    /// The model of a system, where it has one.
+    pub fn system_model(&self, system: usize) -> Option<&ModelSpec> {
+        self.systems.get(system)?.model.and_then(|index| self.models.get(index))
+    }
+
+    /// The unit of a metric that is not a plain number: `ms`, `USD`.
+    pub fn unit_of(&self, metric: &MetricSpec) -> Option<&'static str> {
+        if metric.binary {
+            return None;
+        }
+        match &self.scorers.get(metric.scorer)?.kind {
+            crate::ScorerKind::Metric { metric, .. } if metric == "latency" => Some("ms"),
+            crate::ScorerKind::Metric { metric, .. } if metric == "cost" => Some("USD"),
+            _ => None,
+        }
+    }
+
+    /// The variant's id of a system.
+    pub fn system_variant(&self, system: usize) -> &str {
+        self.systems.get(system).and_then(|it| self.variants.get(it.variant)).map_or("", |variant| variant.id.as_str())
+    }
+}
+
+/// Model × variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct System {
+    /// Index into `models`; `None` when the variant calls none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<usize>,
+    /// Index into `variants`.
+    pub variant: usize,
+    /// Trials of each of its cells.
+    pub trials: u32,
+}
+
+/// The plan's description of its dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatasetHeader {
+    /// Rows after conditions and limits.
+    pub rows: u64,
+    /// Hash over the sources and the adapter's options.
+    pub hash: String,
+    /// Each source file.
+    pub sources: Vec<SourceDigest>,
+    /// Declared version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// True if rows name a cluster.
+    #[serde(default)]
+    pub clustered: bool,
+    /// Time zone that cuts dates into days; UTC without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// Contradictions between rows and the files beside them.
+    #[serde(default, skip_serializing_if = "Mismatches::is_empty")]
+    pub mismatches: Mismatches,
+    /// The changelog, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changelog: Option<SourceDigest>,
+}
+
+/// Contradictions between rows and the files that their columns are resolved from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Mismatches {
+    /// Their number.
+    pub count: u64,
+    /// The first hundred of them.
+    pub first: Vec<Mismatch>,
+}
+
+impl Mismatches {
+    /// Returns true if nothing contradicts anything.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// One contradiction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// Id of the sample.
+    pub sample: String,
+    /// The text.
+    pub what: String,
+}
+
+/// A source file by name and content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceDigest {
+    /// Path as written in the suite.
+    pub path: String,
+    /// BLAKE3 of its bytes, hexadecimal.
+    pub blake3: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The built-in metric: 1 where all of a cell's pass/fail scores hold. It belongs to no scorer.
+pub const PASS: &str = "pass";
+
+/// A metric of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricSpec {
+    /// `scorer` or `scorer.dimension`.
+    pub name: String,
+    /// Index of its scorer.
+    pub scorer: usize,
+    /// Lowest and highest possible value, where it has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
+    /// True if it only takes the values 0 and 1: its interval is Wilson's.
+    #[serde(default)]
+    pub binary: bool,
+    /// True if its scorer may answer pass or fail, so that only the scores tell whether the metric is binary.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verdicts: bool,
+    /// Direction.
+    #[serde(default)]
+    pub better: Better,
+    /// True if it depends on time or price, so that the canonical report leaves it out.
+    #[serde(default)]
+    pub volatile: bool,
+    /// The rule that aggregates samples to one figure.
+    pub aggregate: String,
+    /// The bound that makes its scores 0 or 1.
+    #[serde(default, skip_serializing_if = "Bound::is_none")]
+    pub bound: Bound,
+}
+
+/// An analysis asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnalysisSpec {
+    /// Registered name.
+    pub analysis: String,
+    /// Its key under `analyses`.
+    pub id: String,
+    /// Its options.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub with: Map<String, Value>,
+}
+
+/// Placeholders of [`RunSpec::cell_line`], written as `{done}`.
+pub const CELL_LINE_FIELDS: &[&str] =
+    &["done", "total", "sample", "model", "variant", "trial", "status", "duration_ms"];
+
+/// Execution settings, resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// Cells in flight.
+    pub max_concurrency: u32,
+    /// Timeout of one attempt in milliseconds.
+    pub timeout_ms: u64,
+    /// Timeout of one cell in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell_timeout_ms: Option<u64>,
+    /// Attempts after the first.
+    pub retries: u32,
+    /// Money that the run may spend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_usd: Option<f64>,
+    /// True if the budget was declared (then an unknown price refuses the run) or is the default ceiling.
+    #[serde(default)]
+    pub budget_declared: bool,
+    /// Calls that the run may make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<u64>,
+    /// True if the suite itself bounds the calls: a larger plan is then refused before its first call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refuses_calls: bool,
+    /// A file that gets a block for every call: a template over `run.date`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_log: Option<String>,
+    /// The parts of requests and outputs that are stored.
+    #[serde(default, skip_serializing_if = "Capture::is_full")]
+    pub capture: Capture,
+    /// True if `-o -` prints rows of judgments as JSON, instead of the report.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub prints_rows: bool,
+    /// Format of the progress line of a cell: a text with the placeholders of [`CELL_LINE_FIELDS`] in braces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell_line: Option<String>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Which results of earlier runs are reused.
+    #[serde(default)]
+    pub cache: CachePolicy,
+    /// True if it measures the judge, as a golden check does: no other run reuses its judgments, and they are a sample's
+    /// history only where nothing else is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_ruler: bool,
+    /// The default layout of the report's files.
+    #[serde(default, skip_serializing_if = "Layout::is_folder")]
+    pub layout: Layout,
+}
+
+/// The layout of a report's files in their folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// `report.md`, `report.json`, …: a folder a run.
+    #[default]
+    Folder,
+    /// `results/RUN.json`, `reports/RUN.md`, …: many runs in one folder.
+    Flat,
+}
+
+impl Layout {
+    fn is_folder(&self) -> bool {
+        *self == Self::Folder
+    }
+}
+
+/// The parts of requests, replies and outputs that are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Capture {
+    /// Everything.
+    #[default]
+    Full,
+    /// Replies; of requests, and of outputs that stand in the dataset, only a hash.
+    Responses,
+    /// Hashes only, and judges' words.
+    Hash,
+}
+
+impl Capture {
+    /// Returns true if everything is kept.
+    pub fn is_full(&self) -> bool {
+        *self == Self::Full
+    }
+}
+
+/// Which results of other runs a run reuses. Whatever it makes, later runs may take over in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CachePolicy {
+    /// All.
+    #[default]
+    Reuse,
+    /// Those that are at most so many milliseconds older than the run.
+    MaxAge(u64),
+    /// None: only what the run made itself.
+    Off,
+}
+
+impl CachePolicy {
+    /// A result of another run may be reused when that run began at this moment or later; never without it. `start` is
+    /// when the run that asks began. What it made itself it always finds.
+    pub fn oldest(self, start: Moment) -> Option<Moment> {
+        match self {
+            Self::Reuse => Some(Moment(i64::MIN)),
+            Self::MaxAge(age) => Some(Moment(start.0.saturating_sub_unsigned(age))),
+            Self::Off => None,
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Specs of a plan: a suite with files read, defaults filled in and names resolved. All of them are stored as JSON.
+//!
+//! - `header.rs` is the plan without its rows; it holds all others. Read it first.
+//! - `model.rs`, `step.rs` (variants and services), `scorer.rs` and `rubric.rs` are its parts.
+//! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
+
+mod gate;
+mod header;
+mod model;
+mod rubric;
+mod scorer;
+mod step;
+
+pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
+pub use header::{
+    AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches,
+    PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
+};
+pub use model::{Availability, JsonMode, Limits, ModelSpec, Tier};
+pub use rubric::{
+    AbsentDimension, Better, BreakdownSpec, Cap, ChunkMerge, DiagnosticSpec, Dimension, FieldType, FindingMerge,
+    InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape,
+    Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
+};
+pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, Versus};
+pub use step::{
+    Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, MergeHow, MergeSpec, MeterSpec, MeteredTokens, MissingOutput,
+    ParseAs, ParseSpec, PromptSpec, RecordedSpec, Requires, ServiceSpec, StepSpec, TakeSpec, UnreadableOutput,
+    VariantSpec,
+};

@@ -1,0 +1,168 @@
+//! An entry of the model registry.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Parameters, Pricing};
+
+/// The quality and price class of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// The ceiling.
+    Frontier,
+    /// A likely production default.
+    Midtier,
+    /// The cost floor.
+    Budget,
+}
+
+/// The availability of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Availability {
+    /// Generally available.
+    #[default]
+    Stable,
+    /// May change or go.
+    Experimental,
+    /// A free gateway: may change or go, and is limited.
+    FreeTier,
+}
+
+/// The support for JSON replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JsonMode {
+    /// No: it is asked in words only.
+    #[default]
+    None,
+    /// Any JSON object.
+    Object,
+    /// JSON after a schema.
+    Schema,
+}
+
+/// Declared limits of an account and model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Requests a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rpm: Option<u32>,
+    /// Tokens a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tpm: Option<u64>,
+    /// Calls in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+}
+
+/// A model as the registry knows it, everything resolved. Secrets are named, never held.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelSpec {
+    /// Registry id, for example `gpt-5`.
+    pub id: String,
+    /// Codec: `openai`, `anthropic`, `scripted`, …
+    pub provider: String,
+    /// The provider's own options, checked by the codec (`reply`, `vars` of a script: contents, not paths).
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub with: Map<String, Value>,
+    /// The name sent to the provider.
+    pub model: String,
+    /// Models of one family judge each other with suspicion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<String>,
+    /// API root, where it is not the provider's own. May hold `${NAME}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Name of the environment variable that holds the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// The known price.
+    #[serde(default)]
+    pub price: Pricing,
+    /// Tokens that request and reply may have together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// Tokens that a reply may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u32>,
+    /// The support for JSON replies.
+    #[serde(default)]
+    pub json_mode: JsonMode,
+    /// The price class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    /// The availability.
+    #[serde(default)]
+    pub availability: Availability,
+    /// Declared limits.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Call settings of every call to it.
+    #[serde(default)]
+    pub parameters: Parameters,
+    /// Timeout of one attempt in milliseconds, where it is not the run's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    /// Digests of the files its options were read from, by path as written.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+}
+
+impl ModelSpec {
+    /// Its id as suites may also write it, with the provider before it: `openai:gpt-5`, `openai/gpt-5`.
+    pub fn spellings(&self) -> [String; 2] {
+        [":", "/"].map(|between| format!("{}{between}{}", self.provider, self.id))
+    }
+
+    /// Returns true if a name means this model: its id, or one of its [`spellings`](Self::spellings).
+    pub fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.spellings().iter().any(|spelling| spelling == name)
+    }
+}
+
+impl ModelSpec {
+    /// A model of which only the name is known: no price, no limits, the provider's own settings.
+    pub fn new(id: impl Into<String>, provider: impl Into<String>) -> Self {
+        let id = id.into();
+        Self {
+            model: id.clone(),
+            id,
+            provider: provider.into(),
+            with: Map::new(),
+            family: None,
+            base_url: None,
+            api_key_env: None,
+            price: Pricing::default(),
+            context_window: None,
+            max_output: None,
+            json_mode: JsonMode::default(),
+            tier: None,
+            availability: Availability::default(),
+            limits: Limits::default(),
+            parameters: Parameters::default(),
+            timeout_ms: None,
+            notes: None,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Returns true if a program on this machine answers. Its content is unknown, so other runs reuse its results only
+    /// under a declared version.
+    pub fn is_program(&self) -> bool {
+        self.provider == "command"
+    }
+
+    /// The part of the entry that can change an answer and is therefore part of identities. Prices, limits, notes and
+    /// the registry id are not in it, so renaming or repricing a model re-runs nothing.
+    pub fn identity(&self) -> impl Serialize + '_ {
+        (&self.provider, &self.with, &self.model, &self.base_url, &self.parameters, self.max_output, self.json_mode)
+    }
+}

@@ -1,0 +1,476 @@
+//! Steps of a variant, resolved: files read, `use` inlined, defaults filled in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{JsonMode, Message, ModelSpec, Parameters, Pricing, Protocol, Tier};
+
+/// A named pipeline under test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VariantSpec {
+    /// Its id.
+    pub id: String,
+    /// The steps in order; each step's output is the next one's `output`.
+    pub steps: Vec<StepSpec>,
+}
+
+impl VariantSpec {
+    /// Returns true if any step calls the matrix's model or passes its name to a service. Otherwise the variant has no model axis.
+    pub fn calls_matrix_model(&self) -> bool {
+        let calls = |step: &StepSpec| step.model.is_none() && matches!(step.action, Action::Prompt(_));
+        let tells = |step: &StepSpec| step.reads.iter().any(|name| name == "model" || name.starts_with("model."));
+        self.steps.iter().any(|step| calls(step) || tells(step))
+    }
+
+    /// Returns true if nothing in it makes a call, so that one trial is enough.
+    pub fn is_recorded(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step.action, Action::Recorded(_)))
+    }
+}
+
+/// A part that a step takes of its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum TakeSpec {
+    /// The value at a path, or the list of all values when the path has several.
+    Path(String),
+    /// An object under other names, or a list of such.
+    Renamed {
+        /// The list whose members are renamed; the value itself without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        each: Option<String>,
+        /// Name to path within the member, or the value.
+        r#as: BTreeMap<String, String>,
+    },
+}
+
+impl TakeSpec {
+    /// The paths into the value.
+    pub fn paths(&self) -> impl Iterator<Item = &String> {
+        let (one, several) = match self {
+            Self::Path(path) | Self::Renamed { each: Some(path), .. } => (Some(path), None),
+            Self::Renamed { each: None, r#as } => (None, Some(r#as.values())),
+        };
+        one.into_iter().chain(several.into_iter().flatten())
+    }
+}
+
+/// One step: one action, one output in, one output out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepSpec {
+    /// Its address in the variant; given, or the position.
+    pub id: String,
+    /// Declared version, part of identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The action.
+    pub action: Action,
+    /// Map over pieces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<ChunkSpec>,
+    /// Text to value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parse: Option<ParseSpec>,
+    /// Value to smaller object, by name; an absent part is null.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub take: BTreeMap<String, TakeSpec>,
+    /// Pieces to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeSpec>,
+    /// Facts that are read from the answer or the row: time, tokens, money, version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<MeterSpec>,
+    /// Conditions for the cell to be planned.
+    #[serde(default, skip_serializing_if = "Requires::is_empty")]
+    pub requires: Requires,
+    /// A fixed model (registry id) instead of the matrix's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Call settings.
+    #[serde(default)]
+    pub parameters: Parameters,
+    /// Timeout of one attempt in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// Attempts after the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// The names that its templates and expressions read: `sample.title`, `input`, `output`, `chunk.text`, …
+    #[serde(default)]
+    pub reads: Vec<String>,
+}
+
+/// The action of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Renders messages and calls a model.
+    Prompt(PromptSpec),
+    /// Calls a service.
+    Http(HttpSpec),
+    /// Runs a program.
+    Command(CommandSpec),
+    /// Takes an output that exists already.
+    Recorded(RecordedSpec),
+}
+
+impl Action {
+    /// Returns true if it calls a service or program. Other runs reuse the results of such a step only with a declared
+    /// version, because nothing else says what answered.
+    pub fn is_outside(&self) -> bool {
+        matches!(self, Self::Http(_) | Self::Command(_))
+    }
+}
+
+/// The request of an http step. In `url` and `headers`, `${NAME}` and `${NAME:-default}` stand for variables of the
+/// environment, whose values no plan ever holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HttpSpec {
+    /// `GET`, `POST`, ….
+    pub method: String,
+    /// Template of the address.
+    pub url: String,
+    /// Templates by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The body; every text in it is a template, and one that is a lone `{{ }}` keeps its type. A text as a whole is
+    /// sent as text, anything else as JSON. Null = no body.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub body: Value,
+}
+
+/// The program of a command step. It is started without a shell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandSpec {
+    /// Templates of the program and its arguments. With [`Protocol::Jsonl`] they read nothing of the row.
+    pub run: Vec<String>,
+    /// Template of what the program reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    /// Variables of its environment, beside the few that every program needs; `${NAME}` as in [`HttpSpec`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The protocol.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// The folder it runs in: that of the file it is written in. No part of identity.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+}
+
+/// Paths to the facts of a step in its answer, or in the row of a recorded step.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct MeterSpec {
+    /// Paths of times in milliseconds, by stage. `total` is the time of the whole step.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub latency_ms: BTreeMap<String, String>,
+    /// Token counts by model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<MeteredTokens>,
+    /// Path of what the step cost in dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<String>,
+    /// Path of the service's version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Path of the names of the service's models: an object, part to name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<String>,
+    /// Prices of the models that may be named. Not part of identity.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, Pricing>,
+}
+
+impl MeterSpec {
+    /// Returns true if an answer says what it cost, in dollars or in tokens.
+    pub fn has_cost(&self) -> bool {
+        self.cost_usd.is_some() || !self.tokens.is_empty()
+    }
+}
+
+/// Tokens used by a call of a service or program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeteredTokens {
+    /// Path of a list of uses; the other paths look into each of its members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<String>,
+    /// Registry id of the model, or (beginning with `$`) the path to it.
+    pub model: String,
+    /// Path of the input tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// Path of the output tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// A process that is started for a run and stopped after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceSpec {
+    /// The program and its arguments; `{{ port }}` stands for the port it is to listen on (also in its environment,
+    /// as `PORT`).
+    pub command: Vec<String>,
+    /// Path below its address that answers 2xx when it is ready; without one, that the port accepts connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+    /// Declared version, part of the identity of steps that use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Variables of its environment; `${NAME}` as in [`HttpSpec`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// The folder it runs in. No part of identity.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+}
+
+impl ServiceSpec {
+    /// The part that can change an answer: the declared version, otherwise the command.
+    pub fn identity(&self) -> Value {
+        match &self.version {
+            Some(version) => Value::from(version.as_str()),
+            None => Value::from(self.command.clone()),
+        }
+    }
+}
+
+impl StepSpec {
+    /// Returns true if it calls a service or program whose answers report their cost.
+    pub fn meters_cost(&self) -> bool {
+        self.action.is_outside() && self.meter.as_ref().is_some_and(MeterSpec::has_cost)
+    }
+
+    /// Returns true if other runs may reuse its output. False for a program or service without a declared version, because
+    /// nothing says what answered.
+    pub fn is_reusable(&self, model: Option<&ModelSpec>) -> bool {
+        let is_outside = self.action.is_outside() || model.is_some_and(ModelSpec::is_program);
+        !is_outside || self.version.is_some()
+    }
+
+    /// The step without what cannot change its output: times it may take, prices, folders.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        let mut bare = Self { timeout_ms: None, retries: None, ..self.clone() };
+        if let Some(meter) = &mut bare.meter {
+            meter.prices.clear();
+        }
+        if let Action::Command(command) = &mut bare.action {
+            command.folder.clear();
+        }
+        bare
+    }
+}
+
+/// The messages of a prompt step; each content is a template.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromptSpec {
+    /// Templates by turn.
+    pub messages: Vec<Message>,
+}
+
+/// The place of a recorded output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedSpec {
+    /// A path into the row.
+    Column {
+        /// The path.
+        column: String,
+        /// The meaning of an absent value.
+        missing: MissingOutput,
+        /// The meaning of an unreadable value.
+        #[serde(default, skip_serializing_if = "UnreadableOutput::is_error")]
+        broken: UnreadableOutput,
+    },
+    /// A file a sample (template of its path), or one JSONL/JSON file whose rows are found by `by`.
+    File {
+        /// Template of the path, already relative to the working directory or absolute.
+        from: String,
+        /// Template of the row's id in a file of many rows; `None` = the whole file is the output.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Path to the output within such a row; the whole row without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        column: Option<String>,
+        /// The meaning of an absent file or row.
+        missing: MissingOutput,
+        /// The meaning of an unreadable file or row.
+        #[serde(default, skip_serializing_if = "UnreadableOutput::is_error")]
+        broken: UnreadableOutput,
+    },
+}
+
+impl RecordedSpec {
+    /// The meaning of an absent output.
+    pub fn missing(&self) -> MissingOutput {
+        match self {
+            Self::Column { missing, .. } | Self::File { missing, .. } => *missing,
+        }
+    }
+
+    /// The meaning of an unreadable output.
+    pub fn broken(&self) -> UnreadableOutput {
+        match self {
+            Self::Column { broken, .. } | Self::File { broken, .. } => *broken,
+        }
+    }
+}
+
+/// The meaning of an absent recorded output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingOutput {
+    /// The cell is an error.
+    #[default]
+    Error,
+    /// The output is empty text.
+    Empty,
+    /// The cell is not planned.
+    Skip,
+}
+
+/// The meaning of an unreadable recorded output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnreadableOutput {
+    /// The cell is an error.
+    #[default]
+    Error,
+    /// Its text is the output, for which scorers give their lowest.
+    Text,
+}
+
+impl UnreadableOutput {
+    fn is_error(&self) -> bool {
+        *self == Self::Error
+    }
+}
+
+/// The chunking of a text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChunkSpec {
+    /// Expression of what is cut: a text, or a list.
+    pub of: String,
+    /// Size of a piece; `None` = what fits the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ChunkSize>,
+    /// The overlap of neighbouring pieces, in the size's unit.
+    #[serde(default)]
+    pub overlap: u32,
+    /// At most so many pieces; further ones are dropped, and the drop is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
+}
+
+/// Size of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChunkSize {
+    /// Tokens of the plan's tokenizer.
+    Tokens(u32),
+    /// List items.
+    Items(u32),
+}
+
+/// The parsing of a reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ParseSpec {
+    /// Form of the text.
+    #[serde(rename = "as")]
+    pub form: ParseAs,
+    /// Heading of the Markdown section that is read; the whole text where it has none of that name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// JSON Schema that the value must satisfy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Arc<Value>>,
+    /// Wrap the value in an object under this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
+    /// The number of re-asks with the validation error.
+    pub reask: u32,
+}
+
+/// Form of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ParseAs {
+    /// JSON, found through the ladder.
+    #[default]
+    Json,
+    /// The text as it is.
+    Text,
+    /// A list of its non-empty lines.
+    Lines,
+    /// A list of `{text}` objects from a Markdown list.
+    Bullets,
+    /// YAML.
+    Yaml,
+    /// CSV with a header row: a list of objects.
+    Csv,
+}
+
+/// The merging of pieces.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MergeSpec {
+    /// The rule.
+    pub how: MergeHow,
+    /// Path of the list within each piece (`union`); the piece itself without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Path of what makes two items equal; the whole item without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Similarity in (0, 1] from which two texts count as equal; 1 = equal after case and white space are folded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similar: Option<f64>,
+}
+
+/// A merge rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MergeHow {
+    /// Lists one after the other, equal items once.
+    Union,
+    /// Lists one after the other.
+    Concat,
+    /// The first piece.
+    First,
+    /// The last piece.
+    Last,
+    /// The value that most pieces have; ties by first seen.
+    Vote,
+    /// Texts joined by blank lines.
+    Text,
+}
+
+/// Conditions under which a cell is planned.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requires {
+    /// The whole prompt and the reply's budget fit the model's context window.
+    #[serde(default)]
+    pub fits: bool,
+    /// The model's JSON mode is at least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json_mode: Option<JsonMode>,
+    /// The model's context window is at least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// The model's tier is this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    /// The model is one of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+}
+
+impl Requires {
+    /// Returns true if nothing is required.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,101 @@
+//! Events for observers of a run. Observers may drop events; the ledger keeps everything.
+
+use crate::{CellError, CellStatus, Money, RunStatus};
+
+/// Receives the events of a run. Called from many threads; it must not block.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn on(&self, event: &Event<'_>);
+}
+
+/// An observer that looks away.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SilentObserver;
+
+impl Observer for SilentObserver {
+    fn on(&self, _: &Event<'_>) {}
+}
+
+/// The origin of a finished cell's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputOrigin {
+    /// Made now.
+    Fresh,
+    /// From an earlier run, or an earlier part of this one.
+    Reused,
+}
+
+/// A finished cell, for progress lines.
+#[derive(Debug, Clone, Copy)]
+pub struct CellProgress<'a> {
+    /// Its place in the plan, from 0.
+    pub ordinal: u64,
+    /// Finished cells of this run so far, this one included.
+    pub done: u64,
+    /// Cells of the plan.
+    pub total: u64,
+    /// Id of the sample.
+    pub sample: &'a str,
+    /// Id of the model, where the system has one.
+    pub model: Option<&'a str>,
+    /// Id of the variant.
+    pub variant: &'a str,
+    /// Repetition, from 0.
+    pub trial: u32,
+    /// Its outcome.
+    pub status: CellStatus,
+    /// True if any of its judgments is unscored.
+    pub unscored: bool,
+    /// The origin of the output.
+    pub reuse: OutputOrigin,
+    /// From its start to its end, in milliseconds.
+    pub duration_ms: u64,
+    /// The error, when there is no output.
+    pub error: Option<&'a CellError>,
+    /// Money that the run has spent so far, earlier parts of it included.
+    pub spent: Money,
+}
+
+/// One thing that happened. Volatile: what must last stands in the ledger.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// The run begins, or goes on.
+    Started {
+        /// Its id.
+        run: &'a str,
+        /// Cells of the plan.
+        cells: u64,
+        /// Cells that an earlier part of the run finished.
+        done: u64,
+        /// Money that earlier parts of the run have spent.
+        spent: Money,
+        /// Money that the run may spend.
+        budget: Option<Money>,
+        /// The suite's `run.cell_line`.
+        cell_line: Option<&'a str>,
+    },
+    /// An attempt failed and another will follow.
+    Retrying {
+        /// Registry id of the model.
+        model: &'a str,
+        /// Attempts made.
+        attempt: u32,
+        /// Milliseconds until the next.
+        delay_ms: u64,
+        /// The error.
+        error: &'a crate::CallError,
+    },
+    /// A cell and its judgments are on disk.
+    CellFinished(CellProgress<'a>),
+    /// Something the user should know.
+    Warning(&'a str),
+    /// The run ended.
+    Finished {
+        /// Its state.
+        status: RunStatus,
+        /// Calls made in this part of the run.
+        calls: u64,
+        /// Money spent in this part of the run.
+        spent: Money,
+    },
+}

@@ -1,0 +1,16 @@
+//! Runs: what the ledger stores and how it is read.
+//!
+//! - `record.rs` holds the rows that a run writes, in the order of its life.
+//! - `rows.rs` is the contract through which analysis and reports read a stored run.
+//! - `event.rs` holds the volatile events for progress output.
+
+mod event;
+mod record;
+mod rows;
+
+pub use event::{CellProgress, Event, Observer, OutputOrigin, SilentObserver};
+pub use record::{
+    CallRecord, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Note, NoteKind, Record,
+    ResponseFacts, RunHeader, RunStatus, SampleRecord, StepCost, StepRecord,
+};
+pub use rows::{CellRow, JudgmentRow, RowError, RunRows};

@@ -1,0 +1,59 @@
+//! Flags of the commands for data: datasets, import and export.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::SelectionArgs;
+
+#[derive(Debug, Subcommand)]
+pub enum DatasetCommand {
+    /// Create the missing files of columns that have a `fetch` step
+    Fetch(SelectionArgs),
+    /// Check the rows and the dataset's rules, and show the counts of each rule
+    Check(SelectionArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// Kind of the file
+    pub kind: ImportKindArg,
+    /// File or folder to import
+    pub file: PathBuf,
+    /// Folder to write the suite into [default: imported/NAME, after the file]
+    #[arg(short, long, value_name = "DIR")]
+    pub output_dir: Option<PathBuf>,
+    /// Id of the run that holds the results [default: the file's name, if no run has it]
+    #[arg(long, value_name = "ID")]
+    pub run_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ImportKindArg {
+    /// Snapshot of a span evaluation
+    SpanSnapshot,
+    /// Folder of claims that people copied from a chat window
+    ManualBaseline,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Format to write
+    pub kind: ExportFormatArg,
+    /// Id of the run, the beginning of one, or `latest`
+    #[arg(default_value = "latest")]
+    pub run: String,
+    /// File to write, or `-` for stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormatArg {
+    /// One JSON object per cell
+    Jsonl,
+    /// One row per cell
+    Csv,
+    /// JUnit XML
+    Junit,
+}

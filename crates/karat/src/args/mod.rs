@@ -1,0 +1,178 @@
+//! The command line as types, and the tree of commands that clap parses.
+//!
+//! - `suite`: flags that choose a suite, its samples and its settings; shared by most commands
+//! - `parse`: parsers of numbers, whose errors name the range
+//! - `output`: where reports are written; shared by `run`, `resume`, `score` and `report`
+//! - `run`, `ci`, `people`, `data`, `history`, `housekeeping`: the flags of one group of commands each
+//!
+//! `command` adds what derive cannot express: examples, command groups, and the help flag. Read `suite` first, then `run`.
+
+mod ci;
+mod data;
+mod history;
+mod housekeeping;
+mod output;
+mod parse;
+mod people;
+mod run;
+mod suite;
+
+use clap::{Arg, ArgAction, Args, Parser, Subcommand};
+
+pub use ci::{
+    BaselineCommand, DriftArgs, EnforceArgs, GateArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs,
+    GoldenPinArgs, MethodArg,
+};
+pub use data::{DatasetCommand, ExportArgs, ExportFormatArg, ImportArgs, ImportKindArg};
+pub use history::{
+    CompareArgs, CorrectionArg, DateRangeArgs, DigestArgs, FailOnArg, JudgedByArgs, LsArgs, ReportArgs, ShowArgs,
+    StatusArg, TableFormatArg, TraceArgs, WhyArgs, WindowArgs,
+};
+pub use housekeeping::{
+    BuildArg, CacheCommand, CompletionsArgs, DemoArgs, DoctorArgs, InvalidateArgs, ModelsArgs, SchemaArg, SchemaArgs,
+};
+pub use output::{FormatArg, LayoutArg, OutputArgs, TextFormatArg};
+pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
+pub use run::{InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
+pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
+
+use crate::help;
+
+/// Headings of the flags of commands that have many of them.
+mod heading {
+    pub const EVERYDAY: &str = "Everyday options";
+    pub const SELECTION: &str = "What to run";
+    pub const LIMITS: &str = "Limits and retries";
+    pub const CACHE: &str = "Run id, cached results and recordings";
+    pub const GATES: &str = "Gates";
+    pub const OUTPUT: &str = "Output";
+    pub const GLOBAL: &str = "Global options";
+}
+
+/// A command with fewer flags than this lists them under one heading.
+const FLAGS_WORTH_HEADINGS: usize = 16;
+
+/// Returns the whole tree of commands.
+pub fn command() -> clap::Command {
+    let help = Arg::new("help").short('h').long("help").global(true).action(ArgAction::Help);
+    let help = help.help_heading(heading::GLOBAL).help("Print help (`-h` prints a summary)");
+    let command = <Cli as clap::CommandFactory>::command().disable_help_flag(true).arg(help);
+    help::with_groups(adjust(help::with_examples(command)))
+}
+
+/// Adjusts the flags of a command and of those below it: values may be negative numbers, help names a flag's variable but
+/// not its value, and a short list of flags has no headings.
+fn adjust(command: clap::Command) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let flags = command.get_arguments().filter(|arg| !arg.is_positional()).count();
+    let command = command.mut_args(|arg| {
+        let takes_values = !arg.is_positional() && arg.get_action().takes_values();
+        let arg = if takes_values { arg.allow_negative_numbers(true) } else { arg };
+        let arg = arg.hide_env_values(true);
+        let is_global = arg.get_help_heading() == Some(heading::GLOBAL);
+        if is_global || flags >= FLAGS_WORTH_HEADINGS { arg } else { arg.help_heading(None) }
+    });
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, adjust))
+}
+
+/// Karat runs your prompts, models and pipelines against test cases, scores them, and tells you whether a change made them
+/// better, with confidence intervals, a hard cost limit and no repeated calls.
+#[derive(Debug, Parser)]
+#[command(name = "karat", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = heading::GLOBAL)]
+pub struct Common {
+    /// Database of runs and results: `sqlite:PATH` or a path [default: .karat/karat.db]
+    #[arg(long, global = true, env = "KARAT_STORE", value_name = "URL")]
+    pub store: Option<String>,
+    /// Folder for Karat's own files, instead of `.karat`
+    #[arg(long, global = true, env = "KARAT_HOME", value_name = "DIR")]
+    pub home: Option<String>,
+    /// Exit code for failed gates and regressions, instead of 2
+    #[arg(long, global = true, env = "KARAT_FAIL_EXIT_CODE", value_name = "N")]
+    pub fail_exit_code: Option<u8>,
+    /// Print errors and results only
+    #[arg(short, long, global = true, env = "KARAT_QUIET", value_parser = clap::builder::BoolishValueParser::new())]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Create a suite from a preset
+    Init(InitArgs),
+    /// Check a suite, its dataset and its models (makes no API calls)
+    Validate(ValidateArgs),
+    /// Show what a run would do and cost (makes no API calls)
+    Plan(PlanArgs),
+    /// Run a suite: generate, score and judge, then write a report
+    #[command(visible_alias = "eval")]
+    Run(Box<RunArgs>),
+    /// Write the report of a stored run
+    Report(ReportArgs),
+    /// Compare two runs, models or variants
+    Compare(CompareArgs),
+    /// Apply quality gates to a stored run
+    Gate(GateCommandArgs),
+    /// Pin a run as the baseline that gates compare with
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Pin reference judgments and check for regressions
+    #[command(subcommand)]
+    Golden(GoldenCommand),
+    /// Detect whether the recent scores of a suite got worse
+    Drift(DriftArgs),
+    /// Check whether judges agree with human labels
+    Calibrate(CalibrateArgs),
+    /// Measure how far judges agree with each other and with people
+    Agree(AgreeArgs),
+    /// Collect human labels: create tasks, import the answers
+    #[command(subcommand)]
+    Annotate(AnnotateCommand),
+    /// Check a dataset, or fetch its missing files
+    #[command(subcommand)]
+    Dataset(DatasetCommand),
+    /// Create a suite from another tool's results
+    Import(ImportArgs),
+    /// Export the cells of a run as JSON lines, CSV or JUnit XML
+    Export(ExportArgs),
+    /// List stored runs
+    #[command(visible_alias = "list")]
+    Ls(LsArgs),
+    /// Show the cells of a run, or the history of a suite
+    Show(ShowArgs),
+    /// Explain why a cell is cached, fresh or stale
+    Why(WhyArgs),
+    /// Show the prompts and raw responses of a cell
+    Trace(TraceArgs),
+    /// Summarize the last days of a suite
+    Digest(DigestArgs),
+    /// Continue an interrupted or stopped run
+    Resume(ResumeArgs),
+    /// Re-run the failed cells of a run
+    Retry(ResumeArgs),
+    /// Re-score the stored outputs of a run
+    Score(ScoreArgs),
+    /// List known models with their prices and limits
+    Models(ModelsArgs),
+    /// Invalidate the cached results of a run
+    Invalidate(InvalidateArgs),
+    /// List and prune cached results
+    #[command(subcommand)]
+    Cache(CacheCommand),
+    /// Check the environment: store, keys, programs, network
+    Doctor(DoctorArgs),
+    /// Serve a preset's demo service on this machine
+    Demo(DemoArgs),
+    /// Print the JSON Schema of a file format
+    Schema(SchemaArgs),
+    /// Print shell completions, or write man pages
+    Completions(CompletionsArgs),
+}

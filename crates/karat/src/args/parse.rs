@@ -1,0 +1,24 @@
+//! Parsers of flags, whose errors name the range.
+
+use std::str::FromStr;
+
+/// Parses a whole number of 0 or more.
+pub fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "must be a whole number of 0 or more".to_owned())
+}
+
+/// Parses a whole number of 1 or more.
+pub fn positive(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "must be a whole number of 1 or more".to_owned())
+}
+
+/// Parses an amount in dollars of 0 or more.
+pub fn dollars(text: &str) -> Result<f64, String> {
+    let amount = text.trim_start_matches('$').parse().ok().filter(|amount: &f64| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "must be an amount in dollars of 0 or more, such as `2.50`".to_owned())
+}
+
+/// Parses a finite number.
+pub fn number(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| "must be a number".to_owned())
+}

@@ -1,0 +1,84 @@
+//! `karat golden pin`, `check` and `list`.
+
+use karat_app::{Execution, GoldenAsked, PinAsked, Pinning, count_noun};
+use karat_types::Exit;
+
+use crate::args::{GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs};
+use crate::commands::table::{table, visible};
+use crate::commands::{CommandContext, invocation, run_output};
+use crate::failure::Failure;
+
+pub fn golden(context: &CommandContext<'_>, command: &GoldenCommand) -> Result<Exit, Failure> {
+    match command {
+        GoldenCommand::Pin(args) => pin(context, args),
+        GoldenCommand::Check(args) => check(context, args),
+        GoldenCommand::List(args) => list(context, args),
+    }
+}
+
+fn pin(context: &CommandContext<'_>, args: &GoldenPinArgs) -> Result<Exit, Failure> {
+    let invocation = invocation::from_params(&args.suite, &args.param)?;
+    let choice = invocation::rows_in_range(&args.range);
+    let pinned = context.app.golden_pin(&invocation, &PinAsked { choice, dry_run: args.dry_run, clean: args.clean })?;
+    context.print_warnings(&pinned.warnings);
+    let lines = pinned.files.iter().filter_map(|(sample, pinning)| {
+        let change = match pinning {
+            Pinning::New { to } => format!("new      {to:.2}"),
+            Pinning::Moved { from, to } => format!("changed  {from:.2} → {to:.2}"),
+            Pinning::Removed => "removed".to_owned(),
+            Pinning::Same => return None,
+        };
+        Some(format!("{} {change}", visible(sample)))
+    });
+    let lines: Vec<String> = lines.collect();
+    let same = pinned.files.len() - lines.len();
+    let done = if args.dry_run { "would change" } else { "changed" };
+    let files = count_noun(lines.len() as u64, "file");
+    let sum = format!("{}: {done} {files}, {same} unchanged", pinned.folder.display());
+    context.printer.data(&lines.into_iter().chain([sum]).collect::<Vec<_>>().join("\n"))?;
+    Ok(Exit::Pass)
+}
+
+fn list(context: &CommandContext<'_>, args: &GoldenListArgs) -> Result<Exit, Failure> {
+    let (folder, golden) = context.app.golden_list(&invocation::from_params(&args.suite, &args.param)?)?;
+    if args.json {
+        context.print_json(&golden)?;
+        return Ok(Exit::Pass);
+    }
+    if golden.is_empty() {
+        let folder = folder.display();
+        let message = format!("no judgments are pinned in {folder}; `karat golden pin` pins those in the store");
+        context.printer.say(&message);
+        return Ok(Exit::Pass);
+    }
+    let rows = golden.iter().map(|pinned| {
+        let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
+        let fields = [
+            pinned.sample.clone(),
+            format!("{:.2}", pinned.baseline_composite),
+            or_empty(&pinned.baseline_judge),
+            or_empty(&pinned.baseline_prompt_version),
+            pinned.baseline_ran_at.clone(),
+        ];
+        fields.iter().map(|field| visible(field)).collect()
+    });
+    let head = ["sample", "composite", "judge", "prompt version", "ran at"];
+    context.printer.data(&table(context, &head, rows))?;
+    Ok(Exit::Pass)
+}
+
+fn check(context: &CommandContext<'_>, args: &GoldenCheckArgs) -> Result<Exit, Failure> {
+    if !(args.max_drop.is_finite() && args.max_drop >= 0.0) {
+        return Err(Failure::Message(format!("`--max-drop {}` must be a number of 0 or more", args.max_drop)));
+    }
+    let invocation = invocation::from_selection(&args.selection, &args.execution)?;
+    let asked = GoldenAsked { judge: args.judge.clone(), max_drop: args.max_drop, cached: args.cached };
+    let execution = Execution { run_id: args.run_id.clone(), ..run_output::execution(context, false, args.progress) };
+    let (check, _) = context.app.golden_check(&invocation, &asked, execution)?;
+    if args.json {
+        context.print_json(&check)?;
+    } else {
+        context.printer.summary(&check.terminal())?;
+    }
+    Ok(check.exit)
+}

@@ -1,0 +1,84 @@
+//! The context of a command: the app, the printer, and the notices that come before a result.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use karat_app::App;
+use karat_types::{Clock, Moment};
+
+use crate::args::Common;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::printer::Printer;
+
+/// The app and the output of a command.
+pub struct CommandContext<'a> {
+    pub app: App,
+    pub printer: &'a Printer,
+    pub quiet: bool,
+}
+
+impl<'a> CommandContext<'a> {
+    /// Creates the context from the flags of every command. Opens no store yet.
+    pub fn new(common: &Common, environment: Environment, printer: &'a Printer) -> Result<Self, Failure> {
+        let home = PathBuf::from(common.home.as_deref().unwrap_or(".karat"));
+        let store = match &common.store {
+            Some(url) => url.parse().map_err(|error| Failure::Message(format!("{error}")))?,
+            None => karat_app::StoreUrl::in_folder(&home),
+        };
+        let app = App {
+            store,
+            home,
+            lookup: Arc::new(move |name| environment.get(name)),
+            clock: Arc::new(SystemClock),
+            own_program: std::env::current_exe().ok(),
+            opened: karat_app::Opened::default(),
+        };
+        Ok(Self { app, printer, quiet: common.quiet })
+    }
+
+    /// Prints the warnings of a suite, and the parts of it that are not planned.
+    pub fn print_notices(&self, plan: &karat_app::Plan) {
+        if self.quiet {
+            return;
+        }
+        let warnings = &plan.warnings;
+        if !warnings.is_empty() {
+            self.printer.say(&if self.printer.colour_err { warnings.render_coloured() } else { warnings.plain() });
+        }
+        plan.notes.iter().for_each(|note| self.printer.say(&format!("note: {note}")));
+    }
+
+    /// Prints the same, and content that changed since earlier runs without a new version.
+    pub fn print_run_notices(&self, plan: &karat_app::Plan) -> Result<(), Failure> {
+        self.print_notices(plan);
+        if !self.quiet {
+            self.print_warnings(self.app.changes(&plan.header)?);
+        }
+        Ok(())
+    }
+
+    /// Prints warnings, also with `--quiet`.
+    pub fn print_warnings(&self, warnings: impl IntoIterator<Item = impl std::fmt::Display>) {
+        warnings.into_iter().for_each(|line| self.printer.say(&format!("warning: {line}")));
+    }
+
+    /// Prints data as JSON.
+    pub fn print_json<T: serde::Serialize>(&self, value: &T) -> Result<(), Failure> {
+        match serde_json::to_string_pretty(value) {
+            Ok(text) => self.printer.data(&text),
+            Err(error) => Err(Failure::Message(format!("writing JSON: {error}. This is a bug in karat"))),
+        }
+    }
+}
+
+/// The system's clock: the only place of the binary that reads it.
+struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Moment {
+        #[expect(clippy::disallowed_methods, reason = "the clock that everything else is passed")]
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Moment(now.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+    }
+}

@@ -1,0 +1,89 @@
+//! `karat import`.
+
+use std::path::{Path, PathBuf};
+
+use karat_app::{Execution, Invocation, count_noun};
+use karat_types::Exit;
+
+use crate::args::{ImportArgs, ImportKindArg, OutputArgs, ProgressArgs};
+use crate::commands::everyday::run;
+use crate::commands::{CommandContext, run_output};
+use crate::failure::Failure;
+
+/// Maximum number of differing or unknown figures that are listed.
+const LISTED: usize = 10;
+
+pub fn import(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
+    match args.kind {
+        ImportKindArg::SpanSnapshot => span_snapshot(context, args),
+        ImportKindArg::ManualBaseline => manual_baseline(context, args),
+    }
+}
+
+/// Creates the suite and runs it: all of its answers are recorded, so the run costs nothing.
+fn span_snapshot(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
+    let name = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = suite_folder(args);
+    let run_id = match &args.run_id {
+        Some(id) => Some(id.clone()),
+        None => context.app.free_run_id(&name)?,
+    };
+    let imported = context.app.import_span_snapshot(&args.file, &folder)?;
+    let suite = imported.suite.display().to_string();
+    context.printer.say(&format!(
+        "{suite}: {}, {} without a verdict; `karat run {suite}` computes their figures again",
+        count_noun(imported.samples as u64, "sample"),
+        imported.without_verdict
+    ));
+    let invocation = Invocation { suite, ..Invocation::default() };
+    let loaded = context.app.load(&invocation)?;
+    let execution = Execution { run_id, ..run_output::execution(context, false, ProgressArgs::default()) };
+    let end = context.app.run(loaded.plan, &invocation, execution)?;
+    let output = OutputArgs { output_dir: None, format: Vec::new(), layout: None };
+    run::finish(context, &end, &output, false)?;
+    print_differences(context, &args.file, &end.run)?;
+    Ok(end.exit())
+}
+
+/// Returns the folder that the suite is written into.
+fn suite_folder(args: &ImportArgs) -> PathBuf {
+    let name = args.file.file_stem().unwrap_or_default();
+    args.output_dir.clone().unwrap_or_else(|| Path::new("imported").join(name))
+}
+
+/// Creates the suite without running it: its judges may cost something.
+fn manual_baseline(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit, Failure> {
+    let imported = context.app.import_manual_baseline(&args.file, &suite_folder(args))?;
+    let suite = imported.suite.display();
+    context.printer.say(&format!(
+        "{} snapshots with {} claims: {}. `karat run {suite}` scores them beside the harness",
+        imported.snapshots,
+        imported.claims,
+        imported.variants.join(", ")
+    ));
+    context.printer.data(&suite.to_string())?;
+    Ok(Exit::Pass)
+}
+
+/// Prints the differences between the run's figures and the snapshot's own summary.
+fn print_differences(context: &CommandContext<'_>, file: &Path, run: &str) -> Result<(), Failure> {
+    let check = context.app.recomputed(file, run)?;
+    let all = check.same + check.differing.len();
+    context.printer.say(&match all + check.unknown.len() {
+        0 => "the snapshot has no summary to compare the figures with".to_owned(),
+        _ => format!("{} of {all} figures of the snapshot's summary are the same", check.same),
+    });
+    for difference in check.differing.iter().take(LISTED) {
+        context.printer.say(&format!("note: {difference}"));
+    }
+    if let Some(more) = check.differing.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        context.printer.say(&format!("note: and {more} more; `karat report {run} -o -` prints all figures"));
+    }
+    if !check.unknown.is_empty() {
+        let listed = check.unknown.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        let more = check.unknown.len().saturating_sub(LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        context.printer.say(&format!("note: not compared, because no figure here has this name: {listed}{more}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! `karat compare`.
+
+use std::collections::BTreeMap;
+
+use karat_app::{ComparedVerdict, Comparing, Comparison, Correction, Party, Threshold};
+use karat_types::Exit;
+
+use crate::args::{CompareArgs, CorrectionArg, FailOnArg, TextFormatArg};
+use crate::commands::values::threshold;
+use crate::commands::{CommandContext, text_output};
+use crate::failure::Failure;
+
+pub fn compare(context: &CommandContext<'_>, args: &CompareArgs) -> Result<Exit, Failure> {
+    let comparing = Comparing {
+        metrics: args.metrics.clone(),
+        correction: match args.correction {
+            CorrectionArg::Holm => Correction::Holm,
+            CorrectionArg::Bh => Correction::BenjaminiHochberg,
+            CorrectionArg::None => Correction::None,
+        },
+        confidence: args.confidence,
+        margins: parse_margins(&args.margin)?,
+        allow_changed: args.allow_changed,
+    };
+    let [baseline, candidate] = sides(context, args)?;
+    let comparison = context.app.compare(&baseline, &candidate, &comparing)?;
+    let render = |format| text(&comparison, format);
+    text_output::write(context, "compare", args.output_dir.as_deref(), &args.format, &render)?;
+    let binding = |verdict: &FailOnArg| match verdict {
+        FailOnArg::Worse => ComparedVerdict::Worse,
+        FailOnArg::Undecided => ComparedVerdict::Undecided,
+    };
+    Ok(comparison.exit(&args.fail_on.iter().map(binding).collect::<Vec<_>>()))
+}
+
+fn text(comparison: &Comparison, format: Option<TextFormatArg>) -> Result<String, Failure> {
+    match format {
+        None => Ok(comparison.terminal()),
+        Some(TextFormatArg::Md) => Ok(comparison.markdown()),
+        Some(TextFormatArg::Json) => Ok(comparison.json()?),
+    }
+}
+
+/// Returns the baseline and the candidate: runs, narrowed to a model and a variant.
+fn sides(context: &CommandContext<'_>, args: &CompareArgs) -> Result<[Party; 2], Failure> {
+    let is_narrowed = !args.models.is_empty() || !args.variants.is_empty();
+    let within = |run: &str| [(); 2].map(|()| Party { run: run.to_owned(), ..Party::default() });
+    let mut sides = match (args.sides.as_slice(), args.run.as_deref()) {
+        ([baseline, candidate], run) => context.app.parties([baseline, candidate], run)?,
+        ([run], None) if is_narrowed => within(run),
+        ([], run) if is_narrowed => within(run.unwrap_or("latest")),
+        (given, _) => {
+            let given =
+                given.first().map_or("two sides are missing".to_owned(), |side| format!("`{side}` is one side"));
+            return Err(Failure::Message(format!(
+                "a comparison needs a baseline and a candidate, and {given}. Write `karat compare RUN RUN`, \
+                 `karat compare RUN --models A B` or `karat compare RUN --variants A B`; without RUN, the latest run is used"
+            )));
+        }
+    };
+    for (side, model) in sides.iter_mut().zip(&args.models) {
+        side.model = Some(model.clone());
+    }
+    for (side, variant) in sides.iter_mut().zip(&args.variants) {
+        side.variant = Some(variant.clone());
+    }
+    Ok(sides)
+}
+
+fn parse_margins(texts: &[String]) -> Result<BTreeMap<String, Threshold>, Failure> {
+    let margin = |text: &String| {
+        let parsed = text.split_once('=').and_then(|(name, value)| Some((name.trim(), threshold(value)?)));
+        let (name, value) = parsed.ok_or_else(|| {
+            Failure::Message(format!(
+                "`--margin {text}` is not a margin. Write `METRIC=X`, such as `quality.overall=0.2`, or `METRIC=5%` of the \
+                 baseline"
+            ))
+        })?;
+        Ok((name.to_owned(), value))
+    };
+    texts.iter().map(margin).collect()
+}

@@ -1,0 +1,172 @@
+//! `karat plan`, and `karat run --dry-run`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use karat_app::{Estimate, ModelEstimate, Reasons, count_noun};
+use karat_types::{Exit, PlanHeader};
+use serde_json::json;
+
+use super::power;
+use crate::args::{ExecutionArgs, SelectionArgs};
+use crate::commands::table::table;
+use crate::commands::{CommandContext, invocation, usd};
+use crate::failure::Failure;
+
+pub fn plan(
+    context: &CommandContext<'_>,
+    selection: &SelectionArgs,
+    execution: &ExecutionArgs,
+    differences: &[String],
+    as_json: bool,
+) -> Result<Exit, Failure> {
+    let invocation = invocation::from_selection(selection, execution)?;
+    let loaded = context.app.load(&invocation)?;
+    context.print_run_notices(&loaded.plan)?;
+    let estimate = context.app.estimate(&loaded.plan)?;
+    let reasons = context.app.reasons(&loaded.plan)?;
+    let power = power::compute(context, &loaded.plan, differences)?;
+    if as_json {
+        let mut value = plan_json(&loaded.plan.header, &estimate, &reasons);
+        if let Some(power) = &power {
+            value["power"] = json!({ "run": power.run, "metrics": power.metrics });
+        }
+        context.print_json(&value)?;
+    } else {
+        let plan = plan_text(context, &loaded.plan.header, &estimate, &reasons);
+        let power = power.as_ref().map_or_else(String::new, |power| format!("\n{}", power::text(power)));
+        context.printer.data(&format!("{plan}{power}"))?;
+    }
+    Ok(Exit::Pass)
+}
+
+fn plan_text(context: &CommandContext<'_>, plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
+    let mut text = format!("{}\n{}", dimensions(plan), work(estimate, reasons));
+    // Writing to a String cannot fail.
+    if let Some(oldest) = reasons.oldest_reused {
+        let _ = writeln!(text, "oldest cached result: {}", karat_app::rfc3339(oldest));
+    }
+    if reasons.cells < plan.cells() {
+        let _ = writeln!(text, "(reasons of the first {} cells)", reasons.cells);
+    }
+    let (least, most) = estimate.calls();
+    let _ = writeln!(text, "calls: {}", range(least, most));
+    if !estimate.models.is_empty() {
+        let head = ["model", "role", "calls", "input tokens", "output tokens", "price"];
+        text.push_str(&table(context, &head, estimate.models.iter().map(model_row)));
+        text.push('\n');
+    }
+    let (low, high) = estimate.cost();
+    let _ = write!(text, "price: {} – {}", usd(low.usd()), usd(high.usd()));
+    let unpriced: Vec<&str> = estimate.unpriced().collect();
+    if !unpriced.is_empty() {
+        let _ = write!(text, ", plus the unknown price of {}", unpriced.join(", "));
+    }
+    if estimate.models.iter().any(|model| model.metered) {
+        text.push_str(", plus the cost that services and programs report");
+    }
+    text.push_str("\n(the upper figures include repeated questions to judges, but no retries; no API call was made)");
+    text
+}
+
+/// Returns `bench: 30 samples × 2 systems (…) = 60 cells, 1 judge`.
+fn dimensions(plan: &PlanHeader) -> String {
+    let models: BTreeSet<_> = plan.systems.iter().filter_map(|system| system.model).collect();
+    let trials = plan.systems.iter().map(|system| system.trials).max().unwrap_or(1);
+    let trials = if trials > 1 { format!(" × {trials} trials") } else { String::new() };
+    format!(
+        "{}: {} × {} ({}, {}){trials} = {}, {}",
+        plan.suite,
+        count_noun(plan.dataset.rows, "sample"),
+        count_noun(plan.systems.len() as u64, "system"),
+        count_noun(models.len() as u64, "model"),
+        count_noun(plan.variants.len() as u64, "variant"),
+        count_noun(plan.cells(), "cell"),
+        count_noun(plan.judges.len() as u64, "judge")
+    )
+}
+
+/// Returns the lines of cells and judgments.
+fn work(estimate: &Estimate, reasons: &Reasons) -> String {
+    let failing = match estimate.failing {
+        0 => String::new(),
+        failing => format!(", {failing} fail before any call"),
+    };
+    format!(
+        "cells: {} to run{}, {} cached or recorded, {} skipped by conditions{failing}\njudgments: {} to make{}, {} cached\n",
+        estimate.fresh,
+        reason_list(&reasons.outputs),
+        estimate.reused,
+        estimate.skipped,
+        estimate.judgments_fresh,
+        reason_list(&reasons.judgments),
+        estimate.judgments_reused
+    )
+}
+
+fn model_row(model: &ModelEstimate) -> Vec<String> {
+    let cost = match model.cost {
+        Some(_) if model.metered => "known afterwards".to_owned(),
+        Some((low, high)) => format!("{} – {}", usd(low.usd()), usd(high.usd())),
+        None => "unknown".to_owned(),
+    };
+    let role = match (model.judge, model.outside) {
+        (true, _) => "judge",
+        (false, true) => "step",
+        (false, false) => "model",
+    };
+    vec![
+        model.id.clone(),
+        role.to_owned(),
+        range(model.calls.0, model.calls.1),
+        range(model.input_tokens.0, model.input_tokens.1),
+        range(model.output_tokens.0, model.output_tokens.1),
+        cost,
+    ]
+}
+
+fn plan_json(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> serde_json::Value {
+    let models = estimate.models.iter().map(|model| {
+        json!({
+            "id": model.id,
+            "judge": model.judge,
+            "calls": [model.calls.0, model.calls.1],
+            "input_tokens": [model.input_tokens.0, model.input_tokens.1],
+            "output_tokens": [model.output_tokens.0, model.output_tokens.1],
+            "cost_usd": model.cost.filter(|_| !model.metered).map(|(low, high)| [low.usd(), high.usd()]),
+            "metered": model.metered,
+        })
+    });
+    let (least, most) = estimate.calls();
+    let (low, high) = estimate.cost();
+    json!({
+        "suite": plan.suite,
+        "plan_hash": plan.plan_hash,
+        "samples": plan.dataset.rows,
+        "systems": plan.systems.len(),
+        "judges": plan.judges.len(),
+        "cells": { "planned": plan.cells(), "fresh": estimate.fresh, "reused": estimate.reused, "skipped": estimate.skipped, "failing": estimate.failing },
+        "judgments": { "fresh": estimate.judgments_fresh, "reused": estimate.judgments_reused },
+        "reasons": {
+            "cells": reasons.cells,
+            "outputs": reasons.outputs,
+            "judgments": reasons.judgments,
+            "oldest_reused": reasons.oldest_reused.map(karat_app::rfc3339),
+        },
+        "calls": [least, most],
+        "cost_usd": [low.usd(), high.usd()],
+        "models": models.collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the reasons for which results are not reused, the most frequent first.
+fn reason_list(reasons: &BTreeMap<String, u64>) -> String {
+    let mut reasons: Vec<(&String, &u64)> = reasons.iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let reasons: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
+}
+
+fn range(low: u64, high: u64) -> String {
+    if low == high { low.to_string() } else { format!("{low} – {high}") }
+}

@@ -1,0 +1,137 @@
+//! `karat report`, and the reports that follow a run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use karat_app::{Format, Gating, Layout, ReportTo, RowFilter};
+use karat_types::Exit;
+
+use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs, TextFormatArg};
+use crate::commands::CommandContext;
+use crate::commands::history::digest;
+use crate::commands::invocation::rows_judged_by;
+use crate::failure::Failure;
+
+pub fn report(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
+    if args.window.window.is_some() || args.window.as_of.is_some() {
+        return report_window(context, args);
+    }
+    if rows_judged_by(&args.judged) != RowFilter::default() {
+        return Err(Failure::Message(
+            "`--judge`, `--prompt-version` and `--system` choose rows of a suite, but the report of a run has all rows. \
+             Add `--window 7` for a digest of the suite's last seven days"
+                .to_owned(),
+        ));
+    }
+    write_report(context, &args.run, &args.output, args.canonical, false)?;
+    Ok(Exit::Pass)
+}
+
+/// Writes the digest of a suite, or of a run's suite.
+fn report_window(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, Failure> {
+    let digested = digest::compute(context, &args.run, &args.window, rows_judged_by(&args.judged))?;
+    let format = match args.output.format[..] {
+        [FormatArg::Md] => Some(TextFormatArg::Md),
+        [FormatArg::Json] => Some(TextFormatArg::Json),
+        [] | [FormatArg::Both] => None,
+        _ => {
+            let message = "a digest has two formats: use `--format md` or `--format json`";
+            return Err(Failure::Message(message.to_owned()));
+        }
+    };
+    digest::write(context, &digested, args.output.output_dir.as_deref(), format)
+}
+
+/// Checks before a run that its report can be written after it. `events` says whether events go to stdout.
+pub fn check_output(output: &OutputArgs, events: bool) -> Result<(), Failure> {
+    if output.to_stdout() {
+        if events {
+            return Err(Failure::Message("`--json` and `-o -` both write to stdout; use one of them".to_owned()));
+        }
+        return single_format(output).map(|_| ());
+    }
+    let Some(folder) = output.output_dir.as_deref() else { return Ok(()) };
+    let probe = Path::new(folder).join(".karat-probe");
+    let tried = fs::create_dir_all(folder).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
+    tried.map_err(|error| {
+        Failure::Message(format!("cannot write reports into `-o {folder}`: {error}. Name another folder"))
+    })
+}
+
+/// Prints the rows of a run, if its suite prefers them to a report on stdout. Returns the exit code of the results.
+pub fn print_rows(context: &CommandContext<'_>, run: &str, output: &OutputArgs) -> Result<Option<Exit>, Failure> {
+    if !output.to_stdout() || output.format != [FormatArg::Json] {
+        return Ok(None);
+    }
+    let Some(rows) = context.app.printed_rows(run)? else { return Ok(None) };
+    let (summary, exit) = context.app.summary(run)?;
+    if !rows.is_empty() {
+        context.printer.data(&rows)?;
+    }
+    match exit {
+        Exit::GateFailed => context.printer.say(&context.app.gate(run, &Gating::default())?.terminal()),
+        Exit::HarnessError => context.printer.say(&summary),
+        _ => {}
+    }
+    Ok(Some(exit))
+}
+
+/// Writes the report of a run. Returns the exit code of the results, and the files. `summary_to_stderr` keeps stdout free
+/// for other data.
+pub fn write_report(
+    context: &CommandContext<'_>,
+    run: &str,
+    output: &OutputArgs,
+    canonical: bool,
+    summary_to_stderr: bool,
+) -> Result<(Exit, Vec<PathBuf>), Failure> {
+    if output.to_stdout() {
+        let format = single_format(output)?;
+        let exit = context.printer.stream(|out| context.app.export(run, format, canonical, out))?;
+        return Ok((exit, Vec::new()));
+    }
+    let written = context.app.report_into(run, &destination(output), canonical)?;
+    if summary_to_stderr {
+        context.printer.say(&written.summary);
+    } else {
+        context.printer.summary(&written.summary)?;
+    }
+    Ok((written.exit, written.files))
+}
+
+/// Returns the folder, layout and formats of the report files.
+pub fn destination(output: &OutputArgs) -> ReportTo {
+    let layout = output.layout.map(|layout| match layout {
+        LayoutArg::Folder => Layout::Folder,
+        LayoutArg::Flat => Layout::Flat,
+    });
+    ReportTo { folder: output.output_dir.as_ref().map(PathBuf::from), layout, formats: formats(output.formats()) }
+}
+
+/// Returns the format for stdout.
+fn single_format(output: &OutputArgs) -> Result<Format, Failure> {
+    match formats(output.formats())[..] {
+        [format] => Ok(format),
+        _ => {
+            let message = "`-o -` writes one format: use `--format md` or `--format json`, or name a folder";
+            Err(Failure::Message(message.to_owned()))
+        }
+    }
+}
+
+fn formats(asked: &[FormatArg]) -> Vec<Format> {
+    let mut formats = Vec::new();
+    for format in asked {
+        let more: &[Format] = match format {
+            FormatArg::Md => &[Format::Markdown],
+            FormatArg::Json => &[Format::Json],
+            FormatArg::Cells => &[Format::Cells],
+            FormatArg::Html => &[Format::Html],
+            FormatArg::Junit => &[Format::Junit],
+            FormatArg::Csv => &[Format::Csv],
+            FormatArg::Both => &[Format::Markdown, Format::Json],
+        };
+        formats.extend(more.iter().filter(|format| !formats.contains(*format)).copied().collect::<Vec<_>>());
+    }
+    formats
+}

@@ -1,0 +1,126 @@
+//! `karat run`, `resume`, `retry` and `score`.
+
+use std::path::PathBuf;
+
+use karat_app::{App, AppError, Execution, Invocation, Rescoring, RunEnd, Tape};
+use karat_types::{Exit, RunStatus};
+
+use super::{plan, report};
+use crate::args::{FormatArg, OutputArgs, ResumeArgs, RunArgs, ScoreArgs};
+use crate::commands::ci::gate;
+use crate::commands::housekeeping::invalidate;
+use crate::commands::people::calibrate;
+use crate::commands::run_output::{execution, print_bill, print_stop};
+use crate::commands::{CommandContext, invocation};
+use crate::failure::Failure;
+
+pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure> {
+    if let Some(run) = &args.invalidate_run {
+        return invalidate::invalidate(context, run, &[], args.dry_run);
+    }
+    if args.dry_run {
+        return plan::plan(context, &args.selection, &args.execution, &[], args.json);
+    }
+    let tape = match (args.record, args.replay) {
+        (Some(file), _) => Tape::Record(file),
+        (None, Some(file)) => Tape::Replay(file),
+        (None, None) => Tape::None,
+    };
+    let mut invocation = invocation::from_selection(&args.selection, &args.execution)?;
+    invocation.no_cache |= tape != Tape::None;
+    invocation.gates = gate::gate_flags(&args.gates, &args.enforce)?;
+    invocation.output_dir.clone_from(&args.output.output_dir);
+    let loaded = context.app.load(&invocation)?;
+    context.print_run_notices(&loaded.plan)?;
+    report::check_output(&args.output, args.json)?;
+    let execution =
+        Execution { tape, run_id: args.run_id, resume: args.resume, ..execution(context, args.json, args.progress) };
+    let end = context.app.run(loaded.plan, &invocation, execution)?;
+    finish(context, &end, &args.output, args.json)
+}
+
+pub fn resume(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+    continue_run(context, args, App::resume)
+}
+
+pub fn retry(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+    continue_run(context, args, App::retry)
+}
+
+/// Continues a stored run, and writes its report to the place that was asked for when it started.
+fn continue_run(
+    context: &CommandContext<'_>,
+    mut args: ResumeArgs,
+    run: impl FnOnce(&App, &str, &Invocation, Execution) -> Result<RunEnd, AppError>,
+) -> Result<Exit, Failure> {
+    let settings = invocation::from_execution(&args.execution)?;
+    if args.output.output_dir.is_none() {
+        args.output.output_dir = context.app.output_dir(&args.run)?;
+    }
+    report::check_output(&args.output, args.json)?;
+    let tape = args.record.map_or(Tape::None, Tape::Record);
+    let execution = Execution { tape, resume: true, ..execution(context, args.json, args.progress) };
+    let end = run(&context.app, &args.run, &settings, execution)?;
+    finish_continued(context, &end, &args.output, args.json)
+}
+
+pub fn score(context: &CommandContext<'_>, args: ScoreArgs) -> Result<Exit, Failure> {
+    let settings = invocation::from_execution(&args.execution)?;
+    let rescoring = Rescoring { suite: args.suite, judges: args.judges, execution: settings };
+    report::check_output(&args.output, false)?;
+    let execution = Execution { run_id: args.run_id, ..execution(context, false, args.progress) };
+    let end = context.app.score(&args.run, &rescoring, execution)?;
+    finish(context, &end, &args.output, false)
+}
+
+/// Ends a continued run. A round of calibration ends as `karat calibrate` does, unless another report is asked for.
+fn finish_continued(
+    context: &CommandContext<'_>,
+    end: &RunEnd,
+    output: &OutputArgs,
+    json: bool,
+) -> Result<Exit, Failure> {
+    if !context.app.is_round(&end.run)? {
+        return finish(context, end, output, json);
+    }
+    let has_form = |format: &FormatArg| matches!(format, FormatArg::Md | FormatArg::Json | FormatArg::Both);
+    if json || !output.formats().iter().all(has_form) {
+        return Ok(finish(context, end, output, json)?.worst(calibrate::round_exit(context, end)?));
+    }
+    calibrate::finish(context, end, output.output_dir.as_deref(), &[])
+}
+
+/// Ends a run: prints its bill, writes its report, and returns the exit code.
+pub fn finish(context: &CommandContext<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
+    print_bill(context, end);
+    let (results, files) = match end.status {
+        RunStatus::Finished => write_results(context, end, output, json)?,
+        // It was stopped before its first cell.
+        _ if context.app.is_empty(&end.run)? => (Exit::Pass, Vec::new()),
+        // The exit code says that it was stopped, even if its report cannot be written.
+        _ => write_results(context, end, output, json).unwrap_or_else(|failure| {
+            context.printer.failure(&failure);
+            (Exit::Pass, Vec::new())
+        }),
+    };
+    print_stop(context, end);
+    let exit = end.exit().worst(results);
+    if json {
+        let line = serde_json::json!({ "event": "end", "run": end.run, "exit": exit.code(), "files": files });
+        context.printer.data(&line.to_string())?;
+    }
+    Ok(exit)
+}
+
+/// Writes the rows or the report of a run. Returns the exit code of the results, and the files.
+fn write_results(
+    context: &CommandContext<'_>,
+    end: &RunEnd,
+    output: &OutputArgs,
+    json: bool,
+) -> Result<(Exit, Vec<PathBuf>), Failure> {
+    match report::print_rows(context, &end.run, output)? {
+        Some(exit) => Ok((exit, Vec::new())),
+        None => report::write_report(context, &end.run, output, false, json),
+    }
+}

@@ -1,0 +1,28 @@
+//! `karat validate`.
+
+use karat_app::count_noun;
+use karat_types::Exit;
+
+use crate::args::{ExecutionArgs, SelectionArgs};
+use crate::commands::{CommandContext, invocation};
+use crate::failure::Failure;
+
+pub fn validate(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
+    let invocation = invocation::from_selection(selection, &ExecutionArgs::default())?;
+    let loaded = context.app.load(&invocation)?;
+    context.print_notices(&loaded.plan);
+    if !context.quiet {
+        context.print_warnings(context.app.readiness(&loaded.plan));
+    }
+    let header = &loaded.plan.header;
+    let parts = [
+        (header.dataset.rows, "sample"),
+        (header.systems.len() as u64, "system"),
+        (header.cells(), "cell"),
+        (header.scorers.len() as u64, "scorer"),
+        (header.judges.len() as u64, "judge"),
+    ];
+    let parts = parts.map(|(count, what)| count_noun(count, what)).join(", ");
+    context.printer.data(&format!("{}: valid; {parts}", header.suite))?;
+    Ok(Exit::Pass)
+}

@@ -1,0 +1,59 @@
+//! `karat ls`.
+
+use karat_app::MetricLine;
+use karat_types::Exit;
+
+use crate::args::LsArgs;
+use crate::commands::CommandContext;
+use crate::commands::table::table;
+use crate::failure::Failure;
+
+pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> {
+    if let Some(metric) = &args.metric {
+        return print_metric(context, metric, args);
+    }
+    let mut runs = context.app.runs(if args.suite.is_some() { usize::MAX } else { args.limit })?;
+    runs.retain(|run| args.suite.as_ref().is_none_or(|suite| *suite == run.suite));
+    runs.truncate(args.limit);
+    if args.json {
+        context.print_json(&runs)?;
+        return Ok(Exit::Pass);
+    }
+    let rows = runs.iter().map(|run| {
+        vec![
+            run.id.clone(),
+            run.suite.clone(),
+            run.status.clone(),
+            format!("{}/{}", run.cells, run.planned),
+            run.errors.to_string(),
+            run.started_at.clone(),
+        ]
+    });
+    context.printer.data(&table(context, &["run", "suite", "status", "cells", "errors", "started"], rows))?;
+    Ok(Exit::Pass)
+}
+
+/// Prints one metric over the runs.
+fn print_metric(context: &CommandContext<'_>, metric: &str, args: &LsArgs) -> Result<Exit, Failure> {
+    let lines = context.app.metric_history(metric, args.suite.as_deref(), args.limit)?;
+    if args.json {
+        context.print_json(&lines)?;
+        return Ok(Exit::Pass);
+    }
+    let heads = ["run", "started", "n", metric, "interval", "min", "median", "max", "sd"];
+    context.printer.data(&table(context, &heads, lines.iter().map(metric_row)))?;
+    Ok(Exit::Pass)
+}
+
+fn metric_row(line: &MetricLine) -> Vec<String> {
+    let spread = &line.spread;
+    let number = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.3}"));
+    let interval = spread.figure().and_then(|figure| figure.interval());
+    let interval = interval.map_or_else(|| "n/a".to_owned(), |(lo, hi)| format!("{lo:.3} to {hi:.3}"));
+    let run = if line.finished { line.id.clone() } else { format!("{} (unfinished)", line.id) };
+    let numbers = [spread.min(), spread.median(), spread.max(), spread.stddev()].map(number);
+    [run, line.started_at.clone(), spread.n().to_string(), number(spread.value()), interval]
+        .into_iter()
+        .chain(numbers)
+        .collect()
+}

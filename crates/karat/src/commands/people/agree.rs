@@ -1,0 +1,24 @@
+//! `karat agree`.
+
+use karat_app::{Agreeing, Agreement};
+use karat_types::Exit;
+
+use crate::args::{AgreeArgs, TextFormatArg};
+use crate::commands::{CommandContext, text_output};
+use crate::failure::Failure;
+
+pub fn agree(context: &CommandContext<'_>, args: &AgreeArgs) -> Result<Exit, Failure> {
+    let agreeing = Agreeing { scorer: args.scorer.clone(), between: args.between.clone(), labels: args.labels.clone() };
+    let agreement = context.app.agree(&args.runs, &agreeing)?;
+    let render = |format| text(&agreement, format);
+    text_output::write(context, "agree", args.output_dir.as_deref(), &args.format, &render)?;
+    Ok(Exit::Pass)
+}
+
+fn text(agreement: &Agreement, format: Option<TextFormatArg>) -> Result<String, Failure> {
+    match format {
+        None => Ok(agreement.terminal()),
+        Some(TextFormatArg::Md) => Ok(agreement.markdown()),
+        Some(TextFormatArg::Json) => Ok(agreement.json()?),
+    }
+}

@@ -1,0 +1,9 @@
+//! Commands for judges and people.
+//!
+//! - `calibrate`: holds judges against labels
+//! - `agree`: measures agreement
+//! - `annotate`: collects labels
+
+pub mod agree;
+pub mod annotate;
+pub mod calibrate;

@@ -1,0 +1,384 @@
+//! The examples of each command's `--help`.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+
+/// A command line, and what it does.
+pub type Example = (&'static str, &'static str);
+
+/// Commands and their examples. A command with subcommands has those of its own; each subcommand has others.
+const EXAMPLES: &[(&str, &[Example])] = &[
+    (
+        "init",
+        &[
+            ("karat init", "Create a small question-answering suite in the folder faq"),
+            ("karat init claims my-claims", "Copy the preset claims into my-claims, to adapt it"),
+        ],
+    ),
+    (
+        "validate",
+        &[
+            ("karat validate", "Check karat.yaml in this folder"),
+            ("karat validate claims --models gpt-5-mini", "Check that a preset works with another model"),
+        ],
+    ),
+    (
+        "plan",
+        &[
+            ("karat plan --models gpt-5,gpt-5-mini", "Show calls, tokens and price for two models"),
+            ("karat plan --mde quality.accuracy=0.5", "Show how many samples detect a difference of 0.5"),
+        ],
+    ),
+    (
+        "run",
+        &[
+            ("karat run", "Run karat.yaml in this folder"),
+            ("karat run --limit 10 --budget-usd 2", "Try the first ten samples, for at most 2 dollars"),
+            ("karat run claims", "Run a preset with its own data, offline and free"),
+            ("karat run --baseline baseline.json --max-drop 5%", "Fail if a metric drops by more than 5 %"),
+        ],
+    ),
+    (
+        "report",
+        &[
+            ("karat report latest --format html -o out", "Write the latest report as a web page"),
+            ("karat report latest -o -", "Print the latest report as Markdown"),
+        ],
+    ),
+    (
+        "compare",
+        &[
+            ("karat compare main candidate", "Compare the runs main and candidate"),
+            ("karat compare latest --variants raw edited", "Compare two variants of the latest run"),
+            ("karat compare main latest --margin hit=2% --fail-on worse", "Exit with 2 if a metric got worse"),
+        ],
+    ),
+    (
+        "gate",
+        &[
+            ("karat gate", "Apply the suite's gates to the latest run"),
+            ("karat gate latest --policy release.yaml", "Apply the gates of another file"),
+        ],
+    ),
+    (
+        "baseline",
+        &[
+            ("karat baseline pin", "Pin the latest run as the suite's baseline"),
+            ("karat baseline pin main -o baseline.json", "Pin the run main in a file of your choice"),
+        ],
+    ),
+    (
+        "baseline pin",
+        &[
+            ("karat baseline pin", "Pin the latest run as the suite's baseline"),
+            ("karat baseline pin main -o baseline.json", "Pin the run main in a file of your choice"),
+        ],
+    ),
+    (
+        "golden",
+        &[
+            ("karat golden pin briefing", "Pin the stored judgments of a suite"),
+            ("karat golden check briefing", "Judge the pinned samples again"),
+        ],
+    ),
+    (
+        "golden pin",
+        &[
+            ("karat golden pin briefing --dry-run", "Show which files would change"),
+            ("karat golden pin briefing --since 2026-03-01", "Pin judgments from March 1 on"),
+        ],
+    ),
+    (
+        "golden check",
+        &[
+            ("karat golden check briefing", "Judge all pinned samples again"),
+            ("karat golden check briefing --judge stub --max-drop 1", "Use another judge and allow a drop of 1"),
+        ],
+    ),
+    (
+        "golden list",
+        &[
+            ("karat golden list briefing", "List the pinned samples"),
+            ("karat golden list briefing --json", "List them as JSON, for a script"),
+        ],
+    ),
+    (
+        "drift",
+        &[
+            ("karat drift briefing --as-of 2026-03-28", "Check the days up to March 28"),
+            ("karat drift briefing --exit-nonzero-on-alert", "Exit with 3 if there is an alert, for a scheduled job"),
+        ],
+    ),
+    (
+        "calibrate",
+        &[
+            ("karat calibrate claims", "Check the judges of a suite against its labels"),
+            ("karat calibrate claims --judges gpt-4o-mini --rounds", "Show the stored rounds of a judge"),
+        ],
+    ),
+    (
+        "agree",
+        &[
+            ("karat agree", "Measure agreement between the judges of the latest run"),
+            ("karat agree latest --labels labels.jsonl", "Include human scores"),
+        ],
+    ),
+    (
+        "annotate",
+        &[
+            ("karat annotate create latest -o tasks.jsonl", "Write the outputs of a run as tasks"),
+            ("karat annotate import tasks.jsonl --labels labels.jsonl", "Add the completed tasks to the labels"),
+        ],
+    ),
+    (
+        "annotate create",
+        &[
+            ("karat annotate create latest -o tasks.jsonl", "Write the outputs of the latest run as tasks"),
+            ("karat annotate create latest --per-sample 2 --seed 7", "Print at most two outputs of each sample"),
+        ],
+    ),
+    (
+        "annotate import",
+        &[
+            ("karat annotate import tasks.jsonl --labels labels.jsonl", "Add completed tasks to a labels file"),
+            ("karat annotate import tasks.jsonl --labels labels.jsonl --suite claims", "Check them against a preset"),
+        ],
+    ),
+    (
+        "annotate export",
+        &[
+            ("karat annotate export", "Print the labels of karat.yaml"),
+            ("karat annotate export claims --scorer quality", "Print the labels of one scorer"),
+        ],
+    ),
+    (
+        "annotate status",
+        &[
+            ("karat annotate status", "Show the labels of karat.yaml"),
+            ("karat annotate status claims", "Show the labels of a preset"),
+        ],
+    ),
+    (
+        "dataset",
+        &[
+            ("karat dataset check", "Check the dataset of karat.yaml"),
+            ("karat dataset fetch", "Create the missing files of its columns"),
+        ],
+    ),
+    (
+        "dataset fetch",
+        &[
+            ("karat dataset fetch", "Create the missing files of karat.yaml's columns"),
+            ("karat dataset fetch --limit 5", "Create those of the first five samples"),
+        ],
+    ),
+    (
+        "dataset check",
+        &[
+            ("karat dataset check", "Check the dataset of karat.yaml"),
+            ("karat dataset check claims -p corpus=corpus.json", "Check your own corpus with a preset's rules"),
+        ],
+    ),
+    (
+        "import",
+        &[
+            ("karat import span-snapshot snapshot.json", "Create a suite from a snapshot and run it, offline"),
+            ("karat import manual-baseline chats -o manual", "Create a suite from claims of a chat window"),
+        ],
+    ),
+    (
+        "export",
+        &[
+            ("karat export csv latest -o cells.csv", "Write the latest run for a spreadsheet"),
+            ("karat export junit", "Print the latest run for a CI server"),
+        ],
+    ),
+    (
+        "ls",
+        &[
+            ("karat ls", "List the last 20 runs"),
+            ("karat ls --metric hit --suite bench", "Show one metric over the runs of a suite"),
+        ],
+    ),
+    (
+        "show",
+        &[
+            ("karat show latest --status error", "Show the failed cells of the latest run"),
+            ("karat show briefing --format tsv", "Show the history of a suite, for a script"),
+        ],
+    ),
+    (
+        "why",
+        &[
+            ("karat why 0", "Explain the first cell of karat.yaml"),
+            ("karat why t01/gpt-5/raw claims", "Explain a cell of a preset by its names"),
+        ],
+    ),
+    (
+        "trace",
+        &[
+            ("karat trace 0", "Show the calls of the first cell of the latest run"),
+            ("karat trace main t01/gpt-5/raw --json", "Show the calls of a cell of the run main as JSON"),
+        ],
+    ),
+    (
+        "digest",
+        &[
+            ("karat digest briefing", "Summarize the last seven days of a suite"),
+            ("karat digest briefing --window 30 -o month.md", "Write a summary of 30 days"),
+        ],
+    ),
+    (
+        "resume",
+        &[
+            ("karat resume", "Continue the latest run"),
+            ("karat resume main --budget-usd 20", "Continue the run main with a larger budget"),
+        ],
+    ),
+    (
+        "retry",
+        &[
+            ("karat retry", "Re-run the failed cells of the latest run"),
+            ("karat retry main --timeout 5m", "Re-run those of the run main with a longer timeout"),
+        ],
+    ),
+    (
+        "score",
+        &[
+            ("karat score latest", "Score stored outputs with the suite's present scorers"),
+            ("karat score latest --judges gpt-4o --run-id second-judge", "Score them with another judge"),
+        ],
+    ),
+    (
+        "models",
+        &[("karat models", "List all models"), ("karat models gpt --json", "List models with gpt in their id as JSON")],
+    ),
+    (
+        "invalidate",
+        &[
+            ("karat invalidate latest --dry-run", "Show what would be invalidated"),
+            ("karat invalidate latest --cell 3", "Invalidate the results of one cell"),
+        ],
+    ),
+    (
+        "cache",
+        &[
+            ("karat cache ls", "List the runs that have cached results"),
+            ("karat cache prune --older-than 90d", "Invalidate results that are older than 90 days"),
+        ],
+    ),
+    (
+        "cache ls",
+        &[
+            ("karat cache ls", "List the runs that have cached results"),
+            ("karat cache ls --json", "List them as JSON, for a script"),
+        ],
+    ),
+    (
+        "cache prune",
+        &[
+            ("karat cache prune --older-than 90d --dry-run", "Show what would be removed"),
+            ("karat cache prune --older-than 90d --traces", "Also remove requests and responses"),
+        ],
+    ),
+    (
+        "doctor",
+        &[
+            ("karat doctor", "Check the store, keys and programs"),
+            ("karat doctor --online", "Also check the connection to providers"),
+        ],
+    ),
+    (
+        "demo",
+        &[
+            ("karat demo rag", "Serve the demo service of the preset rag"),
+            ("karat demo rag --build repaired --port 8791", "Serve it without its planted faults"),
+        ],
+    ),
+    (
+        "schema",
+        &[
+            ("karat schema", "Print the schema of suite files, for an editor"),
+            ("karat schema report", "Print the schema of report.json"),
+        ],
+    ),
+    (
+        "completions",
+        &[
+            ("karat completions bash", "Print completions for bash"),
+            ("karat completions --man man", "Write man pages into the folder man"),
+        ],
+    ),
+];
+
+/// Returns the tree with the examples in each command's help.
+pub fn with_examples(command: Command) -> Command {
+    EXAMPLES.iter().fold(command, |command, (path, examples)| {
+        let text = text(&command, examples);
+        at(command, path, |sub| sub.after_help(text))
+    })
+}
+
+/// Returns the examples of a command, by its path without `karat`.
+pub fn of(path: &str) -> &'static [Example] {
+    EXAMPLES.iter().find(|(name, _)| *name == path).map_or(&[], |(_, examples)| examples)
+}
+
+/// Changes the command at a path, such as `golden pin`.
+fn at(command: Command, path: &str, change: impl FnOnce(Command) -> Command) -> Command {
+    match path.split_once(' ') {
+        Some((name, rest)) => command.mut_subcommand(name.to_owned(), |sub| at(sub, rest, change)),
+        None => command.mut_subcommand(path.to_owned(), change),
+    }
+}
+
+fn text(command: &Command, examples: &[Example]) -> String {
+    let styles = command.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = format!("{header}Examples:{header:#}\n");
+    for (line, about) in examples {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {about}:\n    {literal}{line}{literal:#}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(path: &str, command: &Command) -> Vec<String> {
+        let below = command.get_subcommands().flat_map(|sub| {
+            let path = format!("{path} {}", sub.get_name()).trim_start().to_owned();
+            [vec![path.clone()], paths(&path, sub)].concat()
+        });
+        below.collect()
+    }
+
+    /// The help of each command has at least two examples, and they fit 80 columns.
+    #[test]
+    fn every_command_has_two_examples() {
+        let command = crate::args::command();
+        let paths = paths("", &command);
+        for path in &paths {
+            assert!(of(path).len() >= 2, "{path}");
+            let wide = of(path).iter().find(|(line, about)| line.len().max(about.len()) > 76);
+            assert!(wide.is_none(), "{wide:?}");
+        }
+        let unknown: Vec<_> = EXAMPLES.iter().filter(|(path, _)| !paths.iter().any(|it| it == path)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+
+    /// Each example is a command line that parses, for the command that it stands under.
+    #[test]
+    fn every_example_parses() {
+        for (path, examples) in EXAMPLES {
+            for (line, _) in *examples {
+                assert!(line.starts_with(&format!("karat {path}")), "{line}");
+                let parsed = crate::args::command().try_get_matches_from(line.split_whitespace());
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+}

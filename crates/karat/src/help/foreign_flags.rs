@@ -1,0 +1,65 @@
+//! Hints for usage errors: flags that other tools call otherwise, and wrong values that come from a variable.
+
+use clap::Command;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Flags of other tools or other commands, and what to use here.
+const FLAGS: &[(&[&str], &str)] = &[
+    (&["--epochs", "--repeat", "--repeats", "--num-repeats"], "use `--trials N` of `karat run` to repeat each cell"),
+    (&["--grader", "--graders", "--judge-model"], "use `--judges ID` of `karat run` to choose judges"),
+    (&["--provider", "--providers"], "use `--models ID` of `karat run` to choose models"),
+    (
+        &["--max-connections", "--num-threads", "--num-workers"],
+        "use `--max-concurrency N` to limit the calls in flight",
+    ),
+    (&["--num-samples", "--max-examples", "--filter-first-n"], "use `--limit N` to run the first samples only"),
+    (
+        &["--models", "--tier", "--variants", "--sweep"],
+        "models and variants are chosen by `karat run`; this command uses those of the suite or the run",
+    ),
+    (&["--tag", "--tags"], "runs have no tags; use `--run-id NAME` to name a run"),
+];
+
+/// Adds a hint to a usage error where one is known.
+pub fn explain(error: clap::Error, command: &Command, variable: impl Fn(&str) -> Option<String>) -> clap::Error {
+    let hint = match error.kind() {
+        ErrorKind::UnknownArgument => text(&error, ContextKind::InvalidArg).and_then(foreign).map(str::to_owned),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => source(&error, command, variable),
+        _ => None,
+    };
+    let Some(hint) = hint else { return error };
+    let mut error = error;
+    // Suggestion and usage are those of the flag with the nearest spelling.
+    error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::Usage);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(hint)]));
+    error
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn foreign(flag: &str) -> Option<&'static str> {
+    FLAGS.iter().find(|(theirs, _)| theirs.contains(&flag)).map(|(_, ours)| *ours)
+}
+
+/// Names the variable that a wrong value comes from.
+fn source(error: &clap::Error, command: &Command, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let (arg, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
+    let flag = arg.split([' ', '=']).next()?.trim_start_matches("--");
+    let names = variables(command, flag);
+    let name = names.iter().find(|name| variable(name).is_some_and(|set| set.contains(value)))?;
+    Some(format!("the value comes from the variable {name}; change it or unset it"))
+}
+
+/// Returns the variables of a flag, in any command.
+fn variables(command: &Command, flag: &str) -> Vec<String> {
+    let own = command.get_arguments().filter(|arg| arg.get_long() == Some(flag));
+    let own = own.filter_map(|arg| Some(arg.get_env()?.to_str()?.to_owned()));
+    own.chain(command.get_subcommands().flat_map(|sub| variables(sub, flag))).collect()
+}

@@ -1,0 +1,72 @@
+//! Lines of single cells: all of them, or the first failures.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use karat_types::{CellProgress, CellStatus, Event};
+
+use super::Detail;
+use super::cell_line::CellLine;
+use super::plan_order::{PlanOrder, Print};
+
+/// Failed cells that get a line of their own; further ones are counted.
+const FAILURES: u64 = 5;
+
+/// Prints lines of cells.
+pub struct Cells {
+    detail: Detail,
+    /// The suite's `run.cell_line`, once the run has started.
+    format: OnceLock<Option<String>>,
+    failures: AtomicU64,
+    lines: PlanOrder,
+    print: Print,
+}
+
+impl Cells {
+    pub fn new(detail: Detail, print: Print) -> Self {
+        let lines = PlanOrder::new(print.clone());
+        Self { detail, format: OnceLock::new(), failures: AtomicU64::new(0), lines, print }
+    }
+
+    /// Prints what an event asks for.
+    pub fn on(&self, event: &Event<'_>) {
+        match event {
+            Event::Started { cell_line, .. } => {
+                let _ = self.format.set(cell_line.map(str::to_owned));
+            }
+            Event::CellFinished(cell) => self.finished(cell),
+            Event::Finished { .. } => self.end(),
+            Event::Warning(_) | Event::Retrying { .. } => {}
+        }
+    }
+
+    /// Prints the lines that still wait.
+    pub fn end(&self) {
+        self.lines.end();
+    }
+
+    /// Returns whether each cell gets a line.
+    pub fn is_complete(&self) -> bool {
+        self.detail == Detail::Cells || self.format().is_some()
+    }
+
+    fn format(&self) -> Option<&str> {
+        self.format.get().and_then(Option::as_deref)
+    }
+
+    fn finished(&self, cell: &CellProgress<'_>) {
+        if self.is_complete() {
+            return self.lines.print(cell.ordinal, cell.done, CellLine::new(cell, self.format()));
+        }
+        if cell.status != CellStatus::Error {
+            return;
+        }
+        match self.failures.fetch_add(1, Ordering::Relaxed) {
+            before if before < FAILURES => (self.print)(&CellLine::new(cell, None).text(cell.done)),
+            FAILURES => {
+                (self.print)("further failed cells are only counted; `karat show --status error` lists all of them")
+            }
+            _ => {}
+        }
+    }
+}

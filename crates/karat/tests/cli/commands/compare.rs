@@ -1,0 +1,159 @@
+//! `karat compare`.
+
+use serde_json::Value;
+use testkit::{Echo, FakeProvider, Script};
+
+use crate::place::{Place, questions, suite};
+
+/// A suite of two recorded variants whose pass rates differ by a lot, and by nothing.
+fn recorded(place: &Place, extra: &str) {
+    let answers = |wrong: fn(usize) -> bool| -> String {
+        let reply = |i: usize| if wrong(i) { "no idea".to_owned() } else { format!("answer {i}") };
+        (0..60).map(|i| format!("{{\"id\":\"q{i}\",\"reply\":\"{}\"}}\n", reply(i))).collect()
+    };
+    place.write("data.jsonl", &questions(60));
+    place.write("old.jsonl", &answers(|i| i % 3 == 0));
+    place.write("new.jsonl", &answers(|i| i % 30 == 1));
+    place.write("same.jsonl", &answers(|i| i % 3 == 0));
+    let step = |name: &str| format!("[ {{ recorded: {{ from: {name}.jsonl, column: reply }} }} ]");
+    let (old, new, same) = (step("old"), step("new"), step("same"));
+    place.write(
+        "karat.yaml",
+        &format!(
+            "name: replies\ndataset: {{ source: data.jsonl, id: id, reference: target }}\n\
+             variants:\n  old: {old}\n  new: {new}\n  same: {same}\n\
+             scorers:\n  hit: {{ metric: contains{extra} }}\n  chars: {{ metric: length, better: lower }}\n"
+        ),
+    );
+    place.fine(&["run", "--run-id", "a"]);
+}
+
+/// BY-01, GE-01: variants of one run, as words, by flag, as JSON; a pass rate is decided by McNemar's mid-p.
+#[test]
+fn variants_of_a_run_are_compared() {
+    let place = Place::new();
+    recorded(&place, "");
+    let said = place.fine(&["compare", "old", "new"]);
+    assert!(said.stdout.contains("better") && said.stdout.contains("McNemar mid-p"), "{}", said.all());
+    assert_eq!(place.fine(&["compare", "variant:old", "variant:new"]).stdout, said.stdout);
+    let json = place.fine(&["compare", "--variants", "old", "new", "--run", "a", "--format", "json"]).stdout;
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&found["schema"], &found["matched"]), (&Value::from("karat.compare/1"), &Value::from(60)));
+    let hit = &found["metrics"][0];
+    assert_eq!((&hit["metric"], &hit["verdict"], &hit["kind"]), (&"hit".into(), &"better".into(), &"binary".into()));
+    assert!(hit["p_adjusted"].as_f64().unwrap() >= hit["p"].as_f64().unwrap());
+    assert_eq!(hit["difference"]["n"], 60);
+    let turned = place.fine(&["compare", "new", "old", "--metrics", "hit", "--correction", "none"]).stdout;
+    assert!(turned.contains("worse") && !turned.contains("chars"), "{turned}");
+    let alike = place.fine(&["compare", "old", "same"]).stdout;
+    assert!(
+        alike.contains("no difference: all 60 samples scored the same on both sides") && alike.contains("set a margin"),
+        "{alike}"
+    );
+    let alike = place.fine(&["compare", "old", "same", "--metrics", "hit", "--margin", "hit=0.1"]).stdout;
+    assert!(alike.contains("equivalent") && alike.contains("(90 %) collapsed"), "{alike}");
+    for (arguments, code) in [("worse", 2), ("undecided", 0), ("worse,undecided", 2)] {
+        let bound = place.karat(&["compare", "new", "old", "--metrics", "hit", "--fail-on", arguments]);
+        assert_eq!(bound.code, code, "{arguments}: {}", bound.all());
+    }
+    assert_eq!(place.karat(&["compare", "old", "same", "--fail-on", "worse,undecided"]).code, 4);
+    let replaced = ["compare", "new", "old", "--fail-on", "worse", "--fail-exit-code", "9"];
+    assert_eq!(place.karat(&replaced).code, 9);
+}
+
+/// BY-01: a scorer declares the smallest difference that matters; the command line may too.
+#[test]
+fn a_margin_makes_equivalence() {
+    let place = Place::new();
+    recorded(&place, ", margin: 0.9");
+    let found = place.fine(&["compare", "new", "old", "--metrics", "hit", "--confidence", "0.9999999999"]).stdout;
+    assert!(found.contains("equivalent"), "{found}");
+    let found = place.fine(&["compare", "new", "old", "--margin", "chars=0.001"]).stdout;
+    assert!(!found.contains("chars: +0.1 equivalent"), "{found}");
+    let relative =
+        place.fine(&["compare", "a", "--variants", "old", "same", "--margin", "hit=20%", "--format", "json"]).stdout;
+    let relative: Value = serde_json::from_str(&relative).unwrap();
+    let hit = &relative["metrics"][0];
+    assert_eq!(hit["margin"].as_f64(), hit["baseline"]["value"].as_f64().map(|base| 0.2 * base));
+    let alone = place.karat(&["compare", "a"]);
+    assert!(
+        alone.code == 1 && alone.stderr.contains("`a` is one side") && alone.stderr.contains("--variants A B"),
+        "{}",
+        alone.all()
+    );
+    let wrong = place.karat(&["compare", "old", "new", "--margin", "hit=-1"]);
+    assert!(wrong.code == 1 && wrong.stderr.contains("hit=-1"), "{}", wrong.all());
+}
+
+/// PE-12, BY-01: two runs are paired by sample id, and what has no partner is listed; files are written where `-o`
+/// says.
+#[test]
+fn runs_are_compared_by_sample_id() {
+    let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(35));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "first", "--limit", "33"]);
+    place.fine(&["run", "--run-id", "second"]);
+    let said = place.fine(&["compare", "fir", "second", "-o", "out"]).stdout;
+    assert!(said.contains("33 samples in both") && said.contains("only in second: q33, q34"), "{said}");
+    let json = std::fs::read_to_string(place.path().join("out/compare.json")).unwrap();
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["candidate"]["only"], serde_json::json!(["q33", "q34"]));
+    assert!(std::fs::read_to_string(place.path().join("out/compare.md")).unwrap().starts_with("# Comparison"));
+}
+
+/// Wrong sides and metrics exit with 1, and the message lists the valid ones.
+#[test]
+fn impossible_comparisons_are_refused_with_a_hint() {
+    let place = Place::new();
+    assert!(place.karat(&["compare", "a", "b"]).stderr.contains("no store"));
+    recorded(&place, "");
+    for (arguments, part) in [
+        (&["compare"][..], "karat compare RUN RUN"),
+        (&["compare", "a", "a"], "with itself"),
+        (&["compare", "a", "old"], "`a` is a run and `old` a part of run a"),
+        (&["compare", "a", "odl"], "`odl` is no stored run"),
+        (&["compare", "old", "nwe"], "`nwe`"),
+        (&["compare", "--variants", "old", "nwe"], "a has no system with `nwe`"),
+        (&["compare", "old", "new", "--metrics", "speed"], "speed"),
+        (&["compare", "old", "new", "--confidence", "95"], "0.95"),
+        (&["compare", "old", "new", "--margin", "hit"], "METRIC=X"),
+        (&["compare", "old"], "`old` is one side"),
+    ] {
+        let said = place.karat(arguments);
+        assert!(said.code == 1 && said.stderr.contains(part), "{arguments:?}: {}", said.all());
+    }
+}
+
+/// BY-16: `plan --mde` says how many samples and dollars a difference takes, from a stored run once there is one.
+#[test]
+fn a_plan_says_what_a_difference_takes() {
+    let place = Place::new();
+    let power = |arguments: &[&str]| -> Value {
+        let said = place.fine(&[&["plan", "--json"], arguments].concat());
+        serde_json::from_str::<Value>(&said.stdout).unwrap()["power"].clone()
+    };
+    place.write("data.jsonl", &questions(60));
+    recorded(&place, "");
+    let measured = power(&["--mde", "hit=5%"]);
+    assert_eq!((&measured["run"], &measured["metrics"][0]["metric"]), (&Value::from("a"), &Value::from("hit")));
+    let (base, wanted) = (place.report("a")["metrics"]["hit"]["value"].clone(), &measured["metrics"][0]["wanted"]);
+    assert!((wanted.as_f64().unwrap() - 0.05 * base.as_f64().unwrap()).abs() < 1e-12, "{measured}");
+    let deviation = &measured["metrics"][0]["deviation"];
+    assert!(deviation["n"].as_u64() == Some(120) && deviation["value"].as_f64().unwrap() < 0.5, "{measured}");
+    assert!(measured["metrics"][0]["needed"]["samples"].as_u64().unwrap() > 60, "{measured}");
+    let suite = std::fs::read_to_string(place.path().join("karat.yaml")).unwrap();
+    place.write("karat.yaml", &suite.replace("name: replies", "name: others"));
+    let assumed = power(&["--mde", "0.1"]);
+    assert!(assumed["run"].is_null(), "{assumed}");
+    // The worst case of pass/fail: s_d = 0.5, so (1.96 + 0.84)² · 25 and two for t.
+    assert_eq!(assumed["metrics"][0]["needed"]["samples"], 199);
+    assert!(place.fine(&["plan", "--mde", "0.1"]).stdout.contains("0.100 takes 199 samples"));
+    let share = place.karat(&["plan", "--mde", "hit=5%"]);
+    assert!(share.code == 1 && share.stderr.contains("no stored run has it"), "{}", share.all());
+    let unknown = place.karat(&["plan", "--mde", "chars=1"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("no range"), "{}", unknown.all());
+    let wrong = place.karat(&["plan", "--mde", "hit=much"]);
+    assert!(wrong.code == 1 && wrong.stderr.contains("METRIC=0.02"), "{}", wrong.all());
+}

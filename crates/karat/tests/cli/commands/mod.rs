@@ -1,0 +1,10 @@
+//! Commands, and what they print.
+
+mod agree;
+mod calibration;
+mod compare;
+mod flags;
+mod gates;
+mod help;
+mod inspect;
+mod progress;

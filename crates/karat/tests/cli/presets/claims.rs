@@ -1,0 +1,142 @@
+//! The preset `claims`, offline.
+
+use serde_json::Value;
+
+use crate::place::Place;
+
+/// Overall score by model in the plain variant.
+fn by_model(report: &Value, metric: &str) -> Vec<(String, f64)> {
+    let board = report["leaderboards"][metric].as_array().unwrap();
+    board.iter().map(|place| (place["id"].as_str().unwrap().to_owned(), place["score"].as_f64().unwrap())).collect()
+}
+
+fn score_of(report: &Value, metric: &str, model: &str, variant: &str) -> f64 {
+    let cells = report["cells"].as_array().unwrap();
+    let of = cells.iter().filter(|cell| cell["model"] == model && cell["variant"] == variant && cell["status"] == "ok");
+    let scores: Vec<f64> = of
+        .flat_map(|cell| cell["judgments"].as_array().unwrap())
+        .filter_map(|judgment| judgment["scores"][metric]["value"].as_f64())
+        .collect();
+    assert!(!scores.is_empty(), "no {metric} for {model} × {variant}");
+    scores.iter().sum::<f64>() / scores.len() as f64
+}
+
+/// CL-04, CL-18, CL-26: the matrix runs offline and the report ranks scripts of known quality in the known order.
+#[test]
+fn known_quality_is_found() {
+    let place = Place::new();
+    let said = place.fine(&["run", "claims", "-o", "out"]);
+    assert!(said.stderr.contains("[cell 1/"), "{}", said.stderr);
+    let report: Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path().join("out/report.json")).unwrap()).unwrap();
+    assert_eq!(report["schema"], "karat.report/1");
+    let samples = report["totals"]["samples"].as_u64().unwrap();
+    let (models, variants) = (report["models"].as_array().unwrap().len(), report["variants"].as_array().unwrap().len());
+    assert!(samples >= 6 && models >= 4 && variants >= 3, "{samples} × {models} × {variants}");
+    assert_eq!(report["summary"]["best_model"], "sim-faithful");
+    assert_eq!(by_model(&report, "quality.overallScore")[0].0, "sim-faithful");
+    let raw = |metric, model| score_of(&report, metric, model, "raw");
+    for (metric, model) in
+        [("completeness", "sim-forgetful"), ("accuracy", "sim-inventive"), ("atomicity", "sim-merging")]
+    {
+        let (faulty, faithful) = (raw(metric, model), raw(metric, "sim-faithful"));
+        assert!(faulty + 1.0 < faithful, "{model} {metric}: {faulty} against {faithful}");
+    }
+    let judge = |judge: &str| {
+        let cells = report["cells"].as_array().unwrap().iter();
+        let judgments =
+            cells.flat_map(|cell| cell["judgments"].as_array().unwrap()).filter(move |it| it["judge"] == judge);
+        let scores: Vec<f64> = judgments.filter_map(|it| it["scores"]["completeness"]["value"].as_f64()).collect();
+        scores.iter().sum::<f64>() / scores.len() as f64
+    };
+    assert!(judge("sim-judge-strict") < judge("sim-judge-lenient"));
+    let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
+    for part in ["How this number was made", "sim-faithful", "kr-panel-02", "editorial-pass-v1"] {
+        assert!(markdown.to_lowercase().contains(&part.to_lowercase()), "the report has no {part:?}");
+    }
+}
+
+/// CL-07, BY-06: the second identical run makes no call and says the same.
+#[test]
+fn the_second_run_makes_no_call() {
+    let place = Place::new();
+    let arguments = ["run", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--run-id"];
+    place.fine(&[&arguments[..], &["first"]].concat());
+    let plan = place.fine(&["plan", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--json"]).stdout;
+    let plan: Value = serde_json::from_str(&plan).unwrap();
+    assert_eq!(plan["calls"], serde_json::json!([0, 0]), "{plan}");
+    let said = place.fine(&[&arguments[..], &["second"]].concat());
+    assert!(said.stderr.contains("status=cached"), "{}", said.stderr);
+    assert!(!said.stderr.contains("status=ok") || said.stderr.contains("modelId=none"), "{}", said.stderr);
+    assert_eq!(place.canonical("first"), place.canonical("second"));
+}
+
+/// CL-26: ids are labels; an unseen transcript keeps the order of the models.
+#[test]
+fn renamed_ids_and_unseen_transcripts_keep_the_ranking() {
+    let place = Place::new();
+    let talk = "Welcome back everyone. Copper pans lose heat 40 percent faster than iron pans. \
+        A study from 2011 in Oslo followed 310 bakers for 12 weeks. Bread made with 70 percent water keeps 3 days longer. \
+        Please subscribe to the channel. Yeast grows twice as fast at 30 degrees as at 20 degrees. \
+        Rye flour holds 15 percent more water than wheat flour. Salt slows fermentation by 25 percent at 2 grams. \
+        Steam in the first 10 minutes makes a thinner crust. The group in Lyon measured 88 loaves from 4 ovens. \
+        Stone ovens stay above 200 degrees for 6 hours. Cold dough needs 18 hours to rise fully. \
+        Bakers in Cork sold 45 percent more sourdough in 2019. A loaf of 900 grams loses 110 grams while baking.";
+    let entry = |id: &str| {
+        format!(
+            r#"{{"videoId":"{id}","url":"https://v.example/u","title":"Bread","channelName":"c-{id}","durationMinutes":20,"topicDomain":"Baking","expectedClaimDensity":"high","rationale":"unseen"}}"#
+        )
+    };
+    place.write("corpus.json", &format!("[{},{}]", entry("renamed-1"), entry("renamed-2")));
+    for id in ["renamed-1", "renamed-2"] {
+        let transcript = serde_json::json!({"videoId": id, "language": "en", "segments": [{"start": 0, "duration": 9, "text": talk}], "fullText": talk});
+        place.write(&format!("t/{id}.json"), &transcript.to_string());
+    }
+    let arguments =
+        ["run", "claims", "-p", "corpus=corpus.json", "-p", "transcripts=t", "--variants", "raw", "--run-id", "r"];
+    place.karat(&[&arguments[..], &["--set", "dataset.checks=[]"]].concat());
+    let report = place.report("r");
+    assert_eq!(report["summary"]["best_model"], "sim-faithful", "{}", report["leaderboards"]);
+    let score = |metric, model| score_of(&report, metric, model, "raw");
+    assert!(score("completeness", "sim-forgetful") < score("completeness", "sim-faithful"));
+    assert!(score("accuracy", "sim-inventive") < score("accuracy", "sim-faithful"));
+    assert!(score("atomicity", "sim-merging") < score("atomicity", "sim-faithful"));
+}
+
+/// CL-09: a folder of recordings that a parameter names must exist: else all of its cells would be skipped unseen.
+#[test]
+fn an_absent_folder_of_recordings_is_refused() {
+    let place = Place::new();
+    let said = place.karat(&["validate", "claims", "-p", "manual=nodir"]);
+    assert!(said.code == 1 && said.stderr.contains("there is no file or folder nodir"), "{}", said.all());
+}
+
+/// CL-12: judges find what they grade in their prompt only: without the transcript the scores collapse.
+#[test]
+fn without_the_transcript_the_scores_collapse() {
+    let place = Place::new();
+    let arguments = ["run", "claims", "--sample", "kr-oats-01", "--variants", "raw", "--run-id", "r"];
+    let blind = ["--set", "variants.raw.extract.prompt={text: 'Extract claims as JSON.'}"];
+    place.karat(&[&arguments[..], &blind[..]].concat());
+    let report = place.report("r");
+    for model in ["sim-faithful", "sim-merging"] {
+        let score = score_of(&report, "completeness", model, "raw");
+        assert!(score <= 1.0, "{model}: {score}");
+    }
+}
+
+/// CL-05, CL-21: a wrong id fails before anything is spent, with the nearest known one.
+#[test]
+fn unknown_ids_are_refused_with_a_hint() {
+    let place = Place::new();
+    for (flag, wrong, near) in [
+        ("--models", "sim-faithfull", "sim-faithful"),
+        ("--variants", "rawr", "raw"),
+        ("--judges", "sim-judge-strickt", "sim-judge-strict"),
+    ] {
+        let said = place.karat(&["run", "claims", flag, wrong]);
+        assert_eq!(said.code, 1, "{}", said.all());
+        assert!(said.stderr.contains(near), "{}", said.all());
+        assert!(!place.path().join(".karat/runs").exists(), "{flag}");
+    }
+}

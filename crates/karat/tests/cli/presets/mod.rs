@@ -1,0 +1,10 @@
+//! The shipped presets, each offline with its own data.
+
+mod briefing;
+mod claims;
+mod claims_manual;
+mod claims_smoke;
+mod faq;
+mod rag;
+mod spans;
+mod summary;

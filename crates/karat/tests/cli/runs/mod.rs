@@ -1,0 +1,14 @@
+//! Runs: their money, their failures, and what later runs reuse.
+
+pub mod budgets;
+mod concurrent_runs;
+mod costs;
+mod estimates;
+mod faults;
+mod interruption;
+mod kill;
+mod recording;
+mod reuse;
+mod scale;
+mod several_models;
+mod stored_runs;

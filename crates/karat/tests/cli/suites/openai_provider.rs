@@ -1,0 +1,84 @@
+//! The main suite on a "real" provider: a server that speaks OpenAI's protocol.
+
+use serde_json::json;
+use testkit::{Behaviour, FakeProvider, ReceivedRequest, Script};
+
+use crate::place::Place;
+
+fn reply(received: &ReceivedRequest) -> Behaviour {
+    let request = received.json();
+    let prompt = request["messages"].to_string();
+    if request["model"] == "gpt-4o" {
+        let missing = json!([]);
+        return Behaviour::ok(
+            json!({
+                "completeness": 6, "accuracy": 7, "topicCoverage": 6.5, "atomicity": 8,
+                "reasoning": "Most statements are covered.",
+                "missingClaims": missing, "hallucinations": [], "redundancies": [], "gapAreas": []
+            })
+            .to_string(),
+        );
+    }
+    assert!(prompt.contains("claim"));
+    // Every sample has an answer of its own, and its edits keep it.
+    let about =
+        if prompt.contains("Tendons") || prompt.contains("tendon") { "Tendons adapt." } else { "Oats keep you full." };
+    Behaviour::ok(json!({"claims": [{"text": about}]}).to_string())
+}
+
+/// CL-26: the same suite on an OpenAI-compatible server by `OPENAI_BASE_URL`; shared steps are called once, keys are
+/// sent and kept out of everything that is stored.
+#[test]
+fn claims_runs_against_openai_base_url() {
+    let provider = FakeProvider::start(Script::by(reply)).unwrap();
+    let place = Place::new();
+    let key = "sk-planted-4f1c77";
+    let arguments = [
+        "run",
+        "claims",
+        "--models",
+        "gpt-4o-mini",
+        "--judges",
+        "gpt-4o",
+        "--sample",
+        "kr-oats-01,kr-tendon-05",
+        "--variants",
+        "raw,editorial-pass-v1,editorial-pass-v2",
+        "--run-id",
+        "r",
+        "-o",
+        "out",
+        "--format",
+        "md,json,cells",
+    ];
+    let said = place
+        .command(&arguments)
+        .env("OPENAI_BASE_URL", provider.base_url())
+        .env("OPENAI_API_KEY", key)
+        .output()
+        .map(crate::place::Said::of)
+        .unwrap();
+    assert_eq!(said.code, 0, "{}", said.all());
+    // 2 samples × (one shared extraction + two edits) and one judge call for each different output.
+    let judged = provider.received().iter().filter(|it| it.json()["model"] == "gpt-4o").count();
+    assert_eq!(provider.requests() - judged, 2 * 3);
+    assert_eq!(provider.duplicates(), 0);
+    assert!(provider.received().iter().all(|it| it.header("authorization") == Some(&format!("Bearer {key}"))));
+    let report = place.report("r");
+    assert_eq!(report["totals"]["cells"], 6);
+    assert_eq!(report["metrics"]["quality.overallScore"]["value"], 6.875);
+    assert_no_trace(place.path(), key);
+}
+
+fn assert_no_trace(folder: &std::path::Path, secret: &str) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            assert_no_trace(&path, secret);
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{} holds the key", path.display());
+        }
+    }
+}

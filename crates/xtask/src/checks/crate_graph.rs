@@ -1,0 +1,113 @@
+//! The dependency graph of ARCHITECTURE.md: a test reads the real one and rejects a dependency on a higher layer.
+
+#![cfg(test)]
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The workspace crates that each crate may depend on.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("karat-types", &[]),
+    ("karat-stats", &[]),
+    ("karat-text", &["karat-types"]),
+    ("karat-suite", &["karat-types", "karat-text"]),
+    ("karat-quantity", &["karat-text"]),
+    ("karat-scoring", &["karat-types", "karat-text", "karat-quantity"]),
+    ("karat-providers", &["karat-types", "karat-text"]),
+    ("karat-filings", &["karat-types", "karat-text", "karat-suite"]),
+    ("karat-store", &["karat-types"]),
+    ("karat-demo", &[]),
+    ("karat-engine", &["karat-types", "karat-text", "karat-suite", "karat-scoring", "karat-providers", "karat-store"]),
+    ("karat-analysis", &["karat-types", "karat-stats", "karat-text"]),
+    ("karat-report", &["karat-types", "karat-stats", "karat-text", "karat-analysis"]),
+    (
+        "karat-app",
+        &[
+            "karat-types",
+            "karat-stats",
+            "karat-text",
+            "karat-suite",
+            "karat-scoring",
+            "karat-providers",
+            "karat-store",
+            "karat-demo",
+            "karat-filings",
+            "karat-engine",
+            "karat-analysis",
+            "karat-report",
+        ],
+    ),
+    ("karat", &["karat-types", "karat-app"]),
+];
+
+/// Crates that no library without a network stack may pull in.
+const NETWORK: &[&str] = &["reqwest", "hyper", "tokio", "rustls", "rusqlite"];
+
+fn metadata() -> Value {
+    let cargo = option_env!("CARGO").unwrap_or("cargo");
+    // Without the filter, cargo asks for packages of other platforms, which an offline machine lacks.
+    let platform = stdout_of(cargo, &["-vV"]);
+    let platform = platform.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let metadata = ["metadata", "--format-version", "1", "--offline", "--filter-platform", platform];
+    serde_json::from_str(&stdout_of(cargo, &metadata)).unwrap()
+}
+
+fn stdout_of(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Dependencies of normal kind by package name, from the resolved graph.
+fn graph(metadata: &Value) -> BTreeMap<String, Vec<String>> {
+    let names: BTreeMap<&str, &str> = metadata["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|package| (package["id"].as_str().unwrap(), package["name"].as_str().unwrap()))
+        .collect();
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap().iter();
+    nodes
+        .map(|node| {
+            let normal = |dep: &&Value| dep["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null());
+            let deps = node["deps"].as_array().unwrap().iter().filter(normal);
+            let deps = deps.map(|dep| names[dep["pkg"].as_str().unwrap()].to_owned()).collect();
+            (names[node["id"].as_str().unwrap()].to_owned(), deps)
+        })
+        .collect()
+}
+
+/// Dependencies go downwards only.
+#[test]
+fn crates_depend_on_lower_layers_only() {
+    let graph = graph(&metadata());
+    for (name, allowed) in ALLOWED {
+        let internal = graph[*name].iter().filter(|dep| dep.starts_with("karat"));
+        let wrong: Vec<&String> = internal.filter(|dep| !allowed.contains(&dep.as_str())).collect();
+        assert!(wrong.is_empty(), "{name} must not depend on {wrong:?}; ARCHITECTURE.md says what it may");
+    }
+    let unknown: Vec<&String> = graph
+        .keys()
+        .filter(|name| name.starts_with("karat") && !ALLOWED.iter().any(|(known, _)| known == name))
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:?} has no line in this test's table");
+}
+
+/// SU-07: scoring, text and statistics are libraries without a network stack or a database.
+#[test]
+fn libraries_have_no_network_stack() {
+    let graph = graph(&metadata());
+    for library in ["karat-scoring", "karat-quantity", "karat-stats", "karat-text", "karat-types"] {
+        let mut open = vec![library.to_owned()];
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if seen.insert(name.clone()) {
+                open.extend(graph.get(&name).into_iter().flatten().cloned());
+            }
+        }
+        let found: Vec<&&str> = NETWORK.iter().filter(|name| seen.contains(**name)).collect();
+        assert!(found.is_empty(), "{library} pulls in {found:?}");
+    }
+}

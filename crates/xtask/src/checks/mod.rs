@@ -1,0 +1,11 @@
+//! Checks of the workspace's own structure. Most run as tests; some are commands, too.
+//!
+//! - `crate_graph`: crates depend on lower layers only; libraries pull in no network stack.
+//! - `module_cycles`: no modules of a crate depend on each other in a cycle.
+//! - `plain_language`: names, doc comments and folders stay within limits.
+//! - `requirements`: every requirement has a test.
+
+mod crate_graph;
+pub mod module_cycles;
+pub mod plain_language;
+pub mod requirements;

@@ -1,0 +1,13 @@
+//! One file a family of statistics: each maps the input of a vector to the result of `karat-stats` or `karat-scoring`.
+
+pub mod agreement;
+pub mod classify;
+pub mod compare;
+pub mod correction;
+pub mod describe;
+pub mod drift;
+pub mod power;
+pub mod preference;
+pub mod retrieval;
+pub mod sequential;
+pub mod text;
