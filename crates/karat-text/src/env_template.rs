@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(filled("${HOME}/x/${DIR:-data}").as_deref(), Ok("/h/x/data"));
         assert_eq!(filled("${DIR}"), Err("DIR".to_owned()));
         assert_eq!(filled("$HOME ${not a name} ${"), Ok("$HOME ${not a name} ${".to_owned()));
-        assert_eq!(parts("a ${B:-} c").shown(), "a ${B} c");
+        assert_eq!(parts("a ${B:-} c").with_placeholders(), "a ${B} c");
     }
 
     /// RG-15: what stands in a row never reads the environment.

@@ -134,7 +134,7 @@ fn recompute_composites(
         agreed.value = match (is_capped, by_mean) {
             (false, _) => made,
             (true, false) => made.min(highest),
-            (true, true) => overall.rounded(agreed.value),
+            (true, true) => overall.round_value(agreed.value),
         };
         scores[place] = Some(Score::value(agreed.value));
     }

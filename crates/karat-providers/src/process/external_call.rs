@@ -290,7 +290,7 @@ fn malformed_error(message: String) -> CallError {
 fn http_capture(request: &HttpRequest) -> Value {
     json!({
         "method": request.method,
-        "url": request.url.shown(),
+        "url": request.url.with_placeholders(),
         "headers": shown_templates(&request.headers),
         "body": request.body,
     })
@@ -301,7 +301,7 @@ fn command_capture(request: &CommandRequest) -> Value {
 }
 
 fn shown_templates(texts: &[(String, EnvTemplate)]) -> Map<String, Value> {
-    texts.iter().map(|(name, text)| (name.clone(), Value::from(text.shown()))).collect()
+    texts.iter().map(|(name, text)| (name.clone(), Value::from(text.with_placeholders()))).collect()
 }
 
 #[cfg(test)]

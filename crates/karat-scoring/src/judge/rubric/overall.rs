@@ -10,7 +10,7 @@ pub(crate) fn overall(overall: &Overall, scores: &[(&Dimension, &Score)], given:
     if overall.method == OverallMethod::Given {
         return match given {
             Some(Score::Value { value, reason, .. }) => {
-                Score::value(overall.rounded(*value)).with_reason(reason.clone())
+                Score::value(overall.round_value(*value)).with_reason(reason.clone())
             }
             Some(other) => other.clone(),
             None => Score::unscored("the judge did not give it"),

@@ -45,7 +45,7 @@ fn agreement_needs_two_raters() {
         format!("{{\"sample\": \"x\", \"annotator\": \"{who}\", \"scores\": {{\"accuracy\": {grade}}}}}\n")
     };
     for (labels, told) in [
-        ("{\"sample\": 1}\n".to_owned(), "labels.jsonl:1: this is no label"),
+        ("{\"sample\": 1}\n".to_owned(), "labels.jsonl:1: this is not a label"),
         (label("70"), "labels.jsonl:2: `quality.accuracy` is 70, which is outside its scale from 0 to 10"),
         (label("\"good\""), "labels.jsonl:2: `quality.accuracy` is \"good\", which is not a grade"),
         (label("7").replace("accuracy", "acuracy"), "no metric `acuracy` (did you mean `accuracy`?)"),

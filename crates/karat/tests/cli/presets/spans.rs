@@ -312,7 +312,7 @@ fn bad_snapshots_are_refused() {
     place.write("twice.json", &json!({"results": [result("x"), result("y")]}).to_string());
     let refused = [
         ("empty.json", "`results` is empty"),
-        ("broken.json", "is no JSON"),
+        ("broken.json", "is not JSON"),
         ("silent.json", "results[0] has no text `output`"),
         ("absent.json", "reading absent.json"),
         ("/dev/null", "/dev/null"),

@@ -191,7 +191,7 @@ fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
         for part in [["run", "--run-id"].as_slice(), &["resume"]] {
             let said = place.karat(&[part, &["r", "--budget-usd", "0.05"]].concat());
             assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
-            assert!(counted(&said).contains("$0.04 more count for calls of which nobody knows"), "{}", said.all());
+            assert!(counted(&said).contains("$0.04 more count for calls of unknown cost"), "{}", said.all());
         }
         let asked = service.received().last().unwrap().json()["q"].as_str().unwrap().to_owned();
         let cell = asked.trim_start_matches("Question ").split(':').next().unwrap();
@@ -222,7 +222,7 @@ fn a_cost_that_nobody_can_read_stops_a_budgeted_run() {
         let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
         assert_eq!((said.code, service.requests()), (5, 1), "{usd}: {}", said.all());
         let message = "at `$.usd`, which is not a number from 0 to 1000000, so the run's budget cannot be kept. Correct the \
-                       service and go on with `karat resume r`";
+                       service and continue with `karat resume r`";
         assert!(said.stderr.contains(message), "{usd}: {}", said.all());
         let said = place.karat(&["run", "--run-id", "free", "--no-cache"]);
         assert_eq!((said.code, service.requests()), (0, 31), "{usd}: {}", said.all());
@@ -245,7 +245,7 @@ fn an_answer_with_a_missing_price_is_not_free() {
     {
         let said = place.karat(&[part, &["r", "--budget-usd", budget]].concat());
         assert_eq!((said.code, service.requests()), (5, requests), "{}", said.all());
-        let counts = format!("$0.0{requests} more count for calls of which nobody knows");
+        let counts = format!("$0.0{requests} more count for calls of unknown cost");
         assert!(counted(&said).contains(&counts), "{}", said.all());
     }
     let asked = service.received()[0].json()["q"].as_str().unwrap().to_owned();

@@ -325,7 +325,7 @@ fn calls_accumulate_over_the_parts_of_a_run() {
         said.all()
     );
     assert!(
-        said.stderr.contains("at least 34 are left to make: go on with `karat resume r --max-calls 44`"),
+        said.stderr.contains("at least 34 are left to make: continue with `karat resume r --max-calls 44`"),
         "{}",
         said.all()
     );
