@@ -187,7 +187,7 @@ fn options(comparing: &CompareRequest) -> Result<CompareOptions, AppError> {
         },
         metrics: comparing.metrics.clone(),
         margins: comparing.margins.clone(),
-        any_ruler: comparing.allow_changed,
+        any_instrument: comparing.allow_changed,
         seed: Seed(1),
         ..CompareOptions::default()
     })

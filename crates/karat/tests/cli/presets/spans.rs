@@ -514,6 +514,6 @@ fn a_path_without_items_is_reported() {
     let place = Place::new();
     let said = place.karat(&["run", "spans", "--run-id", "s", "--set", "analyses.spans.with.items=$.entz"]);
     assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.all().contains("found a list at `$.entz` in none of 24 outputs"), "{}", said.all());
+    assert!(said.all().contains("found no list at `$.entz` in any of 24 outputs"), "{}", said.all());
     assert!(said.all().contains("spans: its path of items, `$.entz`, leads to a list in no output"), "{}", said.all());
 }

@@ -335,7 +335,7 @@ fn impossible_usage_is_a_breach_at_the_reserved_cost() {
         let cost = report["cost"]["actual_cost_usd"].as_f64().unwrap();
         assert!((cost - bound(&provider)).abs() < 1e-9, "{counted}: {cost}, {}", bound(&provider));
         let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
-        assert!(markdown.contains("Calls with more usage than was reserved for them: 2"), "{counted}: {markdown}");
+        assert!(markdown.contains("Calls that used more than was reserved for them: 2"), "{counted}: {markdown}");
         assert!(!markdown.contains("usage estimated"), "{counted}: {markdown}");
         let trace = place.fine(&["trace", "r", "0"]).stdout;
         assert!(trace.contains("note: the provider counted more than 100000000 tokens"), "{counted}: {trace}");
@@ -350,7 +350,7 @@ fn impossible_usage_without_a_reply_is_a_breach_too() {
     let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "1"]);
     assert_eq!(said.code, 1, "{}", said.all());
     let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
-    assert!(markdown.contains("Calls with more usage than was reserved for them: 2"), "{markdown}");
+    assert!(markdown.contains("Calls that used more than was reserved for them: 2"), "{markdown}");
 }
 
 /// BY-04, BY-05: notes on a call are repeated by the part of the run that reads the call from the ledger.

@@ -219,7 +219,7 @@ fn drift_tells_two_folders_apart() {
     let ask = ["drift", "briefing", "--as-of", "2026-03-03"];
     let both = place.fine(&ask);
     assert!(
-        both.stderr.contains("A and B have 2 samples of one id that are not the same, such as 2026-03-01"),
+        both.stderr.contains("A and B contain 2 samples with the same id but different content, such as 2026-03-01"),
         "{}",
         both.all()
     );

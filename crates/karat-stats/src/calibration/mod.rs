@@ -30,7 +30,7 @@ pub struct ReliabilityBin {
     pub accuracy: Option<f64>,
 }
 
-/// How well confidences match what happened. All but the bins is `None` without items.
+/// The agreement of confidences with outcomes. Everything except the bins is `None` without items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     /// The summary figures.

@@ -145,7 +145,7 @@ fn matthews(counts: &[Counts], n: f64) -> f64 {
     }
 }
 
-/// How well scores rank the positives before the negatives.
+/// The quality with which scores rank positives before negatives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranking {
     /// Area under the ROC curve: P(score of a positive > that of a negative), ties half. `None`
