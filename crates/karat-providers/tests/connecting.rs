@@ -70,7 +70,7 @@ async fn header(provider: &FakeProvider, spec: ModelSpec, settings: Settings) ->
     let timeout = std::time::Duration::from_secs(20);
     let call = Call { model: &spec.id, request: &ask, body: None, timeout, retries: 0, jitter_seed: 1 };
     providers.call(call, &SilentObserver).await.outcome.unwrap();
-    provider.received().last().unwrap().header("authorization").map(str::to_owned)
+    provider.received_requests().last().unwrap().header("authorization").map(str::to_owned)
 }
 
 /// A server on this machine needs no key, and never gets a real one by accident.
@@ -96,7 +96,7 @@ async fn the_environment_can_name_the_api_root() {
     let port = server.port().to_string();
     let spec = json!({ "base_url": "http://127.0.0.1:${PORT}/v1", "model": "${NAME:-fallback}" });
     header(&server, model("a", spec), environment(&[("PORT", &port)])).await;
-    assert_eq!(server.received()[1].json()["model"], "fallback");
+    assert_eq!(server.received_requests()[1].json()["model"], "fallback");
 }
 
 /// Proxies come from the settings only, and never apply to this machine.

@@ -46,7 +46,7 @@ fn faults() -> Vec<Fault> {
     vec![
         fault("rate limited", Behaviour::rate_limited("0"), CallErrorCode::RateLimited),
         fault("server error", Behaviour::server_error(), CallErrorCode::ServerError),
-        fault("overloaded", Behaviour::overloaded(), CallErrorCode::ServerError),
+        fault("overloaded", Behaviour::overload(), CallErrorCode::ServerError),
         fault("request timeout", Behaviour::status(408, "too slow"), CallErrorCode::Timeout),
         fault("conflict", Behaviour::status(409, "busy"), CallErrorCode::ServerError),
         fault("too early", Behaviour::status(425, "not yet"), CallErrorCode::ServerError),
@@ -55,7 +55,7 @@ fn faults() -> Vec<Fault> {
         fault("not found", Behaviour::status(404, "no such model"), CallErrorCode::BadRequest),
         fault("wrong key", Behaviour::status(401, "Incorrect API key provided"), CallErrorCode::Auth),
         fault("forbidden", Behaviour::status(403, "no access"), CallErrorCode::Auth),
-        fault("malformed", Behaviour::malformed(), CallErrorCode::Malformed),
+        fault("malformed", Behaviour::invalid_body(), CallErrorCode::Malformed),
         fault("prose", Behaviour::prose(), CallErrorCode::Malformed),
         fault("nan", Behaviour::nan(), CallErrorCode::Malformed),
         fault("empty body", Behaviour::raw(200, ""), CallErrorCode::Malformed),
@@ -114,9 +114,9 @@ async fn a_fault_that_passes_leaves_a_good_reply() {
         let passing = [
             Behaviour::rate_limited("0"),
             Behaviour::Drop,
-            Behaviour::malformed(),
+            Behaviour::invalid_body(),
             Behaviour::Cut("half".to_owned()),
-            Behaviour::overloaded(),
+            Behaviour::overload(),
             Behaviour::ok("42"),
         ];
         let bench = Bench::new(protocol, Script::sequence(passing)).retries(5);

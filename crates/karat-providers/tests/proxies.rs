@@ -24,7 +24,7 @@ async fn plain_addresses_go_through_their_proxy() {
         let proxy = FakeProvider::start(Behaviour::ok("through")).unwrap();
         let exchange = at("http://models.invalid:81/v1", &[(name, proxy.url())]).ask().await;
         assert_eq!(exchange.outcome.unwrap().text, "through", "{name}");
-        assert_eq!(proxy.received()[0].header("host"), Some("models.invalid:81"));
+        assert_eq!(proxy.received_requests()[0].header("host"), Some("models.invalid:81"));
     }
     let proxy = FakeProvider::start(Behaviour::ok("through")).unwrap();
     let exchange = at("http://127.0.0.1:PORT/v1", &[("HTTPS_PROXY", proxy.url())]).ask().await;

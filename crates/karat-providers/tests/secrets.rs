@@ -17,7 +17,7 @@ async fn an_echoed_key_is_removed() {
     for protocol in ["openai", "anthropic"] {
         let bench = Bench::new(protocol, Behaviour::EchoKey);
         let exchange = bench.ask().await;
-        let sent = bench.server.received();
+        let sent = bench.server.received_requests();
         assert!(sent[0].headers.iter().any(|(_, value)| value.contains(KEY)), "the key was sent");
         assert!(!everything(&exchange).contains(KEY), "{protocol}");
         assert!(exchange.outcome.unwrap().text.contains("[secret removed]"));
@@ -75,7 +75,7 @@ async fn a_secret_header_is_sent_and_never_kept() {
         _ => None,
     });
     let exchange = bench.ask().await;
-    let received = &bench.server.received()[0];
+    let received = &bench.server.received_requests()[0];
     assert_eq!(received.header("x-team"), Some("Token team-secret-77"));
     assert_eq!(received.header("x-plain"), Some("plain words"));
     assert!(!everything(&exchange).contains("team-secret-77"));

@@ -36,7 +36,7 @@ async fn requests_say_who_asks_and_whom() {
     let server = FakeProvider::start(Behaviour::raw(200, "fine")).unwrap();
     let exchange = ask(&format!("{}/answers?q=1", server.url()), "").await;
     assert_eq!(exchange.outcome.unwrap().text, "fine");
-    let received = &server.received()[0];
+    let received = &server.received_requests()[0];
     assert_eq!(received.path, "/answers?q=1");
     assert_eq!(received.header("user-agent"), Some(concat!("karat/", env!("CARGO_PKG_VERSION"))));
     assert_eq!((received.header("accept"), received.header("accept-encoding")), (Some("*/*"), Some("identity")));

@@ -56,7 +56,7 @@ async fn sent(provider: &str, entry: Value, request: ChatRequest) -> ReceivedReq
     spec.as_object_mut().unwrap().extend(entry.as_object().cloned().unwrap());
     bench.spec = serde_json::from_value(spec).unwrap();
     bench.send(&request).await.outcome.unwrap();
-    bench.server.received().remove(0)
+    bench.server.received_requests().remove(0)
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ struct Measured {
     what: &'static str,
     reference: &'static str,
     ours: Timing,
-    /// How many times faster than the reference it has to be.
+    /// The required speed-up over the reference.
     goal: f64,
 }
 

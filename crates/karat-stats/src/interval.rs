@@ -172,7 +172,7 @@ impl Interval {
     }
 
     /// The interval cut to the range of its scale. For display only, after all arithmetic.
-    pub fn clipped(self, min: f64, max: f64) -> Self {
+    pub fn clip(self, min: f64, max: f64) -> Self {
         Self { lo: self.lo.max(min).min(max), hi: self.hi.min(max).max(min), ..self }
     }
 }

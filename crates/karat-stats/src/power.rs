@@ -53,7 +53,7 @@ pub fn paired_t_items(dz: f64, power: f64, level: Level, alternative: Alternativ
         return None;
     }
     let gap = |n: f64| paired_t_power(dz, n, level, alternative).map_or(-1.0, |reached| reached - power);
-    bracketed(gap, 2.0, 1e12)
+    bracket_root(gap, 2.0, 1e12)
 }
 
 /// The smallest standardized effect |dz| that the paired t test on `n` pairs detects with the wanted
@@ -64,7 +64,7 @@ pub fn paired_t_effect(n: f64, power: f64, level: Level, alternative: Alternativ
     }
     let sign = if alternative == Alternative::Smaller { -1.0 } else { 1.0 };
     let gap = |dz: f64| paired_t_power(sign * dz, n, level, alternative).map_or(1.0, |reached| reached - power);
-    bracketed(gap, 0.0, 1e9)
+    bracket_root(gap, 0.0, 1e9)
 }
 
 /// Normal approximation of the minimum detectable difference, (z_{1−α/2} + z_{power})·s_d/√n, in
@@ -188,7 +188,7 @@ pub fn two_rates_items(p1: f64, p2: f64, level: Level, power: f64) -> Option<f64
         let shift = h * (0.5 * n).sqrt();
         normal_sf(level.z() - shift) + normal_sf(level.z() + shift)
     };
-    bracketed(|n| reached(n) - power, 0.0, 1e15)
+    bracket_root(|n| reached(n) - power, 0.0, 1e15)
 }
 
 /// z of the test plus z of the power.
@@ -217,7 +217,7 @@ fn towards(dz: f64, alternative: Alternative) -> bool {
 
 /// The root of a rising function at or above `from`, within the first doubling interval that holds
 /// it. `None` when it is positive at `from` already, or up to `limit` nowhere.
-fn bracketed(gap: impl Fn(f64) -> f64, from: f64, limit: f64) -> Option<f64> {
+fn bracket_root(gap: impl Fn(f64) -> f64, from: f64, limit: f64) -> Option<f64> {
     let (mut lo, mut hi) = (from, 2.0 * from.max(0.5));
     while gap(hi) < 0.0 {
         (lo, hi) = (hi, 2.0 * hi);

@@ -54,7 +54,7 @@ impl Fence {
     }
 
     /// A fence of another code for the same contents: what repeats a prompt in another call does not repeat its code.
-    pub fn renewed<'a>(&self, texts: impl IntoIterator<Item = &'a str> + Clone) -> Self {
+    pub fn with_new_code<'a>(&self, texts: impl IntoIterator<Item = &'a str> + Clone) -> Self {
         let mut fence = self.next();
         while texts.clone().into_iter().any(|text| text.contains(&fence.nonce)) {
             fence = fence.next();
@@ -172,11 +172,11 @@ mod tests {
     fn a_renewed_fence_holds_the_same() {
         let (first, contents) = (Fence::around(3, ["x"]), "<<<END A 0123456789abcdef>>>");
         let prompt = first.wrap("a", contents);
-        let second = first.renewed([prompt.as_str()]);
+        let second = first.with_new_code([prompt.as_str()]);
         let repeated = second.instead_of(&first, &prompt);
         assert!(second != first && !repeated.contains(first.nonce()));
         assert_eq!(sections(&repeated), sections(&prompt));
-        assert_eq!(second, first.renewed([prompt.as_str()]));
+        assert_eq!(second, first.with_new_code([prompt.as_str()]));
     }
 
     proptest! {

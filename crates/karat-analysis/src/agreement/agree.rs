@@ -309,7 +309,7 @@ mod tests {
     /// CL-16: a grade between the steps of a scale is refused, and so is a misspelt name.
     #[test]
     fn a_label_must_match_the_steps_and_names_of_the_rubric() {
-        let mut plan = serde_json::to_value(&*crate::testing::judged(1, 1, &["j"], json!([])).header.plan).unwrap();
+        let mut plan = serde_json::to_value(&*crate::testing::judged_run(1, 1, &["j"], json!([])).header.plan).unwrap();
         let range = "/scorers/0/kind/rubric/rubric/dimensions/0/scale/range";
         *plan.pointer_mut(range).unwrap() = json!({ "lo": 0, "hi": 3, "step": 1 });
         let plan: PlanHeader = serde_json::from_value(plan).unwrap();

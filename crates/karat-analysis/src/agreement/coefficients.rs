@@ -407,7 +407,7 @@ fn kappa_and_ac(shared: &[SharedGrades], scale: &[f64], level: Level) -> Option<
         }
         let half = found.standard_error.zip(level.t(n as f64 - 1.0)).map(|(se, t)| se * t);
         let interval =
-            half.map(|half| Interval::around(found.coefficient, half, level, Method::StudentT).clipped(-1.0, 1.0));
+            half.map(|half| Interval::around(found.coefficient, half, level, Method::StudentT).clip(-1.0, 1.0));
         Some(point.with_named_interval(interval))
     });
     Some((kappa, ac))

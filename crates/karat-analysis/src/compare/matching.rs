@@ -175,7 +175,7 @@ impl<'a> Matching<'a> {
     fn test_metric(&self, place: MetricPair<'a>, options: &CompareOptions) -> Result<TestedMetric<'a>, String> {
         let kind = self.kind(place);
         let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
-        let mut paired = self.paired(place, aggregate);
+        let mut paired = self.paired_scores(place, aggregate);
         let how = resampling(&self.candidate.findings.plan, options.seed);
         let test = paired.figures.test_of(kind, aggregate, &how);
         if test.n() == 0 {
@@ -218,7 +218,7 @@ impl<'a> Matching<'a> {
 
     /// The paired scores of the common samples. For a mean, the systems of a sample are averaged first; for other
     /// aggregates each pair of systems counts, with equal weight.
-    fn paired(&self, place: MetricPair<'_>, aggregate: Aggregate) -> Paired {
+    fn paired_scores(&self, place: MetricPair<'_>, aggregate: Aggregate) -> Paired {
         let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
         let mut paired = Paired {
             figures: PairedFigures {

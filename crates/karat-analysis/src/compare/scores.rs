@@ -284,7 +284,7 @@ impl PairedTest {
             Test::McNemar => self.outcomes.interval(level),
             Test::PairedT => paired_t(&self.differences, level).interval,
             Test::ClusterT => self.cluster_robust(level)?.interval,
-            Test::Bootstrap => self.resamples()?.inverted(level),
+            Test::Bootstrap => self.resamples()?.percentile_interval(level),
             Test::Identical => self.point_interval(level),
             Test::SignFlip if self.is_degenerate() => {
                 self.point_interval(level).filter(|_| self.p() <= Some(level.alpha()))

@@ -68,7 +68,7 @@ impl TestedMetric<'_> {
             left_out: self.left_out,
             bounds: self.bounds,
             margin,
-            needed: plannable.and_then(|it| self.needed(it, margin)),
+            needed: plannable.and_then(|it| self.required_samples(it, margin)),
             equivalence,
             verdict,
             impossible: lacking.or_else(|| self.test.impossible(local)).filter(|_| is_open),
@@ -150,10 +150,10 @@ impl TestedMetric<'_> {
 
     /// With a margin, by the power of the two one-sided t tests; otherwise by that of the paired t test at the observed
     /// difference, and always more samples than the present ones, which did not decide.
-    fn needed(&self, planning: Planning, margin: Option<f64>) -> Option<Needed> {
+    fn required_samples(&self, planning: Planning, margin: Option<f64>) -> Option<Needed> {
         match margin {
             Some(margin) => planning.needed_for_equivalence(margin),
-            None => planning.with_more_than(self.test.units()).needed(self.test.difference()?.abs()),
+            None => planning.with_more_than(self.test.units()).required_samples(self.test.difference()?.abs()),
         }
     }
 

@@ -80,7 +80,7 @@ impl Spend {
     }
 
     /// Amount that this run paid for systems and judges.
-    pub fn paid(&self) -> Money {
+    pub fn amount_paid(&self) -> Money {
         self.extraction.paid + self.judging.paid
     }
 

@@ -211,7 +211,7 @@ fn group_systems(
 mod tests {
     use karat_types::{CallErrorCode, CellError};
 
-    use crate::testing::judged;
+    use crate::testing::judged_run;
     use crate::{Options, analyse};
 
     /// BR-10: a cell is unjudged if none of its judges ran or answered. One judge of two is enough, an unreadable reply
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_cell_is_unjudged_when_every_judge_failed() {
         let unjudged = |codes: [Option<&str>; 2]| {
-            let mut run = judged(1, 1, &["one", "other"], serde_json::json!([]));
+            let mut run = judged_run(1, 1, &["one", "other"], serde_json::json!([]));
             for (judgment, code) in run.cells[0].judgments.iter_mut().zip(codes) {
                 judgment.error = code.map(|code| CellError::new(code, "it failed"));
             }

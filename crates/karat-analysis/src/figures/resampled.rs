@@ -75,7 +75,7 @@ pub(crate) fn bootstrap_figure(observed: &Observations, aggregate: Aggregate, ho
             seed: how.seed,
         });
     }
-    let figure = |places: &[usize]| stratified(observed, places, aggregate);
+    let figure = |places: &[usize]| stratified_aggregate(observed, places, aggregate);
     resample(observed, aggregate, aggregate.name(), figure, how)
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn bootstrap_figure(observed: &Observations, aggregate: Aggregate, ho
 /// observations have no labels, or the figure is no figure of labels.
 pub(crate) fn label_figure(observed: &Observations, aggregate: Aggregate) -> Option<Resampled> {
     let Aggregate::Labels(_) = aggregate else { return None };
-    let figure = |places: &[usize]| stratified(observed, places, aggregate);
+    let figure = |places: &[usize]| stratified_aggregate(observed, places, aggregate);
     resample(observed, aggregate, aggregate.name(), figure, &default_resampling(observed))
 }
 
@@ -100,7 +100,9 @@ pub(crate) fn bootstrap_change(
     aggregate: Aggregate,
     how: &Resampling,
 ) -> Option<Resampled> {
-    let change = |places: &[usize]| Some(stratified(now, places, aggregate)? - stratified(before, places, aggregate)?);
+    let change = |places: &[usize]| {
+        Some(stratified_aggregate(now, places, aggregate)? - stratified_aggregate(before, places, aggregate)?)
+    };
     resample(now, aggregate, format!("difference of {}", aggregate.name()), change, how)
 }
 
@@ -111,7 +113,7 @@ fn default_resampling(observed: &Observations) -> Resampling {
 }
 
 /// The aggregate of the observations at some positions, with equal weight for each stratum.
-fn stratified(observed: &Observations, places: &[usize], aggregate: Aggregate) -> Option<f64> {
+fn stratified_aggregate(observed: &Observations, places: &[usize], aggregate: Aggregate) -> Option<f64> {
     let mut strata: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for at in places {
         strata.entry(*observed.strata.get(*at)?).or_default().push(*at);

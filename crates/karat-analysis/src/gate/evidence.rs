@@ -144,7 +144,7 @@ enum Partner<'a> {
 }
 
 impl Partner<'_> {
-    fn pinned(&self) -> Option<&Pinned> {
+    fn as_pinned(&self) -> Option<&Pinned> {
         match self {
             Self::Pinned(pinned, _) => Some(pinned),
             Self::System(_) => None,
@@ -245,7 +245,7 @@ impl GateContext<'_> {
             }
         }
         let spec = self.findings.plan.metrics.get(metric);
-        let pinned = partners.iter().filter_map(|(_, partner)| partner.pinned());
+        let pinned = partners.iter().filter_map(|(_, partner)| partner.as_pinned());
         let samples = || self.cells(case).map(|(sample, _)| self.findings.sample_id(sample));
         let mut changes =
             pinned.filter_map(|pinned| pinned.instrument_change(self.findings.measured_run(), spec?, samples()));

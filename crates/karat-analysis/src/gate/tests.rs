@@ -526,7 +526,7 @@ fn a_pinned_trial_that_failed_counts() {
 #[test]
 fn names_changed_since_a_pinned_run_are_reported() {
     let answered = |judge: &str, model: &str| {
-        let mut run = crate::testing::judged(1, 4, &["j1"], serde_json::json!([]));
+        let mut run = crate::testing::judged_run(1, 4, &["j1"], serde_json::json!([]));
         for cell in &mut run.cells {
             cell.judgments[0].scores = vec![(0, karat_types::Score::value(7.0))];
             cell.judgments[0].answered = karat_types::ServedName::from_reply("j1", judge).into_iter().collect();

@@ -22,7 +22,7 @@ impl Pinned {
                 .map(|sample| SampleCells::of(&findings.table, &findings.plan, (metric, sample, system)))
                 .collect::<Vec<_>>();
             let trials = entries.iter().filter_map(SampleCells::trials).flatten().copied();
-            [entries.iter().map(SampleCells::combined).collect(), trials.collect()]
+            [entries.iter().map(SampleCells::combine_trials).collect(), trials.collect()]
         };
         let metrics = |group: &Group, cells: &dyn Fn(usize) -> [CellStates; 2]| {
             let each = findings.plan.metrics.iter().zip(&group.metrics).enumerate();

@@ -59,7 +59,7 @@ impl Planning {
     }
 
     /// The samples needed to detect a difference. `None` if no number of samples detects it.
-    pub(crate) fn needed(&self, difference: f64) -> Option<Needed> {
+    pub(crate) fn required_samples(&self, difference: f64) -> Option<Needed> {
         self.plan_clusters(difference, self.design.clusters_for(difference, PLANNED_POWER, self.level)?)
     }
 

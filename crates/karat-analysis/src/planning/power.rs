@@ -114,7 +114,7 @@ pub fn power(
         power: PLANNED_POWER,
         level: planning.level.get(),
         wanted: mde,
-        needed: mde.and_then(|difference| planning.needed(difference)),
+        needed: mde.and_then(|difference| planning.required_samples(difference)),
     }
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn measured_deviation(plan: &PlanHeader, table: &ScoreTable, metric: 
     let kind = if table.is_binary(metric) { Kind::Binary } else { Kind::Score };
     let how = resampling(plan, Seed(1));
     let others = 1..plan.systems.len();
-    let tests = others.map(|other| paired(table, metric, other).test_of(kind, aggregate, &how));
+    let tests = others.map(|other| paired_figures(table, metric, other).test_of(kind, aggregate, &how));
     let known: Vec<(PairedDesign, usize)> = tests.filter_map(|test| Some((test.design()?, test.n()))).collect();
     let n: usize = known.iter().map(|(_, n)| n).sum();
     if n == 0 {
@@ -210,7 +210,7 @@ impl PairedDeviation {
     }
 }
 
-fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
+fn paired_figures(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
     let mut figures = PairedFigures::of(table.observations(metric));
     for sample in 0..table.samples() {
         let labels = |system: usize| table.labels(metric, sample, system);

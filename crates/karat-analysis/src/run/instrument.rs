@@ -175,13 +175,13 @@ fn flatten(name: &str, value: &Value, into: &mut BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::judged;
+    use crate::testing::judged_run;
     use serde_json::json;
 
     /// BY-01, CL-24: other judges, options and metrics are reported with both values; a longer timeout is not.
     #[test]
     fn a_changed_instrument_is_described_with_both_versions() {
-        let plan = judged(1, 1, &["j1"], json!([])).header.plan.as_ref().clone();
+        let plan = judged_run(1, 1, &["j1"], json!([])).header.plan.as_ref().clone();
         let with = |key: &str, value: Value| {
             let mut changed = serde_json::to_value(&plan).unwrap();
             let scorer = &mut changed["scorers"][0];
@@ -203,7 +203,7 @@ mod tests {
     /// as unchanged.
     #[test]
     fn a_sample_stores_its_judge() {
-        let plan = judged(1, 1, &["j1", "j2"], json!([])).header.plan;
+        let plan = judged_run(1, 1, &["j1", "j2"], json!([])).header.plan;
         let ScorerKind::Rubric(scorer) = &plan.scorers[0].kind else { panic!("no rubric") };
         let told = |judge: Option<&str>, version: Option<&str>| {
             let (judge, version) = (judge.map(str::to_owned), version.map(str::to_owned));

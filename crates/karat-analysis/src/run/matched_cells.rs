@@ -70,7 +70,7 @@ impl<'a> SampleCells<'a> {
     }
 
     /// State and value of all trials combined.
-    pub(crate) fn combined(&self) -> (State, f64) {
+    pub(crate) fn combine_trials(&self) -> (State, f64) {
         self.whole
     }
 

@@ -445,6 +445,6 @@ mod tests {
         let steps = findings.breakdown.steps.iter().filter_map(|line| line.cost).sum();
         let spend = findings.run.spend;
         assert_eq!((spend.judging.cost(), spend.extraction.cost()), (Some(judges), Some(steps)));
-        assert!(findings.run.spend.paid() < total);
+        assert!(findings.run.spend.amount_paid() < total);
     }
 }

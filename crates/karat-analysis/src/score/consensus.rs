@@ -302,7 +302,7 @@ mod tests {
 
     /// A cell graded by three judges in two dimensions and a composite.
     fn three_judges(method: &str, overall: Value, graded: [[f64; 3]; 3]) -> crate::testing::MemoryRun {
-        let mut run = crate::testing::judged(1, 1, &["a", "b", "c"], json!([]));
+        let mut run = crate::testing::judged_run(1, 1, &["a", "b", "c"], json!([]));
         let mut plan = serde_json::to_value(run.header.plan.as_ref()).unwrap();
         let spec = &mut plan["scorers"][0]["kind"]["rubric"];
         spec["consensus"]["method"] = json!(method);

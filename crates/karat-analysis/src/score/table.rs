@@ -86,7 +86,7 @@ struct LabelColumn {
 
 impl LabelColumn {
     /// Starts with the labels that the scorer declares, whether or not an output has them.
-    fn declared(names: impl Iterator<Item = String>) -> Self {
+    fn with_declared_labels(names: impl Iterator<Item = String>) -> Self {
         let mut labels = Self::default();
         names.for_each(|name| {
             labels.number(name);
@@ -213,7 +213,7 @@ fn column(plan: &PlanHeader, metric: &MetricSpec) -> Column {
         Some(labels.iter().filter_map(|label| label.as_str().map(str::to_owned)).collect::<Vec<_>>())
     };
     let labels = LabelFigure::parse(&metric.aggregate)
-        .map(|_| LabelColumn::declared(declared().unwrap_or_default().into_iter()));
+        .map(|_| LabelColumn::with_declared_labels(declared().unwrap_or_default().into_iter()));
     let kind = ColumnKind { binary: metric.binary, ..ColumnKind::default() };
     Column { kind, labels, ..Column::default() }
 }

@@ -32,7 +32,7 @@ pub fn example() -> MemoryRun {
     };
     for sample in 0..SAMPLES.len() {
         for system in 0..10 {
-            let cell = filled(sample, system);
+            let cell = example_cell(sample, system);
             if cell.cell.status == CellStatus::Ok {
                 run.outputs.insert(cell.cell.ordinal, output(sample, system));
             }
@@ -54,7 +54,7 @@ fn sample(row: usize, id: &str) -> SampleRecord {
 }
 
 /// Systems 0 to 8 are model × variant, models outermost; system 9 is the recorded variant.
-fn filled(sample: usize, system: usize) -> MemoryCell {
+fn example_cell(sample: usize, system: usize) -> MemoryCell {
     let ordinal = (sample * 10 + system) as u64;
     let (model, variant) = if system == 9 { (None, 3) } else { (Some(system / 3), system % 3) };
     let mut record = cell(ordinal);
@@ -77,7 +77,7 @@ fn filled(sample: usize, system: usize) -> MemoryCell {
             Note { kind: NoteKind::DroppedChunks, text: "3 chunks beyond max 4 were dropped".to_owned(), count: 3 },
         ];
     }
-    let judgments = (0..2).filter_map(|judge| graded(sample, model, variant, judge, ordinal)).collect();
+    let judgments = (0..2).filter_map(|judge| example_judgment(sample, model, variant, judge, ordinal)).collect();
     MemoryCell { sample, system, trial: 0, cell: record, judgments }
 }
 
@@ -126,7 +126,13 @@ fn own_scores(sample: usize, model: Option<usize>, variant: usize, latency_ms: f
 }
 
 /// The judgment of a judge; the second judge is more lenient. One judgment fails, and one cell is disputed.
-fn graded(sample: usize, model: Option<usize>, variant: usize, judge: u16, ordinal: u64) -> Option<JudgmentRecord> {
+fn example_judgment(
+    sample: usize,
+    model: Option<usize>,
+    variant: usize,
+    judge: u16,
+    ordinal: u64,
+) -> Option<JudgmentRecord> {
     let mut record = judgment(ordinal, 0, judge);
     record.key = Key::of("test/judgment", format!("{ordinal}/{judge}").as_bytes());
     record.calls = vec![Key::of("test/call", format!("{ordinal}/{judge}").as_bytes())];

@@ -144,7 +144,7 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16) -> JudgmentRecord {
 
 /// Models × samples with one rubric scorer `quality` (its only dimension `overall`, 0 to 10), an empty judgment of each
 /// judge per cell, and the given labels.
-pub fn judged(models: usize, samples: usize, judges: &[&str], labels: Value) -> MemoryRun {
+pub fn judged_run(models: usize, samples: usize, judges: &[&str], labels: Value) -> MemoryRun {
     let mut run = Sketch::new(models, 1, samples).fill(0.0).run();
     let mut plan = serde_json::to_value(&*run.header.plan).expect("a plan is JSON");
     plan["judges"] = judges.iter().map(|id| model(id, serde_json::json!("unmetered"))).collect();

@@ -132,7 +132,7 @@ impl Sketch {
 
     /// Marks an entry whose cell was skipped.
     #[must_use]
-    pub fn skipped(self, sample: usize, system: usize) -> Self {
+    pub fn with_skipped(self, sample: usize, system: usize) -> Self {
         self.mark(sample, system, Mark::Skipped)
     }
 

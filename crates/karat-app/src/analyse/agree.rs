@@ -133,7 +133,7 @@ fn labels(file: &Path, plan: &PlanHeader) -> Result<Vec<Label>, AppError> {
         let place = format!("{}:{}", file.display(), at + 1);
         let label: Label =
             serde_json::from_str(line).map_err(|source| LabelError::NoLabel { place: place.clone(), source })?;
-        let what = label_problem(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.repeated(&label));
+        let what = label_problem(plan, &label).or_else(|| namesake(plan, &label)).or_else(|| seen.find_repeat(&label));
         match what {
             Some(problem) => Err(LabelError::Misfit { place, problem }.into()),
             None => Ok(label),
@@ -158,7 +158,7 @@ struct SeenLabels(BTreeSet<String>);
 
 impl SeenLabels {
     /// The problem of a label that repeats a grade of its annotator. Labels without a name are of several people.
-    fn repeated(&mut self, label: &Label) -> Option<String> {
+    fn find_repeat(&mut self, label: &Label) -> Option<String> {
         let Label { sample, model, variant, annotator, output, scores } = label;
         let who = annotator.as_deref()?;
         let place = |metric: &String| json!([sample, model, variant, who, output, metric]).to_string();

@@ -9,7 +9,7 @@ use karat_types::{AnalysisSpec, PlanHeader, RunRows};
 
 use crate::AppError;
 use crate::error::{AnalyseError, FileError};
-use crate::run::stored_invocation::begun;
+use crate::run::stored_invocation::read_stored_invocation;
 use crate::suite::preset::SuiteFiles;
 
 /// The findings of a stored run, with its pinned baseline if an analysis needs one.
@@ -25,17 +25,17 @@ pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
 pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
     let compares = |spec: &AnalysisSpec| spec.with.get("over").is_some_and(|over| over == "baseline");
     let header = stored.header();
-    let path = begun(header).ok().and_then(|begun| begun.rules.baseline);
+    let path = read_stored_invocation(header).ok().and_then(|begun| begun.rules.baseline);
     let Some(path) = path.filter(|_| header.plan.analyses.iter().any(compares)) else { return Ok(None) };
     match SuiteFiles.read(&path) {
-        Ok(bytes) => pinned(&path, &bytes, &header.plan).map(Some),
+        Ok(bytes) => read_pinned(&path, &bytes, &header.plan).map(Some),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(FileError::of("reading the baseline", path, error).into()),
     }
 }
 
 /// Reads a pinned run for a run of this plan.
-pub(crate) fn pinned(path: &str, bytes: &[u8], plan: &PlanHeader) -> Result<Pinned, AppError> {
+pub(crate) fn read_pinned(path: &str, bytes: &[u8], plan: &PlanHeader) -> Result<Pinned, AppError> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned());
     let sound = |pinned: Pinned| pinned.check_plan(plan).map(|()| pinned);
     let problem = |problem| AnalyseError::BadBaseline { path: path.to_owned(), problem }.into();

@@ -11,7 +11,7 @@ use karat_types::{Exit, PlanHeader, RunRows, Threshold};
 
 use crate::analyse::baseline::findings;
 use crate::error::{AnalyseError, Names};
-use crate::run::stored_invocation::begun;
+use crate::run::stored_invocation::read_stored_invocation;
 use crate::{App, AppError};
 
 /// One side of a comparison.
@@ -121,8 +121,8 @@ impl App {
             return Err(AnalyseError::Itself {}.into());
         }
         let mut options = options(comparing)?;
-        let (before, after) = (self.stored(&baseline.run)?, self.stored(&candidate.run)?);
-        options.max_unscored = begun(after.header())?.rules.policy.max_unscored;
+        let (before, after) = (self.stored_run(&baseline.run)?, self.stored_run(&candidate.run)?);
+        options.max_unscored = read_stored_invocation(after.header())?.rules.policy.max_unscored;
         let one_run = before.header().id == after.header().id;
         let same_data = before.header().plan.dataset.hash == after.header().plan.dataset.hash;
         if !same_data && !comparing.allow_changed {

@@ -9,10 +9,10 @@ use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
 use karat_types::{Exit, Gate, GateReference, GateRules, PlanHeader, RunHeader, RunRows, RunStatus, Threshold};
 
-use crate::analyse::baseline::{findings, pinned};
+use crate::analyse::baseline::{findings, read_pinned};
 use crate::atomic_file::write_explained;
 use crate::error::{AnalyseError, Bug, FileError};
-use crate::run::stored_invocation::begun;
+use crate::run::stored_invocation::read_stored_invocation;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, GateFlags};
 
@@ -104,7 +104,7 @@ pub(crate) fn check_rules(rules: GateRules, plan: &Arc<PlanHeader>) -> Result<Ga
     if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
         && let Ok(bytes) = SuiteFiles.read(path)
     {
-        pinned(path, &bytes, plan)?;
+        read_pinned(path, &bytes, plan)?;
     }
     Ok(rules)
 }
@@ -128,7 +128,7 @@ fn set_bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Op
 impl App {
     /// Applies gates to a stored run.
     pub fn gate(&self, run: &str, gating: &GateRequest) -> Result<GateReport, AppError> {
-        let stored = self.stored(run)?;
+        let stored = self.stored_run(run)?;
         let header = stored.header();
         require_finished(header, "gates judge whole runs")?;
         let rules = self.rules_of(header, gating)?;
@@ -145,22 +145,22 @@ impl App {
     /// Writes the results of a run as a baseline: into `output`, or where its suite expects one. Returns the path and
     /// the id of the run that was pinned there before.
     pub fn pin(&self, run: &str, output: Option<&str>) -> Result<(String, Option<String>), AppError> {
-        let stored = self.stored(run)?;
+        let stored = self.stored_run(run)?;
         let header = stored.header();
-        let declared = begun(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
+        let declared = read_stored_invocation(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
         let path = output.map(str::to_owned).or(declared).ok_or(AnalyseError::NoBaselinePath {})?;
-        let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| pinned(&path, &bytes, &header.plan).ok());
+        let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| read_pinned(&path, &bytes, &header.plan).ok());
         write_explained(Path::new(&path), baseline_text(&stored)?.as_bytes())?;
         Ok((path, replaced.map(|pinned| pinned.run.id)))
     }
 
     /// The results of a run as the text of a baseline.
     pub fn baseline_json(&self, run: &str) -> Result<String, AppError> {
-        baseline_text(&self.stored(run)?)
+        baseline_text(&self.stored_run(run)?)
     }
 
     fn rules_of(&self, header: &RunHeader, gating: &GateRequest) -> Result<GateRules, AppError> {
-        let own = begun(header)?.rules;
+        let own = read_stored_invocation(header)?.rules;
         let rules = match &gating.policy {
             None => own,
             Some(path) => {
@@ -204,7 +204,7 @@ impl App {
         } else if let Some(path) = declared {
             match SuiteFiles.read(path) {
                 Ok(bytes) => {
-                    let baseline = pinned(path, &bytes, &stored.header().plan)?;
+                    let baseline = read_pinned(path, &bytes, &stored.header().plan)?;
                     let foreign = baseline.run.dataset_hash != stored.header().plan.dataset.hash;
                     if foreign && (path.starts_with("preset:") || is_shipped(&bytes)) {
                         notes.push(format!(
@@ -228,7 +228,7 @@ impl App {
                     references.previous = self.previous(stored)?
                 }
                 GateReference::Run(id) if !references.runs.contains_key(id) => {
-                    let run = self.stored(id)?;
+                    let run = self.stored_run(id)?;
                     require_finished(run.header(), "gates compare with whole runs")?;
                     references.runs.insert(id.clone(), Pinned::of(run.header(), &findings(&run)?));
                 }

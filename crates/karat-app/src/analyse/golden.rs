@@ -195,7 +195,7 @@ impl App {
         let is_frozen = plan.header.systems.iter().all(|system| system.model.is_none());
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
         let end = self.run(plan, &invocation, execution)?;
-        let stored = self.stored(&end.run)?;
+        let stored = self.stored_run(&end.run)?;
         let mut cells = Vec::new();
         for_each_graded(&stored, Some(&metric), &mut |cell| cells.push(cell))?;
         let mut missing: BTreeMap<String, String> = failures(&stored)?;

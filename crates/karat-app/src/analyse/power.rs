@@ -34,7 +34,7 @@ impl App {
         let runs =
             if self.store.exists() { self.store_to_read()?.runs_of_suite(&header.suite, 1)? } else { Vec::new() };
         let run = runs.first().cloned();
-        let stored = run.as_deref().map(|run| findings(&self.stored(run)?)).transpose()?;
+        let stored = run.as_deref().map(|run| findings(&self.stored_run(run)?)).transpose()?;
         let measured = stored.as_ref().and_then(|found| {
             let systems = found.plan.systems.iter().zip(&found.systems);
             systems.map(|(spec, group)| Some(f64::from(spec.trials) * group.spend.next_cell_usd()?)).sum()

@@ -55,7 +55,7 @@ impl App {
     /// # Errors
     /// The run cannot be read.
     pub fn printed_rows(&self, run: &str) -> Result<Option<String>, AppError> {
-        let stored = self.stored(run)?;
+        let stored = self.stored_run(run)?;
         if !stored.header().plan.run.prints_rows {
             return Ok(None);
         }

@@ -60,7 +60,7 @@ impl App {
     /// # Errors
     /// A run without a rubric scorer, or without an output.
     pub fn annotation_tasks(&self, run: &str, asked: &AnnotationRequest) -> Result<Vec<Value>, AppError> {
-        let stored = self.stored(run)?;
+        let stored = self.stored_run(run)?;
         let plan = stored.header().plan.clone();
         let (_, rubric) = rubric_of(&plan, asked.scorer.as_deref())?;
         let mut found: BTreeMap<String, BTreeMap<Key, (Key, u64)>> = BTreeMap::new();

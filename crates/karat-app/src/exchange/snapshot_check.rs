@@ -35,7 +35,7 @@ impl App {
     /// A file or a run that cannot be read.
     pub fn check_snapshot(&self, file: &Path, run: &str) -> Result<SnapshotCheck, AppError> {
         let snapshot = read(file)?;
-        let findings = findings(&self.stored(run)?)?;
+        let findings = findings(&self.stored_run(run)?)?;
         let mut found = SnapshotCheck::default();
         for analysed in findings.analyses.iter().filter(|analysed| analysed.id == FIGURES) {
             let Outcome::Diagnostics(figures) = &analysed.outcome else { continue };

@@ -39,7 +39,7 @@ impl App {
     }
 
     /// The cached results by the run that made them, newest first.
-    pub fn cached(&self) -> Result<Vec<CachedResults>, AppError> {
+    pub fn cached_results(&self) -> Result<Vec<CachedResults>, AppError> {
         Ok(if self.store.exists() { self.store_to_read()?.cached_results()? } else { Vec::new() })
     }
 

@@ -87,7 +87,7 @@ pub(crate) enum CellsBeside<'scope> {
 
 impl CellsBeside<'_> {
     /// Waits for the file of cells, if there is one.
-    pub fn written(&mut self) -> Result<Option<&WrittenCells>, AppError> {
+    pub fn wait_for_file(&mut self) -> Result<Option<&WrittenCells>, AppError> {
         if let Self::Writing(_) = self
             && let Self::Writing(thread) = std::mem::take(self)
         {
@@ -99,7 +99,7 @@ impl CellsBeside<'_> {
 
     /// Writes report.json with the cells, or with the name of their file.
     pub fn report(&mut self, report: Report<'_>, out: &mut dyn Write) -> Result<(), AppError> {
-        Ok(match self.written()? {
+        Ok(match self.wait_for_file()? {
             Some(cells) => json::write_beside_cells(report, &cells.facts, out),
             None => json::write(report, out),
         }?)
@@ -115,7 +115,7 @@ pub(crate) struct WrittenCells {
 
 impl WrittenCells {
     /// Its manifest entry.
-    pub fn listed(&self, path: String) -> std::io::Result<Listed> {
+    pub fn manifest_entry(&self, path: String) -> std::io::Result<Listed> {
         let bytes = std::fs::metadata(&self.target)?.len();
         let CellsFile { n, blake3, .. } = self.facts.clone();
         let (blake3, n, made_of) = (Some(blake3), Some(n), Some(self.made_of));

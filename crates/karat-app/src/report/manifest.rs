@@ -64,7 +64,7 @@ impl Manifest {
     }
 
     /// A manifest's entry for a file, if the manifest belongs to this run and can be read.
-    pub fn listed(manifest: &Path, run: &str, path: &Path) -> Option<Listed> {
+    pub fn find_entry(manifest: &Path, run: &str, path: &Path) -> Option<Listed> {
         let mut text = Vec::new();
         File::open(manifest).ok()?.take(MAX_HASHED_BYTES).read_to_end(&mut text).ok()?;
         let manifest: Self = serde_json::from_slice(&text).ok()?;

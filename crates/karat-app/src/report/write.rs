@@ -109,7 +109,7 @@ impl App {
             for format in formats {
                 files.extend(place.write(report, *format, &mut cells)?);
             }
-            files.push(place.manifest(stored.header(), &files, cells.written()?)?);
+            files.push(place.manifest(stored.header(), &files, cells.wait_for_file()?)?);
             context.files = files.iter().map(|file| file.display().to_string()).collect();
             let report = Report { findings: &findings, rows: &stored, context: &context };
             let summary = karat_report::terminal::render(report);
@@ -119,12 +119,12 @@ impl App {
 
     /// Returns whether a run has no cell yet.
     pub fn is_empty(&self, run: &str) -> Result<bool, AppError> {
-        Ok(self.stored(run)?.totals()?.cells == 0)
+        Ok(self.stored_run(run)?.totals()?.cells == 0)
     }
 
     /// Streams the report of a run in one format; cells as JSON lines.
     pub fn export(&self, run: &str, format: Format, canonical: bool, out: &mut dyn Write) -> Result<Exit, AppError> {
-        let stored = self.stored(run)?;
+        let stored = self.stored_run(run)?;
         let findings = findings(&stored)?;
         let (context, exit) = self.context(&stored, &findings, canonical)?;
         stream(Report { findings: &findings, rows: &stored, context: &context }, format, out)?;
@@ -133,7 +133,7 @@ impl App {
 
     /// The summary of a run for a terminal, and the exit code of its results.
     pub fn summary(&self, run: &str) -> Result<(String, Exit), AppError> {
-        let stored = self.stored(run)?;
+        let stored = self.stored_run(run)?;
         let findings = findings(&stored)?;
         let (context, exit) = self.context(&stored, &findings, false)?;
         Ok((karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }), exit))
@@ -160,7 +160,7 @@ impl App {
         Ok((Context { estimate, paid, canonical, verdicts, verdict_note, failures, warnings, files }, exit))
     }
 
-    pub(crate) fn stored(&self, run: &str) -> Result<StoredRun, AppError> {
+    pub(crate) fn stored_run(&self, run: &str) -> Result<StoredRun, AppError> {
         let store = self.existing_store()?;
         Ok(store.rows(&store.resolve(run)?)?)
     }
@@ -210,7 +210,7 @@ impl ReportFolder<'_> {
         let beside = match format {
             Format::Json => {
                 cells.report(report, &mut out)?;
-                cells.written()?.map(|cells| cells.target.clone()).into_iter().collect()
+                cells.wait_for_file()?.map(|cells| cells.target.clone()).into_iter().collect()
             }
             Format::Markdown => {
                 stream(report, format, &mut out)?;
@@ -246,7 +246,7 @@ impl ReportFolder<'_> {
     fn cells_file(&self, source: &CellSource) -> Result<WrittenCells, AppError> {
         let target = self.path(CELLS_FILE);
         let listed = target.strip_prefix(self.folder).unwrap_or(&target);
-        let kept = Manifest::listed(&self.path(MANIFEST), self.run, listed);
+        let kept = Manifest::find_entry(&self.path(MANIFEST), self.run, listed);
         source.file(target, kept.as_ref())
     }
 
@@ -272,7 +272,7 @@ impl ReportFolder<'_> {
         let listed = files.iter().map(|file| {
             let path = file.strip_prefix(self.folder).unwrap_or(file).display().to_string();
             match cells.filter(|cells| cells.target == *file) {
-                Some(cells) => cells.listed(path),
+                Some(cells) => cells.manifest_entry(path),
                 None => Listed::of(path, file),
             }
             .map_err(|error| report_write_error(file, error))

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::analyse::baseline::findings;
 use crate::error::{LabelError, Names};
-use crate::run::stored_invocation::begun;
+use crate::run::stored_invocation::read_stored_invocation;
 use crate::suite::load::LoadedSuite;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, CalibrationRequest, Invocation};
@@ -46,7 +46,7 @@ impl Rounds {
     }
 
     /// Returns whether every judge of the last round agrees enough with people.
-    pub fn passed(&self) -> bool {
+    pub fn has_passed(&self) -> bool {
         self.0.last().is_some_and(|round| round.calibration.passed == Some(true))
     }
 }
@@ -107,12 +107,12 @@ impl App {
     /// Returns whether a stored run is a round of calibration.
     pub fn is_round(&self, run: &str) -> Result<bool, AppError> {
         let header = self.existing_store()?.run(run)?;
-        Ok(begun(&header)?.invocation.calibrating.is_some())
+        Ok(read_stored_invocation(&header)?.invocation.calibrating.is_some())
     }
 
     /// The round of one run.
     pub fn round(&self, run: &str) -> Result<Rounds, AppError> {
-        let stored = self.stored(run)?;
+        let stored = self.stored_run(run)?;
         let found = findings(&stored)?;
         let runs = self.existing_store()?.runs_of_suite(&stored.header().plan.suite, ROUNDS)?;
         let before = runs.iter().rev().take_while(|it| **it != stored.header().id).count();

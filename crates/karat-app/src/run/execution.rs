@@ -15,7 +15,7 @@ use crate::error::{Bug, Lines, RunError};
 use crate::run::preflight_budget::{BudgetStop, EarlierCalls, check_limits, overspend_message, settle_limit};
 use crate::run::preflight_estimate::{PreflightEstimate, new_estimator};
 use crate::run::rescore_plan::rescore_plan;
-use crate::run::stored_invocation::{StoredInvocation, begun, check_same_plan};
+use crate::run::stored_invocation::{StoredInvocation, check_same_plan, read_stored_invocation};
 use crate::run::target::RunTarget;
 use crate::{App, AppError, CallRecording, Invocation};
 
@@ -116,7 +116,7 @@ impl App {
         header: RunHeader,
         later: &Invocation,
     ) -> Result<(Plan, Invocation, RunTarget), AppError> {
-        let begun = begun(&header)?;
+        let begun = read_stored_invocation(&header)?;
         let invocation = begun.invocation.with_execution(later);
         let mut plan = self.load(&invocation)?.plan;
         let outputs = begun.score_of.map(|source| store.rows(&source)).transpose()?;
@@ -131,7 +131,7 @@ impl App {
     /// The report folder that was given when a stored run was started.
     pub fn output_dir(&self, run: &str) -> Result<Option<String>, AppError> {
         let store = self.existing_store()?;
-        Ok(begun(&store.run(&store.resolve(run)?)?)?.invocation.output_dir)
+        Ok(read_stored_invocation(&store.run(&store.resolve(run)?)?)?.invocation.output_dir)
     }
 
     fn find_run(&self, store: &Store, plan: &Plan, execution: &Execution) -> Result<RunTarget, AppError> {
@@ -244,7 +244,7 @@ impl App {
         let is_remembered = tape == CallRecording::None;
         let started_at = found.header.as_ref().map_or_else(|| self.clock.now(), |header| header.started_at);
         let oldest = plan.header.run.cache.oldest(started_at);
-        let (rules, tape) = match found.header.as_ref().map(begun).transpose()? {
+        let (rules, tape) = match found.header.as_ref().map(read_stored_invocation).transpose()? {
             Some(before) if is_remembered => (before.rules, before.tape),
             Some(before) => (before.rules, tape.with_absolute_path()),
             None => {

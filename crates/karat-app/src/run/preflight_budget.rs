@@ -26,7 +26,7 @@ pub(crate) struct EarlierCalls {
 
 impl EarlierCalls {
     pub fn of(account: &Account) -> Self {
-        Self { calls: account.spending.committed().calls, waiting: account.paid.len() as u64 }
+        Self { calls: account.spending.committed_total().calls, waiting: account.paid.len() as u64 }
     }
 
     /// The lower bound of remaining calls.
@@ -68,7 +68,7 @@ pub(crate) struct BudgetStop<'a> {
 impl BudgetStop<'_> {
     /// The reason why it stopped and the command to resume it.
     pub fn message(&self) -> String {
-        match self.settings.max_calls.filter(|max| self.account.spending.committed().calls >= *max) {
+        match self.settings.max_calls.filter(|max| self.account.spending.committed_total().calls >= *max) {
             Some(max) => self.calls_message(max),
             None => self.money_message(),
         }
@@ -78,7 +78,7 @@ impl BudgetStop<'_> {
         let Self { run, command, account, settings, .. } = self;
         let spending = account.spending;
         let declared = settings.budget_usd.filter(|_| settings.budget_declared);
-        let made = spending.committed().calls;
+        let made = spending.committed_total().calls;
         let left = EarlierCalls { calls: made, waiting: self.unused_replies() }.calls_left(self.left).max(1);
         format!(
             "the maximum of {} is used up{}, and at least {left} {} left to make: continue with \
@@ -97,7 +97,7 @@ impl BudgetStop<'_> {
         let (low, high) = self.left.cost();
         let high = high.max(self.cost_by_experience());
         // Before the last call, its upper bound must fit beside the cost of all others.
-        let enough = ((spending.committed().upper + high + self.refused).usd() * 100.0).ceil() / 100.0;
+        let enough = ((spending.committed_total().upper + high + self.refused).usd() * 100.0).ceil() / 100.0;
         let calls = self.left.calls().1.saturating_sub(self.unused_replies()).max(1);
         let bound = Money(self.refused.0.saturating_mul(calls.into()));
         format!(
@@ -123,7 +123,7 @@ impl BudgetStop<'_> {
     fn cost_by_experience(&self) -> Money {
         let left = self.left.calls().0.saturating_sub(self.unused_replies());
         Money(
-            self.account.spending.committed().upper.0 * i128::from(left) * 11
+            self.account.spending.committed_total().upper.0 * i128::from(left) * 11
                 / (10 * i128::from(self.account.billed.max(1))),
         )
     }
@@ -164,7 +164,7 @@ pub(crate) fn check_limits(
     earlier: EarlierCalls,
 ) -> Result<(), BudgetError> {
     check_call_limit(plan, estimate, earlier)?;
-    let unpriced: Vec<&str> = estimate.unpriced().collect();
+    let unpriced: Vec<&str> = estimate.unpriced_models().collect();
     let declared = plan.header.run.budget_declared;
     let (low, high) = estimate.cost();
     if !unpriced.is_empty() && declared {

@@ -6,7 +6,7 @@ use karat_types::{Money, RunRows, RunStatus};
 
 use crate::run::execution::check_id;
 use crate::run::rescore_plan::AdoptedScorers;
-use crate::run::stored_invocation::begun;
+use crate::run::stored_invocation::read_stored_invocation;
 use crate::run::target::RunTarget;
 use crate::{App, AppError, Execution, Invocation, RunEnd};
 
@@ -54,7 +54,7 @@ impl App {
     pub fn score(&self, run: &str, rescoring: &Rescoring, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let source = store.rows(&store.resolve(run)?)?;
-        let mut invocation = begun(source.header())?.invocation.with_execution(&rescoring.execution);
+        let mut invocation = read_stored_invocation(source.header())?.invocation.with_execution(&rescoring.execution);
         invocation.suite = rescoring.suite.clone().unwrap_or(invocation.suite);
         if !rescoring.judges.is_empty() {
             invocation.judges.clone_from(&rescoring.judges);

@@ -45,7 +45,7 @@ impl StoredInvocation {
 }
 
 /// Reads the stored start of a run.
-pub(crate) fn begun(header: &RunHeader) -> Result<StoredInvocation, AppError> {
+pub(crate) fn read_stored_invocation(header: &RunHeader) -> Result<StoredInvocation, AppError> {
     let unknown = |source| RunError::UnknownStart { run: header.id.clone(), source }.into();
     serde_json::from_value(header.invocation.clone()).map_err(unknown)
 }

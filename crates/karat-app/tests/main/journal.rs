@@ -1,4 +1,4 @@
-//! What earlier versions wrote into the journal.
+//! The records that earlier versions wrote into the journal.
 
 use std::sync::Arc;
 

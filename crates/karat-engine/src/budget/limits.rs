@@ -140,7 +140,7 @@ impl Budget {
     }
 
     #[cfg(test)]
-    fn committed(&self) -> Money {
+    fn committed_total(&self) -> Money {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.spent + state.reserved
     }
@@ -197,7 +197,7 @@ mod tests {
                             assert_eq!(budget.in_flight(), 0);
                             return 0;
                         }
-                        assert!(budget.committed().0 <= limit);
+                        assert!(budget.committed_total().0 <= limit);
                         tokio::time::sleep(std::time::Duration::from_millis(at as u64 * 7 % 50)).await;
                         budget.settle(upper, Money(cost));
                         cost
@@ -212,7 +212,7 @@ mod tests {
                 (spent, made)
             });
             prop_assert!(spent <= limit && made <= calls.len());
-            prop_assert_eq!(budget.committed(), Money(spent));
+            prop_assert_eq!(budget.committed_total(), Money(spent));
         }
     }
 

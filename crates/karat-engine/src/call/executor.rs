@@ -116,7 +116,7 @@ impl CallExecutor {
     }
 
     /// Calls of this process whose cost is unknown.
-    pub fn unpriced(&self) -> u64 {
+    pub fn unpriced_calls(&self) -> u64 {
         self.unpriced.load(Ordering::Relaxed)
     }
 

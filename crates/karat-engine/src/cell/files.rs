@@ -49,7 +49,7 @@ impl RecordedFiles {
         let book = self.entry(path);
         let whole = book.as_ref().as_ref().map_err(|error| match row {
             // A file of rows that is not text fails for every row.
-            Some(_) if error.code == CallErrorCode::Malformed => failed(error.message.clone()),
+            Some(_) if error.code == CallErrorCode::Malformed => failure(error.message.clone()),
             _ => error.clone(),
         })?;
         let text = match (whole, row) {
@@ -57,7 +57,7 @@ impl RecordedFiles {
             (FileEntry::File { text, rows }, Some(id)) => {
                 let rows = rows.get_or_init(|| FileRows::of(text));
                 if matches!(rows, FileRows::Single) && self.samples > 1 && stem(&path.path) != id {
-                    return Err(failed(format!(
+                    return Err(failure(format!(
                         "{path} is one document without an id, and would be the output of all {} samples: choose its \
                          sample with `--sample`, or name a folder with a file for each",
                         self.samples
@@ -66,7 +66,7 @@ impl RecordedFiles {
                 rows.get(text, id).ok_or_else(|| not_found(format!("{path} has no row with id {id:?}")))?
             }
             (FileEntry::Folder(_), None) => {
-                return Err(failed(format!("reading {path}: it is a folder; say `by` for its files")));
+                return Err(failure(format!("reading {path}: it is a folder; say `by` for its files")));
             }
             (FileEntry::Folder(files), Some(id)) => {
                 let file = files.get(id).ok_or_else(|| not_found(format!("{path} has no file of {id:?}")))?;
@@ -82,7 +82,7 @@ impl RecordedFiles {
     pub fn answer(&self, ask: Ask) -> Answer {
         let outcome = match &ask.request {
             Request::File { path, row } => self.read(path, row.as_deref()).map(Arc::new),
-            _ => Err(failed("a step without a recipient asked for a reply; this is a bug in karat".to_owned())),
+            _ => Err(failure("a step without a recipient asked for a reply; this is a bug in karat".to_owned())),
         };
         Answer { slot: ask.slot, outcome }
     }
@@ -109,14 +109,14 @@ impl RecordedFiles {
 
     fn text(&self, path: &FilePath) -> Result<String, CallError> {
         let bytes = self.files.read_path(path).map_err(|error| match error.kind() {
-            _ if is_outside(&error) => failed(format!(
+            _ if is_outside(&error) => failure(format!(
                 "reading {path}: it lies outside of the folder `{}` or links to a place outside of it. A row can only name \
                  files beneath the folder that the suite's text begins with (`from: FOLDER/{{{{ sample.id }}}}.json`): move \
                  the file there, or name its folder in the suite",
                 path.beneath.as_deref().unwrap_or_default()
             )),
             std::io::ErrorKind::NotFound => not_found(format!("there is no file {path}")),
-            _ => failed(format!("reading {path}: {error}")),
+            _ => failure(format!("reading {path}: {error}")),
         })?;
         let text = String::from_utf8(bytes);
         let text = text.map_err(|_| CallError {
@@ -185,7 +185,7 @@ fn not_found(message: String) -> CallError {
     CallError { code: CallErrorCode::NotFound, message, status: None }
 }
 
-fn failed(message: String) -> CallError {
+fn failure(message: String) -> CallError {
     CallError { code: CallErrorCode::Process, message, status: None }
 }
 

@@ -148,7 +148,7 @@ impl Estimate {
     }
 
     /// Models that would be called and have no known price.
-    pub fn unpriced(&self) -> impl Iterator<Item = &str> {
+    pub fn unpriced_models(&self) -> impl Iterator<Item = &str> {
         self.models.iter().filter(|model| model.cost.is_none() && model.calls.1 > 0).map(|model| model.id.as_str())
     }
 }
@@ -248,7 +248,7 @@ impl<'a> Estimator<'a> {
         let Some(spread) = self.0.plan.spread() else { return Ok(None) };
         let (all, some) = (spread.rows, spread.samples.len() as u64);
         (self.0.counted, self.0.counted_uncached) = (CountedKeys::counting_rows(), CountedKeys::counting_rows());
-        let estimate = self.0.walk_rows(&RowQueue::sampled(spread))?.scale_to(all, some).estimate();
+        let estimate = self.0.walk_rows(&RowQueue::of_sample(spread))?.scale_to(all, some).estimate();
         let again = self.0.counted.repeat_count().max(self.0.counted_uncached.repeat_count());
         let uncached = estimate.uncached.clone();
         let scaled = || Estimate { uncached, ..estimate.times(all.div_ceil(some)) };

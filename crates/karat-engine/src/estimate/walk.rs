@@ -39,7 +39,7 @@ impl<'a> RowQueue<'a> {
     }
 
     /// A sample of the rows.
-    pub fn sampled(spread: &'a RepresentativeRows) -> Self {
+    pub fn of_sample(spread: &'a RepresentativeRows) -> Self {
         Self { left: Mutex::new(Box::new(spread.samples.iter().cloned().map(Ok))), count: spread.samples.len() as u64 }
     }
 

@@ -86,7 +86,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let recorded_files = Arc::new(RecordedFiles::new(job.files, plan.dataset.rows));
     let account = if job.retry { job.store.account_for_retry(&job.run)? } else { job.store.account(&job.run)? };
     let limit = plan.run.budget_usd.and_then(Money::from_usd);
-    let earlier = account.spending.committed();
+    let earlier = account.spending.committed_total();
     let calls = CallExecutor::new(crate::call::executor::CallExecutorInit {
         providers: job.providers.clone(),
         ledger: ledger.clone(),
@@ -166,7 +166,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     ledger.finish(status, job.clock.now()).await.map_err(unwritten)?;
     read?;
     job.observer.on(&Event::Finished { status, calls, spent });
-    let (unpriced, unreadable_cost) = (context.calls.unpriced(), context.calls.unreadable_cost());
+    let (unpriced, unreadable_cost) = (context.calls.unpriced_calls(), context.calls.unreadable_cost());
     Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost })
 }
 

@@ -41,7 +41,7 @@ impl CompiledRecorded {
         };
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
         let meter = spec.meter.as_ref().map(Meter::new).transpose()?;
-        Ok(Self { source, missing: recorded.missing(), broken: recorded.broken(), parser, meter })
+        Ok(Self { source, missing: recorded.missing(), broken: recorded.unreadable_meaning(), parser, meter })
     }
 }
 

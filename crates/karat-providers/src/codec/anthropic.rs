@@ -42,7 +42,7 @@ impl Codec for Anthropic {
     fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
         let answer: MessagesResponse<'_> = parse_json(body)?;
         let blocks =
-            answer.content.ok_or_else(|| UnreadableReply::malformed("answered with a message without content"))?;
+            answer.content.ok_or_else(|| UnreadableReply::invalid_body("answered with a message without content"))?;
         let finish = match answer.stop_reason {
             Some(Stop::EndTurn | Stop::Sequence) => FinishReason::Stop,
             Some(Stop::MaxTokens | Stop::ContextWindow) => FinishReason::Length,

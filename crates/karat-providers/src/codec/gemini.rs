@@ -57,7 +57,7 @@ impl Codec for Gemini {
         let Some(candidate) = answer.candidates.into_iter().flatten().next() else {
             return match blocked {
                 true => Ok(Reply { text: String::new(), finish: FinishReason::Refusal, usage, model: answer.model }),
-                false => Err(UnreadableReply::malformed("answered without a candidate")),
+                false => Err(UnreadableReply::invalid_body("answered without a candidate")),
             };
         };
         let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();

@@ -179,13 +179,16 @@ impl Completion<'_> {
         if let Some(error) = self.error {
             return Err(embedded_error(&error));
         }
-        let choice =
-            self.choices.into_iter().next().ok_or_else(|| UnreadableReply::malformed("answered without any choice"))?;
+        let choice = self
+            .choices
+            .into_iter()
+            .next()
+            .ok_or_else(|| UnreadableReply::invalid_body("answered without any choice"))?;
         if let Some(error) = choice.error {
             return Err(embedded_error(&error));
         }
         let message =
-            choice.message.ok_or_else(|| UnreadableReply::malformed("answered with a choice without message"))?;
+            choice.message.ok_or_else(|| UnreadableReply::invalid_body("answered with a choice without message"))?;
         let finish = match choice.finish_reason {
             Some(Finish::Stop) => FinishReason::Stop,
             Some(Finish::Length) => FinishReason::Length,
@@ -198,7 +201,7 @@ impl Completion<'_> {
             (_, Some(words)) => (words, FinishReason::Refusal),
             // A reasoning model that runs out of tokens and a content filter both omit the content.
             (None, None) if matches!(finish, FinishReason::Length | FinishReason::Refusal) => (String::new(), finish),
-            (None, None) => return Err(UnreadableReply::malformed("answered with a message without content")),
+            (None, None) => return Err(UnreadableReply::invalid_body("answered with a message without content")),
         };
         Ok(Reply { text, finish, usage: self.usage.and_then(read_usage), model: self.model })
     }

@@ -84,7 +84,7 @@ pub struct UnreadableReply {
 
 impl UnreadableReply {
     /// A body that violates the protocol.
-    pub fn malformed(what: impl Into<String>) -> Self {
+    pub fn invalid_body(what: impl Into<String>) -> Self {
         Self { code: CallErrorCode::Malformed, what: what.into() }
     }
 
@@ -92,9 +92,9 @@ impl UnreadableReply {
     /// sentence.
     pub(crate) fn json(error: &serde_json::Error, body: &[u8]) -> Self {
         if body.trim_ascii().is_empty() {
-            return Self::malformed("answered with an empty body");
+            return Self::invalid_body("answered with an empty body");
         }
         let begin = quote(body, SHOWN);
-        Self::malformed(format!("answered with a body that is not a valid reply ({error}); it begins {begin}"))
+        Self::invalid_body(format!("answered with a body that is not a valid reply ({error}); it begins {begin}"))
     }
 }

@@ -71,7 +71,7 @@ fn can_be_argument(text: &str) -> bool {
 pub(crate) fn parse_reply(printed: &[u8]) -> Result<Reply, UnreadableReply> {
     let text = String::from_utf8_lossy(printed).trim().to_owned();
     if text.is_empty() {
-        return Err(UnreadableReply::malformed("printed nothing"));
+        return Err(UnreadableReply::invalid_body("printed nothing"));
     }
     Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
 }

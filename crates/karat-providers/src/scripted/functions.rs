@@ -19,7 +19,7 @@ pub(super) fn register(environment: &mut Environment<'static>) {
     environment.add_filter("skip", |list: Vec<Value>, n: usize| list.into_iter().skip(n).collect::<Vec<_>>());
     environment.add_filter("json", |value: &Value| json(value));
     environment.add_filter("fromjson", from_json);
-    environment.add_filter("unsupported", super::support::unsupported);
+    environment.add_filter("unsupported", super::support::unsupported_items);
 }
 
 /// `fenced("claims")`: the content of the prompt's first section with this label. Without such a section it returns the

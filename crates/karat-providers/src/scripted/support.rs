@@ -6,7 +6,7 @@ use karat_text::similar::Folded;
 use minijinja::{Error, ErrorKind, Value};
 
 /// `items | unsupported(sources, 0.85)`: the items of which no single source holds at least that share of the words.
-pub(super) fn unsupported(items: Vec<Value>, sources: Vec<Value>, share: f64) -> Result<Vec<Value>, Error> {
+pub(super) fn unsupported_items(items: Vec<Value>, sources: Vec<Value>, share: f64) -> Result<Vec<Value>, Error> {
     if !(0.0..=1.0).contains(&share) {
         return Err(Error::new(ErrorKind::InvalidOperation, format!("a share is between 0 and 1, this is {share}")));
     }
@@ -52,7 +52,7 @@ mod tests {
     fn an_item_is_supported_by_one_source_not_by_all_together() {
         let sources = texts(&["Oats lower hunger by 40 percent.", "Rye lowers it by 12 percent."]);
         let items = texts(&["oats lower hunger by 40 percent", "Oats lower hunger by 12 percent.", "Rye keeps."]);
-        let unsupported = unsupported(items, sources, 0.9).unwrap();
+        let unsupported = unsupported_items(items, sources, 0.9).unwrap();
         let unsupported: Vec<&str> = unsupported.iter().filter_map(|item| item.as_str()).collect();
         assert_eq!(unsupported, ["Oats lower hunger by 12 percent.", "Rye keeps."]);
     }

@@ -27,7 +27,7 @@ pub(crate) fn of_plain(text: &str, numeral: &Numeral) -> Role {
     let (before, after) = (&text[..numeral.start], &text[numeral.end..]);
     let raw = &text[numeral.start..numeral.end];
     if numeral.form == Form::Spelled {
-        return if hyphenated(after) || is_fraction(after) { Role::Reference } else { Role::Quantity };
+        return if is_hyphenated(after) || is_fraction(after) { Role::Reference } else { Role::Quantity };
     }
     if is_date_or_time(before, raw, after) || is_ordinal(after) || is_hour(raw, after) || is_span_of_time(after) {
         return Role::Calendar;
@@ -134,7 +134,7 @@ fn near_start(text: &str) -> &str {
     &text[..end]
 }
 
-fn hyphenated(after: &str) -> bool {
+fn is_hyphenated(after: &str) -> bool {
     after.strip_prefix('-').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
 }
 

@@ -116,7 +116,7 @@ impl<'a> Report<'a> {
 
     /// Returns the amount that the run paid, without reused results.
     pub(crate) fn amount_paid(self) -> Money {
-        self.context.paid.unwrap_or_else(|| self.findings.run.spend.paid())
+        self.context.paid.unwrap_or_else(|| self.findings.run.spend.amount_paid())
     }
 
     /// Returns `true` if every model and judge of the run is simulated, so that no provider bills anything.

@@ -113,14 +113,14 @@ fn short(hash: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use karat_analysis::testing::judged;
+    use karat_analysis::testing::judged_run;
 
     use super::*;
 
     /// CL-16: the line names the judges and the rule of each rubric separately.
     #[test]
     fn judges_are_listed_by_rubric() {
-        let mut plan = judged(1, 1, &["A", "B", "C"], serde_json::json!([])).header.plan.as_ref().clone();
+        let mut plan = judged_run(1, 1, &["A", "B", "C"], serde_json::json!([])).header.plan.as_ref().clone();
         assert_eq!(judges(&plan), "mean of A, B, C");
         let mut second = plan.scorers[0].clone();
         second.id = "two".to_owned();

@@ -88,7 +88,7 @@ impl Verdict {
     }
 
     /// A verdict without a score, and why.
-    pub(super) fn failed<'a>(names: impl IntoIterator<Item = &'a str>, error: CellError) -> Self {
+    pub(super) fn without_scores<'a>(names: impl IntoIterator<Item = &'a str>, error: CellError) -> Self {
         Self { error: Some(error.clone()), ..Self::uniform(names, &Score::unscored(error.message)) }
     }
 }

@@ -126,7 +126,11 @@ fn merge_verdicts(setup: &CompiledRubric, mut verdicts: Vec<(bool, Verdict)>) ->
     let seed = verdicts.first().map_or(0, |(_, verdict)| verdict.shuffle_seed);
     if let (Some(error), false) = (&error, counts_in_part) {
         let failed: CellError = error.clone();
-        return Verdict { shuffle_seed: seed, notes: count_notes(notes), ..Verdict::failed(setup.names(), failed) };
+        return Verdict {
+            shuffle_seed: seed,
+            notes: count_notes(notes),
+            ..Verdict::without_scores(setup.names(), failed)
+        };
     }
     if failed > 0 {
         let text = format!("{failed} of {} votes could not be read and are left out", verdicts.len());

@@ -53,9 +53,10 @@ impl JsonSchema {
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
         let compiled =
             jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex()).offline().build(schema);
-        compiled
-            .map(Self)
-            .map_err(|error| SchemaError { place: located(error.instance_path().as_str()), reason: error.to_string() })
+        compiled.map(Self).map_err(|error| SchemaError {
+            place: with_location(error.instance_path().as_str()),
+            reason: error.to_string(),
+        })
     }
 
     /// True if `value` obeys the schema.
@@ -69,17 +70,17 @@ impl JsonSchema {
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         let violation = |error: jsonschema::ValidationError| Violation {
             pointer: error.instance_path().as_str().to_owned(),
-            message: shortened(&error.to_string()),
+            message: shorten(&error.to_string()),
         };
         self.0.iter_errors(value).map(violation).collect()
     }
 }
 
-fn located(pointer: &str) -> String {
+fn with_location(pointer: &str) -> String {
     if pointer.is_empty() { "$" } else { pointer }.to_owned()
 }
 
-fn shortened(message: &str) -> String {
+fn shorten(message: &str) -> String {
     match message.char_indices().nth(LONGEST_MESSAGE) {
         Some((end, _)) => format!("{}…", &message[..end]),
         None => message.to_owned(),

@@ -59,7 +59,7 @@ impl Relevance {
     ///
     /// # Errors
     /// When a grade is not finite or above 50.
-    pub fn graded<S: Into<String>>(grades: impl IntoIterator<Item = (S, f64)>) -> Result<Self, GradeError> {
+    pub fn graded_gains<S: Into<String>>(grades: impl IntoIterator<Item = (S, f64)>) -> Result<Self, GradeError> {
         let mut relevance = Self::default();
         for (document, grade) in grades {
             let document = document.into();
@@ -224,10 +224,10 @@ impl Judged {
         let found = self.top(k).iter().map(|place| place.grade);
         let best = self.ideal.iter().copied();
         let best = match k {
-            Some(k) => discounted(best.take(k.get() * self.rankings), gain),
-            None => discounted(best, gain),
+            Some(k) => discounted_gain(best.take(k.get() * self.rankings), gain),
+            None => discounted_gain(best, gain),
         };
-        discounted(found, gain) / best
+        discounted_gain(found, gain) / best
     }
 
     fn top(&self, k: Cutoff) -> &[Place] {
@@ -250,7 +250,7 @@ impl Judged {
     }
 }
 
-fn discounted(grades: impl Iterator<Item = f64>, gain: Gain) -> f64 {
+fn discounted_gain(grades: impl Iterator<Item = f64>, gain: Gain) -> f64 {
     let terms = grades.zip(2_u32..).map(|(grade, place)| gain.of(grade) / f64::from(place).log2());
     // The sum of nothing is −0.
     terms.sum::<f64>() + 0.0
@@ -270,7 +270,7 @@ mod tests {
     /// where it stands first.
     #[test]
     fn duplicates_keep_their_place_and_count_once() {
-        let grades = Relevance::graded([("d26", 1.0), ("d7", 2.0)]).unwrap();
+        let grades = Relevance::graded_gains([("d26", 1.0), ("d7", 2.0)]).unwrap();
         let judged = Judged::new(&["d26", "d26", "d7", "d18", "d7"], &grades).unwrap();
         assert!(close(judged.precision(top(3)), 2.0 / 3.0));
         assert!(close(judged.precision(top(10)), 0.2));
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn no_relevant_document_is_undefined_and_nothing_retrieved_is_zero() {
-        let none = Relevance::graded([("d1", 0.0), ("d2", -1.0)]).unwrap();
+        let none = Relevance::graded_gains([("d1", 0.0), ("d2", -1.0)]).unwrap();
         assert_eq!(Judged::new(&["d1"], &none), None);
         let judged = Judged::new::<&str>(&[], &Relevance::binary(["d1"])).unwrap();
         for value in [
@@ -301,8 +301,8 @@ mod tests {
 
     #[test]
     fn grades_must_be_usable() {
-        assert!(Relevance::graded([("a", f64::NAN)]).is_err());
-        let error = Relevance::graded([("a", 1e9)]).unwrap_err().to_string();
+        assert!(Relevance::graded_gains([("a", f64::NAN)]).is_err());
+        let error = Relevance::graded_gains([("a", 1e9)]).unwrap_err().to_string();
         assert!(error.contains("document \"a\": 1000000000"), "{error}");
     }
 
@@ -329,7 +329,7 @@ mod tests {
             k in 1..9_usize,
         ) {
             let graded = grades.iter().map(|(d, g)| (d.clone(), f64::from(*g)));
-            let relevance = Relevance::graded(graded).unwrap();
+            let relevance = Relevance::graded_gains(graded).unwrap();
             let Some(judged) = Judged::new(&ranking, &relevance) else {
                 prop_assert!(grades.values().all(|grade| *grade == 0));
                 return Ok(());

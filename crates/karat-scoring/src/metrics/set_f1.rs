@@ -86,8 +86,8 @@ impl SetMatcher {
     /// ```
     #[must_use]
     pub fn compare<A: AsRef<str>, B: AsRef<str>>(&self, candidate: &[A], reference: &[B]) -> SetScore {
-        let candidate: Vec<String> = candidate.iter().map(|text| folded(text.as_ref())).collect();
-        let reference: Vec<String> = reference.iter().map(|text| folded(text.as_ref())).collect();
+        let candidate: Vec<String> = candidate.iter().map(|text| fold_text(text.as_ref())).collect();
+        let reference: Vec<String> = reference.iter().map(|text| fold_text(text.as_ref())).collect();
         let pairs = self.matching(&candidate, &reference);
         score(pairs, candidate.len(), reference.len())
     }
@@ -118,7 +118,7 @@ impl SetMatcher {
     }
 }
 
-fn folded(text: &str) -> String {
+fn fold_text(text: &str) -> String {
     let lenient = Exact { ignore_case: true, trim: true, normalize: true, ..Exact::default() };
     lenient.fold(text).into_owned()
 }

@@ -90,7 +90,7 @@ fn key_actions(reference: &[String], candidate: &[String]) -> Scored {
         _ => {}
     }
     let (expected, given) = (bullets(reference), bullets(candidate));
-    let (found, right) = (matched(&expected, &given), matched(&given, &expected));
+    let (found, right) = (count_matches(&expected, &given), count_matches(&given, &expected));
     let (recall, precision) = (share(found, expected.len()), share(right, given.len()));
     let f1 = harmonic_mean(precision, recall);
     let reason = format!(
@@ -106,7 +106,7 @@ fn bullets(texts: &[String]) -> Vec<Words<'_>> {
 }
 
 /// The number of `bullets` that have a similar one among `others`.
-fn matched(bullets: &[Words<'_>], others: &[Words<'_>]) -> usize {
+fn count_matches(bullets: &[Words<'_>], others: &[Words<'_>]) -> usize {
     let is_similar = |bullet: &&Words<'_>| others.iter().any(|other| bullet.overlap(other).jaccard() >= SAME_ACTION);
     bullets.iter().filter(is_similar).count()
 }

@@ -56,7 +56,7 @@ impl Gates {
 
     /// The gates that a report does not pass, in words, the overall first and then in the order of [`DIMENSIONS`]:
     /// `overall_mean 0.612 < gate 0.700`. Empty when all pass.
-    pub fn failed(&self, report: &CorpusReport) -> Vec<String> {
+    pub fn failed_gates(&self, report: &CorpusReport) -> Vec<String> {
         let mean = |name: &str| match name {
             "overall" => report.overall_mean,
             dimension => report.dimension_means.get(dimension).copied().unwrap_or(0.0),
@@ -76,7 +76,7 @@ impl CorpusReport {
     /// Returns the report with the gates that it does not pass.
     #[must_use]
     pub fn with_gates(mut self, gates: &Gates) -> Self {
-        self.gates_failed = gates.failed(&self);
+        self.gates_failed = gates.failed_gates(&self);
         self
     }
 }

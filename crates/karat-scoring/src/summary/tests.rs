@@ -181,8 +181,8 @@ fn gates_say_what_failed() {
     let gates: Gates =
         serde_json::from_value(json!({"min_overall": 0.7, "min_dimensions": {"outcome": 0.5, "title": 0.6}})).unwrap();
     assert!(gates.check().is_ok());
-    assert_eq!(gates.failed(&report), ["overall_mean 0.400 < gate 0.700", "title_mean 0.000 < gate 0.600"]);
-    assert!(Gates::default().failed(&report).is_empty());
+    assert_eq!(gates.failed_gates(&report), ["overall_mean 0.400 < gate 0.700", "title_mean 0.000 < gate 0.600"]);
+    assert!(Gates::default().failed_gates(&report).is_empty());
     let held = report.clone().with_gates(&gates);
     assert_eq!(serde_json::to_value(&held).unwrap()["gates_failed"][0], "overall_mean 0.400 < gate 0.700");
     assert!(serde_json::to_value(&report).unwrap().get("gates_failed").is_none());

@@ -79,7 +79,7 @@ impl Kappa {
     /// κ ± z·SE, clipped to \[−1, 1\]. For n ≥ 50; below, bootstrap items.
     pub fn interval(&self, level: Level) -> Option<Interval> {
         let half_width = level.z() * self.standard_error?;
-        Some(Interval::around(self.kappa, half_width, level, Method::Normal).clipped(-1.0, 1.0))
+        Some(Interval::around(self.kappa, half_width, level, Method::Normal).clip(-1.0, 1.0))
     }
 }
 

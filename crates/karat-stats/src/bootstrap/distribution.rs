@@ -61,7 +61,7 @@ impl Distribution {
     }
 
     /// Resamples for which the statistic was undefined; they are left out, and to be reported.
-    pub fn undefined(&self) -> usize {
+    pub fn undefined_resamples(&self) -> usize {
         self.undefined
     }
 
@@ -86,7 +86,7 @@ impl Distribution {
 
     /// The percentile interval between the k-th lowest and k-th highest replicate, k = ⌊(B + 1)·α/2⌋: it leaves out
     /// exactly what [`p_two_sided`](Self::p_two_sided) rejects. `None` for fewer than 2/α − 1 replicates.
-    pub fn inverted(&self, level: Level) -> Option<Interval> {
+    pub fn percentile_interval(&self, level: Level) -> Option<Interval> {
         // Rounding of an α such as 0.05 must not lose a replicate.
         let k = (0.5 * level.alpha() * (self.replicates.len() + 1) as f64 * (1.0 + 1e-12)).floor() as usize;
         let lo = *self.replicates.get(k.checked_sub(1)?)?;

@@ -81,8 +81,8 @@ fn no_values_or_no_resamples_is_undefined() {
 fn undefined_resamples_are_left_out_and_counted() {
     let some = |drawn: &[usize]| drawn.contains(&0).then_some(drawn.len() as f64);
     let distribution = bootstrap_indices(6, some, &resampling(500, 1)).unwrap();
-    assert_eq!(distribution.replicates().len() + distribution.undefined(), 500);
-    assert!(distribution.undefined() > 50);
+    assert_eq!(distribution.replicates().len() + distribution.undefined_resamples(), 500);
+    assert!(distribution.undefined_resamples() > 50);
 }
 
 #[test]
@@ -131,11 +131,11 @@ fn p_and_inverted_interval_agree() {
     let how = Resampling { resamples: 999, ..Resampling::new(Seed(3)) };
     let drawn = bootstrap(&values, median, &how).unwrap();
     for level in [0.8, 0.9, 0.95, 0.99, 0.995].map(|level| Level::new(level).unwrap()) {
-        let interval = drawn.inverted(level).unwrap();
+        let interval = drawn.percentile_interval(level).unwrap();
         for null in [-2.5, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0] {
             let inside = interval.lo <= null && null <= interval.hi;
             assert_eq!(inside, drawn.p_two_sided(null) > level.alpha(), "{null} at {level:?}: {interval:?}");
         }
     }
-    assert_eq!(drawn.inverted(Level::new(0.9999).unwrap()), None);
+    assert_eq!(drawn.percentile_interval(Level::new(0.9999).unwrap()), None);
 }

@@ -23,7 +23,7 @@ pub struct EffectSizes {
 /// Effect sizes of two unpaired groups. For paired data see [`super::PairedT::cohen_dz`].
 pub fn effect_sizes(baseline: &[f64], candidate: &[f64]) -> EffectSizes {
     let mean_difference = mean(candidate).zip(mean(baseline)).map(|(c, b)| c - b);
-    let cohen_d = standardized(mean_difference, pooled_deviation(baseline, candidate));
+    let cohen_d = standardized_difference(mean_difference, pooled_deviation(baseline, candidate));
     let n = (baseline.len() + candidate.len()) as f64;
     let glass = variance(baseline).filter(|_| !is_constant(baseline)).map(f64::sqrt);
     let cliffs_delta = cliffs_delta(baseline, candidate);
@@ -31,7 +31,7 @@ pub fn effect_sizes(baseline: &[f64], candidate: &[f64]) -> EffectSizes {
         mean_difference,
         cohen_d,
         hedges_g: cohen_d.map(|d| d * (1.0 - 3.0 / (4.0 * n - 9.0))),
-        glass_delta: standardized(mean_difference, glass),
+        glass_delta: standardized_difference(mean_difference, glass),
         cliffs_delta,
         vargha_delaney_a: cliffs_delta.map(|delta| 0.5 * (delta + 1.0)),
     }
@@ -43,7 +43,7 @@ pub fn cohen_h(candidate: f64, baseline: f64) -> Option<f64> {
     Some(angle(candidate)? - angle(baseline)?)
 }
 
-fn standardized(difference: Option<f64>, deviation: Option<f64>) -> Option<f64> {
+fn standardized_difference(difference: Option<f64>, deviation: Option<f64>) -> Option<f64> {
     Some(difference? / deviation?).filter(|d| d.is_finite())
 }
 

@@ -54,7 +54,7 @@ pub fn sign_flip(differences: &[f64], samples: u32, seed: Seed) -> Option<SignFl
 /// patterns take 2^(n/2) steps.
 pub fn sign_flip_exact(differences: &[f64]) -> Option<SignFlip> {
     let n = differences.len();
-    let (t, slack) = observed(differences).filter(|_| n <= ENUMERABLE)?;
+    let (t, slack) = observed_sum(differences).filter(|_| n <= ENUMERABLE)?;
     let (left, right) = differences.split_at(n / 2);
     let (left, right) = (signed_sums(left), signed_sums(right));
     let at_least = |limit: f64| pairs_at_least(&left, &right, limit);
@@ -77,7 +77,7 @@ pub fn sign_flip_exact(differences: &[f64]) -> Option<SignFlip> {
 /// Samples random patterns: p = (b + 1)/(m + 1) (Phipson & Smyth 2010), never 0.
 /// `None` for no differences or one that is not finite.
 pub fn sign_flip_sampled(differences: &[f64], samples: u32, seed: Seed) -> Option<SignFlip> {
-    let (t, slack) = observed(differences)?;
+    let (t, slack) = observed_sum(differences)?;
     let mut rng = seed.stream(0);
     let (mut greater, mut less, mut beyond) = (1_u64, 1_u64, 1_u64);
     for _ in 0..samples {
@@ -123,7 +123,7 @@ pub fn sign_flip_interval(differences: &[f64], level: Level) -> Option<Interval>
 
 /// The observed sum and the slack within which sums are tied; `None` for no differences or when a
 /// sum of them could overflow.
-fn observed(differences: &[f64]) -> Option<(f64, f64)> {
+fn observed_sum(differences: &[f64]) -> Option<(f64, f64)> {
     let size: f64 = differences.iter().map(|d| d.abs()).sum();
     (size.is_finite() && !differences.is_empty()).then(|| (sum(differences), SLACK * size))
 }

@@ -48,7 +48,7 @@ impl Isotonic {
             .map(|i| Point { x: x[i], y: sign * y[i], weight: weights.map_or(1.0, |weights| weights[i]) })
             .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let distinct: Vec<Point> = points.chunk_by(|a, b| a.x >= b.x).map(Point::merged).collect();
+        let distinct: Vec<Point> = points.chunk_by(|a, b| a.x >= b.x).map(Point::merge_blocks).collect();
         let mut knots = pool(&distinct).into_iter().map(|(x, y)| (x, sign * y));
         Ok(knots.next().map(|first| Self { first, rest: knots.collect() }))
     }
@@ -75,7 +75,7 @@ struct Point {
 }
 
 impl Point {
-    fn merged(points: &[Self]) -> Self {
+    fn merge_blocks(points: &[Self]) -> Self {
         let weight: f64 = points.iter().map(|point| point.weight).sum();
         let total: f64 = points.iter().map(|point| point.weight * point.y).sum();
         Self { x: points[0].x, y: total / weight, weight }
@@ -92,7 +92,7 @@ fn pool(points: &[Point]) -> Vec<(f64, f64)> {
                 break;
             }
             blocks.pop();
-            block = (Point::merged(&[last, block.0]), size + block.1);
+            block = (Point::merge_blocks(&[last, block.0]), size + block.1);
         }
         blocks.push(block);
     }

@@ -77,9 +77,9 @@ impl Data<'_> {
             lambda,
             judge_only_mean: mean(self.judge_unlabelled)?,
             rectifier: mean(&differences)?,
-            classical: self.anchored(0.0)?,
-            ppi: self.anchored(1.0)?,
-            tuned: self.anchored(lambda)?,
+            classical: self.anchored_mean(0.0)?,
+            ppi: self.anchored_mean(1.0)?,
+            tuned: self.anchored_mean(lambda)?,
         })
     }
 
@@ -102,7 +102,7 @@ impl Data<'_> {
         pairs.map(|(y, f)| y - lambda * f).collect()
     }
 
-    fn anchored(&self, lambda: f64) -> Option<AnchoredMean> {
+    fn anchored_mean(&self, lambda: f64) -> Option<AnchoredMean> {
         let residuals = self.residuals(lambda);
         let (n, unlabelled) = (residuals.len() as f64, self.judge_unlabelled.len() as f64);
         let estimate = lambda * mean(self.judge_unlabelled)? + mean(&residuals)?;

@@ -67,7 +67,7 @@ pub fn rogan_gladen(counts: &JudgeCounts, level: Level) -> Result<RoganGladen, I
     let specificity = share("true negatives", counts.true_neg, counts.human_neg)?;
     let rates = raw_rate.zip(sensitivity).zip(specificity);
     let youden_j = rates.map(|((_, q1), q0)| q1 + q0 - 1.0);
-    let corrected = rates.and_then(|((p, q1), q0)| counts.corrected(p, q1, q0, level));
+    let corrected = rates.and_then(|((p, q1), q0)| counts.correct_rate(p, q1, q0, level));
     Ok(RoganGladen { raw_rate, sensitivity, specificity, youden_j, corrected })
 }
 
@@ -77,7 +77,7 @@ fn share(name: &'static str, part: u64, total: u64) -> Result<Option<f64>, Input
 }
 
 impl JudgeCounts {
-    fn corrected(&self, p: f64, q1: f64, q0: f64, level: Level) -> Option<CorrectedRate> {
+    fn correct_rate(&self, p: f64, q1: f64, q0: f64, level: Level) -> Option<CorrectedRate> {
         // Compare integers: q1 + q0 − 1 of a chance judge can round to a tiny positive number.
         let cross = |a: u64, b: u64| u128::from(a) * u128::from(b);
         let better_than_chance = cross(self.true_pos, self.human_neg) + cross(self.true_neg, self.human_pos)
@@ -98,8 +98,7 @@ impl JudgeCounts {
             unclipped,
             estimate,
             standard_error,
-            delta_interval: Interval::around(estimate, level.z() * standard_error, level, Method::Delta)
-                .clipped(0.0, 1.0),
+            delta_interval: Interval::around(estimate, level.z() * standard_error, level, Method::Delta).clip(0.0, 1.0),
             interval: self.lang_reiczigel(level),
         })
     }
@@ -126,7 +125,7 @@ impl JudgeCounts {
             * z
             * (theta * q1 * (1.0 - q1) / sampling.positives - (1.0 - theta) * q0 * (1.0 - q0) / sampling.negatives);
         let half_width = z * sampling.standard_error(p, q1, q0, theta);
-        Some(Interval::around(theta + shift, half_width, level, Method::LangReiczigel).clipped(0.0, 1.0))
+        Some(Interval::around(theta + shift, half_width, level, Method::LangReiczigel).clip(0.0, 1.0))
     }
 }
 

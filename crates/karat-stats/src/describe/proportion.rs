@@ -33,23 +33,23 @@ impl Proportion {
     ///
     /// (k + z²/2)/(n + z²) ± z/(n + z²)·√(k(n − k)/n + z²/4).
     pub fn wilson(&self, level: Level) -> Interval {
-        self.scored(level.z(), level, Method::Wilson)
+        self.wilson_with_quantile(level.z(), level, Method::Wilson)
     }
 
     /// Wilson's interval of clustered trials, `n` being their effective number: t_{df} in place of z, with
     /// df = clusters − 1, since the effective number is itself an estimate from so few clusters. `None` unless `df` is
     /// positive.
     pub fn cluster_wilson(&self, df: f64, level: Level) -> Option<Interval> {
-        Some(self.scored(level.t(df)?, level, Method::ClusterWilson))
+        Some(self.wilson_with_quantile(level.t(df)?, level, Method::ClusterWilson))
     }
 
     /// Wilson's interval with a quantile.
-    fn scored(&self, z: f64, level: Level, method: Method) -> Interval {
+    fn wilson_with_quantile(&self, z: f64, level: Level, method: Method) -> Interval {
         let (k, n) = (self.successes, self.n);
         let z2 = z * z;
         let centre = (k + 0.5 * z2) / (n + z2);
         let half = z / (n + z2) * (k * (n - k) / n + 0.25 * z2).sqrt();
-        let mut interval = Interval::around(centre, half, level, method).clipped(0.0, 1.0);
+        let mut interval = Interval::around(centre, half, level, method).clip(0.0, 1.0);
         if self.none() {
             interval.lo = 0.0;
         }
@@ -74,7 +74,7 @@ impl Proportion {
         let n = self.n + z * z;
         let centre = (self.successes + 0.5 * z * z) / n;
         let half = z * (centre * (1.0 - centre) / n).sqrt();
-        Interval::around(centre, half, level, Method::AgrestiCoull).clipped(0.0, 1.0)
+        Interval::around(centre, half, level, Method::AgrestiCoull).clip(0.0, 1.0)
     }
 
     /// Jeffreys: equal tails of Beta(k + ½, n − k + ½).
@@ -91,7 +91,7 @@ impl Proportion {
     pub fn wald(&self, level: Level) -> Interval {
         let p = self.rate();
         let half = level.z() * (p * (1.0 - p) / self.n).sqrt();
-        Interval::around(p, half, level, Method::Wald).clipped(0.0, 1.0)
+        Interval::around(p, half, level, Method::Wald).clip(0.0, 1.0)
     }
 
     fn none(&self) -> bool {

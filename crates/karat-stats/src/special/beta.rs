@@ -17,12 +17,12 @@ impl Beta {
 
     /// P(X ≤ x) = I_x(a, b).
     pub fn cdf(&self, x: f64) -> f64 {
-        regularized(self.a, self.b, x, 1.0 - x).lower
+        regularized_beta(self.a, self.b, x, 1.0 - x).lower
     }
 
     /// P(X > x).
     pub fn sf(&self, x: f64) -> f64 {
-        regularized(self.a, self.b, x, 1.0 - x).upper
+        regularized_beta(self.a, self.b, x, 1.0 - x).upper
     }
 
     /// The x with P(X ≤ x) = p.
@@ -46,7 +46,7 @@ impl Beta {
 /// I_x(a, b) and its complement, with y = 1 − x given separately.
 ///
 /// Continued fraction (modified Lentz; Abramowitz & Stegun 26.5.8) with the density as prefactor.
-pub(super) fn regularized(a: f64, b: f64, x: f64, y: f64) -> Tails {
+pub(super) fn regularized_beta(a: f64, b: f64, x: f64, y: f64) -> Tails {
     if x <= 0.0 {
         return Tails { lower: 0.0, upper: 1.0 };
     }
@@ -54,7 +54,7 @@ pub(super) fn regularized(a: f64, b: f64, x: f64, y: f64) -> Tails {
         return Tails { lower: 1.0, upper: 0.0 };
     }
     if x > (a + 1.0) / (a + b + 2.0) {
-        return regularized_lower(b, a, y, x).swapped();
+        return regularized_lower(b, a, y, x).swap_tails();
     }
     regularized_lower(a, b, x, y)
 }

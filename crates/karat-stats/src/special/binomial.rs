@@ -1,6 +1,6 @@
 //! The binomial distribution.
 
-use super::{Tails, beta::regularized, deviance::binomial_density};
+use super::{Tails, beta::regularized_beta, deviance::binomial_density};
 
 /// Successes among `n` independent trials with success probability `p`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +43,7 @@ impl Binomial {
             return Tails { lower: 1.0, upper: 0.0 };
         }
         let (k, n) = (k as f64, self.n as f64);
-        regularized(n - k, k + 1.0, 1.0 - self.p, self.p)
+        regularized_beta(n - k, k + 1.0, 1.0 - self.p, self.p)
     }
 }
 

@@ -16,12 +16,12 @@ impl ChiSquared {
 
     /// P(X ≤ x).
     pub fn cdf(&self, x: f64) -> f64 {
-        regularized(0.5 * self.df, 0.5 * x).lower
+        regularized_gamma(0.5 * self.df, 0.5 * x).lower
     }
 
     /// P(X > x).
     pub fn sf(&self, x: f64) -> f64 {
-        regularized(0.5 * self.df, 0.5 * x).upper
+        regularized_gamma(0.5 * self.df, 0.5 * x).upper
     }
 
     /// The x with P(X ≤ x) = p.
@@ -44,7 +44,7 @@ impl ChiSquared {
 }
 
 /// P(a, x) and Q(a, x): series below a + 1, continued fraction above (Abramowitz & Stegun 6.5).
-fn regularized(a: f64, x: f64) -> Tails {
+fn regularized_gamma(a: f64, x: f64) -> Tails {
     if x <= 0.0 {
         return Tails { lower: 0.0, upper: 1.0 };
     }

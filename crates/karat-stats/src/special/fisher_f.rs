@@ -1,6 +1,6 @@
 //! Fisher's F distribution.
 
-use super::{Beta, beta::regularized};
+use super::{Beta, beta::regularized_beta};
 
 /// F with `d1` (numerator) and `d2` (denominator) degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,13 +18,13 @@ impl FisherF {
     /// P(F ≤ f).
     pub fn cdf(&self, f: f64) -> f64 {
         let (x, y) = self.ratio(f);
-        regularized(0.5 * self.d1, 0.5 * self.d2, x, y).lower
+        regularized_beta(0.5 * self.d1, 0.5 * self.d2, x, y).lower
     }
 
     /// P(F > f).
     pub fn sf(&self, f: f64) -> f64 {
         let (x, y) = self.ratio(f);
-        regularized(0.5 * self.d1, 0.5 * self.d2, x, y).upper
+        regularized_beta(0.5 * self.d1, 0.5 * self.d2, x, y).upper
     }
 
     /// The f with P(F ≤ f) = p.

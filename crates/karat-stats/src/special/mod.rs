@@ -36,7 +36,7 @@ struct Tails {
 }
 
 impl Tails {
-    fn swapped(self) -> Self {
+    fn swap_tails(self) -> Self {
         Self { lower: self.upper, upper: self.lower }
     }
 }

@@ -1,6 +1,6 @@
 //! Student's t distribution.
 
-use super::{Tails, beta::regularized, normal_sf, root::find_root};
+use super::{Tails, beta::regularized_beta, normal_sf, root::find_root};
 
 /// Student's t with `df` degrees of freedom, which may be fractional.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,6 +80,6 @@ impl StudentT {
         } else {
             (1.0 / (1.0 + r * r), r * r / (1.0 + r * r))
         };
-        regularized(0.5 * self.df, 0.5, x, y).swapped()
+        regularized_beta(0.5 * self.df, 0.5, x, y).swap_tails()
     }
 }

@@ -143,7 +143,7 @@ fn add(sum: &mut Reservation, reservation: Reservation) {
 impl Spending {
     /// Returns the calls (each attempt counts as one) and the money that count against limits: what ended and what is
     /// open.
-    pub fn committed(&self) -> Reservation {
+    pub fn committed_total(&self) -> Reservation {
         Reservation { calls: self.attempts + self.open.calls, upper: self.spent + self.open.upper }
     }
 

@@ -61,7 +61,7 @@ fn spending_adds_up_over_the_parts_of_a_run() {
         open: Reservation { calls: 4, upper: Money(16_000) },
     };
     assert_eq!(store.account("r").unwrap().spending, expected);
-    assert_eq!(expected.committed(), Reservation { calls: 12, upper: Money(17_500) });
+    assert_eq!(expected.committed_total(), Reservation { calls: 12, upper: Money(17_500) });
     block_on(ledger.finish(RunStatus::Finished, Moment(9))).unwrap();
     assert_eq!(store.runs(1).unwrap()[0].totals.spending, expected);
 }

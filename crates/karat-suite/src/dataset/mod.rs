@@ -39,7 +39,7 @@ pub(crate) mod aliases {
 pub(crate) use checks::row_schema::RowSchema;
 pub use representative_rows::RepresentativeRows;
 pub(crate) use scalar::plain;
-pub(crate) use source::Source;
+pub(crate) use source::DatasetSource;
 
 /// Message for a bad row whose content must not be shown.
 const CONCEALED: &str = "this row is invalid; details are hidden because of `privacy.sensitive`";
@@ -109,7 +109,7 @@ impl std::error::Error for DatasetError {}
 /// A dataset as the suite declares it, everything compiled.
 pub(crate) struct Dataset {
     pub files: Arc<dyn Files>,
-    pub source: Source,
+    pub source: DatasetSource,
     pub roles: Roles,
     pub asserts: Option<checks::row_checks::RowChecks>,
     pub columns: Vec<columns::Column>,

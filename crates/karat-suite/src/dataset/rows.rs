@@ -18,7 +18,7 @@ use super::scalar::plain;
 use super::source::RowStream;
 use super::source::raw::{RowPlace, SourceRow};
 use super::source::read_ahead::ReadAhead;
-use super::{Dataset, DatasetError, Role, Source, date};
+use super::{Dataset, DatasetError, DatasetSource, Role, date};
 
 /// One pass over a dataset.
 pub(super) struct Rows {
@@ -206,7 +206,7 @@ impl Dataset {
     }
 
     fn is_table(&self) -> bool {
-        matches!(self.source, Source::Files { format: super::source::Format::Csv, .. })
+        matches!(self.source, DatasetSource::Files { format: super::source::Format::Csv, .. })
     }
 
     /// Returns whether the condition reads none of the added columns, so that it can be asked before files are read.

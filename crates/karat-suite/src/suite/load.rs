@@ -69,7 +69,7 @@ impl Suite {
 }
 
 /// A suite file as the caller changed it.
-struct Source {
+struct LoadedSource {
     text: String,
     node: Node,
     /// Ids of the variants that a sweep replaces.
@@ -80,7 +80,7 @@ struct Source {
 ///
 /// # Errors
 /// The file cannot be read, or is not YAML.
-fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Result<Source, Diagnostics> {
+fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Result<LoadedSource, Diagnostics> {
     decoder.labelling = overrides.labelling;
     let (text, mut node) = read(path, "suite", decoder)?;
     changes::apply_sets(&mut node, overrides, &mut decoder.problems);
@@ -91,7 +91,7 @@ fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> 
     if overrides.safe {
         safe::refuse_keys(&node, &mut decoder.problems);
     }
-    Ok(Source { text, node, swept })
+    Ok(LoadedSource { text, node, swept })
 }
 
 /// Phase 2: gives the decoder parameters, environment and services, and returns the models that the suite knows.
@@ -133,7 +133,7 @@ impl Matrix {
 }
 
 /// Phase 3: decodes variants, models, judges and scorers, keeping those that are selected.
-fn decode_matrix(source: &Source, overrides: &Overrides, known: &Registry, decoder: &mut Decoder<'_>) -> Matrix {
+fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry, decoder: &mut Decoder<'_>) -> Matrix {
     let node = &source.node;
     let variants = decoder.variants(node.field("variants"), &source.swept, known, overrides);
     let declared_variants = variants.iter().map(|variant| variant.id.clone()).collect();
@@ -268,7 +268,7 @@ fn warn_of_orphans(
 /// The parts of a suite that do not depend on its rows.
 struct Assembly<'a> {
     path: &'a str,
-    source: &'a Source,
+    source: &'a LoadedSource,
     registry: Registry,
     matrix: Matrix,
     assessment: Assessment,

@@ -41,7 +41,7 @@ pub fn by_tokens(text: &str, size: u32, overlap: u32, max: Option<u32>) -> Chunk
     }
     if text.len() <= size as usize {
         let piece = Piece { text: text.to_owned(), start: 0, end: text.len(), index: 0 };
-        return limited(vec![piece], max);
+        return limit_pieces(vec![piece], max);
     }
     let cutter = Cutter { text, ends: Tokenizer::plan().ends(text) };
     let size = (size as usize).max(1);
@@ -52,13 +52,13 @@ pub fn by_tokens(text: &str, size: u32, overlap: u32, max: Option<u32>) -> Chunk
         let (start, end) = (cutter.offset(from), cutter.offset(to));
         pieces.push(Piece { text: text[start..end].to_owned(), start, end, index: pieces.len() });
         if to >= cutter.ends.len() {
-            return limited(pieces, max);
+            return limit_pieces(pieces, max);
         }
         from = cutter.resume(from, to, overlap);
     }
 }
 
-fn limited(mut pieces: Vec<Piece>, max: Option<u32>) -> Chunks {
+fn limit_pieces(mut pieces: Vec<Piece>, max: Option<u32>) -> Chunks {
     let dropped = max.map_or(0, |max| pieces.len().saturating_sub(max as usize));
     pieces.truncate(pieces.len() - dropped);
     Chunks { pieces, dropped: dropped as u32 }

@@ -107,7 +107,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
             patience -= 1;
             at = start + 1;
         } else {
-            let length = balanced(rest);
+            let length = closing_length(rest);
             at = length.map_or(text.len(), |length| start + length);
             regions.push(Region {
                 span: start..at,
@@ -130,7 +130,7 @@ fn is_citation(text: &str) -> bool {
 }
 
 /// The length up to which the first bracket is closed: outside of texts in double quotes, or else all brackets counted.
-fn balanced(text: &str) -> Option<usize> {
+fn closing_length(text: &str) -> Option<usize> {
     balance(text, true).or_else(|| balance(text, false))
 }
 

@@ -36,7 +36,7 @@ impl ParseProblem {
     }
 
     /// The problem as an error that names the place in the whole reply.
-    pub fn placed(self, text: &str, candidate: &str) -> LadderError {
+    pub fn into_ladder_error(self, text: &str, candidate: &str) -> LadderError {
         let offset = (candidate.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
         let at = offset.saturating_add(self.at).min(text.len());
         let before = &text[..text.floor_char_boundary(at)];

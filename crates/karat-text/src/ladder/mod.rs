@@ -192,7 +192,7 @@ impl<'a> Ladder<'a> {
 
     /// Says whether the reply is known to be cut off: then missing closing brackets are not filled in.
     #[must_use]
-    pub fn truncated(mut self, truncated: bool) -> Self {
+    pub fn with_truncation(mut self, truncated: bool) -> Self {
         self.truncated = truncated;
         self
     }
@@ -274,10 +274,10 @@ impl<'a> Ladder<'a> {
     }
 
     fn candidate(&self, span: Range<usize>, parsed: Parsed, rung: Rung) -> Option<Candidate> {
-        self.accept(parsed, rung).map(|found| self.ranked(span, found, rung == Rung::Fenced))
+        self.accept(parsed, rung).map(|found| self.rank_candidate(span, found, rung == Rung::Fenced))
     }
 
-    fn ranked(&self, span: Range<usize>, found: Found, is_fenced: bool) -> Candidate {
+    fn rank_candidate(&self, span: Range<usize>, found: Found, is_fenced: bool) -> Candidate {
         Candidate { span, rank: self.ranking.map_or(0, |ranking| ranking(&found.value)), found, is_fenced }
     }
 
@@ -297,13 +297,14 @@ impl<'a> Ladder<'a> {
         for (span, kind, is_fenced) in bodies.chain(regions) {
             let candidate = &text[span.clone()];
             match self.mend(candidate, kind) {
-                Ok(found) => mended.push(self.ranked(span, found, is_fenced)),
-                Err(Some(problem)) => broken.push(Broken { error: problem.placed(text, candidate), span }),
+                Ok(found) => mended.push(self.rank_candidate(span, found, is_fenced)),
+                Err(Some(problem)) => broken.push(Broken { error: problem.into_ladder_error(text, candidate), span }),
                 Err(None) => {}
             }
         }
         if headless {
-            mended.extend(self.mend_headless(text.trim()).map(|found| self.ranked(0..text.len(), found, false)));
+            mended
+                .extend(self.mend_headless(text.trim()).map(|found| self.rank_candidate(0..text.len(), found, false)));
         }
         (mended, broken)
     }

@@ -8,7 +8,7 @@ pub(super) fn like_json(text: &str) -> bool {
     match text.strip_prefix('{') {
         Some(inner) => {
             let inner = skip_space(inner);
-            inner.starts_with('}') || with_key(inner) || escaped(inner)
+            inner.starts_with('}') || with_key(inner) || begins_with_escape(inner)
         }
         None => text.strip_prefix('[').is_some_and(|inner| value(skip_space(inner))),
     }
@@ -24,7 +24,7 @@ pub(super) fn with_key(text: &str) -> bool {
     key_length(text).is_some_and(|length| skip_space(&text[length..]).starts_with([':', '：']))
 }
 
-fn escaped(text: &str) -> bool {
+fn begins_with_escape(text: &str) -> bool {
     text.strip_prefix("\\\"")
         .and_then(|rest| rest.split_once("\\\""))
         .is_some_and(|(key, rest)| key.len() < 200 && rest.trim_start().starts_with(':'))

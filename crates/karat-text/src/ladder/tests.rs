@@ -112,7 +112,7 @@ fn a_truncated_reply_is_not_closed() {
     for number in ["{\"a\": 1", "{\"a\": [7, 1", "{\"a\": {\"b\": 0."] {
         assert!(refused(number).to_string().contains("more digits"), "{}", refused(number));
     }
-    let error = Ladder::new(Expectation::Object).truncated(true).climb(text).unwrap_err();
+    let error = Ladder::new(Expectation::Object).with_truncation(true).climb(text).unwrap_err();
     assert!(error.to_string().contains("cut off"), "{error}");
 }
 

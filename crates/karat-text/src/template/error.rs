@@ -24,7 +24,7 @@ pub struct TemplateError {
 
 impl TemplateError {
     pub(super) fn at_compile_time(error: &minijinja::Error, source: &str) -> Self {
-        let mut this = Self::located(error, source);
+        let mut this = Self::with_location(error, source);
         this.hint = match error.kind() {
             ErrorKind::UnknownFilter => Some("see the list of filters in the suite reference".to_owned()),
             _ => None,
@@ -33,7 +33,7 @@ impl TemplateError {
     }
 
     pub(super) fn at_run_time(error: &minijinja::Error, source: &str, context: &Context) -> Self {
-        let mut this = Self::located(error, source);
+        let mut this = Self::with_location(error, source);
         let undefined = error.detail().and_then(undefined_name);
         match (error.kind(), undefined) {
             (ErrorKind::OutOfFuel, _) => {
@@ -46,11 +46,11 @@ impl TemplateError {
         this
     }
 
-    pub(super) fn undefined(name: &str, context: &Context) -> Self {
+    pub(super) fn undefined_value(name: &str, context: &Context) -> Self {
         Self { message: format!("`{name}` is undefined"), line: None, span: None, hint: hint(name, context) }
     }
 
-    fn located(error: &minijinja::Error, source: &str) -> Self {
+    fn with_location(error: &minijinja::Error, source: &str) -> Self {
         let message = match (error.detail(), error.kind()) {
             (Some(detail), ErrorKind::UndefinedError) => detail.to_owned(),
             (Some(detail), kind) => format!("{kind}: {detail}"),

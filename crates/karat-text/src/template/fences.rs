@@ -36,7 +36,7 @@ impl Fences {
 }
 
 /// Renders with a code of its own where anything is fenced; `texts` are all that it shows.
-pub(super) fn coded<T, E>(
+pub(super) fn render_with_code<T, E>(
     render: impl Fn(&Arc<Fences>) -> Result<T, E>,
     texts: impl Fn(&T) -> Vec<String>,
 ) -> Result<T, E> {

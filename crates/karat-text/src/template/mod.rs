@@ -105,9 +105,9 @@ impl Template {
     /// An undefined name (with the nearest known one as a hint), a filter that cannot work with its value, or a template
     /// that runs too long.
     pub fn render(&self, context: &Context) -> Result<String, TemplateError> {
-        match self.inserted(context) {
+        match self.insert_texts(context) {
             Some(text) => Ok(text),
-            None => fences::coded(|fences| self.text(context, fences), |text| vec![text.clone()]),
+            None => fences::render_with_code(|fences| self.text(context, fences), |text| vec![text.clone()]),
         }
     }
 
@@ -119,22 +119,22 @@ impl Template {
         templates: impl IntoIterator<Item = &'a Self> + Clone,
         context: &Context,
     ) -> Result<Vec<String>, TemplateError> {
-        if let Some(texts) = templates.clone().into_iter().map(|it| it.inserted(context)).collect() {
+        if let Some(texts) = templates.clone().into_iter().map(|it| it.insert_texts(context)).collect() {
             return Ok(texts);
         }
         let render = |fences: &Arc<Fences>| templates.clone().into_iter().map(|it| it.text(context, fences)).collect();
-        fences::coded(render, Vec::clone)
+        fences::render_with_code(render, Vec::clone)
     }
 
     /// The text of a template that only inserts texts.
-    fn inserted(&self, context: &Context) -> Option<String> {
+    fn insert_texts(&self, context: &Context) -> Option<String> {
         self.0.inserting.as_ref()?.text(context)
     }
 
     fn text(&self, context: &Context, fences: &Arc<Fences>) -> Result<String, TemplateError> {
         match &self.0.form {
             Form::Plain(text) => Ok(text.clone()),
-            Form::Lone(expression) => expression.fenced(context, fences).map(|value| text(&value)),
+            Form::Lone(expression) => expression.render_fenced(context, fences).map(|value| text(&value)),
             Form::Text(environment) => environment
                 .get_template(NAME)
                 .and_then(|template| template.render(context.root(fences)))
@@ -147,9 +147,9 @@ impl Template {
     /// # Errors
     /// As [`Template::render`]; also a number that JSON cannot hold.
     pub fn value(&self, context: &Context) -> Result<Value, TemplateError> {
-        match self.inserted(context) {
+        match self.insert_texts(context) {
             Some(text) => Ok(Value::String(text)),
-            None => fences::coded(|fences| self.typed(context, fences), |value| vec![text(value)]),
+            None => fences::render_with_code(|fences| self.render_typed(context, fences), |value| vec![text(value)]),
         }
     }
 
@@ -161,13 +161,14 @@ impl Template {
         templates: impl IntoIterator<Item = &'a Self> + Clone,
         context: &Context,
     ) -> Result<Vec<Value>, TemplateError> {
-        let values = |fences: &Arc<Fences>| templates.clone().into_iter().map(|it| it.typed(context, fences)).collect();
-        fences::coded(values, |values: &Vec<Value>| values.iter().map(text).collect())
+        let values =
+            |fences: &Arc<Fences>| templates.clone().into_iter().map(|it| it.render_typed(context, fences)).collect();
+        fences::render_with_code(values, |values: &Vec<Value>| values.iter().map(text).collect())
     }
 
-    fn typed(&self, context: &Context, fences: &Arc<Fences>) -> Result<Value, TemplateError> {
+    fn render_typed(&self, context: &Context, fences: &Arc<Fences>) -> Result<Value, TemplateError> {
         match &self.0.form {
-            Form::Lone(expression) => expression.fenced(context, fences),
+            Form::Lone(expression) => expression.render_fenced(context, fences),
             _ => self.text(context, fences).map(Value::String),
         }
     }
@@ -221,10 +222,10 @@ impl Expression {
     /// # Errors
     /// An undefined name, a filter that cannot work with its value, or a number that JSON cannot hold.
     pub fn eval(&self, context: &Context) -> Result<Value, TemplateError> {
-        fences::coded(|fences| self.fenced(context, fences), |value| vec![text(value)])
+        fences::render_with_code(|fences| self.render_fenced(context, fences), |value| vec![text(value)])
     }
 
-    fn fenced(&self, context: &Context, fences: &Arc<Fences>) -> Result<Value, TemplateError> {
+    fn render_fenced(&self, context: &Context, fences: &Arc<Fences>) -> Result<Value, TemplateError> {
         let result = self.raw(context, fences)?;
         json::value(&result).map_err(|problem| self.problem(problem))
     }
@@ -235,7 +236,7 @@ impl Expression {
     /// As [`Expression::eval`].
     pub fn is_true(&self, context: &Context) -> Result<bool, TemplateError> {
         let holds = |fences: &Arc<Fences>| self.raw(context, fences).map(|value| value.is_true());
-        fences::coded(holds, |_| Vec::new())
+        fences::render_with_code(holds, |_| Vec::new())
     }
 
     fn raw(&self, context: &Context, fences: &Arc<Fences>) -> Result<minijinja::Value, TemplateError> {
@@ -244,7 +245,11 @@ impl Expression {
             .expression
             .eval(context.root(fences))
             .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, context))?;
-        if result.is_undefined() { Err(TemplateError::undefined(self.0.source.trim(), context)) } else { Ok(result) }
+        if result.is_undefined() {
+            Err(TemplateError::undefined_value(self.0.source.trim(), context))
+        } else {
+            Ok(result)
+        }
     }
 
     fn problem(&self, problem: String) -> TemplateError {

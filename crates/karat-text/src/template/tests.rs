@@ -230,8 +230,8 @@ proptest! {
         let Ok(template) = Template::compile(&source) else { return Ok(()) };
         let sample = json!({"title": "T{{ input }}\n", "n": 2, "in": {"text": "<&>"}});
         let context = Context::of(Arc::new(Names(json!({"sample": sample, "input": "i"})))).over(&Context::new().with("model", "m"));
-        if let Some(inserted) = template.inserted(&context) {
-            let fences = fences::coded(|fences| template.text(&context, fences), |text| vec![text.clone()]);
+        if let Some(inserted) = template.insert_texts(&context) {
+            let fences = fences::render_with_code(|fences| template.text(&context, fences), |text| vec![text.clone()]);
             prop_assert_eq!(inserted, fences.unwrap());
         }
     }

@@ -312,7 +312,7 @@ impl RecordedSpec {
     }
 
     /// The meaning of an unreadable output.
-    pub fn broken(&self) -> UnreadableOutput {
+    pub fn unreadable_meaning(&self) -> UnreadableOutput {
         match self {
             Self::Column { broken, .. } | Self::File { broken, .. } => *broken,
         }

@@ -83,12 +83,12 @@ impl Behaviour {
     }
 
     /// 529, Anthropic's status for overload.
-    pub fn overloaded() -> Self {
+    pub fn overload() -> Self {
         Self::status(529, "Overloaded")
     }
 
     /// 200 with JSON that stops in the middle.
-    pub fn malformed() -> Self {
+    pub fn invalid_body() -> Self {
         Self::raw(200, r#"{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content": oops"#)
     }
 

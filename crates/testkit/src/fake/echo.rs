@@ -32,7 +32,7 @@ impl Default for Echo {
             faults: vec![
                 Behaviour::rate_limited("0"),
                 Behaviour::server_error(),
-                Behaviour::malformed(),
+                Behaviour::invalid_body(),
                 Behaviour::Cut("cut".to_owned()),
                 Behaviour::Drop,
             ],

@@ -121,7 +121,7 @@ impl FakeProvider {
     }
 
     /// Everything that arrived, in order.
-    pub fn received(&self) -> Vec<ReceivedRequest> {
+    pub fn received_requests(&self) -> Vec<ReceivedRequest> {
         self.log.lock().received.clone()
     }
 

@@ -97,9 +97,9 @@ const IRREGULAR: &[&str] = &[
     "written",
 ];
 
-/// Words that end in "ed" and are verbs or nouns.
+/// Words that end in "ed" and are verbs, nouns, or terms of the field (an *unscored* cell, `Iterator::sorted`).
 const NOT_PARTICIPLES: &[&str] =
-    &["embed", "exceed", "feed", "need", "proceed", "seed", "speed", "succeed", "shed", "bed", "split", "shut"];
+    &["bed", "embed", "exceed", "feed", "need", "proceed", "seed", "shed", "sorted", "speed", "succeed", "unscored"];
 
 /// The measures of one crate.
 #[derive(Default)]

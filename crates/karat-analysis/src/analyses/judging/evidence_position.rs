@@ -218,7 +218,7 @@ impl EvidencePositionFold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{MemoryRun, judged};
+    use crate::testing::{MemoryRun, judged_run};
     use crate::{Options, analyse};
     use karat_types::Score;
     use serde_json::json;
@@ -226,7 +226,7 @@ mod tests {
     /// `texts` samples of ten chunks, judged for two systems by a fair judge, one that is harder on the end, and one
     /// that loses the middle.
     fn run(texts: usize) -> MemoryRun {
-        let mut run = judged(2, texts, &["fair", "tired", "hasty"], json!([]));
+        let mut run = judged_run(2, texts, &["fair", "tired", "hasty"], json!([]));
         let mut plan = serde_json::to_value(&*run.header.plan).unwrap();
         let rubric = &mut plan["scorers"][0]["kind"]["rubric"]["rubric"];
         rubric["show"][0]["chunk"] = json!({ "overlap": 0 });
@@ -301,7 +301,7 @@ mod tests {
         let mut run = run(3);
         run.cells.iter_mut().flat_map(|cell| &mut cell.judgments).for_each(|it| it.diagnostics.clear());
         assert!(effects(&run).is_empty());
-        let run = judged(1, 3, &["judge"], json!([]));
+        let run = judged_run(1, 3, &["judge"], json!([]));
         let findings = analyse(&run, &Options::default()).unwrap();
         assert!(findings.analyses.iter().all(|it| it.analysis != "evidence_position"));
     }

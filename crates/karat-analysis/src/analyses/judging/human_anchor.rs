@@ -414,7 +414,7 @@ fn labels_needed(samples: &AnchorSamples, width: f64, level: Level) -> Option<(u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{MemoryRun, judged};
+    use crate::testing::{MemoryRun, judged_run};
     use crate::{Options, analyse};
     use karat_types::Score;
     use serde_json::{Value, json};
@@ -424,7 +424,7 @@ mod tests {
         let labels = (0..200)
             .step_by(4)
             .map(|at| json!({ "sample": format!("sample-{at}"), "scores": { "overall": grade(at).0 } }));
-        let mut run = judged(1, 200, &["judge"], labels.collect());
+        let mut run = judged_run(1, 200, &["judge"], labels.collect());
         for cell in &mut run.cells {
             cell.judgments[0].scores = vec![(0, Score::value(grade(cell.sample).1))];
         }

@@ -455,7 +455,7 @@ fn markup_share(text: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::judged;
+    use crate::testing::judged_run;
     use crate::{Options, analyse};
     use karat_types::{JudgeRound, Score};
     use serde_json::json;
@@ -463,7 +463,7 @@ mod tests {
     /// GE-04: a judge that favours length and its own family is detected beside one that does not.
     #[test]
     fn planted_length_and_family_bias_are_found() {
-        let mut run = judged(2, 24, &["kin", "stranger"], json!([]));
+        let mut run = judged_run(2, 24, &["kin", "stranger"], json!([]));
         let plan = Arc::make_mut(&mut run.header.plan);
         plan.models[0].family = Some("a".to_owned());
         plan.judges[0].family = Some("a".to_owned());
@@ -497,7 +497,7 @@ mod tests {
     /// BY-07, GE-04: disagreement between orders and between votes is reported.
     #[test]
     fn a_judge_that_prefers_the_first_position_is_detected() {
-        let mut run = judged(1, 20, &["judge"], json!([]));
+        let mut run = judged_run(1, 20, &["judge"], json!([]));
         let plan = Arc::make_mut(&mut run.header.plan);
         plan.analyses = vec![AnalysisSpec {
             analysis: "judge_bias".to_owned(),

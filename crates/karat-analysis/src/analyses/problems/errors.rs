@@ -273,7 +273,7 @@ mod tests {
     /// CL-05: skipped cells are counted by system, with the reason of the first.
     #[test]
     fn skipped_cells_are_counted_with_a_reason() {
-        let mut run = Sketch::new(1, 2, 3).fill(5.0).skipped(0, 1).skipped(2, 1).run();
+        let mut run = Sketch::new(1, 2, 3).fill(5.0).with_skipped(0, 1).with_skipped(2, 1).run();
         for cell in &mut run.cells {
             let skipped = cell.cell.status == karat_types::CellStatus::Skipped;
             cell.cell.error = skipped.then(|| karat_types::CellError::new("skipped", "it does not fit"));

@@ -9,7 +9,7 @@ use super::*;
 #[test]
 fn a_changed_alias_of_a_judge_is_undecided() {
     let graded = |grade: f64, answered: &[&str]| {
-        let mut run = judged(1, 12, &["j1"], json!([]));
+        let mut run = judged_run(1, 12, &["j1"], json!([]));
         for (at, cell) in run.cells.iter_mut().enumerate() {
             cell.judgments[0].scores = vec![(0, Score::value(grade + (at % 3) as f64 * f64::from(grade > 5.0)))];
             cell.judgments[0].answered =
@@ -62,7 +62,7 @@ fn a_changed_alias_of_a_model_is_reported() {
 /// PE-16: several reported names within one run are reported by the run itself.
 #[test]
 fn several_names_within_a_run_are_reported() {
-    let mut run = judged(1, 4, &["j1"], json!([]));
+    let mut run = judged_run(1, 4, &["j1"], json!([]));
     for (at, cell) in run.cells.iter_mut().enumerate() {
         cell.judgments[0].scores = vec![(0, Score::value(4.0))];
         cell.judgments[0].answered = ServedName::from_reply("j1", ["j1", "j1-2"][at % 2]).into_iter().collect();

@@ -5,7 +5,7 @@ use karat_types::{Money, Score};
 use serde_json::json;
 
 use super::*;
-use crate::testing::{MemoryRun, Sketch, judged};
+use crate::testing::{MemoryRun, Sketch, judged_run};
 use crate::{Options as Pass, analyse};
 
 fn findings(run: &MemoryRun) -> Findings {

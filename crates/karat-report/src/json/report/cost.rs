@@ -29,7 +29,7 @@ impl Cost {
             extraction_cost_usd: spend.extraction.cost().map(Money::usd),
             judge_cost_usd: spend.judging.cost().map(Money::usd),
             estimated_cost_usd: estimate.map(Money::usd),
-            actual_cost_usd: (!canonical).then(|| spend.paid().usd()),
+            actual_cost_usd: (!canonical).then(|| spend.amount_paid().usd()),
         }
     }
 }

@@ -97,8 +97,10 @@ fn grade(fold: ChunkMerge, grades: &[(&Grade, Weight)]) -> Score {
     let by = |weight: fn(&Weight) -> f64| -> Vec<f64> { grades.iter().map(|(_, it)| weight(it)).collect() };
     let lengths = by(|weight| weight.length);
     let value = match fold {
-        ChunkMerge::Weighted | ChunkMerge::Once => weighted(&values, &lengths),
-        ChunkMerge::Members => weighted(&values, &by(|weight| weight.members)).or_else(|| weighted(&values, &lengths)),
+        ChunkMerge::Weighted | ChunkMerge::Once => weighted_mean(&values, &lengths),
+        ChunkMerge::Members => {
+            weighted_mean(&values, &by(|weight| weight.members)).or_else(|| weighted_mean(&values, &lengths))
+        }
         ChunkMerge::Min => values.iter().copied().reduce(f64::min),
         ChunkMerge::Max => values.iter().copied().reduce(f64::max),
     };
@@ -111,7 +113,7 @@ fn grade(fold: ChunkMerge, grades: &[(&Grade, Weight)]) -> Score {
 }
 
 /// Σwx/Σw, which no rounding moves beyond the values; a single one is itself, bit for bit.
-fn weighted(values: &[f64], weights: &[f64]) -> Option<f64> {
+fn weighted_mean(values: &[f64], weights: &[f64]) -> Option<f64> {
     let least = values.iter().copied().reduce(f64::min)?;
     let most = values.iter().copied().reduce(f64::max)?;
     if values.len() == 1 {
@@ -204,7 +206,7 @@ fn mean_table(tables: &[&Value], weights: &[f64]) -> Value {
         _ => {
             let numbers = tables.iter().zip(weights).filter_map(|(value, weight)| Some((value.as_f64()?, *weight)));
             let (values, weights): (Vec<f64>, Vec<f64>) = numbers.unzip();
-            weighted(&values, &weights).map_or(Value::Null, Value::from)
+            weighted_mean(&values, &weights).map_or(Value::Null, Value::from)
         }
     }
 }
@@ -217,9 +219,9 @@ mod tests {
     #[test]
     fn a_mean_lies_within_its_values() {
         let weights = [0.1, 0.2, 1.0 / 3.0, 0.7, 1e-9, 12.3];
-        assert_eq!(weighted(&[10.0; 6], &weights), Some(10.0));
-        assert_eq!(weighted(&[0.1; 6], &weights), Some(0.1));
-        assert_eq!((weighted(&[], &[]), weighted(&[1.0, 2.0], &[0.0, 0.0])), (None, None));
-        assert_eq!(weighted(&[1.0, 4.0], &[2.0, 1.0]), Some(2.0));
+        assert_eq!(weighted_mean(&[10.0; 6], &weights), Some(10.0));
+        assert_eq!(weighted_mean(&[0.1; 6], &weights), Some(0.1));
+        assert_eq!((weighted_mean(&[], &[]), weighted_mean(&[1.0, 2.0], &[0.0, 0.0])), (None, None));
+        assert_eq!(weighted_mean(&[1.0, 4.0], &[2.0, 1.0]), Some(2.0));
     }
 }

@@ -110,12 +110,12 @@ fn json_list(members: &[ShownMember]) -> String {
 fn line(item: &Item, index: usize, member: &Value, context: &Context) -> Result<String, TemplateError> {
     let text = match (&item.line, member) {
         (Some(template), _) => template.render(&context.child().with("item", member).with("index", &index))?,
-        (None, Value::String(text)) => numbered(item, index, text),
-        (None, other) => numbered(item, index, &other.to_string()),
+        (None, Value::String(text)) => number_item(item, index, text),
+        (None, other) => number_item(item, index, &other.to_string()),
     };
     Ok(text.lines().collect::<Vec<_>>().join(" "))
 }
 
-fn numbered(item: &Item, index: usize, text: &str) -> String {
+fn number_item(item: &Item, index: usize, text: &str) -> String {
     if item.is_indexed { format!("[{index}] {text}") } else { text.to_owned() }
 }

@@ -88,7 +88,7 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
     }
     let fitness = |value: &Value| verdict_likeness(rubric, value, origins);
     let truncated = reply.finish == FinishReason::Length;
-    let ladder = Ladder::new(Expectation::Object).truncated(truncated).ranking(&fitness);
+    let ladder = Ladder::new(Expectation::Object).with_truncation(truncated).ranking(&fitness);
     let found = ladder.climb(&reply.text).map_err(|error| Problem {
         pointer: String::new(),
         message: match reply.finish {

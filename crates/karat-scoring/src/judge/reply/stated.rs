@@ -139,7 +139,7 @@ pub(super) fn another_in_words<'a>(words: &str, mut scales: impl Iterator<Item =
         SCORED
             .iter()
             .flat_map(|verb| words.match_indices(verb))
-            .find_map(|(at, verb)| scored(&words[at + verb.len()..]))
+            .find_map(|(at, verb)| scale_after_verb(&words[at + verb.len()..]))
     };
     let (lowest, highest) = stated.find(|(lowest, highest)| lowest < highest).or_else(by_verb)?;
     let is_one = scales.any(|scale| (scale.bounds().1 - highest).abs() <= TOLERANCE);
@@ -147,7 +147,7 @@ pub(super) fn another_in_words<'a>(words: &str, mut scales: impl Iterator<Item =
 }
 
 /// The scale that follows a verb of scoring: `0-1`, `from 1 to 5`, `out of 100`, `in percent`.
-fn scored(after: &str) -> Option<(f64, f64)> {
+fn scale_after_verb(after: &str) -> Option<(f64, f64)> {
     let mut rest = after.split(". ").next().unwrap_or_default().trim_start();
     while let Some(after) = FROM.iter().find_map(|word| rest.strip_prefix(word)?.strip_prefix(' ')) {
         rest = after.trim_start();

@@ -107,7 +107,7 @@ impl Machine for RoundMachine {
                 shuffle_seed: case.shuffle_seed,
                 mode: case.mode,
                 notes: crate::judge::verdict::count_notes(notes),
-                ..Verdict::failed(self.setup.names(), error)
+                ..Verdict::without_scores(self.setup.names(), error)
             },
             None => chunk_verdicts::verdict(&self.setup, case, readings, notes),
         })
@@ -183,7 +183,7 @@ impl PieceProgress {
     fn reask_request(&mut self, piece: &Piece, reply: &Reply, problems: &[Problem]) -> ChatRequest {
         let mut request = piece.request.clone();
         let texts = request.messages.iter().map(|message| message.content.as_str()).chain([reply.text.as_str()]);
-        let fence = self.fence.as_ref().unwrap_or(&piece.fence).renewed(texts);
+        let fence = self.fence.as_ref().unwrap_or(&piece.fence).with_new_code(texts);
         for message in &mut request.messages {
             message.content = fence.instead_of(&piece.fence, &message.content);
         }

@@ -73,7 +73,8 @@ impl PreparedRound {
     pub fn new(setup: &CompiledRubric, showing: RoundInput<'_>) -> Result<Self, Box<Verdict>> {
         let input = showing.input;
         let shuffle_seed = shuffle_seed(input).wrapping_add(u64::from(showing.vote));
-        let failed = |error: CellError| Box::new(Verdict { shuffle_seed, ..Verdict::failed(setup.names(), error) });
+        let failed =
+            |error: CellError| Box::new(Verdict { shuffle_seed, ..Verdict::without_scores(setup.names(), error) });
         let reference = match setup.rubric.reference {
             ReferenceUse::Hidden => None,
             _ => input.sample.reference.as_ref(),
@@ -211,7 +212,7 @@ impl SharedContent<'_> {
             weight: cut.weight,
             span: cut.span,
             origins: self.origins(&cut.contents),
-            routed: self.routed(&cut.contents),
+            routed: self.route_values(&cut.contents),
             contents: if may_be_cut { cut.contents } else { Vec::new() },
             request,
             fence,
@@ -267,7 +268,7 @@ impl SharedContent<'_> {
         lists.collect()
     }
 
-    fn routed(&self, contents: &[Content]) -> Vec<RoutedValue> {
+    fn route_values(&self, contents: &[Content]) -> Vec<RoutedValue> {
         let shown = self.setup.items.iter().zip(contents).enumerate();
         let routed = shown.filter(|(_, (item, _))| item.spec.route.is_some());
         let members = routed.flat_map(|(list, (_, content))| match content {

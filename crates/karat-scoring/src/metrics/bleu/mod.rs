@@ -122,8 +122,8 @@ impl Bleu {
     /// BLEU's counts of one segment; `None` without references.
     #[must_use]
     pub fn count<S: AsRef<str>>(&self, candidate: &str, references: &[S]) -> Option<BleuCounts> {
-        let candidate = self.spaced(candidate);
-        let references: Vec<_> = references.iter().map(|r| self.spaced(r.as_ref())).collect();
+        let candidate = self.separate(candidate);
+        let references: Vec<_> = references.iter().map(|r| self.separate(r.as_ref())).collect();
         let mut ids = FxHashMap::with_capacity_and_hasher(candidate.len() / 4, FxBuildHasher);
         let candidate = token_ids(&candidate, &mut ids);
         let references: Vec<Vec<u32>> = references.iter().map(|reference| token_ids(reference, &mut ids)).collect();
@@ -145,11 +145,11 @@ impl Bleu {
     }
 
     /// `text` with white space between its tokens.
-    fn spaced<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    fn separate<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.lowercase {
-            Cow::Owned(self.tokenizer.spaced(&text.to_lowercase()).into_owned())
+            Cow::Owned(self.tokenizer.add_spaces(&text.to_lowercase()).into_owned())
         } else {
-            self.tokenizer.spaced(text)
+            self.tokenizer.add_spaces(text)
         }
     }
 
@@ -218,17 +218,17 @@ impl Bleu {
     /// ```
     #[must_use]
     pub fn sentence_signature(&self, references: usize) -> String {
-        self.signed(&references.to_string(), EffectiveOrder::Yes)
+        self.signature(&references.to_string(), EffectiveOrder::Yes)
     }
 
     /// sacrebleu's signature of a corpus score; `references` per segment, `None` where it varies.
     #[must_use]
     pub fn signature(&self, references: Option<usize>) -> String {
         let references = references.map_or_else(|| "var".to_owned(), |n| n.to_string());
-        self.signed(&references, EffectiveOrder::No)
+        self.signature(&references, EffectiveOrder::No)
     }
 
-    fn signed(&self, references: &str, effective: EffectiveOrder) -> String {
+    fn signature(&self, references: &str, effective: EffectiveOrder) -> String {
         let case = if self.lowercase { "lc" } else { "mixed" };
         let effective = match effective {
             EffectiveOrder::Yes => "yes",

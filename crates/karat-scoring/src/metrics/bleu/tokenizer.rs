@@ -45,15 +45,15 @@ impl BleuTokenizer {
     /// ```
     #[must_use]
     pub fn tokens(self, text: &str) -> Vec<String> {
-        let spaced = self.spaced(text);
+        let spaced = self.add_spaces(text);
         split_spaces(&spaced).map(str::to_owned).collect()
     }
 
     /// `text` with white space between its tokens.
-    pub(super) fn spaced(self, text: &str) -> Cow<'_, str> {
+    pub(super) fn add_spaces(self, text: &str) -> Cow<'_, str> {
         let text = text.trim_end_matches(is_space);
         match self {
-            Self::V13a => Cow::Owned(spaced_western(&format!(" {} ", unescaped(text)))),
+            Self::V13a => Cow::Owned(spaced_western(&format!(" {} ", unescape(text)))),
             Self::Intl => Cow::Owned(spaced_intl(text)),
             Self::Zh => Cow::Owned(spaced_western(&spaced_chinese(text))),
             Self::Char => Cow::Owned(text.chars().flat_map(|c| [c, ' ']).collect()),
@@ -125,7 +125,7 @@ fn alone(text: &str, stands_alone: impl Fn(char) -> bool) -> String {
     spaced
 }
 
-fn unescaped(text: &str) -> Cow<'_, str> {
+fn unescape(text: &str) -> Cow<'_, str> {
     let replacements =
         [("<skipped>", ""), ("-\n", ""), ("\n", " "), ("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")];
     let mut text = Cow::Borrowed(text);

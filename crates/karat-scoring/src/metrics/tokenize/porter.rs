@@ -140,13 +140,13 @@ fn past_or_gerund(word: String) -> String {
     }
     let stripped = word.strip_suffix("ed").or_else(|| word.strip_suffix("ing"));
     match stripped.filter(|stem| contains_vowel(stem)) {
-        Some(stem) => mended(stem),
+        Some(stem) => restore_stem_end(stem),
         None => word,
     }
 }
 
 /// A stem that lost -ed or -ing, with the e it needs, or without the doubled consonant.
-fn mended(stem: &str) -> String {
+fn restore_stem_end(stem: &str) -> String {
     if ["at", "bl", "iz"].iter().any(|end| stem.ends_with(end)) {
         return format!("{stem}e");
     }

@@ -120,7 +120,7 @@ impl RankingMetric {
             Value::Null => Vec::new(),
             single => vec![(self.id(single).ok_or_else(unreadable)?, 1.0)],
         };
-        Relevance::graded(grades).map_err(|error| error.to_string())
+        Relevance::graded_gains(grades).map_err(|error| error.to_string())
     }
 }
 

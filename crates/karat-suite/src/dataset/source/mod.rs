@@ -52,7 +52,7 @@ impl Format {
 
 /// The source of the rows.
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
+pub(crate) enum DatasetSource {
     /// Files of one form, in order.
     Files { paths: Vec<FilePath>, format: Format },
     /// Files that are a row each.
@@ -64,7 +64,7 @@ pub(crate) enum Source {
 pub(super) type RowResult = Result<SourceRow, DatasetError>;
 pub(super) type RowStream = Box<dyn Iterator<Item = RowResult> + Send>;
 
-impl Source {
+impl DatasetSource {
     /// The rows, file after file. A file that cannot be read is one error.
     pub fn stream(&self, files: &Arc<dyn Files>) -> RowStream {
         match self {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::digests::Digests;
 use crate::check::options;
-use crate::dataset::Source;
+use crate::dataset::DatasetSource;
 use crate::dataset::source::dir;
 use crate::dataset::source::dir::{Dir, Pattern, RowFile};
 use crate::dataset::source::readers::{Reader, ReaderRules};
@@ -48,7 +48,7 @@ impl Decoder<'_> {
     }
 
     /// A folder of files.
-    pub fn dir(&mut self, node: &Node, source: &Node, path: &str) -> Option<(Source, Digests)> {
+    pub fn dir(&mut self, node: &Node, source: &Node, path: &str) -> Option<(DatasetSource, Digests)> {
         let Some(with) = node.field("with") else {
             self.problems
                 .error(&source.place, "a folder needs `with: { files: … }`")
@@ -84,7 +84,10 @@ impl Decoder<'_> {
         let digest = self.dir_digest(source, path, &files);
         let id = node.text_of("id").map(|id| id.trim_start_matches("$.").to_owned());
         let id = id.filter(|id| pattern.columns().any(|column| column == id));
-        Some((Source::Dir(Dir { files: Arc::new(files), reader, rules: Arc::new(rules), id }), vec![digest].into()))
+        Some((
+            DatasetSource::Dir(Dir { files: Arc::new(files), reader, rules: Arc::new(rules), id }),
+            vec![digest].into(),
+        ))
     }
 
     fn reader(&mut self, with: &Node, named: &Node) -> Option<Reader> {

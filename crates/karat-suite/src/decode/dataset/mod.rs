@@ -25,7 +25,7 @@ use crate::dataset::columns::earlier_values::EarlierValues;
 use crate::dataset::date;
 use crate::dataset::draw::{Draw, GroupKey};
 use crate::dataset::source::Format;
-use crate::dataset::{Dataset, Role, Roles, RowRedaction, RowSchema, Source, aliases, plain};
+use crate::dataset::{Dataset, DatasetSource, Role, Roles, RowRedaction, RowSchema, aliases, plain};
 use crate::diagnostics::nearest::suggestion;
 use crate::files::{folder, matches};
 use crate::grammar::unimplemented;
@@ -140,7 +140,7 @@ impl Decoder<'_> {
         })
     }
 
-    fn source(&mut self, node: &Node) -> Option<(Source, Digests)> {
+    fn source(&mut self, node: &Node) -> Option<(DatasetSource, Digests)> {
         if let Some(rows) = node.field("rows") {
             return Some(self.inline(rows, node.text_of("id")));
         }
@@ -164,11 +164,11 @@ impl Decoder<'_> {
                 return None;
             }
         };
-        Some((Source::Files { paths, format }, digests))
+        Some((DatasetSource::Files { paths, format }, digests))
     }
 
     /// The rows as YAML reads them, but their ids as they are written: an id is a name, and `1.10` is not `1.1`.
-    fn inline(&mut self, rows: &Node, id: Option<&str>) -> (Source, Digests) {
+    fn inline(&mut self, rows: &Node, id: Option<&str>) -> (DatasetSource, Digests) {
         let ids = id.map_or_else(|| aliases::ID.to_vec(), |id| vec![id.trim_start_matches("$.")]);
         let row = |row: &Node| {
             let mut value = row.json();
@@ -189,7 +189,7 @@ impl Decoder<'_> {
             bytes: bytes.len() as u64,
         };
         let file = self.problems.path(rows.place.file).to_owned();
-        (Source::Inline { file, rows: Arc::new(values) }, vec![digest].into())
+        (DatasetSource::Inline { file, rows: Arc::new(values) }, vec![digest].into())
     }
 
     /// The files that a source names: itself, or those that match its pattern, by name.

@@ -58,7 +58,7 @@ fn plan_text(context: &CommandContext<'_>, plan: &PlanHeader, estimate: &Estimat
     }
     let (low, high) = estimate.cost();
     let _ = write!(text, "price: {} – {}", usd(low.usd()), usd(high.usd()));
-    let unpriced: Vec<&str> = estimate.unpriced().collect();
+    let unpriced: Vec<&str> = estimate.unpriced_models().collect();
     if !unpriced.is_empty() {
         let _ = write!(text, ", plus the unknown price of {}", unpriced.join(", "));
     }

@@ -18,7 +18,7 @@ pub fn cache(context: &CommandContext<'_>, command: &CacheCommand) -> Result<Exi
 }
 
 fn ls(context: &CommandContext<'_>, as_json: bool) -> Result<(), Failure> {
-    let cached = context.app.cached()?;
+    let cached = context.app.cached_results()?;
     if as_json {
         let lines = cached.iter().map(|run| {
             let made_at = karat_app::rfc3339(run.started_at);

@@ -47,7 +47,7 @@ pub fn finish(
 
 /// Returns the exit code of a round's verdict; a stopped round has none.
 pub fn round_exit(context: &CommandContext<'_>, end: &RunEnd) -> Result<Exit, Failure> {
-    let passes = end.status != RunStatus::Finished || context.app.round(&end.run)?.passed();
+    let passes = end.status != RunStatus::Finished || context.app.round(&end.run)?.has_passed();
     Ok(if passes { Exit::Pass } else { Exit::GateFailed })
 }
 

@@ -344,7 +344,7 @@ fn a_gate_makes_no_call() {
     place.write("data.jsonl", &crate::place::questions(3));
     place.write("karat.yaml", &crate::place::suite(&provider.base_url()));
     place.fine(&["run", "--run-id", "r"]);
-    let heard = provider.received().len();
+    let heard = provider.received_requests().len();
     drop(provider);
     assert!(heard > 0);
     let metric = place.report("r")["gates"].as_array().map(Vec::len);

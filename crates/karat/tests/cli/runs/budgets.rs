@@ -21,7 +21,7 @@ pub fn place(script: impl Into<Script>, rows: usize, run: &str) -> (FakeProvider
 
 /// Returns the most that all received requests can have cost: a token per byte, and the longest reply.
 fn bound(provider: &FakeProvider) -> f64 {
-    let requests = provider.received();
+    let requests = provider.received_requests();
     requests.iter().map(|it| it.body.len() as f64 * 1e-6 + 100.0 * 2e-6).sum()
 }
 
@@ -193,7 +193,7 @@ fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
             assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
             assert!(counted(&said).contains("$0.04 more count for calls of unknown cost"), "{}", said.all());
         }
-        let asked = service.received().last().unwrap().json()["q"].as_str().unwrap().to_owned();
+        let asked = service.received_requests().last().unwrap().json()["q"].as_str().unwrap().to_owned();
         let cell = asked.trim_start_matches("Question ").split(':').next().unwrap();
         let trace = place.fine(&["trace", "r", cell]).stdout;
         assert!(trace.contains("note: the answer does not say all of what it cost"), "{trace}");
@@ -248,7 +248,7 @@ fn an_answer_with_a_missing_price_is_not_free() {
         let counts = format!("$0.0{requests} more count for calls of unknown cost");
         assert!(counted(&said).contains(&counts), "{}", said.all());
     }
-    let asked = service.received()[0].json()["q"].as_str().unwrap().to_owned();
+    let asked = service.received_requests()[0].json()["q"].as_str().unwrap().to_owned();
     let cell = asked.trim_start_matches("Question ").split(':').next().unwrap();
     let trace = place.fine(&["trace", "r", cell]).stdout;
     assert!(trace.contains("note: the answer does not say all of what it cost"), "{trace}");
@@ -286,7 +286,7 @@ fn free_failures_do_not_delay_other_calls() {
     place.write("karat.yaml", &text);
     let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
     assert_eq!((said.code, service.requests()), (1, 90), "{}", said.all());
-    let received = service.received();
+    let received = service.received_requests();
     let begun = received.iter().take_while(|received| received.attempt < 2).filter(|received| received.attempt == 0);
     assert!(begun.count() > 1, "one call after the other");
 }
@@ -303,7 +303,7 @@ fn retries_of_services_stay_within_the_budget() {
     let text = place.text("karat.yaml").replace("retries: 0", "retries: 3");
     place.write("karat.yaml", &text);
     let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
-    let answered = service.received().iter().filter(|received| received.attempt > 0).count();
+    let answered = service.received_requests().iter().filter(|received| received.attempt > 0).count();
     assert_eq!((said.code, answered), (5, 5), "{}", said.all());
     let said = place.karat(&["resume", "r", "--budget-usd", "1"]);
     assert_eq!(said.code, 0, "{}", said.all());

@@ -126,7 +126,7 @@ fn content_is_never_executed() {
     place.write("data.jsonl", &format!("{}\n", json!({"id": "<b>q</b>", "question": hostile, "target": "fine"})));
     place.write("karat.yaml", &suite(&provider.base_url()));
     place.fine(&["run", "--run-id", "r", "--format", "html,md", "-o", "out"]);
-    assert_eq!(provider.received()[0].json()["messages"][0]["content"], hostile);
+    assert_eq!(provider.received_requests()[0].json()["messages"][0]["content"], hostile);
     let page = std::fs::read_to_string(place.path().join("out/report.html")).unwrap();
     assert!(!page.contains("<script") && !page.contains("<b>q</b>") && page.contains("&lt;b&gt;q"), "{page}");
 }

@@ -60,10 +60,10 @@ fn claims_runs_against_openai_base_url() {
         .unwrap();
     assert_eq!(said.code, 0, "{}", said.all());
     // 2 samples × (one shared extraction + two edits) and one judge call for each different output.
-    let judged = provider.received().iter().filter(|it| it.json()["model"] == "gpt-4o").count();
+    let judged = provider.received_requests().iter().filter(|it| it.json()["model"] == "gpt-4o").count();
     assert_eq!(provider.requests() - judged, 2 * 3);
     assert_eq!(provider.duplicates(), 0);
-    assert!(provider.received().iter().all(|it| it.header("authorization") == Some(&format!("Bearer {key}"))));
+    assert!(provider.received_requests().iter().all(|it| it.header("authorization") == Some(&format!("Bearer {key}"))));
     let report = place.report("r");
     assert_eq!(report["totals"]["cells"], 6);
     assert_eq!(report["metrics"]["quality.overallScore"]["value"], 6.875);

@@ -88,7 +88,7 @@ fn personal_data_is_neither_stored_nor_judged() {
     let provider = provider();
     let place = place(&provider, "{ redact: [email, phone, card, iban, api_key], patterns: { who: 'Ann' } }");
     let said = place.fine(&["run", "--run-id", "a"]);
-    let received = provider.received();
+    let received = provider.received_requests();
     let (asked, judged): (Vec<_>, Vec<_>) = received.iter().partition(|it| it.json()["model"] == "mock-model");
     assert_eq!((asked.len(), judged.len()), (1, 1));
     let all = everything(&place, &said);
@@ -293,7 +293,7 @@ scorers: {{ len: {{ metric: length }} }}
     command.env("MOCK_KEY", secrets[0]).env("HEADER_KEY", secrets[1]).env("QUERY_KEY", secrets[2]);
     let said = Said::of(command.output().unwrap());
     assert_eq!(said.code, 1, "one cell is an error: {}", said.all());
-    assert!(provider.received().iter().any(|it| it.header("x-tenant") == Some(secrets[1])));
+    assert!(provider.received_requests().iter().any(|it| it.header("x-tenant") == Some(secrets[1])));
     let mut all = everything_of(&place, &said);
     all.push_str(&std::fs::read_to_string(place.path().join(".karat-calls.jsonl")).unwrap());
     for secret in secrets {

@@ -72,7 +72,7 @@ fn a_service_is_asked_mapped_and_metered() {
     place.write("karat.yaml", &suite("version: v1", ""));
     let said = run(&place, &service, &["--run-id", "r"]);
     assert_eq!(said.code, 0, "{}", said.all());
-    let received = service.received();
+    let received = service.received_requests();
     assert_eq!(received.len(), 2);
     assert!(received.iter().all(|it| it.path == "/query"));
     assert!(received.iter().all(|it| it.header("authorization") == Some("Bearer token-9f8e7d6c")));

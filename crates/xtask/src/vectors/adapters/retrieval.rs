@@ -57,5 +57,5 @@ fn relevance(value: &Value) -> Result<Relevance, String> {
     let grades: Option<Vec<(&str, f64)>> =
         grades.iter().map(|(document, grade)| Some((document.as_str(), grade.as_f64()?))).collect();
     let grades = grades.ok_or("reading the input: relevance holds something else than grades")?;
-    Relevance::graded(grades).map_err(|e| e.to_string())
+    Relevance::graded_gains(grades).map_err(|e| e.to_string())
 }

@@ -252,7 +252,7 @@ fn a_service_of_ones_own_is_asked_with_its_filters() {
         (Place::new(), FakeProvider::start(Script::always(own_answer("It was $1.2 billion."))).unwrap());
     own_queries(&place);
     let said = run_own(&place, &service, &["--run-id", "own", "-o", "out"]);
-    let mut sent: Vec<Value> = service.received().iter().map(testkit::ReceivedRequest::json).collect();
+    let mut sent: Vec<Value> = service.received_requests().iter().map(testkit::ReceivedRequest::json).collect();
     sent.sort_by_key(|body| body["question"].to_string());
     assert_eq!(
         sent,
@@ -335,7 +335,9 @@ fn an_unset_token_is_never_sent_empty() {
         (Place::new(), FakeProvider::start(Script::always(own_answer("It was $1.2 billion."))).unwrap());
     own_queries(&place);
     run_own(&place, &service, &["-q"]);
-    assert!(service.requests() > 0 && service.received().iter().all(|it| it.header("authorization").is_none()));
+    assert!(
+        service.requests() > 0 && service.received_requests().iter().all(|it| it.header("authorization").is_none())
+    );
     let elsewhere = ["run", "rag", "-p", "endpoint=https://qa.example.com", "-q"];
     let said = place.karat(&elsewhere);
     assert_eq!(said.code, 1, "{}", said.all());
