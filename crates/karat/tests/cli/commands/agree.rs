@@ -46,7 +46,7 @@ fn agreement_needs_two_raters() {
     };
     for (labels, told) in [
         ("{\"sample\": 1}\n".to_owned(), "labels.jsonl:1: this is no label"),
-        (label("70"), "labels.jsonl:2: `quality.accuracy` is 70, but its scale is 0 to 10"),
+        (label("70"), "labels.jsonl:2: `quality.accuracy` is 70, and its scale goes from 0 to 10"),
         (label("\"good\""), "labels.jsonl:2: `quality.accuracy` is \"good\", which is no grade"),
         (label("7").replace("accuracy", "acuracy"), "no metric `acuracy` (did you mean `accuracy`?)"),
         (
