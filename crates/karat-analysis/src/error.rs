@@ -1,4 +1,4 @@
-//! Why a run could not be analysed.
+//! The errors of analysing a run.
 
 use karat_types::{Gate, RowError};
 
@@ -6,16 +6,16 @@ use karat_types::{Gate, RowError};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}the gate `{gate}` cannot be applied: {what}", .place.as_ref().map_or_else(String::new, |place| format!("{place}: ")))]
 pub struct GateProblem {
-    /// Where the gate is declared, in a file.
+    /// File and line of the gate's declaration.
     pub place: Option<String>,
     /// The gate's id.
     pub gate: String,
-    /// What is wrong, and what to do.
+    /// The problem and its remedy.
     pub what: String,
 }
 
 impl GateProblem {
-    /// What is wrong with a gate.
+    /// A problem of `gate`, with the place of its declaration.
     pub(crate) fn of(gate: &Gate, what: String) -> Self {
         Self { place: gate.place.clone(), gate: gate.id.clone(), what }
     }
@@ -25,12 +25,12 @@ impl GateProblem {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnalysisError {
-    /// Gates that cannot be applied to the run: all of them.
+    /// Every gate that cannot be applied to the run.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Gates(Vec<GateProblem>),
     /// The run holds no cell.
     #[error(
-        "nothing to analyse: run {run} of suite {suite} holds none of its {planned} cells; \
+        "nothing to analyse: run {run} of suite {suite} has none of its {planned} cells; \
          resume the run, or check the filters that it was started with"
     )]
     Empty {
@@ -46,7 +46,7 @@ pub enum AnalysisError {
     Rows {
         /// The run's id.
         run: String,
-        /// What the store says.
+        /// The store's error.
         source: RowError,
     },
     /// The rows contradict the plan.
@@ -59,7 +59,7 @@ pub enum AnalysisError {
         run: String,
         /// The cell.
         ordinal: u64,
-        /// What is not in the plan.
+        /// The item that the plan lacks.
         what: String,
     },
     /// A scorer's rule for trials is unknown.
@@ -89,7 +89,7 @@ pub enum AnalysisError {
         id: String,
         /// Its registered name.
         analysis: String,
-        /// What is wrong and what to do.
+        /// The problem and its remedy.
         message: String,
     },
 }

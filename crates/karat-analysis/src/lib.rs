@@ -1,9 +1,8 @@
-//! Stored judgments to findings: aggregates, leaderboards, deltas, agreement, cost, failures.
+//! Turns stored judgments into findings: aggregates, leaderboards, deltas, agreement, cost, failures.
 //!
-//! [`analyse`] reads a run once, in plan order, and keeps per metric one number for each sample ×
-//! system; everything else is folded as it passes. The order of reduction is fixed: judges become
-//! one ([`Consensus`]), then trials become one, then samples become a figure. A statistic leaves this
-//! crate only as a [`Finding`] or as a [`Spread`] around one.
+//! [`analyse`] reads a run once, in plan order, and keeps one number for each metric, sample and system; everything
+//! else is accumulated while the rows pass. Scores are reduced in a fixed order: judges ([`Consensus`]), then trials,
+//! then samples. A statistic leaves this crate only as a [`Finding`] or as a [`Spread`] around one.
 
 mod agreement;
 mod analyses;

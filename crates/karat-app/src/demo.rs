@@ -1,19 +1,19 @@
-//! The demo service of a preset: what its suite measures where no other service is named.
+//! The demo service of a preset: the system under test if no other service is named.
 
 use karat_demo::{Faults, Library, Service, serve};
 
 use crate::error::{Bug, Names, SuiteError};
-use crate::preset::{files_of, names};
+use crate::suite::preset::{files_of, names};
 use crate::{App, AppError};
 
-/// Where a preset keeps the faults of its demo service.
+/// Path of a preset's planted faults.
 const FAULTS: &str = "service/faults.jsonl";
 
 impl App {
-    /// Serves a preset's documents on a loopback port until `end` is there; repaired, without its planted faults.
+    /// Serves a preset's documents on a loopback port until `end` resolves. `repaired` leaves out the planted faults.
     ///
     /// # Errors
-    /// A preset without a service, documents that cannot be read, a port that is taken.
+    /// A preset without a service, documents that cannot be read, a port in use.
     pub fn demo(&self, preset: &str, port: u16, repaired: bool, end: impl Future<Output = ()>) -> Result<(), AppError> {
         let service = service(preset, repaired)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -34,7 +34,8 @@ fn service(preset: &str, repaired: bool) -> Result<Service, AppError> {
     let texts = files.iter().filter_map(|(path, bytes)| Some((path.to_str()?, std::str::from_utf8(bytes).ok()?)));
     let texts: Vec<(&str, &str)> = texts.collect();
     let Some((_, faults)) = texts.iter().find(|(path, _)| *path == FAULTS) else {
-        let served = names().into_iter().filter(|name| crate::preset::text(&format!("{name}/{FAULTS}")).is_some());
+        let served =
+            names().into_iter().filter(|name| crate::suite::preset::text(&format!("{name}/{FAULTS}")).is_some());
         return Err(SuiteError::NoDemo { preset: preset.to_owned(), presets: Names::of(served) }.into());
     };
     let broken = |problem: String| Bug::Demo { problem };

@@ -1,4 +1,4 @@
-//! Whether this machine has what a run needs. Nothing secret is shown, and nothing is sent unless that is asked for.
+//! Checks whether this machine has what a run needs. Never shows a secret, and connects to nothing unless asked to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,34 +9,34 @@ use serde::Serialize;
 use crate::error::RunError;
 use crate::{App, AppError};
 
-/// How one thing stands.
+/// The state of one checked thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
-    /// There, and usable.
+    /// Present and usable.
     Fine,
-    /// Not there; only who needs it misses it.
+    /// Absent; only suites that need it miss it.
     Absent,
-    /// There and unusable, or needed by every run.
+    /// Present but unusable, or needed by every run.
     Broken,
 }
 
-/// One thing that was looked at.
+/// One checked thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What: `store`, `open files`, `provider openai`, `program claude`, `reach openai`.
+    /// Its name: `store`, `open files`, `provider openai`, `program claude`, `reach openai`.
     pub what: String,
-    /// How it stands.
+    /// Its state.
     pub health: Health,
-    /// In words, with what to do; never a secret.
+    /// Description with the next step; never a secret.
     pub says: String,
 }
 
 impl App {
-    /// Looks at store, open files, keys and programs; with `online` also at the providers whose keys are there.
+    /// Checks store, open files, keys and programs; with `online`, also the providers with keys.
     ///
     /// # Errors
-    /// When no runtime can be started to reach providers.
+    /// The async runtime cannot be started.
     pub fn doctor(&self, online: bool) -> Result<Vec<Finding>, AppError> {
         let lookup = self.lookup.clone();
         let settings = Settings::new(move |name| lookup(name));
@@ -122,7 +122,8 @@ impl App {
     }
 }
 
-/// How many calls in flight the limit on open files carries. With fewer, calls wait, so nothing is broken.
+/// The number of concurrent calls that the limit on open files allows. A low limit makes calls wait, so it is no
+/// failure.
 fn open_files() -> Finding {
     let says = match karat_providers::open_files() {
         None => "a run may have as many as it needs".to_owned(),
@@ -134,13 +135,13 @@ fn open_files() -> Finding {
     Finding { what: "open files".to_owned(), health: Health::Fine, says }
 }
 
-/// Whether somebody may execute a file.
+/// Returns whether a file is executable.
 fn may_run(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(file).is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether a file can be made in a folder, or in the nearest one above that exists.
+/// Tests whether a file can be made in a folder, or in the nearest existing one above.
 fn writable(folder: &Path) -> std::io::Result<()> {
     let existing = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
     let probe = existing.join(".karat-doctor");

@@ -1,53 +1,19 @@
-//! The use cases of Karat, composed once: load, validate, plan, run, resume, report, show, trace.
+//! The use cases of Karat: load, validate, plan, run, resume, report, inspect, analyse.
 //!
-//! The command line (and later the server and bindings) resolve settings, call one function here and print what comes
-//! back. Nothing here prints, reads the environment or exits.
+//! The command line (later also the server and bindings) resolves settings, calls one function here and prints the
+//! result. Nothing here prints, reads the environment or exits. Reading order: `suite::load`, `run::execution`,
+//! `report::write`; then any file of `analyse`.
 
-mod address;
-mod adopted;
-mod again;
-mod agree;
-mod allowance;
-mod annotate;
-mod baseline;
-mod begun;
-mod calibrate;
-mod calllog;
-mod catalog;
-mod cells;
-mod changed;
-mod compare;
+mod analyse;
+mod atomic_file;
 mod demo;
-mod digest;
 mod doctor;
-mod drift;
 mod error;
-mod fetch;
-mod forecast;
-mod found;
-mod gates;
-mod golden;
-mod history;
-mod import;
-mod init;
+mod exchange;
 mod inspect;
-mod invalidate;
-mod invocation;
-mod judged;
-mod load;
-mod manifest;
-mod manual;
-mod power;
-mod preset;
-mod readiness;
-mod recomputed;
 mod report;
 mod run;
-mod tape;
-mod today;
-mod unsettled;
-mod whole;
-mod why;
+mod suite;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,53 +21,54 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use karat_store::{Store, StoreError};
 use karat_types::Clock;
 
-pub use again::Rescoring;
-pub use agree::{Agreeing, Agreement};
-pub use annotate::{Annotating, Joined, LabelledSample};
-pub use calibrate::Rounds;
-pub use compare::{Comparing, Comparison, Correction, Party};
-pub use digest::{Digested, Window};
+pub use crate::analyse::agree::{Agreement, AgreementRequest};
+pub use crate::analyse::compare::{CompareRequest, Comparison, Correction, Party};
+pub use crate::analyse::digest::{DigestReport, Window};
+pub use crate::analyse::drift::{DriftRequest, DriftResult, SystemReplayed};
+pub use crate::analyse::gates::{GateReport, GateRequest};
+pub use crate::analyse::golden::{GoldenCheck, GoldenPin, GoldenRequest, PinRequest, Pinning};
+pub use crate::analyse::power::{PlanPower, PowerRequest};
+pub use crate::analyse::suite_rows::{RowsRequest, SuiteRows};
+pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
+pub use crate::exchange::import::ImportedSnapshot;
+pub use crate::exchange::manual_outputs::ImportedBaseline;
+pub use crate::exchange::snapshot_check::SnapshotCheck;
+pub use crate::inspect::history::MetricLine;
+pub use crate::inspect::invalidate::Invalidation;
+pub use crate::inspect::runs::{CellLine, RunLine, rfc3339};
+pub use crate::inspect::trace::{Trace, TracedCall};
+pub use crate::inspect::why::ReuseReasons;
+pub use crate::report::write::{Format, ReportTo, WrittenReport};
+pub use crate::run::calibrate::Rounds;
+pub use crate::run::execution::{Execution, RunEnd};
+pub use crate::run::recording::CallRecording;
+pub use crate::run::rescore::Rescoring;
+pub use crate::suite::fetch::FetchedFile;
+pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
+pub use crate::suite::load::LoadedSuite;
+pub use crate::suite::preset::names as preset_names;
+pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
-pub use drift::{Drifted, Drifting, SystemReplayed};
 pub use error::{
     AnalyseError, AppError, BudgetError, Bug, CallCount, FileError, GoldenError, ImportError, LabelError, Lines, Names,
     RunError, StoredError, SuiteError, Usd,
 };
-pub use fetch::Fetched;
-pub use gates::{Gated, Gating};
-pub use golden::{GoldenAsked, GoldenCheck, GoldenPin, PinAsked, Pinning};
-pub use history::MetricLine;
-pub use import::Imported;
-pub use inspect::{CellLine, RunLine, Trace, TracedCall, rfc3339};
-pub use invalidate::Invalidation;
-pub use invocation::{Calibrating, GateFlags, Invocation};
-pub use judged::{Asked, Rows};
 pub use karat_analysis::RowFilter;
 pub use karat_analysis::compare::ComparisonVerdict as ComparedVerdict;
 pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
 pub use karat_analysis::planning::MetricPower;
-pub use karat_engine::{CellOutlook, Change, Estimate, ModelEstimate, Standing, Stop};
+pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
 pub use karat_providers::end_processes;
 pub use karat_report::count_noun;
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
 pub use karat_suite::{CheckCounts, Diagnostics, Plan, parse_duration as duration_ms};
 pub use karat_types::{Layout, Threshold};
-pub use load::Loaded;
-pub use manual::Baseline;
-pub use power::{PlanPower, Wanted};
-pub use preset::names as preset_names;
-pub use recomputed::Recomputed;
-pub use report::{Format, ReportTo, Written};
-pub use run::{Execution, RunEnd};
-pub use tape::Tape;
-pub use whole::WholeFile;
-pub use why::Reasons;
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");
 
 /// The JSON Schema of suite files.
 pub fn suite_schema() -> String {
-    pretty(&karat_suite::suite_schema(&catalog::compose()))
+    pretty(&karat_suite::suite_schema(&suite::catalog::compose()))
 }
 
 /// The JSON Schema of `report.json`.
@@ -114,54 +81,53 @@ fn pretty(value: &serde_json::Value) -> String {
 }
 
 /// Looks up environment variables by name.
-pub type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub type EnvLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Karat with everything from outside passed in.
+/// Karat with all of its external dependencies passed in.
 #[derive(Clone)]
 pub struct App {
-    /// Where results are kept.
+    /// The store of results.
     pub store: StoreUrl,
-    /// Folder of the state: run folders lie below it.
+    /// The state folder; run folders lie below it.
     pub home: PathBuf,
     /// The environment.
-    pub lookup: Lookup,
-    /// What time it is.
+    pub lookup: EnvLookup,
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// This program, which a command named `karat` in a suite stands for.
+    /// This program; a command named `karat` in a suite runs it.
     pub own_program: Option<PathBuf>,
-    /// What one step of a command leaves to the next.
-    pub opened: Opened,
+    /// State that the steps of a command share.
+    pub opened: Session,
 }
 
-/// What stays open from one step of a command to the next. Clones are the same.
+/// State that stays open between the steps of a command. Clones share it.
 #[derive(Clone, Default)]
-pub struct Opened(Arc<Steps>);
+pub struct Session(Arc<SessionState>);
 
 #[derive(Default)]
-struct Steps {
-    /// The store, once something has opened it to write: what others have written since, whoever looks for results catches up
-    /// with.
+struct SessionState {
+    /// The store, once it was opened for writing. Lookups catch up with what other processes have written since.
     store: Mutex<Option<Store>>,
 }
 
-impl Opened {
+impl Session {
     fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl App {
-    /// The store, opened or made where it is not there.
+    /// Opens the store; makes it if it does not exist.
     fn open_store(&self) -> Result<Store, AppError> {
-        self.kept_or(Store::open)
+        self.open_with(Store::open)
     }
 
-    /// The store to read it, made where it is not there. One that may not be written is read as it is.
+    /// Opens the store for reading; makes it if it does not exist. A read-only store is read as it is.
     fn store_to_read(&self) -> Result<Store, AppError> {
-        self.kept_or(if self.store.exists() { Store::open_to_read } else { Store::open })
+        self.open_with(if self.store.exists() { Store::open_to_read } else { Store::open })
     }
 
-    fn kept_or(&self, open: impl FnOnce(&StoreUrl) -> Result<Store, StoreError>) -> Result<Store, AppError> {
+    fn open_with(&self, open: impl FnOnce(&StoreUrl) -> Result<Store, StoreError>) -> Result<Store, AppError> {
         let mut opened = self.opened.store();
         if let Some(store) = &*opened {
             return Ok(store.clone());
@@ -173,7 +139,7 @@ impl App {
         Ok(store)
     }
 
-    /// Opens the store of commands about stored runs: there must be one. One that may not be written can be read.
+    /// Opens the store for commands about stored runs: it must exist. It may be read-only.
     fn existing_store(&self) -> Result<Store, AppError> {
         if !self.store.exists() {
             return Err(StoredError::NoStore { path: self.store.path().display().to_string() }.into());
@@ -181,7 +147,7 @@ impl App {
         self.store_to_read()
     }
 
-    /// The id of the run that is meant by an id, its beginning, or `latest`.
+    /// Resolves an id, a prefix of one, or `latest` to a run's id.
     pub fn run_id(&self, run: &str) -> Result<String, AppError> {
         Ok(self.existing_store()?.resolve(run)?)
     }

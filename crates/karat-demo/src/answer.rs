@@ -38,7 +38,7 @@ impl Answer {
 
     fn figure(library: &Library, question: &Question) -> Option<Self> {
         let entry = TableFigure::find(library, question, question.quarter())?;
-        let text = format!("{} was {} in {}.", entry.label, entry.formatted(), quarter_in_words(question.quarter()));
+        let text = format!("{} was {} in {}.", entry.label, entry.value_text(), quarter_in_words(question.quarter()));
         Some(Self {
             text,
             citations: vec![entry.citation()],
@@ -58,7 +58,7 @@ impl Answer {
         let verb = if change < 0.0 { "fell" } else { "rose" };
         // Some answers name both ends, so that the metric for contested numbers has something to find.
         let ends = match from.ends_with("Q1") {
-            true => format!(", from {} to {}", before.formatted(), after.formatted()),
+            true => format!(", from {} to {}", before.value_text(), after.value_text()),
             false => String::new(),
         };
         let text = format!(
@@ -141,7 +141,7 @@ impl<'a> TableFigure<'a> {
     }
 
     /// The value in one of the notations of its unit; which one depends on the quarter.
-    fn formatted(&self) -> String {
+    fn value_text(&self) -> String {
         self.format(self.value)
     }
 

@@ -1,69 +1,40 @@
-//! The engine drives a plan: it starts cells, answers what their steps and judges ask, and hands every result to the
-//! ledger before anybody uses it.
+//! The engine runs a plan: it starts cells, answers the requests of their steps and judges, and records every result
+//! before the result is used.
 //!
-//! # How a cell goes
-//! 1. `run` takes rows in plan order and sends their cells down a fixed number of lanes, each a task that makes one cell
-//!    after the other.
-//! 2. `chain` computes the content keys of the cell's steps and looks, last step first, for an output that exists:
-//!    in this run's work under way, then in the store. What is missing is made.
-//! 3. A step is a sans-IO machine (`steps`); `calls` answers what it asks: from the ledger if an earlier part of
-//!    the run has paid it, else from the provider, within slots and budget.
-//! 4. A call's record is on disk before its answer is read. The records of the cell, with its deterministic scores, and of
-//!    its judgments (`judging`) follow with the next call's; nobody waits for them, and only then is the cell shown
-//!    (`progress`).
+//! # One cell
+//! 1. [`run`] reads rows in plan order and hands their cells to workers; each worker makes one cell after the other.
+//! 2. [`cell`] computes the content keys of the cell's steps and looks, last step first, for an existing output: in running
+//!    work of this run, then through [`reuse`] in the store. Missing outputs are made.
+//! 3. A step is a sans-IO machine ([`steps`]). [`call`] answers its requests: from the ledger if an earlier part of the run
+//!    has paid for the call, else from the provider, within call slots and [`budget`].
+//! 4. A call's record is on disk before its answer is read. The records of the cell, its scores and its judgments are
+//!    written with those of the next calls, without waiting; the cell is reported once they are on disk.
 //!
+//! [`plan`] compiles the plan before the first cell, and [`estimate`] walks over it without making a call.
+//!
+//! Reading order: `run::execute`, `run::scheduler`, `cell::evaluate`, `cell::steps`, `call::executor`, `reuse::resolver`.
 //! The engine reads no clock but tokio's, no environment and no random source, and it prints nothing.
 
-mod announcer;
-mod bounds;
 mod budget;
-mod calllog;
-mod calls;
+mod call;
 mod cell;
-mod cell_time;
-mod chain;
-mod claim;
-mod company;
-mod credit;
 mod estimate;
-mod fees;
-mod files;
-mod flights;
-mod history;
-mod identity;
-mod judging;
-mod lanes;
-mod lengths;
-mod made;
-mod paid;
-mod parts;
-mod privacy;
-mod progress;
-mod remaining;
-mod resolver;
-mod row;
+mod plan;
+mod reuse;
 mod run;
-mod services;
-mod settling;
-mod standing;
 mod steps;
-mod stop;
-mod systems;
-mod target;
-mod tokens;
-mod workshop;
 
-pub use calllog::{CallLog, LoggedCall};
-pub use estimate::{Afresh, Estimate, Given, ModelEstimate, Part, Survey};
-pub use identity::call_key;
-pub use lengths::Lengths;
-pub use parts::Change;
-pub use run::{Job, Outcome, execute};
-pub use services::outside;
-pub use standing::{CellOutlook, JudgmentOutlook, Standing, outlook};
-pub use stop::Stop;
+pub use crate::call::log::{CallLog, LoggedCall};
+pub use crate::estimate::usage_history::UsageHistory;
+pub use crate::plan::services::external_needs;
+pub use crate::reuse::identity::call_key;
+pub use crate::reuse::identity_parts::Change;
+pub use crate::reuse::reuse_report::{CellReuse, JudgmentReuse, ReuseStatus, explain_reuse};
+pub use crate::run::execute::{Job, Outcome, execute};
+pub use crate::run::stop::Stop;
+pub use estimate::{Estimate, EstimateInput, Estimator, ModelEstimate, PlanPart, UncachedCost};
 
-/// Why a run could not go on. What happens within a cell is never one of these: it is recorded there.
+/// A failure that ends a run. Failures within a cell are recorded in the cell instead.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The plan cannot be compiled.
@@ -78,7 +49,7 @@ pub enum EngineError {
     /// The ledger could not be written. Everything recorded so far is kept.
     #[error("recording results: {failure}. What was recorded is kept: make room, then `{next}`")]
     Ledger {
-        /// What was attempted and what went wrong.
+        /// The failed action and its error.
         failure: String,
         /// The command that goes on with the run.
         next: String,

@@ -14,17 +14,17 @@ pub struct Quantity {
     pub value: Decimal,
     /// The upper end of a range whose lower end is `value`.
     pub high: Option<Decimal>,
-    /// What it counts.
+    /// The unit.
     pub unit: Unit,
-    /// What the marks beside it say it counts; `unit` may be declared elsewhere, as in "Revenue (EUR): 5".
+    /// The unit written beside it; `unit` may be declared elsewhere, as in "Revenue (EUR): 5".
     pub own_unit: Unit,
-    /// What it is there for.
+    /// The role in the text.
     pub role: Role,
-    /// How the text weakens it.
+    /// The word that weakens it.
     pub hedge: Option<Hedge>,
-    /// Whether it is said to be a loss or a fall, as in "down 4 %": then it stands for a negative number.
+    /// True if it is said to be a loss or a fall, as in "down 4 %": then it stands for a negative number.
     pub fall: Fall,
-    /// Whether it is denied: "was not $5 million", "neither 5 nor 6". It matches nothing.
+    /// True if it is denied: "was not $5 million", "neither 5 nor 6". It matches nothing.
     pub negated: bool,
     /// The words after it up to the end of their phrase, lower-cased: what it counts.
     pub phrase: Vec<String>,
@@ -34,18 +34,18 @@ pub struct Quantity {
     pub span: Range<usize>,
     /// Significant digits shown.
     pub significant: u32,
-    /// What one in the last shown digit is worth: 10,000,000 in "1.23 billion".
+    /// The value of one in the last shown digit: 10,000,000 in "1.23 billion".
     pub step: Decimal,
-    /// What one of the written number is worth in base units.
+    /// The value of one of the written number in base units.
     pub(crate) factor: Decimal,
-    /// What a scale that is declared elsewhere makes of one of it; 1 where none is.
+    /// The scale that is declared elsewhere; 1 where none is.
     pub(crate) declared: Decimal,
-    /// Whether a scale word or exponent stands beside it.
+    /// True if a scale word or exponent stands beside it.
     pub scaled: bool,
 }
 
 impl Quantity {
-    /// Whether it only bounds what the text speaks of: "below $5 million", "exceeded $5 million".
+    /// True if it only bounds what the text speaks of: "below $5 million", "exceeded $5 million".
     pub(crate) fn is_bound(&self) -> bool {
         matches!(self.hedge, Some(Hedge::AtMost | Hedge::Beyond))
     }
@@ -64,7 +64,7 @@ pub enum Hedge {
     Beyond,
 }
 
-/// Whether a number is said to be a loss or a fall, so that it stands for a negative one.
+/// The certainty that a number is a loss or a fall and so stands for a negative one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Fall {
     /// Nothing says so.

@@ -245,7 +245,7 @@ proptest! {
         let text = format!("₹{}{joint}{fraction} in all", grouped_in_pairs(whole));
         let found = extract_with(&text, FINANCE);
         prop_assert_eq!(found.len(), 1, "{}", text);
-        prop_assert_eq!((found[0].value, found[0].unit), (number.normalize(), Unit::Money(Currency::named("INR").unwrap())), "{}", text);
+        prop_assert_eq!((found[0].value, found[0].unit), (number.normalize(), Unit::Money(Currency::from_name("INR").unwrap())), "{}", text);
     }
 
     /// RG-05: numbers in English words are one number, whatever their scales.
@@ -256,7 +256,7 @@ proptest! {
         let found = extract_with(&text, FINANCE);
         prop_assert_eq!(found.len(), 1, "{}", text);
         let expected = if negative { -Decimal::from(number) } else { Decimal::from(number) };
-        prop_assert_eq!((found[0].value, found[0].unit), (expected, Unit::Money(Currency::named("dollars").unwrap())), "{}", text);
+        prop_assert_eq!((found[0].value, found[0].unit), (expected, Unit::Money(Currency::from_name("dollars").unwrap())), "{}", text);
     }
 
     #[test]
@@ -357,7 +357,7 @@ fn a_comparison_says_which_number_and_where() {
 }
 
 #[test]
-fn targets_that_cannot_be_compared_say_why() {
+fn invalid_targets_name_the_problem() {
     assert!(matches!(Target::number(f64::NAN), Err(TargetError::Range(_))));
     assert!(matches!(Target::number(1e300), Err(TargetError::Range(_))));
     assert!(matches!(Target::parse("5 or 6"), Err(TargetError::NotOneNumber(_))));

@@ -53,7 +53,7 @@ fn sentence(seed: usize, noise: usize) -> String {
     format!("{}.", (0..WORDS).map(word).collect::<Vec<_>>().join(" "))
 }
 
-/// What is measured, its name in the script's reply, its goal in pairs a second, and the score of (candidate, reference).
+/// The measured metric, its name in the script's reply, its goal in pairs a second, and the score of (candidate, reference).
 type Row<'a> = (&'a str, &'a str, f64, &'a dyn Fn(&str, &str) -> f64);
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Driving machines without an engine.
+//! Runs judging machines without an engine.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use karat_types::{
     Answer, Ask, CallError, CallErrorCode, ChatRequest, FinishReason, Machine, Reply, Request, Role, Turn, Usage,
 };
 
-/// What a model is asked.
+/// A prompt for a model.
 #[derive(Debug, Clone, Copy)]
 pub struct Prompt<'a> {
     /// Messages, call settings, and the form that the reply must have.
     pub request: &'a ChatRequest,
-    /// What class of model is wanted, such as `haiku`; whoever completes may ignore it.
+    /// The wanted class of model, such as `haiku`; the completer may ignore it.
     pub model_hint: Option<&'a str>,
 }
 
@@ -37,7 +37,7 @@ impl Prompt<'_> {
     }
 }
 
-/// What a model said.
+/// A model's reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// The reply, as it came.
@@ -48,7 +48,7 @@ pub struct Completion {
     pub prompt_tokens: u64,
     /// Tokens of the reply; 0 = unknown.
     pub completion_tokens: u64,
-    /// Why it ends. [`FinishReason::Length`] for a reply that was cut off, so that it is never taken for complete.
+    /// The reason it ends: [`FinishReason::Length`] for a reply that was cut off, so that it is never taken for complete.
     pub finish: FinishReason,
 }
 
@@ -78,13 +78,13 @@ impl From<Completion> for Reply {
     }
 }
 
-/// Calls a model: the one thing a library user brings. Keys, retries, limits and transport are the implementor's own; any
+/// The interface to a model, implemented by the library's user with their own keys, retries, limits and transport; any
 /// `FnMut(&Prompt<'_>) -> Result<Completion, CallError>` is one.
 pub trait Completer {
-    /// Asks a model and waits for what it says.
+    /// Calls a model and returns its reply.
     ///
     /// # Errors
-    /// The call that gave no reply; a judgment then is unscored with this error.
+    /// The call failed; the judgment is then unscored with this error.
     fn complete(&mut self, prompt: &Prompt<'_>) -> Result<Completion, CallError>;
 }
 
@@ -157,7 +157,7 @@ pub fn drive<M: Machine>(machine: M, completer: &mut impl Completer) -> M::Done 
     drive_hinted(machine, completer, None)
 }
 
-/// As [`drive`], and every prompt says what class of model is wanted.
+/// As [`drive`]; every prompt names the wanted class of model.
 pub fn drive_hinted<M: Machine>(mut machine: M, completer: &mut impl Completer, model_hint: Option<&str>) -> M::Done {
     let mut answers = Vec::new();
     loop {

@@ -4,7 +4,7 @@
 //!   [`serde_json::Value`]; they need no suite and no engine.
 //! - [`summary`] scores structured session summaries, pair by pair or a corpus at a time, and judges them.
 //! - [`scorer`] binds a metric to a place in a suite's outputs and rows.
-//! - [`judge`] turns a rubric into prompts and replies into verdicts; whoever uses it makes the calls.
+//! - [`judge`] turns a rubric into prompts and replies into verdicts; the caller makes the model calls.
 //!   [`drive`] does so with any [`Completer`].
 //!
 //! Nothing here opens a socket, reads a clock or prints: calls come in through a [`Completer`], time through a

@@ -1,4 +1,4 @@
-//! What a caller can hand in wrongly, and the checks that say so.
+//! Input errors and the checks that detect them.
 
 /// A wrong input. Undefined results are not errors: they are `None`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum InputError {
         name: &'static str,
         /// The value.
         value: f64,
-        /// What it has to be, like "between 0 and 1".
+        /// The allowed values, such as "between 0 and 1".
         domain: &'static str,
     },
     /// A label that the declared list does not hold.
@@ -48,7 +48,7 @@ pub enum InputError {
     /// A row whose length or total differs from that of the first row.
     #[error("{name}: row {row} has {found}, the first row has {expected}; every row must have the same")]
     Ragged {
-        /// What is counted.
+        /// Name of the counted quantity.
         name: &'static str,
         /// Index of the first such row.
         row: usize,
@@ -69,7 +69,7 @@ pub enum InputError {
     },
 }
 
-/// Whether a number can be computed with: beyond this size fourth powers overflow.
+/// Returns true if a number can be used in computations: beyond this size fourth powers overflow.
 pub(crate) fn is_usable(value: f64) -> bool {
     value.abs() <= 1e75
 }

@@ -47,7 +47,7 @@ impl Level {
     }
 }
 
-/// How an interval was made: the word that a report prints behind it.
+/// The method of an interval, as reports print it after the interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
@@ -151,7 +151,7 @@ pub struct Interval {
     pub hi: f64,
     /// Confidence level.
     pub level: Level,
-    /// How it was made.
+    /// Its method.
     pub method: Method,
 }
 
@@ -166,7 +166,7 @@ impl Interval {
         0.5 * (self.hi - self.lo)
     }
 
-    /// Whether `value` lies inside, ends included.
+    /// Returns true if `value` lies inside, ends included.
     pub fn contains(&self, value: f64) -> bool {
         (self.lo..=self.hi).contains(&value)
     }

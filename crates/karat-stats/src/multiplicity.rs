@@ -7,7 +7,7 @@
 //! assert_eq!(adjust(&p_values, Correction::Holm), [Some(0.03), None, Some(0.06), Some(0.06)]);
 //! ```
 
-/// How to adjust.
+/// The method of adjustment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Correction {
     /// m·p: family-wise error, any dependence, needlessly strict.

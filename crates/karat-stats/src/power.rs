@@ -15,7 +15,7 @@ use crate::{
     special::{NoncentralT, StudentT, find_root, normal_quantile, normal_sf},
 };
 
-/// Which differences count against the null.
+/// The differences that count against the null hypothesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Alternative {
     /// Either direction.

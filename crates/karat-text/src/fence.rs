@@ -6,7 +6,7 @@
 //! <<<END TRANSCRIPT_TEXT 5f0c61f2d1b7e6a4>>>
 //! ```
 //!
-//! The nonce is derived from a seed and from everything that is fenced, so nobody who writes the content can know it,
+//! The nonce is derived from a seed and from everything that is fenced, so an author of the content cannot know it,
 //! yet the same run makes the same prompt.
 
 use std::fmt::Write;
@@ -72,7 +72,7 @@ impl Fence {
     }
 }
 
-/// What a nonce can be made from: a [`Key`] or a number.
+/// The source of a nonce: a [`Key`] or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nonce(Key);
 

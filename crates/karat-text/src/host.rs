@@ -1,11 +1,11 @@
-//! Which hosts are this machine itself: those are asked without a proxy, need no key, and cost nothing.
+//! Hosts that are this machine: they need no proxy and no key, and cost nothing.
 
 use std::net::IpAddr;
 
-/// What [`is_this_machine`] knows, as lists of hosts that are asked without a proxy are written.
+/// The hosts that [`is_this_machine`] knows, in the notation of `NO_PROXY`.
 pub const THIS_MACHINE: &str = "localhost,localhost.,127.0.0.0/8,::1";
 
-/// Whether a host, as it stands in an address, is this machine.
+/// True if a host, as it stands in an address, is this machine.
 ///
 /// ```
 /// use karat_text::host::is_this_machine;

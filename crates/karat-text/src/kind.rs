@@ -1,4 +1,4 @@
-//! What a JSON value is, in the words of messages.
+//! Names of JSON types for messages.
 
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
-//! What the label of a row says that its numbers measure, in English, German, French and Spanish.
+//! Reads from the label of a row what its numbers measure, in English, German, French and Spanish.
 
-/// What the numbers under a label are.
+/// The kind of numbers under a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Label {
-    /// Amounts of whatever is declared around them.
+    /// Amounts in the unit declared around them.
     Amount,
     /// Amounts per share, which no declaration of millions is about.
     PerShare,
@@ -32,7 +32,7 @@ impl Label {
         if says_per_share(label) {
             return Self::PerShare;
         }
-        match (stated(label), percent(name(label)), count(label)) {
+        match (stated_unit(label), percent(name(label)), count(label)) {
             (Some(stated), ..) => stated,
             (_, Some(most), _) if !is_in_money(label) => Self::Percent(most),
             (.., Some(noun)) => Self::Count(noun),
@@ -40,7 +40,7 @@ impl Label {
         }
     }
 
-    /// Whether a number may be one of these, as far as its size tells.
+    /// True if a number may be one of these, as far as its size tells.
     #[must_use]
     pub fn allows(self, value: f64) -> bool {
         match self {
@@ -61,7 +61,7 @@ fn words(name: &str) -> impl DoubleEndedIterator<Item = &str> {
 }
 
 /// The unit that stands in a label: "Margin (%)", "Spread, bps".
-fn stated(label: &str) -> Option<Label> {
+fn stated_unit(label: &str) -> Option<Label> {
     let mut parts =
         label.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',')).filter(|it| !it.is_empty());
     parts.find_map(|word| match word {
@@ -71,7 +71,7 @@ fn stated(label: &str) -> Option<Label> {
     })
 }
 
-/// Whether a label says that it is in money: "Gross margin (EUR m)", "Gross margin, $".
+/// True if a label says that it is in money: "Gross margin (EUR m)", "Gross margin, $".
 fn is_in_money(label: &str) -> bool {
     #[rustfmt::skip]
     const MONEY: &[&str] = &[
@@ -83,7 +83,7 @@ fn is_in_money(label: &str) -> bool {
     words.any(|word| MONEY.contains(&word)) || unit.contains(['$', '€', '£', '¥', '₹'])
 }
 
-/// Whether a label names amounts per share, and does not only except them: "in millions, except per share data".
+/// True if a label names amounts per share, and does not only except them: "in millions, except per share data".
 #[must_use]
 pub fn says_per_share(label: &str) -> bool {
     #[rustfmt::skip]
@@ -116,7 +116,7 @@ const GERMAN_PERCENTAGES: &[&str] = &["quote", "marge", "rendite", "wachstum", "
 /// First words of labels of percentages.
 const OPENING: &[&str] = &["return on", "percentage of", "share of", "taux", "tasa de", "taxe de rendement"];
 
-/// What makes of a rate or margin an amount of money.
+/// Words that make a rate or margin an amount of money.
 #[rustfmt::skip]
 const PRICED: &[&str] = &[
     "exchange", "fx", "run", "run-rate", "day", "daily", "room", "spot", "hourly", "billing", "charter", "contribution",
@@ -177,7 +177,7 @@ mod tests {
 
     /// RG-02, RG-05: rows of tables of money that are no money say so by their label.
     #[test]
-    fn what_labels_say() {
+    fn labels_have_kinds() {
         for (label, expected) in [
             ("Revenue", Label::Amount),
             ("Umsatz", Label::Amount),

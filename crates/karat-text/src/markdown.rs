@@ -1,4 +1,4 @@
-//! What a Markdown answer of a model or a person holds: its front matter, its sections, the items of its lists.
+//! Parts of a Markdown answer: its front matter, its sections, the items of its lists.
 
 /// Marks that begin an item of a list; people paste the dashes and dots that their chat window shows.
 const BULLETS: [char; 11] = ['-', '*', '+', '•', '–', '—', '‣', '◦', '▪', '●', '·'];
@@ -19,13 +19,13 @@ pub fn front_matter(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// What stands under a heading, up to the next one of its level or above; case and what emphasises it do not matter.
+/// Returns the text under a heading, up to the next one of its level or above; case and what emphasises it do not matter.
 /// Headings are `# Title`, `Title` over `===` or `---`, and `**Title**` on a line of its own; the last is below all others.
 pub fn section<'a>(text: &'a str, title: &str) -> Option<&'a str> {
     let (mut found, mut at) = (None, 0);
     let mut lines = text.split_inclusive('\n').peekable();
     while let Some(line) = lines.next() {
-        let underline = lines.peek().and_then(|next| underlined(line, next));
+        let underline = lines.peek().and_then(|next| underline_level(line, next));
         let length = line.len() + underline.map_or(0, |_| lines.next().map_or(0, str::len));
         let heading = underline.map(|level| (level, line)).or_else(|| heading(line));
         match (found, heading) {
@@ -72,7 +72,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 }
 
 /// The level that a line under another one makes of it.
-fn underlined(line: &str, next: &str) -> Option<usize> {
+fn underline_level(line: &str, next: &str) -> Option<usize> {
     let next = next.trim_end();
     let is_of = |mark: char| next.len() >= 3 && next.chars().all(|c| c == mark);
     let is_words = !line.trim().is_empty() && item(line.trim_start()).is_none() && heading(line).is_none();
@@ -88,7 +88,7 @@ fn plain(title: &str) -> &str {
     title.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | ':' | '\u{feff}'))
 }
 
-/// What an item says, of a line that begins one.
+/// Returns the text of an item, of a line that begins one.
 fn item(line: &str) -> Option<&str> {
     let is_gap = |rest: &str| rest.starts_with([' ', '\t', '\u{a0}']);
     if let Some(rest) = line.strip_prefix(BULLETS) {

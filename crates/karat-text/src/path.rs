@@ -27,7 +27,7 @@ enum Step {
 pub struct PathError {
     /// The text.
     pub text: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: &'static str,
     /// Where.
     pub at: usize,
@@ -39,7 +39,7 @@ impl Path {
     /// # Errors
     /// A text that breaks the notation, with the place.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        let mut parser = Parser { text, at: 0, steps: Vec::new() };
+        let mut parser = PathParser { text, at: 0, steps: Vec::new() };
         parser.run().map_err(|problem| PathError { text: text.to_owned(), problem, at: parser.at })?;
         Ok(Self(parser.steps))
     }
@@ -49,7 +49,7 @@ impl Path {
         Self(Vec::new())
     }
 
-    /// Whether it names the document itself.
+    /// True if it names the document itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -100,7 +100,7 @@ impl Path {
         rest.iter().fold(entry, |found, step| found.into_iter().flat_map(|value| step.members(value)).collect())
     }
 
-    /// What the first step names within an object, and the other steps.
+    /// The values that the first step names within an object, and the other steps.
     fn enter<'a>(&self, members: &'a Map<String, Value>) -> Option<(Vec<&'a Value>, &[Step])> {
         let (step, rest) = self.0.split_first()?;
         let entry = match step {
@@ -111,13 +111,13 @@ impl Path {
         Some((entry, rest))
     }
 
-    /// Whether it may name more than one value.
+    /// True if it may name more than one value.
     pub fn is_plural(&self) -> bool {
         self.0.iter().any(|step| matches!(step, Step::Every | Step::Where(..)))
     }
 }
 
-/// So many members are compared with a name before it would be hashed.
+/// The most members that are compared with a name before hashing it is cheaper.
 const FEW: usize = 8;
 
 /// A member of an object. It does not hash the name where there are few members, as in most rows.
@@ -147,7 +147,7 @@ impl Step {
         }
     }
 
-    /// Whether a member is one of those that are meant.
+    /// True if a member is one of those that are meant.
     fn admits(&self, member: &Value) -> bool {
         let Self::Where(key, wanted) = self else { return true };
         match member.get(key) {
@@ -161,13 +161,13 @@ impl Step {
     }
 }
 
-struct Parser<'a> {
+struct PathParser<'a> {
     text: &'a str,
     at: usize,
     steps: Vec<Step>,
 }
 
-impl Parser<'_> {
+impl PathParser<'_> {
     fn run(&mut self) -> Result<(), &'static str> {
         if self.text.is_empty() {
             return Err("it is empty");
@@ -208,7 +208,7 @@ impl Parser<'_> {
         }
         for quote in ['"', '\''] {
             if self.rest().starts_with(quote) {
-                return self.quoted(quote);
+                return self.parse_quoted(quote);
             }
         }
         let end = self.rest().find(']').ok_or("`]` is missing")?;
@@ -233,7 +233,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn quoted(&mut self, quote: char) -> Result<(), &'static str> {
+    fn parse_quoted(&mut self, quote: char) -> Result<(), &'static str> {
         let inner = &self.rest()[1..];
         let end = inner.find(quote).ok_or("the closing quote is missing")?;
         let key = inner[..end].to_owned();

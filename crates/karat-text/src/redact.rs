@@ -1,4 +1,4 @@
-//! What must not be kept is blacked out: personal data and keys in texts.
+//! Redaction: blacks out personal data and keys in texts.
 //!
 //! Rules are strict rather than eager, so that amounts, dates and ids stay what they are: cards pass Luhn, IBANs their
 //! checksum, a phone number has a country code or the form of one, and no amount is touched, by own rules neither: no
@@ -15,7 +15,7 @@ use karat_types::PrivacySpec;
 use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
-/// What a built-in rule finds.
+/// The kind of data a built-in rule finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An e-mail address.
@@ -55,7 +55,7 @@ pub struct Redactor {
 
 type Rule = LazyLock<Option<Regex>>;
 
-/// What may stand within a number, a space of any width or a hyphen; `~` in patterns.
+/// The separators allowed within a number: a space of any width or a hyphen; `~` in patterns.
 const GAP: &str = r"[ \u{a0}\u{2007}\u{2009}\u{202f}\-‐‑]";
 
 fn rule(pattern: &str) -> Option<Regex> {
@@ -237,7 +237,7 @@ fn length(kind: Kind, text: &str, at: Range<usize>) -> Option<usize> {
     }
 }
 
-/// What a rule of the suite's own finds, amounts apart: a pattern that is a bare number would take them, too. What is
+/// Replaces the matches of the suite's own rule, except amounts: a pattern that is a bare number would take them, too. What is
 /// joined by hyphens is no amount.
 fn replace_own(name: &str, regex: &Regex, text: &str) -> Option<String> {
     let replaced = regex.replace_all(text, |found: &Captures<'_>| {
@@ -270,7 +270,7 @@ fn digits(text: &str) -> Vec<u32> {
     text.chars().filter_map(|c| c.to_digit(10)).collect()
 }
 
-/// Whether a number is no part of a longer one, and no amount.
+/// True if a number is no part of a longer one, and no amount.
 fn stands_alone(text: &str, at: &Range<usize>) -> bool {
     let (before, after) = (&text[..at.start], &text[at.end..]);
     let continues = after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -281,13 +281,13 @@ fn stands_alone(text: &str, at: &Range<usize>) -> bool {
     !(is_part || may_be_amount && is_amount(text, at))
 }
 
-/// Whether a number that begins with `00` may be a telephone number: no zero begins the group after the country code.
+/// True if a number that begins with `00` may be a telephone number: no zero begins the group after the country code.
 fn is_dialled(number: &str) -> bool {
     let mut groups = number.split(|c: char| !c.is_ascii_digit());
     !(number.starts_with("00") && groups.nth(1).is_some_and(|group| group.starts_with('0')))
 }
 
-/// Whether a number is written as amounts are: in one piece, or in groups of three. Cards and most phone numbers are not.
+/// True if a number is written as amounts are: in one piece, or in groups of three. Cards and most phone numbers are not.
 fn is_grouped_by_three(number: &str) -> bool {
     let mut groups = number.trim_start_matches('+').split(char::is_whitespace);
     let first = groups.next().unwrap_or_default();
@@ -312,7 +312,7 @@ const AMOUNT_WORDS: &[&str] = &[
     "gbpm", "eurm", "usdm",
 ];
 
-/// Whether a sign or word of money, of a scale or of a share stands beside a number and belongs to it: in
+/// True if a sign or word of money, of a scale or of a share stands beside a number and belongs to it: in
 /// `4111111111111111 $5` it is the five's.
 fn is_amount(text: &str, at: &Range<usize>) -> bool {
     is_marked(text[..at.start].chars().rev(), true) || is_marked(text[at.end..].chars(), false)
@@ -321,7 +321,7 @@ fn is_amount(text: &str, at: &Range<usize>) -> bool {
 /// Letters of the longest word of money.
 const LONGEST_WORD: usize = 16;
 
-/// Whether the characters that lead `away` from a number begin with a mark of its own, white space, emphasis and
+/// True if the characters that lead `away` from a number begin with a mark of its own, white space, emphasis and
 /// brackets apart; `backwards` where they lead to the left.
 fn is_marked<I: Iterator<Item = char>>(away: I, backwards: bool) -> bool {
     let between = |c: &char| c.is_whitespace() || "*_():|-−+".contains(*c);
@@ -343,14 +343,14 @@ fn is_marked<I: Iterator<Item = char>>(away: I, backwards: bool) -> bool {
     named && belongs(own, other, &read(&mut away, char::is_ascii_digit))
 }
 
-/// Whether a mark belongs to a number `own` spaces away, and not to the digits `other` spaces away on its other side; of
+/// True if a mark belongs to a number `own` spaces away, and not to the digits `other` spaces away on its other side; of
 /// two that are equally near a year takes no mark.
 fn belongs(own: usize, other: usize, digits: &str) -> bool {
     let is_year = digits.len() == 4 && (digits.starts_with("19") || digits.starts_with("20"));
     digits.is_empty() || own < other || own == other && is_year
 }
 
-/// Whether a text is a number and nothing else.
+/// True if a text is a number and nothing else.
 fn is_bare_number(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || " .,'’-".contains(c))
 }
@@ -481,7 +481,7 @@ mod tests {
 
     /// RG-15: what is joined by hyphens is a phone or an account, whatever stands beside it.
     #[test]
-    fn what_is_joined_by_hyphens_is_no_amount() {
+    fn hyphenated_numbers_are_no_amounts() {
         let own = Redactor::new([], [("line", r"\d{3}-\d{3}-\d{4}")]).unwrap();
         assert_eq!(own.text("415-555-0199 USD"), "[line] USD");
         assert_eq!(redactor().text("415-555-0199 USD"), "[phone] USD");

@@ -1,11 +1,11 @@
-//! How alike two texts are.
+//! The similarity of two texts.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// How alike two texts are, from 0 (no word in common) to 1 (equal once case and white space are folded).
+/// Returns the similarity of two texts, from 0 (no word in common) to 1 (equal once case and white space are folded).
 ///
 /// Both are cut into words and single punctuation marks; the longest common subsequence of those, weighted by length in
 /// characters, is set in relation to both texts: `2 · common / (a + b)`. Symmetric. Two empty texts are equal.
@@ -52,7 +52,7 @@ impl Folded {
         (2.0 * self.common(other) as f64 / total as f64).min(1.0)
     }
 
-    /// Whether the similarity is at least `threshold`. Cheaper than computing it where lengths rule it out.
+    /// True if the similarity is at least `threshold`. Cheaper than computing it where lengths rule it out.
     pub fn is_similar(&self, other: &Self, threshold: f64) -> bool {
         let (less, more) = (self.weight.min(other.weight), self.weight.max(other.weight));
         let best = if more == 0 { 1.0 } else { 2.0 * less as f64 / (less + more) as f64 };

@@ -72,7 +72,7 @@ impl Reads {
         if self.whole_row {
             return key.json(&sample.columns).finish();
         }
-        self.named(sample).fold(key, |key, (name, value)| key.text(name).value(&value)).finish()
+        self.entries(sample).fold(key, |key, (name, value)| key.text(name).value(&value)).finish()
     }
 
     /// The same by name: a digest of each part, and of every column where the whole row is read.
@@ -80,11 +80,11 @@ impl Reads {
         let unread = sample.columns.iter().filter(|(name, _)| self.whole_row && !self.columns.contains(name));
         let unread = unread.map(|(name, value)| (name.as_str(), Cow::Borrowed(value)));
         let digest = |value: &Value| KeyBuilder::new("karat/column/1").value(value).finish();
-        self.named(sample).chain(unread).map(|(name, value)| (name.to_owned(), digest(&value))).collect()
+        self.entries(sample).chain(unread).map(|(name, value)| (name.to_owned(), digest(&value))).collect()
     }
 
     /// The parts that are read, each with the name of its role or column.
-    fn named<'a>(&'a self, sample: &'a Sample) -> impl Iterator<Item = (&'a str, Cow<'a, Value>)> {
+    fn entries<'a>(&'a self, sample: &'a Sample) -> impl Iterator<Item = (&'a str, Cow<'a, Value>)> {
         let or_null = |value: Option<&'a Value>| value.map_or(Cow::Owned(Value::Null), Cow::Borrowed);
         let input = self.input.then(|| (INPUT, or_null(sample.input.as_ref())));
         let reference = self.reference.then(|| (REFERENCE, or_null(sample.reference.as_ref())));

@@ -1,4 +1,4 @@
-//! Judges with each other and with people's labels, from a stored run (CL-16, BR-18).
+//! Agreement of judges with each other and with people's labels, from a stored run (CL-16, BR-18).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -15,14 +15,15 @@ use crate::figures::groups::system_id;
 use crate::score::labels::{LabelIndex, grades, rater};
 use crate::score::scales::steps;
 
-/// What is compared.
+/// The scorer and raters to compare.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgreeOptions {
-    /// The scorer; every one with judges without it.
+    /// Id of the scorer; if absent, all scorers with judges.
     pub scorer: Option<String>,
-    /// Names of the raters that are compared; all without any.
+    /// Names of the raters to compare; empty for all.
     pub between: Vec<String>,
-    /// Ids of judges whose model is part of their name, because another run has another one behind it.
+    /// Ids of judges that get their model added to their name, because the other run uses another model under the same
+    /// id.
     pub by_model: BTreeSet<String>,
     /// Confidence level of all intervals.
     pub level: Level,
@@ -46,13 +47,13 @@ pub struct RunAgreement {
     pub run: String,
     /// The raters.
     pub raters: Vec<String>,
-    /// Labels that no cell of the run fits.
+    /// Number of labels that match no cell of the run.
     pub unmatched_labels: u64,
-    /// Grades in labels under names that are no metric of the run.
+    /// Number of grades in labels whose name is no metric of the run.
     pub unknown_grades: u64,
-    /// Judgments that other runs took over from where the first one has them, too: each counts once.
+    /// Judgments that another run reused from the first run, or from the same source; each is counted once.
     pub shared_judgments: u64,
-    /// By the metric's name, in the plan's order; only metrics in which two raters share an item.
+    /// One entry per metric in which two raters graded the same item, in plan order.
     pub metrics: Vec<MetricRaters>,
 }
 
@@ -63,18 +64,18 @@ pub struct MetricRaters {
     pub metric: String,
     /// Lowest and highest possible value, where it has them.
     pub range: Option<(f64, f64)>,
-    /// What was found.
+    /// The coefficients.
     #[serde(flatten)]
     pub agreement: MetricAgreement,
 }
 
-/// Why a label cannot be of a run of this plan: a misspelt name, or a grade that its scale does not have. `None` where it
-/// can be.
+/// Returns the reason why a label cannot belong to a run of this plan (a misspelt name, a grade off the scale), or
+/// `None` if it can.
 pub fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> {
     crate::score::labels::label_problem(plan, label)
 }
 
-/// Reads a run once and says how far its raters agree.
+/// Reads a run once and computes the agreement of its raters.
 ///
 /// # Errors
 /// Rows that cannot be read, a scorer or rater that the run does not have.
@@ -106,18 +107,18 @@ pub fn agree(rows: &dyn RunRows, labels: &[Label], options: &AgreeOptions) -> Re
     })
 }
 
-/// The judgments of another run beside the first.
+/// The judgments of another run, as labels for the first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunLabels {
-    /// As labels.
+    /// One label per judgment.
     pub labels: Vec<Label>,
-    /// Judgments that are the first run's own, taken over: they say nothing that the first run does not say.
+    /// Number of judgments that the other run reused from the first; they are left out.
     pub shared: u64,
 }
 
-/// Judgments of another run as labels: its judges become raters of the outputs that both runs have, byte for byte. A judge
-/// that rates in the first run already bears the name of its run, too: so one can be held against itself. A judgment that
-/// one of the runs took over from the other is one judgment, and no second opinion.
+/// Returns the judgments of another run as labels, so that its judges become raters of the outputs that are identical
+/// in both runs. A judge that exists in both runs gets the other run's id added to its name, so it can be compared with
+/// itself. A judgment that one run reused from the other counts once.
 ///
 /// # Errors
 /// Rows that cannot be read.
@@ -163,13 +164,13 @@ pub fn labels_of_run(
     Ok(beside)
 }
 
-/// What was rated in a cell, and by which judgments.
+/// The output of a cell and the judgments of it.
 struct RatedOutput {
     output: Key,
     judgments: BTreeSet<(String, String, Moment)>,
 }
 
-/// Scorer, judge and moment of a judgment: what tells it from any other of the same output.
+/// The scorer, judge and time that identify a judgment among all judgments of an output.
 fn judgment_identity(header: &RunHeader, judgment: &JudgmentRow) -> (String, String, Moment) {
     let plan = &header.plan;
     let scorer = plan.scorers.get(usize::from(judgment.scorer)).map(|scorer| scorer.id.clone());
@@ -193,7 +194,7 @@ fn rated_outputs(rows: &dyn RunRows) -> Result<BTreeMap<(String, String, u32), R
     Ok(rated)
 }
 
-/// What accumulates cell by cell.
+/// Collects grades cell by cell.
 struct GradeCollector<'a> {
     plan: &'a PlanHeader,
     labels: LabelIndex<'a>,
@@ -221,10 +222,10 @@ impl<'a> GradeCollector<'a> {
         let refused =
             |message: String| AnalysisError::Options { id: "agree".to_owned(), analysis: "agree".to_owned(), message };
         if let (Some(scorer), true) = (&options.scorer, scorers.is_empty()) {
-            return Err(refused(format!("scorer is {scorer:?}, which is no scorer with judges in this run")));
+            return Err(refused(format!("scorer: {scorer:?} is not a scorer with judges in this run")));
         }
         if let Some(unknown) = options.between.iter().find(|name| !all.contains(name)) {
-            return Err(refused(format!("{unknown:?} is no rater of this run; there are {}", all.join(", "))));
+            return Err(refused(format!("unknown rater {unknown:?}; this run has {}", all.join(", "))));
         }
         all.retain(|name| options.between.is_empty() || options.between.contains(name));
         Ok(Self {
@@ -283,7 +284,7 @@ mod tests {
     use crate::testing::example;
     use serde_json::json;
 
-    /// BR-18, CL-16: judges, and people's labels beside them, in every form.
+    /// BR-18, CL-16: people's labels are compared with judges by every coefficient.
     #[test]
     fn labels_are_raters_like_judges() {
         let run = example();
@@ -305,9 +306,9 @@ mod tests {
         assert_eq!(other.agreement.pairs.len(), 1);
     }
 
-    /// CL-16: a grade between the steps of a scale is none, and a misspelt name is no other dimension.
+    /// CL-16: a grade between the steps of a scale is refused, and so is a misspelt name.
     #[test]
-    fn a_label_keeps_to_the_steps_and_names_of_the_rubric() {
+    fn a_label_must_match_the_steps_and_names_of_the_rubric() {
         let mut plan = serde_json::to_value(&*crate::testing::judged(1, 1, &["j"], json!([])).header.plan).unwrap();
         let range = "/scorers/0/kind/rubric/rubric/dimensions/0/scale/range";
         *plan.pointer_mut(range).unwrap() = json!({ "lo": 0, "hi": 3, "step": 1 });
@@ -318,16 +319,22 @@ mod tests {
         };
         assert_eq!(told("overall", 2.0), None);
         let strange = told("notes", 2.0).unwrap();
-        assert!(strange.starts_with("the run has no metric `notes`; those of its judges are `quality"), "{strange}");
+        assert!(
+            strange.starts_with("the run has no metric `notes`; the judges of this run score `quality"),
+            "{strange}"
+        );
         let beside = BTreeMap::from([("overall".to_owned(), json!(2)), ("notes".to_owned(), json!(2))]);
         assert_eq!(label_problem(&plan, &Label { sample: "s".to_owned(), scores: beside, ..Label::default() }), None);
-        assert_eq!(told("overall", 2.5).unwrap(), "`quality.overall` is 2.5, and its scale has the steps 0, 1, 2, 3");
+        assert_eq!(
+            told("overall", 2.5).unwrap(),
+            "`quality.overall` is 2.5, which is not a step of its scale (0, 1, 2, 3)"
+        );
         assert!(told("overal", 2.0).unwrap().contains("did you mean `overall`?"));
     }
 
-    /// BR-18: judgments that a run took over are the same judgments, and no second opinion of the judge.
+    /// BR-18: a reused judgment counts once, not as a second opinion of the judge.
     #[test]
-    fn a_judgment_that_was_taken_over_counts_once() {
+    fn a_reused_judgment_counts_once() {
         let first = example();
         let mut other = example();
         other.header.id = "other".to_owned();
@@ -340,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_rater_is_refused_with_those_that_there_are() {
+    fn an_unknown_rater_is_refused_with_the_known_ones() {
         let options = AgreeOptions { between: vec!["nobody".to_owned()], ..AgreeOptions::default() };
         let refused = agree(&example(), &[], &options).unwrap_err().to_string();
         assert!(refused.contains("judge-strict, judge-lenient"), "{refused}");

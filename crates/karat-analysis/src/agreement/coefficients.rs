@@ -1,5 +1,5 @@
-//! Agreement of raters, judges or people, on the items that they share: every form that says something, each with its
-//! interval where it has one (CL-16, BR-18).
+//! Agreement coefficients of raters (judges or people) on the items that they share, each with its interval where one
+//! is defined (CL-16, BR-18).
 //!
 //! | form | for | interval |
 //! |---|---|---|
@@ -14,9 +14,10 @@
 //! | Fleiss' κ, and Randolph's (free-marginal) | three raters and more on declared steps, items that all rated | percentile bootstrap of items |
 //! | ICC(2,1) of one rater, ICC(2,k) of the panel's mean | items that all rated | F; of samples with several, jackknife |
 //!
-//! A bootstrap draws whole samples (or clusters of them), 1,000 times, of 10 to 10,000 items. Where samples hold several items,
-//! or the dataset names clusters, every formula for independent items gives way to it. Of fewer than 50 such samples ICC and α have the jackknife that leaves out
-//! one of them at a time, from 3 on: a bootstrap of few covers too seldom. One item has no interval at all.
+//! A bootstrap draws whole samples (or clusters of samples) 1,000 times, from 10 to 10,000 items. If samples hold several
+//! items, or the dataset names clusters, it replaces every formula for independent items. With fewer than 50 such samples
+//! (and at least 3), ICC and α use the jackknife that leaves out one sample at a time, because a bootstrap of few samples
+//! covers too seldom. A single item has no interval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,27 +33,27 @@ use serde::Serialize;
 use crate::figures::estimate::{self, Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 use crate::figures::finding::Finding;
 
-/// Resamples of a coefficient.
+/// Number of resamples of a coefficient.
 const RESAMPLES: usize = 1_000;
 
 /// Seed of the resamples.
 const SEED: Seed = Seed(1);
 
-/// From so many clusters on they are resampled; ICC and α of fewer have the jackknife's interval.
+/// With at least this many clusters ICC and α are bootstrapped; with fewer, their interval is the jackknife's.
 const JACKKNIFED_BELOW: usize = 50;
 
-/// Below so many items κ has no large-sample interval.
+/// The least number of items for the large-sample interval of κ.
 const KAPPA_FROM: usize = 50;
 
 /// One item with its grades, by rater.
 #[derive(Debug, Clone)]
 pub(crate) struct GradedItem {
-    /// What it is not independent within: its sample, or its sample's cluster.
+    /// The cluster whose items are not independent: the sample, or the sample's cluster.
     pub(crate) cluster: u32,
     pub(crate) grades: Vec<Option<f64>>,
 }
 
-/// What is graded, and how.
+/// The raters and the scale.
 pub(crate) struct Panel<'a> {
     /// Names of the raters.
     pub(crate) raters: &'a [String],
@@ -68,7 +69,7 @@ pub struct JudgePair {
     pub judges: (String, String),
     /// Mean of |a − b| over shared items.
     pub mean_abs_difference: Finding,
-    /// Mean of a − b: whether one is more lenient.
+    /// Mean of a − b: positive if the first rater is more lenient.
     pub bias: Finding,
     /// ICC(2,1) of these two, on the items that both graded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +84,7 @@ pub struct JudgePair {
     /// Share of items whose grades differ by at most 1; where the scale has steps and more than two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_one: Option<Finding>,
-    /// Bland & Altman's limits: nearly all differences lie between them.
+    /// Bland & Altman's limits of agreement: about 95 % of the differences lie between them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<(Finding, Finding)>,
     /// Lin's concordance correlation.
@@ -128,7 +129,7 @@ pub struct MetricAgreement {
     pub pairs: Vec<JudgePair>,
 }
 
-/// How far the raters agree on the items.
+/// Computes every coefficient of the raters on the items.
 pub(crate) fn agreement(items: &[GradedItem], panel: &Panel<'_>) -> MetricAgreement {
     let raters = panel.raters.len();
     let pairs = (0..raters).flat_map(|a| (a + 1..raters).map(move |b| (a, b)));
@@ -149,18 +150,19 @@ pub(crate) fn agreement(items: &[GradedItem], panel: &Panel<'_>) -> MetricAgreem
     }
 }
 
-/// Whether some items are not independent of others.
+/// True if some items are not independent of others.
 fn is_clustered(clusters: impl ExactSizeIterator<Item = u32>) -> bool {
     let all = clusters.len();
     clusters.collect::<BTreeSet<u32>>().len() < all
 }
 
-/// The items that no rater left out.
+/// The items that every rater graded.
 fn complete_items(items: &[GradedItem]) -> Vec<GradedItem> {
     items.iter().filter(|item| item.grades.iter().all(Option::is_some)).cloned().collect()
 }
 
-/// ICC(2,1) and ICC(2,k) of the items that all graded: with the interval of the F distribution where they are independent.
+/// ICC(2,1) and ICC(2,k) of the items that all raters graded, with the interval of the F distribution if items are
+/// independent.
 fn intraclass_correlations(items: &[GradedItem], level: Level) -> (Option<Finding>, Option<Finding>) {
     let of = |items: &mut dyn Iterator<Item = &GradedItem>| {
         let complete = items.filter_map(|item| item.grades.iter().copied().collect::<Option<Vec<f64>>>());
@@ -202,7 +204,7 @@ fn alpha(items: &[GradedItem], panel: &Panel<'_>) -> Option<Finding> {
     })
 }
 
-/// κ of a whole panel on the steps of a scale; `None` for fewer than three raters or a grade between two steps.
+/// κ of a whole panel on the steps of a scale. `None` for fewer than three raters, or if a grade is between two steps.
 fn panel_kappa(
     items: &[GradedItem],
     panel: &Panel<'_>,
@@ -220,7 +222,8 @@ fn panel_kappa(
     Some(with_bootstrap(point, &complete, panel.level, kappa))
 }
 
-/// A coefficient of items that come in clusters: with the interval of the jackknife while they are few, else resampled.
+/// Adds the interval of a coefficient of clustered items: by the jackknife if there are few clusters, else by the
+/// bootstrap.
 fn with_cluster_interval(
     point: Finding,
     items: &[GradedItem],
@@ -249,8 +252,7 @@ fn by_cluster(items: &[GradedItem]) -> Vec<Vec<&GradedItem>> {
 
 type Statistic<'s> = &'s (dyn Fn(&mut dyn Iterator<Item = &GradedItem>) -> Option<f64> + Sync);
 
-/// A coefficient with the percentile interval of resampled clusters of items, where there are neither too few nor too
-/// many of them.
+/// Adds the percentile interval of resampled clusters, if their number is neither too small nor too large.
 fn with_bootstrap(
     point: Finding,
     items: &[GradedItem],
@@ -264,7 +266,7 @@ fn with_bootstrap(
     }
 }
 
-/// A statistic of resampled clusters of items.
+/// The distribution of a statistic over resampled clusters of items.
 fn resample_clusters(items: &[GradedItem], statistic: Statistic<'_>) -> Option<Distribution> {
     let clusters = by_cluster(items);
     let resampling = Resampling { resamples: RESAMPLES, ..Resampling::new(SEED) };
@@ -272,7 +274,7 @@ fn resample_clusters(items: &[GradedItem], statistic: Statistic<'_>) -> Option<D
     if clusters.len() < BOOTSTRAP_FROM { None } else { bootstrap_indices(clusters.len(), of_drawn, &resampling) }
 }
 
-/// What two raters gave an item, and its cluster.
+/// The grades of two raters for one item, and the item's cluster.
 type SharedGrades = (f64, f64, u32);
 
 /// Bland & Altman's limits of two raters.
@@ -343,7 +345,7 @@ fn pair_agreement(items: &[GradedItem], (a, b): (usize, usize), panel: &Panel<'_
     })
 }
 
-/// What two raters share, as items of a panel of two.
+/// The shared grades of two raters as items of a panel of two.
 fn as_items(shared: &[SharedGrades]) -> Vec<GradedItem> {
     let item = |(first, second, cluster): &SharedGrades| GradedItem {
         cluster: *cluster,
@@ -352,7 +354,7 @@ fn as_items(shared: &[SharedGrades]) -> Vec<GradedItem> {
     shared.iter().map(item).collect()
 }
 
-/// A coefficient of two raters with the percentile interval of resampled samples.
+/// Adds the percentile interval of resampled samples to a coefficient of two raters.
 fn with_pair_bootstrap(
     point: Finding,
     shared: &[SharedGrades],
@@ -366,7 +368,7 @@ fn with_pair_bootstrap(
     })
 }
 
-/// Cohen's κ and Gwet's AC on the steps of a scale; `None` when a grade stands between two steps.
+/// Cohen's κ and Gwet's AC on the steps of a scale; `None` if a grade is between two steps.
 fn kappa_and_ac(shared: &[SharedGrades], scale: &[f64], level: Level) -> Option<(Option<Finding>, Option<Finding>)> {
     let (weighting, kappa_name, ac_name) = if scale.len() == 2 {
         (Weighting::Identity, "Cohen's kappa", "Gwet's AC1")
@@ -424,7 +426,7 @@ mod tests {
         rows.iter().enumerate().map(item).collect()
     }
 
-    /// CL-16: on a scale with steps, κ is quadratic and AC2 and the share within one step stand beside it.
+    /// CL-16: on a scale with steps κ is quadratic, and AC2 and the share within one step are computed too.
     #[test]
     fn a_scale_with_steps_has_kappa_and_ac() {
         let raters = ["a".to_owned(), "b".to_owned()];
@@ -452,9 +454,9 @@ mod tests {
         assert!(found.alpha.unwrap().method().starts_with("Krippendorff's alpha (ordinal), percentile"));
     }
 
-    /// CL-16: each two of a panel have their own ICC and α, those that they have alone: an outlier is seen.
+    /// CL-16: each pair of a panel has the ICC and α that it would have alone, so an outlier is visible.
     #[test]
-    fn a_pair_of_a_panel_is_held_by_itself() {
+    fn each_pair_of_a_panel_has_its_own_coefficients() {
         let raters = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
         let item = |at: u32| {
             let grades = [f64::from(at % 5), f64::from(at % 5) + 0.1, f64::from(at * 7 % 11)];
@@ -474,7 +476,7 @@ mod tests {
         assert!(lo >= 0.0, "{lo}");
     }
 
-    /// CL-16: three raters and more have Fleiss' and Randolph's κ with intervals; two have none.
+    /// CL-16: three or more raters have Fleiss' and Randolph's κ with intervals; two raters have neither.
     #[test]
     fn a_panel_has_fleiss_kappa() {
         let raters = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
@@ -503,9 +505,9 @@ mod tests {
         assert_eq!(two.fleiss, None);
     }
 
-    /// House rule: no variation, no coefficient; the share of equal grades is still said.
+    /// Invariant: without variation there is no coefficient; the share of equal grades is still reported.
     #[test]
-    fn without_variation_only_shares_are_said() {
+    fn without_variation_only_shares_are_reported() {
         let raters = ["a".to_owned(), "b".to_owned()];
         let found = agreement(&items(&[[1.0, 1.0]; 12]), &panel(&raters, Some(vec![0.0, 1.0])));
         let pair = &found.pairs[0];
@@ -513,17 +515,17 @@ mod tests {
         assert!(pair.within_one.is_none() && pair.ac.is_some());
     }
 
-    /// A grade between two steps leaves the step-wise coefficients out, not the others.
+    /// A grade between two steps omits the coefficients of steps and no others.
     #[test]
-    fn off_the_scale_there_is_no_kappa() {
+    fn grades_off_the_scale_have_no_kappa() {
         let raters = ["a".to_owned(), "b".to_owned()];
         let found =
             agreement(&items(&[[1.0, 1.5], [2.0, 2.0], [3.0, 2.0]]), &panel(&raters, Some(vec![1.0, 2.0, 3.0])));
         assert!(found.pairs[0].kappa.is_none() && found.pairs[0].pearson.is_some());
     }
 
-    /// CL-08, CL-13: five outputs of each of four samples are enough for an interval, which is bounded by 1;
-    /// two samples are not.
+    /// CL-08, CL-13: four samples with five outputs each have an interval, which is bounded by 1; two samples have
+    /// none.
     #[test]
     fn few_samples_with_several_items_have_the_jackknifes_interval() {
         let raters = ["judge".to_owned(), "people".to_owned()];
@@ -547,12 +549,12 @@ mod tests {
         assert!(two.icc.is_some_and(|icc| icc.interval().is_none()));
     }
 
-    /// House rule: items of one sample are not independent, and one item has no interval.
+    /// Invariant: items of one sample are not independent, and one item has no interval.
     #[test]
     fn items_of_one_sample_are_resampled_together() {
         let raters = ["a".to_owned(), "b".to_owned()];
         let scale = Some(vec![1.0, 2.0, 3.0, 4.0, 5.0]);
-        // Of each sample four outputs with the same grades: four times the items, and no more information.
+        // Four outputs of each sample with the same grades: four times the items, and no more information.
         let rows: Vec<[f64; 2]> =
             (0..60).map(|at| [1.0 + f64::from(at % 5), 1.0 + f64::from((at + u32::from(at % 3 == 0)) % 5)]).collect();
         let once = items(&rows);

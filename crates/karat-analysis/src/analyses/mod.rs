@@ -1,4 +1,7 @@
-//! The analyses that a suite can name: one file each, one line each in [`REGISTRY`].
+//! The analyses that a suite can request. Each is one file with a `build` function and one line in [`REGISTRY`].
+//! `judging` has the analyses of judges, `problems` those of failures, `comparing` those of differences within a run,
+//! `dataset` those of the dataset, `diagnostics` those of findings within outputs. The pass calls [`Analysis::cell`]
+//! for every cell in plan order, then [`Analysis::finish`].
 
 mod comparing;
 mod dataset;
@@ -53,87 +56,87 @@ use crate::pinned::Pinned;
 use crate::score::consensus::CellScores;
 use crate::score::table::ScoreTable;
 
-/// A cell on its way through the pass.
+/// A cell as the pass hands it to analyses.
 pub(crate) struct ScoredCell<'a> {
     pub(crate) row: CellRow<'a>,
     pub(crate) scores: &'a CellScores,
     /// Index of its sample in the table.
     pub(crate) sample: usize,
-    /// Its output, where an analysis wants outputs and the cell has one.
+    /// Its output, if an analysis needs outputs and the cell has one.
     pub(crate) output: Option<&'a Value>,
 }
 
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use diagnostics::confidence_of;
 
-/// What an analysis may know beside the cells: the plan at the start, the table at the end.
+/// The context of an analysis when it finishes.
 pub(crate) struct Setting<'a> {
     pub(crate) plan: &'a PlanHeader,
     pub(crate) measures: &'a [Measure],
     pub(crate) table: &'a ScoreTable,
     /// By metric.
     pub(crate) boards: &'a [Leaderboard],
-    /// Whether every cell of the plan has its row; what was not asked yet is no failure otherwise.
+    /// True if every cell of the plan has a row. Otherwise a missing judgment is no failure.
     pub(crate) is_finished: bool,
-    /// The pinned run that the suite names, where it was read.
+    /// The pinned run named by the suite, if it was read.
     pub(crate) baseline: Option<&'a Pinned>,
 }
 
-/// An analysis folds the cells of a run, in plan order, into an outcome.
+/// An analysis accumulates the cells of a run, in plan order, into an outcome.
 pub(crate) trait Analysis: Send {
-    /// Whether it reads the outputs of cells, which then are fetched one at a time.
+    /// Returns true if it reads outputs, which are then fetched one at a time.
     fn wants_output(&self) -> bool {
         false
     }
 
-    /// Takes the next cell.
+    /// Adds the next cell.
     fn cell(&mut self, cell: &ScoredCell<'_>);
 
-    /// Says what it found.
+    /// Returns the outcome.
     fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome;
 }
 
-/// What an analysis found.
+/// The outcome of an analysis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Outcome {
-    /// Of `delta`.
+    /// Outcome of `delta`.
     Delta(Delta),
-    /// Of `agreement`.
+    /// Outcome of `agreement`.
     Agreement(Agreement),
-    /// Of `calibration`.
+    /// Outcome of `calibration`.
     Calibration(Calibration),
-    /// Of `failures`.
+    /// Outcome of `failures`.
     Failures(Failures),
-    /// Of `errors`.
+    /// Outcome of `errors`.
     Errors(Errors),
-    /// Of `evidence_position`.
+    /// Outcome of `evidence_position`.
     EvidencePosition(EvidencePosition),
-    /// Of `missing_items`.
+    /// Outcome of `missing_items`.
     MissingItems(MissingItems),
-    /// Of `notes`.
+    /// Outcome of `notes`.
     Notes(Notes),
-    /// Of `grading`.
+    /// Outcome of `grading`.
     Grading(Grading),
-    /// Of `human_anchor`.
+    /// Outcome of `human_anchor`.
     HumanAnchor(HumanAnchor),
-    /// Of `judge_bias`.
+    /// Outcome of `judge_bias`.
     JudgeBias(JudgeBias),
-    /// Of `leaderboards`.
+    /// Outcome of `leaderboards`.
     Leaderboards(Leaderboards),
-    /// Of `power`.
+    /// Outcome of `power`.
     Power(Power),
-    /// Of `services`.
+    /// Outcome of `services`.
     Services(Services),
-    /// Of `slices`.
+    /// Outcome of `slices`.
     Slices(Slices),
-    /// Of `balance`.
+    /// Outcome of `balance`.
     Balance(Balance),
-    /// Of `summary_corpus`.
+    /// Outcome of `summary_corpus`.
     SummaryCorpus(SummaryCorpus),
-    /// Of `diagnostics`.
+    /// Outcome of `diagnostics`.
     Diagnostics(Box<Diagnostics>),
-    /// Of `drift`.
+    /// Outcome of `drift`.
     Drift(crate::drift::SystemDrifts),
 }
 
@@ -144,7 +147,7 @@ pub struct AnalysisResult {
     pub id: String,
     /// The registered name.
     pub analysis: String,
-    /// What was found.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -161,38 +164,38 @@ struct RegistryEntry {
     about: &'static str,
     options: fn() -> Schema,
     build: Build,
-    /// Whether it runs without being asked for.
+    /// True if it runs without being requested.
     always: bool,
 }
 
-/// `None` where the findings hold the figures themselves (aggregates, cost, recommendations).
+/// Builds nothing: the findings contain the figures already (aggregates, cost, recommendations).
 const BUILT_IN: Build = |spec, _| options::<NoOptions>(spec).map(|_| None);
 
 const REGISTRY: &[RegistryEntry] = &[
     RegistryEntry {
         name: "aggregate",
-        about: "figures per system, model, variant and sample",
+        about: "figures of each system, model, variant and sample",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
         always: false,
     },
     RegistryEntry {
         name: "agreement",
-        about: "how far judges agree with each other",
+        about: "agreement between judges",
         options: || schema_for!(AgreementOptions),
         build: judging::agreement::build,
         always: false,
     },
     RegistryEntry {
         name: "balance",
-        about: "how many samples of each kind the dataset holds",
+        about: "number of samples of each kind in the dataset",
         options: || schema_for!(BalanceOptions),
         build: dataset::balance::build,
         always: false,
     },
     RegistryEntry {
         name: "calibration",
-        about: "how far judges agree with people's labels, and whether that is enough",
+        about: "agreement of judges with human labels, and whether it suffices",
         options: || schema_for!(CalibrationOptions),
         build: judging::calibration::build,
         always: false,
@@ -213,7 +216,7 @@ const REGISTRY: &[RegistryEntry] = &[
     },
     RegistryEntry {
         name: "diagnostics",
-        about: "what judges found wrong with the items of an output, where, and whether confidence predicts it",
+        about: "errors that judges found in the items of outputs: kinds, positions, and whether confidence predicts them",
         options: || schema_for!(DiagnosticsOptions),
         build: diagnostics::build,
         always: false,
@@ -227,7 +230,7 @@ const REGISTRY: &[RegistryEntry] = &[
     },
     RegistryEntry {
         name: "errors",
-        about: "what failed, by code",
+        about: "failures by error code",
         options: || schema_for!(NoOptions),
         build: problems::errors::build,
         always: true,
@@ -248,77 +251,77 @@ const REGISTRY: &[RegistryEntry] = &[
     },
     RegistryEntry {
         name: "grading",
-        about: "how judges made their consensus",
+        about: "how the judges' consensus was formed",
         options: || schema_for!(NoOptions),
         build: judging::grading::build,
         always: true,
     },
     RegistryEntry {
         name: "human_anchor",
-        about: "what people would say of all outputs, from a judge and labels of a few",
+        about: "estimated human scores of all outputs, from a judge and a few labels",
         options: || schema_for!(HumanAnchorOptions),
         build: judging::human_anchor::build,
         always: false,
     },
     RegistryEntry {
         name: "judge_bias",
-        about: "whether judges lean towards long, marked-up or kindred outputs, or towards a place",
+        about: "whether judges favour long or formatted outputs, their own model family, or a position",
         options: || schema_for!(JudgeBiasOptions),
         build: judging::judge_bias::build,
         always: false,
     },
     RegistryEntry {
         name: "leaderboards",
-        about: "rankings on shared cells: what they rest on",
+        about: "rankings on shared cells, with their basis",
         options: || schema_for!(NoOptions),
         build: comparing::leaderboards::build,
         always: true,
     },
     RegistryEntry {
         name: "missing_items",
-        about: "what the outputs of some variants hold and those of the others lack",
+        about: "items that the outputs of some variants contain and those of others lack",
         options: || schema_for!(MissingItemsOptions),
         build: comparing::missing_items::build,
         always: false,
     },
     RegistryEntry {
         name: "notes",
-        about: "what a report must not be silent about",
+        about: "events that every report must mention",
         options: || schema_for!(NoOptions),
         build: problems::notes::build,
         always: true,
     },
     RegistryEntry {
         name: "power",
-        about: "which differences the samples detect, and what a wanted one takes",
+        about: "differences that the samples can detect, and the samples that a given one needs",
         options: || schema_for!(PowerOptions),
         build: comparing::power::build,
         always: false,
     },
     RegistryEntry {
         name: "recommendations",
-        about: "what the findings suggest, with caveats",
+        about: "advice from the findings, with caveats",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
         always: false,
     },
     RegistryEntry {
         name: "services",
-        about: "which versions and models the services that answered say they are",
+        about: "versions and models that the called services report",
         options: || schema_for!(NoOptions),
         build: problems::services::build,
         always: true,
     },
     RegistryEntry {
         name: "slices",
-        about: "figures of parts of the dataset",
+        about: "figures of each part of the dataset",
         options: || schema_for!(SlicesOptions),
         build: dataset::slices::build,
         always: false,
     },
     RegistryEntry {
         name: "summary_corpus",
-        about: "a corpus of sessions by name, every dimension with its reason",
+        about: "sessions by name, each dimension with its reason",
         options: || schema_for!(SummaryCorpusOptions),
         build: dataset::summary_corpus::build,
         always: false,
@@ -330,7 +333,7 @@ const REGISTRY: &[RegistryEntry] = &[
 pub struct CatalogEntry {
     /// Its name.
     pub name: &'static str,
-    /// One line about it.
+    /// A one-line description.
     pub about: &'static str,
     /// JSON Schema of its `with`.
     pub options: Value,
@@ -343,8 +346,8 @@ pub fn catalog() -> Vec<CatalogEntry> {
     REGISTRY.iter().map(entry).collect()
 }
 
-/// The analyses of a run: those that the plan names, then those that always run. The second part are
-/// the ids of analyses that this version does not know.
+/// Builds the analyses of a run: those of the plan, then those that always run. Also returns the ids of analyses
+/// unknown to this version.
 pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
     let asked = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
     let always = REGISTRY.iter().filter(|entry| entry.always && !asked(entry.name)).map(|entry| AnalysisSpec {
@@ -365,13 +368,13 @@ pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnaly
     Ok((running, unknown))
 }
 
-/// Ids of the analyses whose outcome a run of this plan has.
+/// Ids of the analyses of a run of this plan.
 pub(crate) fn outcome_ids(plan: &Arc<PlanHeader>) -> Result<Vec<String>, AnalysisError> {
     let (running, _) = start_analyses(plan)?;
     Ok(running.into_iter().map(|it| it.spec.id).collect())
 }
 
-/// An analysis under way.
+/// A running analysis with its spec.
 pub(crate) struct RunningAnalysis {
     spec: AnalysisSpec,
     pub(crate) analysis: Box<dyn Analysis>,
@@ -383,7 +386,7 @@ impl RunningAnalysis {
     }
 }
 
-/// The options of a spec as their type.
+/// Parses the options of a spec.
 fn options<T: DeserializeOwned>(spec: &AnalysisSpec) -> Result<T, AnalysisError> {
     serde_json::from_value(Value::Object(spec.with.clone())).map_err(|error| options_error(spec, error.to_string()))
 }
@@ -392,7 +395,7 @@ fn options_error(spec: &AnalysisSpec, message: impl Into<String>) -> AnalysisErr
     AnalysisError::Options { id: spec.id.clone(), analysis: spec.analysis.clone(), message: message.into() }
 }
 
-/// The first `limit` characters, with an ellipsis where something was cut.
+/// The first `limit` characters, followed by an ellipsis if the text is longer.
 pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),

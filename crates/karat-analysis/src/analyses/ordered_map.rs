@@ -1,8 +1,8 @@
-//! Values by name, in the order in which the suite or the rubric names them.
+//! A map that keeps the order of insertion, such as the order in the suite or rubric.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Values by name. It is written as one object, whose keys keep their order.
+/// Values by name, in order of insertion; a JSON object with its keys in that order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderedMap<T>(Vec<(String, T)>);
 
@@ -22,7 +22,7 @@ impl<T> OrderedMap<T> {
         self.iter().map(|(name, _)| name)
     }
 
-    /// Whether there is none.
+    /// Returns true if the map is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -35,7 +35,7 @@ impl<T> Default for OrderedMap<T> {
 }
 
 impl<T: Default> OrderedMap<T> {
-    /// The value of a name, which comes last where it is new.
+    /// The value of a name; a new name is appended.
     pub(crate) fn entry(&mut self, name: &str) -> &mut T {
         let at = self.0.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
             self.0.push((name.to_owned(), T::default()));

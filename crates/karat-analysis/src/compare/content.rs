@@ -1,4 +1,4 @@
-//! Samples that bear one id in two runs and are not the same sample.
+//! Finds samples with the same id but different content in two runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -7,11 +7,11 @@ use karat_types::{Action, Key, Reads, RunRows, SampleRecord, ScorerKind, StepSpe
 
 use crate::AnalysisError;
 
-/// Digests of what was read of a sample, by name.
+/// Digests of the content read of a sample, by name.
 type Contents = BTreeMap<String, Key>;
 
-/// Ids of the samples of two runs of which something that steps or judges read of both is not the same. What only one side
-/// reads is no change: another prompt may read other columns. Nor is what a step takes as its output: that is an answer.
+/// Ids of the samples whose content read by steps or judges differs between two runs. Content that only one side reads
+/// is no change, because another prompt may read other columns; nor is a recorded output, because that is an answer.
 ///
 /// # Errors
 /// Rows that cannot be read.
@@ -33,7 +33,7 @@ pub fn changed_samples(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Resul
     Ok(changed)
 }
 
-/// What steps take as their output, and what is asked or judged by.
+/// The columns used as recorded outputs, and the columns read by prompts or judges.
 fn taken_and_asked(rows: &dyn RunRows) -> (Reads, Reads) {
     let plan = &rows.header().plan;
     let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
@@ -68,9 +68,9 @@ mod tests {
     use crate::testing::Sketch;
     use karat_types::KeyBuilder;
 
-    /// BY-01: a sample whose input was edited is no pair; one that another prompt reads more of is the same.
+    /// BY-01: a sample with an edited input is not paired; one that another prompt reads more of is.
     #[test]
-    fn an_edited_sample_is_another_one() {
+    fn an_edited_sample_is_a_different_sample() {
         let digest = |text: &str| KeyBuilder::new("test").text(text).finish();
         let run = |reads: [&[(&str, &str)]; 2]| {
             let mut run = Sketch::new(2, 1, 2).fill(1.0).run();

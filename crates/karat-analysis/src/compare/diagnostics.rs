@@ -1,4 +1,4 @@
-//! What changed in the diagnostics of two sides (SP-08).
+//! Changes in the diagnostics of two sides (SP-08).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,35 +13,35 @@ use super::{CompareOptions, Kind, PairedScores, PairedTest, Side};
 use crate::analyses::{Evaluation, OrderedMap, Outcome, SpanFigures};
 use crate::figures::finding::{Finding, finite};
 
-/// Samples that are listed of each kind; all are counted.
+/// Number of samples listed of each kind; all are counted.
 const LISTED: usize = 50;
 
-/// Two numbers and their difference; null where a side has none.
+/// Two numbers and their difference; null if a side has none.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Change {
-    /// Of the baseline.
+    /// The baseline's number.
     pub before: Option<f64>,
-    /// Of the candidate.
+    /// The candidate's number.
     pub after: Option<f64>,
     /// `after − before`.
     pub change: Option<f64>,
 }
 
-/// A figure of both sides, and the paired test of the samples that both have it for.
+/// A figure of both sides, and the paired test on the samples that have it on both.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TestedChange {
     /// The figures.
     #[serde(flatten)]
     pub figure: Change,
-    /// Mean difference of the shared samples, its interval at the level at which it is decided; null without any.
+    /// Mean difference of the shared samples, with the interval at the level of its decision; null without any.
     pub paired: Option<Finding>,
     /// Two-sided p-value of no difference.
     pub p: Option<f64>,
-    /// The same, corrected over all categories and sections of the analysis.
+    /// The p-value corrected over all categories and sections of the analysis.
     pub p_adjusted: Option<f64>,
 }
 
-/// Findings of one kind in one section, and the section's items that were assessed for it; null where a side has none.
+/// Findings of one kind in one section, and the section's items assessed for it; null if a side has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct SectionCount {
     /// Findings.
@@ -50,10 +50,10 @@ pub struct SectionCount {
     pub items: Option<u64>,
 }
 
-/// Findings for each item of a section, and the counts that they come from.
+/// Findings per item of a section, with the counts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct SectionChange {
-    /// The rates, and the test of the samples that have items there.
+    /// The rates, and the test on the samples with items there.
     #[serde(flatten)]
     pub rate: TestedChange,
     /// The baseline's counts.
@@ -62,7 +62,7 @@ pub struct SectionChange {
     pub candidate: SectionCount,
 }
 
-/// A sample whose composite moved.
+/// A sample whose composite changed notably.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MovedSample {
     /// Its id.
@@ -72,34 +72,34 @@ pub struct MovedSample {
     pub score: Change,
 }
 
-/// What changed in one `diagnostics` analysis that both sides have.
+/// Changes in one `diagnostics` analysis that both sides have.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiagnosticsChange {
     /// The analysis's id.
     pub id: String,
-    /// Mean of the composite. Whether the change is more than chance is said by the metric's own test.
+    /// Mean of the composite. The significance of the change is reported by the metric itself.
     pub avg_score: Change,
-    /// By category and score: the means of each side over what it assessed.
+    /// By category and score: each side's mean over the cells that it assessed.
     pub categories: OrderedMap<OrderedMap<TestedChange>>,
-    /// Confusions among the candidate's top ones only; null where a side was not assessed for them.
+    /// Top confusions of the candidate only; null if a side was not assessed for confusions.
     pub new_confusions: Option<Vec<Map<String, Value>>>,
-    /// Confusions among the baseline's top ones only; null where a side was not assessed for them.
+    /// Top confusions of the baseline only; null if a side was not assessed for confusions.
     pub resolved_confusions: Option<Vec<Map<String, Value>>>,
-    /// By section and kind, of all sections that a side has.
+    /// By section and kind, for all sections of either side.
     pub section_error_rates: OrderedMap<OrderedMap<SectionChange>>,
-    /// How far the composite of a sample must move to be listed.
+    /// The smallest change of a sample's composite that is listed.
     pub notable: f64,
-    /// Samples that lost so much, the worst first.
+    /// Samples that lost at least that much, worst first.
     pub regressions: Vec<MovedSample>,
-    /// Samples that gained so much, the best first.
+    /// Samples that gained at least that much, best first.
     pub improvements: Vec<MovedSample>,
     /// Samples with a score before and none after.
     pub new_errors: Vec<String>,
     /// Samples with a score after and none before.
     pub fixed_errors: Vec<String>,
-    /// Evaluations of both sides beyond the first 10,000 of each: they are in the figures, and neither in paired differences
-    /// nor in lists.
+    /// Number of evaluations beyond the first 10,000 of each side. They are included in the figures, but not in paired
+    /// differences and lists.
     pub left_out: u64,
 }
 
@@ -115,20 +115,20 @@ pub(super) fn changes(matching: &Matching<'_>, options: &CompareOptions) -> Vec<
     .collect()
 }
 
-/// The figures and evaluations of a side: of all its run's systems, or of one.
+/// The figures and evaluations of a side: all systems of its run, or one.
 struct DiagnosticsView<'a> {
     figures: &'a SpanFigures,
     evaluations: Evaluations<'a>,
-    /// The cluster of each of the run's samples whose evaluations are all listed, those without one too.
+    /// The cluster of each sample whose evaluations are all listed.
     clusters: BTreeMap<&'a str, u32>,
-    /// Evaluations that are not listed.
+    /// Number of evaluations that are not listed.
     left_out: u64,
     notable: f64,
 }
 
 impl<'a> DiagnosticsView<'a> {
-    /// The analysis as a side has it, with the evaluations of some of its systems; `None` for a side of several, but not all,
-    /// systems: there are no figures for these together.
+    /// The analysis of a side, with the evaluations of the given systems. `None` for a side with several, but not all,
+    /// systems: there are no figures for such a subset.
     fn of(side: &Side<'a>, systems: &[usize], changed: &BTreeSet<String>, id: &str) -> Option<Self> {
         let Outcome::Diagnostics(found) = &side.findings.analyses.iter().find(|it| it.id == id)?.outcome else {
             return None;
@@ -142,7 +142,7 @@ impl<'a> DiagnosticsView<'a> {
         };
         let listed = &found.all.evaluations;
         let left_out = found.all.evaluated.saturating_sub(listed.len() as u64);
-        // Nobody knows what became of the samples from the last one that is listed on.
+        // The samples from the last listed one on may be listed incompletely.
         let last = listed.last().filter(|_| left_out > 0).map(|it| it.sample.as_str());
         let samples = (0..side.findings.samples()).map(|at| (side.findings.sample_id(at), at));
         let known = samples.take_while(|(id, _)| last != Some(*id));
@@ -153,13 +153,13 @@ impl<'a> DiagnosticsView<'a> {
 
     fn section(&self, section: &str, kind: &str) -> SectionCount {
         let findings = self.figures.errors_by_section.get(section).and_then(|kinds| kinds.get(kind));
-        let items = findings.map(|_| self.figures.assessed(section, kind));
+        let items = findings.map(|_| self.figures.count_assessed(section, kind));
         SectionCount { findings: findings.copied(), items }
     }
 }
 
 impl SectionCount {
-    /// Findings for each item; `None` without items.
+    /// Findings per item; `None` without items.
     fn rate(self) -> Option<f64> {
         finite(self.findings? as f64 / self.items? as f64)
     }
@@ -175,7 +175,7 @@ struct AnalysisPair<'a> {
     after: DiagnosticsView<'a>,
 }
 
-/// A figure before the correction over all.
+/// A tested figure before the correction.
 struct PendingTest {
     group: String,
     name: String,
@@ -210,7 +210,7 @@ impl AnalysisPair<'_> {
         }
     }
 
-    /// Every score of every category that a side knows.
+    /// Every score of every category of either side.
     fn categories(&self) -> Vec<PendingTest> {
         let names =
             |view: &DiagnosticsView<'_>| name_pairs(&view.figures.avg_category_scores, |category| &category.scores);
@@ -225,7 +225,7 @@ impl AnalysisPair<'_> {
         self.names_of_both(names).into_iter().map(pending).collect()
     }
 
-    /// Every kind of finding in every section that a side knows.
+    /// Every kind of finding in every section of either side.
     fn sections(&self) -> Vec<PendingTest> {
         let names = |view: &DiagnosticsView<'_>| name_pairs(&view.figures.errors_by_section, |kinds| kinds);
         let pending = |(section, kind): (String, String)| {
@@ -239,7 +239,7 @@ impl AnalysisPair<'_> {
         self.names_of_both(names).into_iter().map(pending).collect()
     }
 
-    /// The names of the baseline, then those that only the candidate has.
+    /// The names of the baseline, then those of the candidate only.
     fn names_of_both(&self, names: impl Fn(&DiagnosticsView<'_>) -> Vec<(String, String)>) -> Vec<(String, String)> {
         let mut all = names(&self.before);
         let new: Vec<_> = names(&self.after).into_iter().filter(|name| !all.contains(name)).collect();
@@ -263,7 +263,7 @@ impl AnalysisPair<'_> {
         PendingTest { group: group.to_owned(), name: name.to_owned(), figure, test: scores.test(Kind::Score) }
     }
 
-    /// Samples whose composite fell and rose by a notable amount, the farthest first.
+    /// Samples whose composite fell, and those whose composite rose, by a notable amount, largest first.
     fn notable_samples(&self) -> (Vec<MovedSample>, Vec<MovedSample>) {
         let both = self.before.evaluations.paired_means(&self.after.evaluations, |it| it.score);
         let mut moved: Vec<(f64, MovedSample)> = both
@@ -282,7 +282,7 @@ impl AnalysisPair<'_> {
     }
 }
 
-/// The tests, corrected over all of them, each with the interval at its own level.
+/// Corrects the tests over all of them and gives each the interval at its own level.
 fn correct_tests(pending: Vec<PendingTest>, options: &CompareOptions) -> Vec<(String, String, TestedChange)> {
     let p_values: Vec<Option<f64>> = pending.iter().map(|it| it.test.p()).collect();
     let adjusted = options.correction.adjust(&p_values);
@@ -324,7 +324,7 @@ fn confusions_only_in(one: &SpanFigures, other: &SpanFigures) -> Option<Vec<Map<
     both.then(|| one.top_taxonomy_errors.iter().map(|it| &it.fields).filter(is_new).cloned().collect())
 }
 
-/// Samples of both that have no score in `one` but in `other`.
+/// Samples of both sides with a score in `other` but not in `one`.
 fn lost_scores(one: &DiagnosticsView<'_>, other: &DiagnosticsView<'_>) -> Vec<String> {
     let (scores, others) =
         (one.evaluations.samples_with_number(|it| it.score), other.evaluations.samples_with_number(|it| it.score));

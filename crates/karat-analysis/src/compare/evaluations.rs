@@ -1,4 +1,4 @@
-//! Evaluations of two sides that belong together: of the same sample under a pair of systems, trial by trial, as scores are.
+//! Pairs evaluations of two sides: same sample, same pair of systems, trial by trial, as scores are paired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use super::Side;
 use crate::analyses::Evaluation;
 use crate::figures::groups::system_id;
 
-/// Numbers by sample and pair of systems, each of a trial.
+/// Numbers by sample and pair of systems, then by trial.
 type Numbers<'a> = BTreeMap<(&'a str, usize), BTreeMap<u32, f64>>;
 
 /// The evaluations of a side.
 pub(super) struct Evaluations<'a> {
-    /// With the pair that each one's system is of; those of other systems are left out.
+    /// Index of the pair of systems, and the evaluation; other systems are left out.
     each: Vec<(usize, &'a Evaluation)>,
-    /// Trials that are planned of each pair's system.
+    /// Planned trials of each pair's system.
     trials: Vec<u32>,
 }
 
 impl<'a> Evaluations<'a> {
-    /// Those of a run, by the system that each pair has of this side, without samples that are no pairs.
+    /// The evaluations of a run, by pair of systems, without samples that changed.
     pub(super) fn of(all: &'a [Evaluation], side: &Side<'_>, systems: &[usize], changed: &BTreeSet<String>) -> Self {
         let plan = &side.findings.plan;
         let ids: Vec<String> = systems.iter().map(|system| system_id(plan, *system)).collect();
@@ -43,13 +43,13 @@ impl<'a> Evaluations<'a> {
         numbers
     }
 
-    /// Samples of which any evaluation has a number.
+    /// Samples with a number in any evaluation.
     pub(super) fn samples_with_number(&self, number: impl Fn(&Evaluation) -> Option<f64>) -> BTreeSet<&'a str> {
         self.numbers(number).into_keys().map(|(sample, _)| sample).collect()
     }
 
-    /// The means of a number by sample, before and after, over what both sides have: of systems with as many trials the same
-    /// trials, of others all of each.
+    /// The mean of a number by sample, (before, after), over the evaluations of both sides: the same trials if both
+    /// systems have as many trials, else all trials of each.
     pub(super) fn paired_means(
         &self,
         after: &Self,
@@ -86,9 +86,9 @@ mod tests {
         Evaluations { each: all.iter().map(|(pair, it)| (*pair, it)).collect(), trials: trials.to_vec() }
     }
 
-    /// SP-08: a trial that one side lacks is compared on neither; with another number of trials all of each are.
+    /// SP-08: a trial that one side lacks is left out of both; with different numbers of trials all of each count.
     #[test]
-    fn what_one_side_lacks_is_no_change() {
+    fn values_missing_on_one_side_are_not_a_change() {
         let before = [(0, evaluation("a", 0, Some(4.0))), (0, evaluation("a", 1, Some(8.0)))];
         let after = [(0, evaluation("a", 0, Some(4.0))), (0, evaluation("a", 1, None))];
         let change = |trials: u32| {
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!((change(2), change(3)), (Some(0.0), Some(-2.0)));
     }
 
-    /// SP-08: a variant that failed on one side as a whole, or that only one has, changes nothing.
+    /// SP-08: a variant that failed completely on one side changes nothing.
     #[test]
     fn systems_are_compared_with_their_partners() {
         let before = [(0, evaluation("a", 0, Some(4.0))), (1, evaluation("a", 0, Some(8.0)))];

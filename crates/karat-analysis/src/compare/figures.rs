@@ -1,4 +1,4 @@
-//! Results of the same samples under two systems, compared by any aggregate.
+//! Paired results of two systems, compared by any aggregate.
 
 use karat_stats::bootstrap::Resampling;
 use karat_stats::seed::Seed;
@@ -8,19 +8,19 @@ use super::scores::{Kind, PairedScores, PairedTest};
 use crate::figures::resampled::bootstrap_change;
 use crate::score::observations::{Aggregate, Observations};
 
-/// Resamples of the change of an aggregate where the suite says nothing: with one more the bounds at 5 % are two of them.
+/// Default number of resamples of the change of an aggregate; with one more, the bounds at 5 % are two of them.
 const RESAMPLES: usize = 1_999;
 
-/// The label that was expected and the one that was found, by number.
+/// Expected and found label, by number.
 pub type LabelPair = (u16, u16);
 
-/// How the change of an aggregate is resampled: as often as the suite says.
+/// The resampling of the change of an aggregate, with the number of resamples from the suite.
 pub(crate) fn resampling(plan: &PlanHeader, seed: Seed) -> Resampling {
     let resamples = plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
     Resampling { resamples, ..Resampling::new(seed) }
 }
 
-/// Scores of the same samples under two systems, with what figures that are no means are made of.
+/// Paired scores of two systems, with the observations for figures other than means.
 #[derive(Debug, Clone, Default)]
 pub struct PairedFigures {
     pub(super) scores: PairedScores,
@@ -29,13 +29,13 @@ pub struct PairedFigures {
 }
 
 impl PairedFigures {
-    /// Adds a sample with its cluster; a sample that has none is its own. The numbers are finite. `labels` are those of baseline
-    /// and candidate, where the figure is one of labels.
+    /// Adds a sample with its cluster; a sample without one is its own cluster. All numbers are finite. `labels` are
+    /// those of baseline and candidate, for figures of labels.
     pub fn push(&mut self, scores: [f64; 2], labels: Option<[LabelPair; 2]>, cluster: u32) {
         self.push_of(scores, labels, 0, cluster);
     }
 
-    /// The same of one pair of several systems, which weigh the same.
+    /// Adds a result of one of several pairs of systems; pairs have equal weight.
     pub(crate) fn push_of(
         &mut self,
         [before, after]: [f64; 2],
@@ -48,18 +48,18 @@ impl PairedFigures {
         self.candidate.push_labelled(after, labels.map(|[_, after]| after), pair, cluster);
     }
 
-    /// Of no samples yet, with what is known of the metric.
+    /// Starts without samples, from the metric's empty observations.
     pub(crate) fn of(empty: Observations) -> Self {
         Self { scores: PairedScores::default(), baseline: empty.clone(), candidate: empty }
     }
 
-    /// Tests whether the figure of the two is the same, by the aggregate that makes it: `mean`, `median`, `p95`, `f1`, … `None`
-    /// for an aggregate that is none.
+    /// Tests for a difference of the figures by an aggregate such as `mean`, `median`, `p95` or `f1`. `None` for an
+    /// unknown aggregate.
     pub fn test(&mut self, kind: Kind, aggregate: &str, how: &Resampling) -> Option<PairedTest> {
         Some(self.test_of(kind, Aggregate::parse(aggregate)?, how))
     }
 
-    /// The same by an aggregate that is known.
+    /// Tests for a difference of the figures by an aggregate.
     pub(crate) fn test_of(&mut self, kind: Kind, aggregate: Aggregate, how: &Resampling) -> PairedTest {
         let clustered = self.scores.is_clustered();
         (self.baseline.clustered, self.candidate.clustered) = (clustered, clustered);

@@ -1,4 +1,4 @@
-//! What of two sides belongs together: samples by id, systems by name, metrics by name.
+//! Pairs two sides: samples by id, systems and metrics by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,17 +20,17 @@ use crate::score::observations::Aggregate;
 use crate::score::scales::steps;
 use crate::score::table::State;
 
-/// Samples by position on each side.
+/// Samples, by position on each side.
 pub(super) struct MatchedSamples {
     pub(super) matched: Vec<(usize, usize)>,
     pub(super) only_baseline: Vec<usize>,
     pub(super) only_candidate: Vec<usize>,
-    /// Ids of those whose content is another on each side.
+    /// Ids of samples whose content differs between the sides.
     pub(super) changed: BTreeSet<String>,
 }
 
 impl MatchedSamples {
-    /// `changed` are ids of samples whose content is known to be another on each side.
+    /// Pairs samples by id. `changed` are ids of samples whose content differs between the sides.
     pub(super) fn of(baseline: &Findings, candidate: &Findings, changed: &BTreeSet<String>) -> Self {
         let mut there: BTreeMap<&str, usize> =
             (0..candidate.samples()).map(|at| (candidate.sample_id(at), at)).collect();
@@ -51,7 +51,7 @@ impl MatchedSamples {
     }
 }
 
-/// A metric's place in both plans.
+/// The indices of a metric in both plans.
 #[derive(Clone, Copy)]
 pub(super) struct MetricPair<'a> {
     spec: &'a MetricSpec,
@@ -66,7 +66,7 @@ struct Paired {
     bounds: Bounds,
 }
 
-/// Mean differences if all missing scores were at one end of the range, or at the other.
+/// Mean differences if all missing scores were at one end of the range.
 #[derive(Default)]
 struct Bounds {
     lowest: Vec<f64>,
@@ -74,15 +74,15 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Adds a sample: its pairs of systems.
+    /// Adds the pairs of systems of a sample.
     fn add(&mut self, pairs: &[MatchedCells], range: (f64, f64)) {
         let (lowest, highest): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(|pair| pair.extremes(range)).unzip();
         self.lowest.extend(mean(&lowest));
         self.highest.extend(mean(&highest));
     }
 
-    /// Around the difference of what is left: that could lie beyond all that the missing scores allow, where what one side
-    /// has of them says so. `None` where no score is missing.
+    /// The bounds, extended to include the difference of the remaining cells, which can lie outside if one side's score
+    /// is known. `None` if no score is missing.
     fn around_difference(&self, difference: Option<f64>, left_out: LeftOut) -> Option<(f64, f64)> {
         let (lo, hi) = mean(&self.lowest).zip(mean(&self.highest)).filter(|_| left_out.cells.missing() > 0)?;
         Some(difference.map_or((lo, hi), |it| (lo.min(it), hi.max(it))))
@@ -90,7 +90,7 @@ impl Bounds {
 }
 
 impl LeftOut {
-    /// Counts a sample: its pairs of systems, and whether it is compared.
+    /// Counts the pairs of systems of a sample. `compared` is false if none of them has both scores.
     fn add(&mut self, pairs: &[MatchedCells], compared: bool) {
         self.cells.due += pairs.iter().map(|it| it.n() as u64).sum::<u64>();
         let lost: Vec<State> = pairs.iter().flat_map(MatchedCells::missing_reasons).collect();
@@ -105,7 +105,7 @@ impl LeftOut {
             return;
         }
         self.n += 1;
-        // Of several systems what is worst.
+        // The worst reason among several systems counts.
         match [State::Error, State::Unscored, State::Absent].into_iter().find(|state| lost.contains(state)) {
             Some(State::Error) => self.errors += 1,
             Some(State::Unscored) => self.unscored += 1,
@@ -115,7 +115,7 @@ impl LeftOut {
     }
 }
 
-/// Everything that belongs together.
+/// Two sides with their pairs of systems and samples.
 pub(super) struct Matching<'a> {
     pub(super) baseline: &'a Side<'a>,
     pub(super) candidate: &'a Side<'a>,
@@ -124,7 +124,7 @@ pub(super) struct Matching<'a> {
 }
 
 impl<'a> Matching<'a> {
-    /// The metrics that both sides have and that are asked for, in the candidate's order.
+    /// The requested metrics of both sides, in the candidate's order.
     pub(super) fn metrics(&self, options: &CompareOptions) -> Result<Vec<MetricPair<'a>>, CompareError> {
         let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
         let is_asked =
@@ -155,7 +155,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// The metrics that a sample has a score of on both sides, tested, and those that cannot be.
+    /// Tests every metric with a score on both sides, and lists the others.
     pub(super) fn test_all(
         &self,
         metrics: &[MetricPair<'a>],
@@ -171,7 +171,7 @@ impl<'a> Matching<'a> {
         (tested, not_compared)
     }
 
-    /// The paired scores of a metric, tested; or why they cannot be.
+    /// Tests the paired scores of a metric, or returns the reason why that is impossible.
     fn test_metric(&self, place: MetricPair<'a>, options: &CompareOptions) -> Result<TestedMetric<'a>, String> {
         let kind = self.kind(place);
         let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
@@ -180,7 +180,7 @@ impl<'a> Matching<'a> {
         let test = paired.figures.test_of(kind, aggregate, &how);
         if test.n() == 0 {
             return Err(match paired.left_out.missing() {
-                0 => "it applies to no sample on both sides".to_owned(),
+                0 => "no sample has it on both sides".to_owned(),
                 lost => format!("no sample has a score on both sides ({lost} lack one)"),
             });
         }
@@ -196,15 +196,15 @@ impl<'a> Matching<'a> {
             left_out: paired.left_out,
             bounds,
             margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
-            other_ruler: self.instrument_change(place.spec),
+            instrument_change: self.instrument_change(place.spec),
         };
         match tested.has_figures() {
             true => Ok(tested),
-            false => Err("its scores are so large that no number says their difference".to_owned()),
+            false => Err("its scores are too large for their difference to be represented".to_owned()),
         }
     }
 
-    /// What kind of numbers a metric gives: passes and fails on both sides, else by the scale of the rubric's dimension.
+    /// The kind of a metric's numbers: pass/fail if both sides are, else by the scale of the rubric's dimension.
     fn kind(&self, place: MetricPair<'_>) -> Kind {
         let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
         if then.is_binary(place.baseline) && now.is_binary(place.candidate) {
@@ -216,8 +216,8 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// The scores of the samples that both sides have. A mean is that of the samples, the systems of each averaged first;
-    /// other aggregates are of each pair of systems, which weigh the same.
+    /// The paired scores of the common samples. For a mean, the systems of a sample are averaged first; for other
+    /// aggregates each pair of systems counts, with equal weight.
     fn paired(&self, place: MetricPair<'_>, aggregate: Aggregate) -> Paired {
         let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
         let mut paired = Paired {
@@ -257,7 +257,7 @@ impl<'a> Matching<'a> {
         paired
     }
 
-    /// The metric as the baseline has it.
+    /// The baseline's definition of the metric.
     fn spec_before(&self, place: MetricPair<'_>) -> Option<&MetricSpec> {
         self.baseline.findings.plan.metrics.get(place.baseline)
     }
@@ -272,7 +272,7 @@ impl<'a> Matching<'a> {
         self.pairs.iter().map(pair).collect()
     }
 
-    /// What makes a difference of a metric one of the ruler, too, in words.
+    /// Describes the change of instrument that affects a metric, if any.
     fn instrument_change(&self, spec: &MetricSpec) -> Option<String> {
         let (then, now) = (self.baseline.findings, self.candidate.findings);
         measure_change(&spec.name, &then.plan, &now.plan)
@@ -283,7 +283,7 @@ impl<'a> Matching<'a> {
         self.candidate.findings.plan.scorers.get(spec.scorer)?.margin
     }
 
-    /// Dollars of one more sample under both sides, at list price.
+    /// Cost of one more sample under both sides, in dollars at list price.
     pub(super) fn cost_per_sample(&self) -> Option<f64> {
         let of = |side: &Side<'_>, system: usize| {
             let spend = &side.findings.systems.get(system)?.spend;
@@ -317,23 +317,26 @@ impl<'a> Matching<'a> {
         }
         if then.dataset.hash != now.dataset.hash {
             warnings.push(
-                "The datasets differ: samples are matched by id, and what no step or judge reads of them may have changed."
+                "The datasets differ: samples are matched by id, and columns that no step or judge reads may have changed."
                     .to_owned(),
             );
         }
-        let rulers: BTreeSet<&String> = tested.iter().filter_map(|it| it.other_ruler.as_ref()).collect();
-        warnings.extend(rulers.into_iter().map(|change| to_sentence(change)));
+        let changes: BTreeSet<&String> = tested.iter().filter_map(|it| it.instrument_change.as_ref()).collect();
+        warnings.extend(changes.into_iter().map(|change| to_sentence(change)));
         warnings.extend(self.renamed_models());
         warnings.extend(tested.iter().filter(|it| it.has_void_margin()).map(|it| {
-            format!("The margin of {} is a share of the baseline's figure, which is 0: there is none.", it.spec.name)
+            format!(
+                "The margin of {} is a percentage of the baseline's figure, which is 0, so it has no margin.",
+                it.spec.name
+            )
         }));
         match tested.iter().filter_map(TestedMetric::clusters).min() {
             Some(1) => warnings.push(
-                "All samples are of one cluster: nothing says how much others would differ, so nothing is decided."
+                "All samples belong to one cluster, so the variation between clusters is unknown and every metric is undecided."
                     .to_owned(),
             ),
             Some(few) if few < FEW_CLUSTERS => warnings.push(format!(
-                "The samples fall into {few} clusters: tests on fewer than {FEW_CLUSTERS} clusters need caution."
+                "The samples belong to {few} clusters: tests on fewer than {FEW_CLUSTERS} clusters are unreliable."
             )),
             _ => {}
         }
@@ -345,13 +348,13 @@ impl<'a> Matching<'a> {
         };
         if lost > 0 {
             warnings.push(format!(
-                "{what} left out because one side has no score: up to {lost} a metric. What fails on hard samples looks better than it is."
+                "{what} without a score on one side are left out: up to {lost} per metric. A system that fails on hard samples looks better than it is."
             ));
         }
         warnings
     }
 
-    /// Models under test that answered under other names on each side.
+    /// Warnings about models under test whose reported names differ between the sides.
     fn renamed_models(&self) -> BTreeSet<String> {
         let names = |side: &Side<'a>, system: usize| Some(by_asked(&side.findings.systems.get(system)?.answered_as));
         let of_pair = |(from, to): &(usize, usize)| {
@@ -359,14 +362,14 @@ impl<'a> Matching<'a> {
         };
         let say = |(asked, then, now)| {
             format!(
-                "The model `{asked}` answered as {then} in the baseline and as {now} in the candidate: a difference may be of \
-                 the provider's change of models alone. Pin the dated name as its `model`."
+                "The model `{asked}` reported {then} in the baseline and {now} in the candidate: a difference may come from the \
+                 provider. Set its `model` to the dated name."
             )
         };
         self.pairs.iter().filter_map(of_pair).flatten().map(say).collect()
     }
 
-    /// What a side's systems lack: cells that are still open, and cells that failed.
+    /// Warnings about open and failed cells of a side.
     fn missing_cells_warnings(&self, role: &str, side: &Side<'_>, first: bool) -> Vec<String> {
         let plan = &side.findings.plan;
         let systems = self.pairs.iter().map(|(from, to)| if first { *from } else { *to });
@@ -380,7 +383,7 @@ impl<'a> Matching<'a> {
         let mut lacks = Vec::new();
         if open > 0 {
             lacks.push(format!(
-                "The {role} ({}) is unfinished: {open} of {planned} cells have no result. Resume its run before trusting this.",
+                "The {role} ({}) is unfinished: {open} of {planned} cells have no result. Resume its run before relying on this comparison.",
                 side.label
             ));
         }
@@ -392,24 +395,24 @@ impl<'a> Matching<'a> {
     }
 }
 
-/// A note as a sentence.
+/// Turns a note into a sentence.
 fn to_sentence(note: &str) -> String {
     let mut letters = note.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())
 }
 
-/// That a metric of one name is measured in two ways, so that its difference says nothing.
+/// The note that a metric is measured differently on the two sides, so that its difference has no meaning.
 fn measure_change(name: &str, then: &PlanHeader, now: &PlanHeader) -> Option<String> {
     let (before, after) = (measure_description(name, then)?, measure_description(name, now)?);
     (before != after).then(|| {
         format!(
-            "the metric {name} is measured in two ways: {before} in the baseline, {after} in the candidate; its difference says nothing"
+            "the metric {name} is measured differently: {before} in the baseline, {after} in the candidate; its difference has no meaning"
         )
     })
 }
 
-/// What measures a metric, on which scale, and its figure.
+/// Describes a metric's scorer, scale and aggregate.
 fn measure_description(name: &str, plan: &PlanHeader) -> Option<String> {
     let spec = plan.metric(name).and_then(|at| plan.metrics.get(at))?;
     let by = match plan.scorers.get(spec.scorer).map(|scorer| &scorer.kind) {

@@ -1,10 +1,12 @@
-//! Two systems, models, variants or runs on the same samples: better, worse, equivalent, or undecided and what it
-//! would take (BY-01).
+//! Compares two systems, models, variants or runs on the same samples: better, worse, equivalent, or undecided with the
+//! samples that a decision needs (BY-01).
 //!
-//! Samples are paired by id. Within a sample cells are paired, by system and trial; those that both sides have are reduced,
-//! trials first, then the systems that belong together. Each metric gets the
-//! test of its kind ([`scores`](PairedScores)), the p-values are corrected over the metrics, and each interval has the
-//! level at which its metric is decided: verdict, p-value and interval on one line always say the same.
+//! Samples are paired by id; within a sample, cells are paired by system and trial, and reduced over the cells that
+//! both sides have, first trials, then systems. Each metric gets the test of its kind ([`PairedScores`]), p-values are
+//! corrected over the metrics, and each interval has the level at which its metric is decided, so verdict, p-value and
+//! interval never contradict each other. Reading order: `sides` (pairs of systems), `matching` (paired scores,
+//! warnings), `scores` and `figures` (the tests), `significance` (the verdict of a metric), `diagnostics` and
+//! `evaluations`, `content` (samples that changed).
 
 mod content;
 mod diagnostics;
@@ -37,31 +39,31 @@ use crate::run::findings::Findings;
 use matching::{MatchedSamples, Matching};
 use significance::TestedMetric;
 
-/// Below so many clusters a cluster-robust interval needs caution.
+/// With fewer clusters a cluster-robust test needs a warning.
 const FEW_CLUSTERS: usize = 8;
 
-/// Ids of samples without a partner that are kept; all are counted.
+/// Number of ids listed of samples without a partner; all are counted.
 const KEPT: usize = 1_000;
 
-/// How a comparison is made.
+/// Options of a comparison.
 #[derive(Debug, Clone)]
 pub struct CompareOptions {
     /// Confidence level of the family of all metrics.
     pub level: Level,
-    /// How p-values are corrected for the number of metrics.
+    /// Correction of p-values for the number of metrics.
     pub correction: StepRule,
-    /// Names of metrics, or their beginnings followed by `*`; all without any.
+    /// Names of metrics, or prefixes followed by `*`; empty for all.
     pub metrics: Vec<String>,
-    /// The smallest difference that matters, by metric; before the scorers' own `margin`. A percentage is one of the
-    /// baseline's figure.
+    /// The smallest difference that matters, by metric; takes precedence over the scorers' own `margin`. A percentage
+    /// is relative to the baseline's figure.
     pub margins: BTreeMap<String, Threshold>,
-    /// Share of the samples that may lack a score which they should have: with more of them a metric is undecided.
+    /// Allowed share of missing scores; a metric with more is undecided.
     pub max_unscored: f64,
-    /// Whether a metric is decided although the two sides were not measured by the same ruler.
-    pub any_ruler: bool,
-    /// Ids of samples whose content is another on each side: they are no pairs.
+    /// Decide a metric even if the two sides were measured by different instruments.
+    pub any_instrument: bool,
+    /// Ids of samples whose content differs between the sides; they are not paired.
     pub changed: BTreeSet<String>,
-    /// Seed of what is random.
+    /// Seed of random methods.
     pub seed: Seed,
 }
 
@@ -73,14 +75,14 @@ impl Default for CompareOptions {
             metrics: Vec::new(),
             margins: BTreeMap::new(),
             max_unscored: Policy::default().max_unscored,
-            any_ruler: false,
+            any_instrument: false,
             changed: BTreeSet::new(),
             seed: Seed(1),
         }
     }
 }
 
-/// What a comparison says of a metric.
+/// The verdict on a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ComparisonVerdict {
@@ -88,18 +90,18 @@ pub enum ComparisonVerdict {
     Better,
     /// The candidate is worse.
     Worse,
-    /// The two differ by less than the declared margin, be it for certain or not.
+    /// The two differ by less than the declared margin, even if that difference is significant.
     Equivalent,
-    /// None of these can be said yet.
+    /// None of these can be concluded.
     Undecided,
 }
 
-/// Samples that both sides have and that have no score on both, by why; an n/a is no score that is missing.
+/// Samples of both sides that lack a score on either, by reason. Not-applicable scores are not missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct LeftOut {
-    /// All of them.
+    /// Total number.
     pub n: u64,
-    /// The metric does not apply on a side, or a condition left the cell out.
+    /// The metric does not apply on a side, or a condition skipped the cell.
     pub not_applicable: u64,
     /// A side's cell failed.
     pub errors: u64,
@@ -107,49 +109,49 @@ pub struct LeftOut {
     pub unscored: u64,
     /// A side's cell has no result yet.
     pub open: u64,
-    /// The same by cell, also of samples that are compared on what is left of them.
+    /// Counts by cell, including samples that are compared on their remaining cells.
     pub cells: LostCells,
 }
 
-/// Pairs of cells, one of each side, that should have a score on both: one for each sample, pair of systems and trial.
+/// Pairs of cells that should have a score on both sides: one per sample, pair of systems and trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct LostCells {
-    /// All of them.
+    /// Total number.
     pub due: u64,
     /// A side's cell failed.
     pub errors: u64,
-    /// A side's scorer failed, or what is left of the sample's trials is too little for its `reduce`.
+    /// A side's scorer failed, or too few trials of the sample are left for its `reduce`.
     pub unscored: u64,
     /// A side's cell has no result yet.
     pub open: u64,
 }
 
 impl LostCells {
-    /// Those that lack a score on a side, and are left out.
+    /// Number of pairs without a score on a side.
     pub fn missing(&self) -> u64 {
         self.errors + self.unscored + self.open
     }
 }
 
 impl LeftOut {
-    /// Samples that should have a score.
+    /// Number of samples that should have a score.
     pub fn missing(&self) -> u64 {
         self.n - self.not_applicable
     }
 
-    /// Whether samples are compared of which only a part is left.
+    /// Returns true if some samples are compared on a part of their cells.
     pub fn is_partial(&self) -> bool {
         self.cells.missing() > 0 && self.cells.due > self.cells.missing() && self.cells.missing() != self.missing()
     }
 
-    /// Why what is left can decide nothing, of `n` samples with a score on both sides: more are lost than may be.
+    /// The reason why too many scores are missing for a decision, given `n` samples with a score on both sides.
     fn too_many_missing(&self, n: usize, allowed: f64) -> Option<String> {
         let (lost, all) = (self.cells.missing(), self.cells.due);
         let share = lost as f64 / all as f64;
         (lost > 0 && share > allowed).then(|| {
             let (share, allowed) = (100.0 * share, 100.0 * allowed);
             let what = if all == self.missing() + n as u64 { "samples" } else { "pairs of cells" };
-            format!("{lost} of {all} {what} ({share:.1} %) lack a score on a side, and `policy.max_unscored` allows {allowed:.1} %")
+            format!("{lost} of {all} {what} ({share:.1} %) lack a score on one side, and `policy.max_unscored` allows {allowed:.1} %")
         })
     }
 }
@@ -159,49 +161,50 @@ impl LeftOut {
 pub struct ComparedMetric {
     /// The metric.
     pub metric: String,
-    /// How samples become the figures that are compared: the metric's own `aggregate`.
+    /// The aggregate of the compared figures: the metric's own `aggregate`.
     pub aggregate: String,
-    /// What kind of numbers it gives.
+    /// The kind of its numbers.
     pub kind: Kind,
     /// Direction.
     pub better: Better,
-    /// Lowest and highest possible value, where it has them.
+    /// Lowest and highest possible value, if bounded.
     pub range: Option<(f64, f64)>,
     /// Figure of the baseline on the compared samples.
     pub baseline: Finding,
     /// Figure of the candidate on the compared samples.
     pub candidate: Finding,
-    /// Candidate − baseline, with the interval at the level at which this metric is decided.
+    /// Candidate − baseline, with the interval at the level of this metric's decision.
     pub difference: Finding,
     /// The test that decides.
     pub test: &'static str,
-    /// Its p-value; `None` where there is no test.
+    /// Its p-value; `None` without a test.
     pub p: Option<f64>,
-    /// The same, corrected over the metrics.
+    /// The p-value corrected over the metrics.
     pub p_adjusted: Option<f64>,
-    /// Other tests of the same differences.
+    /// Other tests of the same differences, for information.
     pub beside: Vec<SecondTest>,
-    /// Samples of both sides, and cells, that lack a score on either.
+    /// Samples and cells of both sides without a score on either.
     pub left_out: LeftOut,
-    /// Lowest and highest that the difference of means could be, whatever becomes of the scores that are missing: left out, as
-    /// in `difference`, or each at one end of the metric's range. `None` where none is missing, or the metric has no range.
+    /// The lowest and highest possible difference of means if missing scores were at the ends of the metric's range, or
+    /// left out. `None` if none is missing, or the metric has no range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<(f64, f64)>,
-    /// The smallest difference that matters, in the metric's unit, where it is declared.
+    /// The smallest difference that matters, in the metric's unit, if declared.
     pub margin: Option<f64>,
-    /// The same difference with the interval that decides equivalence: of the same test at 1 − 2α (TOST). `None`
+    /// The difference with the interval that decides equivalence: that of the same test at 1 − 2α (TOST). `None`
     /// without a margin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equivalence: Option<Finding>,
-    /// What follows.
+    /// The verdict.
     pub verdict: ComparisonVerdict,
-    /// Why these samples could decide nothing, whatever they said: too few of them, of their scores, or of the resamples, or
-    /// another ruler on each side; where it is undecided.
+    /// The reason why no data could decide this metric: too few samples, scores or resamples, or different instruments.
+    /// Only if undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impossible: Option<String>,
-    /// What it would take, where it is undecided.
+    /// The samples needed for a decision, if undecided.
     pub needed: Option<Needed>,
-    /// The smallest difference that these samples detect with [`PLANNED_POWER`](crate::planning::needed::PLANNED_POWER).
+    /// The smallest difference that these samples detect with a power of
+    /// [`PLANNED_POWER`](crate::planning::PLANNED_POWER).
     pub detectable: Option<f64>,
 }
 
@@ -210,57 +213,57 @@ pub struct ComparedMetric {
 pub struct NotCompared {
     /// The metric.
     pub metric: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 /// One side in the result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SideSummary {
-    /// How it is called.
+    /// Its display name.
     pub label: String,
-    /// Its systems that are compared, in the order of the other side's.
+    /// Its compared systems, in the order of their partners.
     pub systems: Vec<String>,
-    /// Samples that only this side has.
+    /// Number of samples that only this side has.
     pub n_only: u64,
-    /// Their ids, the first of them.
+    /// The first of their ids.
     pub only: Vec<String>,
 }
 
 /// A comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunComparison {
-    /// What is compared with.
+    /// The baseline.
     pub baseline: SideSummary,
-    /// What is compared.
+    /// The candidate.
     pub candidate: SideSummary,
     /// Samples that both sides have.
     pub matched: u64,
-    /// Ids of samples that both sides have with other content, so that they are no pairs.
+    /// Ids of samples whose content differs between the sides; they are not paired.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub changed: BTreeSet<String>,
     /// Confidence level of the family.
     pub level: f64,
     /// The correction over the metrics: `holm`, `bh`, `none`.
     pub correction: &'static str,
-    /// Metrics whose p-values were corrected together; those that have the same scores count once.
+    /// Number of p-values corrected together; metrics with the same scores count once.
     pub family: u64,
-    /// What one more sample costs under both sides; `None` when a price is unknown.
+    /// Cost of one more sample under both sides; `None` if a price is unknown.
     pub cost_per_sample_usd: Option<f64>,
     /// The metrics, in the plan's order.
     pub metrics: Vec<ComparedMetric>,
-    /// Metrics of both sides without a sample that has a score on both, or whose difference no number says.
+    /// Metrics of both sides that cannot be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_compared: Vec<NotCompared>,
-    /// What changed in the diagnostics that both sides have.
+    /// Changes of the diagnostics that both sides have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<DiagnosticsChange>,
-    /// What the reader must know before trusting a figure.
+    /// Warnings about the figures.
     pub warnings: Vec<String>,
 }
 
 impl RunComparison {
-    /// The exit code, where some verdicts bind: *worse* is a regression, *undecided* its own code.
+    /// The exit code if some verdicts are binding: *worse* is a regression, *undecided* has its own code.
     pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
         let code = |verdict: ComparisonVerdict| match verdict {
             ComparisonVerdict::Worse => Exit::GateFailed,
@@ -277,14 +280,14 @@ impl RunComparison {
     }
 }
 
-/// Why two sides cannot be compared.
+/// The errors of comparing two sides.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// No system of one side belongs to one of the other.
+    /// No system of one side can be paired with one of the other.
     #[error(
-        "nothing can be paired: the baseline has the systems {baseline}, the candidate {candidate}, and more than one \
-         of them could belong together; name one model or variant of each side with `--models` or `--variants`"
+        "the systems cannot be paired: the baseline has {baseline}, the candidate has {candidate}, and the pairing is \
+         ambiguous; choose one model or variant of each side with `--models` or `--variants`"
     )]
     NoPair {
         /// Systems of the baseline.
@@ -293,41 +296,43 @@ pub enum CompareError {
         candidate: String,
     },
     /// The sides have no sample in common.
-    #[error("no sample is in both: ids of the baseline are like {baseline:?}, of the candidate like {candidate:?}")]
+    #[error(
+        "no sample is in both: ids of the baseline look like {baseline:?}, ids of the candidate like {candidate:?}"
+    )]
     NoSample {
         /// An id of the baseline.
         baseline: String,
         /// An id of the candidate.
         candidate: String,
     },
-    /// The samples that the sides have in common have other content on each.
+    /// All common samples differ in content.
     #[error(
-        "no sample is the same in both: {n} of them share an id, and what was asked changed; run both sides on the same \
-         dataset, or pair them all the same with `--allow-changed`"
+        "the runs have no sample in common: {n} share an id but differ in content; run both sides on the same dataset, or \
+         pair them anyway with `--allow-changed`"
     )]
     OtherContent {
-        /// How many share an id.
+        /// Number of samples with a common id.
         n: usize,
     },
-    /// No metric is in both, or none fits.
-    #[error("no metric to compare: the baseline has {baseline}, the candidate has {candidate}, asked for is {asked}")]
+    /// No common metric, or none that matches.
+    #[error("no metric to compare: the baseline has {baseline}, the candidate has {candidate}, requested: {asked}")]
     NoMetric {
         /// Metrics of the baseline.
         baseline: String,
         /// Metrics of the candidate.
         candidate: String,
-        /// What was asked for.
+        /// The requested metrics.
         asked: String,
     },
     /// No metric can be compared.
     #[error("nothing to compare: {why}")]
     NoScore {
-        /// Why each cannot, and what each side lacks.
+        /// The reason for each metric, and the gaps of each side.
         why: String,
     },
-    /// A margin that is a share of a figure which is 0.
+    /// A margin relative to a figure of 0.
     #[error(
-        "the margin of {metric} is a share of the baseline's figure, which is 0: give it in the metric's unit, as in \
+        "the margin of {metric} is a percentage of the baseline's figure, which is 0: give it in the metric's unit, as in \
          `--margin {metric}=0.1`"
     )]
     MarginOfZero {
@@ -335,9 +340,9 @@ pub enum CompareError {
         metric: String,
     },
     /// A margin for a metric that is not compared.
-    #[error("a margin is given for {metric:?}, which is no compared metric; there are {known}")]
+    #[error("a margin is given for {metric:?}, which is not compared; compared metrics: {known}")]
     UnknownMargin {
-        /// As given.
+        /// The name as given.
         metric: String,
         /// The compared metrics.
         known: String,
@@ -347,7 +352,7 @@ pub enum CompareError {
 /// Compares the candidate with the baseline.
 ///
 /// # Errors
-/// Nothing that belongs together: no system, no sample, no metric, or no score.
+/// There is no common system, sample, metric or score.
 pub fn compare(
     baseline: &Side<'_>,
     candidate: &Side<'_>,
@@ -411,8 +416,8 @@ pub fn compare(
     })
 }
 
-/// For each metric the first one that has the same scores on both sides: `pass` beside the only check says nothing new, and is
-/// no further test.
+/// For each metric the index of the first metric with the same scores on both sides: `pass` with a single check repeats
+/// it, and is no further test.
 fn first_with_same_scores(tested: &[TestedMetric<'_>]) -> Vec<usize> {
     let first =
         |(at, it): (usize, &TestedMetric<'_>)| tested.iter().position(|other| other.has_same_scores(it)).unwrap_or(at);

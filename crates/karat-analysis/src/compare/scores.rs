@@ -1,18 +1,17 @@
-//! Scores of the same samples under two systems, and the test that their kind asks for. The choice is made here and
-//! nowhere else.
+//! Paired scores of two systems and the test for their kind. This is the only place that chooses the test.
 //!
-//! | scores | test | interval | beside it |
+//! | scores | test | interval | further tests |
 //! |---|---|---|---|
 //! | clusters of several samples | paired t, cluster-robust (CR1, t_{G−1}) | the same | sign-flip of clusters |
-//! | pass/fail | McNemar mid-p | score (Tango), with 0 as the mid-p says | exact p; paired t |
+//! | pass/fail | McNemar mid-p | score (Tango), consistent with the mid-p at 0 | exact p; paired t |
 //! | fewer than 30 samples | sign-flip, exact | the same, inverted | paired t; BCa bootstrap from 10 on |
 //! | 30 and more | paired t | the same | sign-flip, sampled |
-//! | of an ordinal scale | as above | as above | also Wilcoxon (Pratt) |
+//! | on an ordinal scale | as above | as above | also Wilcoxon (Pratt) |
 //! | a suite's `aggregate` other than the mean | bootstrap of its change, clusters drawn whole | percentiles, as the p-value rejects | the difference of means |
 //! | one sample, or one cluster of all | none | none | |
 //!
-//! Differences that do not vary have no t: the sign-flip p says what their number is worth. Where no sample differs at
-//! all there is nothing to test: p = 1, and the interval is the point 0.
+//! Constant differences have no t statistic; the sign-flip p depends on their number. If no sample differs there is
+//! nothing to test: p = 1, and the interval is the point 0.
 
 use karat_stats::bootstrap::{Resampling, bootstrap_mean, jackknife_mean};
 use karat_stats::compare::{
@@ -28,13 +27,13 @@ use crate::figures::finding::Finding;
 use crate::figures::resampled::Resampled;
 use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, RESAMPLED_UP_TO};
 
-/// From so many samples on the mean difference is taken to be normal.
+/// The least number of samples for which the mean difference is assumed normal.
 const LARGE_ENOUGH: usize = 30;
 
-/// Sign patterns sampled where they are too many to list.
+/// Number of sampled sign patterns if they are too many to enumerate.
 const PATTERNS: u32 = 10_000;
 
-/// What kind of numbers a metric gives.
+/// The kind of a metric's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -57,11 +56,11 @@ pub enum Test {
     ClusterT,
     /// The exact sign-flip permutation test.
     SignFlip,
-    /// The bootstrap of the change of an aggregate that is no mean.
+    /// The bootstrap of the change of an aggregate other than the mean.
     Bootstrap,
-    /// None: no sample differs, which is p = 1 by definition.
+    /// No test: no sample differs, so p = 1 by definition.
     Identical,
-    /// None that is defined.
+    /// No test is defined.
     None,
 }
 
@@ -79,7 +78,7 @@ impl Test {
         }
     }
 
-    /// The fewest samples, or clusters, with which a test of signs can be at or below 1 − `level` at all; 2 of others.
+    /// The fewest samples (or clusters) with which a sign test can reach 1 − `level`; 2 for other tests.
     pub(crate) fn fewest(self, level: Level) -> f64 {
         let halvings = |share: f64| (share / level.alpha()).log2().ceil().max(2.0);
         match self {
@@ -90,7 +89,7 @@ impl Test {
     }
 }
 
-/// Another test of the same differences, for the reader: it decides nothing.
+/// A further test of the same differences, for information only.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct SecondTest {
     /// Its name.
@@ -101,7 +100,7 @@ pub struct SecondTest {
     /// Its interval of the mean difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ci: Option<(f64, f64)>,
-    /// Seed, where it is random.
+    /// Seed, if it is random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
@@ -112,7 +111,7 @@ impl SecondTest {
     }
 }
 
-/// Scores of the same samples under two systems, trials averaged.
+/// Paired scores of two systems on the same samples, trials reduced.
 #[derive(Debug, Clone, Default)]
 pub struct PairedScores {
     baseline: Vec<f64>,
@@ -121,7 +120,7 @@ pub struct PairedScores {
 }
 
 impl PairedScores {
-    /// Adds a sample with its cluster; a sample that has none is its own. The numbers are finite.
+    /// Adds a sample with its cluster; a sample without one is its own cluster. All numbers are finite.
     pub fn push(&mut self, baseline: f64, candidate: f64, cluster: u32) {
         self.baseline.push(baseline);
         self.candidate.push(candidate);
@@ -143,12 +142,12 @@ impl PairedScores {
         &self.clusters
     }
 
-    /// Whether a cluster holds several samples.
+    /// Returns true if a cluster holds several samples.
     pub fn is_clustered(&self) -> bool {
         self.n_clusters() < self.clusters.len()
     }
 
-    /// How many clusters there are.
+    /// Number of clusters.
     pub fn n_clusters(&self) -> usize {
         self.clusters.iter().collect::<std::collections::BTreeSet<_>>().len()
     }
@@ -194,7 +193,7 @@ impl PairedScores {
     }
 }
 
-/// A test under way: its p-value, and the interval of the same family at any level, so that the two never disagree.
+/// A chosen test: its p-value, and the interval of the same family at any level, so that the two never disagree.
 #[derive(Debug, Clone)]
 pub struct PairedTest {
     test: Test,
@@ -203,13 +202,13 @@ pub struct PairedTest {
     differences: Vec<f64>,
     clusters: Option<Vec<u32>>,
     aggregate: Aggregate,
-    /// The change of an aggregate that is no mean.
+    /// The change of an aggregate other than the mean.
     resampled: Option<Resampled>,
 }
 
 impl PairedTest {
-    /// The test of the change of an aggregate of the same samples, instead of that of their mean. Where no sample differs
-    /// no aggregate does, unless it is one of labels.
+    /// Tests the change of an aggregate instead of the mean. If no sample differs, no aggregate does, except figures of
+    /// labels.
     #[must_use]
     pub(super) fn for_aggregate(mut self, aggregate: Aggregate, change: Option<Resampled>) -> Self {
         self.test = match (self.test, &change) {
@@ -221,17 +220,17 @@ impl PairedTest {
         Self { aggregate, resampled: change, ..self }
     }
 
-    /// Which test it is.
+    /// The test.
     pub fn test(&self) -> Test {
         self.test
     }
 
-    /// Samples tested.
+    /// Number of samples.
     pub fn n(&self) -> usize {
         self.differences.len()
     }
 
-    /// The difference of the figures: the mean difference, or that of the aggregate. `None` for no samples.
+    /// The difference of the figures (means or other aggregates). `None` without samples.
     pub fn difference(&self) -> Option<f64> {
         match &self.resampled {
             Some(change) => Some(change.value),
@@ -239,19 +238,19 @@ impl PairedTest {
         }
     }
 
-    /// Whether its interval is that of random resamples.
+    /// Returns true if its interval comes from random resamples.
     pub fn is_resampled(&self) -> bool {
         self.test == Test::Bootstrap
     }
 
-    /// What is independent of all else: the clusters, or else the samples.
+    /// Number of independent units: clusters, or else samples.
     pub fn units(&self) -> usize {
         let distinct = |clusters: &Vec<u32>| clusters.iter().collect::<std::collections::BTreeSet<_>>().len();
         self.clusters.as_ref().map_or(self.n(), distinct)
     }
 
-    /// Whether the interval is only a point: no sample differs, or all do by the same amount (of clusters: by the same
-    /// mean; of an aggregate: in every resample).
+    /// Returns true if the interval is a point: no sample differs, or all differ by the same amount (clusters by the
+    /// same mean, an aggregate in every resample).
     pub fn is_degenerate(&self) -> bool {
         match self.test {
             Test::McNemar | Test::PairedT | Test::ClusterT | Test::None => false,
@@ -261,7 +260,7 @@ impl PairedTest {
         }
     }
 
-    /// The two-sided p-value; `None` where there is no test.
+    /// The two-sided p-value; `None` without a test.
     pub fn p(&self) -> Option<f64> {
         match self.test {
             Test::None => None,
@@ -277,8 +276,8 @@ impl PairedTest {
         }
     }
 
-    /// The interval of the difference; it leaves out 0 exactly where p is at most 1 − `level`. `None` where so
-    /// few samples can never decide at this level.
+    /// The interval of the difference; it excludes 0 exactly if p is at most 1 − `level`. `None` if so few samples can
+    /// never decide at this level.
     pub fn interval(&self, level: Level) -> Option<Interval> {
         match self.test {
             Test::None => None,
@@ -294,7 +293,7 @@ impl PairedTest {
         }
     }
 
-    /// The standard error of the difference, cluster-robust where there are clusters.
+    /// The standard error of the difference, cluster-robust if there are clusters.
     pub fn standard_error(&self) -> Option<f64> {
         match (&self.resampled, &self.clusters) {
             (Some(change), _) => change.drawn.as_ref()?.standard_error(),
@@ -303,7 +302,7 @@ impl PairedTest {
         }
     }
 
-    /// The difference with its interval of a level, and with the seed where it is that of resamples.
+    /// The difference with its interval at a level, and the seed if it comes from resamples.
     pub(crate) fn finding(&self, level: Level, seed: Seed) -> Option<Finding> {
         let point = Finding::point(self.difference()?, self.n(), self.test.as_str())?;
         let whole = point.with_interval(self.interval(level), self.standard_error());
@@ -311,8 +310,7 @@ impl PairedTest {
         Some(whole.mark_degenerate(self.is_degenerate()))
     }
 
-    /// What further samples are planned with: the deviation that gives the standard error, SE·√n, and how many samples
-    /// make a cluster.
+    /// The inputs for planning further samples: the deviation SE·√n and the cluster size.
     pub fn design(&self) -> Option<PairedDesign> {
         let n = self.n() as f64;
         let deviation = match (&self.resampled, &self.clusters) {
@@ -322,7 +320,7 @@ impl PairedTest {
         Some(PairedDesign { deviation, cluster_size: n / self.units() as f64 })
     }
 
-    /// The fewest samples, or clusters, with which the test can be at or below 1 − `level` at all.
+    /// The fewest samples (or clusters) with which the test can reach 1 − `level`.
     pub fn fewest(&self, level: Level) -> f64 {
         match self.test {
             Test::Bootstrap => self.aggregate.min_bootstrap_units().unwrap_or(BOOTSTRAP_FROM) as f64,
@@ -330,38 +328,39 @@ impl PairedTest {
         }
     }
 
-    /// Why nothing can be decided on these samples at this level, whatever they say; `None` where something can.
+    /// The reason why these samples cannot decide at this level, whatever their values; `None` if they can.
     pub fn impossible(&self, level: Level) -> Option<String> {
         let units = if self.clusters.is_some() { "clusters" } else { "samples" };
         match self.test {
-            Test::None if self.n() < 2 => Some("one sample has no test".to_owned()),
+            Test::None if self.n() < 2 => Some("a single sample cannot be tested".to_owned()),
             Test::None if self.units() < 2 => {
-                Some("all samples are of one cluster, and nothing says how much others would differ".to_owned())
+                Some("all samples belong to one cluster, so the variation between clusters is unknown".to_owned())
             }
             Test::None => Some(match self.aggregate.min_bootstrap_units() {
                 Some(fewest) => {
-                    format!("the {} has no test of fewer than {fewest} {units}", self.aggregate.name())
+                    format!("the {} needs at least {fewest} {units} for a test", self.aggregate.name())
                 }
-                None => format!("the {} of samples has no test", self.aggregate.name()),
+                None => format!("there is no test for the {} of samples", self.aggregate.name()),
             }),
             _ if (self.units() as f64) < self.fewest(level) => {
                 let (there, fewest) = (self.units(), self.fewest(level));
-                Some(format!("{there} {units} can decide nothing at this level, it takes at least {fewest}"))
+                Some(format!("{there} {units} are too few to decide at this level; at least {fewest} are needed"))
             }
             _ => None,
         }
     }
 
-    /// That the resamples decide nothing at this level, however many samples there are: p is at least 2/(B + 1).
+    /// The reason why the resamples cannot decide at this level, whatever the number of samples: p is at least 2/(B +
+    /// 1).
     pub fn too_few_resamples(&self, level: Level) -> Option<String> {
         let there = self.resamples().filter(|_| self.test == Test::Bootstrap)?.replicates().len();
         let needed = (2.0 / level.alpha() - 1e-9).ceil() - 1.0;
         ((there as f64) < needed).then(|| {
-            format!("{there} resamples can decide nothing at this level, it takes `statistics.resamples` of at least {needed}")
+            format!("{there} resamples are too few to decide at this level; `statistics.resamples` must be at least {needed}")
         })
     }
 
-    /// Tests beside this one, for the reader.
+    /// Further tests, for information.
     pub fn second_tests(&self, level: Level, seed: Seed) -> Vec<SecondTest> {
         let mut others = Vec::new();
         if self.is_degenerate() {
@@ -392,7 +391,7 @@ impl PairedTest {
         self.resampled.as_ref()?.drawn.as_ref()
     }
 
-    /// The difference as an interval without a width.
+    /// The difference as an interval of width 0.
     fn point_interval(&self, level: Level) -> Option<Interval> {
         let point = Interval::around(self.difference()?, 0.0, level, Method::Degenerate);
         self.is_degenerate().then_some(point)
@@ -402,7 +401,7 @@ impl PairedTest {
         clustered_mean(&self.differences, self.clusters.as_deref()?, level).ok()
     }
 
-    /// What a sign belongs to: the samples, or the sums of their clusters.
+    /// The units whose signs are flipped: the samples, or the sums of their clusters.
     fn sign_units(&self) -> Vec<f64> {
         let sums = self.clusters.as_deref().and_then(|clusters| cluster_sums(&self.differences, clusters).ok());
         sums.unwrap_or_else(|| self.differences.clone())
@@ -418,7 +417,7 @@ impl PairedTest {
         }
     }
 
-    /// The t test of the mean difference, where an aggregate decides.
+    /// The t test of the mean difference, if an aggregate decides.
     fn means_test(&self, level: Level) -> SecondTest {
         let of_means = Self { test: Test::ClusterT, resampled: None, ..self.clone() };
         let plain = self.plain_t(level);
@@ -446,8 +445,8 @@ impl PairedTest {
     }
 }
 
-/// The exact two-sided p-value. Where patterns are too many to list, the differences have one sign, and only the
-/// pattern as it is and its mirror image reach the sum.
+/// The exact two-sided p-value. If there are too many patterns to enumerate, the differences have one sign, and only
+/// the observed pattern and its mirror image reach the sum.
 fn sign_flip_p(units: &[f64]) -> Option<f64> {
     if units.iter().all(|unit| unit.abs() <= 0.0) {
         return Some(1.0);

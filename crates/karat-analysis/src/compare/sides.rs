@@ -1,14 +1,14 @@
-//! What is compared: some systems of a run against some systems of the same or another run, and which belongs to which.
+//! The sides of a comparison (some systems of a run each), and the pairing of their systems.
 
 use std::collections::BTreeMap;
 
 use crate::figures::groups::system_id;
 use crate::run::findings::Findings;
 
-/// Systems of a run that stand on one side of a comparison.
+/// The systems of a run on one side of a comparison.
 #[derive(Debug, Clone)]
 pub struct Side<'a> {
-    /// How the side is called.
+    /// The display name of the side.
     pub label: String,
     /// The run.
     pub findings: &'a Findings,
@@ -17,10 +17,10 @@ pub struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The systems of a run that have the model and the variant, where one is named.
+    /// The systems of a run with the given model and variant, if given.
     ///
     /// # Errors
-    /// The run has no such system; the error says what it has.
+    /// The run has no such system; the error lists its systems.
     pub fn of(
         label: impl Into<String>,
         findings: &'a Findings,
@@ -56,27 +56,27 @@ impl<'a> Side<'a> {
     }
 }
 
-/// A run without a system that was named.
+/// The run has no system of that name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownSystem {
-    /// What was named.
+    /// The requested model or variant.
     pub wanted: String,
     /// The systems that the run has.
     pub has: Vec<String>,
 }
 
-/// What two systems must share to belong together.
+/// The property that two paired systems share.
 #[derive(Debug, Clone, Copy)]
 enum PairingKey {
     System,
     Variant,
     Model,
-    /// Nothing: they are the only ones left.
+    /// None: they are the only ones left.
     Only,
 }
 
-/// Systems that belong together, as (baseline's, candidate's): those with the same model and variant, then those of
-/// the rest that alone share a variant, or a model, then the last one of each side.
+/// Pairs of systems as (baseline, candidate): first those with the same model and variant, then of the rest those that
+/// alone share a variant, or a model, then the last one of each side.
 pub(super) fn pairs(baseline: &Side<'_>, candidate: &Side<'_>) -> Vec<(usize, usize)> {
     let (mut left, mut right) = (baseline.systems.clone(), candidate.systems.clone());
     let mut pairs = Vec::new();
@@ -94,7 +94,7 @@ pub(super) fn pairs(baseline: &Side<'_>, candidate: &Side<'_>) -> Vec<(usize, us
     pairs
 }
 
-/// The systems that no other one shares its key with.
+/// The systems with a unique key.
 fn unique_by_key(side: &Side<'_>, systems: &[usize], by: PairingKey) -> BTreeMap<String, usize> {
     let mut by_key: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for system in systems {

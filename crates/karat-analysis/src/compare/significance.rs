@@ -1,4 +1,4 @@
-//! One metric of a comparison: tested, then decided at the level that the correction leaves it.
+//! Decides one tested metric at the level that the correction assigns to it.
 
 use karat_stats::interval::Level;
 use karat_types::{Better, MetricSpec, Threshold};
@@ -9,7 +9,7 @@ use crate::figures::finding::Finding;
 use crate::figures::measure::clip_to_range;
 use crate::planning::needed::{Needed, Planning};
 
-/// A metric after its test, before the correction over all.
+/// A tested metric before the correction.
 pub(super) struct TestedMetric<'a> {
     pub(super) spec: &'a MetricSpec,
     pub(super) kind: Kind,
@@ -20,16 +20,16 @@ pub(super) struct TestedMetric<'a> {
     pub(super) left_out: LeftOut,
     pub(super) bounds: Option<(f64, f64)>,
     pub(super) margin: Option<Threshold>,
-    /// That the two sides are not measured alike, in words.
-    pub(super) other_ruler: Option<String>,
+    /// The difference between the instruments of the two sides.
+    pub(super) instrument_change: Option<String>,
 }
 
-/// What is said of a metric whose sides are not measured alike; the warning says what changed.
-const OTHER_RULER: &str = "the two sides were not measured alike, as the warning says; `karat score RUN` measures stored outputs \
-                           anew, `--allow-changed` decides all the same";
+/// The reason for metrics with different instruments; the warning names the difference.
+const OTHER_INSTRUMENT: &str = "the two sides were measured by different judges or rules (see the warning); score stored \
+                                outputs again with `karat score RUN`, or decide anyway with `--allow-changed`";
 
 impl TestedMetric<'_> {
-    /// `None` only for no samples.
+    /// The result for the metric at its local level. `None` only without samples.
     pub(super) fn decide(
         &self,
         p_adjusted: Option<f64>,
@@ -41,8 +41,9 @@ impl TestedMetric<'_> {
             (self.figure(&self.baseline, options.level)?, self.figure(&self.candidate, options.level)?);
         let margin = self.margin(baseline.value());
         let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?, options));
-        let other_ruler = self.other_ruler.as_ref().filter(|_| !options.any_ruler).map(|_| OTHER_RULER.to_owned());
-        let open = other_ruler.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored));
+        let instrument_change =
+            self.instrument_change.as_ref().filter(|_| !options.any_instrument).map(|_| OTHER_INSTRUMENT.to_owned());
+        let open = instrument_change.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored));
         let verdict = match open {
             Some(_) => ComparisonVerdict::Undecided,
             None => self.verdict(p_adjusted, margin.zip(equivalence.as_ref()), options.level),
@@ -75,24 +76,24 @@ impl TestedMetric<'_> {
         })
     }
 
-    /// Whether both sides have a figure, and a difference of them: numbers may be too large for it.
+    /// Returns true if both figures and their difference are finite.
     pub(super) fn has_figures(&self) -> bool {
         let figure = |observed| self.figure(observed, Level::P95).is_some();
         figure(&self.baseline) && figure(&self.candidate) && self.test.difference().is_some_and(f64::is_finite)
     }
 
-    /// The declared margin in the metric's unit; `None` without one, and for a share of 0.
+    /// The declared margin in the metric's unit; `None` if there is none, or it is relative to 0.
     fn margin(&self, baseline: f64) -> Option<f64> {
         self.margin?.from_figure(Some(baseline)).filter(|margin| *margin > 0.0)
     }
 
-    /// Whether a margin is declared as a share of a figure that is 0.
+    /// Returns true if a margin is declared relative to a figure of 0.
     pub(super) fn has_void_margin(&self) -> bool {
         let baseline = || self.figure(&self.baseline, Level::P95).map(|it| it.value());
         self.margin.is_some() && baseline().is_some_and(|figure| self.margin(figure).is_none())
     }
 
-    /// Whether another metric has the same scores on both sides, and the same figure of them.
+    /// Returns true if another metric has the same scores and the same aggregate on both sides.
     pub(super) fn has_same_scores(&self, other: &Self) -> bool {
         let same = |one: &Observations, other: &Observations| one.values == other.values && one.labels == other.labels;
         self.aggregate == other.aggregate
@@ -101,17 +102,17 @@ impl TestedMetric<'_> {
             && same(&self.candidate, &other.candidate)
     }
 
-    /// Clusters of several samples, where there are some.
+    /// Number of clusters, if samples are clustered.
     pub(super) fn clusters(&self) -> Option<usize> {
         self.baseline.clustered.then(|| self.test.units())
     }
 
-    /// The difference of the figures with its interval of a level.
+    /// The difference of the figures with its interval at a level.
     fn difference(&self, level: Level, options: &CompareOptions) -> Option<Finding> {
         Some(self.test.finding(level, options.seed)?.clip_difference(self.aggregate.max_change(self.spec.range)))
     }
 
-    /// Other tests, their intervals, too, within what is possible.
+    /// Further tests, with intervals clipped to possible differences.
     fn second_tests(&self, level: Level, options: &CompareOptions) -> Vec<SecondTest> {
         let widest = self.aggregate.max_change(self.spec.range).unwrap_or(f64::INFINITY);
         let within = |(lo, hi): (f64, f64)| (lo.clamp(-widest, widest), hi.clamp(-widest, widest));
@@ -119,8 +120,8 @@ impl TestedMetric<'_> {
         tests.map(|it| SecondTest { ci: it.ci.map(within), ..it }).collect()
     }
 
-    /// Equivalent where the interval at 1 − 2α of the same test is within the margin (TOST), be the difference ever so
-    /// certain: it is smaller than what matters. Else different by the corrected p-value.
+    /// Equivalent if the interval of the same test at 1 − 2α is within the margin (TOST), even if the difference is
+    /// significant. Otherwise better or worse by the corrected p-value.
     fn verdict(
         &self,
         p_adjusted: Option<f64>,
@@ -147,8 +148,8 @@ impl TestedMetric<'_> {
         Some(Planning { design, present: pairs + without, applies, level, fewest, cost_per_sample })
     }
 
-    /// By the power of the two one-sided t tests within the margin, or else by that of the paired t test at the observed
-    /// difference: to decide what is not decided takes more samples than there are.
+    /// With a margin, by the power of the two one-sided t tests; otherwise by that of the paired t test at the observed
+    /// difference, and always more samples than the present ones, which did not decide.
     fn needed(&self, planning: Planning, margin: Option<f64>) -> Option<Needed> {
         match margin {
             Some(margin) => planning.needed_for_equivalence(margin),

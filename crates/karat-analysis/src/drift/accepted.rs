@@ -1,8 +1,8 @@
-//! Incidents that somebody closed, and the level that is accepted by it.
+//! Closed incidents, and the level that is accepted by closing them.
 //!
-//! Who closes an incident says that the new level is the normal one. The rule does not know: its long window (and the
-//! baseline of a chart) still holds the days before. So the level stands in for it, and no day is bad until the series
-//! changes anew: until it is worse than the accepted level, or back in the incident's band.
+//! Closing an incident declares the new level normal. The rule cannot know that: its long window (or the baseline of a
+//! chart) still contains the days before. Therefore the accepted level replaces that baseline, and no day is bad until the
+//! series changes again: until it is worse than the accepted level, or back in the range of the incident.
 
 use karat_stats::describe::{median, median_absolute_deviation};
 use serde::Serialize;
@@ -12,25 +12,25 @@ use super::{
     Day, DriftOptions, Method, ROUNDING, Series, WatchedMetric, date_of, date_problem, day_number, two_decimals,
 };
 
-/// A level that holds because somebody accepted it.
+/// An accepted level in force.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AcceptedLevel {
     /// The day on which the incident was closed.
     pub since: String,
     /// The median that was accepted, with two decimals.
     pub level: f64,
-    /// How far on the worse side of it the short median may lie, with two decimals.
+    /// Allowed distance of the short median on the worse side, with two decimals.
     pub reach: f64,
 }
 
 impl IncidentClosing {
-    /// Closes an incident on a day, at the level that the series then has.
+    /// Closes an incident on a day, at the series' level on that day.
     ///
-    /// The level is the median of the scores of the short window, of charts without those before the incident; as far from it
-    /// as `z` times the larger of their spread and that of the long window is still fine.
+    /// The level is the median of the short window (for charts, without scores before the incident). The allowed
+    /// distance is `z` times the larger of the spreads of the short and the long window.
     ///
     /// # Errors
-    /// A date that is none.
+    /// An invalid date.
     pub fn of(
         incident: &Incident,
         days: &[Day],
@@ -52,7 +52,7 @@ impl IncidentClosing {
     }
 }
 
-/// Days that are not bad because their level is accepted.
+/// A range of days with an accepted level.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AcceptedDays {
     first: i32,
@@ -61,7 +61,7 @@ pub(super) struct AcceptedDays {
 }
 
 impl Series<'_> {
-    /// The stretches that the closings up to a day make, oldest first.
+    /// The ranges that result from the closings up to a day, oldest first.
     pub(super) fn all_accepted_days(&self, closings: &[IncidentClosing], last: i32) -> Vec<AcceptedDays> {
         let mut dated: Vec<(i32, &IncidentClosing)> =
             closings.iter().filter_map(|closing| Some((day_number(&closing.day)?, closing))).collect();
@@ -71,12 +71,12 @@ impl Series<'_> {
         dated.iter().zip(next).filter_map(|((day, closing), until)| self.accepted_days(*day, closing, until)).collect()
     }
 
-    /// The days after a closing, up to `until`, on which its level holds.
+    /// The days after a closing, up to `until`, on which its level is in force.
     fn accepted_days(&self, closed: i32, closing: &IncidentClosing, until: i32) -> Option<AcceptedDays> {
         let level = closing.accepted?;
         let opened = day_number(&closing.opened)?;
         let follows = matches!(self.options.method, Method::MedianMad | Method::PageHinkley);
-        // When its long window has left the days before the closing behind, the rule knows the new level by itself.
+        // Once the long window no longer contains days before the closing, the rule adapts to the new level by itself.
         let until = if follows { until.min(closed.saturating_add(self.options.long)) } else { until };
         let holds = |day: &i32| {
             let Some((now, _)) = self.level(opened, *day) else { return true };
@@ -88,7 +88,7 @@ impl Series<'_> {
         Some(AcceptedDays { first: closed + 1, last, accepted })
     }
 
-    /// The level of a day, and how far from it is still fine.
+    /// The level of a day, and the allowed distance from it.
     fn level(&self, opened: i32, day: i32) -> Option<(f64, f64)> {
         let (watch, sign) = self.watches().next()?;
         let first = day.saturating_sub(self.options.short - 1);
@@ -98,18 +98,18 @@ impl Series<'_> {
         Some((sign * median(&scores)?, self.options.z * spread))
     }
 
-    /// Whether a value is not worse than a level, or no further from it than is fine, on the sides that are watched.
+    /// Returns true if a value is no further than allowed on the worse side of a level, in every watched direction.
     fn is_as_good(&self, value: f64, (level, reach): (f64, f64)) -> bool {
         self.directions.iter().all(|it| it.sign * (value - level) >= -reach)
     }
 
-    /// Whether a value is better than a level, and back in the band that was left.
+    /// Returns true if a value is better than a level, and back in the incident's band.
     fn has_recovered(&self, value: f64, (level, reach): (f64, f64), (low, high): (f64, f64)) -> bool {
         let is_better = self.directions.iter().any(|it| it.sign * (value - level) > reach);
         is_better && self.is_as_good(value, (f64::midpoint(low, high), 0.5 * (high - low) + ROUNDING))
     }
 
-    /// The level that is accepted on a day.
+    /// The accepted level in force on a day.
     pub(super) fn accepted_level(&self, day: i32) -> Option<&AcceptedLevel> {
         self.stretches.iter().find(|stretch| (stretch.first..=stretch.last).contains(&day)).map(|it| &it.accepted)
     }

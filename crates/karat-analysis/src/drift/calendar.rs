@@ -1,17 +1,17 @@
-//! Dates as numbers of days, and back.
+//! Converts dates to day numbers and back.
 
 use jiff::Span;
 use jiff::civil::{Date, date};
 
 const FIRST: Date = date(1970, 1, 1);
 
-/// Days since 1970-01-01 of a date written YYYY-MM-DD.
+/// The number of days since 1970-01-01 of a date YYYY-MM-DD.
 pub fn day_number(text: &str) -> Option<i32> {
     let day: Date = text.parse().ok()?;
     i32::try_from(day.duration_since(FIRST).as_hours() / 24).ok()
 }
 
-/// The date of a number of days since 1970-01-01; the first or last one that a calendar holds where the number is beyond it.
+/// The date of a number of days since 1970-01-01, clamped to the calendar's range.
 pub fn date_of(day: i32) -> String {
     let date = Span::new().try_days(day).and_then(|span| FIRST.checked_add(span));
     date.unwrap_or(if day < 0 { Date::MIN } else { Date::MAX }).to_string()

@@ -1,7 +1,7 @@
-//! Incidents: an alert opens one, and it stays open until the series is back in its band.
+//! Incidents: an alert opens an incident, which stays open until the series is back in its band.
 //!
 //! The plain rule clears itself some weeks after a lasting drop, because the drop fills the long window. An incident
-//! remembers the band of the day it was opened on.
+//! keeps the band of its first day.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,19 +10,19 @@ use super::{
     two_decimals,
 };
 
-/// An incident that somebody closed.
+/// A manual closing of an incident.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IncidentClosing {
     /// The first day of the incident.
     pub opened: String,
     /// The day on which it was closed.
     pub day: String,
-    /// What they said.
+    /// The reason given.
     pub why: String,
     /// The band of the incident.
     #[serde(default)]
     pub band: (f64, f64),
-    /// The level that is accepted from the next day on, and how far from it is still fine; none in what earlier versions wrote.
+    /// The level accepted from the next day on, and the allowed distance; absent in older files.
     #[serde(default)]
     pub accepted: Option<(f64, f64)>,
 }
@@ -34,23 +34,23 @@ impl IncidentClosing {
     }
 }
 
-/// A stretch of days that something is wrong with.
+/// A range of days with a decline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {
     /// The first day with an alert.
     pub opened: String,
-    /// The first day on which the short median was back in the band, or the day on which somebody closed it; none while it is
-    /// open. Charts see a drop before the short median does: then its window must have begun with the incident or later.
+    /// The first day on which the short median was back in the band, or the day of a manual closing; `None` while open.
+    /// Charts react before the short median does, so its window must have begun with the incident or later.
     pub closed: Option<String>,
-    /// The band: the long median of the day it was opened on, and how far from it is still fine.
+    /// The band: the long median of the first day, ± the allowed distance.
     pub band: (f64, f64),
-    /// Whether somebody closed it: what they said.
+    /// The reason given, if it was closed manually.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_by_hand: Option<String>,
 }
 
 impl Incident {
-    /// Whether it is open.
+    /// Returns true if it is open.
     pub fn is_open(&self) -> bool {
         self.closed.is_none()
     }
@@ -60,11 +60,11 @@ impl Incident {
     }
 }
 
-/// An incident as it was opened, with the day up to `as_of` on which somebody closed it, else the first one on which the
-/// series, as it is known now, was back in its band.
+/// Returns an incident with its end up to `as_of`: the day of a manual closing, else the first day on which the series,
+/// as known now, was back in its band.
 ///
 /// # Errors
-/// A date that is none.
+/// An invalid date.
 pub fn resolve_incident(
     days: &[Day],
     as_of: &str,
@@ -84,7 +84,7 @@ pub fn resolve_incident(
 }
 
 impl Series<'_> {
-    /// The days with an alert up to a day: each ends as many bad days as the streak asks for.
+    /// The days with an alert up to a day: each ends a streak of bad days of the required length.
     pub(super) fn alert_days(&self, last: i32) -> Vec<i32> {
         let mut bad_days = 0;
         let mut alerts = Vec::new();
@@ -103,7 +103,7 @@ impl Series<'_> {
         firsts.map(|score| score.day).min().map_or_else(Vec::new, |first| (first..=last).collect())
     }
 
-    /// The incidents up to a day, oldest first. A closing closes whatever is open on its day.
+    /// The incidents up to a day, oldest first. A closing ends the incident open on its day.
     pub(super) fn incidents(&self, closings: &[IncidentClosing], last: i32) -> Vec<Incident> {
         let by_hand = |day: i32| closings.iter().rfind(|closing| day_number(&closing.day) == Some(day));
         let streak = self.options.streak();
@@ -146,16 +146,16 @@ impl Series<'_> {
         later.find(|checked| self.is_recovery_day(checked, opened)).map(|checked| checked.day)
     }
 
-    /// Whether a day is not bad and its short median lies within the band, on the sides that are watched.
+    /// Returns true if a day is not bad and its short median is within the band, in every watched direction.
     fn is_recovery_day(&self, checked: &CheckedDay, OpenIncident { day, centre, reach }: OpenIncident) -> bool {
-        // A chart alarms on a drop that the short median, still full of the days before, has not felt.
+        // A chart reacts to a drop before the short median, which still covers the days before.
         let has_felt = self.options.method == Method::MedianMad || checked.day - day >= self.options.short - 1;
         let within = |median: f64| self.directions.iter().all(|it| it.sign * (median - centre) >= -reach);
         has_felt && checked.figures.is_some_and(|figures| !figures.bad && within(figures.short_median))
     }
 }
 
-/// The day an incident was opened on, and the band that ends it.
+/// The first day of an open incident, and the band that ends it.
 #[derive(Clone, Copy)]
 struct OpenIncident {
     day: i32,

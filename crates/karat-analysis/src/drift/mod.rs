@@ -1,7 +1,9 @@
-//! Drift of a daily series: whether the last days are worse than the weeks before them (BR-13).
+//! Drift of a daily series: tests whether the last days are worse than the weeks before them (BR-13).
 //!
-//! Everything is a pure function of the days that are passed, so a stored history gives the same answer again. A day
-//! sees what came up to it and nothing later.
+//! All results are pure functions of the given days, so a stored history always gives the same result. A day depends
+//! only on the days up to it. `watch` computes the figures of a day, `incident` tracks alerts over days, `accepted`
+//! suppresses alerts at a level that was accepted by closing an incident, `systems` combines several systems, `replay`
+//! simulates planted shifts.
 
 mod accepted;
 mod calendar;
@@ -26,7 +28,7 @@ pub use replay::{ReplayResult, replay};
 pub use systems::SystemDrifts;
 use watch::{CheckedDay, SeriesWatch};
 
-/// What is known of the metric that is watched.
+/// The watched metric.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct WatchedMetric {
     /// Lowest and highest possible value.
@@ -39,55 +41,55 @@ pub struct WatchedMetric {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriftStatus {
-    /// Nothing is wrong, as far as the days that were not skipped say.
+    /// No alert, as far as the days that were not skipped show.
     Ok,
-    /// The last days are all bad.
+    /// All of the last days are bad.
     Alert,
-    /// The long window holds no score.
+    /// The long window has no score.
     NoData,
 }
 
-/// What was found.
+/// The result of a drift check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drift {
-    /// The day that is asked about, YYYY-MM-DD.
+    /// The checked day, YYYY-MM-DD.
     pub as_of: String,
-    /// The system whose series this is; none where nothing was judged.
+    /// The system of the series; `None` if nothing was judged.
     pub system: Option<String>,
     /// The verdict.
     pub status: DriftStatus,
-    /// Calendar days of the short window.
+    /// Length of the short window in calendar days.
     pub short_window: i32,
-    /// Calendar days of the long window.
+    /// Length of the long window in calendar days.
     pub long_window: i32,
-    /// The threshold of z; of other methods their limit.
+    /// The threshold of z, or the limit of another method.
     pub z_thresh: f64,
-    /// Days that must all be bad.
+    /// Number of last days that must all be bad.
     pub streak_required: u32,
-    /// The method's statistic of the day that is asked about; none where too few scores say anything.
+    /// The method's statistic on the checked day; `None` with too few scores.
     pub z: Option<f64>,
     /// The bad days among the last ones, newest first.
     pub alerts: Vec<DriftDay>,
-    /// Days among the last ones that say nothing, and why, newest first.
+    /// Skipped days among the last ones with the reason, newest first.
     pub skipped: Vec<SkippedDay>,
     /// The metric.
     pub metric: String,
-    /// Which way is worse.
+    /// The direction of a decline.
     pub worse: Worse,
     /// The method.
     pub method: Method,
-    /// Days with a score within the long window.
+    /// Number of days with a score in the long window.
     pub n: usize,
     /// Models that judged within the long window.
     pub judges: Vec<String>,
     /// Prompt versions within the long window.
     pub prompt_versions: Vec<String>,
-    /// The incident that is open, or the last one that was.
+    /// The open incident, or the last one.
     pub incident: Option<Incident>,
-    /// The level that holds on the day because somebody closed an incident at it: no alert until the series changes anew.
+    /// The accepted level in force because an incident was closed at it: no alert until the series changes again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<AcceptedLevel>,
-    /// What the reader must know.
+    /// Warnings about the figures.
     pub warnings: Vec<String>,
 }
 
@@ -100,35 +102,35 @@ pub struct DriftDay {
     pub short_median: f64,
     /// Median of the long window.
     pub long_median: f64,
-    /// The method's statistic: below 0 is below the long run.
+    /// The method's statistic; negative if below the long window.
     pub z: f64,
-    /// Scores in the short window.
+    /// Number of scores in the short window.
     pub n_short: usize,
-    /// Scores in the long window.
+    /// Number of scores in the long window.
     pub n_long: usize,
 }
 
-/// A day that says nothing.
+/// A day with too few scores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SkippedDay {
     /// The day.
     pub day: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Drift {
-    /// Whether there are scores, and too few on each of the last days to say anything: no drift was found, nor could it be.
+    /// Returns true if there are scores, but too few on each of the last days, so that drift could not have been found.
     pub fn is_silent(&self) -> bool {
         self.status == DriftStatus::Ok && self.skipped.len() == self.streak_required as usize
     }
 
-    /// The incident, where it is open.
+    /// The incident, if it is open.
     pub fn open_incident(&self) -> Option<&Incident> {
         self.incident.as_ref().filter(|incident| incident.is_open())
     }
 
-    /// What is said where nothing can be: no day has a date.
+    /// The result if there is no data, because no day has a date.
     pub(crate) fn unknown(as_of: String, options: &DriftOptions, problem: String) -> Self {
         Self {
             as_of,
@@ -160,10 +162,10 @@ impl Serialize for Method {
     }
 }
 
-/// Looks at the days up to `as_of`. Days whose date no calendar knows are left out; so are closings of later days.
+/// Checks the days up to `as_of`. Days with an invalid date and later closings are ignored.
 ///
 /// # Errors
-/// Options that make no sense, or a date that is none; the text says which.
+/// Invalid options or an invalid date; the text names the problem.
 pub fn drift(
     days: &[Day],
     as_of: &str,
@@ -197,7 +199,10 @@ pub fn drift(
     };
     let unscored = (status == DriftStatus::NoData).then(|| match series.is_empty() {
         true => {
-            format!("no day up to {as_of} has a score of {}: every judgment failed, or none was made", options.metric)
+            format!(
+                "no day up to {as_of} has a score of {}: either every judgment failed or there is none",
+                options.metric
+            )
         }
         false => format!("the {} days up to {as_of} have no score of {}", options.long, options.metric),
     });
@@ -230,7 +235,7 @@ fn date_problem(as_of: &str) -> String {
     if as_of.is_empty() {
         return "no sample has a date: name the column under `dataset.date`".to_owned();
     }
-    format!("{as_of} is no date; write it as YYYY-MM-DD")
+    format!("{as_of} is not a date; write it as YYYY-MM-DD")
 }
 
 fn bad_day(day: &CheckedDay) -> Option<DriftDay> {
@@ -256,33 +261,33 @@ fn skipped_day(day: &CheckedDay, options: &DriftOptions) -> Option<SkippedDay> {
         ),
         Method::PageHinkley => format!("{} scores in {} days", day.n_short, options.short),
         _ => {
-            format!("no score in {} days, or not more than the {} that make the baseline", options.short, options.long)
+            format!("no score in {} days, or no score beyond the {} days of the baseline", options.short, options.long)
         }
     };
     Some(SkippedDay { day: date_of(day.day), reason })
 }
 
-/// Bands are kept with two decimals.
+/// Rounding error of bands, which are stored with two decimals.
 const ROUNDING: f64 = 0.005;
 
-/// Half-even on the exact binary value, as `{:.2}` and Python's `round(x, 2)` do; what rounds to 0 has no sign.
+/// Rounds half to even on the exact binary value, as `{:.2}` and Python's `round(x, 2)` do; a result of 0 has no sign.
 fn two_decimals(value: f64) -> f64 {
     format!("{value:.2}").parse().unwrap_or(value) + 0.0
 }
 
-/// The scores of a series in each direction that is watched.
+/// The scores of a series in each watched direction.
 struct Series<'a> {
     options: &'a DriftOptions,
     directions: Vec<Direction>,
-    /// Days whose level somebody accepted.
+    /// Days with an accepted level.
     stretches: Vec<AcceptedDays>,
 }
 
-/// A series turned so that low is worse: a rise is a fall of the negated series.
+/// A series oriented so that low is worse; for rises the series is negated.
 struct Direction {
     scores: Vec<DayScore>,
     range: Option<(f64, f64)>,
-    /// What the scores were multiplied with.
+    /// The factor of the scores, 1 or −1.
     sign: f64,
 }
 
@@ -326,7 +331,7 @@ impl<'a> Series<'a> {
         self.watches().any(|(watch, _)| watch.has_data(day))
     }
 
-    /// What some days say: of two directions the worse. A day whose level is accepted is not bad.
+    /// Checks some days; with two directions the worse one counts. A day with an accepted level is not bad.
     fn check(&self, days: &[i32]) -> Vec<CheckedDay> {
         let each: Vec<Vec<CheckedDay>> = self
             .watches()

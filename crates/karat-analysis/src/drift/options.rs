@@ -4,20 +4,20 @@ use karat_types::Better;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a change is looked for.
+/// The method of drift detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The short window's median against the long window's, in median absolute deviations.
+    /// The short window's median compared with the long window's, in median absolute deviations.
     #[default]
     MedianMad,
-    /// Cumulative sums against a baseline of the first `long` scores: finds small lasting steps.
+    /// Cumulative sums against a baseline of the first `long` scores: detects small lasting steps.
     Cusum,
-    /// An exponentially weighted average against the same baseline: finds slow drift.
+    /// An exponentially weighted average against the same baseline: detects slow drift.
     Ewma,
     /// The Page-Hinkley test: no baseline, parameters in score units.
     PageHinkley,
-    /// A betting e-detector: on average no false alarm within `limit` days, without assumptions but the metric's range.
+    /// A betting e-detector: no false alarm within `limit` days on average, assuming only the metric's range.
     EDetector,
 }
 
@@ -37,7 +37,7 @@ impl Method {
     }
 }
 
-/// Which way is worse.
+/// The direction of a decline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Worse {
@@ -48,7 +48,7 @@ pub enum Worse {
     /// Higher scores.
     #[serde(rename = "up")]
     Higher,
-    /// Either.
+    /// Either direction.
     Both,
 }
 
@@ -56,27 +56,27 @@ pub enum Worse {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriftOptions {
-    /// The metric that is watched.
+    /// The watched metric.
     pub metric: String,
-    /// How.
+    /// The method.
     #[serde(default)]
     pub method: Method,
-    /// Calendar days of the short window.
+    /// Length of the short window in calendar days.
     #[serde(default = "seven")]
     #[schemars(range(min = 1, max = 3660))]
     pub short: i32,
-    /// Calendar days of the long window, and scores of a chart's baseline.
+    /// Length of the long window in calendar days, and number of scores of a chart's baseline.
     #[serde(default = "thirty")]
     #[schemars(range(min = 2, max = 3660))]
     pub long: i32,
-    /// With `median_mad`, a day is bad when z is beyond this.
+    /// A day is bad if z is beyond this; for `median_mad`.
     #[serde(default = "one_and_a_half")]
     #[schemars(range(min = 0.0))]
     pub z: f64,
-    /// Last days that must all be bad; 2 for `median_mad`, 1 for the others.
+    /// Number of last days that must all be bad; default 2 for `median_mad`, 1 for other methods.
     #[schemars(range(min = 1, max = 366))]
     pub streak: Option<u32>,
-    /// Smallest scale in score units; 0.05 of a scale from 1 to 5, and as much of any other range.
+    /// Smallest scale in score units; default 0.05 for a scale from 1 to 5, in proportion for other ranges.
     #[schemars(range(min = 0.000_000_001))]
     pub floor: Option<f64>,
     /// A day with fewer scores in the short window is skipped.
@@ -85,20 +85,21 @@ pub struct DriftOptions {
     /// A day with fewer scores in the long window is skipped.
     #[serde(default = "seven_scores")]
     pub min_long: usize,
-    /// Slack: of `cusum` in standard deviations (0.5), of `page_hinkley` in score units (a fortieth of the range), of `e_detector` how far
-    /// below the baseline is still fine, in standard deviations (0.5).
+    /// Slack: for `cusum` in standard deviations (0.5); for `page_hinkley` in score units (a fortieth of the range);
+    /// for `e_detector` the tolerated distance below the baseline, in standard deviations (0.5).
     #[schemars(range(min = 0.0))]
     pub k: Option<f64>,
-    /// Decision limit: of `cusum` in standard deviations (6), of `page_hinkley` in score units (half of the range).
+    /// Decision limit: for `cusum` in standard deviations (6), for `page_hinkley` in score units (half of the range).
     #[schemars(range(min = 0.0))]
     pub h: Option<f64>,
-    /// With `ewma`, the weight of the newest score.
+    /// Weight of the newest score; for `ewma`.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub lambda: Option<f64>,
-    /// Limit: of `ewma` in standard deviations of the average (2.7), of `e_detector` the days between false alarms (365).
+    /// Limit: for `ewma` in standard deviations of the average (2.7), for `e_detector` the days between false alarms
+    /// (365).
     #[schemars(range(min = 0.0))]
     pub limit: Option<f64>,
-    /// Which way is worse; the metric's own direction without it.
+    /// The direction of a decline; default: the metric's own.
     pub worse: Option<Worse>,
 }
 
@@ -143,7 +144,7 @@ impl DriftOptions {
         }
     }
 
-    /// The same watch by a method: what belongs to another one is left to its defaults.
+    /// Selects another method; options specific to the old one are reset to their defaults.
     #[must_use]
     pub fn with_method(self, method: Method) -> Self {
         if self.method == method {
@@ -152,7 +153,7 @@ impl DriftOptions {
         Self { method, streak: None, k: None, h: None, lambda: None, limit: None, ..self }
     }
 
-    /// Which way is worse, of a metric with a direction.
+    /// The direction of a decline for a metric with a direction.
     pub fn worse_of(&self, better: Better) -> Worse {
         self.worse.unwrap_or(match better {
             Better::Higher => Worse::Lower,
@@ -160,12 +161,12 @@ impl DriftOptions {
         })
     }
 
-    /// Last days that must all be bad.
+    /// Number of last days that must all be bad.
     pub fn streak(&self) -> u32 {
         self.streak.unwrap_or(if self.method == Method::MedianMad { 2 } else { 1 })
     }
 
-    /// What is wrong with them, where something is.
+    /// The first problem of the options, if any.
     pub fn problem(&self) -> Option<String> {
         let positive = |name: &str, value: Option<f64>| {
             let wrong = value.filter(|value| !(value.is_finite() && *value > 0.0))?;
@@ -173,8 +174,8 @@ impl DriftOptions {
         };
         if self.short < 1 || self.long < 2 || self.short > self.long || self.long > 3660 {
             return Some(format!(
-                "the windows are {} and {} days; the short one has at least 1, the long one at most 3660, and the short \
-                 one is not the longer",
+                "the windows are {} and {} days; the short window must be at least 1 day, the long one at most 3660, and the \
+                 short one must not be longer than the long one",
                 self.short, self.long
             ));
         }
@@ -182,7 +183,7 @@ impl DriftOptions {
         let never = windows.into_iter().find(|(_, days, least)| *least > days.unsigned_abs() as usize);
         if let Some((name, days, least)) = never.filter(|_| self.method == Method::MedianMad) {
             return Some(format!(
-                "min_{name} is {least}, and the {name} window has {days} days: no day would ever be judged"
+                "min_{name} is {least}, but the {name} window has {days} days, so no day would ever be checked"
             ));
         }
         if !self.z.is_finite() || self.z < 0.0 {

@@ -1,8 +1,8 @@
-//! Planted shifts: how soon a rule finds a change of a given size in a series like this one, and how often it cries wolf
-//! (BY-11).
+//! Simulates planted shifts: the delay until a rule detects a shift of a given size in a series like this one, and its
+//! rate of false alarms (BY-11).
 //!
-//! Each simulated series draws its days from the given ones, with replacement; the shift is added from one day on. So
-//! the answer knows the series' own spread, and nothing of weekly patterns.
+//! Each simulated series draws its days from the given ones with replacement; the shift is added from one day on. So
+//! the result reflects the series' own spread, but no weekly patterns.
 
 use karat_stats::describe::median;
 use karat_stats::seed::Seed;
@@ -11,39 +11,39 @@ use serde::Serialize;
 use super::{DriftOptions, Method, Series, WatchedMetric, Worse, date_of};
 use crate::reference::history::Day;
 
-/// Days that a series without a shift is watched for.
+/// Length in days of a series without a shift.
 const YEAR: i32 = 365;
-/// Days that a planted shift may take to be found.
+/// Number of days within which a shift must be detected.
 const PATIENCE: i32 = 60;
 
-/// What the simulated series said.
+/// The result of the simulation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReplayResult {
     /// The method.
     pub method: Method,
-    /// Simulated series of each kind.
+    /// Number of simulated series of each kind.
     pub series: u32,
-    /// Days that they draw from.
+    /// Number of days drawn from.
     pub drawn_from: usize,
-    /// What was added to the score from one day on.
+    /// The planted shift.
     pub shift: f64,
-    /// Which way is worse: alarms of that way are counted.
+    /// The direction of a decline; only alarms in this direction count.
     pub worse: Worse,
-    /// Share of the series with the shift in which it was found within 60 days.
+    /// Share of the shifted series with a detection within 60 days.
     pub found: f64,
-    /// Median days from the shift to the first alert, where it was found.
+    /// Median days from the shift to the first alert, among detections.
     pub median_delay_days: Option<f64>,
-    /// Share of the years without a shift in which an alert was raised.
+    /// Share of the years without a shift that raised an alert.
     pub false_alarm_share_per_year: f64,
     /// Seed of the draws.
     pub seed: u64,
-    /// Why the figures say little, where they do.
+    /// The reason why the figures are unreliable, if they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// Replays `series` times a year without and a stretch with the shift. `None` where there are fewer than two days to draw
-/// from, or the options make no sense.
+/// Simulates `series` years without a shift and as many series with it. `None` with fewer than two days, or invalid
+/// options.
 pub fn replay(
     days: &[Day],
     options: &DriftOptions,
@@ -62,7 +62,7 @@ pub fn replay(
             .map(|day| values[(stream.derive(u64::from(day)).0 % values.len() as u64) as usize])
             .collect()
     };
-    // The first alert counts once the baseline is there.
+    // Alerts count once the baseline is complete.
     let first_alert = |values: &[f64], from: i32| -> Option<i32> {
         let days: Vec<Day> = values.iter().zip(0..).map(|(value, day)| Day::new(date_of(day), *value)).collect();
         let last = i32::try_from(values.len()).unwrap_or(i32::MAX) - 1;
@@ -93,12 +93,12 @@ pub fn replay(
     })
 }
 
-/// What days that are too few, or all alike, do not tell.
+/// The warning about days that are too few or all equal.
 fn thin_data_warning(values: &[f64], options: &DriftOptions) -> Option<String> {
     let (n, long) = (values.len(), options.long);
     if values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) {
         return Some(format!(
-            "the {n} days that were drawn from are all equal: series of them raise no false alarm, whatever the rule"
+            "the {n} days that series are drawn from are all equal: such series never raise a false alarm"
         ));
     }
     let is_few = n < long.unsigned_abs() as usize;

@@ -1,4 +1,4 @@
-//! Drift of several systems: each has a series of its own, and no figure is of two of them (BR-13).
+//! Drift of several systems; each has its own series (BR-13).
 
 use std::borrow::Borrow;
 
@@ -6,30 +6,30 @@ use serde::{Serialize, Serializer};
 
 use super::{Drift, DriftDay, DriftStatus, Method, SkippedDay, Worse};
 
-/// The drift of each system, one at least.
+/// The drift of at least one system.
 ///
-/// One is written as it is. Of several, what they come to together is written as if it were one (the alerts and skipped days
-/// of all, each with its `system`; the furthest `z`; the worst `status`), with each as it is under `systems`.
+/// In JSON a single system is written as it is. Several are combined into one result (alerts and skipped days of all,
+/// each with its `system`; the furthest `z`; the worst `status`), with each system's own under `systems`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SystemDrifts<T = Drift>(Vec<T>);
 
 impl<T: Borrow<Drift>> SystemDrifts<T> {
-    /// Of one system.
+    /// The drift of one system.
     pub fn one(system: T) -> Self {
         Self(vec![system])
     }
 
-    /// Of each system; `None` without any.
+    /// The drift of each system; `None` without any.
     pub fn of(systems: Vec<T>) -> Option<Self> {
         (!systems.is_empty()).then_some(Self(systems))
     }
 
-    /// Each system's.
+    /// The results, by system.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }
 
-    /// An alert where any system has one, no data where none has any.
+    /// An alert if any system has one; no data if none has any.
     pub fn status(&self) -> DriftStatus {
         let any = |wanted: DriftStatus| self.drifts().any(|drift| drift.status == wanted);
         match () {
@@ -39,12 +39,12 @@ impl<T: Borrow<Drift>> SystemDrifts<T> {
         }
     }
 
-    /// Whether any system has an alert, or an incident that is open.
+    /// Returns true if any system has an alert or an open incident.
     pub fn is_alarming(&self) -> bool {
         self.drifts().any(|drift| drift.status == DriftStatus::Alert || drift.open_incident().is_some())
     }
 
-    /// What the reader must know, of several systems with the name of each.
+    /// The warnings, prefixed with the system if there are several.
     pub fn warnings(&self) -> Vec<String> {
         let is_one = self.0.len() == 1;
         let said = |(system, warning): (&str, &String)| match is_one {
@@ -58,7 +58,7 @@ impl<T: Borrow<Drift>> SystemDrifts<T> {
         self.0.iter().map(Borrow::borrow)
     }
 
-    /// The members of a list of each system, with its name.
+    /// The entries of a list of each system, with the system's name.
     fn each_member<'a, M: 'a>(&'a self, list: fn(&'a Drift) -> &'a Vec<M>) -> impl Iterator<Item = (&'a str, &'a M)> {
         self.drifts().flat_map(move |drift| {
             let system = drift.system.as_deref().unwrap_or_default();
@@ -66,7 +66,7 @@ impl<T: Borrow<Drift>> SystemDrifts<T> {
         })
     }
 
-    /// The statistic that is furthest on the worse side.
+    /// The statistic furthest on the worse side.
     fn furthest(&self) -> Option<f64> {
         let badness = |drift: &Drift, z: f64| match drift.worse {
             Worse::Lower => -z,
@@ -104,7 +104,7 @@ impl<T: Borrow<Drift>> SystemDrifts<T> {
     }
 }
 
-/// What several systems come to: they share the rule and the day.
+/// The combined result of several systems, which share rule and day.
 #[derive(Serialize)]
 struct CombinedDrift<'a, T> {
     as_of: &'a str,
@@ -123,7 +123,7 @@ struct CombinedDrift<'a, T> {
     systems: &'a [T],
 }
 
-/// Something of a system.
+/// An entry with its system.
 #[derive(Serialize)]
 struct OfSystem<'a, M> {
     system: &'a str,
@@ -160,9 +160,9 @@ mod tests {
         Drift { system: Some(system.to_owned()), ..found }
     }
 
-    /// BR-13: one system's drop is its own, however well the others do; what is said together names it.
+    /// BR-13: one system's drop is not averaged out by the others, and the combined result names it.
     #[test]
-    fn a_drop_of_one_system_is_not_evened_out() {
+    fn a_drop_of_one_system_is_not_averaged_away() {
         let (falls, rises) = (of("a", |day| if day > 38 { 2.0 } else { 4.0 }), of("b", |day| f64::from(3 + day / 39)));
         let found = SystemDrifts::of(vec![rises.clone(), falls.clone()]).unwrap();
         let written = serde_json::to_value(&found).unwrap();

@@ -17,7 +17,7 @@ fn declining() -> Vec<Day> {
     days(45, |day| if (32..39).contains(&day) { 1.5 } else { 4.2 + 0.05 * f64::from(day % 3) })
 }
 
-/// 45 such days with one card that went wrong.
+/// 45 such days with one bad card.
 fn days_with_one_bad() -> Vec<Day> {
     days(45, |day| if day == 20 { 3.0 } else { 4.2 + 0.05 * f64::from(day % 3) })
 }
@@ -30,9 +30,9 @@ fn status(days: &[Day], as_of: &str, options: &DriftOptions) -> DriftStatus {
     drift(days, as_of, options, watched(), &[]).unwrap().status
 }
 
-/// BR-13: a flat history is quiet on every day; the form is the contract's.
+/// BR-13: a flat history raises no alert on any day; the JSON form is the contract's.
 #[test]
-fn a_flat_history_is_quiet() {
+fn a_flat_history_raises_no_alert() {
     let flat = days(45, |_| 4.2);
     for method in Method::ALL {
         let options = DriftOptions { method, ..median_mad() };
@@ -62,8 +62,8 @@ fn a_planted_week_alerts_on_the_right_day() {
     assert!(found.alerts[0].z < -1.5);
 }
 
-/// BR-13: every detector finds the same week while it lasts, with its defaults and in the same form; none takes one bad
-/// day for a slide.
+/// BR-13: with its defaults every detector finds the bad week while it lasts, in the same form; none mistakes one bad
+/// day for a decline.
 #[test]
 fn every_method_finds_the_planted_week() {
     let days = declining();
@@ -90,7 +90,7 @@ fn every_method_finds_the_planted_week() {
     }
 }
 
-/// What the suite says of one method is nothing to another.
+/// Options of one method do not affect another.
 #[test]
 fn a_method_keeps_its_own_options() {
     let options = DriftOptions { streak: Some(3), h: Some(9.0), short: 5, ..median_mad() };
@@ -99,9 +99,9 @@ fn a_method_keeps_its_own_options() {
     assert_eq!(options.clone().with_method(Method::MedianMad), options);
 }
 
-/// BR-13: `no_data` only when the long window is empty; too few scores are `ok` with the days that were skipped.
+/// BR-13: `no_data` only if the long window is empty; too few scores are `ok` with the skipped days.
 #[test]
-fn too_few_scores_are_said() {
+fn too_few_scores_are_reported() {
     let few = days(4, |_| 4.0);
     let found = drift(&few, "2026-03-04", &median_mad(), watched(), &[]).unwrap();
     assert_eq!((found.status, found.skipped.len()), (DriftStatus::Ok, 2));
@@ -124,7 +124,7 @@ fn an_incident_outlives_its_alert() {
     assert_eq!(back.closed.as_deref(), Some("2026-04-12"));
 }
 
-/// BR-13: a chart finds a drop before the short median feels it; the incident does not end by that, and is one.
+/// BR-13: a chart detects a drop before the short median; the incident does not end by that, and stays a single one.
 #[test]
 fn an_incident_of_a_chart_lasts_as_long_as_its_drop() {
     let options = median_mad().with_method(Method::Cusum);
@@ -140,7 +140,7 @@ fn an_incident_of_a_chart_lasts_as_long_as_its_drop() {
     assert_eq!(resolve_incident(&declining(), "2026-04-14", &options, watched(), &[], &kept), Ok(found));
 }
 
-/// Asks about every day in turn, as somebody who runs it daily does, and closes incidents where `closes` says so.
+/// Checks every day in turn, as a daily job does, and closes incidents if `closes` returns true.
 fn lived(
     days: &[Day],
     options: &DriftOptions,
@@ -161,8 +161,8 @@ fn lived(
     (seen, closings)
 }
 
-/// BR-13: a level that was accepted raises no alert, by any method and however soon it was accepted; what is worse than it
-/// does, and so does the same level after the series had recovered.
+/// BR-13: an accepted level raises no alert, with any method and however soon it was accepted; a worse level does, and
+/// so does the same level after a recovery.
 #[test]
 fn a_closed_incident_stays_closed_until_the_series_changes_anew() {
     let noise = |day: i32| 0.05 * f64::from(day % 3);
@@ -194,9 +194,9 @@ fn a_closed_incident_stays_closed_until_the_series_changes_anew() {
     assert!(seen.last().unwrap().incident.as_ref().unwrap().is_open(), "the second drop is an incident of its own");
 }
 
-/// BR-13, BY-11: whoever asks later about each day hears what was said on that day, whatever was closed since.
+/// BR-13, BY-11: a later check of a day gives the result of that day, whatever was closed since.
 #[test]
-fn asking_later_gives_what_was_lived_through() {
+fn a_later_query_gives_the_same_incidents() {
     for seed in 0..4_u64 {
         let mut state = seed;
         let mut drawn = |below: u64| {
@@ -224,9 +224,9 @@ fn asking_later_gives_what_was_lived_through() {
     }
 }
 
-/// BR-13, BR-17: a window that mixes judges or prompt versions works and says so.
+/// BR-13, BR-17: a window that mixes judges or prompt versions works, with a warning.
 #[test]
-fn mixed_judges_are_named() {
+fn several_judges_are_reported() {
     let mut days = declining();
     days[40].judges = BTreeSet::from(["stub-v1".to_owned()]);
     days[41].judges = BTreeSet::from(["other".to_owned()]);
@@ -235,7 +235,7 @@ fn mixed_judges_are_named() {
     assert!(found.warnings[0].contains("other, stub-v1"), "{:?}", found.warnings);
 }
 
-/// Of a metric that is better when lower, a rise is worse; `both` looks both ways.
+/// For a metric that is better when lower, a rise is worse; `both` checks both directions.
 #[test]
 fn the_direction_is_the_metrics() {
     let rising = days(45, |day| if day >= 32 { 4.9 } else { 2.0 + 0.05 * f64::from(day % 3) });
@@ -250,7 +250,7 @@ fn the_direction_is_the_metrics() {
 }
 
 #[test]
-fn senseless_options_are_refused() {
+fn invalid_options_are_refused() {
     for options in [
         DriftOptions { short: 31, ..median_mad() },
         DriftOptions { streak: Some(0), ..median_mad() },
@@ -267,7 +267,7 @@ fn senseless_options_are_refused() {
     assert!(drift(&declining(), "2026-04-14", &options, unbounded, &[]).unwrap_err().contains("no range"));
 }
 
-/// BY-11: planted shifts are found, sooner the larger they are, and a quiet series raises few alarms.
+/// BY-11: planted shifts are detected, larger ones sooner, and a quiet series raises few alarms.
 #[test]
 fn planted_shifts_have_a_delay() {
     let quiet = days(40, |day| 4.2 + 0.02 * f64::from(day % 4));

@@ -1,4 +1,4 @@
-//! One way of looking at a series: what every day says when the series is worse downwards.
+//! Computes the figures of every day of a series in which low is worse.
 
 use karat_stats::describe::{mean, median, median_absolute_deviation, standard_deviation};
 use karat_stats::drift::{
@@ -8,13 +8,13 @@ use karat_stats::drift::{
 
 use super::options::{DriftOptions, Method};
 
-/// What one day says.
+/// A checked day.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CheckedDay {
     pub day: i32,
     pub n_short: usize,
     pub n_long: usize,
-    /// `None` where there are too few scores to say anything.
+    /// `None` with too few scores.
     pub figures: Option<DayFigures>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct DayFigures {
     pub bad: bool,
 }
 
-/// A series, ascending by day, low being worse, with the options and the range of its scores.
+/// A series, ascending by day, oriented so that low is worse, with the options and the range of its scores.
 #[derive(Debug, Clone)]
 pub(super) struct SeriesWatch<'a> {
     pub scores: &'a [DayScore],
@@ -40,7 +40,7 @@ pub(super) struct SeriesWatch<'a> {
 }
 
 impl SeriesWatch<'_> {
-    /// Width of the range of the scores, or that of a scale from 1 to 5 where it has none.
+    /// Width of the range of the scores; 4, as on a scale from 1 to 5, if unbounded.
     fn width(&self) -> f64 {
         self.range.map_or(4.0, |(low, high)| high - low).max(f64::MIN_POSITIVE)
     }
@@ -49,7 +49,7 @@ impl SeriesWatch<'_> {
         self.options.floor.unwrap_or(0.05 * self.width() / 4.0)
     }
 
-    /// Beyond what the method's statistic is bad.
+    /// The limit beyond which the method's statistic is bad.
     pub fn limit(&self) -> f64 {
         let options = self.options;
         match options.method {
@@ -61,7 +61,7 @@ impl SeriesWatch<'_> {
         }
     }
 
-    /// Scores of the window of so many calendar days that ends on a day.
+    /// Scores of the window of `length` calendar days that ends on a day.
     fn window(&self, day: i32, length: i32) -> Vec<f64> {
         self.between(day.saturating_sub(length - 1), day)
     }
@@ -78,12 +78,12 @@ impl SeriesWatch<'_> {
         Some(median_absolute_deviation(&self.window(day, self.options.long))?.max(self.floor()))
     }
 
-    /// Whether the long window of a day holds any score.
+    /// Returns true if the long window of a day has a score.
     pub fn has_data(&self, day: i32) -> bool {
         !self.window(day, self.options.long).is_empty()
     }
 
-    /// What each of some days says. A day sees the scores up to itself and nothing later.
+    /// Checks some days. A day depends only on the scores up to it.
     pub fn check(&self, days: &[i32]) -> Vec<CheckedDay> {
         match self.options.method {
             Method::MedianMad => days.iter().map(|day| self.median_mad(*day)).collect(),
@@ -117,7 +117,7 @@ impl SeriesWatch<'_> {
         CheckedDay { day, n_short, n_long, figures }
     }
 
-    /// Days of a chart: the state that the last score up to each day left.
+    /// Checks days by a chart: the state after the last score up to each day.
     fn chart(&self, days: &[i32]) -> Vec<CheckedDay> {
         let points = self.points();
         days.iter()
@@ -136,8 +136,8 @@ impl SeriesWatch<'_> {
             .collect()
     }
 
-    /// By score: the chart's statistic, low being bad, and whether it is beyond its limit. Scores of the baseline have
-    /// none; neither has any score while the baseline is not complete.
+    /// By score: the chart's statistic (low is bad), and whether it is beyond its limit. Scores of the baseline have
+    /// none, nor has any score while the baseline is incomplete.
     fn points(&self) -> Vec<Option<(f64, bool)>> {
         let values: Vec<f64> = self.scores.iter().map(|score| score.score).collect();
         let options = self.options;
@@ -179,7 +179,7 @@ impl SeriesWatch<'_> {
         Some(chart.points.iter().map(point).collect())
     }
 
-    /// The test starts anew with an alarm, so an alarm lasts as long as its day is in the short window.
+    /// The test restarts after an alarm, so an alarm stays in force while its day is in the short window.
     fn page_hinkley(&self, values: &[f64]) -> Option<Vec<Option<(f64, bool)>>> {
         let delta = self.options.k.unwrap_or(self.width() / 40.0);
         let min_instances = self.options.min_long.max(1);

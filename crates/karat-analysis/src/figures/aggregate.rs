@@ -9,7 +9,7 @@ use crate::figures::spread::Spread;
 use crate::score::observations::{Aggregate, Observations};
 use crate::score::table::{ScoreTable, State};
 
-/// The metric over some systems and samples.
+/// Aggregates a metric over some systems and samples.
 pub(crate) fn spread(
     table: &ScoreTable,
     metric: usize,
@@ -55,7 +55,7 @@ pub(crate) fn spread(
     }
 }
 
-/// Equal-weight mean over systems when every failed unit counts as `value`.
+/// Equal-weight mean over systems if every failed unit counts as `value`.
 fn mean_with_failures(observed: &Observations, failures: &[u64], value: f64) -> Option<f64> {
     let mut sums = vec![(0.0, 0_u64); failures.len()];
     for (stratum, value) in observed.strata.iter().zip(&observed.values) {
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(spread.bounds(), None);
     }
 
-    /// House rule: the interval of a bounded metric ends where the metric does.
+    /// Invariant: the interval of a bounded metric stays within the metric's range.
     #[test]
     fn no_interval_leaves_the_range_of_its_metric() {
         let interval = |low: f64| {
@@ -102,7 +102,7 @@ mod tests {
         assert!(lo.abs() < 1e-12 && (hi - 10.0).abs() < 1e-12, "{lo} {hi}");
     }
 
-    /// House rule: what failed is dropped and counted, and the best and worst case are shown.
+    /// Invariant: failed units are left out and counted, and the best and worst case are computed.
     #[test]
     fn failures_are_counted_and_bounded() {
         let run = Sketch::new(1, 1, 4).value(0, 0, 6.0).value(1, 0, 8.0).unscored(2, 0).error(3, 0, "timeout").run();

@@ -1,17 +1,17 @@
-//! Which judges and which steps the money goes to (CL-22).
+//! Cost by judge and by step (CL-22).
 
 use std::collections::BTreeMap;
 
 use karat_types::{Action, CellRow, CellStatus, Money, PlanHeader, StepSpec, Usage, VariantSpec};
 
-/// What one judge or one step cost at list price, whoever paid.
+/// Cost of one judge or step at list price, including reused results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostLine {
     /// Id of the judge or step.
     pub id: String,
     /// The step's variant.
     pub variant: Option<String>,
-    /// Its judgments, or the cells that it worked for.
+    /// Number of its judgments, or of cells that used the step.
     pub times: u64,
     /// Its tokens.
     pub usage: Usage,
@@ -29,16 +29,16 @@ impl CostLine {
     }
 }
 
-/// The lines by judge and by step, in plan order; those without a judgment or cell are left out.
+/// Cost lines in plan order; judges and steps without a judgment or cell are left out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Breakdown {
     /// By judge.
     pub judges: Vec<CostLine>,
-    /// By variant and step. A step that several variants share stands with each, as if each had made it.
+    /// By variant and step. A step shared by several variants is listed with each, at its full cost.
     pub steps: Vec<CostLine>,
 }
 
-/// Id of the line for cells whose run did not keep its steps apart.
+/// Id of the line for cells whose steps were not stored separately.
 const ALL_STEPS: &str = "(all steps)";
 
 /// Sums of one line.
@@ -64,7 +64,7 @@ impl LineSum {
     }
 }
 
-/// The breakdown as it accumulates.
+/// Accumulates the breakdown row by row.
 #[derive(Debug, Default)]
 pub(crate) struct BreakdownSums {
     judges: BTreeMap<u16, LineSum>,
@@ -108,7 +108,7 @@ impl BreakdownSums {
     }
 }
 
-/// The steps before the last recorded one are never made.
+/// Index of the first step that runs: steps before the last recorded one are never called.
 fn first_step(variant: &VariantSpec) -> usize {
     let is_recorded = |step: &StepSpec| matches!(step.action, Action::Recorded(_));
     variant.steps.iter().rposition(is_recorded).unwrap_or_default()
@@ -145,10 +145,10 @@ mod tests {
         StepCost { usage: Usage { input_tokens: tokens, ..Usage::default() }, cost: cost.map(Money) }
     }
 
-    /// CL-22: each step has its own line; one unknown price makes that line unknown and no other; a cell that failed in
-    /// its first step counts there, one that an older Karat stored counts as a whole.
+    /// CL-22: each step has its own line. An unknown price affects its own line only. A cell that failed in its first
+    /// step counts there; a cell without stored steps counts as a whole.
     #[test]
-    fn steps_are_told_apart() {
+    fn steps_are_distinguished() {
         let mut run = run();
         run.cells[0].cell.facts.steps = vec![step(10, Some(5)), step(4, None)];
         run.cells[1].cell.status = CellStatus::Error;

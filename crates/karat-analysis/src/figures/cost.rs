@@ -1,29 +1,29 @@
-//! Tokens and money (CL-22): what answers cost at list price, whoever paid, and what this run paid.
+//! Tokens and money (CL-22): list price of all results, and the amount that this run paid.
 
 use std::ops::AddAssign;
 
 use karat_types::{CellCost, CellRow, CellStatus, Money, Usage};
 
-/// One bill: calls of one kind.
+/// Tokens and cost of calls of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bill {
     /// Tokens.
     pub usage: Usage,
-    /// Sum of the costs that are known.
+    /// Sum of the known costs.
     priced: Money,
     /// Cells or judgments whose cost is unknown.
     pub unpriced: u64,
-    /// What this run paid; what was reused is not in it.
+    /// Amount paid by this run; reused results are not included.
     pub paid: Money,
 }
 
 impl Bill {
-    /// What it costs at list price; `None` when the price of any part is unknown.
+    /// Cost at list price; `None` if any price is unknown.
     pub fn cost(&self) -> Option<Money> {
         (self.unpriced == 0).then_some(self.priced)
     }
 
-    /// What those parts cost whose price is known.
+    /// Cost of the parts with a known price.
     fn known_cost(&self) -> Money {
         self.priced
     }
@@ -45,12 +45,12 @@ impl AddAssign for Bill {
     }
 }
 
-/// The bills of some cells: "extraction" is every call that is not a judge's.
+/// Tokens and cost of some cells. "Extraction" is every call other than a judge's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spend {
-    /// Cells that were made; one that a condition left out costs nothing, and is none.
+    /// Number of cells; cells skipped by a condition do not count.
     pub cells: u64,
-    /// Those of them that have an output.
+    /// Number of cells with an output.
     pub answered: u64,
     /// Calls of the systems.
     pub extraction: Bill,
@@ -69,39 +69,39 @@ impl Spend {
         spend
     }
 
-    /// Systems and judges together at list price; `None` when any price is unknown.
+    /// Cost of systems and judges at list price; `None` if any price is unknown.
     pub fn cost(&self) -> Option<Money> {
         Some(self.extraction.cost()? + self.judging.cost()?)
     }
 
-    /// What those cells and judgments cost whose price is known.
+    /// Cost of the cells and judgments with a known price.
     pub fn known_cost(&self) -> Money {
         self.extraction.known_cost() + self.judging.known_cost()
     }
 
-    /// What this run paid for systems and judges.
+    /// Amount that this run paid for systems and judges.
     pub fn paid(&self) -> Money {
         self.extraction.paid + self.judging.paid
     }
 
-    /// Cost of a cell in dollars, systems and judges together. `None` for no cells or an unknown price.
+    /// Cost per cell in dollars, systems and judges together. `None` without cells or with an unknown price.
     pub fn per_cell_usd(&self) -> Option<f64> {
         usd_per_cell(self.cost()?, self.cells)
     }
 
-    /// What one more cell would cost in dollars, by those that have an output: a call that failed says nothing of it. `None`
-    /// where none has one, or a price is unknown.
+    /// Expected cost in dollars of one more cell, from the cells that have an output: failed calls are no guide to it.
+    /// `None` if no cell has an output or a price is unknown.
     pub fn next_cell_usd(&self) -> Option<f64> {
         usd_per_cell(self.cost()?, self.answered)
     }
 
-    /// Cost of a cell in dollars without the judges: what the system itself would cost in use.
+    /// Cost per cell in dollars without the judges: the cost of the system in production.
     pub fn system_per_cell_usd(&self) -> Option<f64> {
         usd_per_cell(self.extraction.cost()?, self.cells)
     }
 
-    /// Score per dollar: the score over the system's own cost of a cell (CL-18). `None`, shown as
-    /// n/a, when the cost is 0 or unknown.
+    /// Score per dollar: the score divided by the system's own cost per cell (CL-18). `None`, shown as n/a, if the cost
+    /// is 0 or unknown.
     pub fn efficiency(&self, score: f64) -> Option<f64> {
         let usd = self.system_per_cell_usd().filter(|usd| *usd > 0.0)?;
         crate::figures::finding::finite(score / usd)
@@ -131,9 +131,9 @@ mod tests {
         spend
     }
 
-    /// BY-16: what failed says nothing of what one more cell costs.
+    /// BY-16: failed cells do not count in the cost of one more cell.
     #[test]
-    fn what_failed_has_no_price() {
+    fn failed_cells_do_not_enter_the_cost_of_others() {
         assert_eq!(bill(Some(0)).next_cell_usd(), None);
         assert_eq!(Spend { cells: 4, answered: 2, ..bill(Some(2_000_000_000)) }.next_cell_usd(), Some(1.0));
     }

@@ -1,4 +1,4 @@
-//! Observations to one figure with its interval: the choice of method is made here and nowhere else.
+//! Turns observations into a figure with its interval. This is the only place that chooses the method.
 //!
 //! | observations | method |
 //! |---|---|
@@ -20,7 +20,7 @@ use crate::figures::finding::Finding;
 use crate::figures::resampled::label_figure;
 pub(crate) use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 
-/// The figure of the observations. `None` for none; without an interval where the data define none.
+/// The figure of the observations. `None` without observations; without an interval if the data define none.
 pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool, level: Level) -> Option<Finding> {
     if aggregate == Aggregate::Mean {
         return mean_figure(observed, binary, level);
@@ -33,8 +33,8 @@ pub(crate) fn figure(observed: &Observations, aggregate: Aggregate, binary: bool
     Finding::point(mean(&each?)?, observed.len(), aggregate.name())
 }
 
-/// The mean of the observations, strata weighing the same, without an interval: for observations
-/// that are no draw from anything, such as the systems that met one sample.
+/// The mean of the observations, with equal weight for each stratum and without an interval: for observations that are
+/// no random sample, such as the systems that ran on one sample.
 pub(crate) fn plain_mean(observed: &Observations) -> Option<Finding> {
     let each: Option<Vec<f64>> = observed.by_stratum().iter().map(|(_, values)| mean(values)).collect();
     Finding::point(mean(&each?)?, observed.len(), "mean")
@@ -62,7 +62,7 @@ fn mean_figure(observed: &Observations, binary: bool, level: Level) -> Option<Fi
 
 /// Equal-weight mean of the strata's means with a cluster-robust interval.
 ///
-/// A stratum of n_s of the N values, one of S, is carried by pseudo-values
+/// Each of the S strata has n_s of the N values and is represented by pseudo-values
 /// y = θ + N/(S·n_s)·(x − x̄_s): their mean is the estimate θ, and their clustered variance is that of
 /// θ as a sum of influences. With one stratum, or equally many values in each, y differs from x by
 /// the stratum's effect only.
@@ -93,8 +93,8 @@ fn dependent_mean(observed: &Observations, rate: bool, level: Level) -> Option<F
     Some(plain.with_interval(robust.interval, robust.standard_error).mark_degenerate(robust.degenerate))
 }
 
-/// A rate with Wilson's interval at the number of independent observations that it is worth. Of one cluster there is none,
-/// as of means.
+/// A rate with Wilson's interval at the effective number of independent observations. One cluster alone has no
+/// interval, as for means.
 fn rate_of_clusters(plain: Finding, robust: &ClusteredMean, clustered: bool, level: Level) -> Option<Finding> {
     let worth = effective_n(plain.value(), robust);
     let proportion = Proportion::new(plain.value() * worth, worth)?;
@@ -107,8 +107,8 @@ fn rate_of_clusters(plain: Finding, robust: &ClusteredMean, clustered: bool, lev
     Some(plain.with_interval(Some(interval), robust.standard_error).with_method(method))
 }
 
-/// How many independent observations a rate is worth: s²/SE², where s² = p(1−p)·n/(n−1), at most n; the number of
-/// clusters where the rate does not vary between them.
+/// The effective number of independent observations of a rate: s²/SE², where s² = p(1−p)·n/(n−1), at most n. The number
+/// of clusters if the rate does not vary between them.
 fn effective_n(rate: f64, robust: &ClusteredMean) -> f64 {
     let n = robust.n as f64;
     let variance = rate * (1.0 - rate) * n / (n - 1.0);
@@ -138,9 +138,9 @@ mod tests {
         assert!((lo - 0.445_739_743_239_121_2).abs() < 1e-9 && (hi - 4.554_260_256_760_879).abs() < 1e-9);
     }
 
-    /// PE-11: a pass rate has an interval, also where everything passes.
+    /// PE-11: a pass rate has an interval even if everything passes.
     #[test]
-    fn a_rate_gets_wilson_which_does_not_collapse() {
+    fn a_rate_has_the_wilson_interval() {
         let found = figure(&one(&[1.0; 12]), Aggregate::Mean, true, Level::P95).unwrap();
         let (lo, hi) = found.interval().unwrap();
         assert_eq!(found.method(), "Wilson");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_observed_is_no_figure_and_one_value_has_no_interval() {
+    fn no_value_has_no_figure_and_one_value_has_no_interval() {
         assert_eq!(figure(&one(&[]), Aggregate::Mean, false, Level::P95), None);
         let found = figure(&one(&[3.0]), Aggregate::Mean, false, Level::P95).unwrap();
         assert_eq!((found.value(), found.interval()), (3.0, None));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn systems_weigh_the_same_however_many_samples_they_have() {
+    fn systems_have_equal_weight() {
         let mut observed = one(&[0.0, 2.0, 4.0, 6.0]);
         observed.push(9.0, 1, 0);
         observed.push(11.0, 1, 1);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_over_systems_is_worth_its_samples_when_they_all_agree() {
+    fn equal_rates_of_systems_count_their_samples_once() {
         let mut observed = one(&[1.0; 10]);
         (0..10).for_each(|at| observed.push(1.0, 1, at));
         let both = figure(&observed, Aggregate::Mean, true, Level::P95).unwrap();
@@ -204,10 +204,10 @@ mod tests {
         assert!(width(clustered) > width(figure(&one(&values), Aggregate::Mean, false, Level::P95)));
     }
 
-    /// PE-11: few clusters widen a rate's interval by t, the method says what they are worth, and one has none. Reference:
-    /// 14 of 18 with CR1, Wilson at s²/SE² with scipy.stats.t.ppf(0.975, 2).
+    /// PE-11: few clusters widen a rate's interval by t, the method reports the effective n, and one cluster has no
+    /// interval. Reference: 14 of 18 with CR1, Wilson at s²/SE² with scipy.stats.t.ppf(0.975, 2).
     #[test]
-    fn a_rate_of_clusters_has_the_quantile_of_their_number() {
+    fn a_rate_of_clusters_uses_the_quantile_of_their_number() {
         let mut observed = one(&[1.0; 18]);
         (observed.clusters, observed.clustered) = ((0..18).map(|at| at / 6).collect(), true);
         [0, 1, 2, 6].into_iter().for_each(|at| observed.values[at] = 0.0);
@@ -220,18 +220,18 @@ mod tests {
         assert_eq!((one_cluster.interval(), one_cluster.method()), (None, "mean"));
     }
 
-    /// House rule: clusters that are alike by chance are no certainty.
+    /// Invariant: clusters with equal means by chance give no interval.
     #[test]
-    fn clusters_that_are_alike_have_no_interval() {
+    fn equal_clusters_have_no_interval() {
         let mut observed = one(&[0.0, 0.5, 0.0, 0.0, 0.0, 0.5]);
         (observed.clusters, observed.clustered) = (vec![0, 0, 0, 1, 1, 1], true);
         let found = figure(&observed, Aggregate::Mean, false, Level::P95).unwrap();
         assert_eq!((found.interval(), found.sign(), found.method()), (None, None, "mean, all clusters alike"));
     }
 
-    /// House rule: F1 over samples has a bootstrap interval with its seed; without labels there is none.
+    /// Invariant: F1 over samples has a bootstrap interval with its seed; without labels there is none.
     #[test]
-    fn f1_is_that_of_the_labels() {
+    fn f1_is_computed_from_the_labels() {
         let mut observed = Observations::default();
         for at in 0..40_u32 {
             let (expected, found) = (u16::from(at % 4 == 0), u16::from(at % 4 == 0 && at % 8 == 0));
@@ -247,10 +247,11 @@ mod tests {
             some.push_labelled(f64::from(u8::from(pair.0 == pair.1)), Some(pair), 0, 40);
             figure(&some, Aggregate::Labels(LabelFigure::MacroF1), true, Level::P95).unwrap().value()
         };
-        // A third label, right once: f1_score(…) counts it; what no label is hits no label, f1_score(…, labels=[0, 1]).
+        // A third label, right once: f1_score(…) counts it; an undeclared output matches no label, f1_score(…,
+        // labels=[0, 1]).
         assert!((macro_f1(0, (2, 2)) - (60.0 / 65.0 + 10.0 / 15.0 + 1.0) / 3.0).abs() < 1e-12);
         assert!((macro_f1(2, (0, 2)) - 0.5 * (60.0 / 66.0 + 10.0 / 15.0)).abs() < 1e-12);
-        // A label that is declared and never occurs has the F1 0.
+        // A declared label that never occurs has an F1 of 0.
         assert!((macro_f1(4, (2, 2)) - (60.0 / 65.0 + 10.0 / 15.0 + 1.0) / 4.0).abs() < 1e-12);
     }
 

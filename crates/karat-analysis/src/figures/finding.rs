@@ -1,4 +1,4 @@
-//! The one form in which a statistic leaves this crate (design law 6).
+//! The only form in which a statistic leaves this crate (invariant 6).
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use karat_stats::interval::Interval;
 use karat_stats::seed::Seed;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// A statistic together with how it was made: value, n, interval, method and seed never part.
+/// A statistic with its n, interval, method and seed.
 ///
-/// It cannot be made outside this crate, so a number in a report is a count or cites a finding.
-/// Every number in it is finite, and zero has no sign.
+/// It can only be constructed in this crate, so every number in a report is a count or comes from a finding. All
+/// numbers in it are finite, and zero is never negative.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     value: f64,
@@ -37,7 +37,7 @@ impl Finding {
         })
     }
 
-    /// The same with an interval, where one is defined; the interval's own method then names it.
+    /// Sets the interval, if one is defined, and replaces the method by the interval's.
     #[must_use]
     pub(crate) fn with_interval(mut self, interval: Option<Interval>, se: Option<f64>) -> Self {
         self.se = se.and_then(finite);
@@ -49,7 +49,7 @@ impl Finding {
         self
     }
 
-    /// The same with an interval whose method stands beside the statistic's own name.
+    /// Sets the interval, if one is defined, and appends its method to the statistic's name.
     #[must_use]
     pub(crate) fn with_named_interval(mut self, interval: Option<Interval>) -> Self {
         if let Some((found, lo, hi)) = interval.and_then(|it| Some((it, finite(it.lo)?, finite(it.hi)?))) {
@@ -60,14 +60,14 @@ impl Finding {
         self
     }
 
-    /// The same with an interval that ends where the figure itself cannot go further.
+    /// Clips the interval to the possible range of the figure.
     #[must_use]
     pub(crate) fn clip_interval(mut self, lo: f64, hi: f64) -> Self {
         self.interval = self.interval.map(|(from, to)| (from.clamp(lo, hi), to.clamp(lo, hi)));
         self
     }
 
-    /// A difference whose interval ends where figures cannot be further apart than `widest`; as it is where nothing says so.
+    /// Clips the interval of a difference to ±`widest`, the largest possible difference, if that is known.
     #[must_use]
     pub(crate) fn clip_difference(self, widest: Option<f64>) -> Self {
         match widest.filter(|widest| self.value.abs() <= *widest) {
@@ -76,35 +76,35 @@ impl Finding {
         }
     }
 
-    /// The same with its standard error, where that is a number.
+    /// Sets the standard error, if it is finite.
     #[must_use]
     pub(crate) fn with_se(mut self, se: f64) -> Self {
         self.se = finite(se);
         self
     }
 
-    /// The same, made with a seed.
+    /// Sets the seed.
     #[must_use]
     pub(crate) fn with_seed(mut self, seed: Seed) -> Self {
         self.seed = Some(seed.0);
         self
     }
 
-    /// The same, marked when all values were equal and the interval therefore says nothing.
+    /// Marks the finding as degenerate: all values were equal, so the interval is meaningless.
     #[must_use]
     pub(crate) fn mark_degenerate(mut self, degenerate: bool) -> Self {
         self.degenerate = degenerate;
         self
     }
 
-    /// The same under another name of its method.
+    /// Replaces the name of the method.
     #[must_use]
     pub(crate) fn with_method(mut self, method: impl Into<Cow<'static, str>>) -> Self {
         self.method = method.into();
         self
     }
 
-    /// Reads what [`Serialize`] wrote. `None` where that is no finding.
+    /// Reads the JSON form. `None` if it is no finding.
     pub(crate) fn from_json(written: &serde_json::Value) -> Option<Self> {
         let number = |key: &str| written.get(key)?.as_f64();
         let bound = |at: usize| written.get("ci")?.get(at)?.as_f64();
@@ -125,7 +125,7 @@ impl Finding {
         self.value
     }
 
-    /// How many observations it rests on.
+    /// Number of observations.
     pub fn n(&self) -> u64 {
         self.n
     }
@@ -140,12 +140,12 @@ impl Finding {
         self.interval
     }
 
-    /// Confidence level of the interval as a share, where there is one.
+    /// Confidence level of the interval as a share, if there is an interval.
     pub fn level(&self) -> Option<f64> {
         self.interval.map(|_| self.level)
     }
 
-    /// How it was made.
+    /// Name of the method.
     pub fn method(&self) -> &str {
         &self.method
     }
@@ -155,20 +155,20 @@ impl Finding {
         self.seed
     }
 
-    /// Whether all observations were equal, so that the interval collapsed and says nothing.
+    /// Returns true if all observations were equal, so that the interval has no width and no meaning.
     pub fn is_degenerate(&self) -> bool {
         self.degenerate
     }
 
-    /// What the interval says about zero, for differences: `Some(true)` above, `Some(false)` below,
-    /// `None` when it holds zero, is missing, or has collapsed.
+    /// The sign of a difference by its interval: `Some(true)` above zero, `Some(false)` below, `None` if the interval
+    /// contains zero, is missing or degenerate.
     pub fn sign(&self) -> Option<bool> {
         let (lo, hi) = self.interval.filter(|_| !self.degenerate)?;
         if lo > 0.0 { Some(true) } else { (hi < 0.0).then_some(false) }
     }
 }
 
-/// `{value, n, se, ci: [lo, hi], level, method, seed?, degenerate?}`; what is undefined is null.
+/// `{value, n, se, ci: [lo, hi], level, method, seed?, degenerate?}`; undefined values are null.
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -188,7 +188,7 @@ impl Serialize for Finding {
     }
 }
 
-/// The number without a negative zero; `None` when it is not finite.
+/// The number with −0 replaced by 0; `None` if it is not finite.
 pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value + 0.0)
 }

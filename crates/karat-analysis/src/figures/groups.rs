@@ -1,4 +1,4 @@
-//! The groups that figures are made for: every system, model and variant, and the whole run.
+//! The groups that have figures: every system, model and variant, and the whole run.
 
 use std::ops::AddAssign;
 
@@ -12,37 +12,37 @@ use crate::figures::spread::Spread;
 use crate::run::served_models::ServedModel;
 use crate::score::consensus::CellScores;
 
-/// How many cells ended how.
+/// Numbers of cells by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CellCounts {
     /// Cells with a row.
     pub cells: u64,
     /// Cells that have an output.
     pub ok: u64,
-    /// Cells that have none.
+    /// Cells without an output.
     pub errors: u64,
-    /// Cells that a condition left out.
+    /// Cells skipped by a condition.
     pub skipped: u64,
-    /// Cells that were stopped, or whose output no judge was asked about yet: they wait for `resume`.
+    /// Cells that were stopped, or whose output waits for a judge; `resume` completes them.
     pub stopped: u64,
-    /// Cells with at least one score that failed.
+    /// Cells with at least one failed score.
     pub unscored: u64,
-    /// Those of them that no judge judged: of one rubric's judges none ran or answered.
+    /// Cells for which all judges of some rubric failed or did not run.
     pub unjudged: u64,
-    /// Those of them whose text fits none of these judges: asking again changes nothing.
+    /// Cells whose text exceeds the context window of all these judges; a retry does not help.
     pub unfit: u64,
-    /// Cells whose whole output came from an earlier run.
+    /// Cells whose output was reused from an earlier run.
     pub reused: u64,
     /// Judgments.
     pub judgments: u64,
-    /// Those of them that an earlier run made.
+    /// Judgments reused from an earlier run.
     pub judgments_reused: u64,
-    /// When the oldest reused output or judgment was made: when the run that made it began.
+    /// Start of the run that made the oldest reused output or judgment.
     pub oldest_reused: Option<Moment>,
 }
 
 impl CellCounts {
-    /// The tally of one cell.
+    /// The counts of one cell.
     pub(crate) fn of(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Self {
         let stopped = row.cell.error.as_ref().is_some_and(CellError::is_stop);
         let is = |holds: bool| u64::from(holds);
@@ -62,13 +62,13 @@ impl CellCounts {
         }
     }
 
-    /// The same in a run that is not finished: an output may wait for its judge.
+    /// Also counts the cell as stopped if its output waits for a judge, as it may in an unfinished run.
     pub(crate) fn with_waiting(self, plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> Self {
         Self { stopped: self.stopped.max(u64::from(is_waiting(plan, row, scores))), ..self }
     }
 }
 
-/// Whether an output waits for a judge: the run was stopped before one was asked.
+/// Returns true if an output waits for a judge because the run stopped before the call.
 fn is_waiting(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> bool {
     let waits = |metric: &MetricSpec, score: &Option<Score>| {
         let scorer = plan.scorers.get(metric.scorer);
@@ -80,8 +80,8 @@ fn is_waiting(plan: &PlanHeader, row: &CellRow<'_>, scores: &CellScores) -> bool
         && plan.metrics.iter().zip(&scores.scores).any(|(metric, score)| waits(metric, score))
 }
 
-/// Whether all judges of some rubric failed. One whose reply could not be read did answer, unless the rubric says
-/// `invalid: { then: error }`.
+/// Returns true if all judges of some rubric failed. A judge with an unreadable reply did answer, unless the rubric
+/// says `invalid: { then: error }`.
 fn is_unjudged(plan: &PlanHeader, judgments: &[JudgmentRow]) -> bool {
     let failed = |judgment: &JudgmentRow| {
         let error = judgment.error.as_ref().filter(|error| !error.is_stop());
@@ -91,7 +91,7 @@ fn is_unjudged(plan: &PlanHeader, judgments: &[JudgmentRow]) -> bool {
     judgments.iter().any(|judgment| of_scorer(judgment.scorer).all(failed))
 }
 
-/// Whether what some rubric shows fits none of its judges.
+/// Returns true if the text of some rubric exceeds the context window of all its judges.
 fn is_unfit(judgments: &[JudgmentRow]) -> bool {
     let is_too_long = |it: &JudgmentRow| it.error.as_ref().is_some_and(|error| error.code == CellError::CONTEXT);
     let of_scorer = |scorer: u16| judgments.iter().filter(move |judgment| judgment.scorer == scorer);
@@ -125,23 +125,23 @@ impl AddAssign for CellCounts {
 pub struct Group {
     /// `model/variant`, the model's or the variant's id; `all` for the run.
     pub id: String,
-    /// The model's id, where all its systems share one.
+    /// The model's id, if all its systems share one.
     pub model: Option<String>,
-    /// The variant's id, where all its systems share one.
+    /// The variant's id, if all its systems share one.
     pub variant: Option<String>,
     /// Its systems, as indices into the plan.
     pub systems: Vec<usize>,
-    /// How its cells ended.
+    /// Its cells by outcome.
     pub tally: CellCounts,
     /// Its figures by metric index.
     pub metrics: Vec<Spread>,
     /// Its tokens and money.
     pub spend: Spend,
-    /// The names under which its models answered; empty where no provider says one.
+    /// Model names that its providers reported; empty if none did.
     pub answered_as: Vec<ServedModel>,
 }
 
-/// Identity and systems of a group, before there are figures.
+/// Identity and systems of a group, before its figures are computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Members {
     pub(crate) id: String,
@@ -175,7 +175,7 @@ pub(crate) fn variants(plan: &PlanHeader) -> Vec<Members> {
     group_systems(plan, |_, variant| Some(variant.to_owned()), |id| (None, Some(id)))
 }
 
-/// `model/variant`, or the variant where no model is called.
+/// `model/variant`, or the variant if it calls no model.
 pub fn system_id(plan: &PlanHeader, system: usize) -> String {
     match system_names(plan, system) {
         (Some(model), variant) => format!("{model}/{variant}"),
@@ -214,8 +214,8 @@ mod tests {
     use crate::testing::judged;
     use crate::{Options, analyse};
 
-    /// BR-10: a cell is unjudged when none of its judges ran or answered. One judge of two is enough, a reply that cannot be
-    /// read is an answer, and a stop is no failure.
+    /// BR-10: a cell is unjudged if none of its judges ran or answered. One judge of two is enough, an unreadable reply
+    /// is an answer, and a stop is no failure.
     #[test]
     fn a_cell_is_unjudged_when_every_judge_failed() {
         let unjudged = |codes: [Option<&str>; 2]| {

@@ -1,5 +1,5 @@
-//! Rankings on what all have in common (CL-18): models are compared only on the samples × variants
-//! where every ranked model has a score, and what that leaves out is said.
+//! Rankings on common ground (CL-18): models are compared only on the samples × variants where every ranked model has a
+//! score, and the excluded ones are counted.
 
 use karat_types::{Better, PlanHeader};
 use serde::Serialize;
@@ -10,27 +10,27 @@ use crate::figures::groups::{self, Members};
 use crate::figures::measure::Measure;
 use crate::score::table::ScoreTable;
 
-/// A place on a leaderboard.
+/// A ranked entry of a leaderboard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankedPlace {
-    /// The model; the variant where no system has a model.
+    /// The model; the variant if no system has a model.
     pub id: String,
     /// Its figure on the shared cells.
     pub finding: Finding,
 }
 
-/// Who could not be compared, or only on a part of its cells.
+/// A model that could not be ranked, or only on some of its cells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Gap {
     /// The model.
     pub id: String,
-    /// Its scored samples × variants that others lack, or that are left out with it.
+    /// Its scored samples × variants that are not shared by all ranked models.
     pub not_shared: u64,
-    /// Whether it is left out altogether, because it has no score at all.
+    /// True if it has no score and is not ranked.
     pub unranked: bool,
 }
 
-/// A ranking in one metric. What is written of it says what it rests on; reports list the places apart.
+/// A ranking in one metric. Its JSON form describes the shared cells; reports list the entries separately.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Leaderboard {
     /// Best first; ties by name.
@@ -38,28 +38,28 @@ pub struct Leaderboard {
     pub places: Vec<RankedPlace>,
     /// Samples × variants that all ranked models share.
     pub shared: u64,
-    /// Samples with at least one of those.
+    /// Samples with at least one shared variant.
     pub shared_samples: u64,
-    /// Samples × variants on which any of them has a score.
+    /// Samples × variants on which any model has a score.
     pub scored: u64,
-    /// What is left out.
+    /// Models that were not ranked, or not on all their cells.
     pub gaps: Vec<Gap>,
-    /// The best less the second best, paired: whether the lead is more than chance. Only for metrics that are
-    /// aggregated by their mean.
+    /// The paired difference of the best and the second best, with its interval. Only for metrics aggregated by their
+    /// mean.
     pub lead: Option<Finding>,
     /// The sample with the worst mean on the shared cells; ties by id.
     pub hardest_sample: Option<RankedPlace>,
 }
 
 impl Leaderboard {
-    /// Whether there are several places, all with the same score.
+    /// Returns true if there are several entries and all have the same score.
     pub fn is_level(&self) -> bool {
         let score = |place: Option<&RankedPlace>| place.map(|it| it.finding.value());
         self.places.len() > 1 && score(self.places.first()) == score(self.places.last())
     }
 }
 
-/// One compared model: its system in each variant slot.
+/// A compared model with its system in each variant slot.
 struct Contender {
     id: String,
     slots: Vec<Option<usize>>,
@@ -111,17 +111,17 @@ fn contenders(plan: &PlanHeader) -> Vec<Contender> {
         Contender { slots: (0..plan.variants.len()).map(slot).collect(), id: members.id }
     };
     if models.is_empty() {
-        // Without a model axis the variants are what differs: each is a contender with one slot.
+        // Without models the variants are compared: each is a contender with one slot.
         let one_slot = |members: Members| Contender { slots: vec![members.systems.first().copied()], id: members.id };
         return groups::variants(plan).into_iter().map(one_slot).collect();
     }
     models.into_iter().map(contender).collect()
 }
 
-/// A value with the labels behind it, where there are some.
+/// A value with the labels behind it, if any.
 type ContenderScore = (f64, Option<(u16, u16)>);
 
-/// What accumulates over the shared cells.
+/// Accumulates the shared cells.
 struct LeaderboardBuilder {
     observed: Vec<Observations>,
     not_shared: Vec<u64>,
@@ -131,7 +131,7 @@ struct LeaderboardBuilder {
 }
 
 impl LeaderboardBuilder {
-    /// Of so many contenders on at most so many samples and slots.
+    /// For `contenders`, with capacity for all samples and slots.
     fn new(contenders: usize, empty: &Observations, (samples, slots): (usize, usize)) -> Self {
         Self {
             observed: (0..contenders).map(|_| empty.clone().with_capacity(samples * slots)).collect(),
@@ -215,7 +215,7 @@ impl LeaderboardBuilder {
     }
 }
 
-/// The order in which the better number comes first.
+/// Orders numbers with the better one first.
 pub(crate) fn best_first(better: Better, a: f64, b: f64) -> std::cmp::Ordering {
     match better {
         Better::Higher => b.total_cmp(&a),
@@ -243,7 +243,7 @@ mod tests {
         assert!(!analyse(&run, &Options::default()).unwrap().leaderboards[0].is_level());
     }
 
-    /// CL-18: only cells that all models share are compared, and what is missing is said.
+    /// CL-18: only cells that all models share are compared, and the others are counted.
     #[test]
     fn a_model_cannot_win_by_skipping_the_hard_sample() {
         let run = Sketch::new(2, 1, 3)
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_any_score_is_not_ranked_and_named() {
+    fn a_model_without_a_score_is_named_but_not_ranked() {
         let run = Sketch::new(2, 1, 2).value(0, 0, 5.0).value(1, 0, 6.0).error(0, 1, "auth").error(1, 1, "auth").run();
         let board = &analyse(&run, &Options::default()).unwrap().leaderboards[0];
         assert_eq!(ids(&board.places), ["model-a"]);

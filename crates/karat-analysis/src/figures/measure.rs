@@ -1,4 +1,4 @@
-//! How a metric becomes figures: its rule, its range and the level of its intervals.
+//! The rule that turns a metric into figures: aggregate, range, level and bootstrap.
 
 use karat_stats::bootstrap::Resampling;
 use karat_stats::interval::Level;
@@ -10,19 +10,19 @@ use crate::figures::finding::Finding;
 use crate::figures::resampled::{Resampled, bootstrap_change, bootstrap_figure, label_figure, paired_change};
 use crate::score::observations::{Aggregate, Observations};
 
-/// How a metric is turned into figures: its rule, and whether it is a rate.
+/// The rule of a metric's figures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measure {
     pub(crate) aggregate: Aggregate,
     pub(crate) binary: bool,
     pub(crate) range: Option<(f64, f64)>,
     pub(crate) level: Level,
-    /// The bootstrap that is asked for in place of the formulas.
+    /// The bootstrap that replaces the formulas, if requested.
     pub(crate) bootstrap: Option<Resampling>,
 }
 
 impl Measure {
-    /// The figure of observations. Its interval ends where the figure cannot go further: that of t knows no bounds.
+    /// The figure of observations, with its interval clipped to the metric's range: a t interval ignores it.
     pub(crate) fn figure(self, observed: &Observations) -> Option<Finding> {
         let found = match self.resample(observed) {
             Some(drawn) => drawn.finding_at(self.level),
@@ -31,13 +31,13 @@ impl Measure {
         Some(clip_to_range(found, self.range, self.aggregate))
     }
 
-    /// The figure with the resamples that its interval is made of; `None` where it is made by a formula.
+    /// The figure with its resamples; `None` if its interval comes from a formula.
     pub(crate) fn resample(self, observed: &Observations) -> Option<Resampled> {
         let asked = self.bootstrap.and_then(|how| bootstrap_figure(observed, self.aggregate, &how));
         asked.or_else(|| label_figure(observed, self.aggregate))
     }
 
-    /// How much the figure changed on the same observations, of a figure that is no mean.
+    /// The change of a figure other than the mean on the same observations.
     pub(crate) fn change(self, now: &Observations, before: &Observations) -> Option<Resampled> {
         match self.bootstrap {
             Some(how) => bootstrap_change(now, before, self.aggregate, &how),
@@ -45,17 +45,17 @@ impl Measure {
         }
     }
 
-    /// The furthest that two such figures can be apart, where the metric has a range.
+    /// The largest possible difference of two figures, if the metric has a range.
     pub(crate) fn max_change(self) -> Option<f64> {
         self.aggregate.max_change(self.range)
     }
 
-    /// The same at another level.
+    /// Sets another confidence level.
     pub(crate) fn at_level(self, level: Level) -> Self {
         Self { level, ..self }
     }
 
-    /// What a plan declares of it.
+    /// The rule that a plan declares for a metric.
     pub(crate) fn of(plan: &PlanHeader, metric: &MetricSpec, level: Level) -> Result<Self, crate::AnalysisError> {
         let aggregate = Aggregate::parse(&metric.aggregate).ok_or_else(|| crate::AnalysisError::UnknownAggregate {
             metric: metric.name.clone(),
@@ -69,7 +69,8 @@ impl Measure {
     }
 }
 
-/// A figure with its interval within the range of the metric's values; a sum, and what is made of labels, have others.
+/// Clips the interval of a figure to the range of the metric's values. Sums and figures of labels are left alone: they
+/// have other ranges.
 pub(crate) fn clip_to_range(found: Finding, range: Option<(f64, f64)>, aggregate: Aggregate) -> Finding {
     match range {
         Some((lo, hi)) if aggregate != Aggregate::Sum && !aggregate.uses_labels() => found.clip_interval(lo, hi),

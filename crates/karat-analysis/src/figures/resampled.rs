@@ -1,4 +1,4 @@
-//! Figures whose interval is that of resamples: drawn once, read at any level.
+//! Figures with bootstrap intervals: resampled once, read at any level.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,21 @@ use karat_stats::seed::Seed;
 use crate::figures::finding::Finding;
 use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};
 
-/// Resamples of a figure that has no interval of its own.
+/// Number of resamples of a figure without an interval of its own.
 const RESAMPLES: usize = 1_000;
 
 /// Seed of the resamples.
 const SEED: Seed = Seed(1);
 
-/// A figure and what resampling says of it.
+/// A figure with its bootstrap distribution.
 #[derive(Debug, Clone)]
 pub(crate) struct Resampled {
-    /// The figure of the observations as they are.
+    /// The figure of the observations.
     pub(crate) value: f64,
-    /// The figures of resampled clusters; `None` for too few of them, and for extremes, of which resamples say nothing.
+    /// The figures of resampled clusters; `None` if there are too few clusters, and for extremes, which the bootstrap
+    /// does not cover.
     pub(crate) drawn: Option<Distribution>,
-    /// The figure without each observation in turn, where the interval is BCa.
+    /// The jackknife values, if the interval is BCa.
     jackknife: Option<Vec<f64>>,
     n: usize,
     name: String,
@@ -31,7 +32,7 @@ pub(crate) struct Resampled {
 }
 
 impl Resampled {
-    /// The finding with the interval of a level, where there is one: BCa of independent observations, else percentiles.
+    /// The finding with its interval at a level, if there is one: BCa for independent observations, else percentiles.
     pub(crate) fn finding_at(&self, level: Level) -> Option<Finding> {
         let point = Finding::point(self.value, self.n, self.name.clone())?;
         let Some(drawn) = &self.drawn else { return Some(point) };
@@ -43,7 +44,7 @@ impl Resampled {
         Some(drawn.standard_error().map_or(found.clone(), |se| found.with_se(se)))
     }
 
-    /// The least α at which the resamples bound anything: two of them lie beyond the interval's ends.
+    /// The smallest α for which the resamples give an interval: one resample must lie beyond each end.
     pub(crate) fn min_alpha(&self) -> f64 {
         2.0 / (self.drawn.as_ref().map_or(0, |drawn| drawn.replicates().len()) + 1) as f64
     }
@@ -57,9 +58,8 @@ impl Resampled {
     }
 }
 
-/// A figure with a bootstrap in place of a formula: BCa for the mean of independent observations, percentiles of resampled
-/// clusters else. `None` where the formula is better: too few observations, or ones that are all equal, which resamples take
-/// for certainty.
+/// A figure with a bootstrap interval: BCa for the mean of independent observations, else percentiles of resampled
+/// clusters. `None` if a formula is better: too few observations, or equal ones, whose resamples do not vary.
 pub(crate) fn bootstrap_figure(observed: &Observations, aggregate: Aggregate, how: &Resampling) -> Option<Resampled> {
     let n = observed.len();
     if n < BOOTSTRAP_FROM || is_constant(&observed.values) && !aggregate.uses_labels() {
@@ -79,21 +79,21 @@ pub(crate) fn bootstrap_figure(observed: &Observations, aggregate: Aggregate, ho
     resample(observed, aggregate, aggregate.name(), figure, how)
 }
 
-/// A figure of labels, strata weighing the same, with the percentile interval of resampled clusters. `None` where
-/// observations have no labels, or the figure is of something else.
+/// A figure of labels, with equal weight for each stratum and the percentile interval of resampled clusters. `None` if
+/// observations have no labels, or the figure is no figure of labels.
 pub(crate) fn label_figure(observed: &Observations, aggregate: Aggregate) -> Option<Resampled> {
     let Aggregate::Labels(_) = aggregate else { return None };
     let figure = |places: &[usize]| stratified(observed, places, aggregate);
     resample(observed, aggregate, aggregate.name(), figure, &default_resampling(observed))
 }
 
-/// How much a figure changed on the same observations, for figures whose change is no mean of changes: percentiles and
-/// the like. Both sides are resampled together, so that what they share cancels out.
+/// The change of a figure on the same observations, for figures whose change is no mean of changes, such as
+/// percentiles. Both sides are resampled together, so that common variation cancels out.
 pub(crate) fn paired_change(now: &Observations, before: &Observations, aggregate: Aggregate) -> Option<Resampled> {
     bootstrap_change(now, before, aggregate, &default_resampling(now))
 }
 
-/// The same with the resamples it is told by, as many as are asked for.
+/// The change of a figure on the same observations with the given resampling.
 pub(crate) fn bootstrap_change(
     now: &Observations,
     before: &Observations,
@@ -104,13 +104,13 @@ pub(crate) fn bootstrap_change(
     resample(now, aggregate, format!("difference of {}", aggregate.name()), change, how)
 }
 
-/// The resamples that nobody asked for: none of very many observations.
+/// The default resampling: none above [`RESAMPLED_UP_TO`] observations.
 fn default_resampling(observed: &Observations) -> Resampling {
     let resamples = if observed.len() > RESAMPLED_UP_TO { 0 } else { RESAMPLES };
     Resampling { resamples, ..Resampling::new(SEED) }
 }
 
-/// An aggregate of the observations at some places, strata weighing the same.
+/// The aggregate of the observations at some positions, with equal weight for each stratum.
 fn stratified(observed: &Observations, places: &[usize], aggregate: Aggregate) -> Option<f64> {
     let mut strata: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for at in places {
@@ -126,7 +126,7 @@ fn stratified(observed: &Observations, places: &[usize], aggregate: Aggregate) -
     mean(&strata.values().map(of).collect::<Option<Vec<f64>>>()?)
 }
 
-/// A statistic of observations, by position, with that of resampled clusters.
+/// A statistic of observations, given by position, with its values for resampled clusters.
 fn resample(
     observed: &Observations,
     aggregate: Aggregate,
@@ -164,9 +164,10 @@ mod tests {
         found.unwrap().finding_at(Level::P95).unwrap()
     }
 
-    /// RG-10, RG-11: a percentile's change has an interval; pairs that rose alike say the same in every resample.
+    /// RG-10, RG-11: a percentile's change has an interval; pairs that rose by the same amount give the same change in
+    /// every resample.
     #[test]
-    fn a_percentile_changes_with_an_interval() {
+    fn a_change_of_a_percentile_has_an_interval() {
         let before: Vec<f64> = (0..60).map(f64::from).collect();
         let now: Vec<f64> = before.iter().map(|value| value + 5.0).collect();
         let change = |now: &Observations, before: &Observations| {
@@ -182,9 +183,9 @@ mod tests {
         assert_eq!((two.value(), two.interval()), (1.0, None));
     }
 
-    /// Issue 3: a bootstrap only on request: BCa of a mean, percentiles of clusters, and an interval for a median, too.
+    /// Issue 3: a bootstrap only on request: BCa for a mean, percentiles of clusters, and an interval for a median.
     #[test]
-    fn a_bootstrap_stands_in_the_place_of_the_formula() {
+    fn the_bootstrap_replaces_the_formula() {
         let how = Resampling { resamples: 2_000, ..Resampling::new(Seed(7)) };
         let values: Vec<f64> = (0..40).map(|at| f64::from(at * at % 17)).collect();
         let mut observed = one(&values);

@@ -1,4 +1,4 @@
-//! How a number goes with a feature, within groups and with an interval that knows clusters.
+//! The slope of a number against a feature, within groups, with a cluster-robust interval.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use karat_stats::sum::sum_of;
 
 use crate::figures::finding::Finding;
 
-/// Below so many clusters with a difference in the feature a slope has no interval.
+/// With fewer clusters in which the feature varies, a slope has no interval.
 const CLUSTERS_FROM: usize = 5;
 
-/// A smaller distance from the mean is rounding.
+/// A smaller distance from the mean is a rounding error.
 const TELLING: f64 = 1e-9;
 
-/// Each value less its group's mean; less the overall mean where no group has two values.
+/// Each value minus its group's mean, or minus the overall mean if no group has two values.
 pub(crate) fn center_within_groups(groups: &[usize], values: &[f64]) -> Vec<f64> {
     let mut by_group: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     groups.iter().zip(values).for_each(|(group, value)| by_group.entry(*group).or_default().push(*value));
@@ -28,8 +28,8 @@ pub(crate) fn center_within_groups(groups: &[usize], values: &[f64]) -> Vec<f64>
     groups.iter().zip(values).map(distance).map(|it| if it.abs() > TELLING { it } else { 0.0 }).collect()
 }
 
-/// Least-squares slope with a cluster-robust interval: the mean of b + n·x(y − bx)/Σx², x and y about their means.
-/// `None` below three values or where the feature does not differ.
+/// Least-squares slope with a cluster-robust interval: the mean of b + n·x(y − bx)/Σx², with x and y centred. `None`
+/// below three values, or if the feature does not vary.
 pub(crate) fn slope(x: &[f64], y: &[f64], clusters: &[u32], level: Level) -> Option<Finding> {
     if x.len() < 3 || is_constant(x) {
         return None;
@@ -41,7 +41,7 @@ pub(crate) fn slope(x: &[f64], y: &[f64], clusters: &[u32], level: Level) -> Opt
     let n = x.len() as f64;
     let influences: Vec<f64> = centred.iter().map(|(x, y)| slope + n * x * (y - slope * x) / squares).collect();
     let found = clustered_mean(&influences, clusters, level).ok()?;
-    // Within one cluster the residuals cancel out, so few that tell anything would seem to know everything.
+    // Within a cluster the residuals cancel out, so few informative clusters would give a much too narrow interval.
     let telling: BTreeSet<u32> =
         centred.iter().zip(clusters).filter(|((x, _), _)| x.abs() > TELLING).map(|(_, cluster)| *cluster).collect();
     let interval = found.interval.filter(|_| telling.len() >= CLUSTERS_FROM);
@@ -52,9 +52,9 @@ pub(crate) fn slope(x: &[f64], y: &[f64], clusters: &[u32], level: Level) -> Opt
 mod tests {
     use super::*;
 
-    /// GE-04: a slope has the interval of its clusters; y = 2x + noise that the clusters share.
+    /// GE-04: the interval of a slope is cluster-robust; y = 2x + noise shared by clusters.
     #[test]
-    fn a_slope_knows_its_clusters() {
+    fn a_slope_accounts_for_clusters() {
         let x: Vec<f64> = (0..12).map(f64::from).collect();
         let y: Vec<f64> = x.iter().map(|x| 2.0 * x + (x * 7.0) % 3.0).collect();
         let each: Vec<u32> = (0..12).collect();

@@ -1,10 +1,10 @@
-//! A metric over a group of cells: its figure, its extremes and what is missing.
+//! The aggregate of a metric over a group of cells.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::figures::finding::Finding;
 
-/// A metric over a group of cells. The unit is sample × system, trials already reduced; `n` counts units.
+/// A metric over a group of cells. The unit is sample × system with trials reduced; `n` counts units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
     pub(crate) figure: Option<Finding>,
@@ -63,7 +63,7 @@ impl Spread {
         self.figure.as_ref().map(Finding::value)
     }
 
-    /// Units with a value.
+    /// Number of units with a value.
     pub fn n(&self) -> u64 {
         self.figure.as_ref().map_or(0, Finding::n)
     }
@@ -93,23 +93,23 @@ impl Spread {
         self.stddev
     }
 
-    /// Units whose scorer failed.
+    /// Number of units whose scorer failed.
     pub fn n_unscored(&self) -> u64 {
         self.n_unscored
     }
 
-    /// Units whose cell has no output.
+    /// Number of units whose cell has no output.
     pub fn n_errors(&self) -> u64 {
         self.n_errors
     }
 
-    /// Units to which the metric does not apply.
+    /// Number of units to which the metric does not apply.
     pub fn n_na(&self) -> u64 {
         self.n_na
     }
 
-    /// The mean if everything that failed had scored worst, and best, on the metric's range. `None`
-    /// when nothing failed, or the metric has no range.
+    /// The mean if every failed unit had the worst score, and if every failed unit had the best score of the metric's
+    /// range. `None` if nothing failed, or the metric has no range.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         self.bounds
     }

@@ -1,4 +1,4 @@
-//! A gate's cases: metric × unit × bound.
+//! Expands a gate to cases: metric × unit × bound.
 
 use karat_types::{Gate, GateReference, PlanHeader, Subject, Threshold};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::{scope::Scope, subject};
 use crate::Findings;
 use crate::run::metric_names::matches_pattern;
 
-/// Which bound of a gate.
+/// The kind of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BoundKind {
     Min,
@@ -26,18 +26,18 @@ impl BoundKind {
         }
     }
 
-    /// Whether the bound is the least that is allowed.
+    /// Returns true if the bound is a lower limit.
     pub(super) fn is_least(self) -> bool {
         matches!(self, Self::Min | Self::MaxDrop)
     }
 
-    /// Whether it bounds a change rather than a figure.
+    /// Returns true if it limits a change rather than a figure.
     pub(super) fn is_change(self) -> bool {
         matches!(self, Self::MaxDrop | Self::MaxRise)
     }
 }
 
-/// What a case looks at.
+/// The subject of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target<'a> {
     /// A metric, by index.
@@ -53,13 +53,13 @@ pub(super) struct Unit {
     pub(super) systems: Vec<usize>,
     /// Label of the system; `None` for the whole run.
     pub(super) system: Option<String>,
-    /// The one sample, where it is evaluated per sample.
+    /// The sample, if evaluated per sample.
     pub(super) sample: Option<usize>,
-    /// The group, where it is evaluated per column.
+    /// The group, if evaluated per column.
     pub(super) group: Option<(u32, Value)>,
 }
 
-/// One thing to decide.
+/// A single decision to make.
 #[derive(Debug, Clone)]
 pub(super) struct GateCase<'a> {
     pub(super) gate: &'a Gate,
@@ -84,7 +84,7 @@ pub(super) fn gate_cases<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Sco
         Subject::Finding(path) => (vec![Target::Finding(path.as_str())], vec![Unit::default()]),
         Subject::Metric(_) => (metrics(&findings.plan, gate), units(findings, gate, scope)),
     };
-    // A gate that looks at nothing knows nothing: it must not vanish as if it had passed.
+    // A gate without cells stays undecided rather than vanishing as if it had passed.
     let units = if units.is_empty() { vec![Unit::default()] } else { units };
     let mut cases = Vec::new();
     for unit in &units {
@@ -102,14 +102,14 @@ pub(super) fn gate_cases<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Sco
     cases
 }
 
-/// The metrics that a gate names; [`problem::of`](super::problem::of) has seen to it that there are some.
+/// The metrics of a gate; [`problem::gate_problems`](super::problem::gate_problems) has checked that there is one.
 fn metrics<'a>(plan: &PlanHeader, gate: &Gate) -> Vec<Target<'a>> {
     let names = plan.metrics.iter().enumerate();
     names.filter(|(_, metric)| matches_pattern(subject(gate), &metric.name)).map(|(at, _)| Target::Metric(at)).collect()
 }
 
-/// The units of a gate, without those that its condition leaves empty, and without the systems that the others are
-/// compared with.
+/// The units of a gate, without those that its condition leaves empty and without the systems that others are compared
+/// with.
 fn units(findings: &Findings, gate: &Gate, scope: &Scope) -> Vec<Unit> {
     let samples = findings.samples();
     let judged = |system: &usize| !is_reference(&findings.plan, gate, *system);
@@ -138,7 +138,7 @@ fn units(findings: &Findings, gate: &Gate, scope: &Scope) -> Vec<Unit> {
     units
 }
 
-/// Whether a system is the one that a gate compares the others with.
+/// Returns true if a gate compares the other systems with this one.
 fn is_reference(plan: &PlanHeader, gate: &Gate, system: usize) -> bool {
     match &gate.against {
         Some(GateReference::Variant(id)) => plan.system_variant(system) == id,

@@ -1,4 +1,4 @@
-//! Decisions: one case of a gate each.
+//! Decides the cases of gates.
 
 use karat_stats::interval::Level;
 use karat_types::GateBasis;
@@ -16,36 +16,37 @@ pub struct Decision {
     pub id: String,
     /// The metric, or the path of the finding.
     pub subject: String,
-    /// Whether the subject is a metric.
+    /// True if the subject is a metric.
     pub is_metric: bool,
-    /// The system, where it is evaluated per system.
+    /// The system, if evaluated per system.
     pub system: Option<String>,
-    /// The sample, where it is evaluated per sample.
+    /// The sample, if evaluated per sample.
     pub sample: Option<String>,
-    /// Column and value, where it is evaluated per column.
+    /// Column and value, if evaluated per column.
     pub group: Option<(String, serde_json::Value)>,
     /// `min`, `max`, `max_drop` or `max_rise`.
     pub bound: &'static str,
-    /// The bound, in the metric's unit; `None` where it is relative to something unknown.
+    /// The bound, in the metric's unit; `None` if it is relative to an unknown figure.
     pub threshold: Option<f64>,
-    /// What is decided.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The figure now.
+    /// The current figure.
     pub observed: Option<f64>,
-    /// What it is compared with.
+    /// The figure it is compared with.
     pub reference: Option<f64>,
-    /// What is held against the bound: the figure, or the change.
+    /// The figure or change that is compared with the bound.
     pub finding: Option<Finding>,
-    /// Whether the interval decides.
+    /// True if the interval decides.
     pub by_interval: bool,
-    /// In words, with the numbers.
+    /// The reason, with the numbers.
     pub reason: String,
-    /// Whether an open question fails.
+    /// True if an undecided verdict counts as a failure.
     pub(super) undecided_fails: bool,
 }
 
 impl Decision {
-    /// How far the figure is within its bound, in the metric's unit; negative beyond it. `None` where either is unknown.
+    /// Distance of the figure from its bound, in the metric's unit; negative if the bound is broken. `None` if either
+    /// is unknown.
     pub fn headroom(&self) -> Option<f64> {
         let (held, bound) = (self.finding.as_ref()?.value(), self.threshold?);
         Some(match self.bound {
@@ -55,14 +56,14 @@ impl Decision {
         })
     }
 
-    /// Whether it is about a metric of all samples of this system.
+    /// Returns true if it is about a metric of all samples of this system.
     pub(super) fn covers(&self, system: &str) -> bool {
         self.is_metric && self.system.as_deref() == Some(system) && self.sample.is_none() && self.group.is_none()
     }
 }
 
-/// `{id, metric, finding?, system?, sample?, group?, bound, threshold, verdict, observed, reference?, change?, interval,
-/// level?, method?, n, degenerate?, decide, reason}`; `metric` is the path of a finding, too.
+/// `{id, metric, finding?, system?, sample?, group?, bound, threshold, verdict, observed, reference?, change?,
+/// interval, level?, method?, n, degenerate?, decide, reason}`; `metric` is the path for a finding.
 impl Serialize for Decision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -102,14 +103,13 @@ impl Serialize for Decision {
     }
 }
 
-/// The number that the finding is held against. Of changes it is the change itself that is bounded: a drop of at most
-/// 0.5 is a change of at least −0.5.
+/// The number that the finding is compared with. A drop of at most 0.5 is a change of at least −0.5.
 pub(super) fn bound(case: &GateCase<'_>, reference: Option<f64>) -> Option<f64> {
     let size = allowed_size(case, reference)?;
     Some(if case.side == BoundKind::MaxDrop { -size } else { size })
 }
 
-/// The bound as the gate says it, a relative one resolved.
+/// The bound as written in the gate, with percentages resolved.
 fn allowed_size(case: &GateCase<'_>, reference: Option<f64>) -> Option<f64> {
     if case.side.is_change() { case.threshold.from_figure(reference) } else { Some(case.threshold.value) }
 }
@@ -133,28 +133,28 @@ pub(super) fn decide(court: &GateContext<'_>, case: &GateCase<'_>, level: Level)
     if let Some(remark) = &evidence.remark {
         reason = format!("{reason} ({remark})");
     }
-    if let (Some(change), true) = (&evidence.other_ruler, verdict != Verdict::Undecided) {
+    if let (Some(change), true) = (&evidence.instrument_change, verdict != Verdict::Undecided) {
         verdict = Verdict::Undecided;
-        reason = format!("{reason}; but {change}, so that nothing is decided");
+        reason = format!("{reason}; undecided because {change}");
     }
     let (lost, cells, what) = match evidence.lacking.share() > evidence.unscored.share() {
-        true => (evidence.lacking, "pairs of cells", "lack a score on a side"),
+        true => (evidence.lacking, "pairs of cells", "lack a score on one side"),
         false => (evidence.unscored, "cells", "could not be scored"),
     };
     if verdict != Verdict::Undecided && lost.share() > court.policy.max_unscored {
         let share = lost.share() * 100.0;
         let lacking = format!("{} of {} {cells} ({share:.1} %) {what}", lost.n, lost.due);
         if verdict == Verdict::Fail && fails_at_best(court, case, level) {
-            reason = format!("{reason}; {lacking}, and no score of them could turn it");
+            reason = format!("{reason}; {lacking}, and no score for them could change that");
         } else {
             verdict = Verdict::Undecided;
             let allowed = court.policy.max_unscored * 100.0;
-            reason = format!("{reason}; but {lacking}, and the policy allows {allowed:.1} %");
+            reason = format!("{reason}; undecided because {lacking}, and the policy allows {allowed:.1} %");
         }
     }
     if verdict == Verdict::Fail && case.gate.review {
         match court.policy.strict {
-            true => reason = format!("{reason}; a matter of review, which `policy.strict` makes a failure"),
+            true => reason = format!("{reason}; under review, which `policy.strict` treats as a failure"),
             false => verdict = Verdict::Review,
         }
     }
@@ -177,20 +177,20 @@ pub(super) fn decide(court: &GateContext<'_>, case: &GateCase<'_>, level: Level)
     }
 }
 
-/// The furthest that what a change is made of can be apart; `None` for what is no change.
+/// The largest possible change; `None` for figures.
 fn max_change(court: &GateContext<'_>, case: &GateCase<'_>) -> Option<f64> {
     let Target::Metric(metric) = case.target else { return None };
     court.findings.measures.get(metric).filter(|_| case.side.is_change())?.max_change()
 }
 
-/// Whether a case fails even if each score that is missing were the best there is.
+/// Returns true if a case fails even if every missing score were the best possible.
 fn fails_at_best(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> bool {
     let Some(court) = court.with_best_scores(case) else { return false };
     let evidence = court.evidence_for(case);
     let Some((finding, limit)) = evidence.basis.finding_at(level).zip(bound(case, evidence.reference)) else {
         return false;
     };
-    // What the other side lacks is not known either.
+    // The missing scores of the other side are unknown, too.
     if evidence.lacking.share() > court.policy.max_unscored {
         return false;
     }
@@ -201,11 +201,11 @@ fn fails_at_best(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> 
 fn missing_reason(basis: &Basis) -> String {
     match basis {
         Basis::Missing(why) => why.clone(),
-        _ => "there is nothing to decide on".to_owned(),
+        _ => "there is no figure to decide on".to_owned(),
     }
 }
 
-/// What a case is about: a pattern of the gate is one metric here.
+/// The subject of a case: a metric (patterns are expanded), or the path of a finding.
 fn name<'a>(court: &'a GateContext<'_>, case: &'a GateCase<'_>) -> &'a str {
     match case.target {
         Target::Metric(metric) => court.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str()),

@@ -1,4 +1,4 @@
-//! What a case rests on: the observations behind its finding, kept until the level of its interval is known.
+//! The evidence of a case: the observations behind its finding, kept until the level of its interval is known.
 
 use std::hash::{DefaultHasher, Hasher};
 
@@ -18,55 +18,55 @@ use crate::pinned::{Pinned, PinnedMetric};
 use crate::run::findings::Findings;
 use crate::run::matched_cells::{MatchedCells, MissingCount, SampleCells};
 
-/// Everything that decisions look at.
+/// The inputs of all decisions.
 #[derive(Clone, Copy)]
 pub(super) struct GateContext<'a> {
     pub(super) findings: &'a Findings,
     pub(super) references: &'a References,
     pub(super) policy: &'a Policy,
-    /// What is taken for a score that is missing because something failed; `None` leaves it out.
+    /// The value that replaces failed scores; `None` leaves them out.
     pub(super) missing: Option<f64>,
 }
 
 /// The evidence of one case.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
-    /// The figure now.
+    /// The current figure.
     pub(super) observed: Option<f64>,
-    /// What it is compared with.
+    /// The figure it is compared with.
     pub(super) reference: Option<f64>,
-    /// Cells that could be scored, and those that were not: their scorer failed, or they have no output.
+    /// Cells that should have a score, and those whose scorer failed or that have no output.
     pub(super) unscored: MissingCount,
-    /// Pairs of cells that should have a score on both sides of a change, and those that lack one on either.
+    /// Pairs of cells that should have a score on both sides of a change, and those that lack one.
     pub(super) lacking: MissingCount,
-    /// What is held against the threshold.
+    /// The data that are compared with the threshold.
     pub(super) basis: Basis,
-    /// Something that the reader should know.
+    /// A remark for the reader.
     pub(super) remark: Option<String>,
-    /// How what it is compared with was measured otherwise, so that a change decides nothing.
-    pub(super) other_ruler: Option<String>,
+    /// The difference between the instruments of both sides, because of which a change decides nothing.
+    pub(super) instrument_change: Option<String>,
 }
 
-/// What is held against the threshold.
+/// The data that are compared with the threshold.
 #[derive(Debug, Default)]
 pub(super) enum Basis {
-    /// Nothing, and why.
+    /// Nothing.
     #[default]
     None,
-    /// Why there is nothing.
+    /// Nothing, with the reason.
     Missing(String),
-    /// Observations that become a figure.
+    /// Observations and the rule that turns them into a figure.
     Observed(Observations, Measure),
-    /// A figure, or its change on the same samples, with the resamples that its interval is made of.
+    /// A figure, or its change on the same samples, with its resamples.
     Resampled(Resampled),
-    /// A figure as it is, without an interval that could be made wider.
+    /// A finished figure, whose interval cannot be adjusted.
     Point(Finding),
     /// The difference of two figures of unrelated samples.
     Apart(PinnedMetric, PinnedMetric),
 }
 
 impl Basis {
-    /// The finding with an interval of a level.
+    /// The finding with its interval at a level.
     pub(super) fn finding_at(&self, level: Level) -> Option<Finding> {
         match self {
             Self::None | Self::Missing(_) => None,
@@ -77,7 +77,7 @@ impl Basis {
         }
     }
 
-    /// Observations by their measure: with resamples where it asks for some.
+    /// Observations by their rule, resampled if it asks for a bootstrap.
     fn of(observed: Observations, measure: Measure) -> Self {
         match measure.resample(&observed) {
             Some(drawn) => Self::Resampled(drawn),
@@ -85,7 +85,7 @@ impl Basis {
         }
     }
 
-    /// The least α of an interval that says anything.
+    /// The smallest α for which there is an interval.
     pub(super) fn min_alpha(&self) -> f64 {
         match self {
             Self::Resampled(drawn) => drawn.min_alpha(),
@@ -93,7 +93,7 @@ impl Basis {
         }
     }
 
-    /// A digest of the threshold and of the values that are held against it: equal where a case says nothing new.
+    /// A digest of the threshold and the values compared with it; equal for cases that repeat each other.
     pub(super) fn digest(&self, threshold: f64) -> u64 {
         let mut digest = DefaultHasher::new();
         let mut numbers = |numbers: &[f64]| numbers.iter().for_each(|number| digest.write_u64(number.to_bits()));
@@ -122,7 +122,7 @@ impl Basis {
     }
 }
 
-/// The smallest p-value that is told apart from 0.
+/// The smallest p-value distinguished from 0.
 const SMALLEST: f64 = 1e-15;
 
 /// The difference of two means of unrelated samples, with Welch's interval.
@@ -137,7 +137,7 @@ fn welch_difference(now: &PinnedMetric, before: &PinnedMetric, level: Level) -> 
     Some(difference.with_interval(interval, Some(se)).with_method("Welch t"))
 }
 
-/// What a system is compared with.
+/// The reference that a system is compared with.
 enum Partner<'a> {
     Pinned(&'a Pinned, usize),
     System(usize),
@@ -165,7 +165,7 @@ impl GateContext<'_> {
         }
     }
 
-    /// Samples of a case, as (sample, system).
+    /// The cells of a case, as (sample, system).
     fn cells<'c>(&'c self, case: &'c GateCase<'_>) -> impl Iterator<Item = (usize, usize)> + 'c {
         let samples = match case.unit.sample {
             Some(sample) => sample..sample + 1,
@@ -194,13 +194,13 @@ impl GateContext<'_> {
         (observed, unscored)
     }
 
-    /// A score of the case's own, or what is taken for one that is missing.
+    /// The score of a cell, or its replacement if it failed.
     fn score(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
         self.own_cells(metric, sample, system).value()
     }
 
-    /// The same, as if every score that is missing were the one that suits the case best: `None` of figures without a
-    /// range, and of labels.
+    /// The same context with every missing score replaced by the one that suits the case best; `None` for metrics
+    /// without a range, and for figures of labels.
     pub(super) fn with_best_scores(&self, case: &GateCase<'_>) -> Option<Self> {
         let Target::Metric(metric) = case.target else { return None };
         let (lo, hi) = self.findings.plan.metrics.get(metric)?.range?;
@@ -209,7 +209,7 @@ impl GateContext<'_> {
         (!of_labels).then_some(Self { missing: Some(best), ..*self })
     }
 
-    /// How the figure of a case is made, as in reports. One sample has its value, and nothing to aggregate.
+    /// The rule of a case's figure, as in reports. One sample has a single value, which is not aggregated.
     fn measure(&self, case: &GateCase<'_>, metric: usize) -> Option<Measure> {
         let measure = self.findings.measures.get(metric).copied()?;
         let aggregate = if case.unit.sample.is_some() { Aggregate::Mean } else { measure.aggregate };
@@ -227,7 +227,7 @@ impl GateContext<'_> {
         Evidence { observed: figure.map(|it| it.value()), unscored, basis, ..Evidence::default() }
     }
 
-    /// The change from what the gate compares with: paired by sample where at least half of the samples have a partner.
+    /// The change from the reference, paired by sample if at least half of the samples have a partner.
     fn change_evidence(&self, case: &GateCase<'_>, metric: usize) -> Evidence {
         let Some(measure) = self.measure(case, metric) else { return Evidence::default() };
         let name = self.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str());
@@ -247,13 +247,13 @@ impl GateContext<'_> {
         let spec = self.findings.plan.metrics.get(metric);
         let pinned = partners.iter().filter_map(|(_, partner)| partner.pinned());
         let samples = || self.cells(case).map(|(sample, _)| self.findings.sample_id(sample));
-        let mut rulers =
+        let mut changes =
             pinned.filter_map(|pinned| pinned.instrument_change(self.findings.measured_run(), spec?, samples()));
-        let evidence = Evidence { other_ruler: rulers.next(), ..evidence };
+        let evidence = Evidence { instrument_change: changes.next(), ..evidence };
         let pairs = self.paired_results(case, metric, name, &partners);
         if pairs.len() * 2 >= observed.len() && pairs.can_compare(measure.aggregate) {
             let remark = (pairs.len() < observed.len())
-                .then(|| format!("on the {} of {} results that both have", pairs.len(), observed.len()));
+                .then(|| format!("compared on the {} of {} results that both have", pairs.len(), observed.len()));
             return pairs.evidence(measure, Evidence { remark, ..evidence });
         }
         let reference = match &partners[..] {
@@ -265,26 +265,22 @@ impl GateContext<'_> {
         match reference {
             Some(before) if before.has_values() && pairs.len() == 0 => {
                 let what = self.reference_name(case);
-                missing(
-                    format!("{what} has none of the samples that have a score here, so nothing is compared"),
-                    evidence,
-                )
+                missing(format!("{what} has no sample with a score here, so there is nothing to compare"), evidence)
             }
             Some(before) if before.value.is_some() => {
                 let now = PinnedMetric::figure(Some(now.value()), now.n(), now.se(), Vec::new());
-                let why =
-                    if measure.aggregate.uses_labels() { "no labels are pinned" } else { "the samples are others" };
+                let why = if measure.aggregate.uses_labels() { "no labels are pinned" } else { "the samples differ" };
                 let remark = before.has_values().then(|| format!("{why}: compared unpaired"));
                 Evidence { reference: before.value, basis: Basis::Apart(now, before), remark, ..evidence }
             }
-            _ => missing(format!("{} has no result of this", self.reference_name(case)), evidence),
+            _ => missing(format!("{} has no result for this metric", self.reference_name(case)), evidence),
         }
     }
 
     fn missing_score_reason(&self, case: &GateCase<'_>) -> String {
         match &case.gate.condition {
-            Some(condition) if self.cells(case).next().is_none() => format!("no cell fits `where: {condition}`"),
-            _ if self.cells(case).next().is_none() => "there is no cell to look at".to_owned(),
+            Some(condition) if self.cells(case).next().is_none() => format!("no cell matches `where: {condition}`"),
+            _ if self.cells(case).next().is_none() => "there are no cells".to_owned(),
             _ => "no cell has a score".to_owned(),
         }
     }
@@ -319,7 +315,7 @@ impl GateContext<'_> {
         pairs
     }
 
-    /// What the cells of a case say, with what is taken for a score that is missing.
+    /// The cells of a case, with failed scores replaced if requested.
     fn own_cells(&self, metric: usize, sample: usize, system: usize) -> SampleCells<'_> {
         let own = self.sample_cells(metric, sample, system);
         self.missing.into_iter().fold(own, SampleCells::fill_missing)
@@ -332,14 +328,14 @@ impl GateContext<'_> {
     fn reference_name(&self, case: &GateCase<'_>) -> String {
         match &case.gate.against {
             None | Some(GateReference::Baseline) => "the baseline".to_owned(),
-            Some(GateReference::Previous) => "the run before".to_owned(),
+            Some(GateReference::Previous) => "the previous run".to_owned(),
             Some(GateReference::Run(id)) => format!("run {id}"),
             Some(GateReference::Variant(id)) => format!("variant {id}"),
             Some(GateReference::Model(id)) => format!("model {id}"),
         }
     }
 
-    /// What a system is compared with, or why there is nothing.
+    /// The reference of a system, or the reason why there is none.
     fn reference_for(&self, case: &GateCase<'_>, system: usize) -> Result<Partner<'_>, String> {
         let plan = &self.findings.plan;
         let pinned = |pinned: Option<&'_ Pinned>, none: &str| match pinned {
@@ -362,7 +358,7 @@ impl GateContext<'_> {
             Some(GateReference::Variant(id)) => {
                 let model = plan.systems.get(system).and_then(|it| it.model);
                 if plan.variants.iter().all(|variant| variant.id != *id) {
-                    return Err(format!("this run leaves the variant {id} out"));
+                    return Err(format!("the variant {id} is not part of this run"));
                 }
                 let other = plan.systems.iter().position(|it| {
                     it.model == model && plan.variants.get(it.variant).is_some_and(|variant| variant.id == *id)
@@ -372,7 +368,7 @@ impl GateContext<'_> {
             Some(GateReference::Model(id)) => {
                 let variant = plan.systems.get(system).map(|it| it.variant);
                 if !plan.models.iter().any(|model| model.is_called(id)) {
-                    return Err(format!("this run leaves the model {id} out"));
+                    return Err(format!("the model {id} is not part of this run"));
                 }
                 let other = plan.systems.iter().position(|it| {
                     Some(it.variant) == variant
@@ -400,7 +396,7 @@ impl GateContext<'_> {
         Evidence { observed: Some(found.value()), basis: Basis::Point(found), ..Evidence::default() }
     }
 
-    /// The human-anchored figure of the metric, as the analysis `human_anchor` found it.
+    /// The human-anchored figure of the metric, from the analysis `human_anchor`.
     fn anchored_evidence(&self, case: &GateCase<'_>) -> Evidence {
         let missing = |why: &str| Evidence { basis: Basis::Missing(why.to_owned()), ..Evidence::default() };
         if matches!(case.side, BoundKind::MaxDrop | BoundKind::MaxRise) {
@@ -409,21 +405,21 @@ impl GateContext<'_> {
         let Target::Metric(metric) = case.target else { return missing("only metrics are human-anchored") };
         let name = self.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str());
         let system = case.unit.system.as_deref();
-        match path::anchored(self.findings, name, system) {
+        match path::anchored_finding(self.findings, name, system) {
             Some(found) => {
                 Evidence { observed: Some(found.value()), basis: Basis::Point(found), ..Evidence::default() }
             }
-            None => {
-                missing("there is no human-anchored figure of this: it needs the analysis `human_anchor` and labels")
-            }
+            None => missing(
+                "there is no human-anchored figure of this metric: it needs the analysis `human_anchor` and labels",
+            ),
         }
     }
 }
 
-/// A value with the labels behind it, where its scorer names some.
+/// A value with its labels, if its scorer names some.
 type LabelledValue = (f64, Option<(u16, u16)>);
 
-/// Results on the same samples, now and before.
+/// Current and earlier results on the same samples.
 struct Pairs {
     now: Observations,
     before: Observations,
@@ -444,12 +440,12 @@ impl Pairs {
         self.now.len()
     }
 
-    /// Whether there is something to compare: pinned results have no labels, and so no figure of them.
+    /// Returns true if there is something to compare: pinned results have no labels, and so no figure of labels.
     fn can_compare(&self, aggregate: Aggregate) -> bool {
         self.len() > 0 && (!aggregate.uses_labels() || self.before.labels.len() == self.len())
     }
 
-    /// Means differ by the mean difference; other figures by their own.
+    /// Means are compared by the mean difference, other figures by the change of the figure.
     fn evidence(self, measure: Measure, evidence: Evidence) -> Evidence {
         let value = |observed: &Observations| measure.figure(observed).map(|found| found.value());
         let (observed, reference) = (value(&self.now), value(&self.before));

@@ -1,4 +1,5 @@
-//! Key figures: every metric of every system beside the pinned baseline, with what the gates say of it (RG-10).
+//! Key figures: every metric of every system compared with the pinned baseline, with the verdicts of gates on it
+//! (RG-10).
 
 use karat_types::{Gate, Threshold};
 use serde::Serialize;
@@ -10,20 +11,20 @@ use super::scope::Scope;
 use super::verdict_text::Verdict;
 use crate::figures::finding::Finding;
 
-/// A metric of a system, now and in the baseline.
+/// A metric of a system, current and in the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Kpi {
     /// The system.
     pub system: String,
     /// The metric.
     pub metric: String,
-    /// Its figure now.
+    /// Its current figure.
     pub figure: Finding,
-    /// The figure in the baseline, on the samples that are compared; `None` where it has none.
+    /// The baseline's figure on the compared samples; `None` if it has none.
     pub baseline: Option<f64>,
-    /// The change since the baseline, paired by sample wherever both have the samples.
+    /// The change since the baseline, paired by sample if both have the samples.
     pub change: Option<Finding>,
-    /// Something that the reader should know of the comparison.
+    /// A remark on the comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
     /// The gates' bounds on this metric of this system, in the gates' order.
@@ -35,13 +36,13 @@ pub struct Kpi {
 pub struct KpiBound {
     /// `min`, `max`, `max_drop` or `max_rise`.
     pub bound: &'static str,
-    /// In the metric's unit; `None` where it is relative to something unknown.
+    /// In the metric's unit; `None` if it is relative to an unknown figure.
     pub threshold: Option<f64>,
-    /// What was decided.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// The key figures of every system, in the plan's order; none without a baseline.
+/// The key figures of every system, in the plan's order; empty without a baseline.
 pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
     if court.references.baseline.is_none() {
         return Vec::new();
@@ -69,7 +70,7 @@ pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
     findings.systems.iter().flat_map(of_system).collect()
 }
 
-/// The key figure with its change, found as a gate on any change would find it.
+/// Adds the change, computed as for a gate on any change.
 fn with_change(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
     let gate = Gate::for_metric(&kpi.metric);
     let unit = Unit { systems: vec![system], system: Some(kpi.system.clone()), ..Unit::default() };
@@ -84,7 +85,7 @@ fn with_change(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) 
     let evidence = court.evidence_for(&case);
     let level = court.findings.measures.get(metric).map(|measure| measure.level);
     let change = level.and_then(|level| evidence.basis.finding_at(level));
-    let remark = evidence.other_ruler.or(evidence.remark).filter(|_| change.is_some());
+    let remark = evidence.instrument_change.or(evidence.remark).filter(|_| change.is_some());
     Kpi { baseline: evidence.reference, remark, change, ..kpi }
 }
 

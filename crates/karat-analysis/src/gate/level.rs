@@ -1,12 +1,11 @@
-//! The confidence level of each decision by an interval, so that all of them together keep the policy's.
+//! The confidence level of each decision by interval, so that all of them together keep the policy's.
 //!
-//! A case's p-value is that of its own interval, inverted: the α at which the interval of level 1 − α just touches the
-//! threshold. Whatever method makes the interval, the p-value and the interval on the screen can therefore not
-//! disagree. Cases that hold the same values against the same threshold are one. Over the m cases that are decided by
-//! intervals, ascending by p:
+//! A case's p-value is the α at which its own interval of level 1 − α touches the threshold, so p-value and interval
+//! cannot disagree, whatever the method. Cases that compare the same values with the same threshold count as one. Over
+//! the m cases decided by interval, with p ascending:
 //!
-//! - Holm: the j-th is decided while p₍ⱼ₎ ≤ α/(m − j + 1), at level 1 − α/(m − j + 1); from the first that is not, all
-//!   are undecided and show that one's level.
+//! - Holm: the j-th is decided while p₍ⱼ₎ ≤ α/(m − j + 1), at level 1 − α/(m − j + 1). From the first that is not, all
+//!   are undecided and show that level.
 //! - Benjamini–Hochberg: with R the largest j with p₍ⱼ₎ ≤ jα/m, the first R are decided; all show the level
 //!   1 − α·max(R, 1)/m (intervals with false coverage rate α, Benjamini & Yekutieli 2005).
 //! - none: all at level 1 − α.
@@ -18,7 +17,7 @@ use super::case::GateCase;
 use super::decision::bound;
 use super::evidence::{Basis, GateContext};
 
-/// By case; the policy's own level for those that are decided by their figure.
+/// The level of each case; the policy's own level for cases decided by their figure.
 pub(super) fn levels(court: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<Level> {
     let alpha = 1.0 - court.policy.confidence;
     let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
@@ -38,25 +37,25 @@ pub(super) fn levels(court: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<Lev
     levels
 }
 
-/// A case that its interval may decide.
+/// A case that is decided by its interval.
 struct IntervalTest {
     case: usize,
     p: f64,
-    /// Of the threshold and all that is held against it.
+    /// Digest of the threshold and the values.
     digest: u64,
 }
 
 impl IntervalTest {
-    /// `None` where there is no interval, or it would decide nothing.
+    /// `None` if there is no interval, or it decides nothing.
     fn of(court: &GateContext<'_>, at: usize, case: &GateCase<'_>) -> Option<Self> {
         let evidence = court.evidence_for(case);
-        let threshold = bound(case, evidence.reference).filter(|_| evidence.other_ruler.is_none())?;
+        let threshold = bound(case, evidence.reference).filter(|_| evidence.instrument_change.is_none())?;
         let p = p_value(&evidence.basis, threshold)?;
         Some(Self { case: at, p, digest: evidence.basis.digest(threshold) })
     }
 
-    /// Whether another case asks the same of the same values, as one of `pass` does beside the only check: then they are one
-    /// question.
+    /// Returns true if another case compares the same values with the same threshold, as `pass` does if there is only
+    /// one check.
     fn is_same_test(&self, other: &Self) -> bool {
         self.digest == other.digest && self.p.total_cmp(&other.p).is_eq()
     }
@@ -79,7 +78,7 @@ fn alphas(p: &[f64], alpha: f64, correction: Correction) -> Vec<f64> {
     }
 }
 
-/// The α at which the interval touches the threshold; 1 where the figure is on it. `None` without an interval.
+/// The α at which the interval touches the threshold; 1 if the figure equals it. `None` without an interval.
 pub(super) fn p_value(basis: &Basis, threshold: f64) -> Option<f64> {
     let holds = |alpha: f64| {
         let (lo, hi) = basis.finding_at(Level::from_alpha(alpha)?)?.interval()?;
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_stops_at_the_first_that_is_open() {
+    fn holm_stops_at_the_first_undecided_metric() {
         let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
         assert!(close(&alphas(&[0.001, 0.03, 0.04], 0.06, Correction::Holm), &[0.02, 0.03, 0.06]));
         assert!(close(&alphas(&[0.001, 0.04, 0.05], 0.06, Correction::Holm), &[0.02, 0.03, 0.03]));

@@ -1,16 +1,18 @@
-//! Gates: rules over the findings of a stored run. Nothing is called and nothing is read but the run's rows and what
-//! it is compared with, so a gate can be changed and applied again at no cost.
+//! Gates: rules over the findings of a stored run. Applying them makes no API calls and reads only the run's rows and
+//! the results that it is compared with, so a gate can be changed and applied again at no cost.
 //!
-//! A gate becomes *cases*: each metric that it names × each unit that it is evaluated per × each of its bounds. A case
-//! has a finding — the figure itself for `min` and `max`, the change from what the gate compares with for `max_drop`
-//! and `max_rise`, paired by sample wherever both sides have the samples — and a threshold.
+//! A gate expands to *cases*: each of its metrics × each of its units × each of its bounds. A case has a finding and a
+//! threshold. The finding is the figure itself for `min` and `max`, and the change from the reference for `max_drop`
+//! and `max_rise`, paired by sample if both sides have the samples.
 //!
 //! | `decide` | pass | fail | undecided |
 //! |---|---|---|---|
-//! | `point` | the finding keeps the bound | it does not | there is no finding, nothing to compare with, or too much is unscored |
-//! | `interval` | its whole interval keeps the bound | its whole interval does not | the interval holds the threshold; or as above |
+//! | `point` | the finding is within the bound | it is not | there is no finding or reference, or too many scores are missing |
+//! | `interval` | the whole interval is within the bound | the whole interval is outside | the interval contains the threshold; or as above |
 //!
-//! Decisions by intervals are corrected together: see `level.rs`.
+//! Decisions by interval are corrected for their number. Reading order: `case`, `evidence` (the numbers of a case),
+//! `level` (the correction), `decision`, `verdict_text` (verdict and reason), `verdicts`; `problem` checks gates before
+//! a run, `scope` applies `where` and `per`, `path` looks up findings, `kpi` lists key figures.
 
 mod case;
 mod decision;
@@ -38,22 +40,22 @@ use scope::Scope;
 pub use verdict_text::Verdict;
 pub use verdicts::Verdicts;
 
-/// What gates compare with.
+/// The results that gates compare with.
 #[derive(Debug, Clone, Default)]
 pub struct References {
     /// The pinned baseline or golden set.
     pub baseline: Option<Pinned>,
-    /// The run before this one.
+    /// The previous run.
     pub previous: Option<Pinned>,
-    /// Stored runs, by the name that gates use.
+    /// Stored runs, by the name used in gates.
     pub runs: BTreeMap<String, Pinned>,
 }
 
-/// Applies gates to a run. Gates that a `where` or a `per` column concerns read the run's rows once more.
+/// Applies gates to a run. Gates with `where` or a `per` column read the run's rows a second time.
 ///
 /// # Errors
-/// A gate that names a metric, variant or model the run does not have, a condition that cannot be evaluated, a column
-/// that the run's rows do not hold, rows that cannot be read.
+/// A gate with an unknown metric, variant or model, an invalid condition, a column that the run's rows do not have, or
+/// unreadable rows.
 pub fn decide(
     findings: &Findings,
     rows: &dyn RunRows,
@@ -75,11 +77,11 @@ pub fn decide(
     Ok(Verdicts { decisions, kpis, notes: notes(findings, rules, references) })
 }
 
-/// Whether a run of this plan has all that its gates name, so that nothing is paid for a run that cannot be judged.
+/// Checks that a run of this plan has everything that its gates name, before anything is paid for.
 ///
 /// # Errors
-/// Every gate that names a metric, analysis, part of an analysis, variant or model that it does not have, or that nothing
-/// can keep.
+/// Every gate with an unknown metric, analysis, part of an analysis, variant or model, or with a bound that nothing can
+/// keep.
 pub fn check(plan: &Arc<PlanHeader>, rules: &GateRules) -> Result<(), AnalysisError> {
     let mut wrong = unknown_names(plan, rules)?;
     if rules.gates.iter().any(|gate| matches!(gate.subject, Subject::Finding(_))) {
@@ -97,7 +99,7 @@ fn unknown_names(plan: &Arc<PlanHeader>, rules: &GateRules) -> Result<Vec<GatePr
     Ok(rules.gates.iter().flat_map(|gate| problem::gate_problems(plan, &analyses, rules, gate)).collect())
 }
 
-/// Gates on paths under `analyses` that lead nowhere, as far as a typo can be told from what a run does not have.
+/// Gates on paths under `analyses` that do not exist and resemble one that does.
 pub fn misspelt_paths(analyses: &[AnalysisResult], rules: &GateRules) -> Vec<GateProblem> {
     let problem = |gate: &Gate| {
         let Subject::Finding(path) = &gate.subject else { return None };
@@ -108,39 +110,39 @@ pub fn misspelt_paths(analyses: &[AnalysisResult], rules: &GateRules) -> Vec<Gat
     rules.gates.iter().filter_map(problem).collect()
 }
 
-/// A system of which more cells failed, or were judged by nobody, than the policy allows.
+/// A system with more failed or unjudged cells than the policy allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingSystem {
     /// The system.
     pub system: String,
-    /// How many have no output.
+    /// Number of cells without an output.
     pub failed: u64,
-    /// How many have one that no judge judged.
+    /// Number of cells with an output that no judge graded.
     pub unjudged: u64,
-    /// Of how many that were asked; at least 1.
+    /// Number of cells called; at least 1.
     pub of: u64,
 }
 
 impl FailingSystem {
-    /// The share of its cells that failed or were judged by nobody.
+    /// The share of its cells that failed or were not judged.
     pub fn share(&self) -> f64 {
         (self.failed + self.unjudged) as f64 / self.of as f64
     }
 }
 
-/// `2 of 4 cells failed`, and how many no judge judged.
+/// `2 of 4 cells failed`, followed by the number that no judge graded.
 impl fmt::Display for FailingSystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { failed, unjudged, of, .. } = self;
         match (failed, unjudged) {
             (_, 0) => write!(f, "{failed} of {of} cells failed"),
-            (0, _) => write!(f, "{unjudged} of {of} cells were judged by no judge"),
-            _ => write!(f, "{failed} of {of} cells failed and {unjudged} were judged by no judge"),
+            (0, _) => write!(f, "{unjudged} of {of} cells were not judged"),
+            _ => write!(f, "{failed} of {of} cells failed and {unjudged} were not judged"),
         }
     }
 }
 
-/// Systems of which more cells failed, or were judged by nobody, than the policy allows.
+/// Systems with more failed or unjudged cells than the policy allows.
 pub fn systems_over_error_limit(findings: &Findings, policy: &Policy) -> Vec<FailingSystem> {
     let failing = |group: &crate::Group| {
         let (failed, unjudged, of) = (group.tally.errors, group.tally.unjudged, group.tally.ok + group.tally.errors);
@@ -150,12 +152,12 @@ pub fn systems_over_error_limit(findings: &Findings, policy: &Policy) -> Vec<Fai
     findings.systems.iter().filter_map(failing).collect()
 }
 
-/// What the reader of the verdicts must know of everything that gates compare with.
+/// Notes on every reference that gates compare with.
 fn notes(findings: &Findings, rules: &GateRules, references: &References) -> Vec<String> {
     let changes = rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some());
     let compared = changes.filter_map(|gate| match &gate.against {
         None | Some(GateReference::Baseline) => Some(("the baseline".to_owned(), references.baseline.as_ref()?)),
-        Some(GateReference::Previous) => Some(("the run before".to_owned(), references.previous.as_ref()?)),
+        Some(GateReference::Previous) => Some(("the previous run".to_owned(), references.previous.as_ref()?)),
         Some(GateReference::Run(id)) => Some((format!("run {id}"), references.runs.get(id)?)),
         Some(GateReference::Variant(_) | GateReference::Model(_)) => None,
     });
@@ -167,7 +169,7 @@ fn notes(findings: &Findings, rules: &GateRules, references: &References) -> Vec
     notes
 }
 
-/// Systems and samples without a partner, other data, other judges.
+/// Notes on one reference: unmatched systems and samples, another dataset, other judges.
 fn reference_notes(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<String> {
     let mut notes = pinned.differences(name, findings.measured_run());
     let ours: Vec<&str> = findings.systems.iter().map(|system| system.id.as_str()).collect();
@@ -193,7 +195,7 @@ fn reference_notes(findings: &Findings, name: &str, pinned: &Pinned) -> Vec<Stri
     notes
 }
 
-/// Models under test that answered under other names than in what is pinned.
+/// Models under test whose reported names differ from the pinned ones.
 fn renamed_models(findings: &Findings, name: &str, pinned: &Pinned) -> BTreeSet<String> {
     let of_system = |system: &crate::Group| {
         let then = pinned.answered_as(&system.id)?;
@@ -201,14 +203,14 @@ fn renamed_models(findings: &Findings, name: &str, pinned: &Pinned) -> BTreeSet<
     };
     let say = |(asked, then, now)| {
         format!(
-            "the model `{asked}` answered as {then} in {name} and as {now} in this run: a change may be of the provider's \
-             change of models alone (pin the dated name as its `model`)"
+            "the model `{asked}` reported {then} in {name} and {now} in this run: a change may come from the provider \
+             (set its `model` to the dated name)"
         )
     };
     findings.systems.iter().filter_map(of_system).flatten().map(say).collect()
 }
 
-/// The name of what a gate looks at.
+/// The name of a gate's metric or finding.
 fn subject(gate: &Gate) -> &str {
     let (Subject::Metric(name) | Subject::Finding(name)) = &gate.subject;
     name

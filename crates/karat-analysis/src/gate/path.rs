@@ -1,4 +1,4 @@
-//! Findings by their path under `analyses`.
+//! Looks up findings by their path under `analyses`.
 
 use karat_text::similar::nearest;
 use serde_json::Value;
@@ -8,10 +8,10 @@ use crate::analyses::excerpt;
 use crate::figures::finding::Finding;
 use crate::run::findings::Findings;
 
-/// The finding at a path such as `agreement.quality.helpful.alpha`; keys may hold dots themselves.
+/// The finding at a path such as `agreement.quality.helpful.alpha`; keys may contain dots.
 ///
 /// # Errors
-/// No number there; the text says what there is.
+/// The path has no number; the text lists what it has.
 pub(super) fn finding(findings: &Findings, path: &str) -> Result<Finding, String> {
     let nothing = |at: String| format!("there is no number at `{path}` under `analyses`{at}");
     let (analysis, value) = outcome(&findings.analyses, path).ok_or_else(|| nothing(String::new()))?;
@@ -21,10 +21,10 @@ pub(super) fn finding(findings: &Findings, path: &str) -> Result<Finding, String
             suggested_path(&findings.analyses, path).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
         return Err(nothing(format!(": there is no `{left}` in {}{meant}", describe_value(found))));
     }
-    finding_from_json(found).ok_or_else(|| nothing(format!(", but {}", describe_value(found))))
+    finding_from_json(found).ok_or_else(|| nothing(format!("; it is {}", describe_value(found))))
 }
 
-/// The path that one was most likely meant to be, where it leads nowhere.
+/// The most likely intended path, if this one does not exist.
 pub(super) fn suggested_path(analyses: &[AnalysisResult], path: &str) -> Option<String> {
     let (analysis, value) = outcome(analyses, path)?;
     let (found, left) = walk(&value, rest_after(path, analysis)?);
@@ -42,19 +42,19 @@ fn outcome<'a>(analyses: &'a [AnalysisResult], path: &str) -> Option<(&'a str, V
     Some((&analysis.id, serde_json::to_value(&analysis.outcome).ok()?))
 }
 
-/// What a reader can go on from.
+/// Describes a value, so that the reader can correct the path.
 fn describe_value(value: &Value) -> String {
     match value {
         Value::Object(members) if members.is_empty() => "an empty result".to_owned(),
         Value::Object(members) => excerpt(&members.keys().cloned().collect::<Vec<_>>().join(", "), 200),
         Value::Array(items) => format!("a list of {}", items.len()),
-        Value::Null => "nothing, since it is undefined".to_owned(),
+        Value::Null => "an undefined value".to_owned(),
         other => excerpt(&other.to_string(), 200),
     }
 }
 
-/// The human-anchored figure of a metric, of a system where one is meant.
-pub(super) fn anchored(findings: &Findings, metric: &str, system: Option<&str>) -> Option<Finding> {
+/// The human-anchored figure of a metric, for a system if given.
+pub(super) fn anchored_finding(findings: &Findings, metric: &str, system: Option<&str>) -> Option<Finding> {
     let analysis = findings.analyses.iter().find(|it| it.analysis == "human_anchor")?;
     let value = serde_json::to_value(&analysis.outcome).ok()?;
     let rows = value.get("figures").and_then(Value::as_array)?;
@@ -64,14 +64,14 @@ pub(super) fn anchored(findings: &Findings, metric: &str, system: Option<&str>) 
     finding_from_json(rows.iter().find(is)?.get("anchored")?)
 }
 
-/// What follows a key at the beginning of a path.
+/// The rest of a path after a leading key.
 pub(super) fn rest_after<'p>(path: &'p str, key: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(key)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') }
 }
 
-/// The value at a path and what is left of the path where that leads nowhere: at each step the longest key that fits;
-/// lists by position.
+/// The value at a path, and the rest of the path that could not be followed. At each step the longest matching key is
+/// used; lists are indexed by position.
 fn walk<'v, 'p>(value: &'v Value, path: &'p str) -> (&'v Value, &'p str) {
     let next = |key: &str, member: &'v Value| Some(walk(member, rest_after(path, key)?));
     let ways: Vec<(&Value, &str)> = match value {
@@ -87,7 +87,7 @@ fn walk<'v, 'p>(value: &'v Value, path: &'p str) -> (&'v Value, &'p str) {
     ways.into_iter().min_by_key(|(_, left)| left.len()).unwrap_or((value, path))
 }
 
-/// A number, or an object with `value` and what belongs to it.
+/// A number, or an object in the form of a finding.
 fn finding_from_json(value: &Value) -> Option<Finding> {
     if let Some(plain) = value.as_f64() {
         return Finding::point(plain, 0, "finding");

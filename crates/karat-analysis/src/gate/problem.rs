@@ -1,4 +1,4 @@
-//! What is wrong with a gate before anything is decided.
+//! Checks gates before anything is decided.
 
 use karat_text::similar::nearest;
 use karat_types::{Gate, GateReference, GateRules, PlanHeader, Subject};
@@ -7,17 +7,17 @@ use super::path::rest_after;
 use crate::GateProblem;
 use crate::run::metric_names::matches_pattern;
 
-/// Everything that a run of this plan cannot have been asked by a gate. `analyses` are the ids of those that it has.
+/// The problems of a gate for a run of this plan. `analyses` are the ids of its analyses.
 pub(super) fn gate_problems(
     plan: &PlanHeader,
     analyses: &[String],
     rules: &GateRules,
     gate: &Gate,
 ) -> Vec<GateProblem> {
-    // What was only not selected leaves the gate undecided.
+    // A partner that was merely not selected leaves the gate undecided.
     let left_out = gate.against.as_ref().is_some_and(|against| rules.left_out.contains(against));
     let partner = if left_out { None } else { unknown_partner(plan, gate) };
-    let one = [unknown_subject(plan, analyses, gate), partner, impossible(gate), unanchored(plan, gate)];
+    let one = [unknown_subject(plan, analyses, gate), partner, impossible(gate), missing_anchor(plan, gate)];
     let ranges = out_of_range(plan, gate).into_iter().chain(never_broken(plan, gate));
     let problems = one.into_iter().flatten().chain(pointless(gate)).chain(ranges);
     problems.map(|what| GateProblem::of(gate, what)).collect()
@@ -48,20 +48,23 @@ fn unknown_partner(plan: &PlanHeader, gate: &Gate) -> Option<String> {
         GateReference::Baseline | GateReference::Previous | GateReference::Run(_) => return None,
     };
     let none = !known.contains(&id.as_str());
-    none.then(|| format!("it compares with the {kind} `{id}`, which the run does not have{}", suggestion(id, &known)))
+    none.then(|| format!("it compares with the unknown {kind} `{id}`{}", suggestion(id, &known)))
 }
 
 fn impossible(gate: &Gate) -> Option<String> {
     let (min, max) = gate.contradictory_bounds()?;
-    Some(format!("no figure is at least {min} and at most {max}; `min` must not be above `max`"))
+    Some(format!("no figure can be at least {min} and at most {max}; `min` must not be above `max`"))
 }
 
-/// Bounds on changes that say nothing: below 0, or of what has no baseline.
+/// Bounds on changes that are below 0, or on a subject without a baseline.
 fn pointless(gate: &Gate) -> Vec<String> {
     let changes = [("max_drop", gate.max_drop), ("max_rise", gate.max_rise)];
     let given = || changes.into_iter().filter_map(|(name, bound)| Some((name, bound?)));
     let below = given().filter(|(_, bound)| bound.value < 0.0).map(|(name, bound)| {
-        format!("`{name}` is {}: it says how far is too far, and is at least 0; `against` says from what", bound.value)
+        format!(
+            "`{name}` is {}, but must be at least 0: it is the largest allowed change from the reference in `against`",
+            bound.value
+        )
     });
     let what = match &gate.subject {
         Subject::Finding(_) => Some("a finding"),
@@ -73,18 +76,18 @@ fn pointless(gate: &Gate) -> Vec<String> {
     below.chain(baseless).collect()
 }
 
-/// Bounds that no figure of the metric keeps.
+/// Bounds that no figure of the metric can keep.
 fn out_of_range(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
     let wrong = |(name, (lo, hi)): (&str, (f64, f64))| {
         let min = gate.min.filter(|min| min.value > hi).map(|min| ("min", min.value));
         let (bound, value) = min.or(gate.max.filter(|max| max.value < lo).map(|max| ("max", max.value)))?;
         let meant = as_share(value, lo, hi);
-        Some(format!("no figure keeps `{bound}: {value}`: {name} goes from {lo} to {hi}{meant}"))
+        Some(format!("no figure can meet `{bound}: {value}`: {name} ranges from {lo} to {hi}{meant}"))
     };
     ranges(plan, gate).filter_map(wrong).collect()
 }
 
-/// Bounds that every figure of the metric keeps, so that the gate is none.
+/// Bounds that every figure of the metric keeps, so that the gate can never fail.
 fn never_broken(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
     let wrong = |(name, (lo, hi)): (&str, (f64, f64))| {
         let beyond = [
@@ -95,26 +98,27 @@ fn never_broken(plan: &PlanHeader, gate: &Gate) -> Vec<String> {
         ];
         let (bound, value) = beyond.into_iter().find_map(|(bound, given)| Some((bound, given?.value)))?;
         let meant = as_share(value, lo, hi);
-        Some(format!("every figure keeps `{bound}: {value}`: {name} goes from {lo} to {hi}{meant}"))
+        Some(format!("every figure meets `{bound}: {value}`: {name} ranges from {lo} to {hi}{meant}"))
     };
     ranges(plan, gate).filter_map(wrong).collect()
 }
 
-/// Name and range of the gate's metrics that have one. A sum goes beyond that of its samples.
+/// Name and range of the gate's metrics with a range. Sums are left out, because they exceed the range of their
+/// samples.
 fn ranges<'a>(plan: &'a PlanHeader, gate: &'a Gate) -> impl Iterator<Item = (&'a str, (f64, f64))> {
     let fitting = |name: &str| matches!(&gate.subject, Subject::Metric(pattern) if matches_pattern(pattern, name));
     let metrics = plan.metrics.iter().filter(move |metric| fitting(&metric.name) && metric.aggregate != "sum");
     metrics.filter_map(|metric| Some((metric.name.as_str(), metric.range?)))
 }
 
-/// That a number may have been meant as a percentage: its hundredth lies within the range, and it does not.
+/// A hint that a number may be meant as a percentage: it is outside the range, and its hundredth is inside.
 fn as_share(value: f64, lo: f64, hi: f64) -> String {
     let share = (lo..=hi).contains(&(value / 100.0)) && value > hi;
     if share { format!("; did you mean `{value}%`?") } else { String::new() }
 }
 
-/// A gate on what people would say, where the run does not ask what they said.
-fn unanchored(plan: &PlanHeader, gate: &Gate) -> Option<String> {
+/// A gate on human-anchored figures without the analysis that computes them.
+fn missing_anchor(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     let Subject::Metric(pattern) = &gate.subject else { return None };
     let scorers = plan
         .metrics
@@ -132,13 +136,13 @@ fn unanchored(plan: &PlanHeader, gate: &Gate) -> Option<String> {
     lacks.then(|| {
         let scorer = scorers.first().copied().unwrap_or_default();
         format!(
-            "`anchor: human` reads the analysis `human_anchor`, which the suite does not ask for: add `{{ analysis: \
+            "`anchor: human` needs the analysis `human_anchor`, which the suite does not request: add `{{ analysis: \
              human_anchor, with: {{ scorer: {scorer} }} }}` to `analyses`, and `labels` to the scorer"
         )
     })
 }
 
-/// ` (did you mean …?)`, and what there is.
+/// ` (did you mean …?)`, followed by the known names.
 pub(super) fn suggestion(unknown: &str, known: &[&str]) -> String {
     let near =
         nearest(unknown, known.iter().copied()).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));

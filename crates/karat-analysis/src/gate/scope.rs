@@ -1,4 +1,4 @@
-//! Which cells a gate looks at, and the groups of its `per` column.
+//! Selects the cells of a gate, and groups them by its `per` column.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -10,30 +10,30 @@ use serde_json::{Map, Value, json};
 
 use crate::{AnalysisError, Findings, GateProblem};
 
-/// Units that are no column.
+/// Units other than columns.
 const UNITS: [&str; 3] = ["system", "run", "sample"];
 
 /// The cells of one gate: sample × system.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     systems: usize,
-    /// By sample × system, where the gate has a condition.
+    /// By sample × system, if the gate has a condition.
     chosen: Option<Vec<bool>>,
-    /// Group of each sample and the groups' values, where the gate is evaluated per column.
+    /// Group of each sample, and the groups' values, if the gate is evaluated per column.
     pub(super) groups: Option<(Vec<u32>, Vec<Value>)>,
 }
 
-/// What a gate looks at, or why it cannot be applied.
+/// The cells of a gate, or the problem that prevents it from being applied.
 type Scoped = Result<Scope, GateProblem>;
 
 impl Scope {
-    /// Whether the gate looks at a sample of a system.
+    /// Returns true if the gate includes a sample of a system.
     pub(super) fn holds(&self, sample: usize, system: usize) -> bool {
         let chosen = self.chosen.as_ref();
         chosen.is_none_or(|chosen| chosen.get(sample * self.systems + system).copied().unwrap_or(false))
     }
 
-    /// One scope a gate, or why the gate cannot be applied; a pass over the rows where any gate needs what only they know.
+    /// One scope per gate, or its problem. Reads the rows once if any gate needs them.
     pub(super) fn read(findings: &Findings, rows: &dyn RunRows, gates: &[Gate]) -> Result<Vec<Scoped>, AnalysisError> {
         let mut readers: Vec<_> = gates.iter().map(|gate| ScopeReader::new(findings, gate)).collect();
         let scopes = |readers: Vec<Result<ScopeReader<'_>, _>>| {
@@ -63,7 +63,7 @@ struct ScopeReader<'a> {
     column: Option<Path>,
     known: BTreeMap<String, u32>,
     scope: Scope,
-    /// Why the gate cannot be applied to the first sample that it cannot be applied to.
+    /// The problem of the first sample to which the gate cannot be applied.
     wrong: Option<GateProblem>,
 }
 
@@ -73,7 +73,7 @@ impl<'a> ScopeReader<'a> {
         let condition = gate.condition.as_deref().map(|source| compile_condition(&findings.plan, source)).transpose();
         let column = (!UNITS.contains(&gate.per.as_str())).then(|| Path::parse(&gate.per)).transpose();
         let condition = condition.map_err(|error| wrong(error.message))?;
-        let column = column.map_err(|error| wrong(format!("`per: {}` is no path: {error}", gate.per)))?;
+        let column = column.map_err(|error| wrong(format!("`per: {}` is not a valid path: {error}", gate.per)))?;
         let systems = findings.plan.systems.len();
         let scope = Scope {
             systems,
@@ -98,7 +98,7 @@ impl<'a> ScopeReader<'a> {
         }
     }
 
-    /// Notes the group of a cell, and whether the gate looks at it; the error says why neither can be told.
+    /// Records the group of a cell, and whether the gate includes it. The error gives the reason why that is unknown.
     fn place_cell(&mut self, sample: usize, row: &CellRow<'_>, findings: &Findings) -> Result<(), String> {
         if let (Some(path), Some((groups, values))) = (&self.column, &mut self.scope.groups) {
             let value = path.first_in(&columns(row.sample)).cloned().ok_or_else(|| {
@@ -121,7 +121,7 @@ impl<'a> ScopeReader<'a> {
                 let hint = error
                     .hint
                     .as_deref()
-                    .unwrap_or("columns that conditions read are listed under the dataset's `metadata`");
+                    .unwrap_or("list the columns that conditions read under the dataset's `metadata`");
                 format!("`where: {}` on sample `{}`: {} ({hint})", condition.source(), row.sample.id, error.message)
             })?;
             if let Some(slot) = chosen.get_mut(sample * self.scope.systems + row.system) {
@@ -132,7 +132,7 @@ impl<'a> ScopeReader<'a> {
     }
 }
 
-/// A condition, in which a model that is compared with `model.id` may be written with its provider.
+/// Compiles a condition. A model compared with `model.id` may be written with its provider.
 fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, TemplateError> {
     let expression = Expression::compile(source)?;
     if !expression.reads().iter().any(|name| name == "model.id") {
@@ -147,7 +147,7 @@ fn compile_condition(plan: &PlanHeader, source: &str) -> Result<Expression, Temp
     Expression::compile(&plain)
 }
 
-/// What is stored of a sample, as its columns.
+/// The stored columns of a sample.
 fn columns(sample: &SampleRecord) -> Map<String, Value> {
     let mut columns = sample.metadata.clone();
     columns.insert("id".to_owned(), json!(sample.id));

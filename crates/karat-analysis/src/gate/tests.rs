@@ -40,9 +40,9 @@ fn two(second: [f64; 4]) -> MemoryRun {
     second.iter().enumerate().fold(start, |sketch, (sample, value)| sketch.value(sample, 1, *value)).run()
 }
 
-/// CL-24, SU-05: an absolute minimum holds for each system; the bound itself passes.
+/// CL-24, SU-05: an absolute minimum applies to each system; the bound itself passes.
 #[test]
-fn one_system_cannot_hide_behind_another() {
+fn each_system_is_gated_on_its_own() {
     let verdicts = say(&two([7.0; 4]), vec![gate(|it| it.min = at(8.0))], Policy::default(), &References::default());
     assert_eq!(words(&verdicts), [("model-a/variant-0".to_owned(), "pass"), ("model-b/variant-0".to_owned(), "fail")]);
     assert_eq!((verdicts.verdict(), verdicts.exit()), (Some(Verdict::Fail), Exit::GateFailed));
@@ -81,9 +81,9 @@ fn relative_bounds_follow_the_baseline() {
     assert_eq!(say(&run, vec![rise], Policy::default(), &pinned(&before)).exit(), Exit::GateFailed);
 }
 
-/// A value and its threshold are shown in as many digits as tell them apart, and never compare as they do not.
+/// A value and its threshold are shown with enough digits to differ, and the comparison shown is the one made.
 #[test]
-fn what_is_shown_compares_as_the_numbers_do() {
+fn shown_numbers_compare_like_the_values() {
     let reason = |value: f64, min: f64, decide: GateBasis| {
         let run = Sketch::new(1, 1, 3).fill(value).run();
         let rule = gate(|it| (it.min, it.decide) = (at(min), decide));
@@ -97,7 +97,7 @@ fn what_is_shown_compares_as_the_numbers_do() {
     assert!(collapsed.contains("0.7622 to 0.7622") && collapsed.contains("all 3 values are equal"), "{collapsed}");
 }
 
-/// House rule: a bound that every figure of the metric keeps is refused like one that none keeps.
+/// Invariant: a bound that every figure of the metric keeps is refused like one that none keeps.
 #[test]
 fn a_gate_that_cannot_fail_is_refused() {
     let plan = Sketch::new(1, 1, 2).fill(5.0).run().plan();
@@ -112,13 +112,13 @@ fn a_gate_that_cannot_fail_is_refused() {
         ("min: -3", told(&|it| it.min = at(-3.0))),
     ] {
         let error = wrong.unwrap_err();
-        assert!(error.contains(&format!("every figure keeps `{name}`")), "{error}");
+        assert!(error.contains(&format!("every figure meets `{name}`")), "{error}");
         assert_eq!(error.contains("did you mean `60%`?"), name.contains("60"), "{error}");
     }
     assert!(told(&|it| (it.min, it.max) = (at(0.0), at(10.0))).is_ok());
 }
 
-/// A demanded rise keeps its sign in words, and what others are compared with is not compared with itself.
+/// A reference is not compared with itself, and a rise keeps its sign in the reason.
 #[test]
 fn a_model_is_not_compared_with_itself() {
     let against = |per: &str| {
@@ -135,11 +135,11 @@ fn a_model_is_not_compared_with_itself() {
             (only.verdict, only.threshold, only.finding.as_ref().map(Finding::n)),
             (Verdict::Fail, Some(0.25), Some(4))
         );
-        assert_eq!(only.reason, "a drop of 0.500 (6.25 %, from 8.000 to 7.500) is above the 0.250 that is allowed");
+        assert_eq!(only.reason, "a drop of 0.500 (6.25 %, from 8.000 to 7.500) is above the allowed 0.250");
     }
 }
 
-/// Without a baseline, or without this system in it, nothing is known; only a policy makes that a failure.
+/// Without a baseline, or without this system in it, the verdict is undecided; only a policy makes that a failure.
 #[test]
 fn no_baseline_is_undecided() {
     let run = two([8.0; 4]);
@@ -153,9 +153,9 @@ fn no_baseline_is_undecided() {
     assert!(verdicts.notes.iter().any(|note| note.contains("model-b/variant-0")), "{:?}", verdicts.notes);
 }
 
-/// BY-02: the interval decides three ways, and three policies on one stored run end with three exit codes.
+/// BY-02: an interval decides three ways, and three policies on one stored run give three exit codes.
 #[test]
-fn an_interval_that_holds_the_threshold_decides_nothing() {
+fn an_interval_that_contains_the_threshold_is_undecided() {
     let run = two([6.0, 7.0, 8.0, 9.0]);
     let by = |min: f64, decide: GateBasis| {
         gate(|it| {
@@ -175,7 +175,7 @@ fn an_interval_that_holds_the_threshold_decides_nothing() {
     assert_eq!(point.exit(), Exit::GateFailed);
 }
 
-/// BY-02: too much without a score never passes, and fails only where no score of what is missing could turn it.
+/// BY-02: with too many missing scores a gate never passes, and fails only if no missing score could change that.
 #[test]
 fn too_much_without_a_score_never_passes() {
     let run = Sketch::new(1, 1, 4).fill(9.0).unscored(0, 0).run();
@@ -185,12 +185,12 @@ fn too_much_without_a_score_never_passes() {
         verdicts.decisions[0].verdict
     };
     assert_eq!((with(0.25, 8.0), with(0.24, 8.0), with(0.0, 9.5)), (Verdict::Pass, Verdict::Undecided, Verdict::Fail));
-    // With a 10 for the missing one the mean were 9.25.
+    // With a 10 for the missing one the mean would be 9.25.
     assert_eq!((with(0.25, 9.2), with(0.24, 9.2)), (Verdict::Fail, Verdict::Undecided));
 }
 
-/// BY-02: each trial counts, as it does in what a report shows as failed; what fails with the best scores for the missing ones
-/// stays a fail.
+/// BY-02: missing trials count one by one, as in reports; a failure that the best missing scores could not change
+/// stays.
 #[test]
 fn trials_without_a_score_count_one_by_one() {
     let run =
@@ -204,12 +204,15 @@ fn trials_without_a_score_count_one_by_one() {
     // Two of eight cells: a 10 for each makes the mean 8.5.
     assert_eq!((with(0.24, 8.4).0, with(0.24, 8.6).0), (Verdict::Undecided, Verdict::Fail));
     let (_, reason) = with(0.24, 8.4);
-    assert!(reason.contains("but 2 of 8 cells (25.0 %) could not be scored, and the policy allows 24.0 %"), "{reason}");
+    assert!(
+        reason.contains("undecided because 2 of 8 cells (25.0 %) could not be scored, and the policy allows 24.0 %"),
+        "{reason}"
+    );
 }
 
-/// BY-02: the same of changes, where what is missing could be the whole drop.
+/// BY-02: a change is undecided if the missing scores could make up the drop.
 #[test]
-fn a_drop_that_missing_scores_could_undo_is_undecided() {
+fn a_drop_that_missing_scores_could_reverse_is_undecided() {
     let before = Sketch::new(1, 1, 4).fill(9.0).run();
     let run = Sketch::new(1, 1, 4).fill(8.0).unscored(0, 0).run();
     let with = |change: &dyn Fn(&mut Gate)| {
@@ -224,9 +227,9 @@ fn a_drop_that_missing_scores_could_undo_is_undecided() {
     assert_eq!((with(&|it| it.max = at(5.0)), with(&|it| it.max = at(7.0))), (Verdict::Fail, Verdict::Undecided));
 }
 
-/// BY-02: a gate may compare with what this run was not asked for; then it is undecided.
+/// BY-02: a gate whose reference was not selected for this run is undecided.
 #[test]
-fn a_partner_that_is_left_out_leaves_the_gate_undecided() {
+fn a_gate_without_its_partner_is_undecided() {
     let run = two([7.0; 4]);
     let against = GateReference::Variant("variant-9".to_owned());
     let gates = vec![gate(|it| (it.max_drop, it.against) = (at(0.5), Some(against.clone())))];
@@ -236,12 +239,12 @@ fn a_partner_that_is_left_out_leaves_the_gate_undecided() {
     check(&run.header.plan, &rules).unwrap();
     let verdicts = decide(&findings_of(&run), &run, &rules, &References::default()).unwrap();
     assert_eq!((verdicts.verdict(), verdicts.exit()), (Some(Verdict::Undecided), Exit::Pass));
-    assert_eq!(verdicts.decisions[0].reason, "this run leaves the variant variant-9 out");
+    assert_eq!(verdicts.decisions[0].reason, "the variant variant-9 is not part of this run");
 }
 
-/// BY-02: what a leaderboard rests on is under `analyses`, too.
+/// BY-02: the shared cells of a leaderboard are available under `analyses`.
 #[test]
-fn a_leaderboard_is_held_to_what_it_shares() {
+fn a_leaderboard_uses_shared_cells_only() {
     let on = |path: &str, min: f64| {
         let subject = Subject::Finding(path.to_owned());
         Gate { id: path.to_owned(), subject, min: at(min), ..Gate::for_metric(path) }
@@ -254,7 +257,7 @@ fn a_leaderboard_is_held_to_what_it_shares() {
     assert!(error.contains("did you mean `leaderboards.quality.overall.shared`?"), "{error}");
 }
 
-/// BY-02: a cell without an output could not be scored either, however many errors the policy allows.
+/// BY-02: a cell without an output counts as unscored, however many errors the policy allows.
 #[test]
 fn failed_cells_never_pass() {
     let run = Sketch::new(1, 1, 4).fill(9.0).error(1, 0, "rate_limit").run();
@@ -266,7 +269,7 @@ fn failed_cells_never_pass() {
     assert_eq!((with(0.25), with(0.05)), (Verdict::Pass, Verdict::Undecided));
 }
 
-/// RG-11: a review is a warning, and a failure where the policy is strict.
+/// RG-11: a review is a warning, and a failure if the policy is strict.
 #[test]
 fn a_review_fails_only_under_a_strict_policy() {
     let review = || {
@@ -280,7 +283,11 @@ fn a_review_fails_only_under_a_strict_policy() {
     let strict = Policy { strict: true, ..Policy::default() };
     let failed = say(&two([8.0; 4]), vec![review()], strict, &References::default());
     assert_eq!((failed.count(Verdict::Fail), failed.exit()), (2, Exit::GateFailed));
-    assert!(failed.decisions[0].reason.ends_with("`policy.strict` makes a failure"), "{}", failed.decisions[0].reason);
+    assert!(
+        failed.decisions[0].reason.ends_with("`policy.strict` treats as a failure"),
+        "{}",
+        failed.decisions[0].reason
+    );
 }
 
 /// Gates per sample, under a condition, and against another model of the same run.
@@ -314,9 +321,9 @@ fn units_conditions_and_partners() {
     assert_eq!((other.verdict, other.reference), (Verdict::Fail, Some(8.0)));
 }
 
-/// A gate that no cell fits is undecided, alone and beside others, and lost samples are told.
+/// A gate without matching cells is undecided, alone and beside others, and missing samples are reported.
 #[test]
-fn a_gate_that_looks_at_nothing_never_passes() {
+fn a_gate_without_cells_never_passes() {
     let run = two([8.0; 4]);
     for per in ["system", "run", "sample"] {
         let nothing = gate(|it| {
@@ -334,9 +341,9 @@ fn a_gate_that_looks_at_nothing_never_passes() {
     assert!(told("this run does not have: 3 of 4"), "{:?}", verdicts.notes);
 }
 
-/// What a gate names must be there; the message says what is, of all gates at once.
+/// Unknown names in gates are reported together, each with the known names.
 #[test]
-fn what_a_gate_names_is_checked_before_anything_is_decided() {
+fn names_in_gates_are_checked_first() {
     let run = two([8.0; 4]);
     let finding = |path: &str| Gate { subject: Subject::Finding(path.to_owned()), ..gate(|it| it.max = at(1.0)) };
     let wrong = vec![
@@ -381,10 +388,10 @@ proptest! {
     }
 }
 
-/// BY-08, CL-24: a change since what another ruler measured decides nothing, whatever it is compared with; a bound of the
-/// figure itself does.
+/// BY-08, CL-24: a change measured by another instrument is undecided, whatever the reference; a bound on the figure
+/// itself is decided.
 #[test]
-fn a_change_under_another_ruler_is_undecided() {
+fn a_change_measured_by_another_instrument_is_undecided() {
     let before = Sketch::new(1, 1, 4).fill(9.0).run();
     let mut run = Sketch::new(1, 1, 4).fill(7.0).run();
     let mut plan = (*run.header.plan).clone();
@@ -395,7 +402,7 @@ fn a_change_under_another_ruler_is_undecided() {
     let references = References { baseline: then(), previous: then(), runs };
     for (against, name) in [
         (GateReference::Baseline, "the baseline"),
-        (GateReference::Previous, "the run before"),
+        (GateReference::Previous, "the previous run"),
         (GateReference::Run("old".to_owned()), "run old"),
     ] {
         let drop = gate(|it| (it.max_drop, it.min, it.against) = (at(0.5), at(5.0), Some(against.clone())));
@@ -410,9 +417,9 @@ fn a_change_under_another_ruler_is_undecided() {
     }
 }
 
-/// BY-02: a gate that holds the same values against the same threshold as another takes no share of the confidence.
+/// BY-02: a gate that repeats another takes no share of the confidence.
 #[test]
-fn a_gate_that_repeats_another_is_no_further_test() {
+fn a_repeated_gate_counts_as_one_test() {
     let values = [6.0, 7.0, 6.5, 8.0, 7.5, 6.8, 7.2, 6.1];
     let run = values.iter().enumerate().fold(Sketch::new(1, 1, 8), |it, (at, value)| it.value(at, 0, *value)).run();
     let rule = |min: f64| gate(|it| (it.min, it.decide) = (at(min), GateBasis::Interval));
@@ -424,10 +431,10 @@ fn a_gate_that_repeats_another_is_no_further_test() {
     assert!((level(vec![rule(6.0), rule(6.1)]) - 0.975).abs() < 1e-12);
 }
 
-/// Issue 3: where the suite asks for a bootstrap, gates decide by it, and its seed is shown; a rate that is all passes keeps
-/// Wilson's interval, which does not collapse.
+/// Issue 3: if the suite asks for a bootstrap, gates decide by it and show its seed; a rate of 1 keeps Wilson's
+/// interval, which does not collapse.
 #[test]
-fn gates_keep_to_the_bootstrap_of_the_suite() {
+fn gates_use_the_bootstrap_options_of_the_suite() {
     let with = |binary: bool, value: &dyn Fn(usize) -> f64| {
         let sketch = Sketch::new(1, 1, 30).metric("binary", serde_json::json!(binary));
         let mut run = (0..30).fold(sketch, |it, at| it.value(at, 0, value(at))).run();
@@ -453,10 +460,10 @@ fn gates_keep_to_the_bootstrap_of_the_suite() {
     assert!(spread["ci"][0].as_f64().unwrap() < 0.9);
 }
 
-/// House rule: a change is one of the cells that both sides have, trial by trial, and passes only where few lack a score on
-/// either side; what does not apply lacks none.
+/// Invariant: a change compares the cells that both sides have, trial by trial, and passes only if few scores are
+/// missing on either side; not-applicable cells are not missing.
 #[test]
-fn a_change_counts_what_either_side_lacks() {
+fn a_change_counts_the_missing_scores_of_both_sides() {
     let drop = |against: Option<GateReference>| {
         gate(|it| {
             (it.max_drop, it.per, it.against) = (at(0.5), "run".to_owned(), against.clone());
@@ -475,7 +482,7 @@ fn a_change_counts_what_either_side_lacks() {
     );
     let absent = (0..10).fold(whole.clone(), |run, sample| run.not_applicable(sample, 2));
     assert_eq!(decided(&whole.run(), drop(None), &pinned(&absent.run())).0, Verdict::Pass);
-    // Against another model: what it lacks in a trial counts, and that trial is compared on neither side.
+    // GateReference another model: what it lacks in a trial counts, and that trial is compared on neither side.
     let two = (0..10).fold(Sketch::new(2, 1, 10).trials(2).fill(8.0), |run, sample| {
         run.trial_value((sample, 1, 1), 2.0).trial_error((sample, 0, 1), "timeout")
     });
@@ -490,12 +497,12 @@ fn a_change_counts_what_either_side_lacks() {
     assert_eq!(other.finding.as_ref().map(Finding::value), Some(0.0));
 }
 
-/// House rule, CL-24: a pinned run lacks the trials that failed in it, one by one; they are compared on neither side.
+/// Invariant, CL-24: trials that failed in a pinned run are missing one by one, and compared on neither side.
 #[test]
 fn a_pinned_trial_that_failed_counts() {
     let whole = Sketch::new(1, 1, 10).trials(2).fill(8.0);
     let before = (0..10).fold(whole.clone(), |run, sample| run.trial_error((sample, 0, 1), "timeout"));
-    // Where only the trials that the baseline lacks are worse, nothing dropped.
+    // Only the trials missing in the baseline are worse, so nothing dropped.
     let after = (0..10).fold(whole.clone(), |run, sample| run.trial_value((sample, 0, 1), 2.0));
     let decided = |references: &References| {
         let policy = Policy { max_errors: 1.0, ..Policy::default() };
@@ -510,14 +517,14 @@ fn a_pinned_trial_that_failed_counts() {
         assert_eq!((verdict, change), (Verdict::Undecided, Some(0.0)));
         assert!(reason.contains("10 of 20 pairs of cells (50.0 %) lack a score"), "{reason}");
     }
-    // An older file knows samples only, and so does one whose values were edited.
+    // An older or edited file has samples only.
     let older = file.replace("\"trials\"", "\"was\"").replace("\"lost_trials\"", "\"had\"");
     assert_eq!((decided(&read(&older)).0, decided(&read(&older)).1), (Verdict::Fail, Some(-3.0)));
 }
 
-/// PE-16, CL-24: a judge that moved behind its name since a report is another ruler; a model that did is told.
+/// PE-16, CL-24: a judge with another reported model is another instrument; a model under test with one is reported.
 #[test]
-fn names_that_moved_since_a_pinned_run_are_told() {
+fn names_changed_since_a_pinned_run_are_reported() {
     let answered = |judge: &str, model: &str| {
         let mut run = crate::testing::judged(1, 4, &["j1"], serde_json::json!([]));
         for cell in &mut run.cells {
@@ -534,7 +541,7 @@ fn names_that_moved_since_a_pinned_run_are_told() {
         say(run, vec![rule], Policy::default(), &then)
     };
     let moved = drop(&answered("j1-01", "m-02"));
-    let said = "the model `m` answered as m-01 in the baseline and as m-02 in this run";
+    let said = "the model `m` reported m-01 in the baseline and m-02 in this run";
     assert!(moved.notes.iter().any(|note| note.starts_with(said)), "{:?}", moved.notes);
     assert_eq!(moved.decisions[0].verdict, Verdict::Pass, "{:?}", moved.decisions);
     let moved = drop(&answered("j1-02", "m-01"));

@@ -1,31 +1,31 @@
-//! A case's verdict and its reason, in words in which every number compares as it did.
+//! The verdict of a case and its reason, with every number shown so that it compares as the value did.
 
 use super::case::{BoundKind, GateCase};
 use super::evidence::Evidence;
 use crate::figures::finding::Finding;
 
-/// Digits beyond the usual ones that are tried to tell a value from its threshold.
+/// The number of additional digits tried to distinguish a value from its threshold.
 const MORE_DIGITS: usize = 9;
 
-/// From here on a number is written with its power of ten: digits behind the sixteenth are not its own.
+/// Larger numbers are written in scientific notation, because a double has 16 digits.
 const HUGE: f64 = 1e15;
 
-/// What a gate says.
+/// The verdict of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The bound is kept.
+    /// The bound is met.
     Pass,
-    /// It is not, and somebody should look at it (`on_fail: review`).
+    /// The bound is not met, and the case needs a human review (`on_fail: review`).
     Review,
-    /// It cannot be known from these results.
+    /// These results do not decide.
     Undecided,
-    /// The bound is not kept.
+    /// The bound is not met.
     Fail,
 }
 
 impl Verdict {
-    /// The word for it.
+    /// Its name in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -36,18 +36,18 @@ impl Verdict {
     }
 }
 
-/// What is said of a case.
+/// Composes the verdict and reason of a case.
 pub(super) struct VerdictText<'a> {
     pub(super) case: &'a GateCase<'a>,
     /// The metric, or the path of the finding.
     pub(super) name: &'a str,
     pub(super) evidence: &'a Evidence,
-    /// Unit of the figure, where it has one.
+    /// Unit of the figure, if it has one.
     pub(super) unit: Option<&'static str>,
 }
 
 impl VerdictText<'_> {
-    /// Holds a finding against its limit.
+    /// Compares a finding with its limit and returns verdict and reason.
     pub(super) fn decide(&self, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
         let keeps = |value: f64| nearly_equal(value, limit) || (value > limit) == self.case.side.is_least();
         let value = finding.value();
@@ -58,7 +58,7 @@ impl VerdictText<'_> {
         let n = finding.n();
         let Some((lo, hi)) = finding.interval() else {
             let value = self.distinct_texts(value, limit).0;
-            return (Verdict::Undecided, format!("{value} has no interval (n = {n}), and the gate decides by it"));
+            return (Verdict::Undecided, format!("{value} has no interval (n = {n}), which this gate needs"));
         };
         let level = finding.level().unwrap_or_default() * 100.0;
         let [value, lo_text, hi_text] = [value, lo, hi].map(|number| self.distinct_texts(number, limit).0);
@@ -67,13 +67,13 @@ impl VerdictText<'_> {
         let shown = format!("{value} ({level} % interval {lo_text} to {hi_text})");
         let rule = self.bound_text(limit);
         let (verdict, what) = match (keeps(lo), keeps(hi)) {
-            (true, true) => (Verdict::Pass, format!("{shown} keeps {rule}")),
-            (false, false) => (Verdict::Fail, format!("{shown} breaks {rule}")),
-            _ => (Verdict::Undecided, format!("{shown} holds the threshold of {rule}")),
+            (true, true) => (Verdict::Pass, format!("{shown} meets {rule}")),
+            (false, false) => (Verdict::Fail, format!("{shown} does not meet {rule}")),
+            _ => (Verdict::Undecided, format!("{shown} contains the threshold of {rule}")),
         };
-        let collapsed = "the interval has collapsed and says nothing of others";
+        let equal = format!("all {n} values are equal, so the interval says nothing about other samples");
         let degenerate = finding.is_degenerate();
-        (verdict, if degenerate { format!("{what}; all {n} values are equal: {collapsed}") } else { what })
+        (verdict, if degenerate { format!("{what}; {equal}") } else { what })
     }
 
     fn bound_text(&self, limit: f64) -> String {
@@ -93,7 +93,7 @@ impl VerdictText<'_> {
         }
     }
 
-    /// `a rise of 1619 ms (193 %, from 839 ms to 2458 ms) is above the 167.8 ms (20 %) that is allowed`.
+    /// `rose by 1619 ms (193 %, from 839 ms to 2458 ms); at most 167.8 ms (20 %) is allowed`.
     fn change(&self, word: &str, value: f64, limit: f64, kept: bool) -> String {
         let at_most = if kept { "within" } else { "above" };
         let by = self.as_written(value);
@@ -105,15 +105,15 @@ impl VerdictText<'_> {
         });
         let threshold = self.case.threshold;
         let share = if threshold.percent { format!(" ({})", percent(threshold.value)) } else { String::new() };
-        format!("a {word} of {shown}{} is {at_most} the {bound}{share} that is allowed", ends.unwrap_or_default())
+        format!("a {word} of {shown}{} is {at_most} the allowed {bound}{share}", ends.unwrap_or_default())
     }
 
-    /// A change as the gate writes it: a drop of at most 0.5 is a change of at least −0.5.
+    /// A change with the sign used in the gate: a drop of at most 0.5 is a change of at least −0.5.
     fn as_written(&self, change: f64) -> f64 {
         if self.case.side == BoundKind::MaxDrop { -change } else { change }
     }
 
-    /// A number and what it is held against, in as many digits as tell them apart.
+    /// A number and its limit, with enough digits to distinguish them.
     fn distinct_texts(&self, value: f64, limit: f64) -> (String, String) {
         let value = if nearly_equal(value, limit) { limit } else { value };
         let texts = |more: usize| (self.number_text(value, more), self.number_text(limit, more));
@@ -122,7 +122,7 @@ impl VerdictText<'_> {
         (0..MORE_DIGITS).map(texts).find(|pair| same || tells(pair)).unwrap_or_else(|| texts(MORE_DIGITS))
     }
 
-    /// A number as a reader wants it, and so many digits more: three decimals, more where it is small, with its unit.
+    /// Formats a number with `more` additional digits: three decimals, more for small numbers, with its unit.
     fn number_text(&self, value: f64, more: usize) -> String {
         let value = value + 0.0;
         match self.unit {
@@ -135,12 +135,12 @@ impl VerdictText<'_> {
     }
 }
 
-/// Sums of decimal fractions miss a bound by the last digits: 7.3 − 8.3 is a drop of exactly 1.
+/// Returns true if the numbers differ by rounding only: 7.3 − 8.3 is a drop of exactly 1.
 fn nearly_equal(value: f64, limit: f64) -> bool {
     (value - limit).abs() <= 1e-9 * limit.abs().max(1.0)
 }
 
-/// Four significant digits and so many more, and all of a whole number.
+/// Formats four significant digits plus `more`, and all digits of a whole number.
 fn significant(value: f64, more: usize) -> String {
     if value.abs() >= HUGE {
         return format!("{value:.*e}", 3 + more);

@@ -1,4 +1,4 @@
-//! What all gates of a run say, and what it comes to.
+//! The decisions of all gates of a run, and their overall verdict.
 
 use karat_types::{Exit, PlanHeader};
 
@@ -6,19 +6,19 @@ use super::decision::Decision;
 use super::kpi::Kpi;
 use super::verdict_text::Verdict;
 
-/// What all gates of a run say.
+/// The decisions of all gates of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Verdicts {
     /// Every case, in the gates' order.
     pub decisions: Vec<Decision>,
-    /// Every figure of every system beside the baseline, where there is one.
+    /// Every figure of every system compared with the baseline, if there is one.
     pub kpis: Vec<Kpi>,
-    /// What the reader must know.
+    /// Notes on the references.
     pub notes: Vec<String>,
 }
 
 impl Verdicts {
-    /// Without the checks of volatile metrics, which differ between two runs of one plan.
+    /// Removes the checks of volatile metrics, which differ between two runs of one plan.
     #[must_use]
     pub fn steady(mut self, plan: &PlanHeader) -> Self {
         let volatile = |metric: &str| plan.metrics.iter().any(|it| it.volatile && it.name == metric);
@@ -36,12 +36,12 @@ impl Verdicts {
         worst.max_by_key(|verdict| *verdict as u8)
     }
 
-    /// How many cases have a verdict.
+    /// Number of cases with a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.decisions.iter().filter(|decision| decision.verdict == verdict).count()
     }
 
-    /// The exit code where gates bind.
+    /// The exit code if gates bind.
     pub fn exit(&self) -> Exit {
         let open = |decision: &Decision| decision.verdict == Verdict::Undecided && decision.undecided_fails;
         match self.verdict() {

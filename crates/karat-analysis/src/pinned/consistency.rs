@@ -1,4 +1,4 @@
-//! Whether pinned numbers can be what they say: a file may have been edited by hand, or be of another suite.
+//! Checks pinned numbers for consistency: a file may have been edited by hand, or belong to another suite.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use karat_types::{MetricSpec, PlanHeader};
 use super::{Pinned, PinnedMetric, ROUNDING};
 use crate::figures::estimate::Aggregate;
 
-/// Contradictions that are told; more than these say nothing new.
+/// The largest number of contradictions reported.
 const TOLD: usize = 5;
 
-/// Whether the document agrees with itself.
+/// Checks the document for internal consistency.
 ///
 /// # Errors
-/// Two samples or systems of one name, lists of another length, counts that are not those of the values, an error below 0, an overall figure beyond those of all systems;
-/// all of it, with its place.
+/// Duplicate samples or systems, lists of the wrong length, counts that do not match the values, negative standard
+/// errors, an overall figure outside the range of all systems; each with its place.
 pub(super) fn check_document(pinned: &Pinned) -> Result<(), String> {
     let systems = pinned.systems.iter().map(|system| &system.id);
     let twice = duplicates("samples", &pinned.samples).into_iter().chain(duplicates("systems", systems));
@@ -23,21 +23,21 @@ pub(super) fn check_document(pinned: &Pinned) -> Result<(), String> {
     join_problems(twice.chain(figures).chain(overall_problems(pinned)))
 }
 
-/// Overall figures, which weigh the systems' ones equally, that lie beyond all of them.
+/// Overall figures outside the range of the systems' figures, although they are means of these.
 fn overall_problems(pinned: &Pinned) -> impl Iterator<Item = String> {
     pinned.overall.iter().filter_map(|(name, overall)| {
         let of_systems = pinned.systems.iter().filter_map(|system| system.metrics.get(name)?.value);
         let (lo, hi) = extent(&of_systems.collect::<Vec<f64>>())?;
         let slack = ROUNDING * lo.abs().max(hi.abs()).max(1.0);
         let value = overall.value.filter(|value| *value < lo - slack || *value > hi + slack)?;
-        Some(format!("`overall.{name}.value` is {value}, and those of the systems go from {lo} to {hi}"))
+        Some(format!("`overall.{name}.value` is {value}, which is outside the range of the systems, {lo} to {hi}"))
     })
 }
 
-/// Whether the numbers can be those of a plan's metrics.
+/// Checks the numbers against the metrics of a plan.
 ///
 /// # Errors
-/// Numbers outside the metric's range, figures that are not those of their values; all of it, with its place.
+/// Numbers outside the metric's range, or figures that do not match their values; each with its place.
 pub(super) fn check_plan(pinned: &Pinned, plan: &PlanHeader) -> Result<(), String> {
     join_problems(figures(pinned).flat_map(|(place, name, metric)| {
         match plan.metric(name).and_then(|at| plan.metrics.get(at)) {
@@ -60,28 +60,28 @@ fn figures(pinned: &Pinned) -> impl Iterator<Item = (String, &str, &PinnedMetric
 fn duplicates<'a>(list: &'static str, names: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let doubles = names.into_iter().enumerate().filter(|(_, name)| !seen.insert(name.as_str()));
-    doubles.map(|(at, name)| format!("`{list}[{at}]` is `{name}`, which is there already")).collect()
+    doubles.map(|(at, name)| format!("`{list}[{at}]` is `{name}`, which is a duplicate")).collect()
 }
 
 fn form_problems(place: &str, metric: &PinnedMetric, samples: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Some(se) = metric.se.filter(|se| *se < 0.0) {
-        wrong.push(format!("`{place}.se` is {se}, and a standard error is never below 0"));
+        wrong.push(format!("`{place}.se` is {se}, but a standard error cannot be negative"));
     }
     let known = metric.values.iter().flatten().count();
     if !metric.values.is_empty() && metric.values.len() != samples {
         wrong.push(format!("`{place}.values` has {} entries for {samples} `samples`", metric.values.len()));
     } else if metric.value.is_none() && known > 0 {
-        wrong.push(format!("`{place}` has {known} values and no `value`"));
+        wrong.push(format!("`{place}` has {known} values but no `value`"));
     }
     if !metric.trials.is_empty() && !metric.trials.len().is_multiple_of(samples.max(1)) {
         wrong.push(format!("`{place}.trials` has {} entries for {samples} `samples`", metric.trials.len()));
     }
     if known > 0 && metric.n > 0 && metric.n != known as u64 {
-        wrong.push(format!("`{place}.n` is {}, and there are {known} values", metric.n));
+        wrong.push(format!("`{place}.n` is {}, but there are {known} values", metric.n));
     }
     if metric.value.is_some() && metric.n == 0 {
-        wrong.push(format!("`{place}.n` is 0, and there is a `value`"));
+        wrong.push(format!("`{place}.n` is 0, but there is a `value`"));
     }
     wrong
 }
@@ -97,19 +97,19 @@ fn fit_problems(place: &str, metric: &PinnedMetric, spec: &MetricSpec, aggregate
     let values = numbers("values", &metric.values).into_iter().chain(numbers("trials", &metric.trials));
     let strange = figure.into_iter().chain(values).find_map(|(key, number)| Some((key, number, outside(&number)?)));
     if let Some((key, number, (lo, hi))) = strange.filter(|_| spec.aggregate != "sum") {
-        wrong.push(format!("`{place}{key}` is {number}, and the metric goes from {lo} to {hi}"));
+        wrong.push(format!("`{place}{key}` is {number}, but the metric ranges from {lo} to {hi}"));
     }
     let known: Vec<f64> = metric.values.iter().flatten().copied().collect();
     let figure = aggregate.and_then(|aggregate| Some((aggregate.name(), aggregate.of(&known)?)));
     if let (Some(value), Some((name, figure))) = (metric.value, figure)
         && (value - figure).abs() > ROUNDING * figure.abs().max(1.0)
     {
-        wrong.push(format!("`{place}.value` is {value}, and the {name} of its values is {figure}"));
+        wrong.push(format!("`{place}.value` is {value}, but the {name} of its values is {figure}"));
     }
     wrong
 }
 
-/// How the figure of a system comes from its samples' values; `None` where a report's trials do not say these.
+/// The aggregate that turns a system's samples into its figure; `None` if trials are not reduced by the mean.
 fn sample_aggregate(plan: &PlanHeader, spec: &MetricSpec) -> Option<Aggregate> {
     let by_mean = plan.scorers.get(spec.scorer).is_none_or(|scorer| scorer.reduce == "mean");
     Aggregate::parse(&spec.aggregate).filter(|_| by_mean)

@@ -1,4 +1,4 @@
-//! A golden set read as pinned results.
+//! Reads a golden set as pinned results.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,8 +8,8 @@ use crate::run::instrument::SampleInstrument;
 use crate::run::served_models::NamesByAsked;
 
 impl Pinned {
-    /// Results by sample, each of the system that its file names, with what it was graded by. What names no system, as older
-    /// tools wrote it, holds for every one.
+    /// Results by sample, each for the system that its file names, with its instrument. A file without a system applies
+    /// to every system.
     pub fn golden(run: PinnedRun, golden: &[Golden]) -> Self {
         let named: BTreeSet<&str> = golden.iter().filter_map(|it| it.system.as_deref()).collect();
         let systems = named.into_iter().chain([ANY_SYSTEM]).map(|id| {
@@ -26,7 +26,7 @@ impl Pinned {
             schema: BASELINE_SCHEMA.to_owned(),
             run,
             samples: golden.iter().map(|it| it.sample.clone()).collect(),
-            // A golden set is of one system, and says nothing of several together.
+            // A golden set is for single systems and has no overall figure.
             overall: BTreeMap::new(),
             systems: systems.filter(|system| !system.metrics.is_empty()).collect(),
             graded: golden.iter().map(graded).collect(),
@@ -37,7 +37,7 @@ impl Pinned {
     }
 }
 
-/// The figures of a system, whose samples have a file or none.
+/// The figures of a system; samples without a file are `None`.
 fn metrics(golden: &[Option<&Golden>]) -> BTreeMap<String, PinnedMetric> {
     let mut metrics = BTreeMap::<String, Vec<Option<f64>>>::new();
     for (at, pinned) in golden.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?))) {
@@ -66,9 +66,9 @@ mod tests {
         Golden::read(&text.to_string()).unwrap()
     }
 
-    /// BR-11, BR-12: what names a system is of that one alone; what an older tool wrote is of each.
+    /// BR-11, BR-12: a file that names a system applies to that system only; an older file applies to every system.
     #[test]
-    fn a_golden_set_is_of_the_system_that_it_names() {
+    fn a_golden_set_applies_to_the_system_that_it_names() {
         let golden = [pinned("a", Some("raw"), 3.5), pinned("b", None, 2.0)];
         let set = Pinned::golden(PinnedRun::default(), &golden);
         let value = |system: &str, sample: &str| set.value(set.system(system).unwrap(), "q", sample);

@@ -1,4 +1,4 @@
-//! A `report.json` read as pinned results.
+//! Reads a `report.json` as pinned results.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,8 +11,8 @@ use crate::run::served_models::{NamesByAsked, merge_names};
 use crate::score::reduce::Reduce;
 use crate::score::table::{State, reduce_trials};
 
-/// The figures of a report, and its cells' scores where they are inline. What is missing is left out: the gates that
-/// need it are undecided and say so.
+/// The figures of a report, and the scores of its inline cells. Missing parts are left out; gates that need them are
+/// undecided.
 pub(crate) fn read(report: &Value) -> Pinned {
     let cells = ReportCells::of(report);
     let systems = list(report, "systems").iter().filter_map(|system| {
@@ -37,7 +37,7 @@ pub(crate) fn read(report: &Value) -> Pinned {
     }
 }
 
-/// The names under which a system or judge answered.
+/// The reported model names of a system or judge.
 fn answered_as(of: &Value) -> NamesByAsked {
     let mut names = NamesByAsked::new();
     for (asked, model) in list(of, "answered_as").iter().filter_map(|it| text(it, "asked").zip(text(it, "model"))) {
@@ -46,7 +46,7 @@ fn answered_as(of: &Value) -> NamesByAsked {
     names
 }
 
-/// What graded, by scorer with judges.
+/// The instrument of each scorer with judges.
 fn instruments(report: &Value) -> BTreeMap<String, SampleInstrument> {
     let config = report.pointer("/run/config").unwrap_or(&Value::Null);
     let of = |scorer: &Value| {
@@ -74,11 +74,11 @@ fn run(report: &Value) -> PinnedRun {
         dataset_hash: of("dataset_hash"),
         judges: list(config, "judges").iter().filter_map(|judge| text(judge, "id")).map(str::to_owned).collect(),
         rubrics: list(config, "scorers").iter().filter_map(rubric).collect(),
-        rulers: BTreeMap::new(),
+        instruments: BTreeMap::new(),
     }
 }
 
-/// The figures of a list of metrics, each with what `more` knows of it.
+/// The figures of a list of metrics, each extended by `more`.
 fn figures(metrics: &Value, more: impl Fn(&str, PinnedMetric) -> PinnedMetric) -> BTreeMap<String, PinnedMetric> {
     let figure = |(name, found): (&String, &Value)| {
         let number = |key: &str| found.get(key).and_then(Value::as_f64);
@@ -93,7 +93,7 @@ fn figures(metrics: &Value, more: impl Fn(&str, PinnedMetric) -> PinnedMetric) -
 struct ReportCells<'a> {
     samples: Vec<&'a str>,
     cells: BTreeMap<String, BTreeMap<(usize, u64), &'a Value>>,
-    /// How a scorer's trials become one value, by its id; the mean where a report does not say.
+    /// The reduction rule of each scorer, by id; the mean if the report does not state it.
     rules: BTreeMap<&'a str, Reduce>,
 }
 
@@ -114,13 +114,13 @@ impl<'a> ReportCells<'a> {
         cells
     }
 
-    /// How many trials a system has.
+    /// Number of trials of a system.
     fn trials(&self, system: &str) -> u64 {
         let last = self.cells.get(system).and_then(|cells| cells.keys().map(|(_, trial)| *trial).max());
         last.map_or(0, |last| last + 1)
     }
 
-    /// The samples of a metric, and where a system has several trials, these.
+    /// The samples of a metric, and its trials if the system has several.
     fn metric_cells(&self, system: &str, metric: &str, trials: u64) -> [Vec<(State, f64)>; 2] {
         let rule = self.rule(metric);
         let cell = |at, trial| self.cells.get(system).and_then(|cells| cells.get(&(at, trial)));
@@ -131,7 +131,7 @@ impl<'a> ReportCells<'a> {
         [whole, if trials > 1 { each.concat() } else { Vec::new() }]
     }
 
-    /// The rule of a metric's scorer, whose id is the metric's name or stands before its dimension.
+    /// The rule of a metric's scorer, whose id is the metric's name or its part before the dimension.
     fn rule(&self, metric: &str) -> Reduce {
         let of_scorer = |id: &str| self.rules.get(id).copied();
         let of_dimension = || metric.match_indices('.').rev().find_map(|(dot, _)| of_scorer(metric.get(..dot)?));
@@ -139,10 +139,10 @@ impl<'a> ReportCells<'a> {
     }
 }
 
-/// A cell that is not there.
+/// State of a missing cell.
 const ABSENT: (State, f64) = (State::Absent, 0.0);
 
-/// What a cell says of a metric.
+/// State and value of a cell in a metric.
 fn cell_state(cell: &Value, metric: &str) -> (State, f64) {
     let score = cell.get("scores").and_then(|scores| scores.get(metric));
     match (text(cell, "status"), score) {
@@ -197,9 +197,10 @@ mod tests {
         assert_eq!(pinned.overall("q").and_then(|it| it.value), Some(3.0));
     }
 
-    /// CL-24, PE-10: the trials of a report become what its run made of them; a sample with too few of them has no value.
+    /// CL-24, PE-10: the trials of a report are reduced by its scorers' rules; a sample with too few of them has no
+    /// value.
     #[test]
-    fn trials_of_a_report_are_reduced_as_its_scorers_say() {
+    fn trials_of_a_report_are_reduced_by_its_scorers() {
         let cell = |sample: &str, trial: u32, value: f64| {
             let scores = json!({ "all": { "value": value }, "judge.tone": { "value": value } });
             json!({ "sample": sample, "variant": "v", "trial": trial, "scores": scores })
@@ -218,9 +219,9 @@ mod tests {
         assert_eq!((value("judge.tone", "a"), value("judge.tone", "b")), (Some(0.0), Some(1.0)));
     }
 
-    /// CL-24, PE-10: what failed in a report is lost, also of single trials; what does not apply is not.
+    /// CL-24, PE-10: failed cells and trials of a report count as missing; not-applicable ones do not.
     #[test]
-    fn what_failed_in_a_report_is_lost() {
+    fn failed_cells_of_a_report_are_missing_scores() {
         let cell = |sample: &str, trial: u32, status: &str, scores: Value| json!({ "sample": sample, "variant": "v", "trial": trial, "status": status, "scores": scores });
         let report = json!({
             "schema": "karat.report/1",
@@ -236,9 +237,9 @@ mod tests {
         assert_eq!((lost("a").n, lost("a").due, lost("b").n, lost("c").due), (1, 2, 2, 0));
     }
 
-    /// PE-16: the names under which judges and models answered are those of the report.
+    /// PE-16: reported model names are read from a report.
     #[test]
-    fn who_answered_is_read() {
+    fn reported_model_names_are_read() {
         let named = |asked: &str, model: &str| json!([{ "asked": asked, "model": model, "n": 4 }]);
         let report = json!({
             "schema": "karat.report/1",

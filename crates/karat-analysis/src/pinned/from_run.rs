@@ -1,4 +1,4 @@
-//! Pinning what a run found.
+//! Pins the findings of a run.
 
 use std::collections::{BTreeMap, HashMap};
 

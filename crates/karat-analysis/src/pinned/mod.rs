@@ -1,5 +1,4 @@
-//! Pinned results: what gates compare with. A pinned run is a file of its own (`karat.baseline/1`); a `report.json`
-//! serves as one too, and so does a golden set.
+//! Pinned results that gates compare with: a file of its own (`karat.baseline/1`), a `report.json`, or a golden set.
 
 mod consistency;
 mod from_golden;
@@ -20,56 +19,56 @@ use crate::run::served_models::{NamesByAsked, ServedJudge};
 use crate::score::reduce::Reduce;
 use crate::score::table::{State, reduce_trials};
 
-/// Version of the format of pinned runs.
+/// Schema of the files of pinned runs.
 pub const BASELINE_SCHEMA: &str = "karat.baseline/1";
 
-/// The name of a pinned system that stands for every system: results that were pinned by sample only.
+/// Id that stands for every system: results pinned by sample only.
 pub(crate) const ANY_SYSTEM: &str = "*";
 
-/// Digits of a figure that a file may have lost.
+/// Relative rounding error allowed in a file.
 const ROUNDING: f64 = 1e-6;
 
-/// The results of a run, pinned: one figure a system and metric, and the value of each sample, so that a later run is
-/// compared sample by sample.
+/// The pinned results of a run: one figure per system and metric, and the value of each sample, so that a later run can
+/// be compared sample by sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pinned {
     schema: String,
-    /// Which run was pinned.
+    /// The pinned run.
     pub run: PinnedRun,
     /// Ids of the samples, in plan order.
     samples: Vec<String>,
     /// Equal-weight means over systems, by metric.
     overall: BTreeMap<String, PinnedMetric>,
     systems: Vec<PinnedSystem>,
-    /// By sample: what it was graded by, where that is known of the sample and not of a run.
+    /// Instrument of each sample, if known by sample rather than for the run.
     #[serde(skip)]
     graded: BTreeMap<String, SampleInstrument>,
-    /// The same by scorer, where a report says it of its run.
+    /// Instrument of each scorer, if a report states it.
     #[serde(skip)]
     scorers: BTreeMap<String, SampleInstrument>,
     #[serde(skip)]
     index: HashMap<String, usize>,
 }
 
-/// Where pinned results come from.
+/// The origin of pinned results.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PinnedRun {
     /// The run's id.
     pub id: String,
-    /// Its suite.
+    /// Name of its suite.
     pub suite: String,
-    /// Its plan.
+    /// Hash of its plan.
     pub plan_hash: String,
-    /// Its dataset.
+    /// Hash of its dataset.
     pub dataset_hash: String,
-    /// Its judges.
+    /// Ids of its judges.
     pub judges: Vec<String>,
     /// Version of each rubric, by scorer.
     pub rubrics: BTreeMap<String, String>,
-    /// What each scorer measured with; none where the file does not say.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub rulers: BTreeMap<String, Instrument>,
+    /// Instrument of each scorer; empty if the file does not state it.
+    #[serde(rename = "rulers", skip_serializing_if = "BTreeMap::is_empty")]
+    pub instruments: BTreeMap<String, Instrument>,
 }
 
 /// A pinned system.
@@ -77,7 +76,7 @@ pub struct PinnedRun {
 struct PinnedSystem {
     id: String,
     metrics: BTreeMap<String, PinnedMetric>,
-    /// The names under which its models answered; none where the file does not say.
+    /// Reported model names; empty if the file does not state them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     answered_as: NamesByAsked,
 }
@@ -90,16 +89,16 @@ pub(crate) struct PinnedMetric {
     pub(crate) n: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) se: Option<f64>,
-    /// By sample; empty where only the figure is known.
+    /// Values by sample; empty if only the figure is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     values: Vec<Option<f64>>,
-    /// Positions of the samples that should have a value, and of which the cell or its scorer failed; ascending.
+    /// Positions, ascending, of the samples whose cell or scorer failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lost: Vec<usize>,
-    /// The trials of each sample, side by side, where the system has several; none in older files.
+    /// The trials of each sample, consecutively, if the system has several; empty in older files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trials: Vec<Option<f64>>,
-    /// Positions of the trials that should have a value, and of which the cell or its scorer failed; ascending.
+    /// Positions, ascending, of the trials whose cell or scorer failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lost_trials: Vec<usize>,
 }
@@ -108,17 +107,17 @@ impl Pinned {
     /// Reads a pinned run or a `report.json`.
     ///
     /// # Errors
-    /// Another schema, a document that is not of its schema, a key that stands twice, or numbers that contradict each other;
-    /// the text says which and where.
+    /// Another schema, a document that does not match its schema, a duplicate key, or contradictory numbers; the text
+    /// names the place.
     pub fn read(text: &str) -> Result<Self, String> {
         let document: Value = karat_text::ladder::exact(text)?;
         let pinned: Self = match document.get("schema").and_then(Value::as_str) {
             Some(BASELINE_SCHEMA) => serde_json::from_value(document)
-                .map_err(|error| format!("it is not as {BASELINE_SCHEMA} says: {error}"))?,
+                .map_err(|error| format!("it does not match {BASELINE_SCHEMA}: {error}"))?,
             Some("karat.report/1") => from_report::read(&document),
             Some(other) => {
                 return Err(format!(
-                    "its schema is `{other}`, and a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or `karat.report/1`"
+                    "its schema is `{other}`, but a baseline is `{BASELINE_SCHEMA}` (from `karat baseline pin`) or `karat.report/1`"
                 ));
             }
             None => {
@@ -131,10 +130,10 @@ impl Pinned {
         Ok(pinned.build_index())
     }
 
-    /// Whether its numbers can be those of this plan's metrics.
+    /// Checks its numbers against the metrics of a plan.
     ///
     /// # Errors
-    /// A number outside its metric's range, a mean that is not that of its values; the text says which and where.
+    /// A number outside its metric's range, or a mean that does not match its values; the text names the place.
     pub fn check_plan(&self, plan: &PlanHeader) -> Result<(), String> {
         consistency::check_plan(self, plan)
     }
@@ -144,7 +143,7 @@ impl Pinned {
         self
     }
 
-    /// Ids of its systems; none where it holds for every one.
+    /// Ids of its systems; empty if it applies to every system.
     pub fn systems(&self) -> impl Iterator<Item = &str> {
         self.systems.iter().map(|system| system.id.as_str()).filter(|id| *id != ANY_SYSTEM)
     }
@@ -154,7 +153,7 @@ impl Pinned {
         self.samples.iter().map(String::as_str)
     }
 
-    /// The names under which the models of a system answered.
+    /// Reported model names of a system.
     pub(crate) fn answered_as(&self, system: &str) -> Option<&NamesByAsked> {
         self.systems.iter().find(|it| it.id == system).map(|it| &it.answered_as)
     }
@@ -181,8 +180,8 @@ impl Pinned {
         *self.metric(system, metric)?.values.get(at)?
     }
 
-    /// The same with its trials, as far as `rule` makes its value of them: a file that was edited, or is of another rule, has
-    /// samples only. What is not pinned does not apply.
+    /// The cells of a sample, with its trials if `rule` reduces them to the pinned value: an edited file, or one with
+    /// another rule, has samples only. Unpinned cells count as not applicable.
     pub(crate) fn sample_cells(&self, system: usize, metric: &str, sample: &str, rule: Reduce) -> SampleCells<'static> {
         let Some((pinned, &at)) = self.metric(system, metric).zip(self.index.get(sample)) else {
             return SampleCells::new(NOTHING, Vec::new().into(), rule);
@@ -195,21 +194,21 @@ impl Pinned {
         SampleCells::new(whole, if agree { trials.into() } else { Vec::new().into() }, rule)
     }
 
-    /// What makes these results and a run's differ that is not the systems: other data, other judges, other rules of
-    /// a scorer. `name` is what these results are called.
+    /// Notes on differences from a run other than the systems: another dataset, judges or scorer rules. `name` is the
+    /// display name of these results.
     pub(crate) fn differences(&self, name: &str, run: MeasuredRun<'_>) -> Vec<String> {
         let plan = run.plan;
         let mut differences = Vec::new();
         if !self.run.suite.is_empty() && self.run.suite != plan.suite {
-            differences.push(format!("{name} is of the suite {}, this run of {}", self.run.suite, plan.suite));
+            differences.push(format!("{name} belongs to the suite {}, this run to {}", self.run.suite, plan.suite));
         }
         if !self.run.dataset_hash.is_empty() && self.run.dataset_hash != plan.dataset.hash {
             differences.push(format!(
-                "{name} is of another dataset: samples are matched by id, whose content may have changed"
+                "{name} uses another dataset: samples are matched by id, and their content may have changed"
             ));
         }
-        if !self.run.rulers.is_empty() {
-            differences.extend(changes(&self.run.rulers, &instruments(run)));
+        if !self.run.instruments.is_empty() {
+            differences.extend(changes(&self.run.instruments, &instruments(run)));
             return differences;
         }
         if !self.scorers.is_empty() {
@@ -234,8 +233,8 @@ impl Pinned {
         differences
     }
 
-    /// How the ruler of a plan's metric is another than these results of some samples were measured with, in words; `None` where
-    /// it is the same, or they do not say.
+    /// Describes how the instrument of a plan's metric differs from the one that measured these samples; `None` if it
+    /// is the same or unknown.
     pub(crate) fn instrument_change<'a>(
         &self,
         run: MeasuredRun<'_>,
@@ -245,12 +244,12 @@ impl Pinned {
         let scorer = run.plan.scorers.get(metric.scorer);
         let of_run = || sample_change(self.scorers.get(&scorer?.id)?, run, scorer?);
         let of_sample = |sample| sample_change(self.graded.get(sample)?, run, scorer?);
-        metric_change(&self.run.rulers, run, metric).or_else(of_run).or_else(|| samples.find_map(of_sample))
+        metric_change(&self.run.instruments, run, metric).or_else(of_run).or_else(|| samples.find_map(of_sample))
     }
 }
 
 impl PinnedRun {
-    /// Of a stored run.
+    /// From a stored run.
     pub fn of(header: &RunHeader, judges: &[ServedJudge]) -> Self {
         let plan = &header.plan;
         Self {
@@ -260,12 +259,12 @@ impl PinnedRun {
             dataset_hash: plan.dataset.hash.clone(),
             judges: plan.judges.iter().map(|judge| judge.id.clone()).collect(),
             rubrics: rubrics(plan).collect(),
-            rulers: instruments(MeasuredRun { plan, judges }),
+            instruments: instruments(MeasuredRun { plan, judges }),
         }
     }
 }
 
-/// What is pinned at a position: a value, that something failed, or nothing.
+/// The state and value pinned at a position.
 fn cell_state(values: &[Option<f64>], lost: &[usize], at: usize) -> (State, f64) {
     match values.get(at).copied().flatten() {
         Some(value) => (State::Value, value),
@@ -274,7 +273,7 @@ fn cell_state(values: &[Option<f64>], lost: &[usize], at: usize) -> (State, f64)
     }
 }
 
-/// What nothing is pinned of.
+/// State of an unpinned cell.
 const NOTHING: (State, f64) = (State::NotApplicable, 0.0);
 
 fn rubrics(plan: &PlanHeader) -> impl Iterator<Item = (String, String)> {
@@ -289,7 +288,7 @@ impl PinnedMetric {
         Self { value, n, se, values, ..Self::default() }
     }
 
-    /// The same with what is known of its samples, and of their trials where there are several.
+    /// Sets the cells of its samples and, if there are several, of their trials.
     #[must_use]
     pub(crate) fn with_cells(self, samples: &[(State, f64)], trials: &[(State, f64)]) -> Self {
         let value = |(state, value): &(State, f64)| (*state == State::Value).then_some(*value);
@@ -316,7 +315,7 @@ mod tests {
     use crate::testing::example;
     use crate::{Options, analyse};
 
-    /// CL-24, law 7: a pinned run is read back as it was written.
+    /// CL-24, invariant 7: a pinned run is read back as written.
     #[test]
     fn a_pinned_run_survives_its_file() {
         let run = example();
@@ -328,9 +327,9 @@ mod tests {
         assert_eq!(pinned.value(system, "quality.accuracy", "nowhere"), None);
     }
 
-    /// CL-24, law 7: what an older Karat pinned is read, and has no trials.
+    /// CL-24, invariant 7: a file of an older version is read, without trials.
     #[test]
-    fn what_was_pinned_before_trials_is_read() {
+    fn files_without_trials_are_read() {
         let old = Pinned::read(include_str!("../../../../fixtures/smoke/baseline.json")).unwrap();
         let system = old.systems().next().and_then(|id| old.system(id)).unwrap();
         let sample = old.samples().next().unwrap();
@@ -340,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn another_document_is_refused_with_what_is_expected() {
+    fn another_schema_is_refused_with_the_expected_one() {
         for (text, word) in [
             ("{}", "schema"),
             ("[", "JSON"),
@@ -352,9 +351,9 @@ mod tests {
         }
     }
 
-    /// CL-24: a file that was edited until it contradicts itself or its metrics is refused with the place.
+    /// CL-24: an edited file that contradicts itself or its metrics is refused with the place.
     #[test]
-    fn numbers_that_cannot_be_are_refused() {
+    fn impossible_numbers_are_refused() {
         let run = example();
         let pinned = Pinned::of(&run.header, &analyse(&run, &Options::default()).unwrap());
         assert_eq!(pinned.check_plan(&run.header.plan), Ok(()));
@@ -371,7 +370,7 @@ mod tests {
             (format!("{metric}/value"), serde_json::json!(1.0), "the mean of its values is"),
             (format!("{metric}/value"), Value::Null, "no `value`"),
             (format!("{metric}/n"), serde_json::json!(0), "`n`"),
-            (format!("{metric}/n"), serde_json::json!(400), ".n` is 400, and"),
+            (format!("{metric}/n"), serde_json::json!(400), ".n` is 400, but"),
             (format!("{metric}/values"), serde_json::json!([1.0]), "has 1 entries for"),
             (
                 format!("{metric}/values/0"),
@@ -383,7 +382,7 @@ mod tests {
                 serde_json::json!(-5.0),
                 "`overall.quality.accuracy.value` is -5",
             ),
-            ("/overall/quality.accuracy/value".to_owned(), serde_json::json!(0.0), "and those of the systems go from"),
+            ("/overall/quality.accuracy/value".to_owned(), serde_json::json!(0.0), "outside the range of the systems"),
             ("/samples/1".to_owned(), sound["samples"][0].clone(), "`samples[1]`"),
             ("/systems/1/id".to_owned(), sound["systems"][0]["id"].clone(), "`systems[1]`"),
         ] {

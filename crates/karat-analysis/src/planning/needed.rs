@@ -1,70 +1,69 @@
-//! How many samples a difference takes, shared by what plans runs and by what compares them (BY-16).
+//! The number of samples needed for a difference, used by planning and by comparisons (BY-16).
 
 use karat_stats::interval::Level;
 use karat_stats::power::PairedDesign;
 use serde::Serialize;
 
-/// Power for which samples are planned.
+/// The power that samples are planned for.
 pub const PLANNED_POWER: f64 = 0.8;
 
-/// Samples that would decide.
+/// The samples needed for a decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Needed {
-    /// The difference that they would detect: the one wanted, or the one observed; of equivalence the margin within which
-    /// they would show it.
+    /// The difference to detect: the wanted or the observed one; for equivalence, the margin.
     pub difference: f64,
-    /// With which probability.
+    /// Probability of detecting it.
     pub power: f64,
-    /// Samples in all.
+    /// Total number of samples.
     pub samples: u64,
-    /// Samples among them that the metric applies to on both sides, as large a share as so far; `None` where it applies to
-    /// all.
+    /// Number of them to which the metric applies on both sides, assuming the same share as so far; `None` if it
+    /// applies to all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<u64>,
-    /// The clusters that they fall into, where samples are clustered: as large as those that there are.
+    /// Number of clusters, assuming the same cluster size, if samples are clustered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters: Option<u64>,
-    /// Samples beside those that there are.
+    /// Number of samples in addition to the present ones.
     pub more: u64,
-    /// What those more would cost under both sides; `None` when a price is unknown.
+    /// Cost of the additional samples under both sides; `None` if a price is unknown.
     pub cost_usd: Option<f64>,
 }
 
-/// What is known before samples are planned.
+/// The inputs of planning.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Planning {
     pub(crate) design: PairedDesign,
-    /// Samples that there are.
+    /// Number of present samples.
     pub(crate) present: u64,
-    /// The share of them that gives a pair, above 0: the metric may apply to some only.
+    /// Share of them that gives a pair, above 0 and at most 1: the metric may apply to some samples only.
     pub(crate) applies: f64,
     /// Confidence level of the test.
     pub(crate) level: Level,
-    /// Clusters (samples, where each is its own) below which the test decides nothing.
+    /// The least number of clusters (or samples) with which the test can decide.
     pub(crate) fewest: f64,
-    /// What one sample costs, where that is known.
+    /// Cost of one sample, if known.
     pub(crate) cost_per_sample: Option<f64>,
 }
 
 impl Planning {
-    /// The same for what so many clusters did not decide.
+    /// Requires more than `clusters` clusters, because these did not decide.
     pub(crate) fn with_more_than(self, clusters: usize) -> Self {
         Self { fewest: self.fewest.max((clusters + 1) as f64), ..self }
     }
 
-    /// The smallest difference that the samples which there are detect with [`PLANNED_POWER`]; `None` where they are too
-    /// few to decide anything.
+    /// The smallest difference that the present samples detect with [`PLANNED_POWER`]; `None` if they are too few to
+    /// decide anything.
     pub(crate) fn detectable(&self) -> Option<f64> {
         let present = Some(self.present as f64 * self.applies).filter(|n| self.design.clusters(*n) >= self.fewest)?;
         self.design.detectable(present, PLANNED_POWER, self.level)
     }
 
-    /// What a difference takes. `None` for one that no number of samples detects.
+    /// The samples needed to detect a difference. `None` if no number of samples detects it.
     pub(crate) fn needed(&self, difference: f64) -> Option<Needed> {
         self.plan_clusters(difference, self.design.clusters_for(difference, PLANNED_POWER, self.level)?)
     }
 
-    /// What it takes to show that two which do not differ are equivalent within a margin.
+    /// The samples needed to show equivalence within a margin if there is no difference.
     pub(crate) fn needed_for_equivalence(&self, margin: f64) -> Option<Needed> {
         self.plan_clusters(margin, self.design.clusters_for_equivalence(margin, PLANNED_POWER, self.level)?)
     }

@@ -1,12 +1,13 @@
-//! Power: which difference so many samples detect, and how many samples a difference takes (BY-16).
+//! Power: the difference that a number of samples detects, and the number of samples that a difference needs (BY-16).
 //!
-//! The unit is the paired sample. Its standard deviation s_d comes from stored scores where there are any: pooled over
-//! the pairs of systems, times the root of the design effect where samples are clustered; then the test has one degree of
-//! freedom less than there are clusters. One system alone gives the spread of its scores and an assumed correlation
-//! ρ = ½; without scores the range gives the worst case, √(p(1−p)·2(1−ρ)) with p = ρ = ½.
+//! The unit is the paired sample. Its standard deviation s_d comes from stored scores if there are any: pooled over
+//! pairs of systems, multiplied by the root of the design effect if samples are clustered; the test then has one degree
+//! of freedom less than there are clusters. With a single system, s_d is its spread with an assumed correlation ρ = ½.
+//! Without scores, the range gives the worst case √(p(1−p)·2(1−ρ)) with p = ρ = ½.
 //!
-//! A sum is planned as the mean that it is a multiple of; a median, a percentile or a figure of labels by the resampled
-//! standard error of its change in place of s_d/√n, which shrinks with √n as well. Extremes have no test and no plan.
+//! A sum is planned as a multiple of the mean. A median, a percentile or a figure of labels is planned with the
+//! bootstrap standard error of its change in place of s_d/√n; it shrinks with √n as well. Extremes have no test and no
+//! plan.
 
 use karat_stats::bootstrap::Resampling;
 use karat_stats::interval::Level;
@@ -23,68 +24,70 @@ use crate::figures::resampled::bootstrap_figure;
 use crate::planning::needed::{Needed, PLANNED_POWER, Planning};
 use crate::score::table::ScoreTable;
 
-/// What is known, or assumed, of the spread of paired differences.
+/// The spread of paired differences, measured or assumed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairedDeviation {
     deviation: Finding,
     cluster_size: f64,
-    /// The share of samples that gives a pair.
+    /// Share of samples that gives a pair.
     applies: f64,
 }
 
 impl PairedDeviation {
-    /// The standard deviation s_d of one paired difference, in the metric's unit; with clusters times the root of the
-    /// design effect.
+    /// The standard deviation s_d of one paired difference, in the metric's unit, multiplied by the root of the design
+    /// effect if samples are clustered.
     pub fn finding(&self) -> &Finding {
         &self.deviation
     }
 }
 
-/// What a number of samples can tell of a metric.
+/// The power of a number of samples for a metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricPower {
     /// The metric.
     pub metric: String,
-    /// Lowest and highest possible value, where it has them.
+    /// Lowest and highest possible value, if bounded.
     pub range: Option<(f64, f64)>,
-    /// Samples that there are.
+    /// Number of samples.
     pub samples: u64,
-    /// The clusters that they make, where samples were clustered.
+    /// Number of clusters, if samples are clustered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clusters: Option<u64>,
-    /// The standard deviation of one paired difference that is planned with, and where it comes from.
+    /// The standard deviation of one paired difference used for planning, with its source.
     pub deviation: Finding,
-    /// The smallest difference that the samples detect; `None` for fewer than two, alone or in clusters.
+    /// The smallest difference that the samples detect; `None` for fewer than two samples or clusters.
     pub detectable: Option<f64>,
-    /// With which probability.
+    /// Probability of detecting it.
     pub power: f64,
-    /// Confidence level of the test that is planned.
+    /// Confidence level of the planned test.
     pub level: f64,
-    /// The difference that is wanted.
+    /// The wanted difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<f64>,
-    /// What the wanted difference takes; `None` where none is wanted, or more than 10¹² samples would not detect it.
+    /// The samples needed for the wanted difference; `None` if none is wanted, or more than 10¹² samples would be
+    /// needed.
     pub needed: Option<Needed>,
 }
 
-/// Why nobody can look for a difference: it is none, or more than the metric's range. `None` where one can.
+/// Returns the reason why a difference cannot be planned for: it is not above 0, or exceeds the metric's range. `None`
+/// if it can.
 pub fn difference_problem(metric: Option<&MetricSpec>, difference: f64) -> Option<String> {
     if !(difference > 0.0 && difference.is_finite()) {
-        return Some(format!("{difference} is no difference: it has to be a number above 0"));
+        return Some(format!("{difference} is not a valid difference: it must be a number above 0"));
     }
     let metric = metric?;
     let (lo, hi) = metric.range.filter(|(lo, hi)| difference > hi - lo && metric.aggregate != "sum")?;
-    Some(format!("a difference of {difference} cannot be: {} goes from {lo} to {hi}", metric.name))
+    Some(format!("a difference of {difference} is impossible: {} ranges from {lo} to {hi}", metric.name))
 }
 
-/// Why nobody can plan for a metric's figure: it has no test. `None` where one can.
+/// Returns the reason why a metric cannot be planned for: its figure has no test. `None` if it can.
 pub fn planning_problem(metric: &MetricSpec) -> Option<String> {
     let aggregate = aggregate(metric);
     let untested = aggregate.min_bootstrap_units().is_none();
-    untested.then(|| format!("{} is the {} of samples, which has no test", metric.name, aggregate.name()))
+    untested.then(|| format!("{} is the {} of samples, for which there is no test", metric.name, aggregate.name()))
 }
 
-/// What `samples` samples can tell of a metric, and what `mde` would take.
+/// Computes the power of `samples` samples for a metric, and the samples needed for the difference `mde`.
 pub fn power(
     metric: &MetricSpec,
     spread: &PairedDeviation,
@@ -93,7 +96,7 @@ pub fn power(
     cost_per_sample: Option<f64>,
 ) -> MetricPower {
     let (level, applies, aggregate) = (Level::P95, spread.applies, aggregate(metric));
-    // The sum over the samples that there are is so many times their mean.
+    // The sum over the present samples is a multiple of their mean.
     let times = if aggregate == Aggregate::Sum { samples as f64 * applies } else { 1.0 };
     let design = PairedDesign { deviation: times * spread.deviation.value(), cluster_size: spread.cluster_size };
     let fewest = match aggregate {
@@ -115,7 +118,7 @@ pub fn power(
     }
 }
 
-/// The test that `compare` makes of few samples: no plan is for fewer than can decide.
+/// The test that `compare` uses for few samples: no plan has fewer samples than this test needs.
 fn planned_test(binary: bool, clustered: bool) -> Test {
     match (clustered, binary) {
         (true, _) => Test::ClusterT,
@@ -128,7 +131,7 @@ fn aggregate(metric: &MetricSpec) -> Aggregate {
     Aggregate::parse(&metric.aggregate).unwrap_or(Aggregate::Mean)
 }
 
-/// The aggregate whose spread is measured.
+/// The aggregate whose spread is used.
 fn measured_aggregate(metric: &MetricSpec) -> Aggregate {
     match aggregate(metric) {
         Aggregate::Sum => Aggregate::Mean,
@@ -136,7 +139,8 @@ fn measured_aggregate(metric: &MetricSpec) -> Aggregate {
     }
 }
 
-/// s_d of stored scores: pooled over the pairs of the first system with each other one, else of one system alone.
+/// s_d of stored scores: pooled over the pairs of the first system with each other one; with a single system, its own
+/// spread.
 pub(crate) fn measured_deviation(plan: &PlanHeader, table: &ScoreTable, metric: usize) -> Option<PairedDeviation> {
     let aggregate = measured_aggregate(plan.metrics.get(metric)?);
     let kind = if table.is_binary(metric) { Kind::Binary } else { Kind::Score };
@@ -156,7 +160,7 @@ pub(crate) fn measured_deviation(plan: &PlanHeader, table: &ScoreTable, metric: 
     PairedDeviation::of((squares / n as f64).sqrt(), n, n as f64 / clusters, method)
 }
 
-/// What is planned with, in words.
+/// The name of the deviation used for planning.
 fn deviation_name(aggregate: Aggregate, change: &str) -> String {
     let plain = if change.is_empty() { "s" } else { "s_d" };
     match aggregate {
@@ -165,7 +169,7 @@ fn deviation_name(aggregate: Aggregate, change: &str) -> String {
     }
 }
 
-/// s of the first system, which is the s_d of differences whose halves are correlated by ½.
+/// s of the first system, which equals s_d if the two scores are correlated by ½.
 fn single_system_deviation(
     table: &ScoreTable,
     metric: usize,
@@ -200,7 +204,7 @@ impl PairedDeviation {
         Some(Self { deviation, cluster_size, applies: 1.0 })
     }
 
-    /// The same where only a share of the samples, above 0 and at most 1, gives a pair.
+    /// Sets the share of samples, above 0 and at most 1, that gives a pair.
     pub(crate) fn with_share(self, share: f64) -> Self {
         Self { applies: share, ..self }
     }
@@ -217,7 +221,7 @@ fn paired(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
     figures
 }
 
-/// Half the range: the s_d of 0 or the whole range in even shares, correlated by ½. Only means have one.
+/// Half the range: the s_d of differences of 0 or the full range in equal shares, correlated by ½. For means only.
 pub(crate) fn worst_case(plan: &PlanHeader, metric: &MetricSpec) -> Option<PairedDeviation> {
     let (lo, hi) = metric.range.filter(|_| measured_aggregate(metric) == Aggregate::Mean)?;
     let clusters = if plan.dataset.clustered { ", clusters not counted" } else { "" };
@@ -238,9 +242,9 @@ mod tests {
         power(&plan.metrics[0], spreads[0].as_ref().unwrap(), samples, Some(mde), cost)
     }
 
-    /// BY-16: how many samples and dollars a difference takes, on the worst case where nothing is stored.
+    /// BY-16: without a stored run the samples and dollars of a difference are planned for the worst case.
     #[test]
-    fn without_a_stored_run_the_worst_case_is_planned_with() {
+    fn planning_without_a_stored_run_uses_the_worst_case() {
         let found = one(None, 100, 1.0, Some(0.01));
         assert_eq!((found.deviation.value(), found.deviation.n()), (5.0, 0));
         // scipy.stats.nct, solved for 80 % power at d_z = 0.2: 198.15
@@ -253,7 +257,7 @@ mod tests {
 
     /// BY-16: the deviation of paired differences comes from stored runs; with one system, from its scores.
     #[test]
-    fn stored_scores_say_how_much_differences_vary() {
+    fn deviations_of_differences_come_from_stored_scores() {
         let two = Sketch::new(2, 1, 4).value(0, 0, 5.0).value(0, 1, 6.0).value(1, 0, 3.0).value(1, 1, 2.0);
         let two = two.value(2, 0, 4.0).value(2, 1, 5.0).value(3, 0, 8.0).value(3, 1, 7.0).run();
         let found = one(Some(&analyse(&two, &Options::default()).unwrap()), 4, 1.0, None);
@@ -264,8 +268,7 @@ mod tests {
         assert_eq!((found.deviation.value(), found.deviation.n()), (1.0, 3));
     }
 
-    /// BY-16: of a metric that applies to half of the samples a difference takes twice as many, and never fewer than its
-    /// test needs.
+    /// BY-16: a metric that applies to half of the samples needs twice as many, and never fewer than its test needs.
     #[test]
     fn samples_without_a_score_are_planned_for() {
         let sketch = |apart: bool| {
@@ -281,7 +284,8 @@ mod tests {
         assert_eq!((few.samples, few.pairs), (6, None));
     }
 
-    /// BY-16: a figure that is no mean is planned as `compare` tests it; a sum as so many means; an extreme not at all.
+    /// BY-16: other figures than means are planned as `compare` tests them, a sum as a multiple of the mean, an extreme
+    /// not at all.
     #[test]
     fn other_figures_are_planned_by_their_own_errors() {
         let sketch = |aggregate: &str| {
@@ -307,7 +311,7 @@ mod tests {
         assert!(planning_problem(&sketch("max").plan().metrics[0]).unwrap().contains("the max of samples"));
     }
 
-    /// BY-16: clustered samples are worth fewer, so a difference takes more of them.
+    /// BY-16: clustered samples count for fewer, so a difference needs more of them.
     #[test]
     fn clusters_take_more_samples() {
         let sketch = |clusters: &[&str]| {

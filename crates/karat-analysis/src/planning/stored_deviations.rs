@@ -1,4 +1,4 @@
-//! The deviations that samples are planned with, taken from a stored run where there is one.
+//! Takes the deviations used for planning from a stored run, if there is one.
 
 use karat_types::{MetricSpec, PlanHeader};
 
@@ -6,7 +6,7 @@ use crate::planning::power::{PairedDeviation, measured_deviation, worst_case};
 use crate::run::findings::Findings;
 use crate::score::table::{ScoreTable, State};
 
-/// The spread of paired differences by metric index; `None` where nothing is known of it.
+/// The spread of paired differences by metric index; `None` if it is unknown.
 pub fn paired_deviations(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Option<PairedDeviation>> {
     let measured = |metric: &MetricSpec| {
         let findings = stored?;
@@ -17,7 +17,7 @@ pub fn paired_deviations(plan: &PlanHeader, stored: Option<&Findings>) -> Vec<Op
     plan.metrics.iter().map(|metric| measured(metric).or_else(|| worst_case(plan, metric))).collect()
 }
 
-/// Of the samples that a system met, the share that the metric applies to; 1 where none says so.
+/// The share of a system's samples to which the metric applies; 1 if that is unknown.
 fn applicable(table: &ScoreTable, metric: usize, systems: usize) -> f64 {
     let states = (0..table.samples()).flat_map(|sample| (0..systems).map(move |system| (sample, system)));
     let states = states.map(|(sample, system)| table.state(metric, sample, system));

@@ -1,98 +1,137 @@
-//! The judge canary: a frozen set that is judged again, held against the grades that were pinned. What moved while the
-//! documents stood still is the ruler, not what it measures.
+//! The judge canary: judges a frozen set again and compares the grades with the pinned ones. Because the documents did
+//! not change, a shift is the judge's.
 
 use std::collections::BTreeMap;
 
-use karat_stats::compare::{paired_t, sign_flip};
+use karat_stats::compare::{paired_t, sign_flip_exact, sign_flip_interval};
 use karat_stats::interval::Level;
-use karat_stats::multiplicity::StepRule;
-use karat_stats::seed::Seed;
+use karat_stats::multiplicity::{StepRule, local_levels};
 use serde::Serialize;
 
 use crate::figures::finding::Finding;
 
-/// Share of false alarms that is accepted, over all metrics together.
+/// Accepted probability of a false alarm, over all metrics together.
 pub const ALPHA: f64 = 0.005;
 
-const PATTERNS: u32 = 10_000;
-const SEED: Seed = Seed(1);
+/// Up to this many items the sign-flip test decides, beyond it the paired t test.
+const SIGN_FLIP_UP_TO: usize = 20;
 
-/// What is known of the ruler.
+/// The result of testing the instrument (judge and rubric).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InstrumentStatus {
-    /// No metric moved by more than chance.
+    /// No metric shifted by more than chance.
     Unchanged,
-    /// A metric moved.
+    /// At least one metric shifted.
     Moved,
-    /// The items are too few to tell.
+    /// There are too few items to detect a shift.
     Unknown,
+    /// Another judge graded the set than the pinned one, so the shifts do not test the pinned judge.
+    OtherJudge,
 }
 
-/// How far grades of a metric moved.
+/// The shift of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricShift {
     /// Name of the metric.
     pub metric: String,
-    /// Mean of now less pinned, with its t interval at 95 %.
+    /// Mean of current − pinned. Its interval has the level at which Holm's procedure decided this metric, and belongs to
+    /// the same test: it excludes 0 exactly if the metric shifted.
     #[serde(flatten)]
     pub change: Finding,
-    /// Of the sign-flip test.
+    /// p-value of the test.
     pub p: Option<f64>,
-    /// Corrected by Holm over the metrics.
+    /// p-value after Holm's correction over the metrics.
     pub p_adjusted: Option<f64>,
-    /// Whether that is beyond chance.
+    /// True if the corrected p-value is at most the accepted probability of a false alarm.
     pub moved: bool,
 }
 
-/// A frozen set that was judged again.
+/// The result for a frozen set that was judged again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Canary {
-    /// The share of false alarms.
+    /// Accepted probability of a false alarm.
     pub alpha: f64,
-    /// What is known of the ruler.
-    pub ruler: InstrumentStatus,
-    /// By metric, those that moved first, else by name.
+    /// The overall result.
+    #[serde(rename = "ruler")]
+    pub instrument: InstrumentStatus,
+    /// One entry per metric: shifted ones first, then by name.
     pub shifts: Vec<MetricShift>,
 }
 
 impl Canary {
-    /// Tests pairs of pinned and present grades, by metric, for a shift. `None` without a pair.
+    /// Tests pairs of (pinned, current) grades, by metric, for a shift. `None` without a pair.
     ///
-    /// Sign flips of the paired differences, exact up to 20 items, at `alpha` after Holm over the metrics. With n items no
-    /// p-value is below 2/2ⁿ: where that is above `alpha`, nothing can be told.
+    /// Uses the exact sign-flip test of the paired differences up to 20 items, else the paired t test, at `alpha` after
+    /// Holm's correction over the metrics. With n items the sign-flip test has no p-value below 2/2ⁿ: if that is above
+    /// `alpha`, the result is unknown.
     pub fn of(pairs: &BTreeMap<String, Vec<(f64, f64)>>, alpha: f64) -> Option<Self> {
-        let tested: Vec<(&String, Finding, Option<f64>)> = pairs
-            .iter()
-            .filter_map(|(metric, pairs)| {
-                let differences: Vec<f64> = pairs.iter().map(|(pinned, now)| now - pinned).collect();
-                let t = paired_t(&differences, Level::P95);
-                let change = Finding::point(t.mean?, differences.len(), "paired t")?;
-                let change = change.with_interval(t.interval, t.standard_error).mark_degenerate(t.degenerate);
-                let p = sign_flip(&differences, PATTERNS, SEED).map(|test| test.p_two_sided);
-                Some((metric, change, p.filter(|_| can_tell(differences.len(), alpha))))
-            })
-            .collect();
-        let adjusted = StepRule::Holm.adjust(&tested.iter().map(|(_, _, p)| *p).collect::<Vec<_>>());
-        let shift = |((metric, change, p), p_adjusted): ((&String, Finding, Option<f64>), Option<f64>)| MetricShift {
-            metric: metric.clone(),
-            change,
-            p,
-            p_adjusted,
-            moved: p_adjusted.is_some_and(|p| p <= alpha),
-        };
-        let mut shifts: Vec<MetricShift> = tested.into_iter().zip(adjusted).map(shift).collect();
+        let differences = |pairs: &Vec<(f64, f64)>| pairs.iter().map(|(pinned, now)| now - pinned).collect();
+        let tests = pairs.iter().map(|(metric, pairs)| (metric, ShiftTest { differences: differences(pairs) }));
+        let tests: Vec<(&String, ShiftTest)> = tests.collect();
+        let p_values: Vec<Option<f64>> = tests.iter().map(|(_, test)| test.p(alpha)).collect();
+        let (adjusted, levels) = (StepRule::Holm.adjust(&p_values), local_levels(&p_values, StepRule::Holm, alpha));
+        let decided = tests.iter().zip(p_values).zip(adjusted.into_iter().zip(levels));
+        let shift =
+            |(((metric, test), p), (p_adjusted, level)): ((&(&String, ShiftTest), Option<f64>), (Option<f64>, f64))| {
+                Some(MetricShift {
+                    metric: (*metric).clone(),
+                    change: test.change(Level::from_alpha(level)?)?,
+                    p,
+                    p_adjusted,
+                    moved: p_adjusted.is_some_and(|p| p <= alpha),
+                })
+            };
+        let mut shifts: Vec<MetricShift> = decided.filter_map(shift).collect();
         shifts.sort_by_key(|shift| !shift.moved);
-        let ruler = match shifts.first()? {
+        let instrument = match shifts.first()? {
             first if first.moved => InstrumentStatus::Moved,
             _ if shifts.iter().all(|shift| shift.p.is_none()) => InstrumentStatus::Unknown,
             _ => InstrumentStatus::Unchanged,
         };
-        Some(Self { alpha, ruler, shifts })
+        Some(Self { alpha, instrument, shifts })
+    }
+
+    /// The same shifts, found by another judge than the pinned one.
+    #[must_use]
+    pub(crate) fn by_other_judge(self) -> Self {
+        Self { instrument: InstrumentStatus::OtherJudge, ..self }
     }
 }
 
-/// Whether so many items can ever be below `alpha`.
+/// The test of one metric: the paired differences, current − pinned.
+struct ShiftTest {
+    differences: Vec<f64>,
+}
+
+impl ShiftTest {
+    /// True if the sign-flip test decides.
+    fn is_sign_flip(&self) -> bool {
+        self.differences.len() <= SIGN_FLIP_UP_TO
+    }
+
+    /// The p-value; `None` if this many items cannot decide at `alpha`.
+    fn p(&self, alpha: f64) -> Option<f64> {
+        let p = match self.is_sign_flip() {
+            true => sign_flip_exact(&self.differences).map(|test| test.p_two_sided),
+            false => paired_t(&self.differences, Level::P95).p_two_sided,
+        };
+        p.filter(|_| can_tell(self.differences.len(), alpha))
+    }
+
+    /// The mean difference with the interval of the test that decides.
+    fn change(&self, level: Level) -> Option<Finding> {
+        let t = paired_t(&self.differences, level);
+        let (name, interval) = match self.is_sign_flip() {
+            true => ("sign-flip", sign_flip_interval(&self.differences, level)),
+            false => ("paired t", t.interval),
+        };
+        let change = Finding::point(t.mean?, self.differences.len(), name)?;
+        Some(change.with_interval(interval, t.standard_error).mark_degenerate(t.degenerate))
+    }
+}
+
+/// Returns true if this many items can reach a p-value of at most `alpha`.
 fn can_tell(items: usize, alpha: f64) -> bool {
     2.0 * 0.5_f64.powi(items.try_into().unwrap_or(i32::MAX)) <= alpha
 }
@@ -101,7 +140,7 @@ fn can_tell(items: usize, alpha: f64) -> bool {
 mod tests {
     use super::*;
 
-    /// `items` grades around 3.5 that are given again with noise and a shift.
+    /// `items` grades around 3.5, each graded a second time with noise and a shift.
     fn again(items: usize, shift: f64, seed: u64) -> BTreeMap<String, Vec<(f64, f64)>> {
         let mut state = seed;
         let mut uniform = || {
@@ -119,13 +158,13 @@ mod tests {
         BTreeMap::from([("q.clarity".to_owned(), grades(0.0)), ("q.depth".to_owned(), grades(shift))])
     }
 
-    /// BY-08: a judge that grades half a point higher is found by 60 items in most runs, and one that stays the same alarms
-    /// in fewer than one run of a hundred.
+    /// BY-08: with 60 items a judge that grades half a point higher is detected in most runs, and an unchanged one
+    /// raises a false alarm in fewer than one of a hundred.
     #[test]
-    fn a_shifted_judge_is_found_and_a_steady_one_is_left_alone() {
+    fn a_shifted_judge_is_detected_and_a_steady_one_is_not() {
         let moved = |shift: f64| -> usize {
             let one = |seed| Canary::of(&again(60, shift, seed), ALPHA).unwrap();
-            (0..100).filter(|seed| one(*seed).ruler == InstrumentStatus::Moved).count()
+            (0..100).filter(|seed| one(*seed).instrument == InstrumentStatus::Moved).count()
         };
         assert!(moved(0.5) >= 90, "{}", moved(0.5));
         assert!(moved(0.0) <= 2, "{}", moved(0.0));
@@ -133,13 +172,27 @@ mod tests {
         assert_eq!((found.shifts[0].metric.as_str(), found.shifts[1].moved), ("q.depth", false));
     }
 
-    /// BY-08: few items say nothing; equal grades are no drift, an equal shift of all is.
+    /// BY-08: few items give no result; equal grades are no drift, an equal shift of all is.
     #[test]
-    fn few_items_say_nothing() {
+    fn few_items_decide_nothing() {
         let all = |items: usize, shift: f64| BTreeMap::from([("q".to_owned(), vec![(3.0, 3.0 + shift); items])]);
-        assert_eq!(Canary::of(&all(8, 1.0), ALPHA).unwrap().ruler, InstrumentStatus::Unknown);
-        assert_eq!(Canary::of(&all(9, 1.0), ALPHA).unwrap().ruler, InstrumentStatus::Moved);
-        assert_eq!(Canary::of(&all(9, 0.0), ALPHA).unwrap().ruler, InstrumentStatus::Unchanged);
+        assert_eq!(Canary::of(&all(8, 1.0), ALPHA).unwrap().instrument, InstrumentStatus::Unknown);
+        assert_eq!(Canary::of(&all(9, 1.0), ALPHA).unwrap().instrument, InstrumentStatus::Moved);
+        assert_eq!(Canary::of(&all(9, 0.0), ALPHA).unwrap().instrument, InstrumentStatus::Unchanged);
         assert!(Canary::of(&BTreeMap::new(), ALPHA).is_none());
+    }
+
+    /// BY-08: the interval of each metric excludes 0 exactly if the metric shifted, with few and with many items.
+    #[test]
+    fn interval_and_verdict_agree() {
+        for (items, shift, seed) in [(12, 0.4, 60), (12, 0.9, 61), (20, 0.5, 62), (44, 0.3, 63), (60, 0.35, 64)] {
+            for seed in (0..20).map(|round| 100 * round + seed) {
+                let found = Canary::of(&again(items, shift, seed), ALPHA).unwrap();
+                for it in &found.shifts {
+                    let excludes = it.change.interval().is_some_and(|(lo, hi)| lo > 0.0 || hi < 0.0);
+                    assert_eq!(excludes, it.moved, "{items} items, seed {seed}: {it:?}");
+                }
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The digest of a window: what the days that end on one day came to, by system (BR-14).
+//! The digest of a window: the results of the days up to a date, by system (BR-14).
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::drift::{date_of, day_number};
 use crate::reference::history::{Day, History, judge_mix_warnings};
 
-/// What a window of days came to.
+/// The results of a window of days.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Digest {
     /// The suite.
@@ -20,20 +20,20 @@ pub struct Digest {
     pub until: String,
     /// Calendar days.
     pub window: u32,
-    /// Each system with a judgment, by id; where there is none, one without a name.
+    /// Each system with a judgment, by id; if there is none, one entry without a name.
     pub systems: Vec<SystemDigest>,
 }
 
-/// What a window of days came to for one system.
+/// The results of one system in a window of days.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SystemDigest {
-    /// Its id; none where nothing was judged.
+    /// Its id; `None` if nothing was judged.
     pub system: Option<String>,
     /// Days with a score, ascending.
     pub days: Vec<Day>,
     /// Days without one.
     pub missing: Vec<String>,
-    /// Of the days' composites.
+    /// Median and extremes of the days' composites.
     pub composite: Option<MedianAndExtremes>,
     /// Median over days by axis, in the rubric's order.
     pub axes: Vec<(String, f64)>,
@@ -41,7 +41,7 @@ pub struct SystemDigest {
     pub judges: Vec<String>,
     /// Their prompt versions.
     pub prompt_versions: Vec<String>,
-    /// What the reader must know.
+    /// Warnings about the figures.
     pub warnings: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct MedianAndExtremes {
     pub max: f64,
 }
 
-/// Sums up the `window` days that end on `as_of`. `None` where that is no date.
+/// Summarises the `window` days that end on `as_of`. `None` if that is no date.
 pub fn digest(suite: &str, history: &History, as_of: &str, window: u32) -> Option<Digest> {
     let last = day_number(as_of)?;
     let wanted: Vec<String> =
@@ -109,7 +109,7 @@ fn system_digest(system: Option<String>, days: Vec<Day>, wanted: &[String], axes
     }
 }
 
-/// The axes in the order in which rows have them.
+/// The axes in the order in which they appear in the rows.
 fn axis_names(history: &History) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (axis, _) in history.rows().flat_map(|row| &row.axes) {
@@ -120,9 +120,9 @@ fn axis_names(history: &History) -> Vec<String> {
     names
 }
 
-/// `karat.digest/1`: `{schema, suite, since, until, window, system, coverage{days, of}, missing[], composite{median, min,
-/// max}?, axes{}, days[{date, composite, axes{}, samples, judges[]}], judges[], prompt_versions[], warnings[]}`, every figure
-/// unrounded. Of several systems, what follows `window` is written for each, under `systems[]`.
+/// `karat.digest/1`: `{schema, suite, since, until, window, system, coverage{days, of}, missing[], composite{median,
+/// min, max}?, axes{}, days[{date, composite, axes{}, samples, judges[]}], judges[], prompt_versions[], warnings[]}`,
+/// all figures unrounded. With several systems the fields after `window` are repeated for each under `systems[]`.
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

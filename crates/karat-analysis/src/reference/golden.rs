@@ -1,4 +1,4 @@
-//! Golden sets: pinned grades of samples, one file each, and what today's grades are held to (BR-11, BR-12).
+//! Golden sets: pinned grades of samples, one file each, that current grades are compared with (BR-11, BR-12).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use crate::run::served_models::{NamesByAsked, merge_names, name_changes};
 /// Version of the format.
 pub const GOLDEN_SCHEMA: &str = "karat.golden/1";
 
-/// Differences below this are rounding: composites have a few decimals, and 4.2 − 3.7 is a little more than 0.5.
+/// Smaller differences are rounding errors: composites have a few decimals, and 4.2 − 3.7 is slightly more than 0.5.
 const ROUNDING: f64 = 1e-9;
 
-/// Changed documents that a warning names.
+/// Number of changed documents listed in a warning.
 const NAMED: usize = 5;
 
-/// A pinned sample. A file without `schema` and `sample`, as older tools wrote it, is read by its `card_date`.
+/// A pinned sample. A file without `schema` and `sample`, as other tools write it, is identified by its `card_date`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Golden {
     /// `karat.golden/1`.
@@ -28,13 +28,13 @@ pub struct Golden {
     /// Id of the sample.
     #[serde(default)]
     pub sample: String,
-    /// Its date, where it has one.
+    /// Its date, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card_date: Option<String>,
-    /// The system that made it; none in what older tools wrote.
+    /// The system that produced it; absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// The metric that is pinned; the suite's primary one where a file does not say.
+    /// The pinned metric; if absent, the suite's primary metric.
     #[serde(default)]
     pub baseline_metric: String,
     /// Its value.
@@ -48,16 +48,16 @@ pub struct Golden {
     /// Its prompt version.
     #[serde(default)]
     pub baseline_prompt_version: Option<String>,
-    /// The names under which model and judge answered, by the name that was asked; none in what older tools wrote.
+    /// Reported model names of system and judge, by requested name; absent in older files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub baseline_answered_as: BTreeMap<String, BTreeSet<String>>,
-    /// When it judged, RFC 3339.
+    /// Time of the judgment, RFC 3339.
     #[serde(default)]
     pub baseline_ran_at: String,
-    /// The judge's words.
+    /// The judge's reasoning.
     #[serde(default)]
     pub notes: String,
-    /// Digests of what was judged, by name; none in what older tools wrote.
+    /// Digests of the judged content, by name; absent in older files.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub baseline_content: BTreeMap<String, Key>,
 }
@@ -67,7 +67,7 @@ fn schema() -> String {
 }
 
 impl Golden {
-    /// Pins rows of one sample, without its content: means over trials, where there are several. `None` without a row.
+    /// Pins the grades of one sample, without its content. Several trials are averaged. `None` without a row.
     pub fn of(rows: &[&GradeRow], ran_at: String) -> Option<Self> {
         let first = rows.first()?;
         let composites: Vec<f64> = rows.iter().map(|row| row.composite).collect();
@@ -93,27 +93,27 @@ impl Golden {
         })
     }
 
-    /// Reads a file. The error says what is wrong with it.
+    /// Parses a golden file. The error describes the problem.
     ///
     /// # Errors
-    /// No JSON, a key that stands twice, another schema, no sample, or a composite that is no number.
+    /// Invalid JSON, a duplicate key, another schema, no sample, or a composite that is no number.
     pub fn read(text: &str) -> Result<Self, String> {
         let document = karat_text::ladder::exact(text)?;
         let mut golden: Self =
-            serde_json::from_value(document).map_err(|error| format!("it is no golden file: {error}"))?;
+            serde_json::from_value(document).map_err(|error| format!("not a golden file: {error}"))?;
         if golden.schema != GOLDEN_SCHEMA {
-            return Err(format!("its schema is `{}`, and this version reads `{GOLDEN_SCHEMA}`", golden.schema));
+            return Err(format!("its schema is `{}`, but this version reads `{GOLDEN_SCHEMA}`", golden.schema));
         }
         if golden.sample.is_empty() {
             golden.sample = golden.card_date.clone().ok_or("it has neither `sample` nor `card_date`")?;
         }
         if let Some((axis, value)) = golden.baseline_axes.iter().find(|(_, value)| !value.is_number()) {
-            return Err(format!("`baseline_axes.{axis}` is {value}, which is no number"));
+            return Err(format!("`baseline_axes.{axis}` is {value}, which is not a number"));
         }
         Ok(golden)
     }
 
-    /// As a file.
+    /// The text of the file.
     pub fn text(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
@@ -131,7 +131,7 @@ impl Golden {
     }
 }
 
-/// All of these names.
+/// Merges all names.
 fn merge_all_names<'a>(all: impl Iterator<Item = &'a NamesByAsked>) -> NamesByAsked {
     let mut names = NamesByAsked::new();
     all.for_each(|some| merge_names(some, &mut names));
@@ -145,48 +145,48 @@ fn json_number(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// A pinned sample beside today's grades.
+/// A pinned sample compared with its current grades.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GoldenCard {
     /// Id of the sample.
     pub sample: String,
-    /// What is pinned.
+    /// The pinned composite.
     pub baseline: f64,
-    /// What it got now: of the judge that is pinned where it judged, else of all judges as one.
+    /// The current composite: the pinned judge's if it judged, else the merged grade of all judges.
     pub composite: Option<f64>,
-    /// Now less pinned.
+    /// Current − pinned.
     pub delta: Option<f64>,
-    /// Whether it dropped by more than is allowed.
+    /// True if it dropped by more than `max_drop`.
     pub regression: bool,
-    /// Whether the grades were given now, and not taken over from an earlier run.
+    /// True if all grades were given in this run, not reused.
     pub fresh: bool,
-    /// What was judged is not what is pinned: the parts that changed since.
+    /// Parts of the judged content that changed since it was pinned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Why nothing can be said.
+    /// The reason why there is no current grade.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// A golden set beside today's grades.
+/// A golden set compared with current grades.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GoldenVerdict {
     /// Every pinned sample.
     pub cards: Vec<GoldenCard>,
-    /// The largest drop that is no regression.
+    /// The largest allowed drop.
     pub max_drop: f64,
-    /// Samples that dropped by more.
+    /// Number of samples that dropped by more.
     pub regressions: usize,
-    /// Samples that nothing can be said of.
+    /// Number of samples without a current grade.
     pub problems: usize,
-    /// What the reader must know.
+    /// Warnings about the comparison.
     pub warnings: Vec<String>,
-    /// Whether the ruler itself moved, where the documents are frozen: no model makes them.
+    /// The test of the instrument itself, if the documents are frozen (no model generates them).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub canary: Option<Canary>,
 }
 
-/// The cells of a pinned sample: of the pinned system where it is among them, else of all.
+/// The cells of a pinned sample: those of the pinned system if there are any, else all.
 fn cells_of<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradedCell> {
     let of_sample = |cell: &&GradedCell| cell.grade().is_some_and(|grade| grade.sample == pinned.sample);
     let all: Vec<&GradedCell> = cells.iter().filter(of_sample).collect();
@@ -195,7 +195,7 @@ fn cells_of<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradedCell>
     if own.is_empty() { all } else { own }
 }
 
-/// The grades that count against a pinned sample, one a cell: of the pinned judge where it judged, else of all.
+/// The grades to compare with a pinned sample, one per cell: the pinned judge's if it judged, else the merged grade.
 fn counted_grades<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a GradeRow> {
     let own = cells_of(pinned, cells).into_iter().filter_map(|cell| {
         let same = cell.rows.iter().find(|row| row.judge_model == pinned.baseline_judge);
@@ -204,7 +204,8 @@ fn counted_grades<'a>(pinned: &Golden, cells: &'a [GradedCell]) -> Vec<&'a Grade
     own.collect()
 }
 
-/// Parts of what was judged that are not as they were pinned. An output that a model makes is another one each time.
+/// Parts of the judged content that differ from the pinned ones. A generated output is ignored, because it differs each
+/// time.
 fn changed_parts(pinned: &Golden, cells: &[GradedCell], is_frozen: bool) -> Vec<String> {
     let Some(now) = cells_of(pinned, cells).first().map(|cell| &cell.content) else { return Vec::new() };
     let differs = |(name, digest): &(&String, &Key)| now.get(*name).is_some_and(|now| now != *digest);
@@ -212,17 +213,20 @@ fn changed_parts(pinned: &Golden, cells: &[GradedCell], is_frozen: bool) -> Vec<
     pinned.baseline_content.iter().filter(counts).filter(differs).map(|(name, _)| name.clone()).collect()
 }
 
-/// Whether the judge of frozen documents moved since they were pinned, out of the cells that were judged since `started_at`.
-/// `None` without any.
+/// Tests whether the judge of frozen documents shifted since they were pinned, using the cells judged since
+/// `started_at`. `None` without any.
 fn run_canary<'a>(
     golden: impl Iterator<Item = &'a Golden>,
     cells: &[GradedCell],
     started_at: karat_types::Moment,
 ) -> Option<Canary> {
     let mut pairs: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut is_other_judge = false;
     for pinned in golden {
         let fresh: Vec<&GradeRow> =
             counted_grades(pinned, cells).into_iter().filter(|row| row.made_at >= started_at).collect();
+        is_other_judge |=
+            pinned.baseline_judge.is_some() && fresh.iter().any(|row| row.judge_model != pinned.baseline_judge);
         let now = Golden::of(&fresh, String::new()).map(|now| now.values()).unwrap_or_default();
         for (metric, value) in pinned.values() {
             if let Some(now) = now.get(&metric) {
@@ -230,11 +234,13 @@ fn run_canary<'a>(
             }
         }
     }
-    Canary::of(&pairs, canary::ALPHA)
+    let canary = Canary::of(&pairs, canary::ALPHA)?;
+    Some(if is_other_judge { canary.by_other_judge() } else { canary })
 }
 
-/// Holds the cells of a run that began at `started_at` against a golden set. `missing` says of pinned samples why they could
-/// not be judged. Documents that no model makes are frozen: of those that are still the pinned ones, a shift is the judge's.
+/// Compares the cells of a run that began at `started_at` with a golden set. `missing` gives the reason why a pinned
+/// sample could not be judged. `is_frozen` means that no model generates the documents: if they are unchanged, a shift
+/// is the judge's.
 pub fn check_golden(
     golden: &[Golden],
     cells: &[GradedCell],
@@ -248,7 +254,7 @@ pub fn check_golden(
         let composites: Vec<f64> = counted.iter().map(|row| row.composite).collect();
         let composite = karat_stats::describe::mean(&composites);
         let delta = composite.map(|now| now - pinned.baseline_composite);
-        let unscored = || "it was judged, and got no score".to_owned();
+        let unscored = || "it was judged without a score".to_owned();
         GoldenCard {
             sample: pinned.sample.clone(),
             baseline: pinned.baseline_composite,
@@ -272,7 +278,7 @@ pub fn check_golden(
     }
 }
 
-/// What a reader must know where the documents did not stand still.
+/// The warning about documents that changed since they were pinned.
 fn changed_documents_warning(cards: &[GoldenCard]) -> Option<String> {
     let changed: Vec<&GoldenCard> = cards.iter().filter(|card| !card.changed.is_empty()).collect();
     let named: Vec<&str> = changed.iter().take(NAMED).map(|card| card.sample.as_str()).collect();
@@ -280,15 +286,15 @@ fn changed_documents_warning(cards: &[GoldenCard]) -> Option<String> {
     let more = if changed.len() > NAMED { ", …" } else { "" };
     (!changed.is_empty()).then(|| {
         format!(
-            "documents are not the pinned ones: {} of {} changed since ({named}{more}). Their grades say nothing of the judge; \
-             `karat golden pin` pins anew",
+            "documents changed since they were pinned: {} of {} ({named}{more}). Their grades do not test the judge; pin them \
+             again with `karat golden pin`",
             changed.len(),
             cards.len()
         )
     })
 }
 
-/// Judges, prompt versions and systems that are not the pinned ones.
+/// Warnings about judges, prompt versions and systems that differ from the pinned ones.
 fn setup_warnings(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
     let rows: Vec<&GradeRow> = golden.iter().flat_map(|pinned| counted_grades(pinned, cells)).collect();
     let set = |names: &mut dyn Iterator<Item = Option<&String>>| -> Vec<String> {
@@ -304,18 +310,18 @@ fn setup_warnings(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
         let named = if pinned.is_empty() { "none".to_owned() } else { pinned.join(", ") };
         (!now.is_empty() && pinned != now && !is_any).then(|| {
             let now = now.join(", ");
-            format!("the pinned {what} is {named}, this one is {now}: differences may be {whose}. `karat golden pin` pins anew")
+            format!("the pinned {what} is {named}, the current one is {now}: differences may come from {whose}. Pin again with `karat golden pin`")
         })
     };
     let found = [
-        different("judge", "the ruler's", |it| it.baseline_judge.as_ref(), |it| it.judge_model.as_ref()),
+        different("judge", "the instrument", |it| it.baseline_judge.as_ref(), |it| it.judge_model.as_ref()),
         different(
             "prompt version",
-            "the ruler's",
+            "the instrument",
             |it| it.baseline_prompt_version.as_ref(),
             |it| it.prompt_version.as_ref(),
         ),
-        different("system", "those of the systems", |it| it.system.as_ref(), |it| Some(&it.system)),
+        different("system", "the systems", |it| it.system.as_ref(), |it| Some(&it.system)),
     ];
     let (then, now) = (
         merge_all_names(golden.iter().map(|it| &it.baseline_answered_as)),
@@ -323,8 +329,8 @@ fn setup_warnings(golden: &[Golden], cells: &[GradedCell]) -> Vec<String> {
     );
     let aliases = name_changes(&then, &now).into_iter().map(|(asked, then, now)| {
         format!(
-            "`{asked}` answered as {then} when it was pinned, and as {now} now: differences may be the provider's. Pin the dated \
-             name as its `model`; `karat golden pin` pins anew"
+            "`{asked}` reported {then} when it was pinned and {now} now: differences may come from the provider. Set its `model` \
+             to the dated name and pin again with `karat golden pin`"
         )
     });
     found.into_iter().flatten().chain(aliases).collect()
@@ -347,7 +353,7 @@ mod tests {
             prompt_version: Some("v1".to_owned()),
             made_at: Moment(10),
             run: "r".to_owned(),
-            of_ruler: false,
+            is_golden_check: false,
             source: String::new(),
             metric: "quality.composite".to_owned(),
             composite,
@@ -362,7 +368,7 @@ mod tests {
         Golden::of(&[&row("2026-03-18", "stub-v1", composite)], "2026-05-14T02:51:27Z".to_owned()).unwrap()
     }
 
-    /// BR-11: a file is read back as it was written, its integers as integers; an older tool's file is read too.
+    /// BR-11: a file is read back as written, integers as integers; an older tool's file is read too.
     #[test]
     fn a_golden_file_is_read_back() {
         let golden = pinned(4.0);
@@ -381,7 +387,7 @@ mod tests {
         assert!(Golden::read(axis).unwrap_err().contains("baseline_axes.x"));
     }
 
-    /// BR-12: a drop of exactly the allowed size is none; more is a regression; what was not judged is a problem.
+    /// BR-12: a drop of exactly the allowed size passes; more is a regression; a missing judgment is a problem.
     #[test]
     fn a_drop_is_a_regression_only_beyond_the_limit() {
         let check = |now: f64, max_drop: f64| {
@@ -402,16 +408,16 @@ mod tests {
         assert_eq!((none.problems, none.cards[0].problem.as_deref()), (1, Some("no such card")));
     }
 
-    /// BR-12: another judge or prompt version than the pinned is said; of several judges the pinned one counts.
+    /// BR-12: another judge or prompt version than the pinned one is reported; of several judges the pinned one counts.
     #[test]
-    fn another_judge_is_said() {
+    fn another_judge_is_reported() {
         let other = || row("2026-03-18", "other", 1.0);
         let found = check_golden(&[pinned(4.2)], &[GradedCell::of(other())], Moment(11), &BTreeMap::new(), 0.5, true);
         assert!(found.warnings[0].contains("stub-v1") && found.warnings[0].contains("other"), "{:?}", found.warnings);
         assert!(!found.cards[0].fresh);
         let rows = vec![other(), row("2026-03-18", "stub-v1", 4.2)];
         let both =
-            [GradedCell { rows, together: Some(row("2026-03-18", "other + stub-v1", 2.6)), content: BTreeMap::new() }];
+            [GradedCell { rows, merged: Some(row("2026-03-18", "other + stub-v1", 2.6)), content: BTreeMap::new() }];
         let found = check_golden(&[pinned(4.2)], &both, Moment(10), &BTreeMap::new(), 0.5, true);
         assert_eq!((found.regressions, found.warnings.len()), (0, 0));
         let pinned_both = Golden { baseline_judge: Some("other + stub-v1".to_owned()), ..pinned(4.2) };
@@ -419,9 +425,9 @@ mod tests {
         assert_eq!((found.cards[0].composite, found.warnings.len()), (Some(2.6), 0));
     }
 
-    /// BR-12, BY-08: documents that changed since they were pinned are said to, and the judge is not blamed for them.
+    /// BR-12, BY-08: changed documents are reported, and not blamed on the judge.
     #[test]
-    fn changed_documents_are_no_moved_judge() {
+    fn changed_documents_are_not_judge_drift() {
         let content = |text: &str| BTreeMap::from([(OUTPUT.to_owned(), Key::of("test", text.as_bytes()))]);
         let sample = |day: usize| format!("2026-03-{day:02}");
         let pin = |day| Golden {
@@ -442,16 +448,20 @@ mod tests {
             (&all.canary, all.regressions, all.cards[0].changed.as_slice()),
             (&None, 15, &[OUTPUT.to_owned()][..])
         );
-        assert!(all.warnings[0].contains("not the pinned ones: 15 of 15"), "{:?}", all.warnings);
+        assert!(all.warnings[0].contains("documents changed since they were pinned: 15 of 15"), "{:?}", all.warnings);
         let moved = check(1..=3, true).canary.unwrap();
-        assert_eq!((moved.ruler, moved.shifts[0].change.n()), (canary::InstrumentStatus::Moved, 12));
+        assert_eq!((moved.instrument, moved.shifts[0].change.n()), (canary::InstrumentStatus::Moved, 12));
+        let other = golden.iter().map(|it| Golden { baseline_judge: Some("stub-v0".to_owned()), ..it.clone() });
+        let cells: Vec<GradedCell> = (1..=15).map(|day| GradedCell::of(row(&sample(day), "stub-v1", 2.0))).collect();
+        let other = check_golden(&other.collect::<Vec<_>>(), &cells, Moment(10), &BTreeMap::new(), 0.5, true);
+        assert_eq!(other.canary.unwrap().instrument, canary::InstrumentStatus::OtherJudge);
         let made = check(1..=15, false);
         assert_eq!((made.canary, made.warnings.len()), (None, 0), "a model makes another output each time");
     }
 
-    /// PE-16, BR-12: a judge that answers under another name than when it was pinned is told; the file keeps the name.
+    /// PE-16, BR-12: a judge with another reported model than when it was pinned is reported; the file keeps the name.
     #[test]
-    fn an_alias_that_moved_is_told() {
+    fn a_changed_alias_is_reported() {
         let answering = |name: &str| GradeRow {
             answered_as: [("alias".to_owned(), [name.to_owned()].into())].into(),
             ..row("2026-03-18", "stub-v1", 4.0)
@@ -460,10 +470,7 @@ mod tests {
         let pinned = Golden::read(&pinned.text()).unwrap();
         let told = |row: GradeRow| setup_warnings(std::slice::from_ref(&pinned), &[GradedCell::of(row)]);
         let moved = told(answering("alias-02"));
-        assert!(
-            moved[0].starts_with("`alias` answered as alias-01 when it was pinned, and as alias-02 now"),
-            "{moved:?}"
-        );
+        assert!(moved[0].starts_with("`alias` reported alias-01 when it was pinned and alias-02 now"), "{moved:?}");
         assert_eq!((told(answering("alias-01")), told(row("2026-03-18", "stub-v1", 4.0))), (vec![], vec![]));
     }
 }

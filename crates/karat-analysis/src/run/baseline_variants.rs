@@ -1,4 +1,4 @@
-//! Variants without a model, such as results made by hand, beside the systems (CL-09, CL-19).
+//! Compares variants without a model, such as manual results, with the systems that call one (CL-09, CL-19).
 
 use karat_stats::compare::differences;
 use karat_stats::describe::mean;
@@ -10,7 +10,7 @@ use crate::figures::finding::Finding;
 use crate::figures::measure::Measure;
 use crate::score::table::ScoreTable;
 
-/// A variant that calls no model against all systems that do, in one metric.
+/// A variant without a model compared with all systems that call one, in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BaselineVariant {
     /// The variant.
@@ -23,8 +23,8 @@ pub struct BaselineVariant {
     pub difference: Option<Finding>,
 }
 
-/// Every variant without a model beside the systems with one, by variant, then metric; nothing where no system has
-/// a model, or the metric depends on time or price.
+/// Compares every variant without a model with the systems that call one, by variant, then metric. Empty if no system
+/// calls a model; metrics that depend on time or price are left out.
 pub(crate) fn compare_baseline_variants(
     plan: &PlanHeader,
     table: &ScoreTable,
@@ -74,7 +74,7 @@ mod tests {
     use crate::testing::example;
     use crate::{Options, analyse};
 
-    /// CL-09, CL-19: a recorded baseline stands beside the harness on the samples that both have.
+    /// CL-09, CL-19: a recorded baseline is compared on the samples that both have.
     #[test]
     fn a_recorded_variant_is_compared_on_its_own_samples() {
         let findings = analyse(&example(), &Options::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Everything that is known of a run.
+//! The findings of a run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::score::table::ScoreTable;
 pub struct Summary {
     /// The metric that decides.
     pub metric: Option<String>,
-    /// Best model; the best variant where no system has a model.
+    /// Best model; the best variant if no system has a model.
     pub best_model: Option<String>,
     /// Worst model; `None` when there is only one.
     pub worst_model: Option<String>,
@@ -43,13 +43,13 @@ pub struct Summary {
 pub struct SampleFindings<'a> {
     /// Its id.
     pub id: &'a str,
-    /// By metric index: over the systems that met it, without intervals, since systems are no draw from anything.
+    /// By metric index, over the systems that ran on it; without intervals, because systems are no random sample.
     pub metrics: Vec<Spread>,
-    /// What its cells cost; `None` when a price is unknown.
+    /// Cost of its cells; `None` if a price is unknown.
     pub cost: Option<Money>,
 }
 
-/// What the samples cost: sixteen bytes each.
+/// Cost of each sample: sixteen bytes a sample.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SampleCosts {
     pub(crate) known: Vec<Money>,
@@ -74,7 +74,7 @@ impl SampleCosts {
     }
 }
 
-/// The findings of a run. Made by [`analyse`](crate::analyse) only.
+/// The findings of a run, built only by [`analyse`](crate::analyse).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Findings {
@@ -90,36 +90,36 @@ pub struct Findings {
     pub models: Vec<Group>,
     /// Variants, in plan order.
     pub variants: Vec<Group>,
-    /// The plan's judges, in its order, with the names under which they answered.
+    /// The plan's judges, in its order, with the model names that providers reported.
     pub judges: Vec<ServedJudge>,
     /// By metric index.
     pub leaderboards: Vec<Leaderboard>,
-    /// Index of the metric that stands for the run: a rubric's composite, else a metric named `overall`,
-    /// else the first that depends on neither time nor price.
+    /// Index of the primary metric: a rubric's composite, else a metric named `overall`, else the first that depends on
+    /// neither time nor price.
     pub primary: Option<usize>,
     /// The short answer.
     pub summary: Summary,
-    /// Which judges and steps the money goes to.
+    /// Cost by judge and by step.
     pub breakdown: Breakdown,
-    /// Variants without a model, beside the systems with one.
+    /// Variants without a model, compared with the systems that call one.
     pub baselines: Vec<BaselineVariant>,
-    /// The analyses that were asked for, then those that always run.
+    /// The requested analyses, then those that always run.
     pub analyses: Vec<AnalysisResult>,
-    /// What the reader must know before trusting a figure.
+    /// Warnings about the figures.
     pub warnings: Vec<String>,
-    /// What the findings suggest.
+    /// Recommendations, most important first.
     pub recommendations: Vec<Recommendation>,
     pub(crate) table: ScoreTable,
     pub(crate) measures: Vec<Measure>,
     pub(crate) costs: SampleCosts,
 }
 
-/// One suggestion. Both texts are plain and may hold ids from the suite: a renderer escapes them.
+/// A recommendation. Both texts are plain and may contain ids from the suite, so a renderer must escape them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Recommendation {
-    /// What to do, and why.
+    /// The advice with its reason.
     pub advice: String,
-    /// What speaks against relying on it.
+    /// The reason for caution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
 }
@@ -131,7 +131,7 @@ impl Recommendation {
 }
 
 impl Findings {
-    /// What it was measured with.
+    /// The plan and judges that measured the run.
     pub(crate) fn measured_run(&self) -> MeasuredRun<'_> {
         MeasuredRun { plan: &self.plan, judges: &self.judges }
     }
@@ -141,8 +141,8 @@ impl Findings {
         self.table.samples()
     }
 
-    /// The figures of a sample, by its position among those with a cell; made when asked for, so that a run of a
-    /// million samples does not hold them.
+    /// The figures of a sample, by its position among the samples with a cell. Computed on demand, so that a run of a
+    /// million samples does not keep them in memory.
     pub fn sample(&self, sample: usize) -> SampleFindings<'_> {
         let metrics = self.measures.iter().enumerate();
         let metrics = metrics
@@ -150,13 +150,13 @@ impl Findings {
         SampleFindings { id: self.table.sample_id(sample), metrics: metrics.collect(), cost: self.costs.of(sample) }
     }
 
-    /// The mean of a group's systems on one sample, where any has a value.
+    /// The mean of a group's systems on one sample, if any has a value.
     pub fn on_sample(&self, metric: usize, sample: usize, group: &Group) -> Option<Finding> {
         mean_on_sample(&self.table, metric, sample, &group.systems)
     }
 
-    /// Up to `limit` samples by position: all in plan order where there are no more, else those with the worst mean
-    /// over all systems, the worst first; ties by id.
+    /// Positions of up to `limit` samples: all in plan order if there are no more, else those with the worst mean over
+    /// all systems, worst first, ties by id.
     pub fn hardest_samples(&self, metric: usize, limit: usize) -> Vec<usize> {
         if self.samples() <= limit {
             return (0..self.samples()).collect();
@@ -168,7 +168,7 @@ impl Findings {
         let worst_first = |a: &(usize, f64), b: &(usize, f64)| {
             best_first(better, b.1, a.1).then_with(|| id(a.0).cmp(id(b.0))).then(a.0.cmp(&b.0))
         };
-        // Few of many are wanted: only they are sorted.
+        // Sort only the few that are kept.
         if limit < ranked.len() {
             ranked.select_nth_unstable_by(limit, worst_first);
             ranked.truncate(limit);
@@ -177,7 +177,7 @@ impl Findings {
         ranked.into_iter().map(|(sample, _)| sample).collect()
     }
 
-    /// What a sample's cells cost, by position; `None` when a price is unknown.
+    /// Cost of a sample's cells, by position; `None` if a price is unknown.
     pub fn sample_cost(&self, sample: usize) -> Option<Money> {
         self.costs.of(sample)
     }
@@ -229,7 +229,7 @@ impl Findings {
         })
     }
 
-    /// What failed.
+    /// The failed cells, judgments and scores.
     pub fn errors(&self) -> Option<&Errors> {
         self.analyses.iter().find_map(|it| match &it.outcome {
             Outcome::Errors(found) => Some(found),
@@ -237,7 +237,7 @@ impl Findings {
         })
     }
 
-    /// What services said of themselves.
+    /// Versions and models that services reported.
     pub fn services(&self) -> Option<&Services> {
         self.analyses.iter().find_map(|it| match &it.outcome {
             Outcome::Services(found) => Some(found),
@@ -245,7 +245,7 @@ impl Findings {
         })
     }
 
-    /// What a report must not be silent about.
+    /// Notes that every report must show.
     pub fn notes(&self) -> Option<&Notes> {
         self.analyses.iter().find_map(|it| match &it.outcome {
             Outcome::Notes(found) => Some(found),
@@ -253,7 +253,7 @@ impl Findings {
         })
     }
 
-    /// How consensus went.
+    /// Agreement and failures of judges.
     pub fn grading(&self) -> Option<&Grading> {
         self.analyses.iter().find_map(|it| match &it.outcome {
             Outcome::Grading(found) => Some(found),
@@ -267,7 +267,7 @@ mod tests {
     use crate::testing::Sketch;
     use crate::{Options, analyse};
 
-    /// CL-18: of many samples those with the worst mean are the hardest, ties by id.
+    /// CL-18: the hardest samples are those with the worst mean, ties by id.
     #[test]
     fn the_hardest_of_many_samples() {
         let values = [5.0, 1.0, 9.0, 1.0, 3.0, 8.0];

@@ -1,5 +1,5 @@
-//! What measures: the judges and the rules of each scorer. Where it changed between two runs, a difference of their
-//! figures is one of the systems and of the ruler.
+//! The instrument: the judges and rules of each scorer. If it changed between two runs, a difference of their figures
+//! may come from the instrument rather than the systems.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,31 +10,31 @@ use serde_json::Value;
 use crate::reference::history::joined_names;
 use crate::run::served_models::{NamesByAsked, ServedJudge, by_asked, name_changes};
 
-/// A rule longer than this is told by its hash.
+/// A longer rule is shown by its hash.
 const SHOWN: usize = 40;
 
-/// What does not change what is measured.
+/// Fields that do not affect what is measured.
 const ASIDE: [&str; 7] = ["id", "about", "margin", "aggregate", "judges", "timeout_ms", "reads"];
 
-/// What a run was measured with.
+/// The plan and judges that measured a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasuredRun<'a> {
     /// Its plan.
     pub(crate) plan: &'a PlanHeader,
-    /// Who answered for its judges.
+    /// Model names reported for its judges.
     pub(crate) judges: &'a [ServedJudge],
 }
 
-/// What a scorer measures with.
+/// The judges and rules of a scorer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Instrument {
-    /// Its judges with their models; none where no judge grades.
+    /// Its judges with their models; empty without judges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<String>,
-    /// Its rules by name; long ones as their hash.
+    /// Its rules by name; long ones as a hash.
     pub rules: BTreeMap<String, String>,
-    /// The names under which its judges answered, by the name that was asked; empty where nobody says.
+    /// Reported model names of its judges, by requested name; empty if no provider reports one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub answered_as: BTreeMap<String, BTreeSet<String>>,
 }
@@ -52,7 +52,7 @@ impl Instrument {
             ScorerKind::Metric { .. } => &[],
         };
         let own = answers.iter().filter(|judge| ids.contains(&judge.id));
-        // Labels measure a judge; they are part of the ruler where the judge is shown some.
+        // Labels evaluate a judge; they are part of the instrument only if the judge is shown some.
         if matches!(&scorer.kind, ScorerKind::Rubric(rubric) if rubric.rubric.examples == 0) {
             rules.remove("labels");
         }
@@ -60,15 +60,16 @@ impl Instrument {
         Self { judges: ids.iter().map(named).collect(), rules, answered_as }
     }
 
-    /// Whether the same models answered for all judges of both, whatever was asked: who pins the name that an alias stands for
-    /// changes nothing.
+    /// Returns true if the same models answered for all judges of both, whatever was requested: pinning the name behind
+    /// an alias changes nothing.
     fn is_answered_alike(&self, now: &Self) -> bool {
-        let names = |ruler: &Self| ruler.answered_as.values().flatten().cloned().collect::<BTreeSet<String>>();
-        let is_known = |ruler: &Self| ruler.answered_as.len() == ruler.judges.len();
+        let names =
+            |instrument: &Self| instrument.answered_as.values().flatten().cloned().collect::<BTreeSet<String>>();
+        let is_known = |instrument: &Self| instrument.answered_as.len() == instrument.judges.len();
         self.judges.len() == now.judges.len() && is_known(self) && is_known(now) && names(self) == names(now)
     }
 
-    /// What changed, in words; `None` where nothing did.
+    /// Describes the changes; `None` if there is none.
     fn change(&self, scorer: &str, now: &Self) -> Option<String> {
         let list = |judges: &[String]| if judges.is_empty() { "none".to_owned() } else { judges.join(", ") };
         let judges = (self.judges != now.judges && !self.is_answered_alike(now)).then(|| {
@@ -76,7 +77,8 @@ impl Instrument {
             format!("the {word} of `{scorer}` changed: {} → {}", list(&self.judges), list(&now.judges))
         });
         let names: BTreeSet<&String> = self.rules.keys().chain(now.rules.keys()).collect();
-        let value = |ruler: &Self, name: &str| ruler.rules.get(name).cloned().unwrap_or_else(|| "none".to_owned());
+        let value =
+            |instrument: &Self, name: &str| instrument.rules.get(name).cloned().unwrap_or_else(|| "none".to_owned());
         let rules = names.into_iter().filter(|name| self.rules.get(*name) != now.rules.get(*name));
         let rules = rules.map(|name| format!("`{name}` {} → {}", value(self, name), value(now, name)));
         let rules: Vec<String> = rules.collect();
@@ -84,26 +86,27 @@ impl Instrument {
         let aliases = name_changes(&self.answered_as, &now.answered_as);
         let aliases = aliases.into_iter().map(|(asked, then, now)| {
             format!(
-                "the judge `{asked}` of `{scorer}` answered as another model: {then} → {now} (pin the dated name as its `model`)"
+                "the judge `{asked}` of `{scorer}` reported another model: {then} → {now} (set its `model` to the dated name)"
             )
         });
         let all: Vec<String> = judges.into_iter().chain(rules).chain(aliases).collect();
-        (!all.is_empty()).then(|| format!("{}; a difference is of the systems and of this", all.join("; ")))
+        (!all.is_empty())
+            .then(|| format!("{}; a difference may come from this change rather than from the systems", all.join("; ")))
     }
 }
 
-/// The rulers of a run, by scorer.
+/// The instruments of a run, by scorer.
 pub(crate) fn instruments(run: MeasuredRun<'_>) -> BTreeMap<String, Instrument> {
     run.plan.scorers.iter().map(|scorer| (scorer.id.clone(), Instrument::of(run, scorer))).collect()
 }
 
-/// One note for each scorer of both sides whose ruler changed.
+/// One note for each scorer of both sides whose instrument changed.
 pub(crate) fn changes(then: &BTreeMap<String, Instrument>, now: &BTreeMap<String, Instrument>) -> Vec<String> {
-    now.iter().filter_map(|(id, ruler)| then.get(id)?.change(id, ruler)).collect()
+    now.iter().filter_map(|(id, instrument)| then.get(id)?.change(id, instrument)).collect()
 }
 
-/// How the ruler of a metric changed, in words: that of its scorer, and of `pass` those of all its checks. `None` where it did
-/// not, or nothing is known of then.
+/// Describes how the instrument of a metric changed; for `pass`, the instruments of all its checks. `None` if it did
+/// not change, or the earlier one is unknown.
 pub(crate) fn metric_change(
     then: &BTreeMap<String, Instrument>,
     run: MeasuredRun<'_>,
@@ -121,19 +124,19 @@ pub(crate) fn metric_change(
     (!changed.is_empty()).then(|| changed.join("; "))
 }
 
-/// What graded a pinned sample, as far as its file says.
+/// The instrument that graded a pinned sample, as far as its file states it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct SampleInstrument {
-    /// Its judge: a model, or the id that it has in suites; of several that are one grade all: `a + b`.
+    /// Its judge: a model, or the id used in suites; for merged judges all of them: `a + b`.
     pub(crate) judge: Option<String>,
     /// Version of the rubric.
     pub(crate) version: Option<String>,
-    /// The names under which judges answered.
+    /// Reported model names of the judges.
     pub(crate) answered_as: NamesByAsked,
 }
 
-/// How judge or rubric of a scorer are others than a sample was graded by, in words; `None` where they are not, or nothing is
-/// known.
+/// Describes how the judge or rubric of a scorer differs from the one that graded a sample; `None` if it does not, or
+/// is unknown.
 pub(crate) fn sample_change(then: &SampleInstrument, run: MeasuredRun<'_>, scorer: &ScorerSpec) -> Option<String> {
     let plan = run.plan;
     let ScorerKind::Rubric(rubric) = &scorer.kind else { return None };
@@ -142,17 +145,17 @@ pub(crate) fn sample_change(then: &SampleInstrument, run: MeasuredRun<'_>, score
     let models = joined_names(judges().map(|judge| judge.model.as_str()));
     let is_same_judge = then.judge.is_none() || [&ids, &models].contains(&&then.judge);
     let (judge, version) = (if is_same_judge { &then.judge } else { &models }, &rubric.rubric.version);
-    let ruler = |judge: &Option<String>, version: &Option<String>, answered_as: NamesByAsked| Instrument {
+    let instrument = |judge: &Option<String>, version: &Option<String>, answered_as: NamesByAsked| Instrument {
         judges: judge.iter().cloned().collect(),
         rules: version.iter().map(|version| ("version".to_owned(), version.clone())).collect(),
         answered_as,
     };
     let version = if then.version.is_none() { &None } else { version };
-    let now = ruler(judge, version, Instrument::of(run, scorer).answered_as);
-    ruler(&then.judge, &then.version, then.answered_as.clone()).change(&scorer.id, &now)
+    let now = instrument(judge, version, Instrument::of(run, scorer).answered_as);
+    instrument(&then.judge, &then.version, then.answered_as.clone()).change(&scorer.id, &now)
 }
 
-/// The leaves of a scorer by their own name, with that of the object around where it has one.
+/// Collects the leaf values of a scorer by field name.
 fn flatten(name: &str, value: &Value, into: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(fields) if name.is_empty() || ["kind", "metric", "rubric", "with"].contains(&name) => {
@@ -175,9 +178,9 @@ mod tests {
     use crate::testing::judged;
     use serde_json::json;
 
-    /// BY-01, CL-24: other judges, other options and another metric are told; a longer timeout is not.
+    /// BY-01, CL-24: other judges, options and metrics are reported with both values; a longer timeout is not.
     #[test]
-    fn a_ruler_that_changed_is_told_with_both() {
+    fn a_changed_instrument_is_described_with_both_versions() {
         let plan = judged(1, 1, &["j1"], json!([])).header.plan.as_ref().clone();
         let with = |key: &str, value: Value| {
             let mut changed = serde_json::to_value(&plan).unwrap();
@@ -196,9 +199,10 @@ mod tests {
         assert_eq!(told(&with("about", json!("another text"))), "");
     }
 
-    /// BR-12, CL-24: a pinned sample tells its judge, by model or id, and its rubric's version; what it does not say has not changed.
+    /// BR-12, CL-24: a pinned sample states its judge, by model or id, and its rubric's version; unstated values count
+    /// as unchanged.
     #[test]
-    fn a_sample_tells_who_graded_it() {
+    fn a_sample_stores_its_judge() {
         let plan = judged(1, 1, &["j1", "j2"], json!([])).header.plan;
         let ScorerKind::Rubric(scorer) = &plan.scorers[0].kind else { panic!("no rubric") };
         let told = |judge: Option<&str>, version: Option<&str>| {
@@ -217,23 +221,24 @@ mod tests {
         );
     }
 
-    /// PE-16: who pins the name that an alias stands for has the same ruler; an alias that moved is another.
+    /// PE-16: pinning the name behind an alias keeps the instrument; an alias that moved changes it.
     #[test]
     fn the_model_that_answers_is_the_judge() {
-        let ruler = |asked: &str, name: &str| Instrument {
+        let instrument = |asked: &str, name: &str| Instrument {
             judges: vec![format!("j ({asked})")],
             answered_as: [(asked.to_owned(), [name.to_owned()].into())].into(),
             ..Instrument::default()
         };
         let told = |then: &Instrument, now: &Instrument| then.change("quality", now).unwrap_or_default();
-        assert_eq!(told(&ruler("alias", "m-01"), &ruler("m-01", "m-01")), "");
+        assert_eq!(told(&instrument("alias", "m-01"), &instrument("m-01", "m-01")), "");
         assert!(
-            told(&ruler("alias", "m-01"), &ruler("alias", "m-02")).contains("answered as another model: m-01 → m-02")
+            told(&instrument("alias", "m-01"), &instrument("alias", "m-02"))
+                .contains("reported another model: m-01 → m-02")
         );
-        let other = told(&ruler("alias", "m-01"), &ruler("m-02", "m-02"));
+        let other = told(&instrument("alias", "m-01"), &instrument("m-02", "m-02"));
         assert!(other.starts_with("the judge of `quality` changed: j (alias) → j (m-02)"), "{other}");
-        let unknown = Instrument { answered_as: BTreeMap::new(), ..ruler("alias", "") };
-        assert!(told(&unknown, &ruler("m-01", "m-01")).contains("changed"));
-        assert_eq!(told(&unknown, &ruler("alias", "m-02")), "");
+        let unknown = Instrument { answered_as: BTreeMap::new(), ..instrument("alias", "") };
+        assert!(told(&unknown, &instrument("m-01", "m-01")).contains("changed"));
+        assert_eq!(told(&unknown, &instrument("alias", "m-02")), "");
     }
 }

@@ -1,8 +1,8 @@
-//! Cells of two systems on one sample that belong together: paired trial by trial, before they become one value.
+//! Pairs the cells of two systems on one sample, trial by trial, before trials are reduced.
 //!
-//! Where both systems have as many trials, a trial of one is paired with the same trial of the other, and each side is
-//! reduced over the trials that both have: what only one side has says nothing of the difference. Else each side's trials
-//! are reduced first, and count as one. A side is a run, or what is pinned of one.
+//! If both systems have the same number of trials, each trial is paired with the trial of the same number, and each side
+//! is reduced over the trials that both have: values of one side only carry no information on the difference. Otherwise
+//! the trials of each side are reduced first and count as one. A side is a run, or a pinned run.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use karat_types::PlanHeader;
 use crate::score::reduce::Reduce;
 use crate::score::table::{ScoreTable, State, reduce_trials};
 
-/// Cells, or pairs of them, that should have a score, and how many of them lack one.
+/// The number of cells (or pairs of cells) that should have a score, and of those that lack one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct MissingCount {
     pub(crate) n: usize,
@@ -19,31 +19,31 @@ pub(crate) struct MissingCount {
 }
 
 impl MissingCount {
-    /// Adds some more.
+    /// Adds another count.
     pub(crate) fn add(&mut self, other: Self) {
         self.n += other.n;
         self.due += other.due;
     }
 
-    /// The share that lacks a score; 0 of none.
+    /// The share without a score; 0 if none is due.
     pub(crate) fn share(self) -> f64 {
         self.n as f64 / self.due.max(1) as f64
     }
 }
 
-/// A metric of a system on a sample: what its cells say.
+/// The cells of one sample and system in one metric.
 #[derive(Clone)]
 pub(crate) struct SampleCells<'a> {
-    /// By trial; one where only one is planned.
+    /// State and value of each trial.
     each: Cow<'a, [(State, f64)]>,
-    /// Together.
+    /// State and value of all trials combined.
     whole: (State, f64),
-    /// How the trials become one value.
+    /// The rule that reduces trials to one value.
     rule: Reduce,
 }
 
 impl<'a> SampleCells<'a> {
-    /// That of a metric, sample and system of the plan whose scores the table holds.
+    /// The cells at (metric, sample, system) of the table's plan.
     pub(crate) fn of(
         table: &'a ScoreTable,
         plan: &PlanHeader,
@@ -56,7 +56,7 @@ impl<'a> SampleCells<'a> {
         Self::new((table.state(metric, sample, system), value), Cow::Borrowed(each), rule)
     }
 
-    /// What cells say together, and each trial of several.
+    /// From the combined state and each trial.
     pub(crate) fn new(whole: (State, f64), each: Cow<'a, [(State, f64)]>, rule: Reduce) -> Self {
         match each.len() {
             0 | 1 => Self { each: Cow::Owned(vec![whole]), whole, rule: Reduce::Mean },
@@ -64,28 +64,28 @@ impl<'a> SampleCells<'a> {
         }
     }
 
-    /// Its trials, where there are several.
+    /// Its trials, if there are several.
     pub(crate) fn trials(&self) -> Option<&[(State, f64)]> {
         (self.each.len() > 1).then_some(&*self.each)
     }
 
-    /// What they say together.
+    /// State and value of all trials combined.
     pub(crate) fn combined(&self) -> (State, f64) {
         self.whole
     }
 
-    /// How its trials become one value.
+    /// The rule that reduces its trials.
     pub(crate) fn rule(&self) -> Reduce {
         self.rule
     }
 
-    /// Its value, where it has one.
+    /// Its combined value, if it has one.
     pub(crate) fn value(&self) -> Option<f64> {
         (self.whole.0 == State::Value).then_some(self.whole.1)
     }
 
-    /// Its cells that should have a score, and those of them of which something failed: all did where what is left is too
-    /// little for the rule. Cells without a result yet are neither.
+    /// The cells that should have a score and those that failed. All count as failed if too few are left for the rule.
+    /// Cells without a result yet do not count.
     pub(crate) fn missing(&self) -> MissingCount {
         let count = |is: fn(State) -> bool| self.each.iter().filter(|(state, _)| is(*state)).count();
         let (failed, scored) = (count(State::is_failure), count(|state| state == State::Value));
@@ -93,8 +93,8 @@ impl<'a> SampleCells<'a> {
         MissingCount { n: if self.whole.0.is_failure() { due } else { failed }, due }
     }
 
-    /// The same as if each score that is missing because something failed were `end`, an end of the scale. What most trials
-    /// have can be anything then.
+    /// Replaces each failed score by `end`, an end of the scale. With a majority rule any score is replaced, since the
+    /// missing ones could decide it.
     #[must_use]
     pub(crate) fn fill_missing(mut self, end: f64) -> Self {
         if !self.each.iter().any(|(state, _)| state.is_failure()) {
@@ -108,18 +108,18 @@ impl<'a> SampleCells<'a> {
     }
 }
 
-/// A pair of cells that should have a score on both sides.
+/// A pair of cells that should both have a score.
 struct DuePair {
     before: Option<f64>,
     after: Option<f64>,
-    /// Why it has none on both; *value* where it has.
+    /// The reason why a score is missing; `Value` if both exist.
     why: State,
 }
 
-/// The pairs of cells of two entries to which the metric applies on both sides.
+/// The pairs of cells to which the metric applies on both sides.
 pub(crate) struct MatchedCells {
     due: Vec<DuePair>,
-    /// How those of each side become one value.
+    /// The reduction rules of the two sides.
     rules: [Reduce; 2],
 }
 
@@ -137,27 +137,28 @@ impl MatchedCells {
         }
     }
 
-    /// The values of baseline and candidate over the cells that both have; `None` without any, and for too few for the rule.
+    /// The values of baseline and candidate over the cells that both have; `None` without any, or with too few for the
+    /// rule.
     pub(crate) fn values(&self) -> Option<(f64, f64)> {
         let both = self.due.iter().filter_map(|it| it.before.zip(it.after));
         let (before, after): (Vec<f64>, Vec<f64>) = both.unzip();
         self.rules[0].of(&before).zip(self.rules[1].of(&after))
     }
 
-    /// Pairs of cells that should have a score on both sides.
+    /// Number of pairs that should have a score on both sides.
     pub(crate) fn n(&self) -> usize {
         self.due.len()
     }
 
-    /// Why each pair that is left out lacks a score: all do where what is left is too little for the rule.
+    /// The reason for each pair without a score. All pairs count if too few are left for the rule.
     pub(crate) fn missing_reasons(&self) -> impl Iterator<Item = State> {
         let none = self.values().is_none();
         let why = move |it: &DuePair| if none && it.why == State::Value { State::Unscored } else { it.why };
         self.due.iter().map(why).filter(|why| *why != State::Value)
     }
 
-    /// The least and the greatest difference, whatever the scores between `lo` and `hi` that are missing; `None` where no
-    /// pair of cells should have some.
+    /// The smallest and largest possible difference if missing scores could be anything between `lo` and `hi`; `None`
+    /// without pairs.
     pub(crate) fn extremes(&self, (lo, hi): (f64, f64)) -> Option<(f64, f64)> {
         let [before, after] = self.rules;
         let filled = |rule: Reduce, side: fn(&DuePair) -> Option<f64>, end| {
@@ -169,7 +170,7 @@ impl MatchedCells {
     }
 }
 
-/// `None` where the metric does not apply on both sides.
+/// `None` if the metric does not apply on both sides.
 fn due_pair(before: (State, f64), after: (State, f64)) -> Option<DuePair> {
     let states = [before.0, after.0];
     if states.iter().any(|it| matches!(it, State::NotApplicable | State::Skipped)) {

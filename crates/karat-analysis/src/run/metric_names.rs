@@ -1,9 +1,9 @@
-//! The metric that stands for a run.
+//! Selects metrics of a plan: the primary one, and those that match a pattern.
 
 use karat_types::{PlanHeader, ScorerKind};
 
-/// The metric that stands for the run: a rubric's composite, else one named `overall`, else the first that depends on
-/// neither time nor price.
+/// Index of the primary metric: a rubric's composite, else one named `overall`, else the first that depends on neither
+/// time nor price.
 pub fn primary_metric(plan: &PlanHeader) -> Option<usize> {
     let composite = plan.scorers.iter().find_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => plan.metric(&format!("{}.{}", scorer.id, rubric.rubric.overall.as_ref()?.id)),
@@ -14,7 +14,7 @@ pub fn primary_metric(plan: &PlanHeader) -> Option<usize> {
     composite.or_else(named).or_else(steady)
 }
 
-/// Whether a name fits a pattern in which `*` stands for anything.
+/// Returns true if `name` matches a pattern in which `*` stands for any text.
 pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_anything() {
+    fn a_star_matches_any_text() {
         for name in ["quality.accuracy", "quality.", "quality.a.b"] {
             assert!(matches_pattern("quality.*", name), "{name}");
         }

@@ -1,4 +1,4 @@
-//! The one pass over a run.
+//! The single pass over a run's rows that builds its findings.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,15 +26,15 @@ use crate::score::checks::resolve_checks;
 use crate::score::consensus::CellScores;
 use crate::score::table::{ScoreTable, TableBuilder};
 
-/// Below so many clusters a cluster-robust interval needs caution.
+/// With fewer clusters a cluster-robust interval needs a warning.
 const FEW_CLUSTERS: usize = 8;
 
-/// How findings are made.
+/// Options of [`analyse`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Confidence level of all intervals.
     pub level: Level,
-    /// The pinned run that the suite names, for analyses that compare with it.
+    /// The pinned run named by the suite, for analyses that compare with it.
     pub baseline: Option<Arc<Pinned>>,
 }
 
@@ -44,14 +44,14 @@ impl Default for Options {
     }
 }
 
-/// Reads a run and says what is known of it.
+/// Analyses a stored run.
 ///
-/// One pass in plan order. Memory grows with samples × systems × metrics by nine bytes each, with
-/// the samples' ids, and with what pairwise analyses keep; never with outputs or texts.
+/// Reads the rows once, in plan order. Memory is nine bytes per sample × system × metric, plus the samples' ids and
+/// what pairwise analyses keep; outputs and texts are never kept.
 ///
 /// # Errors
-/// A run without cells, rows that cannot be read or that contradict the plan, unknown rules of
-/// scorers and metrics, wrong options of an analysis.
+/// A run without cells, unreadable rows, rows that contradict the plan, unknown rules of scorers and metrics, or wrong
+/// options of an analysis.
 pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, AnalysisError> {
     let header = rows.header();
     let unreadable = |source| AnalysisError::Rows { run: header.id.clone(), source };
@@ -88,8 +88,7 @@ fn add_row(pass: &mut PassState, rows: &dyn RunRows, row: &CellRow<'_>) -> Resul
     pass.add_cell(row, output.as_ref()).map_err(out_of_plan)
 }
 
-/// Whether every analysis of a plan can be begun: what only the analysis itself can say of its options, before anything
-/// is run.
+/// Checks the options of every analysis of a plan before anything runs.
 ///
 /// # Errors
 /// The first analysis whose options do not fit the plan.
@@ -97,10 +96,10 @@ pub fn check(plan: &Arc<PlanHeader>) -> Result<(), AnalysisError> {
     analyses::start_analyses(plan).map(drop)
 }
 
-/// What the analyses of a plan hold before any cell: their shape.
+/// The results of a plan's analyses without any cell: their structure.
 ///
 /// # Errors
-/// As [`check`].
+/// The errors of [`check`].
 pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResult>, AnalysisError> {
     let measure = |metric| Measure::of(plan, metric, Options::default().level);
     let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
@@ -112,7 +111,7 @@ pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResul
     Ok(analyses.into_iter().map(|running| running.finish(&setting)).collect())
 }
 
-/// What accumulates cell by cell.
+/// The state that accumulates cell by cell.
 struct PassState {
     plan: Arc<PlanHeader>,
     is_finished: bool,
@@ -152,7 +151,7 @@ impl PassState {
         row.cell.status == CellStatus::Ok && self.analyses.iter().any(|running| running.analysis.wants_output())
     }
 
-    /// Takes a row, with its output where that is wanted; the error names what the plan does not have.
+    /// Adds a row, with its output if an analysis needs it. The error names the item that the plan lacks.
     fn add_cell(&mut self, row: &CellRow<'_>, output: Option<&Value>) -> Result<(), String> {
         if let Some((metric, _)) = row.cell.scores.iter().find(|(at, _)| usize::from(*at) >= self.plan.metrics.len()) {
             return Err(format!("metric {metric}"));
@@ -190,7 +189,7 @@ impl PassState {
             baseline,
         };
         let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
-        // Groups of the same systems, as all groups of a run with one system are, have the same figures.
+        // Groups of the same systems have the same figures; in a run with one system that is every group.
         let mut known = BTreeMap::<Vec<usize>, Vec<crate::Spread>>::new();
         let mut group = |members: Members| Group {
             tally: members.systems.iter().filter_map(|at| self.tallies.get(*at)).fold(CellCounts::default(), sum),
@@ -268,45 +267,45 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     let open = findings.planned.saturating_sub(tally.cells) + tally.stopped;
     if open > 0 {
         warnings.push(format!(
-            "Planned cells without a result: {open} of {}. Figures rest on the others; resume the run to complete it.",
+            "Planned cells without a result: {open} of {}. Figures cover the other cells; resume the run to complete it.",
             findings.planned
         ));
     }
     warnings.extend(unscored_metrics_warning(findings));
     if tally.errors > 0 || tally.unscored > 0 {
         warnings.push(format!(
-            "Cells without an output: {}; with a score that failed: {}. They are left out of the figures, not counted as 0.",
+            "Cells without an output: {}; with a score that failed: {}. Figures leave them out and do not count them as 0.",
             tally.errors, tally.unscored
         ));
     }
     if tally.unjudged > 0 {
         let (unjudged, ok) = (tally.unjudged, tally.ok);
         let mend = match tally.unfit {
-            0 => "`karat retry` asks again.".to_owned(),
+            0 => "`karat retry` repeats the calls.".to_owned(),
             unfit => format!(
-                "{unfit} of them fit no judge's context window: show the value with `chunk`, or take a judge with a larger \
-                 window. `karat retry` asks the others again."
+                "{unfit} of them exceed every judge's context window: split the value with `chunk`, or use a judge with a \
+                 larger window. `karat retry` repeats the other calls."
             ),
         };
-        warnings.push(format!("Cells that no judge judged: {unjudged} of {ok}. {mend}"));
+        warnings.push(format!("Cells without a judgment: {unjudged} of {ok}. {mend}"));
     }
     let single = findings.grading().map_or(0, |grading| grading.single_judge_cells);
     if single > 0 {
         warnings.push(format!(
-            "Cells graded by one judge although a consensus was asked for: {single}. Their single scores stand."
+            "Cells graded by a single judge although a consensus is configured: {single}. They keep that judge's score."
         ));
     }
     let few = findings.grading().map_or(0, |grading| grading.few_judge_cells).saturating_sub(single);
     if few > 0 {
         warnings.push(format!(
-            "Cells graded by several judges, but by fewer than `consensus.min_judges`: {few}. Their scores stand; `karat \
-             retry` asks the other judges again."
+            "Cells graded by several judges, but by fewer than `consensus.min_judges`: {few}. They keep their scores; \
+             `karat retry` calls the other judges again."
         ));
     }
     let kinds = findings.notes().map_or(&[][..], |notes| &notes.kinds);
     warnings.extend(kinds.iter().find(|note| note.kind == NoteKind::Breach).map(|breach| {
         format!(
-            "Calls with more usage than was reserved for them: {}. Such a provider can go beyond a budget; the first: \
+            "Calls that used more than was reserved for them: {}. Such a provider can exceed a budget. The first one: \
              {}, sample {}.",
             breach.times, breach.example, breach.sample
         )
@@ -318,35 +317,36 @@ fn warnings(findings: &Findings, unknown: &[String]) -> Vec<String> {
     match clusters.len() {
         _ if !findings.table.is_clustered() => {}
         1 => warnings.push(
-            "All samples are of one cluster: nothing says how much others would differ, so means have no interval."
+            "All samples belong to one cluster, so the variation between clusters is unknown and means have no interval."
                 .to_owned(),
         ),
         few if few < FEW_CLUSTERS => warnings.push(format!(
-            "The samples fall into {few} clusters: intervals from fewer than {FEW_CLUSTERS} clusters need caution."
+            "The samples belong to {few} clusters: intervals from fewer than {FEW_CLUSTERS} clusters are unreliable."
         )),
         _ => {}
     }
     warnings.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
         crate::Outcome::Diagnostics(found) if found.lacks_items() => Some(format!(
-            "The analysis `{}` found a list at `{}` in none of {} outputs, so it has no items. Correct `items`.",
+            "The analysis `{}` found no list at `{}` in any of {} outputs, so it has no items. Correct `items`.",
             analysis.id, found.items, found.all.evaluated
         )),
         _ => None,
     }));
     if !unknown.is_empty() {
-        warnings.push(format!("This version does not know these analyses and left them out: {}.", unknown.join(", ")));
+        warnings.push(format!("This version does not know these analyses and skipped them: {}.", unknown.join(", ")));
     }
     warnings
 }
 
-/// What has not a single score because it applies to no output, or because no scorer is on.
+/// The warning about metrics without a single score because they apply to no output, or because no scorer is on.
 fn unscored_metrics_warning(findings: &Findings) -> Option<String> {
     if findings.run.tally.ok == 0 {
         return None;
     }
     if findings.plan.metrics.is_empty() {
         return Some(
-            "Nothing is scored: no scorer is on. The outputs are kept, and `karat score` scores them.".to_owned(),
+            "No output is scored, because no scorer is enabled. The outputs are stored; `karat score` can score them."
+                .to_owned(),
         );
     }
     let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
@@ -354,9 +354,9 @@ fn unscored_metrics_warning(findings: &Findings) -> Option<String> {
         metric.name != PASS && spread.n() == 0 && spread.n_unscored() == 0 && spread.n_na() > 0
     });
     let names: Vec<&str> = silent.map(|(metric, _)| metric.name.as_str()).collect();
-    let why = "; `karat show` has each cell's reason";
+    let why = "; `karat show` prints the reason of each cell";
     (!names.is_empty())
-        .then(|| format!("Metrics that apply to no output, without any score: {}{why}.", names.join(", ")))
+        .then(|| format!("Metrics without a score, because they apply to no output: {}{why}.", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -392,22 +392,22 @@ mod tests {
     }
 
     #[test]
-    fn analysing_twice_finds_the_same() {
+    fn analysis_is_deterministic() {
         let run = example();
         let both: Vec<String> = (0..2).map(|_| format!("{:?}", analyse(&run, &Options::default()).unwrap())).collect();
         assert_eq!(both[0], both[1]);
     }
 
-    /// CL-16: consensus asked for, one judge left: a warning.
+    /// CL-16: a warning if one judge is left of several.
     #[test]
-    fn a_single_judge_left_is_warned_about() {
+    fn cells_with_a_single_judge_cause_a_warning() {
         let findings = analyse(&example(), &Options::default()).unwrap();
-        assert!(findings.warnings.iter().any(|warning| warning.contains("one judge")), "{:?}", findings.warnings);
+        assert!(findings.warnings.iter().any(|warning| warning.contains("a single judge")), "{:?}", findings.warnings);
     }
 
-    /// CL-16: fewer judges than `min_judges`: a warning that says how many cells; the scores stand.
+    /// CL-16: fewer judges than `min_judges` give a warning with the number of cells; the scores stay.
     #[test]
-    fn fewer_judges_than_asked_for_are_warned_about() {
+    fn fewer_judges_than_configured_cause_a_warning() {
         let mut run = example();
         let of_two = analyse(&run, &Options::default()).unwrap();
         let plan = Arc::make_mut(&mut run.header.plan);
@@ -433,9 +433,9 @@ mod tests {
         assert!(matches!(error, AnalysisError::OutOfPlan { .. }));
     }
 
-    /// CL-22: money adds up over models, variants and samples alike.
+    /// CL-22: costs add up to the same sum over models, variants and samples.
     #[test]
-    fn costs_add_up_whichever_way_they_are_cut() {
+    fn costs_add_up_in_every_breakdown() {
         let findings = analyse(&example(), &Options::default()).unwrap();
         let total = findings.run.spend.cost().unwrap();
         let by_variant = findings.variants.iter().filter_map(|it| it.spend.cost()).sum();

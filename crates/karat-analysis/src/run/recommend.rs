@@ -1,4 +1,4 @@
-//! What the findings suggest, each with what speaks against relying on it (CL-19).
+//! Derives recommendations from the findings, each with its caveat (CL-19).
 
 use karat_types::Better;
 
@@ -6,10 +6,10 @@ use crate::figures::finding::Finding;
 use crate::figures::leaderboard::best_first;
 use crate::run::findings::{Findings, Recommendation};
 
-/// Below so many shared samples a ranking is fragile.
+/// With fewer shared samples a ranking gets a caveat.
 const FEW_SAMPLES: u64 = 30;
 
-/// The suggestions, most important first.
+/// The recommendations, most important first.
 pub(crate) fn recommend(findings: &Findings) -> Vec<Recommendation> {
     let mut advice = Vec::new();
     advice.extend(choose_model(findings));
@@ -25,7 +25,7 @@ fn primary_direction(findings: &Findings) -> Option<(&str, Better)> {
     Some((&metric.name, metric.better))
 }
 
-/// Whether a difference is an improvement, a decline, or undecided.
+/// `Some(true)` for an improvement, `Some(false)` for a decline, `None` if undecided.
 fn is_improvement(difference: &Finding, better: Better) -> Option<bool> {
     difference.sign().map(|above| above == (better == Better::Higher))
 }
@@ -36,9 +36,11 @@ fn choose_model(findings: &Findings) -> Option<Recommendation> {
     let ([first, second, ..], Some(lead)) = (board.places.as_slice(), &board.lead) else { return None };
     let caveat = caveats(findings);
     let advice = match is_improvement(lead, better) {
-        Some(true) => format!("Prefer {} by {metric}: it leads {} by {}.", first.id, second.id, with_interval(lead)),
+        Some(true) => {
+            format!("Prefer {} by {metric}: it is ahead of {} by {}.", first.id, second.id, with_interval(lead))
+        }
         _ => format!(
-            "{} and {} cannot be told apart by {metric} (difference {}): choose by cost, or add samples.",
+            "{} and {} do not differ significantly in {metric} (difference {}): choose by cost, or add samples.",
             first.id,
             second.id,
             with_interval(lead)
@@ -47,14 +49,13 @@ fn choose_model(findings: &Findings) -> Option<Recommendation> {
     Some(Recommendation::new(advice, caveat))
 }
 
-/// What makes a ranking fragile.
+/// The reasons why a ranking is fragile.
 fn caveats(findings: &Findings) -> Option<String> {
     let board = findings.primary_board()?;
     let few = (board.shared_samples < FEW_SAMPLES)
-        .then(|| format!("it rests on {} shared samples, fewer than {FEW_SAMPLES}", board.shared_samples));
-    let partial = (board.shared < board.scored).then(|| {
-        format!("only {} of {} scored sample × variant pairs are shared by all models", board.shared, board.scored)
-    });
+        .then(|| format!("it is based on {} shared samples, fewer than {FEW_SAMPLES}", board.shared_samples));
+    let partial = (board.shared < board.scored)
+        .then(|| format!("all models share only {} of {} scored sample × variant pairs", board.shared, board.scored));
     let one_judge = (findings.plan.judges.len() == 1).then(|| "one judge graded everything".to_owned());
     let reasons: Vec<String> = few.into_iter().chain(partial).chain(one_judge).collect();
     (!reasons.is_empty()).then(|| format!("{}.", reasons.join("; ")))
@@ -75,8 +76,9 @@ fn best_value(findings: &Findings) -> Option<Recommendation> {
     let (id, value) = ranked.first().filter(|_| ranked.len() > 1)?;
     let left_out = findings.models.len() - ranked.len();
     Some(Recommendation::new(
-        format!("{id} gives the most {metric} for the money: {} a dollar.", three_digits(*value)),
-        (left_out > 0).then(|| format!("models without a cost, or with an unknown one, are not compared: {left_out}.")),
+        format!("{id} has the most {metric} per dollar: {}.", three_digits(*value)),
+        (left_out > 0)
+            .then(|| format!("models without a cost, or with an unknown cost, are not compared: {left_out}.")),
     ))
 }
 
@@ -90,7 +92,7 @@ fn compare_variants(findings: &Findings) -> Vec<Recommendation> {
             let advice = match is_improvement(change, better) {
                 Some(true) => format!("Prefer {} to {base}: {metric} changes by {figure}.", other.id),
                 Some(false) => format!("Keep {base} rather than {}: {metric} changes by {figure}.", other.id),
-                None => format!("{} against {base} is undecided by {metric} ({figure}).", other.id),
+                None => format!("{} and {base} do not differ significantly in {metric} ({figure}).", other.id),
             };
             let caveat = (other.unmatched > 0)
                 .then(|| format!("pairs left out because one side has no score: {}.", other.unmatched));
@@ -111,10 +113,10 @@ fn retry_advice(findings: &Findings) -> Option<Recommendation> {
     let named = codes.filter(|codes| !codes.is_empty()).map_or_else(String::new, |codes| format!(" ({codes})"));
     Some(Recommendation::new(
         format!(
-            "Retry what failed before deciding: cells without an output {}, with a failed score {}{named}.",
+            "Retry the failed cells before deciding: {} without an output, {} with a failed score{named}.",
             tally.errors, tally.unscored
         ),
-        Some("what failed is left out, so a system that fails on hard samples looks better than it is.".to_owned()),
+        Some("failed cells are left out, so a system that fails on hard samples looks better than it is.".to_owned()),
     ))
 }
 
@@ -129,7 +131,7 @@ fn disagreement_advice(findings: &Findings) -> Option<Recommendation> {
     ))
 }
 
-/// Value and bounds with the same number of decimals.
+/// Value and interval with the same number of decimals.
 fn with_interval(finding: &Finding) -> String {
     match (finding.interval(), finding.level()) {
         (Some((lo, hi)), Some(level)) => {
@@ -153,20 +155,20 @@ fn signed_digits(value: f64) -> String {
     with_sign(value, three_digits(value.abs()))
 }
 
-/// The size of a number with its sign, unless it is zero.
+/// Adds the sign to the text of a number, unless it is zero.
 fn with_sign(value: f64, text: String) -> String {
     let is_zero = text.chars().all(|c| matches!(c, '0' | '.'));
     if is_zero { text } else { format!("{}{text}", if value < 0.0 { '−' } else { '+' }) }
 }
 
-/// Three significant digits, without trailing zeros.
+/// Formats three significant digits, without trailing zeros.
 fn three_digits(value: f64) -> String {
     let decimals = decimals(value);
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Decimals that show three significant digits.
+/// Number of decimals for three significant digits.
 fn decimals(value: f64) -> usize {
     let magnitude = if value.abs() > 0.0 { value.abs().log10().floor() as i32 } else { 0 };
     (2 - magnitude).clamp(0, 6) as usize
@@ -185,7 +187,7 @@ mod tests {
         assert_eq!([signed_digits(0.5), signed_digits(-0.5), signed_digits(0.0)], ["+0.5", "−0.5", "0"]);
     }
 
-    /// CL-19: recommendations carry caveats, and a lead within chance is not called a lead.
+    /// CL-19: recommendations carry caveats, and a lead within chance is not recommended.
     #[test]
     fn a_lead_within_chance_is_not_recommended() {
         let run = Sketch::new(2, 1, 3)
@@ -198,15 +200,15 @@ mod tests {
             .run();
         let findings = analyse(&run, &Options::default()).unwrap();
         let first = &findings.recommendations[0];
-        assert!(first.advice.contains("cannot be told apart"), "{}", first.advice);
+        assert!(first.advice.contains("do not differ significantly"), "{}", first.advice);
         assert!(first.caveat.as_deref().unwrap().contains("3 shared samples"));
     }
 
     #[test]
-    fn the_example_is_advised_on_models_money_variants_and_repair() {
+    fn the_example_has_advice_on_models_cost_variants_and_retries() {
         let findings = analyse(&example(), &Options::default()).unwrap();
         let all: Vec<&str> = findings.recommendations.iter().map(|it| it.advice.as_str()).collect();
-        for part in ["atlas-large", "for the money", "editorial", "Retry what failed"] {
+        for part in ["atlas-large", "per dollar", "editorial", "Retry the failed cells"] {
             assert!(all.iter().any(|advice| advice.contains(part)), "{part}: {all:#?}");
         }
     }

@@ -1,49 +1,50 @@
-//! Under which names models and judges answered: an alias may stand for another model than before.
+//! The model names that providers report in their answers: an alias may point to another model than before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use karat_types::{CellRow, PlanHeader, ServedName};
 use serde::Serialize;
 
-/// Names of one model that are kept apart; further ones count together.
+/// The number of names counted separately for one model; further names are counted together.
 const KEPT: usize = 32;
 
-/// What stands for names beyond those.
+/// The name under which further names are counted.
 const FURTHER: &str = "(further names)";
 
-/// Names that a sentence lists.
+/// The number of names listed in a sentence.
 const LISTED: usize = 5;
 
-/// A name under which a model answered.
+/// A model name that a provider reported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ServedModel {
-    /// The name that was asked: `model` of the registry entry.
+    /// The requested name: `model` of the registry entry.
     pub asked: String,
-    /// The name that came back.
+    /// The reported name.
     pub model: String,
-    /// Cells, or judgments of a judge, that it answered.
+    /// Number of cells, or of judgments for a judge.
     pub n: u64,
 }
 
 impl ServedModel {
-    /// Whether another name came back than was asked.
+    /// Returns true if the reported name differs from the requested one.
     pub fn is_other(&self) -> bool {
         self.asked != self.model
     }
 }
 
-/// A judge, and the names under which it answered.
+/// A judge and the model names that its provider reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServedJudge {
     /// Its id.
     pub id: String,
-    /// The name that is asked.
+    /// The requested name.
     pub model: String,
-    /// By name; empty where the provider does not say, or an older Karat did not keep it.
+    /// One entry per reported name; empty if the provider reports none, or the run was stored by a version that did not
+    /// keep it.
     pub answered_as: Vec<ServedModel>,
 }
 
-/// Counts by asked name, then by the name that came back.
+/// Counts by requested name, then by reported name.
 #[derive(Debug, Clone, Default)]
 struct NameCounts(BTreeMap<String, BTreeMap<String, u64>>);
 
@@ -67,7 +68,7 @@ impl NameCounts {
     }
 }
 
-/// What accumulates row by row.
+/// Collects reported names row by row.
 #[derive(Debug)]
 pub(crate) struct ServedModels {
     systems: Vec<NameCounts>,
@@ -91,7 +92,7 @@ impl ServedModels {
         }
     }
 
-    /// Of some systems together.
+    /// The reported names of several systems.
     pub(crate) fn of_systems(&self, systems: &[usize]) -> Vec<ServedModel> {
         let mut all = NameCounts::default();
         for (asked, names) in systems.iter().filter_map(|at| self.systems.get(*at)).flat_map(|names| &names.0) {
@@ -111,10 +112,10 @@ impl ServedModels {
     }
 }
 
-/// The names that came back, by the name that was asked.
+/// Reported names by requested name.
 pub(crate) type NamesByAsked = BTreeMap<String, BTreeSet<String>>;
 
-/// The names of a list.
+/// Groups a list by requested name.
 pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a ServedModel>) -> NamesByAsked {
     let mut names = NamesByAsked::new();
     list.into_iter().for_each(|it| {
@@ -123,21 +124,21 @@ pub(crate) fn by_asked<'a>(list: impl IntoIterator<Item = &'a ServedModel>) -> N
     names
 }
 
-/// Adds what a cell or judgment keeps.
+/// Adds the names stored with a cell or judgment.
 pub(crate) fn add_answers(answered: &[ServedName], names: &mut NamesByAsked) {
     answered.iter().for_each(|it| {
         names.entry(it.asked.clone()).or_default().insert(it.name().to_owned());
     });
 }
 
-/// Adds the names of another.
+/// Adds all names of `others`.
 pub(crate) fn merge_names(others: &NamesByAsked, names: &mut NamesByAsked) {
     for (asked, others) in others {
         names.entry(asked.clone()).or_default().extend(others.iter().cloned());
     }
 }
 
-/// Names in a sentence: the first of them, and how many more.
+/// The first names, joined by commas, and the number of the others.
 pub(crate) fn name_list<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> String {
     let names: Vec<T> = names.into_iter().collect();
     let first: Vec<&str> = names.iter().take(LISTED).map(AsRef::as_ref).collect();
@@ -147,8 +148,8 @@ pub(crate) fn name_list<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> St
     }
 }
 
-/// How the names of models that two sides asked differ: the name that was asked and those that came back then and now, as
-/// words. What only one side knows has not changed.
+/// The requested names for which the reported names changed, as (requested, before, now). Names that only one side
+/// requested are left out.
 pub(crate) fn name_changes(then: &NamesByAsked, now: &NamesByAsked) -> Vec<(String, String, String)> {
     let differ = |(asked, names): (&String, &BTreeSet<String>)| {
         let before = then.get(asked).filter(|before| *before != names)?;
@@ -157,15 +158,15 @@ pub(crate) fn name_changes(then: &NamesByAsked, now: &NamesByAsked) -> Vec<(Stri
     now.iter().filter_map(differ).collect()
 }
 
-/// A sentence for each model of a run that answered under several names. `role` is `model` or `judge`.
+/// One warning for each model of a run with several reported names. `role` is `model` or `judge`.
 pub(crate) fn several_names_warnings(role: &str, list: &[ServedModel]) -> Vec<String> {
     let say = |(asked, names): (String, BTreeSet<String>)| {
         let count = |it: &&ServedModel| it.asked == asked;
         let each = list.iter().filter(count).map(|it| format!("{} ({})", it.model, it.n));
         (names.len() > 1).then(|| {
             format!(
-                "The {role} `{asked}` answered under {} names: {}. It changed while it was measured, or results of two were \
-                 reused. Pin the dated name as its `model`.",
+                "The {role} `{asked}` reported {} model names: {}. Either it changed during the run, or reused results come \
+                 from different models. Set its `model` to the dated name.",
                 names.len(),
                 name_list(each)
             )

@@ -1,12 +1,12 @@
-//! Pass and fail: bounds make a score 0 or 1, and `pass` says whether all such scores of a cell hold.
+//! Pass/fail checks: a bound turns a score into 0 or 1, and `pass` is 1 if all checks of a cell pass.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use karat_types::{MetricSpec, PlanHeader, RowError, RunRows, Score};
 
-/// The plan of a run in which a scorer that may say true or false, and says numbers, is no check: whether it is one is told by
-/// its first score. Then what it fails to score leaves no `pass` open.
+/// Returns the plan with `verdicts` cleared for scorers that return numbers. A scorer that may return either is
+/// classified by its first score; if it returns numbers, its failures leave no `pass` open.
 ///
 /// # Errors
 /// Rows that cannot be read.
@@ -35,7 +35,7 @@ pub fn resolve_checks(rows: &dyn RunRows) -> Result<Arc<PlanHeader>, RowError> {
     Ok(plan)
 }
 
-/// Whether the plan alone says which metrics are checks, or nobody needs to know.
+/// Returns true if the plan alone determines which metrics are checks, or no metric depends on it.
 fn has_known_checks(plan: &PlanHeader) -> bool {
     plan.pass().is_none() || !plan.metrics.iter().any(may_be_check)
 }
@@ -61,7 +61,7 @@ pub(crate) fn apply_bounds(plan: &PlanHeader, scores: &mut [Option<Score>]) {
     }
 }
 
-/// Whether a score is one that says pass or fail, or would have been.
+/// Returns true if the score is a check, or would be one if it had not failed.
 fn decides(metric: &MetricSpec, score: &Option<Score>) -> bool {
     match score {
         _ if metric.binary => true,
@@ -70,13 +70,13 @@ fn decides(metric: &MetricSpec, score: &Option<Score>) -> bool {
     }
 }
 
-/// 1 where the bound holds, else 0 with the score as the reason.
+/// 1 if the bound holds, else 0 with the value as the reason.
 fn bound_score(metric: &MetricSpec, value: f64) -> Score {
     if metric.bound.passes(value) { Score::value(1.0) } else { Score::value_because(0.0, format!("it is {value}")) }
 }
 
-/// 0 where any score is a fail, naming each; else *unscored* where any is; else 1. A score that is not there yet leaves
-/// the cell open, and where none applies, nothing is said.
+/// 0 if any check fails, with their names; else *unscored* if any is unscored; else 1. `None` if a score is still
+/// missing; not applicable if no check applies.
 fn pass_score(scores: &[(&MetricSpec, &Option<Score>)]) -> Option<Score> {
     let (mut failed, mut unscored, mut applies, mut open) = (Vec::new(), None, false, false);
     for (metric, score) in scores {
@@ -141,9 +141,9 @@ mod tests {
         assert!(matches!(passed([na(), na(), na()]), Some(Score::NotApplicable { .. })));
     }
 
-    /// BY-15: what a program that gives numbers fails to score leaves no `pass` open; a check that fails does.
+    /// BY-15: an unscored cell of a program that returns numbers leaves no `pass` open; a failing check does.
     #[test]
-    fn numbers_are_no_checks() {
+    fn numbers_are_not_checks() {
         let run = |first: Score| {
             let mut run = crate::testing::Sketch::new(1, 1, 2).fill(5.0).run();
             let mut plan = (*run.header.plan).clone();

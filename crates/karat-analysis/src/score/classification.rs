@@ -1,4 +1,4 @@
-//! Figures of classification: how labels that were expected and labels that were found agree, over all samples.
+//! Classification figures of expected and found labels over all samples.
 
 use karat_stats::classification::{ClassScores, classification};
 use karat_stats::describe::mean;
@@ -8,11 +8,11 @@ use karat_stats::describe::mean;
 pub(crate) enum LabelFigure {
     /// Mean F1 of the labels.
     MacroF1,
-    /// F1 of the pooled counts: the accuracy, where no output is outside the declared labels.
+    /// F1 of the pooled counts: equals the accuracy if every output is a declared label.
     MicroF1,
-    /// Mean F1 of the labels, weighted by how often each is expected.
+    /// Mean F1 of the labels, weighted by the number of times each is expected.
     WeightedF1,
-    /// Mean recall of the labels that are expected somewhere.
+    /// Mean recall of the labels that are expected at least once.
     BalancedAccuracy,
 }
 
@@ -38,8 +38,8 @@ impl LabelFigure {
         }
     }
 
-    /// The figure of pairs of an expected and a found label. The first `declared` labels count, those that never occur
-    /// included; with none declared those that occur. `None` for no pairs.
+    /// The figure of (expected, found) pairs. The first `declared` labels count, even if they never occur; if 0, the
+    /// labels that occur. `None` for no pairs.
     pub(crate) fn of(self, pairs: &[(u16, u16)], declared: usize) -> Option<f64> {
         let (truth, found): (Vec<usize>, Vec<usize>) =
             pairs.iter().map(|(truth, found)| (usize::from(*truth), usize::from(*found))).unzip();
@@ -83,7 +83,7 @@ mod tests {
 
     /// Values of sklearn.metrics (f1_score, balanced_accuracy_score; zero_division=0).
     #[test]
-    fn figures_are_those_of_scikit_learn() {
+    fn figures_match_scikit_learn() {
         let pairs = [(0, 0), (0, 1), (0, 0), (1, 1), (1, 2), (2, 2), (2, 0), (0, 0)];
         assert!(
             close(figures(&pairs, 0), [0.5833333333333334, 0.625, 0.625, 0.5833333333333334]),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_figure_and_no_hit_is_0() {
+    fn no_sample_has_no_figure_and_no_hit_is_0() {
         assert_eq!(figures(&[], 3), [None; 4]);
         assert!(close(figures(&[(0, 1), (1, 0)], 0), [0.0; 4]));
     }

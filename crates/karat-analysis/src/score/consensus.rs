@@ -1,4 +1,4 @@
-//! Several judges of one cell become one grade (CL-16).
+//! Merges the grades of several judges of one cell (CL-16).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::score::checks;
 use crate::score::reduce::{majority, most_frequent};
 
-/// What the judges of one cell say together in one dimension.
+/// The merged grade of one cell in one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Consensus {
     /// The grade by the scorer's rule: mean, median or majority.
@@ -19,16 +19,16 @@ pub struct Consensus {
     pub mean: f64,
     /// Population variance of the judges (÷ n).
     pub variance: f64,
-    /// Whether the variance is above the scorer's `flag_variance`, or a majority was asked for and there is none.
+    /// True if the variance exceeds the scorer's `flag_variance`, or a majority was requested and there is none.
     pub flagged: bool,
     /// Judges that gave a grade.
     pub judges: u32,
-    /// Whether these are fewer than the scorer's `min_judges`, or one although several were asked.
+    /// True if fewer judges than `min_judges` gave a grade, or only one of several.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub too_few: bool,
 }
 
-/// The scores of one cell: one per metric, judges already made one, bounds applied, and `pass` of all of them.
+/// The scores of one cell, one per metric: judges merged, bounds applied, `pass` filled in.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CellScores {
     /// By metric index; `None` where the run holds no score.
@@ -38,7 +38,7 @@ pub struct CellScores {
 }
 
 impl CellScores {
-    /// The scores of a stored cell. Scores of metrics that the plan does not have are left out.
+    /// The scores of a stored cell. Metrics that the plan does not have are left out.
     pub fn of(plan: &PlanHeader, row: &CellRow<'_>) -> Self {
         let mut scores = vec![None; plan.metrics.len()];
         for (metric, score) in &row.cell.scores {
@@ -60,12 +60,12 @@ impl CellScores {
         Self { scores, consensus }
     }
 
-    /// The number of a metric, where there is one.
+    /// The numeric score of a metric, if it has one.
     pub fn number(&self, metric: usize) -> Option<f64> {
         self.scores.get(metric)?.as_ref()?.number()
     }
 
-    /// Whether any scorer failed on the cell.
+    /// True if any scorer failed on the cell.
     pub fn any_unscored(&self) -> bool {
         self.scores.iter().flatten().any(Score::is_unscored)
     }
@@ -80,7 +80,7 @@ fn judge_scores(judgments: &[JudgmentRow], scorer: usize, metric: usize) -> Vec<
             match (found, &judgment.error) {
                 (Some((_, score)), _) => score.clone(),
                 (None, Some(error)) => Score::unscored(error.message.clone()),
-                (None, None) => Score::unscored("the judge gave no such score"),
+                (None, None) => Score::unscored("the judge did not give this score"),
             }
         })
         .collect()
@@ -97,9 +97,9 @@ fn score_of(graded: &[Score], consensus: Option<Consensus>) -> Score {
     }
 }
 
-/// Makes the composites of several judges again, of what they agree on in the dimensions. No cap lets it be more than the
-/// highest that a judge was left, nor of a mean than the mean of what they were left. The mean of means and sums that nothing
-/// rounds is that of the means already.
+/// Recomputes the composites of several judges from the merged dimensions. A capped composite is at most the highest
+/// composite of a judge (for the mean, at most the mean of them). A mean of unrounded means or sums needs no
+/// recomputation: it is the mean of the judges' composites already.
 fn recompute_composites(
     plan: &PlanHeader,
     judgments: &[JudgmentRow],
@@ -134,13 +134,13 @@ fn recompute_composites(
         agreed.value = match (is_capped, by_mean) {
             (false, _) => made,
             (true, false) => made.min(highest),
-            (true, true) => overall.rounded(agreed.value),
+            (true, true) => overall.round_value(agreed.value),
         };
         scores[place] = Some(Score::value(agreed.value));
     }
 }
 
-/// The weight of each judgment of a scorer; none where all weigh the same.
+/// The weight of each judgment of a scorer; empty if all weigh the same.
 fn weights(plan: &PlanHeader, rule: &karat_types::Consensus, judgments: &[JudgmentRow], scorer: usize) -> Vec<f64> {
     if rule.weights.is_empty() {
         return Vec::new();
@@ -157,7 +157,7 @@ fn weights(plan: &PlanHeader, rule: &karat_types::Consensus, judgments: &[Judgme
 #[derive(Clone, Copy)]
 struct ConsensusRule<'p> {
     spec: &'p karat_types::Consensus,
-    /// Judges that make a consensus.
+    /// The least number of judges for a consensus.
     least: u32,
 }
 
@@ -172,7 +172,7 @@ fn consensus_rule(plan: &PlanHeader, scorer: usize) -> Option<ConsensusRule<'_>>
 }
 
 impl ConsensusRule<'_> {
-    /// `weights` of the judges, where they differ.
+    /// Merges grades; `weights` is empty if all judges weigh the same.
     fn agree(self, graded: &[Score], weights: &[f64]) -> Option<Consensus> {
         let values: Vec<f64> = graded.iter().filter_map(Score::number).collect();
         let mean = mean(&values)?;
@@ -189,16 +189,16 @@ impl ConsensusRule<'_> {
     }
 }
 
-/// The mean of the judges that gave a grade, by weight; `None` where nothing weighs.
+/// The weighted mean of the judges that gave a grade; `None` if their weights sum to 0.
 fn weighted_mean(graded: &[Score], weights: &[f64]) -> Option<f64> {
     let pairs = graded.iter().zip(weights).filter_map(|(score, weight)| Some((score.number()?, *weight)));
     let (sum, total) = pairs.fold((0.0, 0.0), |(sum, total), (grade, weight)| (sum + weight * grade, total + weight));
     (total > 0.0).then(|| sum / total)
 }
 
-/// The diagnostics of several judges as one: lists united; what another judge names as well, at the same positions and
-/// equal after case, white space and punctuation are folded, is kept once. All that one judge names stands, however
-/// often. Of anything else the first judge's.
+/// Merges the diagnostics of several judges. Lists are concatenated; an item that another judge names as well (same
+/// positions, same text up to case, white space and punctuation) is kept once, but repetitions within one judge's list
+/// are all kept. Of any other value the first judge's is kept.
 pub fn merge_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
     let mut united = Map::new();
     let mut seen = BTreeSet::new();
@@ -222,7 +222,7 @@ pub fn merge_diagnostics(judgments: &[JudgmentRow]) -> Map<String, Value> {
     united
 }
 
-/// What an item of a diagnostic list says: itself, its `text`, its first text field, or its JSON.
+/// The text of an item of a diagnostic list: the item itself, its `text`, its first text field, or its JSON.
 pub(crate) fn item_text(item: &Value) -> String {
     let field = |object: &Map<String, Value>| {
         let named = object.get("text").and_then(Value::as_str);
@@ -235,14 +235,14 @@ pub(crate) fn item_text(item: &Value) -> String {
     }
 }
 
-/// The text in lower case, its words apart by one blank and without punctuation at their ends:
-/// two texts with one folded form count as equal.
+/// The text in lower case, with single blanks and without punctuation around words. Two texts with the same folded form
+/// count as equal.
 pub(crate) fn fold_text(text: &str) -> String {
     let words = text.split_whitespace().map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()));
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// The whole numbers of a finding: where it says that it is.
+/// The integer fields of an item, which locate it.
 fn item_positions(item: &Value) -> Vec<i64> {
     item.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_i64()).collect()
 }
@@ -258,9 +258,9 @@ mod tests {
         ConsensusRule { spec: &spec, least }.agree(graded, &[])
     }
 
-    /// CL-16: weights of judges count in the mean; a judge without a grade has none.
+    /// CL-16: the mean respects the weights of judges; a judge without a grade does not count.
     #[test]
-    fn judges_may_weigh_more_than_others() {
+    fn judges_can_have_weights() {
         let graded = [Score::value(4.0), Score::value(8.0), Score::unscored("no JSON")];
         assert_eq!(weighted_mean(&graded, &[3.0, 1.0, 5.0]), Some(5.0));
         assert_eq!((weighted_mean(&graded, &[]), weighted_mean(&graded, &[0.0, 0.0, 1.0])), (None, None));
@@ -275,9 +275,9 @@ mod tests {
         assert!(!two(5.0, 7.0).flagged);
     }
 
-    /// CL-16: one judge is the default without a warning; one left of two is not.
+    /// CL-16: a single configured judge raises no flag; one remaining of two does.
     #[test]
-    fn a_judge_left_alone_is_noticed() {
+    fn a_cell_graded_by_a_single_judge_is_counted() {
         let left = [Score::value(4.0), Score::unscored("no JSON")];
         assert!(agreed(ConsensusMethod::Mean, 2, &left).unwrap().too_few);
         assert!(!agreed(ConsensusMethod::Mean, 1, &left[..1]).unwrap().too_few);
@@ -285,14 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn the_method_decides_the_value_and_the_mean_stays() {
+    fn the_method_sets_the_value_but_not_the_mean() {
         let three = [Score::value(1.0), Score::value(1.0), Score::value(10.0)];
         let median = agreed(ConsensusMethod::Median, 3, &three).unwrap();
         assert_eq!((median.value, median.mean), (1.0, 4.0));
         assert_eq!(agreed(ConsensusMethod::Majority, 3, &three).map(|it| it.value), Some(1.0));
     }
 
-    /// CL-16: where a majority was asked for and there is none, the cell is flagged.
+    /// CL-16: a cell is flagged if a majority was requested and there is none.
     #[test]
     fn a_missing_majority_is_flagged() {
         let of = |last: f64| agreed(ConsensusMethod::Majority, 2, &[4.0, 4.5, last].map(Score::value)).unwrap();
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!((of(5.0).value, of(5.0).flagged), (4.5, true));
     }
 
-    /// Three judges of one cell with two dimensions and a composite, which is each judge's first one here.
+    /// A cell graded by three judges in two dimensions and a composite.
     fn three_judges(method: &str, overall: Value, graded: [[f64; 3]; 3]) -> crate::testing::MemoryRun {
         let mut run = crate::testing::judged(1, 1, &["a", "b", "c"], json!([]));
         let mut plan = serde_json::to_value(run.header.plan.as_ref()).unwrap();
@@ -335,9 +335,9 @@ mod tests {
         numbers
     }
 
-    /// CL-16: the composite of several judges is that of the dimensions as they agreed on them.
+    /// CL-16: the composite of several judges is computed from the merged dimensions.
     #[test]
-    fn a_composite_is_that_of_the_dimensions_beside_it() {
+    fn a_composite_belongs_to_its_dimensions() {
         let overall = json!({ "id": "total", "method": "weighted_mean" });
         let mut run = three_judges("median", overall, [[4.0, 1.0, 1.75], [2.0, 2.2, 2.15], [4.5, 8.0, 7.125]]);
         let total = agreed_on(&run)[2];
@@ -349,9 +349,9 @@ mod tests {
         assert_eq!(agreed_on(&run), [4.0, 2.2, 2.0]);
     }
 
-    /// CL-16: so it is of a mean, of which neither the lowest nor what is rounded is that of each judge's own; a cap stays.
+    /// CL-16: with the mean, too, if the composite is the lowest dimension or rounded; a cap stays.
     #[test]
-    fn the_composite_of_a_mean_is_that_of_the_means() {
+    fn the_composite_of_means_is_the_mean_composite() {
         let graded = |last: [f64; 3]| [[4.0, 1.0, last[0]], [2.0, 3.0, last[1]], [4.5, 8.0, last[2]]];
         let lowest = || json!({ "id": "total", "method": "min" });
         assert_eq!(agreed_on(&three_judges("mean", lowest(), graded([1.0, 2.0, 4.5]))), [3.5, 4.0, 3.5]);
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(agreed_on(&capped), [3.5, 4.0, 2.0]);
     }
 
-    /// CL-16: diagnostics are united and de-duplicated.
+    /// CL-16: diagnostics are merged and de-duplicated.
     #[test]
     fn diagnostics_of_judges_are_united_once() {
         let judgment = |items: Value| JudgmentRow {
@@ -379,7 +379,8 @@ mod tests {
         );
     }
 
-    /// SP-06, SP-07: what one judge names twice counts twice; another judge's finding is the same at the same position.
+    /// SP-06, SP-07: an item that one judge names twice counts twice; another judge's item at the same position counts
+    /// once.
     #[test]
     fn findings_of_one_judge_all_count() {
         let judgment = |positions: &[i64]| JudgmentRow {
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_says_its_text() {
+    fn the_text_of_an_item_is_found() {
         assert_eq!(item_text(&json!("plain")), "plain");
         assert_eq!(item_text(&json!({"area": "costs", "weight": 1})), "costs");
         assert_eq!(item_text(&json!({"n": 1, "text": "t", "a": "b"})), "t");
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn case_space_and_punctuation_do_not_part_texts() {
+    fn case_space_and_punctuation_do_not_distinguish_texts() {
         assert_eq!(fold_text("  Iron\trusts, fast. "), fold_text("iron rusts fast"));
         assert_ne!(fold_text("iron rusts"), fold_text("iron rests"));
     }

@@ -1,4 +1,4 @@
-//! People's labels beside a run's cells: which cell a label is about, and which number its words stand for.
+//! People's labels: the cells that a label is about, and the number that its words stand for.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::score::scales::{dimension, dimension_scale, steps};
 
-/// Name of the rater of labels that name no annotator.
+/// Rater name of labels without an annotator.
 const PEOPLE: &str = "labels";
 
-/// Labels by the sample that they are about.
+/// Labels by sample.
 #[derive(Debug)]
 pub(crate) struct LabelIndex<'a> {
     by_sample: BTreeMap<&'a str, Vec<(usize, &'a Label)>>,
@@ -42,22 +42,22 @@ impl<'a> LabelIndex<'a> {
     }
 }
 
-/// Who gave a label.
+/// The rater of a label.
 pub(crate) fn rater(label: &Label) -> &str {
     label.annotator.as_deref().unwrap_or(PEOPLE)
 }
 
-/// What a label says of the metrics of some scorers, by metric index.
+/// The grades of a label for the metrics of some scorers, by metric index.
 pub(crate) fn grades(plan: &PlanHeader, scorers: &[usize], label: &Label) -> Vec<(usize, f64)> {
     let graded = |(at, metric, said): (usize, &MetricSpec, &Value)| Some((at, label_number(plan, metric, said)?));
     labelled_metrics(plan, scorers, label).filter_map(graded).collect()
 }
 
-/// How far from a step a grade may be: what writing 0.1 × 3 in binary costs.
+/// Allowed distance of a grade from a step: the rounding error of 0.1 × 3 in binary.
 const ROUNDING: f64 = 1e-9;
 
-/// Why a label cannot be right: a misspelt name, no name of a metric at all, or something that is no grade of the metric, lies
-/// outside its range or between its steps. Other names of no metric are [`unknown`].
+/// Returns the problem of a label: a misspelt name, no name of a metric at all, or a value that is no grade, is outside
+/// the metric's range or between its steps. Other unknown names are reported by [`unknown_names`].
 pub(crate) fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> {
     let all = all_scorers(plan);
     let metrics = plan.metrics.iter().map(|metric| metric.name.as_str());
@@ -73,18 +73,18 @@ pub(crate) fn label_problem(plan: &PlanHeader, label: &Label) -> Option<String> 
     labelled_metrics(plan, &all, label).find_map(|(_, metric, said)| {
         let name = &metric.name;
         let Some(grade) = label_number(plan, metric, said) else {
-            return Some(format!("`{name}` is {said}, which is no grade{}", choices(plan, metric)));
+            return Some(format!("`{name}` is {said}, which is not a grade{}", choices(plan, metric)));
         };
         if let Some((lo, hi)) = metric.range.filter(|(lo, hi)| !(*lo..=*hi).contains(&grade)) {
-            return Some(format!("`{name}` is {said}, and its scale goes from {lo} to {hi}"));
+            return Some(format!("`{name}` is {said}, which is outside its scale from {lo} to {hi}"));
         }
         let steps = steps(plan, metric).filter(|steps| steps.iter().all(|step| (step - grade).abs() > ROUNDING))?;
         let steps: Vec<String> = steps.iter().map(|step| step.to_string()).collect();
-        Some(format!("`{name}` is {said}, and its scale has the steps {}", steps.join(", ")))
+        Some(format!("`{name}` is {said}, which is not a step of its scale ({})", steps.join(", ")))
     })
 }
 
-/// That a label says nothing of any metric, with those that it could be about.
+/// The message that a label names no metric, with the metrics that it could name.
 fn no_known_metric(plan: &PlanHeader, label: &Label) -> String {
     let quoted =
         |names: &mut dyn Iterator<Item = &str>| names.map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ");
@@ -94,15 +94,15 @@ fn no_known_metric(plan: &PlanHeader, label: &Label) -> String {
         .filter(|metric| matches!(plan.scorers.get(metric.scorer).map(|it| &it.kind), Some(ScorerKind::Rubric(_))));
     let known = quoted(&mut of_rubrics.map(|metric| metric.name.as_str()));
     match label.scores.is_empty() {
-        true => format!("it has no score; metrics of the run's judges are {known}"),
+        true => format!("it has no score; the judges of this run score {known}"),
         false => format!(
-            "the run has no metric {}; those of its judges are {known}",
+            "the run has no metric {}; the judges of this run score {known}",
             quoted(&mut label.scores.keys().map(String::as_str))
         ),
     }
 }
 
-/// The names in a label that are no metric of the plan.
+/// The names in a label that belong to no metric of the plan.
 pub(crate) fn unknown_names<'a>(plan: &'a PlanHeader, label: &'a Label) -> impl Iterator<Item = &'a str> {
     let named = |name: &str| plan.metrics.iter().any(|metric| is_called(plan, metric, name));
     label.scores.keys().map(String::as_str).filter(move |name| !named(name))
@@ -112,13 +112,13 @@ fn all_scorers(plan: &PlanHeader) -> Vec<usize> {
     (0..plan.scorers.len()).collect()
 }
 
-/// Whether a label means a metric by a name: its whole name, the last part of it, or its dimension's.
+/// Returns true if a name in a label refers to a metric: by its full name, its last part, or its dimension's name.
 fn is_called(plan: &PlanHeader, metric: &MetricSpec, name: &str) -> bool {
     let last = metric.name.rsplit_once('.').map(|(_, last)| last);
     metric.name == name || last == Some(name) || dimension(plan, metric).is_some_and(|it| it.name == name)
 }
 
-/// The metrics of some scorers that a label is about, with what it says.
+/// The metrics of some scorers that a label names, with its values.
 fn labelled_metrics<'a>(
     plan: &'a PlanHeader,
     scorers: &'a [usize],
@@ -131,7 +131,7 @@ fn labelled_metrics<'a>(
     })
 }
 
-/// ` (choices: yes, no)`, where the scale has names.
+/// ` (choices: yes, no)`, if the scale has named choices.
 fn choices(plan: &PlanHeader, metric: &MetricSpec) -> String {
     match dimension_scale(plan, metric) {
         Some(Scale::Choices(choices)) => {
@@ -142,7 +142,7 @@ fn choices(plan: &PlanHeader, metric: &MetricSpec) -> String {
     }
 }
 
-/// The number that a label's word stands for: itself, 0 or 1, or the value of a choice.
+/// The number of a label's value: the number itself, 0 or 1 for a boolean, or the value of a named choice.
 fn label_number(plan: &PlanHeader, metric: &MetricSpec, said: &Value) -> Option<f64> {
     match said {
         Value::Bool(holds) => Some(f64::from(u8::from(*holds))),

@@ -1,4 +1,4 @@
-//! Numbers of one metric before they become a figure, and the rules by which they do.
+//! The numbers of one metric before they become a figure, and the aggregates that turn them into one.
 
 use std::collections::BTreeMap;
 
@@ -6,35 +6,35 @@ use karat_stats::describe::{mean, nearest_rank_of};
 
 use crate::score::classification::LabelFigure;
 
-/// So many observations have to lie beyond a percentile, on average, for resamples to tell how much it varies: with fewer
-/// the test of its change finds one in up to a fifth of the runs that have none.
+/// The average number of observations beyond a percentile that a bootstrap needs. With fewer, the test of its change
+/// gives a false alarm in up to a fifth of the runs.
 const BEYOND: usize = 3;
 
-/// Below so many clusters a bootstrap says too little.
+/// The least number of clusters for a bootstrap.
 pub(crate) const BOOTSTRAP_FROM: usize = 10;
 
-/// Above so many observations the normal interval is used, and nothing is resampled unasked.
+/// Above this number of observations the normal interval is used, and nothing is bootstrapped unless requested.
 pub(crate) const RESAMPLED_UP_TO: usize = 10_000;
 
-/// Numbers of one metric with what they belong to.
+/// Numbers of one metric with their strata, clusters and labels.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Observations {
     /// The numbers.
     pub(crate) values: Vec<f64>,
-    /// Stratum of each: strata weigh the same, however many observations they have.
+    /// Stratum of each; strata have equal weight whatever their number of observations.
     pub(crate) strata: Vec<u32>,
-    /// Cluster of each: observations of one cluster are not independent.
+    /// Cluster of each; observations of one cluster are not independent.
     pub(crate) clusters: Vec<u32>,
-    /// Whether clusters hold more than one observation of a stratum.
+    /// True if clusters hold more than one observation of a stratum.
     pub(crate) clustered: bool,
-    /// Of each, the label that was expected and the one that was found, where the scorer names labels.
+    /// Expected and found label of each, if the scorer names labels.
     pub(crate) labels: Vec<(u16, u16)>,
-    /// How many labels the scorer declares, which are the first; 0 where those count that occur.
+    /// Number of labels that the scorer declares; they come first. 0 if the labels that occur count.
     pub(crate) declared: usize,
 }
 
 impl Observations {
-    /// Has room for so many.
+    /// Reserves capacity for `most` observations.
     pub(crate) fn with_capacity(mut self, most: usize) -> Self {
         self.values.reserve_exact(most);
         self.strata.reserve_exact(most);
@@ -48,7 +48,7 @@ impl Observations {
         self.clusters.push(cluster);
     }
 
-    /// The same with the labels behind the value.
+    /// Adds an observation with its labels.
     pub(crate) fn push_labelled(&mut self, value: f64, labels: Option<(u16, u16)>, stratum: usize, cluster: u32) {
         self.push(value, stratum, cluster);
         self.labels.extend(labels);
@@ -72,7 +72,7 @@ impl Observations {
     }
 }
 
-/// How samples become one figure.
+/// The way in which samples become one figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aggregate {
     Mean,
@@ -85,7 +85,7 @@ pub(crate) enum Aggregate {
 }
 
 impl Aggregate {
-    /// From a metric's `aggregate`: `mean`, `median`, `min`, `max`, `sum`, `p1` … `p99`, or a figure of labels.
+    /// Parses a metric's `aggregate`: `mean`, `median`, `min`, `max`, `sum`, `p1` … `p99`, or a figure of labels.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "mean" => Some(Self::Mean),
@@ -99,12 +99,12 @@ impl Aggregate {
         }
     }
 
-    /// Whether it is a figure of labels rather than of values.
+    /// Returns true for a figure of labels rather than of values.
     pub(crate) fn uses_labels(self) -> bool {
         matches!(self, Self::Labels(_))
     }
 
-    /// Of values without strata; `None` for none, and for figures of labels.
+    /// The aggregate of values without strata; `None` for no values, and for figures of labels.
     pub(crate) fn of(self, values: &[f64]) -> Option<f64> {
         match self {
             Self::Mean => mean(values),
@@ -117,8 +117,8 @@ impl Aggregate {
         }
     }
 
-    /// From how many independent observations on resamples say how much it varies: a percentile needs some beyond it.
-    /// `None` for extremes, of which they never do.
+    /// The least number of independent observations for a bootstrap: a percentile needs some beyond it. `None` for
+    /// extremes, which no bootstrap covers.
     pub(crate) fn min_bootstrap_units(self) -> Option<usize> {
         match self {
             Self::Min | Self::Max => None,
@@ -127,8 +127,8 @@ impl Aggregate {
         }
     }
 
-    /// The furthest that the figures of values within a range can be apart. `None` without a range, for sums, which grow with
-    /// their number, and for figures of labels, which have their own scale.
+    /// The largest possible difference of two figures of values within a range. `None` without a range, for sums (which
+    /// grow with n) and for figures of labels (which have their own scale).
     pub(crate) fn max_change(self, range: Option<(f64, f64)>) -> Option<f64> {
         match self {
             Self::Sum | Self::Labels(_) => None,

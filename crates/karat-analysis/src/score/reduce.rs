@@ -1,9 +1,9 @@
-//! Trials of one cell become one value before anything else is done with them.
+//! Reduces the trials of a sample to one value before anything else is computed.
 
 use karat_stats::describe::{Task, all_of_k, any_of_k, mean, median};
 use karat_types::{MetricSpec, PlanHeader};
 
-/// How the trials of a sample become one value.
+/// The rule that reduces trials to one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reduce {
     Mean,
@@ -16,7 +16,7 @@ pub(crate) enum Reduce {
 }
 
 impl Reduce {
-    /// From a scorer's `reduce`: `mean`, `median`, `min`, `max`, `majority`, `pass@3`, `pass^3`.
+    /// Parses a scorer's `reduce`: `mean`, `median`, `min`, `max`, `majority`, `pass@3`, `pass^3`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let draws = |prefix| text.strip_prefix(prefix)?.parse().ok().filter(|k| *k > 0);
         match text {
@@ -29,12 +29,12 @@ impl Reduce {
         }
     }
 
-    /// That of a metric's scorer; the mean of a metric without one.
+    /// The rule of a metric's scorer; the mean if it has no scorer.
     pub(crate) fn of_metric(plan: &PlanHeader, metric: &MetricSpec) -> Option<Self> {
         plan.scorers.get(metric.scorer).map_or(Some(Self::Mean), |scorer| Self::parse(&scorer.reduce))
     }
 
-    /// One value for all; `None` for no values, and for more draws than trials.
+    /// The reduced value; `None` without values, or for more draws than trials.
     pub(crate) fn of(self, values: &[f64]) -> Option<f64> {
         match self {
             Self::Mean => mean(values),
@@ -47,8 +47,8 @@ impl Reduce {
         }
     }
 
-    /// The furthest that the value of some trials can lie towards `end`, the end of the scale, when `missing` more are
-    /// unknown. What most have can be anything.
+    /// The most extreme value towards `end` (an end of the scale) if `missing` further trials are unknown. With a
+    /// majority rule the missing ones can decide it.
     pub(crate) fn extreme(self, known: &[f64], missing: usize, end: f64) -> Option<f64> {
         match self {
             Self::Majority if missing > 0 => Some(end),
@@ -57,17 +57,17 @@ impl Reduce {
     }
 }
 
-/// A trial passed when its value is nearer to 1 than to 0.
+/// A trial passes if its value is at least 0.5.
 fn task(values: &[f64]) -> Task {
     Task { n: values.len(), passed: values.iter().filter(|value| **value >= 0.5).count() }
 }
 
-/// The value that most have; ties by the mean of the tied values.
+/// The most frequent value; for ties the mean of the tied values.
 pub(crate) fn majority(values: &[f64]) -> Option<f64> {
     mean(&most_frequent(values))
 }
 
-/// The values that most have, ascending: several in a tie.
+/// The most frequent values, ascending: several in a tie.
 pub(crate) fn most_frequent(values: &[f64]) -> Vec<f64> {
     let mut ascending = values.to_vec();
     ascending.sort_unstable_by(f64::total_cmp);

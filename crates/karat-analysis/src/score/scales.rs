@@ -1,16 +1,16 @@
-//! The scales of metrics: which rubric dimension a metric is, and the steps that it can take.
+//! The scales of metrics: the rubric dimension behind a metric, and its steps.
 
 use karat_types::{Dimension, MetricSpec, PlanHeader, Scale, ScorerKind};
 
 /// A scale with more steps counts as continuous.
 const MOST_STEPS: f64 = 100.0;
 
-/// The scale of the rubric's dimension that a metric is.
+/// The scale of the rubric dimension behind a metric.
 pub(crate) fn dimension_scale<'p>(plan: &'p PlanHeader, metric: &MetricSpec) -> Option<&'p Scale> {
     dimension(plan, metric).map(|it| &it.scale)
 }
 
-/// The rubric's dimension that a metric is.
+/// The rubric dimension behind a metric.
 pub(crate) fn dimension<'p>(plan: &'p PlanHeader, metric: &MetricSpec) -> Option<&'p Dimension> {
     let ScorerKind::Rubric(judged) = &plan.scorers.get(metric.scorer)?.kind else { return None };
     let is_it = |dimension: &str| match metric.name.rsplit_once('.') {
@@ -20,7 +20,7 @@ pub(crate) fn dimension<'p>(plan: &'p PlanHeader, metric: &MetricSpec) -> Option
     judged.rubric.dimensions.iter().find(|it| is_it(&it.name))
 }
 
-/// The values that a metric can take, ascending, where its scale declares steps.
+/// The values that a metric can take, ascending, if its scale declares steps.
 pub(crate) fn steps(plan: &PlanHeader, metric: &MetricSpec) -> Option<Vec<f64>> {
     if metric.binary {
         return Some(vec![0.0, 1.0]);

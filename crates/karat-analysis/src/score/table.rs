@@ -1,6 +1,6 @@
-//! The scores of a run in memory: per metric one number for each sample × system, trials already
-//! reduced, and where there are several, one for each trial, so that two systems are compared on the cells that both
-//! have. Nine bytes each; everything else of a cell is gone when its row has passed.
+//! The scores of a run in memory: one number per metric, sample and system, with trials reduced, and each trial if
+//! there are several, so that two systems can be compared on the cells that both have. Nine bytes each; the rest of a
+//! row is not kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::score::classification::LabelFigure;
 use crate::score::consensus::CellScores;
 use crate::score::reduce::Reduce;
 
-/// Why a sample × system has no value, or that it has one. The order is that of precedence when
+/// The state of a sample × system: the reason why it has no value, or that it has one. Ordered by precedence when
 /// trials differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum State {
-    /// No row: the run is not complete, or no judge has graded the cell yet.
+    /// No row: the run is incomplete, or no judge has graded the cell yet.
     Absent,
-    /// A condition left the cell out.
+    /// A condition skipped the cell.
     Skipped,
     /// The metric does not apply.
     NotApplicable,
@@ -27,12 +27,12 @@ pub(crate) enum State {
     Error,
     /// The scorer failed.
     Unscored,
-    /// There is a value.
+    /// The entry has a value.
     Value,
 }
 
 impl State {
-    /// Whether something failed: such entries make the best and worst case of a figure differ from it.
+    /// Returns true if something failed, so that the best and worst case of a figure differ.
     pub(crate) fn is_failure(self) -> bool {
         matches!(self, Self::Error | Self::Unscored)
     }
@@ -52,12 +52,12 @@ impl State {
     }
 }
 
-/// Whether a metric is one of passes and fails.
+/// The evidence on whether a metric is pass/fail.
 #[derive(Debug, Clone, Copy, Default)]
 struct ColumnKind {
-    /// It is declared to be.
+    /// Declared as pass/fail.
     binary: bool,
-    /// A score was true or false.
+    /// A score was a boolean.
     verdicts: bool,
     /// A score was a number.
     numbers: bool,
@@ -69,9 +69,9 @@ struct Column {
     values: Vec<f64>,
     states: Vec<State>,
     kind: ColumnKind,
-    /// What each trial of an entry says, as many as the plan has at most; empty where that is one.
+    /// State and value of each trial of an entry; empty if the plan has one trial.
     trials: Vec<(State, f64)>,
-    /// Of metrics whose figure needs them: the labels of each entry, of its first trial that has some.
+    /// Labels of each entry (those of its first trial that has some), for metrics whose figure needs them.
     labels: Option<LabelColumn>,
 }
 
@@ -79,13 +79,13 @@ struct Column {
 #[derive(Debug, Clone, Default)]
 struct LabelColumn {
     names: BTreeMap<String, u16>,
-    /// How many of them the scorer declares.
+    /// Number of labels that the scorer declares.
     declared: usize,
     pairs: Vec<Option<(u16, u16)>>,
 }
 
 impl LabelColumn {
-    /// Labels that the scorer declares come first, also those that no output has.
+    /// Starts with the labels that the scorer declares, whether or not an output has them.
     fn declared(names: impl Iterator<Item = String>) -> Self {
         let mut labels = Self::default();
         names.for_each(|name| {
@@ -95,7 +95,7 @@ impl LabelColumn {
         labels
     }
 
-    /// Keeps the labels of an entry, where it has none yet.
+    /// Stores the labels of an entry, unless it has some already.
     fn keep(&mut self, entry: usize, (expected, found): (String, String)) {
         let pair = (self.number(expected), self.number(found));
         self.pairs.resize(self.pairs.len().max(entry + 1), None);
@@ -110,19 +110,19 @@ impl LabelColumn {
     }
 }
 
-/// A sample as the table knows it.
+/// A sample of the table.
 #[derive(Debug, Clone)]
 struct TableRow {
     id: Box<str>,
-    /// Dense number of its cluster; a sample without one is its own.
+    /// Number of its cluster; a sample without a cluster is its own.
     cluster: u32,
 }
 
-/// See the module.
+/// The scores of a run; see the module.
 #[derive(Debug, Clone)]
 pub(crate) struct ScoreTable {
     systems: usize,
-    /// Trials that the plan has at most.
+    /// The largest number of trials in the plan.
     trials: usize,
     clustered: bool,
     rows: Vec<TableRow>,
@@ -140,17 +140,17 @@ impl ScoreTable {
         self.rows.get(sample).map_or("", |row| &row.id)
     }
 
-    /// The cluster that a sample's observations share: the dataset's, or the sample itself.
+    /// The cluster of a sample: the dataset's, or the sample itself.
     pub(crate) fn cluster(&self, sample: usize) -> u32 {
         if self.clustered { self.rows.get(sample).map_or(0, |row| row.cluster) } else { sample as u32 }
     }
 
-    /// Whether samples share clusters that the dataset names.
+    /// Returns true if samples share clusters named by the dataset.
     pub(crate) fn is_clustered(&self) -> bool {
         self.clustered
     }
 
-    /// Whether a metric is one of passes and fails: by its declaration, or by every score that it has.
+    /// Returns true if a metric is pass/fail: by its declaration, or because all its scores are booleans.
     pub(crate) fn is_binary(&self, metric: usize) -> bool {
         let kind = self.columns.get(metric).map_or_else(ColumnKind::default, |column| column.kind);
         kind.binary || kind.verdicts && !kind.numbers
@@ -162,21 +162,20 @@ impl ScoreTable {
         column.and_then(|it| it.states.get(sample * self.systems + system)).copied().unwrap_or(State::Absent)
     }
 
-    /// What each trial of an entry says; empty where the plan has one, which the entry itself is.
+    /// State and value of each trial; empty if the plan has one trial, which is the entry itself.
     pub(crate) fn trials(&self, metric: usize, sample: usize, system: usize) -> &[(State, f64)] {
         let from = (sample * self.systems + system) * self.trials;
         let column = self.columns.get(metric);
         column.and_then(|it| it.trials.get(from..from + self.trials)).unwrap_or_default()
     }
 
-    /// The labels of an entry, expected and found, and how many labels there are; of metrics whose figure is that of
-    /// labels.
+    /// Expected and found label of an entry, by number, for metrics whose figure needs them.
     pub(crate) fn labels(&self, metric: usize, sample: usize, system: usize) -> Option<(u16, u16)> {
         let labels = self.columns.get(metric)?.labels.as_ref()?;
         labels.pairs.get(sample * self.systems + system).copied().flatten()
     }
 
-    /// Observations of a metric that are still empty.
+    /// Empty observations of a metric.
     pub(crate) fn observations(&self, metric: usize) -> Observations {
         let labels = self.columns.get(metric).and_then(|column| column.labels.as_ref());
         Observations {
@@ -186,7 +185,7 @@ impl ScoreTable {
         }
     }
 
-    /// The value of an entry, where it has one.
+    /// The value of an entry, if it has one.
     pub(crate) fn value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
         let at = sample * self.systems + system;
         let column = self.columns.get(metric)?;
@@ -195,7 +194,7 @@ impl ScoreTable {
 }
 
 impl Column {
-    /// Keeps what a score says beside its number.
+    /// Records the kind and the labels of a score.
     fn note(&mut self, score: &Score, entry: usize) {
         self.kind.verdicts |= score.is_verdict();
         self.kind.numbers |= score.number().is_some() && !score.is_verdict();
@@ -231,7 +230,7 @@ pub(crate) struct TableBuilder {
     trials: Vec<Trials>,
 }
 
-/// What the trials of an entry say, by trial.
+/// State and value of each trial of an entry.
 #[derive(Debug, Clone)]
 struct Trials(Vec<(State, f64)>);
 
@@ -247,7 +246,7 @@ impl Trials {
     }
 }
 
-/// What trials say together.
+/// Reduces trials to one state and value.
 pub(crate) fn reduce_trials(trials: &[(State, f64)], rule: Reduce) -> (State, f64) {
     let values = trials.iter().filter(|(state, _)| *state == State::Value).map(|(_, value)| *value);
     let reduced = rule.of(&values.collect::<Vec<f64>>());
@@ -290,7 +289,7 @@ impl TableBuilder {
         })
     }
 
-    /// Index of the sample in the table.
+    /// Adds a row and returns the index of its sample.
     pub(crate) fn add(&mut self, row: &CellRow<'_>, scores: &CellScores) -> usize {
         if self.current != Some(row.sample.row) {
             self.flush();
@@ -314,7 +313,7 @@ impl TableBuilder {
         self.table.rows.len() - 1
     }
 
-    /// The table, complete.
+    /// Returns the complete table.
     pub(crate) fn finish(mut self) -> ScoreTable {
         self.flush();
         self.table.clustered = self.plan.dataset.clustered && (self.next_cluster as usize) < self.table.rows.len();
@@ -367,9 +366,9 @@ mod tests {
         builder.finish()
     }
 
-    /// CL-18: a partial matrix keeps its gaps apart: errors, unscored, not applicable and absent are four things.
+    /// CL-18: errors, unscored, not applicable and absent entries stay distinct.
     #[test]
-    fn states_stay_apart() {
+    fn states_are_counted_separately() {
         let run = testing::Sketch::new(1, 1, 5)
             .value(0, 0, 7.0)
             .unscored(1, 0)
@@ -396,7 +395,7 @@ mod tests {
         assert!(refused.to_string().contains("pass@k"), "{refused}");
     }
 
-    /// House rule: clusters of one sample each are none; one cluster of all samples is no reason to trust them more.
+    /// Invariant: clusters of one sample each do not count; one cluster of all samples does.
     #[test]
     fn clusters_count_where_samples_share_them() {
         let clustered = |names: &[&str]| {

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::{MemoryCell, MemoryRun, cell, header, judgment, model, run_spec};
 
-/// A text that tries to leave its place: markup, table cells, links, terminal control sequences, direction overrides.
+/// A text that tries to break out of its context: markup, table cells, links, terminal control sequences, direction
+/// overrides.
 pub const HOSTILE: &str = "</td><script>alert(1)</script> | `x` **b** [l](http://evil.example) \u{1b}[31mred\u{1b}[0m \
      \u{202e}gnp.exe\u{7}\n# heading\n| a | b |";
 
@@ -21,7 +22,7 @@ const RECALL: u16 = 5;
 const MENTIONS: u16 = 6;
 const LATENCY: u16 = 7;
 
-/// See the module.
+/// Builds the run that the module describes.
 pub fn example() -> MemoryRun {
     let mut run = MemoryRun {
         header: header(plan()),
@@ -104,7 +105,7 @@ fn cost(model: Option<usize>, reused: bool, input: u64, output: u64) -> CellCost
     CellCost { usage, cost: Some(cost), paid: if reused { Money::ZERO } else { cost } }
 }
 
-/// How good a system is on a sample, 0 to 10: the first model is best, editing helps, later samples are harder.
+/// The quality of a system on a sample, 0 to 10: the first model is best, editing helps, later samples are harder.
 fn quality(sample: usize, model: Option<usize>, variant: usize, dimension: usize) -> f64 {
     let base = model.map_or(6.0, |model| 8.8 - 1.1 * model as f64);
     let wobble = ((sample * 7 + variant * 5 + dimension * 3 + model.unwrap_or(5) * 11) % 9) as f64 / 6.0;
@@ -124,7 +125,7 @@ fn own_scores(sample: usize, model: Option<usize>, variant: usize, latency_ms: f
     vec![(RECALL, recall), (MENTIONS, mentions), (LATENCY, Score::value(latency_ms))]
 }
 
-/// What a judge says; the second judge is the more lenient. One judgment fails, one cell is a dispute.
+/// The judgment of a judge; the second judge is more lenient. One judgment fails, and one cell is disputed.
 fn graded(sample: usize, model: Option<usize>, variant: usize, judge: u16, ordinal: u64) -> Option<JudgmentRecord> {
     let mut record = judgment(ordinal, 0, judge);
     record.key = Key::of("test/judgment", format!("{ordinal}/{judge}").as_bytes());
@@ -170,7 +171,7 @@ fn diagnostics(sample: usize, model: Option<usize>, variant: usize, overall: f64
     diagnostics
 }
 
-/// The account of a text that was judged in pieces, worse towards its end.
+/// The chunk record of a text that was judged in pieces, worse towards its end.
 fn pieces(sample: usize, overall: f64) -> Value {
     let piece = |at: usize| {
         let grade = (overall + [1.5, 0.5, -0.8, -1.2][at]).clamp(0.0, 10.0);
@@ -183,7 +184,7 @@ fn pieces(sample: usize, overall: f64) -> Value {
     json!({ "length": 8_000, "judged": 8_000, "members": 12, "placed": 12, "parts": parts })
 }
 
-/// One output is longer than what a report shows inline.
+/// One output exceeds the inline limit of reports.
 fn output(sample: usize, system: usize) -> Value {
     let words = if (sample, system) == (0, 0) { 800 } else { 4 };
     json!({ "claims": [{ "text": vec!["iron"; words].join(" ") }] })

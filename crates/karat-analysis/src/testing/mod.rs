@@ -1,6 +1,6 @@
-//! Made-up runs in memory, for tests of this crate and of crates that read findings.
+//! Synthetic runs in memory, for tests of this crate and of crates that read findings.
 //!
-//! [`Sketch`] places single values; [`example`] is a whole matrix with every kind of cell.
+//! [`Sketch`] sets single values; [`example`] is a complete matrix with every kind of cell.
 #![allow(clippy::expect_used, reason = "development only: a broken fixture has to stop the test")]
 
 mod example;
@@ -33,7 +33,7 @@ pub struct MemoryCell {
     pub judgments: Vec<JudgmentRecord>,
 }
 
-/// A run that lies in memory, in plan order.
+/// A run in memory, in plan order.
 #[derive(Debug, Clone)]
 pub struct MemoryRun {
     /// The run.
@@ -91,12 +91,12 @@ impl RunRows for MemoryRun {
     }
 }
 
-/// What confidence says of items, each with its confidence and whether it is an error.
+/// The confidence analysis of items, each with its confidence and whether it is an error.
 pub fn confidence(items: &[(f64, bool)]) -> crate::Confidence {
     crate::analyses::confidence_of(items)
 }
 
-/// A cell with an output and nothing else.
+/// A cell with only an output.
 pub fn cell(ordinal: u64) -> CellRecord {
     CellRecord {
         ordinal,
@@ -116,7 +116,7 @@ pub fn cell(ordinal: u64) -> CellRecord {
     }
 }
 
-/// A judgment with nothing in it.
+/// An empty judgment.
 pub fn judgment(ordinal: u64, scorer: u16, judge: u16) -> JudgmentRecord {
     JudgmentRecord {
         ordinal,
@@ -142,8 +142,8 @@ pub fn judgment(ordinal: u64, scorer: u16, judge: u16) -> JudgmentRecord {
     }
 }
 
-/// Models × samples with one rubric scorer `quality` (its only dimension `overall`, 0 to 10), a judgment of each judge a
-/// cell that grades nothing yet, and people's labels as given.
+/// Models × samples with one rubric scorer `quality` (its only dimension `overall`, 0 to 10), an empty judgment of each
+/// judge per cell, and the given labels.
 pub fn judged(models: usize, samples: usize, judges: &[&str], labels: Value) -> MemoryRun {
     let mut run = Sketch::new(models, 1, samples).fill(0.0).run();
     let mut plan = serde_json::to_value(&*run.header.plan).expect("a plan is JSON");

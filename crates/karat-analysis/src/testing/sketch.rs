@@ -1,4 +1,4 @@
-//! A matrix with one metric, drawn value by value.
+//! A matrix with one metric, set value by value.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{MemoryCell, MemoryRun, cell, header, model, run_spec};
 
-/// What stands in one place of the matrix.
+/// The content of one entry of the matrix.
 #[derive(Debug, Clone)]
 enum Mark {
     Score(Score),
@@ -16,7 +16,7 @@ enum Mark {
 }
 
 /// `models` × `variants` systems named `model-a/variant-0`, …, on samples named `sample-0`, …, with one metric
-/// `quality.overall` from 0 to 10. Places that are not set have no row.
+/// `quality.overall` from 0 to 10. Entries that are not set have no row.
 #[derive(Debug, Clone)]
 pub struct Sketch {
     models: usize,
@@ -29,7 +29,7 @@ pub struct Sketch {
     cost: Option<Money>,
     analyses: Vec<Value>,
     marks: BTreeMap<(usize, usize), Mark>,
-    /// What single trials have instead.
+    /// The content of single trials that differ from their entry.
     of_trials: BTreeMap<(usize, usize, u32), Mark>,
 }
 
@@ -55,14 +55,14 @@ impl Sketch {
         self
     }
 
-    /// What each cell costs.
+    /// Sets the cost of each cell.
     #[must_use]
     pub fn cost(mut self, cost: Money) -> Self {
         self.cost = Some(cost);
         self
     }
 
-    /// Sets the number of trials; all of a place have the same score.
+    /// Sets the number of trials; all trials of an entry have the same score.
     #[must_use]
     pub fn trials(mut self, trials: u32) -> Self {
         self.trials = trials;
@@ -76,14 +76,14 @@ impl Sketch {
         self
     }
 
-    /// Asks for an analysis.
+    /// Adds an analysis.
     #[must_use]
     pub fn analysis(mut self, analysis: &str, id: &str, with: Value) -> Self {
         self.analyses.push(json!({ "analysis": analysis, "id": id, "with": with }));
         self
     }
 
-    /// Sets every place.
+    /// Sets every entry.
     #[must_use]
     pub fn fill(mut self, value: f64) -> Self {
         let systems = self.models * self.variants;
@@ -98,45 +98,45 @@ impl Sketch {
         self.mark(sample, system, Mark::Score(Score::value(value)))
     }
 
-    /// Sets the score of one trial of a place that is set.
+    /// Sets the score of one trial of an existing entry.
     #[must_use]
     pub fn trial_value(mut self, (sample, system, trial): (usize, usize, u32), value: f64) -> Self {
         self.of_trials.insert((sample, system, trial), Mark::Score(Score::value(value)));
         self
     }
 
-    /// One trial of a place that is set failed.
+    /// Lets one trial of an existing entry fail.
     #[must_use]
     pub fn trial_error(mut self, (sample, system, trial): (usize, usize, u32), code: &str) -> Self {
         self.of_trials.insert((sample, system, trial), Mark::Error(code.to_owned()));
         self
     }
 
-    /// The scorer failed here.
+    /// Marks an entry whose scorer failed.
     #[must_use]
     pub fn unscored(self, sample: usize, system: usize) -> Self {
         self.mark(sample, system, Mark::Score(Score::unscored("the scorer failed")))
     }
 
-    /// The metric does not apply here.
+    /// Marks an entry to which the metric does not apply.
     #[must_use]
     pub fn not_applicable(self, sample: usize, system: usize) -> Self {
         self.mark(sample, system, Mark::Score(Score::not_applicable("no reference")))
     }
 
-    /// The cell failed here.
+    /// Marks an entry whose cell failed.
     #[must_use]
     pub fn error(self, sample: usize, system: usize, code: &str) -> Self {
         self.mark(sample, system, Mark::Error(code.to_owned()))
     }
 
-    /// A condition left the cell out here.
+    /// Marks an entry whose cell was skipped.
     #[must_use]
     pub fn skipped(self, sample: usize, system: usize) -> Self {
         self.mark(sample, system, Mark::Skipped)
     }
 
-    /// There is no row here.
+    /// Removes an entry's row.
     #[must_use]
     pub fn absent(mut self, sample: usize, system: usize) -> Self {
         self.marks.remove(&(sample, system));

@@ -9,12 +9,12 @@ errors! {
             "the run takes at least {calls}, and its suite allows {max}; none was made"
             hint "raise to `--max-calls {needed}` or more, or make the run smaller with `--sample`, `--limit` or `--as-of`";
         TooManyCallsLeft { needed: u64, left: CallCount, made: u64, max: u64 } =>
-            "what is left of the run takes at least {left}; with the {made} that it made before these are {needed}, and \
-             its suite allows {max}; none was made now"
+            "the rest of the run takes at least {left}; with the {made} made before that is {needed}, and its suite allows \
+             {max}; none was made now"
             hint "raise to `--max-calls {needed}` or more, or make the run smaller with `--sample`, `--limit` or `--as-of`";
-        UnpricedUnderBudget { models: Names } => "the run has a budget, but nobody knows the price of {models}"
+        UnpricedUnderBudget { models: Names } => "the run has a budget, but the price of {models} is unknown"
             hint "declare `price: {{ input, output }}` for it in the suite, or run without a budget and with `--yes`";
-        Unpriced { models: Names } => "nobody knows the price of {models}"
+        Unpriced { models: Names } => "the price of {models} is unknown"
             hint "declare `price: {{ input, output }}` for it in the suite, or approve with `--yes`";
         AboveBudget { least: Usd, budget: Usd } => "the run costs at least {least}, and its budget is {budget}"
             hint "raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`";

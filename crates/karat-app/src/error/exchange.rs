@@ -5,13 +5,13 @@ use super::{Lines, errors};
 errors! {
     /// Results of another tool that cannot be imported.
     enum ImportError {
-        NoResults { path: String } => "{path} is no span snapshot: it has no list `results`"
+        NoResults { path: String } => "{path} is not a span snapshot: it has no list `results`"
             hint "a snapshot is `{{timestamp, results: [{{promptId, output, spans, judgeResult}}], …}}`";
-        BadSnapshot { path: String, problem: String } => "{path} is no span snapshot: {problem}";
-        Exists { path: String } => "{path} is there already" hint "name another folder with `-o`";
-        NotJson { path: String, source: serde_json::Error } => "{path} is no JSON: {source}";
+        BadSnapshot { path: String, problem: String } => "{path} is not a span snapshot: {problem}";
+        Exists { path: String } => "{path} already exists" hint "name another folder with `-o`";
+        NotJson { path: String, source: serde_json::Error } => "{path} is not JSON: {source}";
         WrongSnapshots { problems: Lines<String> } => "{problems}"
-            hint "`manual-baseline/guide.md` of the preset `claims` (see `karat init claims`) shows the form";
+            hint "`manual-baseline/guide.md` of the preset `claims` (see `karat init claims`) shows the format";
         NoSnapshots { folder: String } => "there is no snapshot in {folder}"
             hint "a snapshot is a file `{{videoId}}-{{provider}}-{{mode}}.md`";
     }

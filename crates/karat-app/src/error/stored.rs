@@ -17,13 +17,13 @@ errors! {
         NoRunsOfData { suite: String, own: String, stored: Names } => "no stored run of the suite {suite} has read {own}"
             hint "there are runs of: {stored}; `karat run` with the same `-p` makes one";
         EmptyRange { since: String, until: String } => "`--since {since}` is after `--until {until}`: no day lies between"
-            hint "exchange the two";
+            hint "swap the two";
         NotJudged { flag: String, name: String, stored: Names } => "`{flag} {name}`: no stored judgment has it"
             hint "there are: {stored}";
-        BadDate { flag: String, date: String } => "`{flag} {date}` is no date" hint "write it as YYYY-MM-DD";
-        BadWindow { days: u32, most: u32 } => "`--window {days}` is no window" hint "give 1 to {most} days";
-        NoDates { suite: String } => "no sample of the suite {suite} has a date, so there are no days to sum up"
+        BadDate { flag: String, date: String } => "`{flag} {date}` is not a date" hint "write it as YYYY-MM-DD";
+        BadWindow { days: u32, most: u32 } => "`--window {days}` is out of range" hint "give 1 to {most} days";
+        NoDates { suite: String } => "no sample of the suite {suite} has a date, so there is nothing to sum up"
             hint "name the column under `dataset.date`";
-        NoDay { date: String } => "`{date}` is no date";
+        NoDay { date: String } => "`{date}` is not a date";
     }
 }

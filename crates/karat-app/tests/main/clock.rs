@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karat_app::{App, Execution, Format, Invocation, RunEnd, Stop, Tape};
+use karat_app::{App, CallRecording, Execution, Format, Invocation, RunEnd, Stop};
 use karat_store::StoreUrl;
 use karat_types::{Clock, Moment, RunStatus, SilentObserver};
 
@@ -29,7 +29,7 @@ fn app(folder: &Path) -> App {
         lookup: Arc::new(|_| None),
         clock: Arc::new(Jumping::default()),
         own_program: None,
-        opened: karat_app::Opened::default(),
+        opened: karat_app::Session::default(),
     }
 }
 
@@ -40,7 +40,7 @@ fn run(app: &App, id: &str) -> RunEnd {
         resume: false,
         observer: Arc::new(SilentObserver),
         stop: Stop::default(),
-        tape: Tape::None,
+        tape: CallRecording::None,
     };
     app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap()
 }

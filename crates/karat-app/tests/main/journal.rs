@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_app::{App, DriftStatus, Drifting, Execution, Invocation, Stop, Tape};
+use karat_app::{App, CallRecording, DriftRequest, DriftStatus, Execution, Invocation, Stop};
 use karat_store::{JournalEntry, Store, StoreUrl};
 use karat_types::{Clock, Moment, SilentObserver};
 use serde_json::json;
@@ -26,7 +26,7 @@ fn an_alert_without_a_system_stands() {
         lookup: Arc::new(|_| None),
         clock: Arc::new(Still),
         own_program: None,
-        opened: karat_app::Opened::default(),
+        opened: karat_app::Session::default(),
     };
     let invocation = Invocation { suite: "briefing".to_owned(), limit: Some(20), ..Invocation::default() };
     let execution = Execution {
@@ -34,7 +34,7 @@ fn an_alert_without_a_system_stands() {
         resume: false,
         observer: Arc::new(SilentObserver),
         stop: Stop::default(),
-        tape: Tape::None,
+        tape: CallRecording::None,
     };
     app.run(app.load(&invocation).unwrap().plan, &invocation, execution).unwrap();
     let body = json!({
@@ -54,7 +54,7 @@ fn an_alert_without_a_system_stands() {
         .add_journal_entry("briefing", "drift_alert", &JournalEntry { at: Moment(0), body })
         .unwrap();
     let drift = |as_of: &str| {
-        let asked = Drifting { as_of: Some(as_of.to_owned()), ..Drifting::default() };
+        let asked = DriftRequest { as_of: Some(as_of.to_owned()), ..DriftRequest::default() };
         app.drift(&invocation, &asked).unwrap()
     };
     let found = drift("2026-03-18");

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_app::{App, Execution, Invocation, Opened, Stop, StoreUrl, Tape};
+use karat_app::{App, CallRecording, Execution, Invocation, Session, Stop, StoreUrl};
 use karat_types::{Clock, Moment, SilentObserver};
 
 struct Still;
@@ -22,7 +22,7 @@ fn app(folder: &Path) -> App {
         lookup: Arc::new(|_| None),
         clock: Arc::new(Still),
         own_program: None,
-        opened: Opened::default(),
+        opened: Session::default(),
     }
 }
 
@@ -36,7 +36,7 @@ fn run(app: &App, id: &str, limit: u64) {
         resume: false,
         observer: Arc::new(SilentObserver),
         stop: Stop::default(),
-        tape: Tape::None,
+        tape: CallRecording::None,
     };
     app.run(app.load(&suite(limit)).unwrap().plan, &suite(limit), execution).unwrap();
 }

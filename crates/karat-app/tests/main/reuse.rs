@@ -5,15 +5,16 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_app::{App, Execution, Invocation, Opened, Standing, Stop, StoreUrl, Tape};
+use karat_app::{App, CallRecording, Execution, Invocation, ReuseStatus, Session, Stop, StoreUrl};
 use karat_store::Store;
 use karat_types::{Clock, Event, Moment, Observer, OutputOrigin, RunRows, RunStatus};
 
-/// A suite whose variants share a step, with a judge; what differs between two runs is filled in.
+/// A suite whose variants share a step, with a judge. The model quotes its prompt, so each prompt has an output of its own;
+/// `PROMPT` and `RUBRIC` are filled in.
 const SUITE: &str = "name: shared
 dataset: { source: rows.jsonl, id: id, input: q, reference: a }
-models: [ { id: m, provider: stub, model: s } ]
-judges: [ { id: j, provider: stub, model: s } ]
+models: [ { id: m, provider: scripted, price: { input: 0, output: 0 }, with: { reply: 'Re: {{ prompt }}' } } ]
+judges: [ { id: j, provider: stub, model: s, json_mode: schema } ]
 variants:
   direct: [ { prompt: { text: 'PROMPT {{ sample.q }}' } } ]
   again: [ { prompt: { text: 'PROMPT {{ sample.q }}' } } ]
@@ -56,7 +57,7 @@ fn app(folder: &Path) -> App {
         lookup: Arc::new(|_| None),
         clock: Arc::new(Still),
         own_program: None,
-        opened: Opened::default(),
+        opened: Session::default(),
     }
 }
 
@@ -68,7 +69,7 @@ fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, Outp
         resume: false,
         observer: labels.clone(),
         stop: Stop::default(),
-        tape: Tape::None,
+        tape: CallRecording::None,
     };
     let end = app.run(app.load(invocation).unwrap().plan, invocation, execution).unwrap();
     assert_eq!(end.status, RunStatus::Finished);
@@ -76,14 +77,15 @@ fn run(app: &App, id: &str, invocation: &Invocation) -> (u64, BTreeMap<u64, Outp
     (end.calls, labels)
 }
 
-fn is_there(standing: &Standing) -> bool {
-    matches!(standing, Standing::Reused { .. } | Standing::Recorded)
+fn is_there(standing: &ReuseStatus) -> bool {
+    matches!(standing, ReuseStatus::Reused { .. } | ReuseStatus::Recorded)
 }
 
 /// BY-06: whatever is stored, the counts of `plan`, the answers of `why`, and what a run makes and calls are the same.
 #[test]
 fn plan_why_and_run_agree() {
-    for case in 0..64_u32 {
+    // Every single circumstance, and every pair of them.
+    for case in (0..64_u32).filter(|case| case.count_ones() <= 2) {
         let is = |bit: u32| case & (1 << bit) != 0;
         let folder = testkit::scratch().unwrap();
         let app = app(folder.path());
@@ -118,7 +120,8 @@ fn plan_why_and_run_agree() {
         assert_eq!((counted, estimate.skipped, estimate.failing), (said, 0, 0), "case {case}");
 
         let (calls, labels) = run(&app, "last", &invocation);
-        assert_eq!((calls, calls), estimate.calls(), "case {case}");
+        // The most that it may take counts re-asks, and nothing is asked again here.
+        assert_eq!(calls, estimate.calls().0, "case {case}");
         let store = Store::open(&app.store).unwrap();
         let mut seen = 0;
         store
@@ -126,7 +129,7 @@ fn plan_why_and_run_agree() {
             .unwrap()
             .for_each(&mut |row| {
                 let cell = &cells[usize::try_from(row.cell.ordinal).unwrap()];
-                let is_reused = matches!(cell.standing, Standing::Reused { .. });
+                let is_reused = matches!(cell.standing, ReuseStatus::Reused { .. });
                 assert_eq!(labels[&cell.cell] == OutputOrigin::Reused, is_reused, "case {case}: {}", cell.path());
                 assert_eq!(row.judgments.len(), cell.judgments.len());
                 let is_judged = row.judgments.iter().all(|judgment| judgment.reused);

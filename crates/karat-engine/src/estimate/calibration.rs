@@ -1,20 +1,21 @@
-//! What an earlier run has shown of inputs, against what is expected of the same ones.
+//! Calibrates estimates of input lengths with those that an earlier run measured.
 
-use super::ground::{Ground, Place};
+use super::context::{EstimateContext, PlannedCell};
 use crate::EngineError;
-use crate::lengths::LOOKED_AT;
-use crate::row::Row;
+use crate::cell::row::Row;
+use crate::estimate::usage_history::SAMPLED_CELLS;
 
-impl Ground<'_> {
-    /// Estimates the inputs that were looked at in an earlier run: how the two differ is how others will.
+impl EstimateContext<'_> {
+    /// Estimates the inputs that an earlier run measured, and learns from the difference how to correct other
+    /// estimates.
     pub fn calibrate(&mut self) -> Result<(), EngineError> {
-        if !self.lengths.knows_inputs() || self.resolver.given.is_some() {
+        if !self.usage_history.has_inputs() || self.resolver.given.is_some() {
             return Ok(());
         }
-        let mut comparison = self.lengths.comparison();
+        let mut comparison = self.usage_history.new_comparison();
         let header = &self.plan.header;
-        let rows = usize::try_from(LOOKED_AT / header.cells_per_row().max(1)).unwrap_or(usize::MAX);
-        // What is wrong with a row is told where it is walked over.
+        let rows = usize::try_from(SAMPLED_CELLS / header.cells_per_row().max(1)).unwrap_or(usize::MAX);
+        // The walk over all rows reports broken rows.
         for sample in self.plan.rows().take(rows.max(1)).filter_map(Result::ok) {
             let row = Row::new(sample, &self.systems);
             let first = row.sample.row * header.cells_per_row();
@@ -23,13 +24,15 @@ impl Ground<'_> {
                 let system = &self.systems.systems[at];
                 let Ok(start) = self.start(&row, system, trial)? else { continue };
                 let keys = self.keys(&row, system, trial, &start);
-                let place = Place { row: &row, at, trial, system, keys: &keys };
-                for (learned, expected) in self.all(&place, start).iter().filter_map(|needed| needed.expected_input()) {
-                    self.lengths.compare(&mut comparison, learned, &row.sample.id, expected);
+                let place = PlannedCell { row: &row, at, trial, system, keys: &keys };
+                for (learned, expected) in
+                    self.all_calls(&place, start).iter().filter_map(|needed| needed.expected_input())
+                {
+                    self.usage_history.compare(&mut comparison, learned, &row.sample.id, expected);
                 }
             }
         }
-        self.lengths.go_by(&comparison);
+        self.usage_history.apply_comparison(&comparison);
         Ok(())
     }
 }

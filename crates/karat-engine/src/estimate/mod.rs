@@ -1,14 +1,15 @@
-//! What a run would do: cells, calls, tokens and money, found by walking the plan without making a call.
+//! Estimates what a run would do: cells, calls, tokens and money. Makes no API calls.
 //!
-//! A step whose input is known is polled once, so its calls and prompts are exact. What depends on outputs that do not
-//! exist yet is bounded: one call a later step, inputs as long as the replies before may be. Calls take what
-//! they took in an earlier run of the suite ([`Lengths`]); where there is none, replies are between a tenth and the whole of
-//! `max_tokens`.
+//! A step with known input is polled once, so its calls and prompts are exact. Steps that depend on outputs that do not
+//! exist yet are bounded: one call per later step, with inputs as long as the replies before may be. Usage follows an
+//! earlier run of the suite ([`UsageHistory`]); without one, a reply takes between a tenth and all of `max_tokens`.
 
 mod calibration;
-mod ground;
+mod context;
 mod needed;
 mod sums;
+pub(crate) mod tokens;
+pub(crate) mod usage_history;
 mod walk;
 
 use std::sync::Arc;
@@ -17,77 +18,77 @@ use karat_store::{Store, StoredRun};
 use karat_suite::{Files, Plan};
 use karat_types::{Moment, Money};
 
-use ground::Ground;
-use sums::Planned;
-use walk::Rows;
+use context::EstimateContext;
+use sums::CountedKeys;
+use walk::RowQueue;
 
 use crate::EngineError;
-use crate::files::Library;
-use crate::history::Earlier;
-use crate::lengths::Lengths;
-use crate::made::Why;
-use crate::remaining::Remaining;
-use crate::resolver::Resolver;
-use crate::systems::Systems;
+use crate::cell::files::RecordedFiles;
+use crate::cell::step_outcome::Reason;
+use crate::estimate::usage_history::UsageHistory;
+use crate::plan::systems::Systems;
+use crate::reuse::history::EarlierRun;
+use crate::reuse::resolver::Resolver;
+use crate::run::remaining::Remaining;
 
-/// What a run would do.
+/// The estimate of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Estimate {
-    /// Cells of the plan: those that follow, together.
+    /// Cells of the plan: the sum of the counts below.
     pub cells: u64,
     /// Cells that earlier parts of the run have finished.
     pub done: u64,
-    /// Cells whose output has to be made.
+    /// Cells whose output must be made.
     pub fresh: u64,
     /// Cells whose output exists.
     pub reused: u64,
-    /// Cells that a condition leaves out.
+    /// Cells that a condition skips.
     pub skipped: u64,
-    /// Cells that fail before any call: their rows cannot be read, their templates not be rendered.
+    /// Cells that fail before any call: their rows cannot be read, or their templates not be rendered.
     pub failing: u64,
-    /// Judgments that have to be made.
+    /// Judgments that must be made.
     pub judgments_fresh: u64,
     /// Judgments that exist.
     pub judgments_reused: u64,
-    /// By model that may be called, the matrix's first, then judges. One that shares all its calls with others has none.
+    /// One entry per model that may be called: the matrix's first, then judges. A model whose calls are all shared with
+    /// others has none.
     pub models: Vec<ModelEstimate>,
-    /// What the plan would cost if nothing of it were there.
-    pub afresh: Afresh,
+    /// The cost of the plan with nothing cached.
+    pub uncached: UncachedCost,
 }
 
-/// What a plan is expected to cost if nothing of it is there, on conservative assumptions. The same for every run of
-/// the plan.
+/// The expected cost of a plan with nothing cached, on conservative assumptions. It is the same for every run of the
+/// plan.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Afresh {
-    /// The whole plan, where prices are known: at least and at most.
+pub struct UncachedCost {
+    /// Minimum and maximum of the whole plan, as far as prices are known.
     pub total: (Money, Money),
-    /// A cell on average, by system; `None` where a price is unknown, or is known of answers alone, which say it.
+    /// The average cost of a cell, by system; `None` if a price is unknown or is reported by answers alone.
     pub per_cell: Vec<Option<Money>>,
-    /// Whether some rows stand for others.
+    /// True if the estimate is of a sample of the rows.
     pub sampled: bool,
 }
 
-/// What a run would ask of one model.
+/// The calls of a run to one model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelEstimate {
-    /// Registry id; `http` or `command` for all steps that ask services or programs.
+    /// Registry id; `http` or `command` for all steps that call services or programs.
     pub id: String,
-    /// Whether it judges.
+    /// True if it judges.
     pub judge: bool,
-    /// Whether it stands for services or programs.
+    /// True if it stands for services or programs.
     pub outside: bool,
-    /// Calls, at least and at most (re-asks included, retries apart).
+    /// Minimum and maximum of calls (with re-asks, without retries).
     pub calls: (u64, u64),
-    /// Input tokens, at least and at most.
+    /// Minimum and maximum of input tokens.
     pub input_tokens: (u64, u64),
-    /// Output tokens, at least and at most.
+    /// Minimum and maximum of output tokens.
     pub output_tokens: (u64, u64),
-    /// Cost, at least and at most; `None` when the price is unknown.
+    /// Minimum and maximum of the cost; `None` when the price is unknown.
     pub cost: Option<(Money, Money)>,
-    /// Whether the answers of a step say what they cost, and no earlier run has heard it: then `cost` is without it, and what
-    /// it was is known afterwards.
+    /// True if the answers of a step report their cost and no earlier run has seen one: `cost` is without it then.
     pub metered: bool,
-    /// What it costs even if prompts have half the estimated tokens and replies none.
+    /// The cost if prompts have half the estimated tokens and replies none.
     pub floor: Money,
 }
 
@@ -119,74 +120,74 @@ impl Estimate {
     }
 
     /// Counts a cell that makes no call.
-    fn count_idle(&mut self, why: &Why) {
-        let count = if let Why::Skipped(_) = why { &mut self.skipped } else { &mut self.failing };
+    fn count_idle(&mut self, why: &Reason) {
+        let count = if let Reason::Skipped(_) = why { &mut self.skipped } else { &mut self.failing };
         *count += 1;
     }
 
-    /// What so many times as many rows of the same plan would ask of its models; nothing else is in it.
+    /// The calls of so many times as many rows of the same plan; all other counts are 0.
     pub fn times(self, times: u64) -> Self {
         let models = self.models.into_iter().map(|model| model.times(times));
         Self { models: models.collect(), ..Self::default() }
     }
 
-    /// Calls of all models, at least and at most.
+    /// Minimum and maximum of all calls.
     pub fn calls(&self) -> (u64, u64) {
         self.models.iter().fold((0, 0), |sum, model| (sum.0 + model.calls.0, sum.1 + model.calls.1))
     }
 
-    /// Cost of all models whose price is known, at least and at most.
+    /// Minimum and maximum of the cost of all models with a known price.
     pub fn cost(&self) -> (Money, Money) {
         let known = self.models.iter().filter_map(|model| model.cost);
         known.fold((Money::ZERO, Money::ZERO), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1))
     }
 
-    /// What the run costs even where every estimate is far too high: only this may refuse a budget beforehand.
+    /// The cost even if every estimate is far too high: only this may refuse a budget beforehand.
     pub fn floor(&self) -> Money {
         self.models.iter().map(|model| model.floor).sum()
     }
 
-    /// Models that would be called and whose price nobody knows.
+    /// Models that would be called and have no known price.
     pub fn unpriced(&self) -> impl Iterator<Item = &str> {
         self.models.iter().filter(|model| model.cost.is_none() && model.calls.1 > 0).map(|model| model.id.as_str())
     }
 }
 
-/// Which part of a plan is left to a run.
+/// The part of a plan that a run still has to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Part {
-    /// All of it: the run has not begun.
+pub enum PlanPart {
+    /// All of it: the run has not started.
     #[default]
     Whole,
-    /// What its earlier parts have not finished.
+    /// The cells that earlier parts have not finished.
     Rest,
-    /// That, and what failed in them.
+    /// Those, and the failed ones.
     Retry,
 }
 
-/// What need not be made.
+/// The input of an estimate: results that need not be made.
 #[derive(Debug, Clone, Default)]
-pub struct Given {
-    /// Which part of the plan is left.
-    pub part: Part,
-    /// Results of other runs that began at this moment or later; without it, of none.
+pub struct EstimateInput {
+    /// The part of the plan that is left.
+    pub part: PlanPart,
+    /// Results are reused from other runs that started at this moment or later; `None`: from none.
     pub oldest: Option<Moment>,
-    /// The outputs of a stored run that is scored again.
+    /// The stored run whose outputs are scored again.
     pub outputs: Option<StoredRun>,
-    /// What an earlier run of the plan has found of its cost; without it, it is found again.
-    pub afresh: Option<Afresh>,
-    /// What calls took in an earlier run of the suite.
-    pub lengths: Lengths,
+    /// The cost of the plan as an earlier run estimated it; estimated again if absent.
+    pub uncached: Option<UncachedCost>,
+    /// The usage of calls in an earlier run of the suite.
+    pub usage_history: UsageHistory,
 }
 
-/// One row in so many may ask for what another one asks for, where some rows stand for all.
-const SHARED: u64 = 50;
+/// A sample of the rows suffices if at most one row in so many repeats the request of another.
+const MAX_REPEATED_SHARE: u64 = 50;
 
-/// The walk over the cells of a plan, whose run (`run` is its id) may have begun already.
-pub struct Survey<'a>(Ground<'a>);
+/// The estimator of a plan, whose run may have started already.
+pub struct Estimator<'a>(EstimateContext<'a>);
 
-impl<'a> Survey<'a> {
-    /// Nothing is walked yet.
+impl<'a> Estimator<'a> {
+    /// An estimator for the run with this id, if it has started.
     ///
     /// # Errors
     /// The plan cannot be compiled, or the store not be read.
@@ -195,62 +196,62 @@ impl<'a> Survey<'a> {
         store: &'a Store,
         files: Arc<dyn Files>,
         run: Option<&str>,
-        given: Given,
+        given: EstimateInput,
     ) -> Result<Self, EngineError> {
         store.catch_up()?;
         let remaining = match (run, given.part) {
-            (None, _) | (_, Part::Whole) => None,
-            (Some(run), part) => Some(Remaining::of(store, run, part == Part::Retry)?),
+            (None, _) | (_, PlanPart::Whole) => None,
+            (Some(run), part) => Some(Remaining::load(store, run, part == PlanPart::Retry)?),
         };
         let systems = Arc::new(Systems::new(&plan.header, run.unwrap_or_default())?);
         let own = match (run, given.part) {
-            (Some(run), Part::Retry) => Some(Earlier::new(store.rows(run)?)),
+            (Some(run), PlanPart::Retry) => Some(EarlierRun::new(store.rows(run)?)),
             _ => None,
         };
-        let mut ground = Ground {
+        let mut context = EstimateContext {
             plan,
             resolver: Resolver {
                 plan: plan.header.clone(),
                 systems: systems.clone(),
-                library: Arc::new(Library::new(files, plan.header.dataset.rows)),
+                recorded_files: Arc::new(RecordedFiles::new(files, plan.header.dataset.rows)),
                 reuse: store.reuse_view(run.unwrap_or_default(), given.oldest)?,
-                given: given.outputs.map(Earlier::new),
+                given: given.outputs.map(EarlierRun::new),
                 own,
                 remaining,
             },
             systems,
-            lengths: given.lengths,
-            afresh: given.afresh,
-            planned: Planned::default(),
-            planned_afresh: Planned::default(),
+            usage_history: given.usage_history,
+            uncached: given.uncached,
+            counted: CountedKeys::default(),
+            counted_uncached: CountedKeys::default(),
         };
-        ground.calibrate()?;
-        Ok(Self(ground))
+        context.calibrate()?;
+        Ok(Self(context))
     }
 
-    /// What all rows come to.
+    /// Estimates all rows.
     ///
     /// # Errors
     /// The dataset or the store cannot be read.
-    pub fn whole(&mut self) -> Result<Estimate, EngineError> {
-        // Nothing counts twice: what an earlier walk has seen is forgotten.
-        (self.0.planned, self.0.planned_afresh) = Default::default();
-        Ok(self.0.walked(&Rows::of(self.0.plan))?.estimate())
+    pub fn estimate_all(&mut self) -> Result<Estimate, EngineError> {
+        // Forget the keys of an earlier walk, so that nothing is left out.
+        (self.0.counted, self.0.counted_uncached) = Default::default();
+        Ok(self.0.walk_rows(&RowQueue::of(self.0.plan))?.estimate())
     }
 
-    /// What all rows come to, by those that stand for them: what is left to make about as often as they stand for rows, and
-    /// the whole plan. `None` where the dataset is not large, or rows ask for the same: how many of all do, a few do not tell.
+    /// Estimates all rows by a sample of them: the calls that are left, scaled up, and the whole plan. `None` if the
+    /// dataset is small, or if rows repeat requests: a sample does not tell how many of all rows do.
     ///
     /// # Errors
-    /// As [`Survey::whole`].
-    pub fn spread(&mut self) -> Result<Option<Estimate>, EngineError> {
+    /// As [`Estimator::estimate_all`].
+    pub fn estimate_sampled(&mut self) -> Result<Option<Estimate>, EngineError> {
         let Some(spread) = self.0.plan.spread() else { return Ok(None) };
         let (all, some) = (spread.rows, spread.samples.len() as u64);
-        (self.0.planned, self.0.planned_afresh) = (Planned::by_row(), Planned::by_row());
-        let estimate = self.0.walked(&Rows::standing(spread))?.standing_for(all, some).estimate();
-        let again = self.0.planned.again().max(self.0.planned_afresh.again());
-        let afresh = estimate.afresh.clone();
-        let scaled = || Estimate { afresh, ..estimate.times(all.div_ceil(some)) };
-        Ok((again * SHARED <= some).then(scaled))
+        (self.0.counted, self.0.counted_uncached) = (CountedKeys::counting_rows(), CountedKeys::counting_rows());
+        let estimate = self.0.walk_rows(&RowQueue::sampled(spread))?.scale_to(all, some).estimate();
+        let again = self.0.counted.repeat_count().max(self.0.counted_uncached.repeat_count());
+        let uncached = estimate.uncached.clone();
+        let scaled = || Estimate { uncached, ..estimate.times(all.div_ceil(some)) };
+        Ok((again * MAX_REPEATED_SHARE <= some).then(scaled))
     }
 }

@@ -1,4 +1,4 @@
-//! What cells need, added up: by model, and once where several need the same.
+//! Adds up the calls of cells: by model, counting shared calls once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,67 +6,67 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use karat_types::{Key, ModelSpec, Money, PlanHeader, Usage};
 use rustc_hash::FxHashSet;
 
-use super::{Afresh, ModelEstimate};
-use crate::identity::seed_of;
-use crate::lengths::{Learned, Likely};
+use super::{ModelEstimate, UncachedCost};
+use crate::estimate::usage_history::{LearnedInput, LikelyUsage};
+use crate::reuse::identity::seed_from_key;
 
-/// Beginnings of the keys that count already.
+/// The keys that are counted already, by their first bytes.
 #[derive(Default)]
-pub(super) struct Planned(Mutex<Seen>);
+pub(super) struct CountedKeys(Mutex<SeenKeys>);
 
 #[derive(Default)]
-struct Seen {
+struct SeenKeys {
     keys: FxHashSet<u64>,
-    /// Each with each row that has it, where that is asked for.
+    /// Pairs of row and key, if repeats are counted.
     by_row: Option<FxHashSet<(u64, u64)>>,
-    /// How often a key of one row came again in another.
+    /// The number of times that a key of one row came again in another.
     again: u64,
 }
 
-impl Planned {
-    /// One that knows how often rows ask for the same.
-    pub fn by_row() -> Self {
-        Self(Mutex::new(Seen { by_row: Some(FxHashSet::default()), ..Seen::default() }))
+impl CountedKeys {
+    /// A set that counts how often rows repeat requests.
+    pub fn counting_rows() -> Self {
+        Self(Mutex::new(SeenKeys { by_row: Some(FxHashSet::default()), ..SeenKeys::default() }))
     }
 
-    /// How often a key of one row came again in another, where that was asked for.
-    pub fn again(&self) -> u64 {
-        self.seen().again
+    /// The number of times that a key of one row came again in another, if that is counted.
+    pub fn repeat_count(&self) -> u64 {
+        self.lock().again
     }
 
-    /// Whether a key counts for the first time.
+    /// Returns whether a key is counted for the first time.
     fn is_first(&self, row: u64, key: Key) -> bool {
-        let (seen, key) = (&mut *self.seen(), seed_of(key));
+        let (seen, key) = (&mut *self.lock(), seed_from_key(key));
         let is_first = seen.keys.insert(key);
         let is_of_row = seen.by_row.as_mut().is_some_and(|by_row| by_row.insert((row, key)));
         seen.again += u64::from(is_of_row && !is_first);
         is_first
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, SeenKeys> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is asked of each model. Step outputs that several cells share count once.
-pub(super) struct Sums<'a> {
-    planned: &'a Planned,
-    models: BTreeMap<(bool, String), Sum>,
+/// The calls of each model. Shared step outputs count once.
+pub(super) struct CallTotals<'a> {
+    counted: &'a CountedKeys,
+    models: BTreeMap<(bool, String), CallSum>,
     /// Requests to services and programs.
-    outside: BTreeMap<&'static str, Requests>,
+    outside: BTreeMap<&'static str, ExternalTotals>,
 }
 
 /// Requests to services or programs.
 #[derive(Default)]
-struct Requests {
+struct ExternalTotals {
     count: u64,
-    /// Whether some of them say what they cost, and nothing else does.
+    /// True if the cost of some requests is known only from their answers.
     metered: bool,
-    /// What the others are likely to cost, at least and at most.
+    /// Minimum and maximum of the likely cost of the others.
     cost: (Money, Money),
 }
 
-impl Requests {
+impl ExternalTotals {
     fn add(&mut self, Self { count, metered, cost }: Self) {
         self.count += count;
         self.metered |= metered;
@@ -74,97 +74,97 @@ impl Requests {
     }
 }
 
-/// What the whole plan needs if nothing is there.
-pub(super) struct AfreshSums<'a> {
-    sums: Sums<'a>,
+/// The calls of the whole plan with nothing cached.
+pub(super) struct UncachedTotals<'a> {
+    sums: CallTotals<'a>,
     by_system: Vec<Option<Money>>,
-    /// Whether some rows stand for others.
+    /// True if the totals are of a sample of the rows.
     sampled: bool,
 }
 
-/// Calls that a cell needs: of which step or judge, and how much.
-pub(super) struct Needed {
-    /// Key of the step or judgment, by which others share it; `None` where it is not known yet.
+/// The calls of one step or judge of a cell.
+pub(super) struct NeededCalls {
+    /// Key of the step or judgment, which others may share; `None` if it is not known yet.
     pub key: Option<Key>,
-    pub who: Who,
-    pub sum: Sum,
-    /// What it took in an earlier run.
-    pub likely: Option<Likely>,
-    /// What its answers said there that they cost: likely at least and at most.
+    pub who: Recipient,
+    pub sum: CallSum,
+    /// Its usage in an earlier run.
+    pub likely: Option<LikelyUsage>,
+    /// Minimum and maximum of the cost that its answers reported there.
     pub fee: Option<(Money, Money)>,
 }
 
-/// Who is asked.
-pub(super) enum Who {
+/// The recipient of calls.
+pub(super) enum Recipient {
     Model(Arc<ModelSpec>),
     Judge(Arc<ModelSpec>),
     /// Services or programs.
     Outside {
         kind: &'static str,
-        /// Whether the answer says what it cost, and nobody has an idea of it before.
+        /// True if the cost is known only from the answer.
         metered: bool,
-        /// What it is likely to cost, at least and at most.
+        /// Minimum and maximum of the likely cost.
         cost: (Money, Money),
     },
 }
 
-impl Needed {
-    /// It is taken to be as it was, instead of as it may be.
-    pub fn expect_what_is_likely(&mut self) {
-        if let (Who::Outside { metered, cost, .. }, Some(fee)) = (&mut self.who, self.fee) {
+impl NeededCalls {
+    /// Replaces the possible usage by that of an earlier run.
+    pub fn apply_history(&mut self) {
+        if let (Recipient::Outside { metered, cost, .. }, Some(fee)) = (&mut self.who, self.fee) {
             (*metered, *cost) = (false, fee);
         }
         let Some(input) = self.likely_input() else { return };
         let Self { sum, likely: Some(likely), .. } = self else { return };
         sum.input = input;
         if let Some(learned) = likely.input {
-            let tokens = learned.of(middle(input));
+            let tokens = learned.of(midpoint(input));
             sum.input = ((tokens * 0.9) as u64, (tokens * 1.1).ceil() as u64);
         }
         sum.output = (likely.output.0.min(sum.output.1), likely.output.1.min(sum.output.1));
         sum.calls.1 = likely.calls.clamp(sum.calls.0, sum.calls.1);
     }
 
-    /// What is known of its input by earlier ones, where something is, and what is expected of it without that.
-    pub fn expected_input(&self) -> Option<(Learned, f64)> {
+    /// The learned correction of its input, if there is one, with the input that is expected without it.
+    pub fn expected_input(&self) -> Option<(LearnedInput, f64)> {
         let learned = self.likely.as_ref()?.input?;
-        Some((learned, middle(self.likely_input()?)))
+        Some((learned, midpoint(self.likely_input()?)))
     }
 
-    /// Input tokens if it takes as many calls as it is likely to; `None` where that is not known, or it takes none.
+    /// Input tokens for the likely number of calls; `None` if that is unknown or 0.
     fn likely_input(&self) -> Option<(u64, u64)> {
-        let Self { sum: Sum { calls, input, output, .. }, likely, .. } = self;
+        let Self { sum: CallSum { calls, input, output, .. }, likely, .. } = self;
         let likely = likely.as_ref().filter(|_| calls.0 > 0)?;
         if likely.calls.clamp(calls.0, calls.1) > calls.0 {
             return Some(*input);
         }
-        // Nobody is asked again, so no prompt quotes the reply before it.
+        // Nothing is asked again, so no prompt quotes an earlier reply.
         let times = calls.1 / calls.0;
         Some((input.0, (input.1 / times).saturating_sub((times - 1) * output.1 / times).max(input.0)))
     }
 }
 
-fn middle((least, most): (u64, u64)) -> f64 {
+fn midpoint((least, most): (u64, u64)) -> f64 {
     (least as f64 + most as f64) / 2.0
 }
 
-/// Calls and tokens, each at least and at most.
+/// Minimum and maximum of calls and tokens.
 #[derive(Clone, Default)]
-pub(super) struct Sum {
+pub(super) struct CallSum {
     pub calls: (u64, u64),
     pub input: (u64, u64),
     pub output: (u64, u64),
-    /// Input tokens that are needed however short the outputs are that do not exist yet.
+    /// Input tokens that are needed however short the missing outputs are.
     pub sure: u64,
 }
 
-impl<'a> Sums<'a> {
-    /// Nothing yet, beside others that count the same keys.
-    pub fn new(planned: &'a Planned) -> Self {
-        Self { planned, models: BTreeMap::new(), outside: BTreeMap::new() }
+impl<'a> CallTotals<'a> {
+    /// Empty totals that share the set of counted keys with others.
+    pub fn new(counted: &'a CountedKeys) -> Self {
+        Self { counted, models: BTreeMap::new(), outside: BTreeMap::new() }
     }
 
-    /// Adds those of another thread.
+    /// Adds the totals of another thread.
     pub fn join(&mut self, other: Self) {
         for (model, sum) in other.models {
             self.models.entry(model).or_default().add_if(true, &sum);
@@ -174,30 +174,34 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// Adds what a cell of a row needs.
-    pub fn add(&mut self, row: u64, needed: &[Needed]) {
-        for Needed { key, who, sum, .. } in needed {
-            let is_first = key.is_none_or(|key| self.planned.is_first(row, key));
+    /// Adds the calls of a cell of this row.
+    pub fn add(&mut self, row: u64, needed: &[NeededCalls]) {
+        for NeededCalls { key, who, sum, .. } in needed {
+            let is_first = key.is_none_or(|key| self.counted.is_first(row, key));
             match who {
-                // Of several models that share a call, whoever comes first makes it.
-                Who::Model(model) => self.models.entry((false, model.id.clone())).or_default().add_if(is_first, sum),
-                Who::Judge(model) => self.models.entry((true, model.id.clone())).or_default().add_if(is_first, sum),
-                Who::Outside { kind, metered, cost } => {
+                // Of several models that share a call, the first to come makes it.
+                Recipient::Model(model) => {
+                    self.models.entry((false, model.id.clone())).or_default().add_if(is_first, sum)
+                }
+                Recipient::Judge(model) => {
+                    self.models.entry((true, model.id.clone())).or_default().add_if(is_first, sum)
+                }
+                Recipient::Outside { kind, metered, cost } => {
                     let (count, cost) = if is_first { (sum.calls.0, *cost) } else { Default::default() };
-                    self.outside.entry(kind).or_default().add(Requests { count, metered: *metered, cost });
+                    self.outside.entry(kind).or_default().add(ExternalTotals { count, metered: *metered, cost });
                 }
             }
         }
     }
 
-    /// By model in the plan's order, then services and programs.
+    /// One entry per model in the plan's order, then services and programs.
     pub fn models(&self, plan: &PlanHeader) -> Vec<ModelEstimate> {
         let specs = plan.models.iter().map(|spec| (false, spec)).chain(plan.judges.iter().map(|spec| (true, spec)));
         let known = specs.filter_map(|(judge, spec)| {
             let sum = self.models.get(&(judge, spec.id.clone()))?;
             Some(sum.estimate(judge, spec))
         });
-        let outside = self.outside.iter().map(|(kind, &Requests { count, metered, cost })| ModelEstimate {
+        let outside = self.outside.iter().map(|(kind, &ExternalTotals { count, metered, cost })| ModelEstimate {
             id: (*kind).to_owned(),
             judge: false,
             outside: true,
@@ -212,26 +216,26 @@ impl<'a> Sums<'a> {
     }
 }
 
-impl<'a> AfreshSums<'a> {
-    /// Nothing yet, of so many systems.
-    pub fn new(planned: &'a Planned, systems: usize) -> Self {
-        Self { sums: Sums::new(planned), by_system: vec![Some(Money::ZERO); systems], sampled: false }
+impl<'a> UncachedTotals<'a> {
+    /// Empty totals for so many systems.
+    pub fn new(counted: &'a CountedKeys, systems: usize) -> Self {
+        Self { sums: CallTotals::new(counted), by_system: vec![Some(Money::ZERO); systems], sampled: false }
     }
 
-    /// Adds what a cell of a row needs, of this system.
-    pub fn add(&mut self, row: u64, system: usize, needed: &[Needed]) {
+    /// Adds the calls of a cell of this row and system.
+    pub fn add(&mut self, row: u64, system: usize, needed: &[NeededCalls]) {
         self.sums.add(row, needed);
         let charged = &mut self.by_system[system];
-        for Needed { who, sum, .. } in needed {
+        for NeededCalls { who, sum, .. } in needed {
             let most = match who {
-                Who::Model(model) | Who::Judge(model) => sum.cost(model).map(|(_, most)| most),
-                Who::Outside { metered, cost, .. } => (!metered).then_some(cost.1),
+                Recipient::Model(model) | Recipient::Judge(model) => sum.cost(model).map(|(_, most)| most),
+                Recipient::Outside { metered, cost, .. } => (!metered).then_some(cost.1),
             };
             *charged = charged.zip(most).map(|(charged, most)| charged + most);
         }
     }
 
-    /// Adds those of another thread.
+    /// Adds the totals of another thread.
     pub fn join(&mut self, other: Self) {
         self.sums.join(other.sums);
         self.sampled |= other.sampled;
@@ -240,28 +244,28 @@ impl<'a> AfreshSums<'a> {
         }
     }
 
-    /// What it would be for `all` rows where it is that of `some` of them.
-    pub fn stand_for(&mut self, all: u64, some: u64) {
+    /// Scales totals of `some` rows to `all` rows.
+    pub fn scale_to(&mut self, all: u64, some: u64) {
         self.sampled = all > some;
         let money = |sum: Money| Money(sum.0 * i128::from(all) / i128::from(some));
         self.by_system.iter_mut().for_each(|sum| *sum = sum.map(money));
         let count = |count: &mut u64| *count = (u128::from(*count) * u128::from(all) / u128::from(some)) as u64;
-        self.sums.models.values_mut().for_each(|sum| sum.numbers().into_iter().for_each(count));
+        self.sums.models.values_mut().for_each(|sum| sum.counters_mut().into_iter().for_each(count));
         self.sums.outside.values_mut().for_each(|requests| count(&mut requests.count));
     }
 
-    /// What it comes to.
-    pub fn total(&self, plan: &PlanHeader) -> Afresh {
+    /// The cost of the totals.
+    pub fn total(&self, plan: &PlanHeader) -> UncachedCost {
         let costs = self.sums.models(plan).into_iter().filter_map(|model| model.cost);
         let total = costs.fold(Default::default(), |sum: (Money, Money), it| (sum.0 + it.0, sum.1 + it.1));
         let cells = plan.systems.iter().map(|system| i128::from(plan.dataset.rows) * i128::from(system.trials));
         let per_cell = self.by_system.iter().zip(cells).map(|(sum, cells)| sum.map(|sum| Money(sum.0 / cells.max(1))));
-        Afresh { total, per_cell: per_cell.collect(), sampled: self.sampled }
+        UncachedCost { total, per_cell: per_cell.collect(), sampled: self.sampled }
     }
 }
 
-impl Sum {
-    fn numbers(&mut self) -> [&mut u64; 7] {
+impl CallSum {
+    fn counters_mut(&mut self) -> [&mut u64; 7] {
         let Self { calls, input, output, sure } = self;
         [&mut calls.0, &mut calls.1, &mut input.0, &mut input.1, &mut output.0, &mut output.1, sure]
     }
@@ -292,7 +296,7 @@ impl Sum {
         }
     }
 
-    /// Least and most; `None` when the price is unknown.
+    /// Minimum and maximum of the cost; `None` when the price is unknown.
     fn cost(&self, model: &ModelSpec) -> Option<(Money, Money)> {
         let cost =
             |input, output| model.price.cost(&Usage { input_tokens: input, output_tokens: output, ..Usage::default() });

@@ -1,4 +1,4 @@
-//! `meter`: facts that stand in an answer, or in the row of a recorded output.
+//! `meter`: facts reported in an answer, or in the row of a recorded output.
 
 use std::collections::BTreeMap;
 
@@ -9,69 +9,70 @@ use serde_json::Value;
 /// A [`MeterSpec`] with its paths compiled.
 pub(crate) struct Meter {
     latency_ms: Vec<(String, Path)>,
-    tokens: Vec<Tokens>,
+    tokens: Vec<TokenPaths>,
     cost_usd: Option<Path>,
     version: Option<Path>,
     models: Option<Path>,
     prices: BTreeMap<String, Pricing>,
 }
 
-struct Tokens {
+struct TokenPaths {
     each: Option<Path>,
-    model: Model,
+    model: MeteredModel,
     input: Option<Path>,
     output: Option<Path>,
 }
 
-enum Model {
+enum MeteredModel {
     Named(String),
     At(Path),
 }
 
-/// The stage that stands for the whole step.
+/// The name of the stage that is the whole step.
 const TOTAL: &str = "total";
 
-/// No answer takes a day, has more tokens or costs more dollars: a service that says so is not believed.
+/// Limits of plausible figures: no answer takes a day, or has more tokens or costs more dollars than these.
 const MOST_MS: f64 = 86_400_000.0;
 const MOST_TOKENS: f64 = 1e9;
 const MOST_USD: f64 = 1e6;
 
-/// What a document says of itself.
+/// The figures that a document reports about itself.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Metered {
-    /// Times by stage, version.
+    /// Times by stage, and version.
     pub facts: ResponseFacts,
-    /// Time of the whole step, where it is given.
+    /// Time of the whole step, if it is reported.
     pub latency_ms: Option<f64>,
     /// Tokens of all models.
     pub usage: Usage,
-    /// What it cost: zero where nobody asks, `None` where the answer does not say it in full or a price is unknown.
+    /// Its cost: zero if the step does not meter it, `None` if the answer does not report it in full or a price is
+    /// unknown.
     pub cost: Option<Money>,
-    /// What the parts of known price cost: the least that it can have cost where `cost` is not known.
+    /// The cost of the parts with a known price: the lower bound if `cost` is unknown.
     pub least: Money,
-    /// The first value that should be a cost or a number of tokens and is neither, where that leaves the cost unknown.
+    /// The first value that should be a cost or a number of tokens and is neither, if that leaves the cost unknown.
     pub unreadable: Option<String>,
-    /// What could not be read.
+    /// Notes on values that could not be read.
     pub notes: Vec<Note>,
 }
 
 /// The cost of an answer that does not report it in full.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct UnknownCost {
-    /// The least that it can have cost.
+    /// The lower bound of the cost.
     pub least: Money,
-    /// The reported value that is no amount, and where it stands. Without one, the answer reports nothing, or a price is
+    /// The reported value that is not an amount, with its path. Without one, the answer reports nothing, or a price is
     /// missing.
     pub unreadable: Option<String>,
 }
 
 impl Metered {
-    /// Of a step that says nothing of itself.
+    /// The figures of a step that reports nothing.
     pub fn none() -> Self {
         Self { cost: Some(Money::ZERO), ..Self::default() }
     }
 
-    /// What another answer of the same step says: amounts add up, the first version stands.
+    /// Adds another answer of the same step: amounts add up, the first version stays.
     pub fn add(&mut self, more: Self) {
         self.latency_ms = match (self.latency_ms, more.latency_ms) {
             (Some(sum), Some(time)) => Some(sum + time),
@@ -85,7 +86,7 @@ impl Metered {
         self.notes.extend(more.notes);
     }
 
-    /// The cost, or what is known of it.
+    /// The cost, or the known part of it.
     pub fn cost_or_least(self) -> Result<Money, UnknownCost> {
         self.cost.ok_or(UnknownCost { least: self.least, unreadable: self.unreadable })
     }
@@ -98,10 +99,15 @@ impl Meter {
         let stages = spec.latency_ms.iter().map(|(stage, text)| Ok((stage.clone(), Path::parse(text)?)));
         let tokens = spec.tokens.iter().map(|tokens| {
             let model = match tokens.model.starts_with('$') {
-                true => Model::At(Path::parse(&tokens.model)?),
-                false => Model::Named(tokens.model.clone()),
+                true => MeteredModel::At(Path::parse(&tokens.model)?),
+                false => MeteredModel::Named(tokens.model.clone()),
             };
-            Ok(Tokens { each: path(&tokens.each)?, model, input: path(&tokens.input)?, output: path(&tokens.output)? })
+            Ok(TokenPaths {
+                each: path(&tokens.each)?,
+                model,
+                input: path(&tokens.input)?,
+                output: path(&tokens.output)?,
+            })
         });
         Ok(Self {
             latency_ms: stages.collect::<Result<_, PathError>>()?,
@@ -113,7 +119,8 @@ impl Meter {
         })
     }
 
-    /// Reads a document. What is absent is not known; what cannot be a time, a number of tokens or an amount is noted.
+    /// Reads a document. Absent values are unknown; values that are not a time, a number of tokens or an amount are
+    /// noted.
     pub fn read(&self, document: &Value) -> Metered {
         let mut metered = Metered::none();
         for (stage, path) in &self.latency_ms {
@@ -143,7 +150,7 @@ impl Meter {
             match amount(document, path, MOST_USD, &mut metered.notes) {
                 Ok(Some(dollars)) => (metered.cost, metered.unreadable) = (Money::from_usd(dollars), None),
                 Ok(None) => {}
-                // A cost that tokens give does not replace one that the service reports and nobody can read.
+                // A cost computed from tokens does not replace a reported one that cannot be read.
                 Err(unreadable) => (metered.cost, metered.unreadable) = (None, Some(unreadable)),
             }
         }
@@ -155,9 +162,9 @@ impl Meter {
         metered
     }
 
-    /// Adds one use of a model; whether it says any number of tokens, be it 0. A number that it should say and does not
-    /// leaves its cost unknown, unless such tokens are free: embeddings have no output.
-    fn tokens(&self, tokens: &Tokens, document: &Value, metered: &mut Metered) -> bool {
+    /// Adds one use of a model. Returns whether it reports a number of tokens, even 0. A missing number leaves the cost
+    /// unknown, unless such tokens are free: embeddings have no output.
+    fn tokens(&self, tokens: &TokenPaths, document: &Value, metered: &mut Metered) -> bool {
         let mut count = |path: &Option<Path>| match amount(document, path.as_ref()?, MOST_TOKENS, &mut metered.notes) {
             Ok(count) => count.map(|count| count as u64),
             Err(unreadable) => {
@@ -175,8 +182,8 @@ impl Meter {
             ..Usage::default()
         };
         let model = match &tokens.model {
-            Model::Named(id) => Some(id.as_str()),
-            Model::At(path) => path.first(document).and_then(Value::as_str),
+            MeteredModel::Named(id) => Some(id.as_str()),
+            MeteredModel::At(path) => path.first(document).and_then(Value::as_str),
         };
         let unsaid = |path: &Option<Path>, count: Option<u64>| u64::from(path.is_some() && count.is_none());
         let unsaid = Usage {
@@ -194,7 +201,7 @@ impl Meter {
     }
 }
 
-/// The members of the lists at a path, or what stands there by itself.
+/// The members of the lists at a path, or the single value there.
 fn members<'a>(document: &'a Value, path: &Path) -> impl Iterator<Item = &'a Value> {
     path.all(document).into_iter().flat_map(|found| match found {
         Value::Array(members) => members.as_slice(),
@@ -202,16 +209,16 @@ fn members<'a>(document: &'a Value, path: &Path) -> impl Iterator<Item = &'a Val
     })
 }
 
-/// The texts of an object by name.
+/// The strings of an object by name.
 fn names(models: &Value) -> BTreeMap<String, String> {
     let members = models.as_object().into_iter().flatten();
     members.filter_map(|(part, name)| Some((part.clone(), name.as_str()?.to_owned()))).collect()
 }
 
-/// A number from zero to `most` at a path, also where it is decimal text (`"0.01"`); nothing where nothing stands there.
+/// A number from zero to `most` at a path, or the same as decimal text (`"0.01"`); `None` if the path leads nowhere.
 ///
 /// # Errors
-/// The value that is no such number, and where it stands. It is noted, too.
+/// The value that is not such a number, with its path. It is noted, too.
 fn amount(document: &Value, path: &Path, most: f64, notes: &mut Vec<Note>) -> Result<Option<f64>, String> {
     let Some(found) = path.first(document).filter(|value| !value.is_null()) else { return Ok(None) };
     let number = match found {
@@ -231,7 +238,7 @@ fn amount(document: &Value, path: &Path, most: f64, notes: &mut Vec<Note>) -> Re
 /// Characters of an unreadable value that a message shows.
 const SHOWN: usize = 60;
 
-/// The beginning of a value as JSON, without control characters.
+/// The start of a value as JSON, without control characters.
 fn excerpt(value: &Value) -> String {
     let json = value.to_string();
     let mut shown: String = json.chars().filter(|char| !char.is_control()).take(SHOWN).collect();
@@ -254,7 +261,7 @@ mod tests {
 
     /// RG-09, RG-10: times by stage, the service's version and cost come from the answer.
     #[test]
-    fn an_answer_says_what_it_took() {
+    fn an_answer_is_metered() {
         let spec = MeterSpec {
             latency_ms: [("llm".to_owned(), "$.t.llm".to_owned()), ("total".to_owned(), "$.t.all".to_owned())].into(),
             tokens: vec![MeteredTokens {
@@ -282,7 +289,7 @@ mod tests {
         assert_eq!(other.cost, None, "an unknown price is not free");
     }
 
-    /// RG-09, RG-10: a service that names several uses is charged for each at its own model's price; its models are known.
+    /// RG-09, RG-10: each reported use is charged at its own model's price; the models are known.
     #[test]
     fn every_use_of_a_list_counts() {
         let price = |input: i64, output: i64| {
@@ -326,9 +333,9 @@ mod tests {
         assert_eq!(Meter::new(&spec).unwrap().read(&half).cost, None, "half of what was used is not its cost");
     }
 
-    /// RG-09: what a service says of itself and cannot be so is remarked, not counted.
+    /// RG-09: impossible figures of a service are noted, not counted.
     #[test]
-    fn nonsense_is_noted_and_not_believed() {
+    fn impossible_numbers_are_noted() {
         let meter = meter(json!({"latency_ms": {"llm": "$.a"}, "cost_usd": "$.b"}));
         let read = meter.read(&json!({"a": "fast", "b": -1}));
         assert_eq!((read.notes.len(), read.facts.is_bare(), read.cost), (2, true, None));
@@ -378,7 +385,7 @@ mod tests {
         let read = tokens.read(&json!({"in": "many", "out": 0, "usd": 0.25}));
         assert_eq!((read.cost, read.unreadable), (Money::from_usd(0.25), None), "the reported cost is known");
         let read = tokens.read(&json!({"in": 2000, "out": 0, "usd": -1}));
-        assert_eq!(read.cost, None, "a cost that nobody can read is not replaced by a guess");
+        assert_eq!(read.cost, None, "a cost that cannot be read is not replaced by a guess");
         assert!(read.unreadable.is_some());
     }
 }

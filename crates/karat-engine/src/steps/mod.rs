@@ -7,7 +7,7 @@ mod pieces;
 mod prompt;
 mod recorded;
 mod shape;
-mod taking;
+mod take;
 
 use std::sync::Arc;
 
@@ -22,28 +22,28 @@ use recorded::{CompiledRecorded, RecordedMachine};
 
 pub(crate) use meter::{Metered, UnknownCost};
 pub(crate) use prompt::DEFAULT_MAX_TOKENS;
-use taking::take;
+use take::take;
 
-/// How a step ended.
+/// The end of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StepEnd {
-    /// With an output, and what a report must not be silent about.
+    /// An output, with notes for the report.
     Output {
         /// The output.
         output: Value,
         /// Truncations, dropped chunks, lenient readings.
         notes: Vec<Note>,
-        /// What the answer, or the row, says of itself.
+        /// Figures that the answer or the row reports about itself.
         metered: Box<Metered>,
     },
-    /// Without one.
+    /// No output: the step failed.
     Failed(CellError),
     /// A condition of the step does not hold for this cell.
     Skipped(String),
 }
 
 impl StepEnd {
-    /// Why it failed, where it did.
+    /// The reason of a failure.
     pub fn failure(&self) -> Option<&CellError> {
         if let Self::Failed(error) = self { Some(error) } else { None }
     }
@@ -52,18 +52,18 @@ impl StepEnd {
 /// A step that cannot be compiled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(crate) enum StepError {
-    /// A template or expression is wrong.
+    /// A template or expression is invalid.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// A path is wrong.
+    /// A path is invalid.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// A JSON Schema is none.
+    /// A JSON Schema is invalid.
     #[error("the schema of `parse` cannot be used: {0}")]
     Schema(String),
 }
 
-/// A step with its templates compiled and its schema read: made once a run, used for every cell.
+/// A step with compiled templates and schema: compiled once per run, used for every cell.
 pub(crate) struct CompiledStep {
     /// The step.
     pub spec: Arc<StepSpec>,
@@ -76,7 +76,7 @@ enum CompiledAction {
     Recorded(Arc<CompiledRecorded>),
 }
 
-/// What a machine sees of its cell.
+/// The input of a machine from its cell.
 #[derive(Clone)]
 pub(crate) struct StepInput {
     /// Names of the templates: `sample`, `input`, `reference`, `params`, `output`, `variant`, `model`.
@@ -99,20 +99,20 @@ impl CompiledStep {
         Ok(Self { spec: Arc::new(spec.clone()), action })
     }
 
-    /// Whether the step calls a model.
+    /// Returns whether the step calls a model.
     pub fn calls_model(&self) -> bool {
         matches!(self.action, CompiledAction::Prompt(_))
     }
 
-    /// Whether its answers say what they cost.
+    /// Returns whether its answers report their cost.
     pub fn meters_cost(&self) -> bool {
         self.spec.meters_cost()
     }
 
-    /// What an answer says that it cost: nothing where the step does not ask.
+    /// The cost that an answer reports; zero if the step does not meter it.
     ///
     /// # Errors
-    /// It is not known: what is known of it.
+    /// The cost is unknown: the known part of it.
     pub fn cost_of(&self, answer: &str) -> Result<Money, UnknownCost> {
         match &self.action {
             CompiledAction::Outside(action) => action.cost_of(answer),
@@ -120,7 +120,7 @@ impl CompiledStep {
         }
     }
 
-    /// Whether its output is found, not made.
+    /// Returns whether its output is recorded.
     pub fn is_recorded(&self) -> bool {
         matches!(self.action, CompiledAction::Recorded(_))
     }
@@ -136,7 +136,7 @@ impl CompiledStep {
     }
 }
 
-/// A template that fails in a cell fails that cell, with the template's own words.
+/// The error of a template that fails in a cell, with the template's own message.
 fn template_error(step: &StepSpec, error: &TemplateError) -> CellError {
     CellError::new("template", format!("rendering step `{}`: {error}", step.id))
 }

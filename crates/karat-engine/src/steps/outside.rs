@@ -1,8 +1,8 @@
-//! `http` and `command`: asks a service or a program, and reads what it answers.
+//! `http` and `command`: calls a service or a program and reads its answer.
 
 use std::sync::Arc;
 
-use karat_text::gaps::GapTemplate;
+use karat_text::env_template::GapTemplate;
 use karat_text::template::{Context, Template, TemplateError, text};
 use karat_types::{
     Answer, Ask, AskId, CellError, CommandRequest, CommandSpec, HttpRequest, HttpSpec, Machine, Money, Note, Protocol,
@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 
 use super::meter::{Meter, Metered, UnknownCost};
 use super::parse::{Parser, exact_json};
-use super::pieces::{Cutter, united};
+use super::pieces::{Cutter, merge_pieces};
 use super::{StepEnd, StepError, StepInput, shape, take, template_error};
 
-/// A step that asks somebody outside, with templates compiled.
+/// A step that calls a service or program, with compiled templates.
 pub(crate) struct CompiledOutside {
     request: CompiledRequest,
     cutter: Cutter,
@@ -24,16 +24,27 @@ pub(crate) struct CompiledOutside {
 }
 
 enum CompiledRequest {
-    Http { method: String, url: GapTemplate, headers: Vec<(String, GapTemplate)>, body: Body },
-    Command { run: Vec<Template>, input: Body, env: Vec<(String, GapTemplate)>, protocol: Protocol, folder: String },
+    Http {
+        method: String,
+        url: GapTemplate,
+        headers: Vec<(String, GapTemplate)>,
+        body: BodyTemplate,
+    },
+    Command {
+        run: Vec<Template>,
+        input: BodyTemplate,
+        env: Vec<(String, GapTemplate)>,
+        protocol: Protocol,
+        folder: String,
+    },
 }
 
-/// A value in which every text is a template.
-enum Body {
+/// A value in which every string is a template.
+enum BodyTemplate {
     Fixed(Value),
     Text(Template),
-    List(Vec<Body>),
-    Object(Vec<(String, Body)>),
+    List(Vec<BodyTemplate>),
+    Object(Vec<(String, BodyTemplate)>),
 }
 
 impl CompiledOutside {
@@ -42,17 +53,19 @@ impl CompiledOutside {
             method: http.method.clone(),
             url: GapTemplate::compile(&http.url)?,
             headers: gaps(&http.headers)?,
-            body: Body::compile(&http.body)?,
+            body: BodyTemplate::compile(&http.body)?,
         };
         Self::new(spec, request)
     }
 
     pub(crate) fn command(spec: &StepSpec, command: &CommandSpec) -> Result<Self, StepError> {
         let input = match (&command.stdin, command.protocol) {
-            (Some(text), _) => Body::Text(Template::compile(text)?),
-            (None, Protocol::Jsonl) if spec.chunk.is_some() => Body::Text(Template::compile("{{ chunk.text }}")?),
-            (None, Protocol::Jsonl) => Body::Text(Template::compile("{{ input }}")?),
-            (None, Protocol::Once) => Body::Fixed(Value::Null),
+            (Some(text), _) => BodyTemplate::Text(Template::compile(text)?),
+            (None, Protocol::Jsonl) if spec.chunk.is_some() => {
+                BodyTemplate::Text(Template::compile("{{ chunk.text }}")?)
+            }
+            (None, Protocol::Jsonl) => BodyTemplate::Text(Template::compile("{{ input }}")?),
+            (None, Protocol::Once) => BodyTemplate::Fixed(Value::Null),
         };
         let request = CompiledRequest::Command {
             run: command.run.iter().map(|word| Template::compile(word)).collect::<Result<_, _>>()?,
@@ -74,10 +87,10 @@ impl CompiledOutside {
         Ok(Self { request, cutter: Cutter::new(spec)?, parser, meter })
     }
 
-    /// What an answer says that it cost, also one that the step cannot use: nothing where nobody asks.
+    /// The cost that an answer reports, even one that the step cannot use; zero if the step does not meter it.
     ///
     /// # Errors
-    /// It does not report all of it, or a price is missing: what is known of it.
+    /// The answer does not report all of it, or a price is missing: the known part of it.
     pub fn cost_of(&self, answer: &str) -> Result<Money, UnknownCost> {
         let Some(meter) = &self.meter else { return Ok(Money::ZERO) };
         let document = match &self.parser {
@@ -108,14 +121,14 @@ impl CompiledRequest {
                 method: method.clone(),
                 url: url.render(context)?,
                 headers: gaps(headers)?,
-                body: body.filled(&mut Template::values_together(body.templates(), context)?.into_iter()),
+                body: body.fill(&mut Template::values_together(body.templates(), context)?.into_iter()),
             }),
             Self::Command { run, input, env, protocol, folder } => {
                 let templates: Vec<&Template> = run.iter().chain(input.templates()).collect();
                 let mut values = Template::values_together(templates, context)?.into_iter();
                 Request::Command(CommandRequest {
                     run: values.by_ref().take(run.len()).map(|word| text(&word)).collect(),
-                    input: input.filled(&mut values),
+                    input: input.fill(&mut values),
                     env: gaps(env)?,
                     protocol: *protocol,
                     folder: folder.clone(),
@@ -125,7 +138,7 @@ impl CompiledRequest {
     }
 }
 
-impl Body {
+impl BodyTemplate {
     fn compile(value: &Value) -> Result<Self, TemplateError> {
         Ok(match value {
             Value::String(text) => Self::Text(Template::compile(text)?),
@@ -137,7 +150,7 @@ impl Body {
         })
     }
 
-    /// Its templates, in the order in which [`Body::filled`] takes their values.
+    /// Its templates, in the order in which [`BodyTemplate::fill`] takes their values.
     fn templates(&self) -> Vec<&Template> {
         match self {
             Self::Fixed(_) => Vec::new(),
@@ -147,13 +160,13 @@ impl Body {
         }
     }
 
-    fn filled(&self, values: &mut impl Iterator<Item = Value>) -> Value {
+    fn fill(&self, values: &mut impl Iterator<Item = Value>) -> Value {
         match self {
             Self::Fixed(value) => value.clone(),
             Self::Text(_) => values.next().unwrap_or_default(),
-            Self::List(items) => items.iter().map(|item| item.filled(values)).collect(),
+            Self::List(items) => items.iter().map(|item| item.fill(values)).collect(),
             Self::Object(members) => {
-                members.iter().map(|(name, member)| (name.clone(), member.filled(values))).collect::<Map<_, _>>().into()
+                members.iter().map(|(name, member)| (name.clone(), member.fill(values))).collect::<Map<_, _>>().into()
             }
         }
     }
@@ -171,9 +184,9 @@ impl OutsideMachine {
         Self { step, outside, input, notes: Vec::new() }
     }
 
-    /// One request a piece.
+    /// One request per piece.
     fn start(&mut self) -> Result<Vec<Ask>, StepEnd> {
-        // A service has no window to fit: without a size, a text is one piece.
+        // A service has no context window: without a size, a text is one piece.
         let pieces = self.outside.cutter.cut(&self.step, &self.input.context, || Ok(u32::MAX))?;
         self.notes.extend(pieces.note);
         let asks = pieces.contexts.iter().enumerate().map(|(at, context)| {
@@ -195,13 +208,13 @@ impl OutsideMachine {
             }
             values.push(document);
         }
-        // Each request has its own cost already.
+        // The cost counts with each request already.
         metered.cost = Some(Money::ZERO);
         self.notes.extend(std::mem::take(&mut metered.notes));
         let notes = std::mem::take(&mut self.notes);
-        let answer = united(&self.step, values);
+        let answer = merge_pieces(&self.step, values);
         if let Some(problem) = shape::nothing_at(self.step.take.values().flat_map(TakeSpec::paths), &answer) {
-            return Err(self.unreadable(&problem));
+            return Err(self.unreadable_answer(&problem));
         }
         let output = take(&self.step, answer);
         Ok(StepEnd::Output { output, notes, metered: Box::new(metered) })
@@ -209,16 +222,16 @@ impl OutsideMachine {
 
     fn read(&mut self, text: &str) -> Result<Value, StepEnd> {
         let Some(parser) = &self.outside.parser else {
-            return self.plain(text).map_err(|problem| self.unreadable(&problem));
+            return self.read_untyped(text).map_err(|problem| self.unreadable_answer(&problem));
         };
-        let (value, note) = parser.read(text).map_err(|failure| self.unreadable(&failure.0))?;
+        let (value, note) = parser.read(text).map_err(|failure| self.unreadable_answer(&failure.0))?;
         self.notes.extend(note);
         Ok(value)
     }
 
-    /// An answer that the suite says nothing about: JSON where it is an object or a list, else text. Whoever looks
-    /// into it needs JSON.
-    fn plain(&self, text: &str) -> Result<Value, String> {
+    /// Reads an answer without `parse`: as JSON if it is an object or a list, else as text. `take` and `meter` need
+    /// JSON.
+    fn read_untyped(&self, text: &str) -> Result<Value, String> {
         match exact_json(text) {
             Ok(document @ (Value::Object(_) | Value::Array(_))) => Ok(document),
             _ if self.step.take.is_empty() && self.step.meter.is_none() => Ok(Value::from(text)),
@@ -227,7 +240,7 @@ impl OutsideMachine {
         }
     }
 
-    fn unreadable(&self, problem: &str) -> StepEnd {
+    fn unreadable_answer(&self, problem: &str) -> StepEnd {
         StepEnd::Failed(CellError::new(
             "malformed",
             format!("step `{}`: the answer cannot be read: {problem}. See it with `karat trace`", self.step.id),
@@ -261,7 +274,7 @@ mod tests {
             method: "POST".to_owned(),
             url: GapTemplate::compile("http://127.0.0.1/").unwrap(),
             headers: Vec::new(),
-            body: Body::compile(&body).unwrap(),
+            body: BodyTemplate::compile(&body).unwrap(),
         };
         let asked = |page: &str| {
             let context = Context::new().with("rules", "Be kind.").with("page", page);
@@ -278,7 +291,7 @@ mod tests {
         let words = ["{{ rules | fence('RULES') }}", "{{ top }}"].map(|word| Template::compile(word).unwrap());
         let command = CompiledRequest::Command {
             run: words.into(),
-            input: Body::compile(&json!("{{ page | fence('PAGE') }}")).unwrap(),
+            input: BodyTemplate::compile(&json!("{{ page | fence('PAGE') }}")).unwrap(),
             env: Vec::new(),
             protocol: Protocol::Once,
             folder: String::new(),

@@ -1,4 +1,4 @@
-//! A reply's text becomes a value.
+//! Parses a reply's text into a value.
 
 use karat_text::ladder::{self, Expectation, Rung};
 use karat_text::markdown;
@@ -14,12 +14,12 @@ pub(crate) struct Parser {
     exact: bool,
 }
 
-/// A text that is not what the step needs, in words that a model can act on.
+/// A reply that the step cannot use, described so that a model can act on it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ParseFailure(pub String);
 
 impl ParseFailure {
-    /// The failure of a reply that ended so: what was cut off is not the model's mistake.
+    /// Adds a hint if the reply was cut off, which is not the model's mistake.
     pub fn of(self, finish: FinishReason) -> Self {
         match finish {
             FinishReason::Length => {
@@ -39,14 +39,14 @@ impl Parser {
         Ok(Self { spec: spec.clone(), schema, exact: false })
     }
 
-    /// One that takes JSON as it stands: what a service cut off or garbled is an error, nothing to be repaired.
+    /// The same parser, but for JSON as it stands: a service's broken JSON is an error, never repaired.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }
     }
 
-    /// How often a model may be asked again.
-    pub fn reask(&self) -> u32 {
+    /// The number of allowed re-asks.
+    pub fn reask_limit(&self) -> u32 {
         self.spec.reask
     }
 
@@ -61,7 +61,7 @@ impl Parser {
         Ok((value, note))
     }
 
-    /// What a text says, also where it is not what the schema wants.
+    /// Reads a text without checking it against the schema.
     pub fn document(&self, text: &str) -> Result<(Value, Option<Note>), ParseFailure> {
         let text = self.spec.section.as_deref().and_then(|heading| markdown::section(text, heading)).unwrap_or(text);
         let (value, note) = match self.spec.form {
@@ -93,7 +93,7 @@ impl Parser {
     }
 }
 
-/// A text that is JSON as a whole, or why it is none.
+/// Parses a text that is JSON as a whole; the error describes what it is instead.
 pub(super) fn exact_json(text: &str) -> Result<Value, String> {
     let text = text.trim_start_matches('\u{feff}');
     serde_json::from_str(text).map_err(|error| match text.trim() {
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(read, json!([{"text": "one goes on"}, {"text": "two"}, {"text": "three"}]));
     }
 
-    /// CL-09: of an answer with several sections only the one that is asked for is read.
+    /// CL-09: only the requested section of an answer is read.
     #[test]
     fn a_section_is_read_alone() {
         let text = "---\ndate: x\n---\n# Claims\n- one\n## more\n- two\n# What I excluded and why\n- an ad\n";

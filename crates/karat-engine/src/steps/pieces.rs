@@ -1,6 +1,6 @@
-//! `chunk` and `merge`: an action over the pieces of a text or a list, and what becomes of its answers.
+//! `chunk` and `merge`: runs an action over the pieces of a text or a list, and merges its answers.
 
-use karat_text::chunk;
+use karat_text::chunking::chunk;
 use karat_text::kind::kind;
 use karat_text::template::{Context, Expression, TemplateError};
 use karat_types::{CellError, ChunkSize, MergeHow, MergeSpec, Note, NoteKind, StepSpec};
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use super::{StepEnd, template_error};
 
-/// The expression of what is cut, compiled; none where the step works on everything at once.
+/// The compiled expression of what is cut; `None` if the step works on everything at once.
 pub(super) struct Cutter(Option<Expression>);
 
 /// The pieces of a step's input.
 pub(super) struct Pieces {
-    /// What each piece's templates see.
+    /// The template context of each piece.
     pub contexts: Vec<Context>,
-    /// What was dropped.
+    /// A note about dropped pieces.
     pub note: Option<Note>,
 }
 
@@ -24,7 +24,7 @@ impl Cutter {
         step.chunk.as_ref().map(|chunk| Expression::compile(&chunk.of)).transpose().map(Self)
     }
 
-    /// Cuts what the step works on. `room` says how many tokens a piece may have where the step does not.
+    /// Cuts the input of the step. `room` returns the tokens of a piece if the step does not set a size.
     ///
     /// # Errors
     /// The end of the step: there is nothing to work on, or it is neither text nor list.
@@ -77,21 +77,21 @@ impl Cutter {
             Note { kind: NoteKind::DroppedChunks, text, count: dropped }
         });
         let numbered = pieces.into_iter().enumerate();
-        Ok(Pieces { contexts: numbered.map(|(index, piece)| of_piece(context, &piece, index)).collect(), note })
+        Ok(Pieces { contexts: numbered.map(|(index, piece)| piece_context(context, &piece, index)).collect(), note })
     }
 }
 
-/// What the templates of one piece see.
-pub(super) fn of_piece(context: &Context, piece: &Value, index: usize) -> Context {
+/// The template context of one piece.
+pub(super) fn piece_context(context: &Context, piece: &Value, index: usize) -> Context {
     context.child().with("chunk", &json!({ "text": piece, "index": index }))
 }
 
-/// The answers of all pieces as one value; without `merge`, the answers of pieces are one list.
-pub(super) fn united(step: &StepSpec, values: impl IntoIterator<Item = Value>) -> Value {
+/// The answers of all pieces as one value; a list of them without `merge`.
+pub(super) fn merge_pieces(step: &StepSpec, values: impl IntoIterator<Item = Value>) -> Value {
     let concat = MergeSpec { how: MergeHow::Concat, of: None, by: None, similar: None };
     match (&step.merge, &step.chunk) {
-        (Some(merge), _) => karat_text::merge::merge(merge, values.into_iter().collect()),
-        (None, Some(_)) => karat_text::merge::merge(&concat, values.into_iter().collect()),
+        (Some(merge), _) => karat_text::chunking::merge::merge(merge, values.into_iter().collect()),
+        (None, Some(_)) => karat_text::chunking::merge::merge(&concat, values.into_iter().collect()),
         (None, None) => values.into_iter().next().unwrap_or(Value::Null),
     }
 }

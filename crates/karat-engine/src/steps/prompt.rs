@@ -1,9 +1,9 @@
-//! `prompt`: renders messages, calls a model — once, or once a chunk — and reads the replies.
+//! `prompt`: renders messages, calls a model, once or once per chunk, and reads the replies.
 
 use std::sync::Arc;
 
+use karat_text::chunking::tokens::Tokenizer;
 use karat_text::template::{Template, TemplateError};
-use karat_text::tokens::Tokenizer;
 use karat_types::{
     Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, Note, NoteKind, Parameters,
     ParseAs, PromptSpec, Reply, ReplyFormat, Request, Role, StepSpec, Turn,
@@ -11,10 +11,10 @@ use karat_types::{
 use serde_json::Value;
 
 use super::parse::{ParseFailure, Parser};
-use super::pieces::{Cutter, of_piece, united};
+use super::pieces::{Cutter, merge_pieces, piece_context};
 use super::{Metered, StepEnd, StepError, StepInput, take, template_error};
 
-/// Tokens of a reply where neither step nor model bound it.
+/// Maximum of reply tokens if neither step nor model sets one.
 pub(crate) const DEFAULT_MAX_TOKENS: u32 = 4096;
 
 /// A prompt step with templates compiled.
@@ -36,7 +36,7 @@ impl CompiledPrompt {
     }
 }
 
-/// One piece of the input and what became of it.
+/// One piece of the input and its reply.
 struct Piece {
     messages: Vec<Message>,
     asked: u32,
@@ -72,7 +72,7 @@ impl PromptMachine {
         parameters
     }
 
-    /// Renders every piece, or says why there is nothing to ask.
+    /// Renders every piece. The error is the end of a step that makes no call.
     fn start(&mut self) -> Result<Vec<Ask>, StepEnd> {
         let pieces = self.prompt.cutter.cut(&self.step, &self.input.context, || self.room())?;
         self.notes.extend(pieces.note);
@@ -91,7 +91,7 @@ impl PromptMachine {
     /// Tokens that a chunk may have so that prompt and reply fit the model.
     fn room(&self) -> Result<u32, TemplateError> {
         let window = self.input.model.as_ref().and_then(|model| model.context_window).unwrap_or(32_000);
-        let context = of_piece(&self.input.context, &Value::from(""), 0);
+        let context = piece_context(&self.input.context, &Value::from(""), 0);
         let mut overhead = 0;
         for (_, template) in &self.prompt.messages {
             overhead += Tokenizer::plan().count(&template.render(&context)?) as u64 + 8;
@@ -121,7 +121,7 @@ impl PromptMachine {
 
     fn ask(&mut self, at: usize, again: Option<(&Reply, &ParseFailure)>) -> Ask {
         let piece = &mut self.pieces[at];
-        // Without a parser they are never asked again.
+        // Without a parser nothing is asked again.
         let mut messages =
             if self.prompt.parser.is_some() { piece.messages.clone() } else { std::mem::take(&mut piece.messages) };
         let slot = match again {
@@ -156,7 +156,7 @@ impl PromptMachine {
         }
     }
 
-    /// Reads one reply: a value, a new ask, or the end of the step.
+    /// Reads one reply: a value, a re-ask, or the end of the step.
     fn read(&mut self, at: usize, reply: Arc<Reply>) -> Result<Option<Ask>, StepEnd> {
         if reply.finish == FinishReason::Length {
             let text = format!("a reply of step `{}` ran into max_tokens and is truncated", self.step.id);
@@ -175,7 +175,7 @@ impl PromptMachine {
                 }
                 Ok(None)
             }
-            Err(failure) if self.pieces[at].asked < parser.reask() => {
+            Err(failure) if self.pieces[at].asked < parser.reask_limit() => {
                 self.pieces[at].asked += 1;
                 self.note(NoteKind::Reasked, format!("step `{}` asked again: {}", self.step.id, failure.0));
                 Ok(Some(self.ask(at, Some((&reply, &failure)))))
@@ -187,7 +187,7 @@ impl PromptMachine {
         }
     }
 
-    /// The same note twice is one note that counts two.
+    /// Adds a note; equal notes are counted.
     fn note(&mut self, kind: NoteKind, text: String) {
         match self.notes.iter_mut().find(|note| note.kind == kind && note.text == text) {
             Some(note) => note.count += 1,
@@ -200,7 +200,7 @@ impl PromptMachine {
             PieceState::Done(value) => Some(value),
             PieceState::Open => None,
         });
-        let merged = united(&self.step, values);
+        let merged = merge_pieces(&self.step, values);
         let notes = std::mem::take(&mut self.notes);
         StepEnd::Output { output: take(&self.step, merged), notes, metered: Box::new(Metered::none()) }
     }

@@ -17,14 +17,14 @@ use super::{StepEnd, StepError, StepInput, take, template_error};
 
 /// A recorded step with templates compiled.
 pub(crate) struct CompiledRecorded {
-    source: Source,
+    source: RecordedSource,
     missing: MissingOutput,
     broken: UnreadableOutput,
     parser: Option<Parser>,
     meter: Option<Meter>,
 }
 
-enum Source {
+enum RecordedSource {
     Column(Path),
     File { from: RowPath, by: Option<Template>, column: Option<Path> },
 }
@@ -32,11 +32,11 @@ enum Source {
 impl CompiledRecorded {
     pub(crate) fn new(spec: &StepSpec, recorded: &RecordedSpec) -> Result<Self, StepError> {
         let source = match recorded {
-            RecordedSpec::Column { column, .. } => Source::Column(Path::parse(column)?),
+            RecordedSpec::Column { column, .. } => RecordedSource::Column(Path::parse(column)?),
             RecordedSpec::File { from, by, column, .. } => {
                 let by = by.as_deref().map(Template::compile).transpose()?;
                 let column = column.as_deref().map(Path::parse).transpose()?;
-                Source::File { from: RowPath::compile(from)?, by, column }
+                RecordedSource::File { from: RowPath::compile(from)?, by, column }
             }
         };
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
@@ -49,7 +49,7 @@ pub(super) struct RecordedMachine {
     step: Arc<StepSpec>,
     recorded: Arc<CompiledRecorded>,
     input: StepInput,
-    /// What was asked for, in words.
+    /// Description of the requested file or row.
     asked: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl RecordedMachine {
         Self { step, recorded, input, asked: None }
     }
 
-    fn absent(&self, what: &str) -> StepEnd {
+    fn missing_output(&self, what: &str) -> StepEnd {
         let id = &self.step.id;
         match self.recorded.missing {
             MissingOutput::Error => StepEnd::Failed(CellError::new(
@@ -67,18 +67,18 @@ impl RecordedMachine {
             )),
             MissingOutput::Empty => {
                 let metered = Box::new(Metered::none());
-                StepEnd::Output { output: self.nothing(), notes: Vec::new(), metered }
+                StepEnd::Output { output: self.empty_output(), notes: Vec::new(), metered }
             }
             MissingOutput::Skip => StepEnd::Skipped(format!("step `{id}`: {what}")),
         }
     }
 
-    fn nothing(&self) -> Value {
+    fn empty_output(&self) -> Value {
         if self.recorded.parser.is_some() { Value::Null } else { Value::from("") }
     }
 
-    /// The step's output from what was found, and its facts from the row or document around it.
-    fn found(&self, value: &Value, document: &Value) -> StepEnd {
+    /// The output from the recorded value, and facts from the row or document around it.
+    fn output_from(&self, value: &Value, document: &Value) -> StepEnd {
         let spec = &self.step;
         let (output, mut notes): (Value, Vec<Note>) = match (&self.recorded.parser, value) {
             (Some(parser), Value::String(text)) => match parser.read(text) {
@@ -95,14 +95,14 @@ impl RecordedMachine {
         StepEnd::Output { output: take(spec, output), notes, metered: Box::new(metered) }
     }
 
-    /// What is there and cannot be read: an error, or a text that says so.
+    /// The end for an unreadable recording: an error, or a text that says so.
     fn unreadable(&self, code: &str, problem: String, text: &str) -> StepEnd {
         match self.recorded.broken {
             UnreadableOutput::Error => {
                 StepEnd::Failed(CellError::new(code, format!("step `{}`: {problem}", self.step.id)))
             }
             UnreadableOutput::Text => {
-                // Nothing to show is not nothing there: the output then says what is wrong.
+                // An empty text says what is wrong instead.
                 let (output, taken) = match text.trim().is_empty() {
                     true => (problem.clone(), "it counts as a text that says so"),
                     false => (text.to_owned(), "it counts as the text that it is"),
@@ -114,16 +114,16 @@ impl RecordedMachine {
         }
     }
 
-    fn first(&mut self) -> Turn<StepEnd> {
+    fn locate(&mut self) -> Turn<StepEnd> {
         match &self.recorded.source {
-            Source::Column(path) => {
+            RecordedSource::Column(path) => {
                 let row = Value::Object(self.input.sample.columns.clone());
                 Turn::Done(match path.first(&row) {
-                    None | Some(Value::Null) => self.absent(&format!("the row has no `{path}`")),
-                    Some(value) => self.found(value, &row),
+                    None | Some(Value::Null) => self.missing_output(&format!("the row has no `{path}`")),
+                    Some(value) => self.output_from(value, &row),
                 })
             }
-            Source::File { from, by, .. } => {
+            RecordedSource::File { from, by, .. } => {
                 let path = from.render(&self.input.context);
                 let row = by.as_ref().map(|by| by.render(&self.input.context)).transpose();
                 let (path, row) = match (path, row) {
@@ -150,21 +150,21 @@ impl RecordedMachine {
             Some(Err(error)) if error.code != CallErrorCode::NotFound => {
                 return StepEnd::Failed(CellError::new("recorded", error.message));
             }
-            _ => return self.absent(&format!("there is no {asked}")),
+            _ => return self.missing_output(&format!("there is no {asked}")),
         };
-        let Source::File { by: Some(_), column, .. } = &self.recorded.source else {
+        let RecordedSource::File { by: Some(_), column, .. } = &self.recorded.source else {
             let document = serde_json::from_str(&reply.text).unwrap_or_default();
-            return self.found(&Value::from(reply.text.clone()), &document);
+            return self.output_from(&Value::from(reply.text.clone()), &document);
         };
         let row: Value = match serde_json::from_str(&reply.text) {
             Ok(row) => row,
             Err(error) => return self.unreadable("recorded", format!("reading {asked}: {error}"), &reply.text),
         };
         match column {
-            None => self.found(&row, &row),
+            None => self.output_from(&row, &row),
             Some(path) => match path.first(&row) {
-                None | Some(Value::Null) => self.absent(&format!("{asked} has no `{path}`")),
-                Some(value) => self.found(value, &row),
+                None | Some(Value::Null) => self.missing_output(&format!("{asked} has no `{path}`")),
+                Some(value) => self.output_from(value, &row),
             },
         }
     }
@@ -175,7 +175,7 @@ impl Machine for RecordedMachine {
 
     fn poll(&mut self, mut answers: Vec<Answer>) -> Turn<StepEnd> {
         match self.asked.take() {
-            None => self.first(),
+            None => self.locate(),
             Some(asked) => Turn::Done(self.read(&asked, answers.pop())),
         }
     }

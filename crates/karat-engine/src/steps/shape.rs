@@ -1,5 +1,4 @@
-//! An answer of another shape than a step reads, in words: which path is missing or is something else, and what is
-//! there.
+//! Describes an answer of an unexpected shape: which path is missing or of another type, and what is there instead.
 
 use std::fmt::Write as _;
 
@@ -8,13 +7,13 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use karat_text::path::Path;
 use serde_json::Value;
 
-/// Names of members that are shown.
+/// Maximum of member names in a message.
 const NAMED: usize = 6;
 
-/// Characters of a text that are shown.
+/// Maximum of characters of a text in a message.
 const SHOWN: usize = 40;
 
-/// What a schema finds wrong: `` `$.answer` is missing; there are `reply` and `sources` ``.
+/// Describes a schema violation: `` `$.answer` is missing; there are `reply` and `sources` ``.
 pub(super) fn violation(error: &ValidationError<'_>) -> String {
     let place = place(error.instance_path().as_str());
     let found = error.instance();
@@ -23,12 +22,12 @@ pub(super) fn violation(error: &ValidationError<'_>) -> String {
             let name = property.as_str().unwrap_or_default();
             format!("`{place}.{name}` is missing; there {}", inside(found))
         }
-        ValidationErrorKind::Type { kind } => format!("`{place}` is {}, not {}", kind_of(found), expected(kind)),
+        ValidationErrorKind::Type { kind } => format!("`{place}` is {}, not {}", kind_of(found), type_name(kind)),
         _ => format!("{error} (at `{place}`)"),
     }
 }
 
-/// Why nothing of a document can be taken; `None` where any of the paths leads somewhere, or none is asked for.
+/// Describes a document in which none of the paths leads anywhere; `None` if one does, or if there are no paths.
 pub(super) fn nothing_at<'a>(paths: impl Iterator<Item = &'a String>, document: &Value) -> Option<String> {
     let mut missing = Vec::new();
     for path in paths {
@@ -38,7 +37,7 @@ pub(super) fn nothing_at<'a>(paths: impl Iterator<Item = &'a String>, document: 
         missing.push(format!("`{path}`"));
     }
     let is_are = if missing.len() == 1 { "is" } else { "are" };
-    let named = listed(&missing);
+    let named = list_names(&missing);
     (!missing.is_empty()).then(|| format!("{named} {is_are} missing; there {}", inside(document)))
 }
 
@@ -55,20 +54,20 @@ fn place(pointer: &str) -> String {
     place
 }
 
-/// What a document has instead.
+/// Describes what a value holds.
 fn inside(found: &Value) -> String {
     match found {
         Value::Object(members) if members.is_empty() => "is an empty object".to_owned(),
         Value::Object(members) => {
             let names: Vec<String> = members.keys().map(|name| format!("`{}`", cut(name))).collect();
-            format!("{} {}", if names.len() == 1 { "is" } else { "are" }, listed(&names))
+            format!("{} {}", if names.len() == 1 { "is" } else { "are" }, list_names(&names))
         }
         other => format!("is {}", kind_of(other)),
     }
 }
 
-/// The first few of some names.
-fn listed(names: &[String]) -> String {
+/// The first few names.
+fn list_names(names: &[String]) -> String {
     let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>();
     match (names.len().saturating_sub(NAMED), shown.as_slice()) {
         (0, [all @ .., last]) if !all.is_empty() => format!("{} and {last}", all.join(", ")),
@@ -88,7 +87,7 @@ fn kind_of(value: &Value) -> String {
     }
 }
 
-fn expected(kind: &TypeKind) -> String {
+fn type_name(kind: &TypeKind) -> String {
     let word = |name: &str| match name {
         "array" => "a list",
         "object" => "an object",
@@ -124,7 +123,7 @@ mod tests {
         violation(&validator.validate(document).unwrap_err())
     }
 
-    /// RG-03, RG-09: what is missing is named by its path, with what is there.
+    /// RG-03, RG-09: a missing value is named by its path, with what is there instead.
     #[test]
     fn violations_name_paths_and_what_is_there() {
         let schema = json!({
@@ -152,9 +151,9 @@ mod tests {
         assert!(violated(&schema, &long).len() < 200);
     }
 
-    /// RG-03: a part may be absent, all of them may not.
+    /// RG-03: some parts may be missing, but not all.
     #[test]
-    fn nothing_is_taken_where_every_path_is_missing() {
+    fn an_answer_without_any_path_is_refused() {
         let paths = ["$.answer".to_owned(), "$.citations".to_owned()];
         let said = |document: Value| nothing_at(paths.iter(), &document);
         assert_eq!(said(json!({"citations": null})), None);

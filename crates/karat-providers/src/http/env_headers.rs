@@ -3,7 +3,7 @@
 //! `Authorization: "Bearer ${TOKEN:-}"` without TOKEN would send the word `Bearer` alone. A service on this machine is
 //! called without the header; for any other address this is an error before the first call.
 
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_types::{EnvTemplate, EnvTemplatePart};
 use reqwest::Url;
 
@@ -28,7 +28,7 @@ impl EnvHeader {
     /// The error if no variable fills the header and the address is not on this machine.
     pub(crate) fn problem(&self, settings: &Settings) -> Option<ProviderError> {
         let variable = unset_variable(&self.text, settings)?;
-        let address = gaps::fill(&self.url, |name| settings.lookup(name)).ok();
+        let address = env_template::fill(&self.url, |name| settings.lookup(name)).ok();
         let is_here = address.and_then(|address| Url::parse(address.trim()).ok()).is_some_and(|url| is_loopback(&url));
         (!is_here).then(|| ProviderError::EmptyHeader {
             who: self.who.clone(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_types::{
     CallError, CallErrorCode, CommandRequest, EnvTemplate, EnvTemplatePart, FinishReason, HttpRequest, Observer,
     Protocol, Reply, Request,
@@ -211,7 +211,7 @@ impl Providers {
     }
 
     fn fill(&self, text: &EnvTemplate) -> Result<String, String> {
-        gaps::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
+        env_template::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
     }
 }
 
@@ -290,7 +290,7 @@ fn malformed_error(message: String) -> CallError {
 fn http_capture(request: &HttpRequest) -> Value {
     json!({
         "method": request.method,
-        "url": request.url.shown(),
+        "url": request.url.with_placeholders(),
         "headers": shown_templates(&request.headers),
         "body": request.body,
     })
@@ -301,7 +301,7 @@ fn command_capture(request: &CommandRequest) -> Value {
 }
 
 fn shown_templates(texts: &[(String, EnvTemplate)]) -> Map<String, Value> {
-    texts.iter().map(|(name, text)| (name.clone(), Value::from(text.shown()))).collect()
+    texts.iter().map(|(name, text)| (name.clone(), Value::from(text.with_placeholders()))).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::process::Stdio;
 use std::time::Duration;
 
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_text::template::{Context, Template};
 use karat_types::ServiceSpec;
 use reqwest::header::HeaderMap;
@@ -114,7 +114,7 @@ impl Providers {
             template.render(&context).map_err(|error| error.to_string())
         };
         let run = spec.command.iter().map(render).collect::<Result<_, String>>()?;
-        let fill = |text: &String| gaps::fill(&gaps::parts(text), |name| self.settings.lookup(name));
+        let fill = |text: &String| env_template::fill(&env_template::parts(text), |name| self.settings.lookup(name));
         let own = spec.env.iter().map(|(name, text)| Ok((name.clone(), fill(text)?)));
         let mut env = own.collect::<Result<Vec<_>, String>>().map_err(|name| format!("{name} is not set"))?;
         env.push(("PORT".to_owned(), port.to_string()));

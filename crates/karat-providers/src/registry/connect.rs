@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_text::host::is_this_machine;
 use karat_types::{ChatRequest, ModelSpec};
 use reqwest::header::{HeaderName, HeaderValue};
@@ -230,7 +230,7 @@ impl ModelSetup<'_> {
     }
 
     fn expand(&self, field: &'static str, text: &str) -> Result<String, ProviderError> {
-        gaps::fill(&gaps::parts(text), |name| self.settings.lookup(name))
+        env_template::fill(&env_template::parts(text), |name| self.settings.lookup(name))
             .map_err(|variable| ProviderError::MissingVariable { model: self.spec.id.clone(), field, variable })
     }
 

@@ -13,8 +13,8 @@ mod support;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use karat_text::chunking::tokens::Tokenizer;
 use karat_text::fence;
-use karat_text::tokens::Tokenizer;
 use karat_types::{ChatRequest, FinishReason, Role, Usage};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior, context};

@@ -11,12 +11,12 @@ use crate::finance::word_list::word_lists;
 
 word_lists!("accounts.txt": LEADING);
 
-/// What is known of a number's parentheses.
+/// The surroundings of a number in parentheses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parentheses {
-    /// Whether a scale or unit stands inside, after the number: "($1.2 million)".
+    /// True if a scale or unit stands inside, after the number: "($1.2 million)".
     pub(crate) inside_unit: bool,
-    /// Whether currency, scale or unit stand outside, as in accounts alone: "$(1.2) million", "(4)%".
+    /// True if currency, scale or unit stand outside, as in accounts alone: "$(1.2) million", "(4)%".
     pub(crate) split: bool,
 }
 
@@ -59,13 +59,13 @@ pub(crate) fn read(
     }
 }
 
-/// Whether two amounts differ by no more than the rounding that either shows.
+/// True if two amounts differ by no more than the rounding that either shows.
 fn nearly_equal(a: &Quantity, b: &Quantity) -> bool {
     let difference = a.value.checked_sub(b.value).map(|d| d.abs());
     difference.is_some_and(|difference| difference <= a.step.max(b.step))
 }
 
-/// Whether the parenthesis only adds an amount to the words before it: "Headcount (4,334) rose".
+/// True if the parenthesis only adds an amount to the words before it: "Headcount (4,334) rose".
 fn is_aside(text: &str, found: &Quantity, parentheses: Parentheses) -> bool {
     let line = last_line(&text[..found.span.start]);
     let before = line.trim_end_matches(is_inline_space);
@@ -89,7 +89,7 @@ fn is_date(word: &str) -> bool {
     word.len() == 4 && (word.starts_with("19") || word.starts_with("20")) && word.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Whether words and number are a row of a statement that lost its columns: "Operating income (1,234)".
+/// True if words and number are a row of a statement that lost its columns: "Operating income (1,234)".
 fn is_row(before: &str, after: &str, parentheses: Parentheses) -> bool {
     let rest = after.trim_start_matches(is_inline_space);
     let ends = rest.chars().next().is_none_or(|c| matches!(c, '\n' | '\r' | '|' | '(' | '$') || digit(c).is_some());

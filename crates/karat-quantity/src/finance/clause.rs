@@ -14,14 +14,14 @@ fn is_margin(c: char) -> bool {
     is_inline_space(c) || matches!(c, ':' | '*' | '_' | '`')
 }
 
-/// Whether a text ends with what names the number behind it: "Net loss: ", "| Loss before tax | ".
+/// True if a text ends with what names the number behind it: "Net loss: ", "| Loss before tax | ".
 pub(crate) fn is_label(before: &str) -> bool {
     before.trim_end_matches(|c| is_margin(c) && c != ':').ends_with([':', '|'])
 }
 
 /// The words that `before` ends with, last first, as written, no farther than the phrase: a unit in parentheses is left out,
 /// as in "Net loss (EUR m): ".
-fn written_back(before: &str) -> impl Iterator<Item = &str> {
+fn words_back_as_written(before: &str) -> impl Iterator<Item = &str> {
     let start = before.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
     let near = before[start..].trim_end_matches(is_margin);
     let label =
@@ -32,13 +32,13 @@ fn written_back(before: &str) -> impl Iterator<Item = &str> {
 
 /// The words that `before` ends with, last first, lower-cased.
 pub(crate) fn words_back(before: &str) -> impl Iterator<Item = String> {
-    written_back(before).map(str::to_lowercase)
+    words_back_as_written(before).map(str::to_lowercase)
 }
 
 /// The same, no farther than the clause, without its commas and dots.
 pub(crate) fn clause_back(before: &str) -> impl Iterator<Item = String> {
     let mut next = "";
-    let words = written_back(before).take_while(move |word| {
+    let words = words_back_as_written(before).take_while(move |word| {
         let ends = ends_clause(word, next);
         next = word;
         !ends
@@ -46,7 +46,7 @@ pub(crate) fn clause_back(before: &str) -> impl Iterator<Item = String> {
     words.map(|word| word.trim_end_matches([',', '.']).to_lowercase())
 }
 
-/// Whether a clause ends with `word`, before the word `next`.
+/// True if a clause ends with `word`, before the word `next`.
 fn ends_clause(word: &str, next: &str) -> bool {
     let bare = word.trim_end_matches([',', '.']).to_lowercase();
     match word.chars().next_back() {
@@ -68,7 +68,7 @@ mod tests {
 
     /// RG-05: dots of companies and commas of dates end no clause.
     #[test]
-    fn where_clauses_begin() {
+    fn clauses_end_at_punctuation() {
         for (before, first) in [
             ("It paid. Net loss of Acme Inc. was ", "net"),
             ("Net loss of Acme, Inc. was ", "net"),

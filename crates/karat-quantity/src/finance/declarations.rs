@@ -17,12 +17,12 @@ word_lists!("declarations.txt": STANDS_ALONE_VERBS, NAMED_NAMES);
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Declared {
     pub(crate) unit: Option<Unit>,
-    /// What one of a number is worth: 1,000,000 for "EUR m", 0.01 for "bps".
+    /// The value of one of a number: 1,000,000 for "EUR m", 0.01 for "bps".
     pub(crate) scale: Option<Decimal>,
 }
 
 impl Declared {
-    /// What `nearer` says, and what only this one says; a scale is said of units of one kind.
+    /// Overrides this declaration by a `nearer` one; a scale is said of units of one kind.
     pub(crate) fn under(self, nearer: Self) -> Self {
         let of_one_kind = match (self.unit, nearer.unit) {
             (Some(farther), Some(nearer)) => farther.agrees_with(&nearer),
@@ -54,14 +54,14 @@ pub(crate) struct Declaration {
 }
 
 impl Declaration {
-    /// Whether it says a scale that is written where commas are decimal marks.
+    /// True if it says a scale that is written where commas are decimal marks.
     pub(crate) fn is_continental(&self, text: &str) -> bool {
         let mut words = text[self.span.clone()].split(|c| is_inline_space(c) || matches!(c, '(' | '['));
         words.any(scale::is_continental)
     }
 }
 
-/// What a text declares, left to right. Some of it may belong to a number, as in "5 million (EUR 4 million)".
+/// Returns the declarations of a text, left to right. Some of it may belong to a number, as in "5 million (EUR 4 million)".
 pub(crate) fn find(text: &str) -> Vec<Declaration> {
     let mut found: Vec<Declaration> = Vec::new();
     let mut previous = None;
@@ -72,8 +72,8 @@ pub(crate) fn find(text: &str) -> Vec<Declaration> {
             continue;
         }
         found.extend(match c {
-            '(' | '[' | '（' => enclosed(text, at),
-            ':' | '：' => named(text, at).or_else(|| heading(text, at)),
+            '(' | '[' | '（' => in_parentheses(text, at),
+            ':' | '：' => after_name(text, at).or_else(|| heading(text, at)),
             '|' | '\t' | '\n' => heading(text, at),
             'i' | 'I' | 'e' | 'E' if begins_word => prepositional(text, at),
             _ => None,
@@ -82,7 +82,7 @@ pub(crate) fn find(text: &str) -> Vec<Declaration> {
     found
 }
 
-/// Whether a label with a unit names the number that begins at `start`: "Change (EUR): +1 234 567 890".
+/// True if a label with a unit names the number that begins at `start`: "Change (EUR): +1 234 567 890".
 pub(crate) fn names(text: &str, declarations: &[Declaration], start: usize) -> bool {
     let before = declarations.partition_point(|declaration| declaration.span.end <= start);
     let nearest = before.checked_sub(1).and_then(|at| declarations.get(at));
@@ -91,7 +91,7 @@ pub(crate) fn names(text: &str, declarations: &[Declaration], start: usize) -> b
 }
 
 /// `(EUR m)`, `[in %]`, `($ in millions, except per share)`.
-fn enclosed(text: &str, open: usize) -> Option<Declaration> {
+fn in_parentheses(text: &str, open: usize) -> Option<Declaration> {
     let inside = open + text[open..].chars().next()?.len_utf8();
     let (declared, length) = expression(&text[inside..])?;
     let end = inside + length;
@@ -115,7 +115,7 @@ fn prepositional(text: &str, at: usize) -> Option<Declaration> {
     (declared.unit.is_some() || stands_alone(&text[end..])).then_some(Declaration { span: at..end, declared })
 }
 
-/// Whether a scale without unit ends what is said of it; "in millions of homes" counts homes.
+/// True if a scale without unit ends what is said of it; "in millions of homes" counts homes.
 fn stands_alone(rest: &str) -> bool {
     let rest = rest.trim_start_matches(is_inline_space);
     let punctuated = rest.chars().next().is_none_or(|c| !c.is_alphanumeric() && c != '-');
@@ -123,7 +123,7 @@ fn stands_alone(rest: &str) -> bool {
 }
 
 /// `Currency: EUR`, `"unit": "million USD"`, where `colon` is.
-fn named(text: &str, colon: usize) -> Option<Declaration> {
+fn after_name(text: &str, colon: usize) -> Option<Declaration> {
     const QUOTES: [char; 5] = ['"', '\'', '`', '*', '_'];
     let before = text[..colon].trim_end_matches(QUOTES);
     let start = before.char_indices().rev().take_while(|(_, c)| c.is_alphabetic()).take(LONGEST).last()?.0;
@@ -230,7 +230,7 @@ mod tests {
 
     /// RG-05: units and scales apart from numbers, and words that only look like them.
     #[test]
-    fn what_a_text_declares() {
+    fn declared_units_are_found() {
         for (text, expected) in [
             ("Revenue (EUR m)", "(EUR m) EUR 1000000"),
             ("($ in millions, except per share)", "($ in millions USD 1000000"),

@@ -21,7 +21,7 @@ const WORDS: usize = 16;
 /// Characters looked at before the number.
 const LONGEST: usize = 60;
 
-/// Whether a number is said to be a loss or a fall by what stands `before` and `after` it; `phrase` are the first words
+/// Returns the fall that the words `before` and `after` a number give it; `phrase` are the first words
 /// after it.
 pub(crate) fn fall(before: &str, phrase: &[String], after: &str) -> Fall {
     let beyond = periods::behind_comparison(after);
@@ -50,12 +50,12 @@ pub(crate) fn fall_between(text: &str, previous: &Quantity, start: usize) -> Fal
         }
         _ => None,
     };
-    subject.map_or_else(|| restated(between, previous, &text[start..]), of_result)
+    subject.map_or_else(|| fall_restated(between, previous, &text[start..]), of_result)
 }
 
-/// What a number is that says the one before it once more, behind `between`: "fell 4 %, or $5 million", "a 4 % decline ($5
+/// Returns the fall of a number that restates the one before it, behind `between`: "fell 4 %, or $5 million", "a 4 % decline ($5
 /// million)". In parentheses it may also be the level that was reached.
-fn restated(between: &str, previous: &Quantity, number: &str) -> Fall {
+fn fall_restated(between: &str, previous: &Quantity, number: &str) -> Fall {
     /// Characters of the longest number in parentheses that is looked at.
     const NUMBER: usize = 40;
     let noun = between.split_once(is_inline_space).filter(|(word, _)| BEHIND.contains(&word.trim_end_matches(',')));
@@ -74,7 +74,7 @@ fn restated(between: &str, previous: &Quantity, number: &str) -> Fall {
     }
 }
 
-/// Whether words near a number in parentheses say that it is a loss: "Net loss for the year (1,234)", "fell (4%)".
+/// True if words near a number in parentheses say that it is a loss: "Net loss for the year (1,234)", "fell (4%)".
 pub(crate) fn is_loss(before: &str, phrase: &[String]) -> bool {
     let loss = |word: &str| LOSSES.contains(&word.trim_end_matches([',', ':']).to_lowercase().as_str());
     let mut words = before.rsplit(is_inline_space).take(NEAR).take_while(|word| !word.ends_with('.'));
@@ -112,7 +112,7 @@ fn fall_before(before: &str) -> Fall {
     fall.max(of_change(before))
 }
 
-/// What a noun of falling makes of the number behind its object: "a decline in revenue of ", "une baisse du chiffre d'affaires
+/// Returns the fall that a noun of falling gives the number behind its object: "a decline in revenue of ", "une baisse du chiffre d'affaires
 /// de ". A decline in costs may be given as an amount.
 fn of_change(before: &str) -> Fall {
     let mut words =
@@ -155,7 +155,7 @@ fn is_foreign_result(before: &str) -> bool {
     false
 }
 
-/// What the subject of the number after `before` makes of it: "Net loss for the quarter was ", "net loss widened to ",
+/// Returns the fall that the subject gives the number after `before`: "Net loss for the quarter was ", "net loss widened to ",
 /// "Loss before tax: ". A loss that nothing says to be a result may be an expense: "Losses on loans were ".
 fn of_result(before: &str) -> Fall {
     let words: Vec<String> = clause::clause_back(before).take(WORDS).collect();
@@ -188,7 +188,7 @@ fn of_result(before: &str) -> Fall {
     Fall::No
 }
 
-/// Whether the words `behind` a loss, last first, make it a result: "before tax", "per share", "from continuing operations",
+/// True if the words `behind` a loss, last first, make it a result: "before tax", "per share", "from continuing operations",
 /// "for the quarter", "attributable to Acme".
 fn is_of_result(behind: &[String]) -> bool {
     let mut words = behind.iter().rev().map(String::as_str);
@@ -265,7 +265,7 @@ fn down_behind(after: &str) -> Fall {
     if rest.is_some_and(end) || is_below_earlier(after) { Fall::Certain } else { Fall::No }
 }
 
-/// Whether the number after `before` is the amount by which something changed: "rose by about ".
+/// True if the number after `before` is the amount by which something changed: "rose by about ".
 pub(crate) fn changes(before: &str) -> bool {
     let start = before.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
     let mut words = before[start..].trim_end_matches(is_inline_space).rsplit(is_inline_space).take(NEAR);
@@ -290,7 +290,7 @@ mod tests {
 
     /// RG-05: an amount of change is known by its verb; plans and levels are none.
     #[test]
-    fn what_changed_by_an_amount() {
+    fn verbs_of_change_mark_amounts() {
         for (before, changed) in [
             ("margin rose ", true),
             ("Revenue increased sharply by about ", true),
@@ -307,7 +307,7 @@ mod tests {
 
     /// RG-05: a word of loss or fall makes the number that it governs negative, and no other.
     #[test]
-    fn what_falls_by_an_amount_and_not_to_it() {
+    fn falls_are_negative_and_levels_are_not() {
         for (before, fall) in [
             ("revenue fell ", Fall::Certain),
             ("a net loss of about ", Fall::Certain),

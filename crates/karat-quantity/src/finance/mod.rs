@@ -36,7 +36,7 @@ impl<'a> Finance<'a> {
         Self { text, declarations: declarations::find(text) }
     }
 
-    /// Whether the text declares a scale that is written where commas are decimal marks: "in Mio. €".
+    /// True if the text declares a scale that is written where commas are decimal marks: "in Mio. €".
     pub(crate) fn is_continental(&self) -> bool {
         self.declarations.iter().any(|declaration| declaration.is_continental(self.text))
     }
@@ -47,7 +47,7 @@ impl<'a> Finance<'a> {
         spans.filter(|span| self.text[span.start..span.end].contains("000"))
     }
 
-    /// Whether a label with a unit stands directly before the number that begins at `start`.
+    /// True if a label with a unit stands directly before the number that begins at `start`.
     pub(crate) fn labels(&self, start: usize) -> bool {
         declarations::names(self.text, &self.declarations, start)
     }
@@ -74,6 +74,6 @@ impl<'a> Finance<'a> {
 
     /// Gives numbers the units and scales that are declared elsewhere for them.
     pub(crate) fn apply_declarations(&self, quantities: &mut [Quantity]) {
-        scope::settle(self.text, &self.declarations, quantities);
+        scope::apply(self.text, &self.declarations, quantities);
     }
 }

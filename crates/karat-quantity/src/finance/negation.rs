@@ -10,7 +10,7 @@ word_lists!("negation.txt": DENYING, PHRASES, CLAIMS, STATING, EVIDENCE, REFUSIN
 /// Characters looked at before the number.
 const LONGEST: usize = 60;
 
-/// Whether the number at `start` is denied; `previous` is the number before it: "not 5 or 6" denies both.
+/// True if the number at `start` is denied; `previous` is the number before it: "not 5 or 6" denies both.
 pub(crate) fn is_denied(text: &str, start: usize, previous: Option<&Quantity>) -> bool {
     let listed = previous.filter(|previous| previous.negated).is_some_and(|previous| {
         let between = text.get(previous.span.end..start).map(str::trim);
@@ -41,7 +41,7 @@ fn denies(before: &str) -> bool {
     }
 }
 
-/// Whether a claim that goes on to the number is denied: "It is incorrect that revenue was $5 million".
+/// True if a claim that goes on to the number is denied: "It is incorrect that revenue was $5 million".
 fn denies_claim(before: &str) -> bool {
     let start = before.char_indices().rev().nth(2 * LONGEST).map_or(0, |(at, _)| at);
     let near = before[start..].to_lowercase();
@@ -50,7 +50,7 @@ fn denies_claim(before: &str) -> bool {
     claims.any(|claim| !claim.contains(". ") && !claim.contains(" but "))
 }
 
-/// Whether it is denied that something says so, or is found: "The filing does not state that revenue was $5 million", "I could
+/// True if it is denied that something says so, or is found: "The filing does not state that revenue was $5 million", "I could
 /// not find revenue of $5 million". Without "that" it is only about an object, and a verb begins something else.
 fn denies_statement(before: &str) -> bool {
     let start = before.char_indices().rev().nth(2 * LONGEST).map_or(0, |(at, _)| at);
@@ -90,7 +90,7 @@ mod tests {
 
     /// RG-05: what a filing is denied to say, or nobody finds, is denied; what is beside it is not.
     #[test]
-    fn what_nothing_states() {
+    fn denied_statements_are_recognised() {
         for (before, denied) in [
             ("I could not find revenue of ", true),
             ("The filing does not explicitly state that revenue was ", true),
@@ -112,7 +112,7 @@ mod tests {
 
     /// RG-05: a number that is denied is none.
     #[test]
-    fn what_is_denied() {
+    fn denied_numbers_are_recognised() {
         for (before, denied) in [
             ("Revenue was not ", true),
             ("It wasn’t exactly ", true),

@@ -10,14 +10,14 @@ use crate::finance::word_list::word_lists;
 
 word_lists!("periods.txt": PERIODS, LEADING, COMPARISONS);
 
-/// Whether a lower-cased word belongs to such a phrase, where `behind` is the word after it.
+/// True if a lower-cased word belongs to such a phrase, where `behind` is the word after it.
 pub(crate) fn holds(word: &str, behind: &str) -> bool {
     let leads = LEADING.contains(&word) || word == "to" || word.bytes().all(|b| b.is_ascii_digit());
     let before_period = || is_period(behind) || LEADING.contains(&behind);
     is_period(word) || leads && before_period()
 }
 
-/// Whether a lower-cased word ends such a phrase: "quarter", "q2", "2025", "june".
+/// True if a lower-cased word ends such a phrase: "quarter", "q2", "2025", "june".
 pub(crate) fn is_period(word: &str) -> bool {
     PERIODS.contains(&word) || is_dated(word)
 }
@@ -32,7 +32,7 @@ fn is_dated(word: &str) -> bool {
     year || numbered("q", 1..2) || numbered("h", 1..2) || numbered("fy", 2..5) || MONTHS.contains(&word)
 }
 
-/// Whether all of `text` is such a phrase, or nothing.
+/// True if all of `text` is such a phrase, or nothing.
 pub(crate) fn is_whole(text: &str) -> bool {
     let mut behind = String::new();
     text.rsplit(is_inline_space).filter(|word| !word.is_empty()).all(|word| {
@@ -43,7 +43,7 @@ pub(crate) fn is_whole(text: &str) -> bool {
     })
 }
 
-/// Whether two numbers of a text are told apart by their periods: "5 % in Q1 and 6 % in Q2".
+/// True if two numbers of a text are told apart by their periods: "5 % in Q1 and 6 % in Q2".
 pub(crate) fn tells_apart(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool {
     /// Characters looked at behind the second number.
     const NEAR: usize = 40;
@@ -72,7 +72,7 @@ mod tests {
 
     /// RG-05: what says when or against what is known in four languages, and ends with a period.
     #[test]
-    fn what_only_says_when() {
+    fn phrases_of_time_are_recognised() {
         for (text, whole) in [
             ("in the second quarter", true),
             ("year over year", true),
@@ -94,7 +94,7 @@ mod tests {
 
     /// RG-05: figures of two periods are not the ends of a range.
     #[test]
-    fn what_tells_two_numbers_apart() {
+    fn figures_of_two_periods_are_no_range() {
         let apart = |text: &str, first, second| tells_apart(text, &first, &second);
         assert!(apart("5% in Q1 and 6% in Q2", 0..2, 13..15));
         assert!(!apart("5% and 6% in Q2", 0..2, 7..9));

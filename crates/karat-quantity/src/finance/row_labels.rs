@@ -1,4 +1,4 @@
-//! What the label of a row, or the words before a number or list, say of the numbers there.
+//! Reads what the label of a row, or the words before a number or list, say of the numbers there.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(crate) struct Labels<'a> {
     /// Where the line of the last number begins, and where that number ends.
     line: usize,
     at: usize,
-    /// What the last number is, where that holds for a list: an amount per share, a percentage.
+    /// The label of the last number, where that holds for a list: an amount per share, a percentage.
     last: Label,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Labels<'a> {
         Self { text, line: 0, at: 0, last: Label::Amount }
     }
 
-    /// What the number at `span` is said to be; none before it is asked for later.
+    /// Returns the label of the number at `span`; spans must be asked for in order.
     pub(crate) fn of(&mut self, span: &Range<usize>) -> Label {
         let between = &self.text[self.at..span.start];
         let line_break = between.rfind(['\n', '\r']).map(|end| self.at + end + 1);
@@ -62,7 +62,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// What a sentence says the number behind it of: "operating margin" of "while the operating margin rose to ".
+/// The subject of the number after a sentence's beginning: "operating margin" of "while the operating margin rose to ".
 fn subject(before: &str) -> &str {
     let margin = |c: char| is_inline_space(c) || matches!(c, ':' | '=' | '*');
     let mut subject = before.trim_end_matches(margin);
@@ -72,13 +72,13 @@ fn subject(before: &str) -> &str {
     subject.rsplit([',', ';', ':', '.', '(', '|']).next().unwrap_or_default()
 }
 
-/// Whether two numbers of a list or comparison stand on either side: "EPS 1.89 and 2.31", "$2.31, up from $1.89".
+/// True if two numbers of a list or comparison stand on either side: "EPS 1.89 and 2.31", "$2.31, up from $1.89".
 fn is_joint(between: &str) -> bool {
     let joint = between.trim().trim_start_matches([',', ';', '(']).trim_start();
     joint.is_empty() || JOINTS.contains(joint)
 }
 
-/// Whether a number is followed by "per share" and the like.
+/// True if a number is followed by "per share" and the like.
 fn is_per_share(after: &str) -> bool {
     ["per", "a share", "je", "pro", "par", "por", "/"].iter().any(|word| starts_with_word(after, word))
 }
@@ -89,7 +89,7 @@ mod tests {
 
     /// RG-05: numbers take their label from their row, their list or the words before them.
     #[test]
-    fn what_labels_say_of_numbers() {
+    fn row_labels_apply_to_numbers() {
         for (text, expected) in [
             ("| Diluted EPS | 1 | 5", Label::PerShare),
             ("EPS 1 and 5", Label::PerShare),

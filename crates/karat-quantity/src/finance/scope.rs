@@ -24,7 +24,7 @@ use crate::{Quantity, Role};
 const NEAR: usize = 400;
 
 /// Gives the numbers of `text` what is declared for them.
-pub(crate) fn settle(text: &str, declarations: &[Declaration], quantities: &mut [Quantity]) {
+pub(crate) fn apply(text: &str, declarations: &[Declaration], quantities: &mut [Quantity]) {
     let apart = |declaration: &&Declaration| {
         let next = quantities.partition_point(|quantity| quantity.span.end <= declaration.span.start);
         quantities.get(next).is_none_or(|quantity| quantity.span.start >= declaration.span.end)
@@ -37,42 +37,44 @@ pub(crate) fn settle(text: &str, declarations: &[Declaration], quantities: &mut 
     let amounts: Vec<usize> = (0..quantities.len()).filter(|at| takes(&quantities[*at])).collect();
     let spans: Vec<Range<usize>> = amounts.iter().map(|at| quantities[*at].span.clone()).collect();
     let mut labels = Labels::new(text);
-    for (at, given) in amounts.into_iter().zip(given(text, &declarations, &spans)) {
+    for (at, given) in amounts.into_iter().zip(declarations_for(text, &declarations, &spans)) {
         let label = labels.of(&quantities[at].span);
         adopt(&mut quantities[at], given, label);
     }
 }
 
-/// What is declared for a number.
+/// The unit and scale declared for a number.
 #[derive(Debug, Clone, Copy, Default)]
-struct Given {
+struct DeclaredFor {
     declared: Declared,
-    /// What of it stands in the number's own sentence or row.
+    /// The part declared in the number's own sentence or row.
     near: Declared,
-    /// Whether it stands directly behind the number.
+    /// True if it stands directly behind the number.
     beside: bool,
 }
 
-/// What a declaration is about.
+/// The numbers that a declaration applies to.
 enum Reach {
     /// The number directly before it.
     Beside(usize),
     /// Some of the numbers, by their index.
     Numbers(Range<usize>),
-    /// What stands below it in a table.
+    /// The numbers below it in a table.
     Below,
     /// All that follows.
     Rest,
 }
 
-/// What is declared for each of the numbers at `spans`.
-fn given(text: &str, declarations: &[&Declaration], spans: &[Range<usize>]) -> Vec<Given> {
-    let mut given = vec![Given::default(); spans.len()];
-    let mut walk = Walk::new(text);
+/// Returns what is declared for each of the numbers at `spans`.
+fn declarations_for(text: &str, declarations: &[&Declaration], spans: &[Range<usize>]) -> Vec<DeclaredFor> {
+    let mut given = vec![DeclaredFor::default(); spans.len()];
+    let mut walk = TableWalk::new(text);
     let mut general = Vec::new();
     for Declaration { span, declared } in declarations {
         match reach(text, span, spans) {
-            Reach::Beside(at) => given[at] = Given { near: given[at].near.under(*declared), beside: true, ..given[at] },
+            Reach::Beside(at) => {
+                given[at] = DeclaredFor { near: given[at].near.under(*declared), beside: true, ..given[at] }
+            }
             Reach::Numbers(some) => {
                 given[some].iter_mut().for_each(|given| given.near = given.near.under(*declared));
             }
@@ -119,7 +121,7 @@ fn reach(text: &str, declaration: &Range<usize>, spans: &[Range<usize>]) -> Reac
     }
 }
 
-/// Whether a declaration directly follows a number and heads nothing itself.
+/// True if a declaration directly follows a number and heads nothing itself.
 fn is_beside(text: &str, number: &Range<usize>, declaration: &Range<usize>) -> bool {
     let joint = |c: char| is_inline_space(c) || matches!(c, ',' | '*' | '_' | '`');
     let between = text.get(number.end..declaration.start).is_some_and(|between| between.chars().all(joint));
@@ -142,7 +144,7 @@ fn surroundings(text: &str, span: &Range<usize>) -> (Range<usize>, bool) {
     (start..end, false)
 }
 
-/// Where sentences end in `text`, before `rest`.
+/// Returns the ends of sentences in `text`, before `rest`.
 fn ends<'a>(text: &'a str, rest: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.char_indices().filter_map(move |(at, c)| {
         let end = at + c.len_utf8();
@@ -154,7 +156,7 @@ fn ends<'a>(text: &'a str, rest: &'a str) -> impl Iterator<Item = usize> + 'a {
 }
 
 /// Goes through a text and its tables.
-struct Walk<'a> {
+struct TableWalk<'a> {
     text: &'a str,
     at: usize,
     /// Separators before the place in its line; 0 outside tables.
@@ -164,7 +166,7 @@ struct Walk<'a> {
     columns: BTreeMap<usize, Declared>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TableWalk<'a> {
     fn new(text: &'a str) -> Self {
         let (rest, table) = (Declared::default(), Declared::default());
         Self { text, at: 0, column: 0, rest, table, columns: BTreeMap::new() }
@@ -187,7 +189,7 @@ impl<'a> Walk<'a> {
         self.at = self.at.max(to);
     }
 
-    /// What is declared for a number at this place.
+    /// Returns what is declared for a number at this place.
     fn here(&self) -> Declared {
         match self.column {
             0 => self.rest,
@@ -206,7 +208,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Gives a number what it lacks. What counts something else takes nothing.
-fn adopt(quantity: &mut Quantity, given: Given, label: Label) {
+fn adopt(quantity: &mut Quantity, given: DeclaredFor, label: Label) {
     if quantity.phrase.iter().any(|word| noun::is_unit(word)) {
         return;
     }

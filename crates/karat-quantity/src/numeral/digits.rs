@@ -39,7 +39,7 @@ pub(crate) struct Numeral {
     pub(crate) form: Form,
 }
 
-/// What a numeral looks like.
+/// The form of a numeral.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Digits alone.
@@ -52,7 +52,7 @@ pub(crate) enum Form {
     Dotted,
 }
 
-/// Whether a numeral starts at `at`: a digit, or a point before one that nothing else precedes.
+/// True if a numeral starts at `at`: a digit, or a point before one that nothing else precedes.
 pub(crate) fn starts_at(text: &str, at: usize) -> bool {
     let mut ahead = text[at..].chars();
     match ahead.next() {
@@ -197,7 +197,7 @@ impl Shape {
             .then_some((mark, text.len() - dashes.len()))
     }
 
-    /// Whether `separator` and `group` can continue the numeral.
+    /// True if `separator` and `group` can continue the numeral.
     fn accepts(&self, separator: char, group: &str, text: &str, end: usize) -> bool {
         match kind_of(separator) {
             '.' | ',' => true,
@@ -211,7 +211,7 @@ impl Shape {
         }
     }
 
-    /// Whether the groups of three digits after plain spaces make one number: a currency stands before them, their end is
+    /// True if the groups of three digits after plain spaces make one number: a currency stands before them, their end is
     /// followed by a decimal mark, a scale, a unit or the noun they count, or there are several after a shorter first group.
     fn continues(&self, text: &str, end: usize) -> bool {
         let mut rest = &text[end..];
@@ -283,7 +283,7 @@ impl Shape {
         }
     }
 
-    /// Whether these groups are thousands: of three digits, or Indian: of two before the last.
+    /// True if these groups are thousands: of three digits, or Indian: of two before the last.
     fn thousands(&self, groups: std::ops::Range<usize>) -> bool {
         let lengths: Vec<usize> = self.groups[groups.clone()].iter().map(|(g, _)| g.len()).collect();
         let first = self.groups[0].0.len();
@@ -350,7 +350,7 @@ fn kind_of(separator: char) -> char {
     }
 }
 
-/// Whether the numeral at `at` follows another and a comma: "1,2,3" is a list.
+/// True if the numeral at `at` follows another and a comma: "1,2,3" is a list.
 fn follows_list_comma(text: &str, at: usize) -> bool {
     let before = text[..at].strip_suffix(',');
     before.is_some_and(|rest| rest.ends_with(|c| digit(c).is_some()))

@@ -65,7 +65,7 @@ pub(crate) fn read(rest: &str, counts: impl Fn(usize) -> bool) -> Option<(Decima
     ends.iter().rev().find_map(|end| Some((value(&lower[..*end])?, *end)).filter(|(_, end)| counts(*end)))
 }
 
-/// Whether a number may begin with this word.
+/// True if a number may begin with this word.
 fn begins(word: &str) -> bool {
     let mut tables = [CARDINALS, HUNDREDS, HALVES].into_iter().flatten();
     tables.any(|(known, _)| word.starts_with(known.split(' ').next().unwrap_or_default()))

@@ -51,7 +51,7 @@ pub(crate) fn read(text: &str, at: usize) -> Option<Numeral> {
     Some(Numeral { start: at, end: reader.end, value, decimals: value.scale(), significant, form: Form::Spelled })
 }
 
-/// Whether a spelled number stands for nothing but the word "one".
+/// True if a spelled number stands for nothing but the word "one".
 pub(crate) fn is_lone_one(text: &str, numeral: &Numeral) -> bool {
     text[numeral.start..numeral.end].eq_ignore_ascii_case("one")
 }
@@ -118,7 +118,7 @@ impl Reader<'_> {
         self.attempt(half).or_else(|| self.attempt(quarter)).or_else(|| self.attempt(quarters))
     }
 
-    /// Whether a scale follows, or, where allowed, a percentage.
+    /// True if a scale follows, or, where allowed, a percentage.
     fn counts_on(&self, percent: bool) -> bool {
         let rest = &self.text[self.end..];
         let is_percent = || {

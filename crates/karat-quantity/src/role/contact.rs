@@ -7,7 +7,7 @@ use crate::chars::is_inline_space;
 /// Bytes that are looked at on either side of a number.
 const NEAR: usize = 120;
 
-/// Whether the number at `span` is part of an address or a phone number.
+/// True if the number at `span` is part of an address or a phone number.
 pub(crate) fn holds(text: &str, span: &Range<usize>) -> bool {
     in_address(text, span) || in_phone(text, span)
 }
@@ -59,7 +59,7 @@ mod tests {
 
     /// RG-05: numbers of addresses and phones are no amounts.
     #[test]
-    fn what_is_part_of_an_address_or_phone() {
+    fn addresses_and_phones_are_no_amounts() {
         for (text, holds_5) in [
             ("https://example.com/a/5?x=1", true),
             ("see www.example.com/5.", true),

@@ -11,7 +11,7 @@ use crate::numeral::digits::{Form, Numeral};
 use crate::role::references::{MONTHS, NEAR, is_referred_to, near_end, trailing_word};
 use crate::unit::scale::starts_with_word;
 
-/// What a number is there for.
+/// The role of a number in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// It counts or measures.
@@ -35,7 +35,7 @@ pub(crate) fn of_plain(text: &str, numeral: &Numeral) -> Role {
     if numeral.form == Form::Dotted {
         return Role::Reference;
     }
-    if let Some(role) = attached(before, after) {
+    if let Some(role) = attached_role(before, after) {
         return role;
     }
     let listed = numeral.form == Form::Bare && raw.len() <= 3 && is_list_item(before, after);
@@ -54,7 +54,7 @@ pub(crate) fn is_year(raw: &str, numeral: &Numeral) -> bool {
     numeral.form == Form::Bare && raw.len() == 4 && (raw.starts_with("19") || raw.starts_with("20"))
 }
 
-/// Whether what looks like a scale is part of a name: "Rule 10b-5".
+/// True if what looks like a scale is part of a name: "Rule 10b-5".
 pub(crate) fn is_name(text: &str, numeral: &Numeral, end: usize) -> bool {
     if is_months(text, numeral, end) {
         return true;
@@ -63,7 +63,7 @@ pub(crate) fn is_name(text: &str, numeral: &Numeral, end: usize) -> bool {
     touches && is_referred_to(&text[..numeral.start])
 }
 
-/// Whether the "M" of a number says months: "9M 2025", "12M rolling", "LTM 12M".
+/// True if the "M" of a number says months: "9M 2025", "12M rolling", "LTM 12M".
 fn is_months(text: &str, numeral: &Numeral, end: usize) -> bool {
     const SPANS: &[&str] = &["3", "6", "9", "12", "18", "24"];
     const AFTER: &[&str] = &["rolling", "trailing", "ended", "ending", "ytd", "results", "period", "fy"];
@@ -78,7 +78,7 @@ fn is_months(text: &str, numeral: &Numeral, end: usize) -> bool {
     year(next) || is_in(AFTER, next) || is_in(BEFORE, previous)
 }
 
-/// Whether a number behind `before` is how sure an answer says it is: "Confidence: 70%", "Confidence 7/10", "Score 95/100".
+/// True if a number behind `before` is how sure an answer says it is: "Confidence: 70%", "Confidence 7/10", "Score 95/100".
 pub(crate) fn is_self_rating(before: &str, after: &str) -> bool {
     const MARGIN: [char; 6] = [' ', ':', '=', '*', '_', '/'];
     let whole = before.ends_with('/');
@@ -93,7 +93,7 @@ pub(crate) fn is_self_rating(before: &str, after: &str) -> bool {
 }
 
 /// Letters that touch the number: Q2, 1H25 and FY25 are periods, the rest are names.
-fn attached(before: &str, after: &str) -> Option<Role> {
+fn attached_role(before: &str, after: &str) -> Option<Role> {
     let prefix = trailing_word(before);
     if !prefix.is_empty() {
         let period = ["q", "h", "fy", "cy"].iter().any(|p| prefix.eq_ignore_ascii_case(p));

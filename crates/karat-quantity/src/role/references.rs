@@ -39,13 +39,13 @@ const REFERRING: &[&str] = &[
 /// Those of them that stand before a colon, too: "Sources: 7".
 const LISTED: &[&str] = &["page", "slide", "chunk", "passage", "snippet", "document", "source", "citation"];
 
-/// Whether the number behind `before` is a day or belongs to a name: "June 30", "page 12".
+/// True if the number behind `before` is a day or belongs to a name: "June 30", "page 12".
 pub(crate) fn names_number(before: &str) -> bool {
     let previous = trailing_word(before.trim_end_matches(is_inline_space)).to_lowercase();
     MONTHS.contains(&previous.as_str()) || is_referred_to(before)
 }
 
-/// Whether `before` ends with such a word, or with one and earlier numbers: "pages 12–", "Tables 2 and ".
+/// True if `before` ends with such a word, or with one and earlier numbers: "pages 12–", "Tables 2 and ".
 pub(crate) fn is_referred_to(before: &str) -> bool {
     let earlier = |before: &str| -> Option<usize> {
         let before = before.trim_end_matches(is_inline_space);

@@ -1,4 +1,4 @@
-//! What stands before and after a numeral and belongs to it: sign, parenthesis, currency, power,
+//! Reads the parts before and after a numeral: sign, parenthesis, currency, power,
 //! scale, unit.
 
 use rust_decimal::Decimal;
@@ -9,16 +9,16 @@ use crate::unit;
 use crate::unit::scale;
 use crate::unit::{Currency, Unit, UnitMark};
 
-/// What stands before a numeral.
+/// The part before a numeral.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lead {
     pub(crate) start: usize,
     pub(crate) negative: bool,
     pub(crate) signed: bool,
     pub(crate) currency: Option<Currency>,
-    /// Whether a second currency contradicts it: "EUR $5".
+    /// True if a second currency contradicts it: "EUR $5".
     pub(crate) contradicted: bool,
-    /// What one of the currency is worth: 1000 for `TEUR`.
+    /// The value of one of the currency: 1000 for `TEUR`.
     pub(crate) factor: Decimal,
     /// Where a parenthesis opens that only sign and currency separate from the numeral, and what
     /// was found inside it.
@@ -37,13 +37,13 @@ impl Lead {
             factor: Decimal::ONE,
             parenthesis: None,
         };
-        while let Some(longer) = lead.extended(text, floor).filter(|lead| lead.start >= floor) {
+        while let Some(longer) = lead.extend(text, floor).filter(|lead| lead.start >= floor) {
             lead = longer;
         }
         lead
     }
 
-    fn extended(&self, text: &str, floor: usize) -> Option<Self> {
+    fn extend(&self, text: &str, floor: usize) -> Option<Self> {
         let adjoining = &text[..self.start];
         let before = adjoining.trim_end_matches(is_inline_space);
         let gap = adjoining[before.len()..].chars().count();
@@ -82,7 +82,7 @@ impl Lead {
     }
 }
 
-/// Where the word "minus" or "negative" begins that `before` ends with; between two numbers it subtracts.
+/// Returns the start of the word "minus" or "negative" that `before` ends with; between two numbers it subtracts.
 fn minus_word(before: &str) -> Option<usize> {
     let start = ["minus", "negative", "moins", "menos"].iter().find_map(|word| {
         let start = before.len().checked_sub(word.len())?;
@@ -99,7 +99,7 @@ fn ends_with_word(text: &str, word: &str) -> bool {
     text.strip_suffix(word).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
 }
 
-/// Whether `c` is a sign, and a negative one.
+/// True if `c` is a sign, and a negative one.
 fn sign(c: char) -> Option<bool> {
     match c {
         '▼' | '↓' => Some(true),
@@ -108,12 +108,12 @@ fn sign(c: char) -> Option<bool> {
     }
 }
 
-/// Whether a dash opens the cell of a table that a number is in: "| – 12.3 |".
+/// True if a dash opens the cell of a table that a number is in: "| – 12.3 |".
 fn is_cell_start(before: &str) -> bool {
     before.trim_end_matches(is_inline_space).ends_with('|')
 }
 
-/// Where a minus ends that stands behind a numeral, as bookkeeping software prints it: "12,3- Mio. €", "1.234,50-".
+/// Returns the end of a minus behind a numeral, as bookkeeping software prints it: "12,3- Mio. €", "1.234,50-".
 pub(crate) fn minus_behind(text: &str, numeral: &Numeral) -> Option<usize> {
     let rest = text[numeral.end..].strip_prefix(['-', '−']).filter(|_| numeral.form == Form::Separated)?;
     let next = rest.trim_start_matches(is_inline_space);
@@ -127,15 +127,15 @@ fn may_precede_sign(c: char) -> bool {
     !(c.is_alphanumeric() && u32::from(c) < 0x2e80 || is_dash(c) || matches!(c, ')' | ']' | '%' | '_' | '/'))
 }
 
-/// What stands after a numeral.
+/// The part after a numeral.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tail {
     pub(crate) end: usize,
     /// The product of exponent and scale words.
     pub(crate) factor: Decimal,
-    /// Whether there was an exponent or scale word.
+    /// True if there was an exponent or scale word.
     pub(crate) scaled: bool,
-    /// Whether half of the scale is added: "trois milliards et demi".
+    /// True if half of the scale is added: "trois milliards et demi".
     pub(crate) half: bool,
     pub(crate) unit: Option<UnitMark>,
 }
@@ -184,7 +184,7 @@ impl Tail {
     }
 
     /// Goes on behind a parenthesis that closes at `end`, for what was not found inside.
-    pub(crate) fn continued(self, text: &str, end: usize, money: bool) -> Self {
+    pub(crate) fn continue_after(self, text: &str, end: usize, money: bool) -> Self {
         let outside = Self::read(text, end, money);
         Self {
             end: outside.end,
@@ -322,7 +322,7 @@ fn superscript(body: &str) -> Option<(i32, usize)> {
     Some((digits?.parse().ok()?, length))
 }
 
-/// Where a parenthesis closes right after `end`, past the closing one.
+/// Returns the position behind a parenthesis that closes right after `end`.
 pub(crate) fn closing(text: &str, end: usize) -> Option<usize> {
     let rest = text[end..].trim_start_matches(is_inline_space);
     let close = rest.chars().next().filter(|c| matches!(c, ')' | '）'))?;

@@ -17,7 +17,7 @@ pub(crate) fn join(text: &str, quantities: Vec<Quantity>) -> Vec<Quantity> {
     joined
 }
 
-/// Whether `next` is a smaller part of the number that `first` begins.
+/// True if `next` is a smaller part of the number that `first` begins.
 fn goes_on(text: &str, first: &Quantity, next: &Quantity) -> bool {
     let spelled = is_spelled(first) && is_spelled(next);
     let between = text.get(first.span.end..next.span.start).map(str::trim);

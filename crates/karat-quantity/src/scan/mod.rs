@@ -31,7 +31,7 @@ pub enum Context {
 /// The settings of [`extract_with`](crate::extract_with).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reading {
-    /// How lone groups such as "1.234" are read.
+    /// The decimal mark that decides how lone groups such as "1.234" are read.
     pub mark: DecimalMark,
     /// The kind of text.
     pub context: Context,
@@ -101,7 +101,7 @@ fn quantity(
         match closing(text, tail.end) {
             Some(end) => {
                 let inside_unit = tail.scaled || tail.unit.is_some();
-                tail = tail.continued(text, end, lead.currency.is_some());
+                tail = tail.continue_after(text, end, lead.currency.is_some());
                 let split = lead.currency.is_some() && inside.currency.is_none() || tail.end > end;
                 parentheses = Some(Parentheses { inside_unit, split });
             }

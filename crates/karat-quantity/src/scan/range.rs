@@ -8,7 +8,7 @@ use crate::scan::Context;
 use crate::unit::Unit;
 use crate::unit::scale::starts_with_word;
 
-/// How two neighbouring numbers belong together.
+/// The relation of two neighbouring numbers.
 #[derive(Clone, Copy, PartialEq)]
 enum Link {
     /// The ends of a range.
@@ -103,7 +103,7 @@ fn share_in_lists(text: &str, quantities: &mut [Quantity]) {
     }
 }
 
-/// Whether `first` is written like `second`, but for the scale: with the same currency and as many decimals.
+/// True if `first` is written like `second`, but for the scale: with the same currency and as many decimals.
 fn is_alike(first: &Quantity, second: &Quantity) -> bool {
     let amounts = first.role == Role::Quantity && second.role == Role::Quantity;
     let open = !first.scaled && first.high.is_none() && first.phrase.is_empty();
@@ -149,7 +149,7 @@ fn bounds(first: &Quantity, second: &Quantity, connector: &str) -> bool {
     both && ["and", "und", "et", "y"].iter().any(|word| starts_with_word(connector, word))
 }
 
-/// Whether a text ends with a word, in any case.
+/// True if a text ends with a word, in any case.
 fn ends_with(text: &str, word: &str) -> bool {
     let Some((before, last)) = text.len().checked_sub(word.len()).and_then(|at| text.split_at_checked(at)) else {
         return false;

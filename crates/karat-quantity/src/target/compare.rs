@@ -17,7 +17,7 @@ use crate::unit::noun;
 /// An exact match may be rounded only when it shows at least this many significant digits.
 const DIGITS_FOR_ROUNDING: u32 = 3;
 
-/// How an answer compares with the expected number.
+/// The outcome of comparing an answer with the expected number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// A number matches.
@@ -33,7 +33,7 @@ pub enum Outcome {
 /// The result of comparing an answer with a [`Target`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// How it went.
+    /// The outcome.
     pub outcome: Outcome,
     /// The number that matched, else the closest of the candidates.
     pub number: Option<Quantity>,
@@ -44,7 +44,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether a number matched.
+    /// True if a number matched.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.outcome == Outcome::Matched
@@ -145,7 +145,7 @@ impl Target {
         }
     }
 
-    /// Whether it is the "12" of "a 12-month program", and months are expected.
+    /// True if it is the "12" of "a 12-month program", and months are expected.
     fn counts_time(&self, quantity: &Quantity) -> bool {
         let word = quantity.phrase.first().filter(|_| quantity.role == Role::Calendar);
         matches!((&self.wanted, word), (Wanted::Noun(wanted), Some(word)) if noun::same(word, wanted))
@@ -191,12 +191,12 @@ impl Target {
         Some([pair[0], pair[1]])
     }
 
-    /// Whether two numbers are figures of two periods.
+    /// True if two numbers are figures of two periods.
     fn tells_apart(&self, answer: &str, first: &Quantity, second: &Quantity) -> bool {
         self.context == Context::Finance && periods::tells_apart(answer, &first.span, &second.span)
     }
 
-    /// Whether the ends of a quantity, low and high, are near what is expected of them, in any reading and with any sign
+    /// True if the ends of a quantity, low and high, are near what is expected of them, in any reading and with any sign
     /// that it may have.
     fn are_near(&self, quantity: &Quantity, ends: &[Decimal], expected: [Decimal; 2], tolerance: &Tolerance) -> bool {
         let fall = if quantity.value > Decimal::ZERO { quantity.fall } else { Fall::No };
@@ -218,7 +218,7 @@ impl Target {
         })
     }
 
-    /// What one of a number may be worth: a bare number may stand in the unit of the target, as
+    /// The possible values of one of a number: a bare number may stand in the unit of the target, as
     /// 1,200 for an expected 1,200 million; and a scale that is declared elsewhere may not be about
     /// a number of which no money is expected.
     fn readings(&self, quantity: &Quantity) -> impl Iterator<Item = Decimal> {

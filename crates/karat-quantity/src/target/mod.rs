@@ -38,7 +38,7 @@ pub struct Target {
     given: Decimal,
     /// The upper end, where a range is expected.
     given_high: Option<Decimal>,
-    /// What one of the given unit is worth in base units: 1,000,000 for "million USD".
+    /// The value of one of the given unit in base units: 1,000,000 for "million USD".
     pub(crate) worth: Decimal,
     pub(crate) wanted: Wanted,
     pub(crate) pick: Pick,
@@ -215,7 +215,7 @@ impl Target {
             return Ok(self);
         }
         let unknown = || TargetError::Currency(currency.to_owned());
-        let given = Currency::named(currency).ok_or_else(unknown)?;
+        let given = Currency::from_name(currency).ok_or_else(unknown)?;
         match &self.wanted {
             Wanted::Unit(Unit::Percent) => return Ok(self),
             Wanted::Unit(Unit::Money(before)) => agree(before, &given)?,
@@ -231,7 +231,7 @@ impl Target {
         Self { pick, ..self }
     }
 
-    /// How lone groups such as "1.234" in answers are read.
+    /// The decimal mark that decides how lone groups such as "1.234" in answers are read.
     #[must_use]
     pub fn decimal_mark(self, mark: DecimalMark) -> Self {
         Self { mark, ..self }
@@ -254,13 +254,13 @@ impl Target {
         self.given_high?.checked_mul(self.worth).map(|high| high.normalize())
     }
 
-    /// Whether it counts things that come in wholes.
+    /// True if it counts things that come in wholes.
     pub(crate) fn is_count(&self) -> bool {
         let counts = matches!(&self.wanted, Wanted::Noun(noun) if noun::is_unit(noun) && !noun::is_measure(noun));
         counts && self.value().is_some_and(|value| value.is_integer() && value.abs() >= Decimal::ONE_THOUSAND)
     }
 
-    /// Whether a quantity counts what is wanted.
+    /// Compares a quantity's unit with the wanted one.
     pub(crate) fn fit(&self, quantity: &Quantity) -> Fit {
         // A unit that is declared for all numbers around says nothing of those that count something else.
         let unit = match self.wanted {
@@ -288,7 +288,7 @@ impl Target {
     }
 }
 
-/// How a number's unit fits the one that is wanted.
+/// The fit of a number's unit with the wanted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// It says the right unit.
@@ -330,7 +330,7 @@ fn read_unit(unit: &str) -> Result<(Wanted, Decimal), TargetError> {
             worth = worth.checked_mul(mark.factor).unwrap_or(worth);
         } else if let Some(factor) = scale_of(word) {
             worth = worth.checked_mul(factor).unwrap_or(worth);
-        } else if let Some((unit, factor)) = glued(word) {
+        } else if let Some((unit, factor)) = currency_with_scale(word) {
             money = Some(unit);
             worth = worth.checked_mul(factor).unwrap_or(worth);
         } else if is_like_a_scale(&word.to_lowercase()) {
@@ -347,7 +347,7 @@ fn read_unit(unit: &str) -> Result<(Wanted, Decimal), TargetError> {
     Ok((wanted, worth))
 }
 
-/// Whether an unknown word is meant for a scale: "gazillion", "milion", "bilions".
+/// True if an unknown word is meant for a scale: "gazillion", "milion", "bilions".
 fn is_like_a_scale(word: &str) -> bool {
     ["lion", "llon", "liard"].iter().any(|ending| word.trim_end_matches('s').ends_with(ending))
 }
@@ -359,7 +359,7 @@ fn money_mark(word: &str) -> Option<UnitMark> {
         let (mark, length) = unit::after(word)?;
         (length == word.len() && mark.unit != Unit::Percent).then_some(mark)
     };
-    Currency::named(word).map(whole).or_else(cents)
+    Currency::from_name(word).map(whole).or_else(cents)
 }
 
 /// A scale by its word or letter alone.
@@ -369,9 +369,9 @@ fn scale_of(word: &str) -> Option<Decimal> {
 }
 
 /// A currency and a scale in one word: "USDm", "$bn".
-fn glued(word: &str) -> Option<(Unit, Decimal)> {
+fn currency_with_scale(word: &str) -> Option<(Unit, Decimal)> {
     word.char_indices().skip(1).find_map(|(at, _)| {
-        let currency = Currency::named(&word[..at])?;
+        let currency = Currency::from_name(&word[..at])?;
         Some((Unit::Money(currency), scale_of(&word[at..])?))
     })
 }

@@ -1,10 +1,10 @@
-//! When a number is near enough.
+//! Tolerances: when a number is near enough.
 
 use rust_decimal::Decimal;
 
 use crate::target::{TargetError, decimal};
 
-/// Whether `|actual − expected| ≤ rel·|expected|` or `≤ abs`: the expected value is the measure,
+/// True if `|actual − expected| ≤ rel·|expected|` or `≤ abs`: the expected value is the measure,
 /// and the two bounds are never added.
 ///
 /// ```
@@ -27,7 +27,7 @@ pub fn is_close(a: f64, b: f64, rel: f64, abs: f64) -> bool {
     difference <= rel * a.abs().max(b.abs()) || difference <= abs
 }
 
-/// How far a number may be from the expected one. Without any bound the comparison is exact.
+/// The allowed distance of a number from the expected one. Without any bound the comparison is exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tolerance {
     rel: Option<Decimal>,
@@ -73,7 +73,7 @@ impl Tolerance {
         self.rel.is_none() && self.abs.is_none()
     }
 
-    /// Whether `value` is near enough to `expected`; `worth` is what one of the expected value's
+    /// True if `value` is near enough to `expected`; `worth` is what one of the expected value's
     /// unit is worth in base units.
     pub(crate) fn allows(&self, value: Decimal, expected: Decimal, worth: Decimal) -> bool {
         let Some(difference) = value.checked_sub(expected).map(|d| d.abs()) else {

@@ -13,7 +13,7 @@ use crate::chars::is_inline_space;
 use crate::unit::currencies::{CODES, NAMES, NATIONS};
 use crate::unit::scale::{ends_word, starts_with_word};
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// No unit that is known; the noun after the number may say more.
@@ -27,7 +27,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Whether both can be the same unit.
+    /// True if both can be the same unit.
     pub(crate) fn agrees_with(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Money(one), Self::Money(other)) => one.agrees_with(other),
@@ -49,13 +49,13 @@ impl Currency {
         self.codes[0]
     }
 
-    /// Whether the sign says only one currency.
+    /// True if the sign says only one currency.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         self.codes.len() == 1
     }
 
-    /// Whether both can be the same currency.
+    /// True if both can be the same currency.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.codes.iter().any(|code| other.codes.contains(code))
@@ -66,12 +66,12 @@ impl Currency {
     /// ```
     /// use karat_quantity::Currency;
     ///
-    /// assert_eq!(Currency::named("eur").unwrap().code(), "EUR");
-    /// assert!(Currency::named("$").unwrap().agrees_with(&Currency::named("CAD").unwrap()));
-    /// assert!(Currency::named("furlong").is_none());
+    /// assert_eq!(Currency::from_name("eur").unwrap().code(), "EUR");
+    /// assert!(Currency::from_name("$").unwrap().agrees_with(&Currency::from_name("CAD").unwrap()));
+    /// assert!(Currency::from_name("furlong").is_none());
     /// ```
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim();
         let upper = name.to_uppercase();
         let of_code = CODES.iter().find(|(code, _)| *code == upper);
@@ -297,7 +297,7 @@ pub(crate) fn after(rest: &str) -> Option<(UnitMark, usize)> {
     if let Some((word, decimals)) = PERCENTAGES.iter().find(|(word, _)| starts_with_word(rest, word)) {
         return Some((UnitMark::percent(*decimals), word.len()));
     }
-    if let Some((word, mark)) = scaled(leading_word(rest)) {
+    if let Some((word, mark)) = with_scale(leading_word(rest)) {
         return Some((mark, word.len()));
     }
     if let Some((code, codes)) = CODES.iter().find(|(code, _)| rest.starts_with(code)) {
@@ -321,7 +321,7 @@ pub(crate) fn after(rest: &str) -> Option<(UnitMark, usize)> {
     (boundary && own).then(|| (UnitMark::money(codes, false), sign.len()))
 }
 
-/// Whether money stands at the start of `rest`.
+/// True if money stands at the start of `rest`.
 pub(crate) fn is_money_after(rest: &str) -> bool {
     matches!(after(rest), Some((mark, _)) if matches!(mark.unit, Unit::Money(_)))
 }
@@ -356,7 +356,7 @@ const SCALED: &[&str] = &["EUR", "USD", "GBP", "CHF", "SEK", "NOK", "DKK", "JPY"
 const SCALED_CROWNS: &[(&str, u32)] = &[("tkr", 3), ("mkr", 6), ("mnkr", 6), ("mdkr", 9), ("mrdkr", 9)];
 
 /// A currency and a scale in one word: `TEUR`, `MSEK`, `EURm`, `USDbn`, `T€`, `mkr`.
-fn scaled(word: &str) -> Option<(&str, UnitMark)> {
+fn with_scale(word: &str) -> Option<(&str, UnitMark)> {
     if let Some((_, power)) = SCALED_CROWNS.iter().find(|(crowns, _)| word.eq_ignore_ascii_case(crowns)) {
         return Some((
             word,
@@ -371,11 +371,11 @@ fn scaled(word: &str) -> Option<(&str, UnitMark)> {
     );
     let (money, power) =
         by_letter.or_else(|| SCALED.iter().find_map(|code| Some((*code, scale_suffix(word.strip_prefix(code)?)?))))?;
-    let currency = Currency::named(money)?;
+    let currency = Currency::from_name(money)?;
     Some((word, UnitMark { unit: Unit::Money(currency), factor: scale::factor(power)? }))
 }
 
-/// Whether `before` ends with a currency that is written where commas are decimal marks: "TEUR 1.234".
+/// True if `before` ends with a currency that is written where commas are decimal marks: "TEUR 1.234".
 pub(crate) fn is_continental(before: &str) -> bool {
     ["TEUR", "T€", "KEUR"].contains(&trailing_word(before.trim_end()))
 }
@@ -406,7 +406,7 @@ fn length_of_word(chars: impl Iterator<Item = char>) -> usize {
 
 /// A currency in front of a number with its scale, and its length: `TEUR`, `€m`, `$bn`.
 fn scaled_before(before: &str) -> Option<(UnitMark, usize)> {
-    if let Some((word, mark)) = scaled(trailing_word(before)) {
+    if let Some((word, mark)) = with_scale(trailing_word(before)) {
         return Some((mark, word.len()));
     }
     let is_sign = |sign: &str| !sign.ends_with(char::is_alphabetic);
@@ -455,7 +455,7 @@ fn plain_before(before: &str) -> Option<(UnitMark, usize)> {
     Some((UnitMark::money(codes, false), mark.len()))
 }
 
-/// Whether letters such as m, t or mill. are followed by a currency: "5 m€", "1,2 t EUR".
+/// True if letters such as m, t or mill. are followed by a currency: "5 m€", "1,2 t EUR".
 pub(crate) fn money_follows(rest: &str) -> bool {
     let letters = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
     let after_letters = letters.trim_start_matches(|c: char| c.is_ascii_alphabetic());
@@ -513,9 +513,9 @@ mod tests {
 
     #[test]
     fn a_sign_shared_by_currencies_agrees_with_each() {
-        let dollar = Currency::named("$").unwrap();
+        let dollar = Currency::from_name("$").unwrap();
         assert!(!dollar.is_certain());
-        assert!(dollar.agrees_with(&Currency::named("AUD").unwrap()));
-        assert!(!dollar.agrees_with(&Currency::named("EUR").unwrap()));
+        assert!(dollar.agrees_with(&Currency::from_name("AUD").unwrap()));
+        assert!(!dollar.agrees_with(&Currency::from_name("EUR").unwrap()));
     }
 }

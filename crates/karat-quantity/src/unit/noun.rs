@@ -90,19 +90,19 @@ pub(crate) fn phrase(text: &str, end: usize) -> Vec<String> {
     words
 }
 
-/// Whether two words name the same unit: but for case and number, or as synonyms.
+/// True if two words name the same unit: but for case and number, or as synonyms.
 pub(crate) fn same(found: &str, wanted: &str) -> bool {
     let (found, wanted) = (singular(found), singular(wanted));
     found == wanted || SAME.iter().any(|set| set.contains(&found.as_str()) && set.contains(&wanted.as_str()))
 }
 
-/// Whether a word names a unit of its own.
+/// True if a word names a unit of its own.
 pub(crate) fn is_unit(word: &str) -> bool {
     let plural = word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us");
     (word == "x" || plural || UNITS.contains(&word) || MEASURES.contains(&word)) && !NEUTRAL.contains(&word)
 }
 
-/// Whether a word is a measure, of which there are parts.
+/// True if a word is a measure, of which there are parts.
 pub(crate) fn is_measure(word: &str) -> bool {
     MEASURES.contains(&word) || word.ends_with("tons") || word.ends_with("tonnes") || word.ends_with("hours")
 }

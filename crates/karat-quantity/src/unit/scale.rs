@@ -157,7 +157,7 @@ pub(crate) fn before(before: &str) -> Option<(u32, usize)> {
     Some((*power, word.len() + spaces))
 }
 
-/// Whether a scale follows that is written where commas are decimal marks: "1.234 Mio.".
+/// True if a scale follows that is written where commas are decimal marks: "1.234 Mio.".
 pub(crate) fn is_continental(rest: &str) -> bool {
     #[rustfmt::skip]
     const CONTINENTAL: &[&str] = &[
@@ -188,7 +188,7 @@ fn gap_before_word(rest: &str) -> usize {
     }
 }
 
-/// Whether `text` starts with `word`, in any case, and the word ends there.
+/// True if `text` starts with `word`, in any case, and the word ends there.
 pub(crate) fn starts_with_word(text: &str, word: &str) -> bool {
     // Most words differ in their first byte already.
     let (Some(first), Some(wanted)) = (text.bytes().next(), word.bytes().next()) else {
@@ -202,7 +202,7 @@ pub(crate) fn starts_with_word(text: &str, word: &str) -> bool {
     same && (word.ends_with('.') || ends_word(ahead.as_str()))
 }
 
-/// Whether no letter, digit or underscore follows. Scripts written without spaces and notes (`million¹`) end any word.
+/// True if no letter, digit or underscore follows. Scripts written without spaces and notes (`million¹`) end any word.
 pub(crate) fn ends_word(rest: &str) -> bool {
     let ends = |c: char| c != '_' && (!c.is_alphanumeric() || is_superscript(c) || u32::from(c) >= 0x2e80);
     rest.chars().next().is_none_or(ends)

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use karat_analysis::canary::{Canary, InstrumentStatus, MetricShift};
 use karat_analysis::golden::{GoldenCard, GoldenVerdict};
 
+use crate::shared::figures::percent;
 use crate::shared::visible::{MESSAGE, excerpt};
 use crate::wording::comparison::p_value;
 
@@ -42,22 +43,24 @@ pub fn golden(run: &str, verdict: &GoldenVerdict) -> String {
     text
 }
 
-/// Returns lines such as `judge canary: q.depth +0.02 vs pinned (95 % CI −0.05 to 0.09, 50 items): grading unchanged`:
+/// Returns lines such as `judge canary: q.depth +0.02 vs pinned (99.75 % CI -0.05 to +0.09, 50 items): grading unchanged`:
 /// every metric that moved, or else the one that moved most.
 fn canary_lines(canary: &Canary) -> Vec<String> {
     let far = |shift: &&MetricShift| shift.change.value().abs();
     let moved: Vec<&MetricShift> = canary.shifts.iter().filter(|shift| shift.moved).collect();
     let most = canary.shifts.iter().max_by(|a, b| far(a).total_cmp(&far(b)));
     let listed_shifts = if moved.is_empty() { most.into_iter().collect() } else { moved };
-    let verdict = |shift: &MetricShift| match canary.ruler {
+    let verdict = |shift: &MetricShift| match canary.instrument {
         InstrumentStatus::Moved => {
             format!("grading shifted (p = {} after Holm)", p_value(shift.p_adjusted)).replace("= <", "<")
         }
         InstrumentStatus::Unchanged => "grading unchanged".to_owned(),
-        InstrumentStatus::Unknown => "too few items to tell".to_owned(),
+        InstrumentStatus::Unknown => "too few items to decide".to_owned(),
+        InstrumentStatus::OtherJudge => "another judge than the pinned one".to_owned(),
     };
     let interval = |shift: &MetricShift| {
-        shift.change.interval().map_or(String::new(), |(lo, hi)| format!("95 % CI {lo:+.2} to {hi:+.2}, "))
+        let ends = shift.change.interval().zip(shift.change.level());
+        ends.map_or(String::new(), |((lo, hi), level)| format!("{} CI {lo:+.2} to {hi:+.2}, ", percent(level)))
     };
     let line = |shift: &MetricShift| {
         format!(

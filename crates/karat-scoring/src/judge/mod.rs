@@ -1,16 +1,23 @@
 //! Judges: a rubric becomes a prompt, a reply becomes a verdict.
 //!
-//! [`RubricJudge::new`] compiles a rubric once. [`RubricJudge::machine`] makes, for one sample and output, a machine without I/O that
-//! asks for chat replies and ends with a [`Verdict`]:
+//! [`RubricJudge::new`] compiles a rubric once. [`RubricJudge::machine`] returns, for one sample and output, a machine without
+//! I/O that asks for chat replies and ends with a [`Verdict`].
 //!
-//! 1. What the rubric shows is rendered, lists are shuffled by a recorded seed, everything is fenced and declared to be
-//!    data, and calibration examples of *other* samples are added. Neither the judged model's name nor the judge's own
-//!    can get in: templates see the sample and the output only.
-//! 2. A value that may be cut is cut where the judge's window is too small; then each piece is a call of its own, and what
-//!    is judged once gets one more call. What does not fit and may not be cut is an error, never silently shortened.
-//! 3. A reply is read through the [JSON ladder](karat_text::ladder) and checked against the rubric. An invalid one is
-//!    asked for again with the error and its JSON pointer; one that stays invalid is *unscored*, never a low score.
-//! 4. Grades of pieces are folded, caps enforced, and the overall is recomputed.
+//! Map, in reading order: `rubric/` compiles the rubric; `round/` runs one round (render, ask, re-ask, read); `prompt/` writes
+//! the messages; `reply/` reads a reply into scores, findings and problems; `chunks/` cuts what is too long for one call and
+//! combines the pieces; `votes` runs several rounds (votes, both orders of a pair) and combines them; `verdict` is the result.
+//!
+//! Rules:
+//!
+//! 1. The rubric's values are rendered, lists are shuffled by a recorded seed, everything is fenced and declared to be data,
+//!    and calibration examples of *other* samples are added. Neither the judged model's name nor the judge's own can get in:
+//!    templates see only the sample and the output.
+//! 2. A value that may be cut is cut where the judge's window is too small; then each piece is a call of its own, and
+//!    dimensions judged `once` get one more call. A value that does not fit and may not be cut is an error, never silently
+//!    shortened.
+//! 3. A reply is read through the [JSON ladder](karat_text::ladder) and checked against the rubric. An invalid one is asked for
+//!    again with the error and its JSON pointer; one that stays invalid is *unscored*, never a low score.
+//! 4. Grades of pieces are combined, caps enforced, and the overall is recomputed.
 //! 5. Votes, and a pair in both orders, are rounds of one judgment; they become one verdict.
 //!
 //! ```
@@ -40,33 +47,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod asked;
-mod ballot;
-mod caps;
-mod case;
-mod coverage;
-mod examples;
-mod fold;
-mod item;
-mod label;
-mod machine;
-mod members;
-mod overall;
-mod place;
+mod chunks;
 mod prompt;
 pub mod reply;
-mod roll;
-mod sayings;
-mod scale;
-mod setup;
-mod showing;
-mod shown;
-mod split;
+mod round;
+mod rubric;
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "judges' grades and their means are compared as they were written")]
 mod tests;
-mod unite;
 mod verdict;
+mod votes;
 
 use std::sync::Arc;
 
@@ -74,20 +64,21 @@ use karat_text::template::TemplateError;
 use karat_types::{Key, KeyBuilder, ModelSpec, ReferenceUse, RubricScorer, Sample};
 use serde_json::Value;
 
-pub use asked::{Asked, places};
-pub use ballot::JudgeMachine;
+pub use round::call_labels::{CallLabel, call_labels};
 pub use verdict::{Mode, Verdict, VerdictRound};
+pub use votes::JudgeMachine;
 
-use setup::Setup;
+use round::prepare;
+use rubric::compiled::CompiledRubric;
 
-/// Changes when the same rubric would make another prompt, so that stored judgments are not taken for new ones.
+/// The version of the prompt's wording. Change it when the same rubric makes another prompt, so that stored judgments are not reused for it.
 pub const PROMPT_VERSION: &str = "karat/judge/4";
 
 /// A rubric made ready for one judge model. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct RubricJudge(Arc<Setup>);
+pub struct RubricJudge(Arc<CompiledRubric>);
 
-/// What one judgment is about.
+/// The input of one judgment.
 #[derive(Debug, Clone, Copy)]
 pub struct JudgeInput<'a> {
     /// The sample.
@@ -109,15 +100,15 @@ pub enum RubricError {
         rubric: String,
         /// Where the template stands.
         place: String,
-        /// What is wrong with it.
+        /// The problem.
         error: Box<TemplateError>,
     },
-    /// Something does not fit together.
+    /// Parts of the rubric contradict each other.
     #[error("the rubric `{rubric}` cannot be used: {problem}")]
     Inconsistent {
         /// Its id.
         rubric: String,
-        /// What does not fit, and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
 }
@@ -129,7 +120,7 @@ impl RubricJudge {
     /// A template that does not compile, no dimension, more than one value that may be cut, a `route` that leads
     /// nowhere, or an own prompt that leaves out what the judge must see.
     pub fn new(scorer: &RubricScorer, judge: &ModelSpec) -> Result<Self, RubricError> {
-        Setup::new(scorer, judge).map(|setup| Self(Arc::new(setup)))
+        CompiledRubric::new(scorer, judge).map(|setup| Self(Arc::new(setup)))
     }
 
     /// The machine that judges one output. Of a scorer with `versus` it says that there is nothing to compare with.
@@ -146,7 +137,7 @@ impl RubricJudge {
     /// About how many calls one round makes for a sample whose output is not known yet: one, more where its text will be
     /// cut. An output with a very long list may take more.
     pub fn expected_calls(&self, sample: &Sample, seed: u64) -> u64 {
-        case::expected_calls(&self.0, sample, seed)
+        prepare::expected_calls(&self.0, sample, seed)
     }
 
     /// The names that the rubric's templates and expressions read, and `reference` where it is shown; sorted.
@@ -154,7 +145,7 @@ impl RubricJudge {
         &self.0.reads
     }
 
-    /// What of the rubric can change a judgment: its content, the call settings and the examples. The judge model is
+    /// The key of everything in the rubric that can change a judgment: its content, the call settings and the examples. The judge model is
     /// apart from it, as are the output and the columns.
     pub fn identity(&self) -> Key {
         self.0.identity

@@ -1,4 +1,4 @@
-//! What a judgment ends with.
+//! The result of a judgment.
 
 use std::cmp::Ordering;
 
@@ -6,9 +6,9 @@ use karat_text::ladder::Rung;
 use karat_types::{CellError, Dimension, Note, NoteKind, Rubric, Score};
 use serde_json::{Map, Value};
 
-use super::overall;
+use super::rubric::overall;
 
-/// Whether the judge saw a reference.
+/// The use of a reference: shown or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// It judged the output by itself.
@@ -28,7 +28,7 @@ impl Mode {
     }
 }
 
-/// What one judge says of one output.
+/// One judge's verdict on one output.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Verdict {
     /// A score per dimension, then the overall, in the rubric's order. Complete even when there is an error: then every
@@ -44,9 +44,9 @@ pub struct Verdict {
     pub rung: Option<Rung>,
     /// Seed of the order in which lists were shown.
     pub shuffle_seed: u64,
-    /// Whether a reference was shown.
+    /// `paired` where a reference was shown, else `absolute`.
     pub mode: Mode,
-    /// What a report must not be silent about.
+    /// Notes that a report must show.
     pub notes: Vec<Note>,
     /// Where the judge was asked more than once: what it said each time.
     pub rounds: Vec<VerdictRound>,
@@ -57,7 +57,7 @@ pub struct Verdict {
 /// One of several times that a judge was asked.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct VerdictRound {
-    /// Whether the judged output was shown second.
+    /// True if the judged output was shown second.
     pub swapped: bool,
     /// Numbers by name; of a pair, 1 where the judged output is preferred, wherever it was shown.
     pub scores: Vec<(String, f64)>,
@@ -99,7 +99,7 @@ pub(super) fn note(kind: NoteKind, text: impl Into<String>) -> Note {
 }
 
 /// Notes with equal ones counted instead of repeated.
-pub(super) fn counted(notes: impl IntoIterator<Item = Note>) -> Vec<Note> {
+pub(super) fn count_notes(notes: impl IntoIterator<Item = Note>) -> Vec<Note> {
     let mut counted: Vec<Note> = Vec::new();
     for note in notes {
         match counted.iter_mut().find(|known| known.kind == note.kind && known.text == note.text) {

@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::grams;
-use super::tokens::{is_space, split_spaces};
+use super::tokenize::grams;
+use super::tokenize::tokens::{is_space, split_spaces};
 
 /// The longest n-gram of characters.
 const CHARACTER_ORDERS: usize = 6;
@@ -17,7 +17,7 @@ const ORDERS: usize = CHARACTER_ORDERS + WORD_ORDERS;
 /// The F-score's β: recall counts β² times as much as precision.
 const BETA: f64 = 2.0;
 
-/// How chrF is computed. The default is chrF2.
+/// Settings of chrF. The default is chrF2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Chrf {
     /// chrF++: words and pairs of words count beside the characters.
@@ -26,7 +26,7 @@ pub struct Chrf {
     pub lowercase: bool,
 }
 
-/// What chrF counts in one segment; segments add up to a corpus.
+/// chrF's counts of one segment; segments add up to a corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChrfCounts {
     orders: [GramCounts; ORDERS],
@@ -84,7 +84,7 @@ impl Chrf {
         sum.map(|counts| self.score_of_counts(&counts))
     }
 
-    /// What chrF counts in a segment with its best reference, the first of equals; `None` without
+    /// chrF's counts of a segment with its best reference, the first of equals; `None` without
     /// references.
     #[must_use]
     pub fn count<S: AsRef<str>>(&self, candidate: &str, references: &[S]) -> Option<ChrfCounts> {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 
-use super::tokens::split_spaces;
-use super::words::Words;
+use super::tokenize::tokens::split_spaces;
+use super::tokenize::words::Words;
 
 /// The smallest number of insertions, deletions and substitutions that turns `a` into `b`.
 ///

@@ -31,7 +31,7 @@ pub struct SchemaError {
 pub struct Violation {
     /// Where, as a JSON Pointer (RFC 6901); empty for the whole value.
     pub pointer: String,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
 }
 
@@ -58,7 +58,7 @@ impl JsonSchema {
             .map_err(|error| SchemaError { place: located(error.instance_path().as_str()), reason: error.to_string() })
     }
 
-    /// Whether `value` obeys the schema.
+    /// True if `value` obeys the schema.
     #[must_use]
     pub fn is_valid(&self, value: &Value) -> bool {
         self.0.is_valid(value)
@@ -86,7 +86,7 @@ fn shortened(message: &str) -> String {
     }
 }
 
-/// Whether two JSON values are equal: numbers by value (`1` is `1.0`), objects whatever the order
+/// True if two JSON values are equal: numbers by value (`1` is `1.0`), objects whatever the order
 /// of their members.
 ///
 /// ```
@@ -119,7 +119,7 @@ fn equal_numbers(a: &serde_json::Number, b: &serde_json::Number) -> bool {
     }
 }
 
-/// How the members of an output object agree with those of a reference object.
+/// The agreement of the members of an output object with those of a reference object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldAgreement {
     /// Members of the reference that the output has with an [`equal`] value.

@@ -1,7 +1,8 @@
 //! Pure deterministic metrics: the same input gives the same score, everywhere.
 //!
-//! One module per family. Texts are compared in Unicode code points unless a function says
-//! otherwise. A metric that has no meaning for its input (no reference, no relevant document) is
+//! One module per family: `text` (containment, patterns, length), `edit` (edit distances), `squad`, `rouge`, `bleu`, `chrf`
+//! (generated text against references), `set_f1` and `retrieval` (lists and rankings), `json` (schemas and fields);
+//! `tokenize` and `overlap` are shared. Texts are compared in Unicode code points unless a function says otherwise. A metric that has no meaning for its input (no reference, no relevant document) is
 //! `None`, never 0 and never NaN.
 //!
 //! ```
@@ -16,16 +17,13 @@
 pub mod bleu;
 pub mod chrf;
 pub mod edit;
-mod grams;
 pub mod json;
 pub(crate) mod overlap;
-pub mod porter;
 pub mod retrieval;
 pub mod rouge;
 pub mod set_f1;
 pub mod squad;
 pub mod text;
-mod tokens;
-pub(crate) mod words;
+pub mod tokenize;
 
 pub use overlap::Overlap;

@@ -1,6 +1,6 @@
 //! Precision, recall and F1 from counts.
 
-/// How much two bags of things have in common; each value in 0..=1.
+/// The overlap of two bags; each value in 0..=1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Overlap {
     /// Matched ÷ all of the candidate.

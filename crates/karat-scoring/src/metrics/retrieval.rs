@@ -20,7 +20,7 @@ use std::num::NonZeroUsize;
 
 use thiserror::Error;
 
-/// How many places of a ranking count; `None` for all of them.
+/// The number of places of a ranking that count; `None` for all of them.
 pub type Cutoff = Option<NonZeroUsize>;
 
 /// The first `k` places; a `k` of 0 counts as 1.
@@ -71,7 +71,7 @@ impl Relevance {
         Ok(relevance)
     }
 
-    /// Whether no document is relevant.
+    /// True if no document is relevant.
     pub fn is_empty(&self) -> bool {
         self.relevant().next().is_none()
     }
@@ -85,7 +85,7 @@ impl Relevance {
     }
 }
 
-/// How a grade turns into gain.
+/// The gain of a grade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Gain {
     /// The grade itself: scikit-learn, ranx `ndcg`.
@@ -110,7 +110,7 @@ pub struct Judged {
     places: Vec<Place>,
     /// The grades of all relevant documents, best first.
     ideal: Vec<f64>,
-    /// How many rankings the places come from.
+    /// The number of rankings that the places come from.
     rankings: usize,
 }
 

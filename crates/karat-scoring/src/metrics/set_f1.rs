@@ -4,7 +4,7 @@ use super::edit;
 use super::squad::{self, EmptyRule};
 use super::text::Exact;
 
-/// How alike two texts are, in 0..=1. Texts are compared without regard to case, Unicode form and
+/// The similarity of two texts, in 0..=1. Texts are compared without regard to case, Unicode form and
 /// runs of white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Similarity {
@@ -30,10 +30,10 @@ impl Similarity {
     }
 }
 
-/// How the members of two lists are matched: one to one, as many pairs as possible.
+/// Matches the members of two lists: one to one, as many pairs as possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SetMatcher {
-    /// How alike two members are.
+    /// The similarity of two members.
     pub similarity: Similarity,
     /// Members match from this similarity on; 1 for equal members only.
     pub threshold: f64,
@@ -56,7 +56,7 @@ pub struct Pair {
     pub similarity: f64,
 }
 
-/// What two lists have in common.
+/// The overlap of two lists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetScore {
     /// Matched ÷ members of the candidate; `None` when only the candidate is empty.

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::overlap::harmonic_mean;
-use super::tokens::{is_word_character, split_spaces};
+use super::tokenize::tokens::{is_word_character, split_spaces};
 
-/// What token F1 is when an answer has no token left after normalisation.
+/// The token F1 of an answer that has no token left after normalisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EmptyRule {
     /// SQuAD 1.1: no common token is 0, even if both answers are empty.
@@ -64,7 +64,7 @@ impl<'a> Iterator for WordRuns<'a> {
     }
 }
 
-/// Whether the prediction equals any reference after [`normalize`]; `None` without references.
+/// True if the prediction equals any reference after [`normalize`]; `None` without references.
 ///
 /// ```
 /// use karat_scoring::metrics::squad;

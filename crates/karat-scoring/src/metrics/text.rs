@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::squad;
-use super::tokens::{fold_case, split_spaces};
+use super::tokenize::tokens::{fold_case, split_spaces};
 
 /// Equality of two texts. The default compares them as they are.
 ///
@@ -32,7 +32,7 @@ pub struct Exact {
 }
 
 impl Exact {
-    /// Whether the texts are equal under these options.
+    /// True if the texts are equal under these options.
     #[must_use]
     pub fn matches(&self, output: &str, reference: &str) -> bool {
         self.fold(output) == self.fold(reference)
@@ -69,7 +69,7 @@ fn normalize(text: &str) -> String {
     out
 }
 
-/// How many of several phrases a text must contain.
+/// The number of phrases that a text must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Need {
     /// Every phrase.
@@ -79,7 +79,7 @@ pub enum Need {
     Any,
 }
 
-/// Whether a text contains phrases.
+/// Tests that a text contains phrases.
 ///
 /// ```
 /// use karat_scoring::metrics::text::{Contains, Need};
@@ -94,12 +94,12 @@ pub enum Need {
 pub struct Contains {
     /// Upper and lower case are the same, in every script.
     pub ignore_case: bool,
-    /// How many of the phrases are needed.
+    /// The phrases that are needed: any or all.
     pub need: Need,
 }
 
 impl Contains {
-    /// Whether `output` contains the phrases as needed; `None` when there is no phrase.
+    /// True if `output` contains the phrases as needed; `None` when there is no phrase.
     ///
     /// The empty phrase is contained in every text.
     #[must_use]
@@ -161,7 +161,7 @@ impl Pattern {
         compiled.map(Self).map_err(|error| PatternError { pattern: pattern.to_owned(), reason: error.to_string() })
     }
 
-    /// Whether the pattern matches anywhere in `text`.
+    /// True if the pattern matches anywhere in `text`.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         self.0.is_match(text)
@@ -174,7 +174,7 @@ impl Pattern {
     }
 }
 
-/// What a length counts.
+/// The unit of a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LengthUnit {
     /// Unicode code points.
@@ -213,7 +213,7 @@ fn words_of_run(run: &str) -> usize {
     }
 }
 
-/// Whether `c` belongs to a script that is written without spaces between words: Thai, Lao,
+/// True if `c` belongs to a script that is written without spaces between words: Thai, Lao,
 /// Myanmar, Khmer, kana, Han.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'

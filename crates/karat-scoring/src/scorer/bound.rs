@@ -8,33 +8,34 @@ use karat_text::template::{Context, Template};
 use karat_types::{Request, Score, ScorerSpec};
 use serde_json::{Map, Value};
 
-use super::metric::{Given, Metric, Needs};
+use super::metric::{Metric, MetricInput, Needs};
+use super::output::external;
 use super::registry::Registered;
-use super::{CellView, Scorer, outside};
+use super::{CellView, Scorer};
 
 /// A metric that can score cells.
 pub(super) struct BoundMetric {
     registered: &'static Registered,
-    metric: Made,
+    metric: MetricSource,
     output: Path,
     reference: Reference,
 }
 
 /// A metric, or what is needed to make one for each row.
-enum Made {
+enum MetricSource {
     /// The options are the same for every row.
     Once(Box<dyn Metric>),
     /// Options hold templates.
-    PerRow(Vec<(String, Setting)>),
+    PerRow(Vec<(String, OptionValue)>),
 }
 
 /// An option, or a part of one.
-enum Setting {
+enum OptionValue {
     Fixed(Value),
     Computed(Template),
 }
 
-/// What the output is compared with.
+/// The reference that the output is compared with.
 enum Reference {
     /// A literal.
     Value(Value),
@@ -61,18 +62,18 @@ impl BoundMetric {
         };
         let metric = if with.values().any(is_computed) {
             let settings = with.iter().map(|(name, value)| Ok((name.clone(), setting(name, value)?)));
-            Made::PerRow(settings.collect::<Result<_, String>>()?)
+            MetricSource::PerRow(settings.collect::<Result<_, String>>()?)
         } else {
-            Made::Once((registered.make)(with.clone(), literal)?)
+            MetricSource::Once((registered.make)(with.clone(), literal)?)
         };
         Ok(Self { registered, metric, output: path(&spec.output)?, reference })
     }
 
     /// Applies the metric to what it works on in a cell; the error is a score that needs no metric.
-    fn apply<T>(&self, cell: &CellView<'_>, ask: impl Fn(&dyn Metric, &Given<'_>) -> T) -> Result<T, Score> {
+    fn apply<T>(&self, cell: &CellView<'_>, ask: impl Fn(&dyn Metric, &MetricInput<'_>) -> T) -> Result<T, Score> {
         let null = Value::Null;
         if self.registered.needs == Needs::Nothing {
-            return self.with_metric(&Given { output: &null, reference: &null, cell }, ask);
+            return self.with_metric(&MetricInput { output: &null, reference: &null, cell }, ask);
         }
         let reference = self.reference(cell)?;
         if self.registered.needs == Needs::Reference && reference.is_none() {
@@ -80,17 +81,21 @@ impl BoundMetric {
         }
         let output =
             self.output(cell.output).map_err(|reason| Score::value_because(self.registered.lowest(), reason))?;
-        self.with_metric(&Given { output: &output, reference: reference.as_deref().unwrap_or(&null), cell }, ask)
+        self.with_metric(&MetricInput { output: &output, reference: reference.as_deref().unwrap_or(&null), cell }, ask)
     }
 
-    fn with_metric<T>(&self, given: &Given<'_>, ask: impl Fn(&dyn Metric, &Given<'_>) -> T) -> Result<T, Score> {
+    fn with_metric<T>(
+        &self,
+        given: &MetricInput<'_>,
+        ask: impl Fn(&dyn Metric, &MetricInput<'_>) -> T,
+    ) -> Result<T, Score> {
         match &self.metric {
-            Made::Once(metric) => Ok(ask(&**metric, given)),
-            Made::PerRow(settings) => {
+            MetricSource::Once(metric) => Ok(ask(&**metric, given)),
+            MetricSource::PerRow(settings) => {
                 let context = context(given.cell);
                 let with = settings.iter().map(|(name, setting)| match setting {
-                    Setting::Fixed(value) => Ok((name.clone(), value.clone())),
-                    Setting::Computed(template) => match template.value(&context) {
+                    OptionValue::Fixed(value) => Ok((name.clone(), value.clone())),
+                    OptionValue::Computed(template) => match template.value(&context) {
                         Ok(value) => Ok((name.clone(), value)),
                         Err(error) => Err(Score::unscored(format!("the option `{name}` cannot be computed: {error}"))),
                     },
@@ -102,7 +107,7 @@ impl BoundMetric {
         }
     }
 
-    /// What the output is compared with; null and absent are the same.
+    /// Returns the reference that the output is compared with; null and absent are the same.
     fn reference<'a>(&'a self, cell: &CellView<'a>) -> Result<Option<Cow<'a, Value>>, Score> {
         let found = match &self.reference {
             Reference::Value(value) => Some(Cow::Borrowed(value)),
@@ -120,7 +125,7 @@ impl BoundMetric {
         Ok(found.filter(|value| !value.is_null()))
     }
 
-    /// What lies at the output path. A path into a text reads the text as JSON.
+    /// Returns the value at the output path. A path into a text reads the text as JSON.
     fn output<'a>(&self, output: &'a Value) -> Result<Cow<'a, Value>, String> {
         if self.output.is_root() {
             return Ok(Cow::Borrowed(output));
@@ -158,7 +163,7 @@ impl Scorer for BoundMetric {
     }
 
     fn read(&self, answer: &str) -> Score {
-        outside::read(answer)
+        external::read(answer)
     }
 }
 
@@ -166,10 +171,10 @@ fn is_computed(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.contains("{{"))
 }
 
-fn setting(name: &str, value: &Value) -> Result<Setting, String> {
+fn setting(name: &str, value: &Value) -> Result<OptionValue, String> {
     match value {
-        Value::String(text) if is_computed(value) => compile(name, text).map(Setting::Computed),
-        other => Ok(Setting::Fixed(other.clone())),
+        Value::String(text) if is_computed(value) => compile(name, text).map(OptionValue::Computed),
+        other => Ok(OptionValue::Fixed(other.clone())),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What every metric is.
+//! The interface of a metric.
 
 use karat_types::{Request, Score};
 use schemars::JsonSchema;
@@ -9,30 +9,30 @@ use super::CellView;
 
 /// A metric with its options read.
 pub(super) trait Metric: Send + Sync {
-    /// The score of what was found; of a metric with several figures the one that stands for all.
-    fn score(&self, given: &Given<'_>) -> Score;
+    /// The score; of a metric with several figures the one that stands for all.
+    fn score(&self, given: &MetricInput<'_>) -> Score;
 
     /// One score a figure, in the order of the registered dimensions.
-    fn scores(&self, given: &Given<'_>) -> Vec<Score> {
+    fn scores(&self, given: &MetricInput<'_>) -> Vec<Score> {
         vec![self.score(given)]
     }
 
-    /// What somebody outside is asked, where the metric is not computed here.
-    fn ask(&self, _: &Given<'_>) -> Option<Request> {
+    /// The request to a program or service, where the metric is not computed here.
+    fn ask(&self, _: &MetricInput<'_>) -> Option<Request> {
         None
     }
 }
 
-/// What a metric works on.
-pub(super) struct Given<'a> {
-    /// What lies at the output path.
+/// The input of a metric.
+pub(super) struct MetricInput<'a> {
+    /// The value at the output path.
     pub output: &'a Value,
-    /// What it is compared with; null where there is none and none is needed.
+    /// The reference; null where there is none and none is needed.
     pub reference: &'a Value,
     pub cell: &'a CellView<'a>,
 }
 
-/// What of a cell a metric needs.
+/// The part of a cell that a metric needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     /// The output, and something to compare it with.
@@ -50,7 +50,7 @@ pub(super) type Make = fn(Map<String, Value>, Option<&Value>) -> Result<Box<dyn 
 
 /// The options of a metric: one struct, from which `with`'s schema comes.
 pub(super) trait Options: DeserializeOwned + JsonSchema {
-    /// What of a cell the metric needs.
+    /// The part of a cell that the metric needs.
     const NEEDS: Needs;
 
     /// The metric with these options.

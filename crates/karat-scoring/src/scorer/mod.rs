@@ -1,10 +1,12 @@
-//! Deterministic scorers: a registered metric, bound to a place in the output and to what it is compared with.
+//! Deterministic scorers: a registered metric, bound to a place in the output and to a reference.
 //!
-//! [`catalog`] says which metrics there are and what options each has; [`build`] makes a scorer from a suite's
-//! [`ScorerSpec`]; [`Scorer::score`] gives a cell's raw values. Bounds, `not` and the reduction over trials are the
-//! caller's.
+//! [`catalog`] lists the metrics and their options; [`build`] makes a scorer from a suite's [`ScorerSpec`];
+//! [`Scorer::score`] returns a cell's raw values. Bounds, `not` and the reduction over trials are up to the caller.
 //!
-//! What a score is when there is nothing to compare (rule 8 of the suite language):
+//! Map: `registry` is the list of metrics, `metric` their interface, `bound` connects a metric to output, reference and
+//! options; `output/` and `evidence/` are the metrics. A new metric needs a file in one of them and an entry in `registry`.
+//!
+//! Scores where there is nothing to compare (rule 8 of the suite language):
 //!
 //! - no reference: *not applicable*;
 //! - an output that is not there or cannot be read: the scale's lowest, with the reason;
@@ -33,23 +35,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod attribution;
 mod bound;
-mod checklist;
-mod citation;
-mod combine;
+mod evidence;
 mod metric;
-mod numeric;
-mod outside;
+mod output;
 mod registry;
-mod retrieval;
-mod speaker;
-mod summary;
-mod system;
 #[cfg(test)]
 mod tests;
-mod text;
-mod value;
 
 use std::collections::BTreeMap;
 
@@ -66,7 +58,7 @@ pub trait Scorer: Send + Sync {
     /// The scores of a cell that has an output.
     fn score(&self, cell: &CellView<'_>) -> Vec<Score>;
 
-    /// What a service or program is asked for the cell's one score, where the scorer does not make it itself; the error
+    /// The request to a service or program for the cell's one score, where the scorer does not compute it itself; the error
     /// is the score of a cell about which nothing has to be asked.
     fn ask(&self, cell: &CellView<'_>) -> Option<Result<Request, Score>>;
 
@@ -74,7 +66,7 @@ pub trait Scorer: Send + Sync {
     fn read(&self, answer: &str) -> Score;
 }
 
-/// What a scorer sees of a cell.
+/// The part of a cell that a scorer sees.
 #[derive(Debug, Clone, Copy)]
 pub struct CellView<'a> {
     /// The sample.
@@ -83,9 +75,9 @@ pub struct CellView<'a> {
     pub output: &'a Value,
     /// Time of its calls in milliseconds; of the original calls when they were reused.
     pub latency_ms: f64,
-    /// What the answers said of themselves: times by stage.
+    /// Times by stage, as the answers reported them.
     pub facts: &'a ResponseFacts,
-    /// What its calls cost; `None` when a price is unknown.
+    /// The cost of its calls; `None` when a price is unknown.
     pub cost: Option<Money>,
     /// Tokens of its calls.
     pub usage: Usage,
@@ -121,17 +113,17 @@ pub struct MetricEntry {
     pub dimensions: &'static [&'static str],
     /// The options of which one stands in place of a reference, where it says nothing without something to compare with.
     pub reference_unless: Option<&'static [&'static str]>,
-    /// Whether it only takes the values 0 and 1.
+    /// True if it only takes the values 0 and 1.
     pub binary: bool,
-    /// Whether it may say true or false instead of a number.
+    /// True if it may say true or false instead of a number.
     pub verdicts: bool,
     /// Lowest and highest value, where it has them.
     pub range: Option<(f64, f64)>,
     /// Direction.
     pub better: Better,
-    /// Whether it depends on time or price.
+    /// True if it depends on time or price.
     pub volatile: bool,
-    /// Whether it asks a service or a program.
+    /// True if it asks a service or a program.
     pub outside: bool,
 }
 
@@ -146,7 +138,7 @@ pub fn catalog() -> BTreeMap<&'static str, MetricEntry> {
 pub struct OptionsError {
     /// Its id.
     pub scorer: String,
-    /// What is wrong, and what to do.
+    /// The problem, and what to do.
     pub problem: String,
 }
 

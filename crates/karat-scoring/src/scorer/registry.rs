@@ -3,12 +3,12 @@
 use karat_types::Better;
 use serde_json::Value;
 
+use super::MetricEntry;
+use super::evidence::{attribution, citation, retrieval};
 use super::metric::{Make, Needs, Options};
-use super::{
-    MetricEntry, attribution, checklist, citation, combine, numeric, outside, retrieval, summary, system, text, value,
-};
+use super::output::{checklist, combine, external, numeric, summary, system, text, value};
 
-/// A line of the list.
+/// An entry of the list of metrics.
 pub(super) struct Registered {
     pub name: &'static str,
     about: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Registered {
     verdicts: bool,
     better: Better,
     volatile: bool,
-    /// Whether somebody outside is asked.
+    /// True if a program or service is asked.
     pub is_outside: bool,
     schema: fn() -> Value,
     pub make: Make,
@@ -45,12 +45,12 @@ impl Registered {
         }
     }
 
-    /// How many scores it gives.
+    /// The number of scores it gives.
     pub fn figures(&self) -> usize {
         self.dimensions.len().max(1)
     }
 
-    /// What an output that cannot be read is worth.
+    /// The score of an output that cannot be read.
     pub fn lowest(&self) -> f64 {
         self.range.map_or(0.0, |(lowest, _)| lowest)
     }
@@ -158,6 +158,6 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::open::<system::Latency>("latency", "Milliseconds of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Cost>("cost", "US dollars of the cell's calls.").lower_is_better().volatile(),
     Registered::open::<system::Tokens>("tokens", "Tokens of the cell's calls.").lower_is_better(),
-    Registered::open::<outside::Command>("command", "What a program says, line by line.").outside(),
-    Registered::open::<outside::Http>("http", "What a service says.").outside(),
+    Registered::open::<external::Command>("command", "What a program says, line by line.").outside(),
+    Registered::open::<external::Http>("http", "What a service says.").outside(),
 ];

@@ -11,10 +11,10 @@ use super::{DIMENSIONS, ReferenceSession, Summary};
 /// Why every dimension of a session without a candidate is 0.
 pub const MISSING_CANDIDATE: &str = "missing_candidate";
 
-/// How the reason begins why every dimension of a session is 0 whose candidate is there but is no summary.
+/// The beginning of the reason for zeros where a session's candidate exists but is no summary.
 pub const BROKEN_CANDIDATE: &str = "broken_candidate";
 
-/// What a corpus of sessions scored.
+/// The scores of a corpus of sessions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CorpusReport {
@@ -32,7 +32,7 @@ pub struct CorpusReport {
     pub dimension_means: BTreeMap<String, f64>,
     /// The sessions, in the corpus's order.
     pub sessions: Vec<SessionScore>,
-    /// What [`held_to`](Self::held_to) found too low; empty without gates.
+    /// The gates that [`with_gates`](Self::with_gates) found too low; empty without gates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates_failed: Vec<String>,
 }

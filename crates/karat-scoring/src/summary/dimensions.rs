@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use super::{AhaMoment, Summary};
 use crate::metrics::overlap::harmonic_mean;
-use crate::metrics::words::Words;
+use crate::metrics::tokenize::words::Words;
 
 /// Bullets match from this Jaccard similarity on.
 const SAME_ACTION: f64 = 0.3;
 /// Weight of how many moments there are, against which ones.
 const COUNT_WEIGHT: f64 = 0.6;
-/// What moments are worth where the reference has none.
+/// The score of moments where the reference has none.
 const UNASKED_MOMENTS: f64 = 0.5;
 
-/// How moments of insight are compared.
+/// The comparison of moments of insight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum MomentOverlap {
@@ -105,7 +105,7 @@ fn bullets(texts: &[String]) -> Vec<Words<'_>> {
     texts.iter().map(|text| Words::of(text)).collect()
 }
 
-/// How many of `bullets` have a similar one among `others`.
+/// The number of `bullets` that have a similar one among `others`.
 fn matched(bullets: &[Words<'_>], others: &[Words<'_>]) -> usize {
     let is_similar = |bullet: &&Words<'_>| others.iter().any(|other| bullet.overlap(other).jaccard() >= SAME_ACTION);
     bullets.iter().filter(is_similar).count()

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::dimensions::{self, MomentOverlap};
 use super::{DIMENSIONS, Summary};
 
-/// How far the sum of the weights may be from 1: the error of decimal notation.
+/// The largest distance of the sum of weights from 1: the error of decimal notation.
 const SUM_TOLERANCE: f64 = 1e-6;
 
-/// What each dimension contributes to the overall. Each is 0 or more, and they sum to 1.
+/// The weight of each dimension in the overall. Each is 0 or more, and they sum to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
@@ -31,19 +31,19 @@ impl Default for Weights {
     }
 }
 
-/// Weights that make no overall.
+/// Invalid weights.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WeightsError {
-    /// A weight is negative or no number.
+    /// A weight is negative or not a number.
     #[error("the weight of `{dimension}` is {weight}, but must be 0 or more")]
     Negative {
-        /// Whose weight.
+        /// The dimension.
         dimension: &'static str,
         /// The weight.
         weight: f64,
     },
-    /// They do not sum to 1.
+    /// The weights do not sum to 1.
     #[error(
         "the weights sum to {sum}, but must sum to 1; change one of title, summary, key_actions, outcome, aha_moments"
     )]
@@ -59,7 +59,7 @@ impl Weights {
         [self.title, self.summary, self.key_actions, self.outcome, self.aha_moments]
     }
 
-    /// Whether they make an overall.
+    /// Checks that they make an overall.
     ///
     /// # Errors
     /// A weight below 0 or not finite; a sum that is more than 10⁻⁶ away from 1.
@@ -81,7 +81,7 @@ pub struct DimensionScore {
     pub dimension: String,
     /// 0 to 1.
     pub score: f64,
-    /// How it came about.
+    /// The reason of the score.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
@@ -111,7 +111,7 @@ impl SessionScore {
     }
 }
 
-/// How close candidates are to their references. The default has the default weights and compares moments by type.
+/// Compares candidates with their references. The default has the default weights and compares moments by type.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Fidelity {
     weights: Weights,

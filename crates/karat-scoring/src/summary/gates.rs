@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::DIMENSIONS;
 use super::corpus::CorpusReport;
 
-/// How far a mean may be below its threshold through rounding of sums alone.
+/// The largest shortfall of a mean below its threshold that rounding alone explains.
 const ROUNDING: f64 = 1e-9;
 
 /// Lowest means that pass. A mean that equals its threshold passes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gates {
-    /// Of the overall.
+    /// The threshold of the overall.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_overall: Option<f64>,
-    /// By dimension.
+    /// The threshold of each dimension.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub min_dimensions: BTreeMap<String, f64>,
 }
@@ -26,13 +26,13 @@ pub struct Gates {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GateError {
-    /// There is no such dimension.
+    /// The dimension does not exist.
     #[error("a gate names the dimension `{0}`; the dimensions are title, summary, key_actions, outcome, aha_moments")]
     UnknownDimension(String),
-    /// No mean can be there.
+    /// The threshold is outside 0..=1.
     #[error("the threshold of `{name}` is {threshold}, but means lie between 0 and 1")]
     OutOfRange {
-        /// What it is for.
+        /// The metric that it is for.
         name: String,
         /// The threshold.
         threshold: f64,
@@ -40,7 +40,7 @@ pub enum GateError {
 }
 
 impl Gates {
-    /// Whether every gate can pass and can fail: to be called once, when they are read.
+    /// Checks that every gate can pass and can fail. Call it once, when gates are read.
     ///
     /// # Errors
     /// An unknown dimension; a threshold outside 0..=1.
@@ -73,9 +73,9 @@ impl Gates {
 }
 
 impl CorpusReport {
-    /// The same with the gates that it does not pass.
+    /// Returns the report with the gates that it does not pass.
     #[must_use]
-    pub fn held_to(mut self, gates: &Gates) -> Self {
+    pub fn with_gates(mut self, gates: &Gates) -> Self {
         self.gates_failed = gates.failed(&self);
         self
     }

@@ -46,7 +46,7 @@ pub trait Judge {
     ) -> Result<JudgeResult, JudgeError>;
 }
 
-/// Why there is no verdict.
+/// The reason why there is no verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("judging `{name}`: {message}")]
 #[non_exhaustive]
@@ -55,7 +55,7 @@ pub struct JudgeError {
     pub name: String,
     /// A short stable word: `parse`, `context`, `rubric`, or the code of a call that failed.
     pub code: String,
-    /// What went wrong.
+    /// The problem.
     pub message: String,
 }
 
@@ -66,22 +66,22 @@ impl JudgeError {
     }
 }
 
-/// What a judge says of one session.
+/// A judge's verdict on one session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JudgeResult {
     /// The session's name.
     pub name: String,
-    /// Whether a reference was shown: `paired` or `absolute`.
+    /// `paired` where a reference was shown, else `absolute`.
     pub mode: String,
     /// Scores in 0..=1, in the order of [`DIMENSIONS`]; what the judge left out is 0 and says so.
     pub dimensions: Vec<DimensionScore>,
     /// The judge's verdict over all, in 0..=1.
     pub overall: f64,
-    /// Why, in short.
+    /// The reasoning, in short.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rationale: String,
-    /// How the summary could be better.
+    /// Suggested improvements of the summary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
     /// The model that judged; empty when unknown.
@@ -99,12 +99,12 @@ pub struct JudgeResult {
 }
 
 impl JudgeResult {
-    /// A verdict of which nothing is known but the overall; whoever knows more sets the fields.
+    /// A verdict with only an overall; callers set the other fields they know.
     pub fn new(name: impl Into<String>, overall: f64) -> Self {
         Self { name: name.into(), overall, ..Self::default() }
     }
 
-    /// The same as a session's score, so that judged sessions make a [`CorpusReport`](super::CorpusReport), too. The
+    /// Converts it to a session's score, so that judged sessions make a [`CorpusReport`](super::CorpusReport), too. The
     /// overall is the judge's own; a dimension that is not there is 0.
     pub fn to_session_score(&self) -> SessionScore {
         let score = |name: &str| {
@@ -145,13 +145,13 @@ impl<C: Completer> CompleterJudge<C> {
         Self { completer, options: JudgeOptions::default(), clock: None }
     }
 
-    /// The same with other options.
+    /// Sets the options.
     #[must_use]
     pub fn with_options(self, options: JudgeOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// The same, measuring how long a judgment takes.
+    /// Sets the clock that measures how long a judgment takes.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), ..self }
@@ -178,7 +178,12 @@ impl<C: Completer> CompleterJudge<C> {
         self.clock.as_ref().map_or(Moment(0), |clock| clock.now())
     }
 
-    fn verdict(&mut self, name: &str, reference: Option<Value>, candidate: &Value) -> Result<Judged, JudgeError> {
+    fn verdict(
+        &mut self,
+        name: &str,
+        reference: Option<Value>,
+        candidate: &Value,
+    ) -> Result<JudgedSummary, JudgeError> {
         let judge = self.judge().map_err(|error| JudgeError::new(name, "rubric", error.to_string()))?;
         let sample = Sample::new(name, reference);
         let machine = judge.machine(JudgeInput { sample: &sample, output: candidate, seed: 1 });
@@ -186,7 +191,7 @@ impl<C: Completer> CompleterJudge<C> {
         let verdict = drive_hinted(machine, &mut metered, self.options.model_hint.as_deref());
         match &verdict.error {
             Some(error) => Err(JudgeError::new(name, &error.code, &error.message)),
-            None => Ok(Judged { verdict, usage: metered.usage }),
+            None => Ok(JudgedSummary { verdict, usage: metered.usage }),
         }
     }
 }
@@ -220,12 +225,12 @@ impl<C: Completer> Judge for CompleterJudge<C> {
 }
 
 /// A verdict and what it took.
-struct Judged {
+struct JudgedSummary {
     verdict: Verdict,
     usage: CallUsage,
 }
 
-impl Judged {
+impl JudgedSummary {
     fn result(self, name: &str, duration_ms: u64) -> Result<JudgeResult, JudgeError> {
         let Self { verdict, usage } = self;
         let mut scores = Vec::with_capacity(verdict.scores.len());

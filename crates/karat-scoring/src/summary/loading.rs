@@ -14,24 +14,24 @@ const REFERENCE: &str = "reference.json";
 /// The file of a candidate that has a folder of its own.
 const CANDIDATE: &str = "summary.json";
 
-/// Something is there that cannot be used.
+/// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// It could not be read.
     #[error("{path} could not be read: {source}")]
     Unreadable {
-        /// What.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// It is no JSON, or lacks what it must have.
     #[error("{path} is no {wanted}: {source}")]
     Broken {
-        /// What.
+        /// The path.
         path: PathBuf,
-        /// What it should be.
+        /// The expected content.
         wanted: &'static str,
         /// Where and why.
         source: serde_json::Error,

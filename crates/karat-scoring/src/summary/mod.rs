@@ -80,16 +80,16 @@ pub use rubric::{JudgeOptions, judge_rubric};
 /// The scored dimensions, in the order of every report.
 pub const DIMENSIONS: [&str; 5] = ["title", "summary", "key_actions", "outcome", "aha_moments"];
 
-/// What is scored of a session's summary. In JSON an absent or null field is empty; other fields are ignored.
+/// The scored content of a session's summary. In JSON an absent or null field is empty; other fields are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Summary {
-    /// What the session was about, in a few words.
+    /// The topic of the session, in a few words.
     #[serde(default, deserialize_with = "or_empty")]
     pub title: String,
-    /// What mattered, in a paragraph.
+    /// The main points, in a paragraph.
     #[serde(default, deserialize_with = "or_empty")]
     pub summary: String,
-    /// What was done, one bullet each.
+    /// The actions taken, one bullet each.
     #[serde(default, deserialize_with = "or_empty")]
     pub key_actions: Vec<String>,
     /// `success`, `partial` or `failed`.
@@ -98,7 +98,7 @@ pub struct Summary {
     /// Turning points.
     #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "Vec::is_empty")]
     pub aha_moments: Vec<AhaMoment>,
-    /// What it touched; carried along, not scored.
+    /// Topics of the session; not scored.
     #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "Vec::is_empty")]
     pub topics_found: Vec<String>,
 }
@@ -106,10 +106,10 @@ pub struct Summary {
 /// A turning point of a session.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct AhaMoment {
-    /// Its place in the session, in whatever the producer counts.
+    /// Its position in the session, in the producer's own unit.
     #[serde(default)]
     pub seq: i64,
-    /// What kind of moment.
+    /// The kind of moment.
     #[serde(default, rename = "type", deserialize_with = "or_empty")]
     pub kind: String,
 }

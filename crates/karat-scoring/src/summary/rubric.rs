@@ -1,4 +1,4 @@
-//! What a judge of summaries is asked.
+//! The rubric for judges of summaries.
 
 use karat_types::{
     AbsentDimension, Better, ChunkMerge, DiagnosticSpec, Dimension, FindingMerge, InvalidReplyAction, InvalidReplyRule,
@@ -8,7 +8,7 @@ use karat_types::{
 /// Most suggestions that a judge is asked for.
 const SUGGESTIONS: u32 = 5;
 
-/// What each dimension means to a judge, in the order of [`DIMENSIONS`](super::DIMENSIONS).
+/// The definition of each dimension, in the order of [`DIMENSIONS`](super::DIMENSIONS).
 const DEFINITIONS: [(&str, &str); 5] = [
     ("title", "The title names what the session was about."),
     ("summary", "The text tells what mattered."),
@@ -17,13 +17,13 @@ const DEFINITIONS: [(&str, &str); 5] = [
     ("aha_moments", "Turning points are found."),
 ];
 
-/// How a judge is asked.
+/// Options of a judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgeOptions {
-    /// What class of model is wanted, such as `haiku`: passed on to the [`Completer`](crate::Completer), which may ignore
+    /// The wanted class of model, such as `haiku`: passed on to the [`Completer`](crate::Completer), which may ignore
     /// it.
     pub model_hint: Option<String>,
-    /// Whether the judge is asked for up to five ways to improve the summary.
+    /// True if the judge is asked for up to five ways to improve the summary.
     pub include_suggestions: bool,
     /// Longest rationale in characters; what is longer is cut.
     pub max_rationale_chars: u32,

@@ -183,7 +183,7 @@ fn gates_say_what_failed() {
     assert!(gates.check().is_ok());
     assert_eq!(gates.failed(&report), ["overall_mean 0.400 < gate 0.700", "title_mean 0.000 < gate 0.600"]);
     assert!(Gates::default().failed(&report).is_empty());
-    let held = report.clone().held_to(&gates);
+    let held = report.clone().with_gates(&gates);
     assert_eq!(serde_json::to_value(&held).unwrap()["gates_failed"][0], "overall_mean 0.400 < gate 0.700");
     assert!(serde_json::to_value(&report).unwrap().get("gates_failed").is_none());
     let unknown = Gates { min_dimensions: BTreeMap::from([("titel".into(), 0.5)]), ..Gates::default() };
@@ -325,7 +325,7 @@ fn options_reach_the_model() {
 
 /// SU-07: a call that fails is an error with its code; a truncated reply is never taken for complete.
 #[test]
-fn failures_are_told() {
+fn failures_are_reported() {
     let candidate = Summary::default();
     let timeout = CallError { code: CallErrorCode::Timeout, message: "no answer in 30 s".into(), status: None };
     let mut silent = CompleterJudge::new(move |_: &Prompt<'_>| Err::<Completion, _>(timeout.clone()));

@@ -3,7 +3,7 @@
 use super::codebook::Codebook;
 use crate::input::InputError;
 
-/// How much two categories of a declared, ordered list agree: 1 for the same, 0 for the farthest.
+/// The agreement of two categories of a declared, ordered list: 1 if they are the same, 0 if they are farthest apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weighting {
     /// 1 when equal, else 0 (nominal labels).
@@ -72,7 +72,7 @@ pub fn score_indices(name: &'static str, scores: &[f64], scale: &[f64]) -> Resul
     scores.iter().enumerate().map(index_of).collect()
 }
 
-/// How many ratings of each category each item got: items × categories.
+/// Number of ratings of each category for each item: items × categories.
 ///
 /// Items may have different numbers of ratings; items without any are kept and counted.
 #[derive(Debug, Clone, PartialEq, Eq)]

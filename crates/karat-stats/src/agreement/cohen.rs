@@ -6,7 +6,7 @@ use crate::{
     interval::{Interval, Level, Method},
 };
 
-/// How often rater A said `i` while rater B said `j`, over one declared list of labels.
+/// Counts of the pairs in which rater A chose `i` and rater B chose `j`, over one declared list of labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contingency {
     counts: Vec<u64>,
@@ -54,7 +54,7 @@ impl Contingency {
         counts.map(move |(cell, &count)| (cell / q, cell % q, count as f64))
     }
 
-    /// How often A (rows) and B (columns) used each category.
+    /// Number of ratings of each category by A (rows) and by B (columns).
     fn margins(&self) -> (Vec<f64>, Vec<f64>) {
         let mut rows = vec![0.0; self.categories];
         let mut columns = rows.clone();

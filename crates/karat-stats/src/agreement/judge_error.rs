@@ -1,4 +1,4 @@
-//! How far a judge's scores are from the human ones, in the units of the score.
+//! The distance of a judge's scores from human scores, in the units of the score.
 
 use crate::{
     describe::{is_constant, mean, standard_deviation},

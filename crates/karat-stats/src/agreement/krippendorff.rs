@@ -179,7 +179,7 @@ impl Coded {
         Self { codes, domain: codebook.domain, counts }
     }
 
-    /// Where each distinct value lies on the axis on which `measurement` takes differences.
+    /// The position of each distinct value on the axis on which `measurement` takes differences.
     fn positions(&self, measurement: Measurement) -> Vec<f64> {
         match measurement {
             Measurement::Nominal => (0..self.domain.len()).map(|code| code as f64).collect(),

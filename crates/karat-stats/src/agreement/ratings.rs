@@ -45,7 +45,7 @@ impl Ratings {
         self.ends.len()
     }
 
-    /// Whether there are no units.
+    /// Returns true if there are no units.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

@@ -72,8 +72,8 @@ fn transformed_rejection(draws: &mut Draws, n: u64, p: f64) -> u64 {
     }
 }
 
-/// Whether `log_height` ≤ ln P(X = k)/P(X = mode), mostly from bounds that cost no logarithm
-/// (the squeeze of Kachitvichyanukul & Schmeiser 1988, step 5.2).
+/// Returns true if `log_height` ≤ ln P(X = k)/P(X = mode), mostly from bounds that need no logarithm (the squeeze of
+/// Kachitvichyanukul & Schmeiser 1988, step 5.2).
 fn accepts(log_height: f64, n: f64, k: f64, p: f64, variance: f64) -> bool {
     let mode = ((n + 1.0) * p).floor();
     let steps = (k - mode).abs();

@@ -21,7 +21,7 @@ pub struct Distribution {
 pub struct Bca {
     /// The interval; the point when all replicates are equal, `None` when it is undefined.
     pub interval: Option<Interval>,
-    /// What was corrected; `None` when all replicates are equal or the correction is undefined.
+    /// The correction; `None` if all replicates are equal or the correction is undefined.
     pub correction: Option<BcaCorrection>,
 }
 
@@ -87,7 +87,7 @@ impl Distribution {
     /// The percentile interval between the k-th lowest and k-th highest replicate, k = ⌊(B + 1)·α/2⌋: it leaves out
     /// exactly what [`p_two_sided`](Self::p_two_sided) rejects. `None` for fewer than 2/α − 1 replicates.
     pub fn inverted(&self, level: Level) -> Option<Interval> {
-        // What rounding takes from an α such as 0.05 must not cost a replicate.
+        // Rounding of an α such as 0.05 must not lose a replicate.
         let k = (0.5 * level.alpha() * (self.replicates.len() + 1) as f64 * (1.0 + 1e-12)).floor() as usize;
         let lo = *self.replicates.get(k.checked_sub(1)?)?;
         let hi = *self.replicates.get(self.replicates.len().checked_sub(k)?)?;

@@ -13,7 +13,7 @@ const WORDS: usize = 256;
 /// 2⁻⁵³, the spacing of the uniform doubles.
 const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
 
-/// How many indices below `n` one word yields while fewer than one word in 16 is rejected.
+/// Number of indices below `n` that one word yields while fewer than one word in 16 is rejected.
 pub(super) fn width(n: usize) -> usize {
     match n {
         0..=1024 => 6,

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, thread};
 use super::{Distribution, draws::Draws};
 use crate::seed::Seed;
 
-/// How often to resample, from which seed, and on how many threads.
+/// The number of resamples, the seed, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resampling {
     /// Number of resamples B.

@@ -11,7 +11,7 @@ const JUST_BELOW: f64 = 1.0 - 1e-6;
 /// Below so small a share of the items a count is 0 but for rounding.
 const ROUNDING: f64 = 1e-14;
 
-/// How the two systems did on the same pass/fail items.
+/// The results of two systems on the same pass/fail items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PairedOutcomes {
     /// Items that both pass.

@@ -139,7 +139,7 @@ mod tests {
         assert!(test.degenerate && test.cohen_dz.is_none());
     }
 
-    /// House rule: a constant difference is not taken for a certain one because its doubles differ in the last place.
+    /// Invariant: a constant difference is recognised as constant although its doubles differ in the last place.
     #[test]
     fn rounding_is_no_variation() {
         let (now, before) = ([0.9, 0.8, 5.3, 0.3], [0.6, 0.5, 5.0, 0.0]);
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(differences(&[1.0, 0.0], &[0.5, 1.0]), [0.5, -1.0]);
     }
 
-    /// House rule: squares that underflow are not a spread of 0.
+    /// Invariant: squares that underflow are not a spread of 0.
     #[test]
     fn tiny_differences_vary() {
         let test = paired_t(&[1e-200, -2e-200, 3e-200, 1e-200], Level::P95);

@@ -27,7 +27,7 @@ const SLACK: f64 = 1e-14;
 pub struct SignFlip {
     /// Patterns compared: 2ⁿ when enumerated, else the number sampled.
     pub permutations: u64,
-    /// Whether every pattern was enumerated.
+    /// True if every pattern was enumerated.
     pub exact: bool,
     /// Share of patterns with |T*| ≥ |T|.
     pub p_two_sided: f64,
@@ -159,7 +159,7 @@ fn signed_sums(differences: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// How many pairs of one sum from each ascending list reach `limit`.
+/// Number of pairs, one sum from each ascending list, that reach `limit`.
 fn pairs_at_least(left: &[f64], right: &[f64], limit: f64) -> u64 {
     let mut start = right.len();
     let mut count = 0;

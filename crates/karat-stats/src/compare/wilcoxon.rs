@@ -5,7 +5,7 @@
 
 use crate::special::normal_sf;
 
-/// What to do with differences of 0.
+/// The treatment of differences of 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WilcoxonZeros {
     /// Drop zeros before ranking (Wilcoxon 1945).
@@ -152,7 +152,7 @@ fn walsh_average(ascending: &[f64], rank: usize) -> f64 {
     from_ordinal(lo)
 }
 
-/// How many pairs i ≤ j have a mean of at most `limit`.
+/// Number of pairs i ≤ j with a mean of at most `limit`.
 fn pairs_up_to(ascending: &[f64], limit: f64) -> usize {
     let (mut count, mut end) = (0, ascending.len());
     for (i, low) in ascending.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::input::{InputError, finite, finite_pairs, in_domain, same_length};
 
-/// Which way the fitted function may go.
+/// The direction of the fitted function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Never down.

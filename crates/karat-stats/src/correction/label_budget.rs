@@ -1,11 +1,11 @@
-//! How many human labels a wanted precision costs.
+//! The number of human labels that a wanted precision needs.
 
 use crate::{
     input::{InputError, in_domain},
     interval::Level,
 };
 
-/// What is known, or guessed, before labelling.
+/// The quantities known or guessed before labelling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LabelPlan {
     /// Variance of the human scores.

@@ -36,7 +36,7 @@ impl Line {
     }
 }
 
-/// How far scores are from the human ones.
+/// The distance of scores from human scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoreError {
     /// Mean of score − human.

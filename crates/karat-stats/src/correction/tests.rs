@@ -16,7 +16,7 @@ fn uniform(rng: &mut impl Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// How often the t interval of PPI++ holds a pass rate of 0.7, the judge having sensitivity 0.9 and
+/// Share of runs in which the t interval of PPI++ contains a pass rate of 0.7, for a judge with sensitivity 0.9 and
 /// specificity 0.8.
 fn coverage(labels: usize, runs: u64) -> f64 {
     let rate = 0.7;

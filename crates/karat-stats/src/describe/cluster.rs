@@ -141,7 +141,7 @@ mod tests {
         assert!(one.mean.is_some());
     }
 
-    /// House rule: equal sums of clusters collapse like equal values, also where they miss 0 by a rounding.
+    /// Invariant: equal sums of clusters are degenerate like equal values, even if they differ from 0 by rounding.
     #[test]
     fn clusters_that_are_alike_are_degenerate() {
         let labels = [0, 0, 0, 1, 1, 1];

@@ -55,7 +55,7 @@ pub fn extent(values: &[f64]) -> Option<(f64, f64)> {
     is_finite.then_some(ends)
 }
 
-/// Whether all values are equal but for rounding (vacuously true for none).
+/// Returns true if all values are equal except for rounding (also if there are none).
 ///
 /// This, not `variance == 0`, is the test for a degenerate sample: the mean of equal doubles can
 /// round.
@@ -63,7 +63,7 @@ pub fn is_constant(values: &[f64]) -> bool {
     extent(values).is_none_or(|(min, max)| is_rounding(max - min, magnitude(values)))
 }
 
-/// Whether a spread is no more than arithmetic leaves of numbers of this size: 16 units in the last place.
+/// Returns true if a spread is within the rounding error of numbers of this size: 16 units in the last place.
 pub fn is_rounding(spread: f64, size: f64) -> bool {
     spread <= 16.0 * f64::EPSILON * size
 }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_rounding_tells_apart_is_constant() {
+    fn values_that_differ_by_rounding_only_are_constant() {
         assert!(is_constant(&[0.9 - 0.6, 0.8 - 0.5, 0.3]));
         assert!(!is_constant(&[0.3, 0.300_000_1]) && !is_constant(&[1e-200, 2e-200]));
     }
@@ -124,9 +124,9 @@ mod tests {
         assert_eq!(variance(&[f64::MAX, -f64::MAX]), None);
     }
 
-    /// House rule: what is not finite is refused, wherever it stands, and is no mean of the rest.
+    /// Invariant: a value that is not finite is refused at any position; there is no mean of the others.
     #[test]
-    fn what_is_not_finite_has_no_moments() {
+    fn non_finite_values_have_no_moments() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             for values in [&[bad][..], &[bad, 1.0], &[1.0, bad], &[1.0, bad, 2.0], &[bad, bad]] {
                 let found = (mean(values), variance(values), standard_error(values), extent(values));

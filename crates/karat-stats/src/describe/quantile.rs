@@ -33,7 +33,7 @@ pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     Some(between(sorted[below], sorted[(below + 1).min(last)], share))
 }
 
-/// Where the `p` quantile of ascending values lies: the index below it, and the share of the way to the next.
+/// The position of the `p` quantile in ascending values: the index below it, and the share of the distance to the next.
 fn position(last: usize, p: f64) -> (usize, f64) {
     let position = p.clamp(0.0, 1.0) * last as f64;
     let below = (position.floor() as usize).min(last);

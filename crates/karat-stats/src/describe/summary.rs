@@ -3,7 +3,7 @@
 use super::{mean, median_absolute_deviation, population_variance, quantile_of_sorted, sorted, variance};
 use crate::sum::sum;
 
-/// What a table shows of one metric. Every field is in the units of the values, variances squared.
+/// The statistics of one metric in a table. Every field is in the units of the values; variances are squared.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
     /// Number of values.

@@ -13,11 +13,11 @@ pub struct Cusum {
     pub slack: f64,
     /// Decision limit h in σ; 6–7 for daily series, the textbook's 5 alarms falsely in a third of years.
     pub limit: f64,
-    /// Whether both sums restart at 0 after an alarm.
+    /// True if both sums restart at 0 after an alarm.
     pub reset_on_alarm: bool,
 }
 
-/// Which way the series went.
+/// The direction of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Below the target.

@@ -7,7 +7,7 @@ use crate::{
     input::{InputError, in_domain, is_usable},
 };
 
-/// How far a z may lie beyond its threshold, relatively, and still be on it.
+/// The relative distance beyond its threshold at which a z still counts as on it.
 const NOISE: f64 = 1e-9;
 
 /// A score of one calendar day; `day` counts days from any fixed date.
@@ -50,7 +50,7 @@ pub struct DriftRule {
     pub min_long: usize,
     /// Smallest scale, in score units.
     pub min_scale: f64,
-    /// What earlier check days see.
+    /// The windows of earlier check days.
     pub history: History,
 }
 
@@ -70,7 +70,7 @@ impl Default for DriftRule {
     }
 }
 
-/// How far back the windows of earlier check days reach.
+/// The range of the windows of earlier check days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
     /// Each check day has its own full long window.
@@ -91,7 +91,7 @@ pub enum DriftStatus {
     Alert,
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriftReport {
     /// The verdict.
@@ -118,7 +118,7 @@ pub struct DayCheck {
     pub n_long: usize,
     /// The figures; `None` when the day was skipped for too few scores.
     pub figures: Option<DayFigures>,
-    /// Whether z is below the threshold.
+    /// True if z is below the threshold.
     pub bad: bool,
 }
 

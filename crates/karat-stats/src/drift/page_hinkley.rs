@@ -2,7 +2,7 @@
 
 use crate::input::{InputError, finite, in_domain};
 
-/// Which changes of the mean raise an alarm.
+/// The changes of the mean that raise an alarm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageHinkleyMode {
     /// Only drops.
@@ -24,16 +24,16 @@ pub struct PageHinkley {
     pub min_instances: usize,
     /// Forgetting factor of the sums, in (0, 1]; 1 forgets nothing.
     pub forgetting: f64,
-    /// Which changes raise an alarm.
+    /// The changes that raise an alarm.
     pub mode: PageHinkleyMode,
 }
 
 /// The two statistics after one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageHinkleyPoint {
-    /// How far the rising sum is above its minimum.
+    /// Distance of the rising sum from its minimum.
     pub up: f64,
-    /// How far the falling sum is below its maximum.
+    /// Distance of the falling sum from its maximum.
     pub down: f64,
 }
 

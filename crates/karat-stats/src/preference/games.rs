@@ -51,9 +51,9 @@ impl Games {
         &self.pairings
     }
 
-    /// Whether a chain of comparisons won or tied leads from every model to every other.
+    /// Returns true if a chain of won or tied comparisons leads from every model to every other.
     ///
-    /// Without it some model could be moved to infinity (Ford 1957).
+    /// Otherwise some model could be moved to infinity (Ford 1957).
     pub fn is_strongly_connected(&self) -> bool {
         let beats = |from: usize| {
             self.pairings.iter().filter_map(move |game| {

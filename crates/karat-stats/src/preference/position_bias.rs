@@ -6,7 +6,7 @@ use crate::{
     special::two_sided_p,
 };
 
-/// Whom the judge preferred, by identity and not by position.
+/// The system that the judge preferred, by identity and not by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preferred {
     /// Candidate A.
@@ -24,11 +24,11 @@ pub struct PositionBias {
     pub pairs: u64,
     /// Pairs with the same verdict in both orders.
     pub consistent: u64,
-    /// Pairs in which whoever was shown first won, twice.
+    /// Pairs in which the output shown first won both times.
     pub flips_to_first: u64,
-    /// Pairs in which whoever was shown second won, twice.
+    /// Pairs in which the output shown second won both times.
     pub flips_to_second: u64,
-    /// Single judgments won by the one shown first.
+    /// Single judgments won by the output shown first.
     pub first_wins: u64,
     /// Single judgments won by the one shown second.
     pub second_wins: u64,

@@ -7,7 +7,7 @@ use crate::{
     special::{find_root, normal_pdf, normal_quantile, normal_sf},
 };
 
-/// How the error α is divided over the looks.
+/// The division of the error α over the looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boundary {
     /// The same critical value at every look (Pocock 1977).

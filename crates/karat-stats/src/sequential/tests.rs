@@ -25,7 +25,7 @@ fn shuffled(items: usize, passes: usize, seed: u64) -> Vec<f64> {
 
 const GATE: SequentialGate = SequentialGate { population: 100, threshold: 0.8, alpha: 0.05 };
 
-/// How often the early verdict on a set with `passes` of 100 differs from that of the full run, and
+/// Share of runs in which the early verdict on a set with `passes` of 100 differs from the verdict of the full run, and
 /// the mean number of items used.
 fn early_stopping(passes: usize) -> (f64, f64) {
     let runs = 400;

@@ -65,7 +65,8 @@ fn interpolate(a: f64, b: f64, c: f64, fa: f64, fb: f64, fc: f64) -> (f64, f64) 
     if p > 0.0 { (p, -q) } else { (-p, q) }
 }
 
-/// Where `excluded` stops to hold between `outside`, where it holds, and `inside`: the last excluded number.
+/// The last number for which `excluded` holds, between `outside`, for which it holds, and `inside`, for which it does
+/// not.
 pub(crate) fn boundary(mut outside: f64, mut inside: f64, excluded: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..BISECTIONS {
         let middle = 0.5 * outside + 0.5 * inside;

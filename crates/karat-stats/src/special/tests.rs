@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Whether two numbers agree to `rel`, relative to the expected one.
+/// Returns true if two numbers agree to `rel`, relative to the expected one.
 fn close(actual: f64, expected: f64, rel: f64) -> bool {
     (actual - expected).abs() <= rel * expected.abs()
 }

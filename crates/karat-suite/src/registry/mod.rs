@@ -9,7 +9,7 @@ mod script;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use karat_text::gaps;
+use karat_text::env_template;
 use karat_types::ModelSpec;
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ impl Registry {
         let mut names: BTreeSet<String> = self.models.iter().filter_map(|model| model.api_key_env.clone()).collect();
         let headers = self.models.iter().filter_map(|model| model.with.get("headers")?.as_object());
         for text in headers.flat_map(|headers| headers.values()).filter_map(Value::as_str) {
-            names.extend(gaps::parts(text).variables().map(str::to_owned));
+            names.extend(env_template::parts(text).variables().map(str::to_owned));
         }
         names.into_iter().collect()
     }

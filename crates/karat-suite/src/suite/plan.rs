@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_text::tokens::Tokenizer;
+use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{
     Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, System, VariantSpec,
 };

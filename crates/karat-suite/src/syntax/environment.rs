@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use karat_text::gaps;
+use karat_text::env_template;
 
 /// The caller's view of the environment.
 #[derive(Clone, Default)]
@@ -20,7 +20,7 @@ impl Environment {
 
     /// A text with its references replaced; the name of a variable that is unset and has no default is the error.
     pub(crate) fn expand(&self, text: &str) -> Result<String, String> {
-        gaps::fill(&gaps::parts(text), |name| self.0.as_ref().and_then(|lookup| lookup(name)))
+        env_template::fill(&env_template::parts(text), |name| self.0.as_ref().and_then(|lookup| lookup(name)))
     }
 }
 
@@ -32,7 +32,7 @@ impl fmt::Debug for Environment {
 
 /// Returns whether a text holds a reference.
 pub(crate) fn mentions(text: &str) -> bool {
-    gaps::next(text).is_some()
+    env_template::next(text).is_some()
 }
 
 #[cfg(test)]

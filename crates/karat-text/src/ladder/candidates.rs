@@ -1,8 +1,8 @@
-//! Where in a reply JSON may stand.
+//! Finds the regions of a reply that may be JSON.
 
 use std::ops::Range;
 
-use super::begins;
+use super::sniff;
 use super::strict::{self, Parsed};
 
 /// A stretch of a reply that begins like JSON.
@@ -11,12 +11,12 @@ pub(super) struct Region {
     pub span: Range<usize>,
     /// The value, where the stretch is strict JSON; taken out when it was looked at.
     pub value: Option<Parsed>,
-    pub kind: Kind,
+    pub kind: RegionKind,
 }
 
-/// How a stretch that begins like JSON goes on.
+/// The kind of a stretch that begins like JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RegionKind {
     /// It is strict JSON.
     Strict,
     /// It is not, but its brackets balance.
@@ -25,18 +25,18 @@ pub(super) enum Kind {
     Open,
 }
 
-/// What stands in a Markdown code fence.
+/// The content of a Markdown code fence.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fence<'a> {
-    /// What it is marked as.
+pub(crate) struct CodeFence<'a> {
+    /// Its info string.
     pub info: &'a str,
     pub body: &'a str,
     /// Its first byte in the text.
     start: usize,
 }
 
-impl Fence<'_> {
-    /// Where its content stands, without the white space around.
+impl CodeFence<'_> {
+    /// The span of its content, without the white space around.
     pub fn span(&self) -> Range<usize> {
         let start = self.start + self.body.len() - self.body.trim_start().len();
         start..start + self.body.trim().len()
@@ -44,7 +44,7 @@ impl Fence<'_> {
 }
 
 /// The contents of Markdown code fences, those marked as JSON first. A fence that is never closed ends with the text.
-pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
+pub(super) fn fences(text: &str) -> Vec<CodeFence<'_>> {
     let (mut marked, mut others) = (Vec::new(), Vec::new());
     for mark in ["```", "~~~"] {
         let mut rest = text;
@@ -56,7 +56,7 @@ pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
             let (body, after) = close(body, mark, &mut closes);
             let is_json = info.to_ascii_lowercase().starts_with("json");
             let start = text.len() - opened.len() + info_end;
-            if is_json { &mut marked } else { &mut others }.push(Fence { info, body, start });
+            if is_json { &mut marked } else { &mut others }.push(CodeFence { info, body, start });
             rest = after;
         }
     }
@@ -65,7 +65,7 @@ pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
 }
 
 /// Cuts a fence's body off at its closing mark: on the opening line if it stands there, else at the beginning of a line,
-/// else anywhere. `closes` remembers that no line begins with a mark any more, so that nobody looks twice.
+/// else anywhere. `closes` remembers that no later line begins with a mark, so that the search runs once.
 fn close<'a>(body: &'a str, mark: &str, closes: &mut bool) -> (&'a str, &'a str) {
     let line_end = body.find('\n').unwrap_or(body.len());
     let cut = |at: usize| (&body[..at], body[at..].trim_start_matches(&mark[..1]));
@@ -85,7 +85,7 @@ fn close<'a>(body: &'a str, mark: &str, closes: &mut bool) -> (&'a str, &'a str)
     body.find(mark).map_or((body, ""), cut)
 }
 
-/// How many broken lists of numbers may pass for citations. A bound keeps the search linear.
+/// The most broken lists of numbers that may pass for citations. A bound keeps the search linear.
 const PATIENCE: u32 = 64;
 
 /// Every outermost stretch that begins like JSON. One that is broken ends where its brackets balance; where they never
@@ -96,12 +96,12 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     let mut patience = PATIENCE;
     while let Some(start) = text[at..].find(['{', '[']).map(|found| at + found) {
         let rest = &text[start..];
-        if !begins::like_json(rest) && !may_be_strict(rest) {
+        if !sniff::like_json(rest) && !may_be_strict(rest) {
             at = start + 1;
         } else if let Some((parsed, length)) = strict::prefix(rest) {
             at = start + length;
-            regions.push(Region { span: start..at, value: Some(parsed), kind: Kind::Strict });
-        } else if !begins::like_json(rest) {
+            regions.push(Region { span: start..at, value: Some(parsed), kind: RegionKind::Strict });
+        } else if !sniff::like_json(rest) {
             at = start + 1;
         } else if is_citation(rest) && patience > 0 {
             patience -= 1;
@@ -112,7 +112,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
             regions.push(Region {
                 span: start..at,
                 value: None,
-                kind: if length.is_some() { Kind::Broken } else { Kind::Open },
+                kind: if length.is_some() { RegionKind::Broken } else { RegionKind::Open },
             });
         }
     }
@@ -124,7 +124,7 @@ fn may_be_strict(text: &str) -> bool {
     text.strip_prefix('{').is_some_and(|inner| inner.trim_start().starts_with('"'))
 }
 
-/// `[2, p. 4]` in prose: no list that anybody meant.
+/// True for `[2, p. 4]` in prose: a citation, not a list.
 fn is_citation(text: &str) -> bool {
     text.strip_prefix('[').is_some_and(|inner| inner.trim_start().starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -6,31 +6,31 @@ use serde_json::{Map, Value};
 
 use super::strict::{self, Duplicate, Parsed};
 use super::words::{Word, skip_space, word};
-use super::{LadderError, begins, keys, quotes, words};
+use super::{LadderError, keys, quotes, sniff, words};
 use quotes::Place;
 
 /// Nesting beyond which a value is refused; the same as in strict JSON.
 const DEPTH: usize = 128;
 
 /// A value that was repaired.
-pub(super) struct Mended {
+pub(super) struct RepairedValue {
     pub parsed: Parsed,
-    /// What was repaired, in words.
+    /// The repairs, in words.
     pub repairs: Vec<String>,
     /// Bytes that were read.
     pub end: usize,
-    /// Whether the text ended before the value did.
+    /// True if the text ended before the value did.
     pub is_unfinished: bool,
 }
 
-/// What stands in the way, and where in the candidate.
+/// The problem, and its offset in the candidate.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct ParseProblem {
     what: String,
     at: usize,
 }
 
-impl Problem {
+impl ParseProblem {
     pub fn new(what: &str, at: usize) -> Self {
         Self { what: what.to_owned(), at }
     }
@@ -50,8 +50,8 @@ impl Problem {
 }
 
 /// Reads the value that the text begins with. With `truncated`, missing closing brackets are not filled in.
-pub(super) fn parse(text: &str, truncated: bool) -> Result<Mended, Problem> {
-    let mut parser = Parser {
+pub(super) fn parse(text: &str, truncated: bool) -> Result<RepairedValue, ParseProblem> {
+    let mut parser = LenientParser {
         text,
         at: 0,
         truncated,
@@ -68,10 +68,10 @@ pub(super) fn parse(text: &str, truncated: bool) -> Result<Mended, Problem> {
     let repairs = repairs.collect();
     parser.space();
     let parsed = Parsed { value, duplicates: parser.duplicates };
-    Ok(Mended { parsed, repairs, end: parser.at, is_unfinished: parser.is_unfinished })
+    Ok(RepairedValue { parsed, repairs, end: parser.at, is_unfinished: parser.is_unfinished })
 }
 
-struct Parser<'a> {
+struct LenientParser<'a> {
     text: &'a str,
     at: usize,
     truncated: bool,
@@ -82,19 +82,23 @@ struct Parser<'a> {
     duplicates: Vec<Duplicate>,
 }
 
-impl<'a> Parser<'a> {
-    fn value(&mut self, place: Place) -> Result<Value, Problem> {
+impl<'a> LenientParser<'a> {
+    fn value(&mut self, place: Place) -> Result<Value, ParseProblem> {
         self.space();
         match self.peek() {
-            Some('{') => self.nested('}', Self::object),
-            Some('[') => self.nested(']', Self::array),
-            Some(_) if quotes::begins(self.rest()) => self.quoted(place).map(Value::String),
-            Some(_) => self.bare(),
+            Some('{') => self.parse_nested('}', Self::object),
+            Some('[') => self.parse_nested(']', Self::array),
+            Some(_) if quotes::begins(self.rest()) => self.parse_quoted(place).map(Value::String),
+            Some(_) => self.parse_bare(),
             None => Err(self.problem("a value is missing")),
         }
     }
 
-    fn nested(&mut self, close: char, read: impl Fn(&mut Self) -> Result<Value, Problem>) -> Result<Value, Problem> {
+    fn parse_nested(
+        &mut self,
+        close: char,
+        read: impl Fn(&mut Self) -> Result<Value, ParseProblem>,
+    ) -> Result<Value, ParseProblem> {
         if self.open.len() == DEPTH {
             return Err(self.problem("nested more than 128 deep"));
         }
@@ -105,28 +109,28 @@ impl<'a> Parser<'a> {
         value
     }
 
-    fn object(&mut self) -> Result<Value, Problem> {
+    fn object(&mut self) -> Result<Value, ParseProblem> {
         let mut members = Map::new();
         while !self.ends('}', members.is_empty())? {
             let key = self.key()?;
             let value = self.value(Place::Member)?;
             strict::insert(&mut members, key, value, &mut self.duplicates);
-            self.separator(begins::with_key)?;
+            self.separator(sniff::with_key)?;
         }
         Ok(Value::Object(members))
     }
 
-    fn array(&mut self) -> Result<Value, Problem> {
+    fn array(&mut self) -> Result<Value, ParseProblem> {
         let mut items = Vec::new();
         while !self.ends(']', items.is_empty())? {
             items.push(self.value(Place::Item)?);
-            self.separator(begins::value)?;
+            self.separator(sniff::value)?;
         }
         Ok(Value::Array(items))
     }
 
-    /// Whether the object or list is over. Takes its closing bracket, and fills in a missing one.
-    fn ends(&mut self, close: char, empty: bool) -> Result<bool, Problem> {
+    /// True if the object or list is over. Takes its closing bracket, and fills in a missing one.
+    fn ends(&mut self, close: char, empty: bool) -> Result<bool, ParseProblem> {
         let mut may_begin_with_comma = empty;
         loop {
             self.space();
@@ -167,14 +171,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the text ends with a digit: what was 10 may have become 1.
+    /// True if the text ends with a digit: what was 10 may have become 1.
     fn is_cut_in_a_number(&self) -> bool {
         self.text.ends_with(|c: char| c.is_ascii_digit() || c == '.')
     }
 
-    fn key(&mut self) -> Result<String, Problem> {
+    fn key(&mut self) -> Result<String, ParseProblem> {
         let key = if quotes::begins(self.rest()) {
-            self.quoted(Place::Key)?
+            self.parse_quoted(Place::Key)?
         } else {
             let length = keys::bare_key_length(self.rest());
             if length == 0 {
@@ -194,7 +198,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes what separates two members, or lets it be missing where the next one clearly begins.
-    fn separator(&mut self, begins_next: impl Fn(&str) -> bool) -> Result<(), Problem> {
+    fn separator(&mut self, begins_next: impl Fn(&str) -> bool) -> Result<(), ParseProblem> {
         self.space();
         let mut commas = 0;
         while let Some(found) = self.peek().filter(|it| words::is_separator(*it)) {
@@ -218,15 +222,15 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn quoted(&mut self, place: Place) -> Result<String, Problem> {
+    fn parse_quoted(&mut self, place: Place) -> Result<String, ParseProblem> {
         let quoted = quotes::read(self.rest(), place)
-            .map_err(|found| Problem { what: found.problem.to_owned(), at: self.at + found.at })?;
+            .map_err(|found| ParseProblem { what: found.problem.to_owned(), at: self.at + found.at })?;
         self.at += quoted.length;
         quoted.repairs.into_iter().for_each(|repair| self.repair(repair));
         Ok(quoted.text)
     }
 
-    fn bare(&mut self) -> Result<Value, Problem> {
+    fn parse_bare(&mut self) -> Result<Value, ParseProblem> {
         let rest = self.rest();
         let stops = |c: char| matches!(c, ',' | '，' | '、' | ';' | '}' | ']' | '{' | '[' | '"' | '\n' | '\r' | '#');
         let end = rest.find(stops).unwrap_or(rest.len());
@@ -242,7 +246,7 @@ impl<'a> Parser<'a> {
                 self.repair(repair);
                 Ok(value)
             }
-            Word::Unreadable(what) => Err(Problem { what, at: self.at }),
+            Word::Unreadable(what) => Err(ParseProblem { what, at: self.at }),
         }
     }
 
@@ -274,7 +278,7 @@ impl<'a> Parser<'a> {
         *self.repairs.entry(repair).or_default() += 1;
     }
 
-    fn problem(&self, what: &str) -> Problem {
-        Problem::new(what, self.at)
+    fn problem(&self, what: &str) -> ParseProblem {
+        ParseProblem::new(what, self.at)
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! The marks of a Markdown quotation (`> `) around JSON are none of it.
 //!
-//! What a reasoning model thinks aloud (`<think>…</think>` and the like) is no answer on any rung, and what stands within
+//! Reasoning (`<think>…</think>` and the like) is no answer on any rung, and a value within
 //! other elements than those for answers (`<plan>`) is no ranked one. Of several values, that
 //! which ranks highest counts ([`Ladder::ranking`]); where several of these differ, the last one, if it is announced as
 //! the final one, else the only one in a fence, unless that is introduced as a form or an example, and none otherwise. One
@@ -31,36 +31,34 @@
 //! # Ok::<(), ladder::LadderError>(())
 //! ```
 
-mod around;
-mod asides;
-mod begins;
 mod candidates;
-mod choice;
-mod introduction;
 mod keys;
 mod lenient;
 mod markup;
+mod prose;
 mod quotes;
-mod retraction;
+mod reasoning_blocks;
+mod sniff;
 mod strict;
 #[cfg(test)]
 mod tests;
-mod thoughts;
 mod words;
 
 use std::fmt;
 use std::ops::Range;
 
-use crate::kind::kind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use asides::Asides;
-use candidates::{Fence, Kind, Region};
-use choice::Candidate;
+use candidates::{CodeFence, Region, RegionKind};
+use prose::choice::{Candidate, choose};
+use prose::enclosing_elements::EnclosingElements;
+use prose::value_context;
 use strict::Parsed;
 
-/// What is looked for.
+use crate::kind::kind;
+
+/// The kind of value that is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
     /// An object. A list of exactly one object counts, and is noted.
@@ -69,7 +67,7 @@ pub enum Expectation {
     Any,
 }
 
-/// Where a value was found.
+/// The rung on which a value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
@@ -108,18 +106,18 @@ pub struct Found {
     pub value: Value,
     /// The rung.
     pub rung: Rung,
-    /// What was lenient about it: repairs, keys that stand twice. Empty when nothing was.
+    /// Leniences: repairs, duplicate keys. Empty when there were none.
     pub notes: Vec<String>,
     /// Keys that stand twice in one object and say different things. The last one is the value; whether that is good enough
     /// the caller knows.
     pub contradictions: Vec<String>,
-    /// Whether the reply ended before the value did: what is absent may have been to come.
+    /// True if the reply ended before the value did: what is absent may have been to come.
     pub is_unfinished: bool,
     /// The words around the value: the line before it and all that follows. Empty where the reply is the value.
     pub around: String,
 }
 
-/// Why there is no value.
+/// The reason why there is no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LadderError {
     /// The reply holds nothing but white space.
@@ -149,7 +147,7 @@ pub enum LadderError {
     /// JSON that is broken beyond what is repaired.
     #[error("the reply's JSON is broken at line {line}, column {column}: {problem}")]
     Broken {
-        /// What is wrong.
+        /// The problem.
         problem: String,
         /// Line in the reply, from 1.
         line: usize,
@@ -158,10 +156,10 @@ pub enum LadderError {
     },
 }
 
-/// The one JSON value that a file of ours is, without any lenience.
+/// Reads the JSON of one of Karat's own files, without any lenience.
 ///
 /// # Errors
-/// No JSON, or a key that stands twice in an object: nobody can know which of the two was meant.
+/// No JSON, or a duplicate key in an object, since it is unknown which of the two was meant.
 pub fn exact(text: &str) -> Result<Value, String> {
     let parsed: Parsed = serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
     match parsed.duplicates.first() {
@@ -199,7 +197,7 @@ impl<'a> Ladder<'a> {
         self
     }
 
-    /// Among several values, those count that rank highest, whatever their rung; 0 is for what is not looked for.
+    /// Among several values the highest-ranking ones count, on any rung; rank 0 means the value is not looked for.
     #[must_use]
     pub fn ranking(mut self, ranking: &'a dyn Fn(&Value) -> usize) -> Self {
         self.ranking = Some(ranking);
@@ -218,11 +216,11 @@ impl<'a> Ladder<'a> {
         if let Some(found) = self.direct(text) {
             return found;
         }
-        if let Some(plain) = markup::unescaped(text) {
+        if let Some(plain) = markup::unescape_html(text) {
             let found = self.climb(&plain)?;
             return Ok(Found { rung: Rung::Repaired, ..found }.noting("the reply was escaped for HTML"));
         }
-        self.search(&markup::unquoted(&thoughts::blanked(text)))
+        self.search(&markup::remove_quotation_marks(&reasoning_blocks::blank_reasoning(text)))
     }
 
     fn direct(&self, text: &str) -> Option<Result<Found, LadderError>> {
@@ -242,8 +240,8 @@ impl<'a> Ladder<'a> {
     /// The rungs after the first. Ranked, all of them are looked at; else the first that bears.
     fn search(&self, text: &str) -> Result<Found, LadderError> {
         let fences = candidates::fences(text);
-        let asides = Asides::of(text, &fences);
-        let headless = begins::headless(text.trim_start());
+        let asides = EnclosingElements::of(text, &fences);
+        let headless = sniff::headless(text.trim_start());
         let mut regions = if headless { Vec::new() } else { candidates::regions(text) };
         let fenced = fences.iter().filter_map(|fence| {
             let parsed = strict::whole(fence.body.trim())?;
@@ -253,7 +251,7 @@ impl<'a> Ladder<'a> {
         let embedded = regions.iter_mut().filter_map(|region| Some((region.span.clone(), region.value.take()?)));
         whole.extend(embedded.filter_map(|(span, parsed)| self.candidate(span, parsed, Rung::Embedded)));
         if self.ranking.is_none() && !whole.is_empty() {
-            return choice::chosen(text, &asides, whole).map(|chosen| chosen.found);
+            return choose(text, &asides, whole).map(|chosen| chosen.found);
         }
         let (mended, broken) = self.repair(text, &fences, &regions, headless);
         let first_problem = broken.first().map(|broken| broken.error.clone());
@@ -265,13 +263,13 @@ impl<'a> Ladder<'a> {
                 (Expectation::Any, _) => LadderError::NoJson("value"),
             }));
         }
-        let chosen = choice::chosen(text, &asides, whole)?;
+        let chosen = choose(text, &asides, whole)?;
         // What was begun anew after it and never ended may have been the answer.
-        let later = broken.into_iter().find(|broken| chosen.is_begun_anew(text, broken.span.clone()));
+        let later = broken.into_iter().find(|broken| chosen.is_repeated(text, broken.span.clone()));
         match later {
             Some(later) => Err(later.error),
             None if chosen.is_taken_back(text) => Err(LadderError::TakenBack),
-            None => Ok(Found { around: around::words(text, &chosen.span), ..chosen.found }),
+            None => Ok(Found { around: value_context::words(text, &chosen.span), ..chosen.found }),
         }
     }
 
@@ -283,17 +281,17 @@ impl<'a> Ladder<'a> {
         Candidate { span, rank: self.ranking.map_or(0, |ranking| ranking(&found.value)), found, is_fenced }
     }
 
-    /// What can be repaired, and what cannot.
+    /// Hints for values that cannot be repaired.
     fn repair(
         &self,
         text: &str,
-        fences: &[Fence],
+        fences: &[CodeFence],
         regions: &[Region],
         headless: bool,
     ) -> (Vec<Candidate>, Vec<Broken>) {
-        let bodies = fences.iter().filter(|fence| begins::like_json(fence.body.trim_start()));
-        let bodies = bodies.map(|fence| (fence.span(), Kind::Open, true));
-        let regions = regions.iter().filter(|region| region.kind != Kind::Strict);
+        let bodies = fences.iter().filter(|fence| sniff::like_json(fence.body.trim_start()));
+        let bodies = bodies.map(|fence| (fence.span(), RegionKind::Open, true));
+        let regions = regions.iter().filter(|region| region.kind != RegionKind::Strict);
         let regions = regions.map(|region| (region.span.clone(), region.kind, false));
         let (mut mended, mut broken) = (Vec::new(), Vec::new());
         for (span, kind, is_fenced) in bodies.chain(regions) {
@@ -312,14 +310,14 @@ impl<'a> Ladder<'a> {
 
     /// Repairs what begins like JSON; an error without a problem means JSON of the wrong kind. Where brackets balance,
     /// all of it must be read.
-    fn mend(&self, candidate: &str, kind: Kind) -> Result<Found, Option<lenient::Problem>> {
-        if let Some(parsed) = strict::escaped(candidate) {
+    fn mend(&self, candidate: &str, kind: RegionKind) -> Result<Found, Option<lenient::ParseProblem>> {
+        if let Some(parsed) = strict::parse_escaped(candidate) {
             let found = self.accept(parsed, Rung::Repaired).ok_or(None)?;
             return Ok(found.noting("the quotes were escaped"));
         }
         let mended = lenient::parse(candidate, self.truncated).map_err(Some)?;
-        if kind == Kind::Broken && mended.end < candidate.len() {
-            return Err(Some(lenient::Problem::new("something follows the value", mended.end)));
+        if kind == RegionKind::Broken && mended.end < candidate.len() {
+            return Err(Some(lenient::ParseProblem::new("something follows the value", mended.end)));
         }
         let found = self.accept(mended.parsed, Rung::Repaired).ok_or(None)?;
         let found = Found { is_unfinished: mended.is_unfinished, ..found };

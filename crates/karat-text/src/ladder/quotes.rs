@@ -2,9 +2,9 @@
 
 use super::keys::opening;
 use super::words::skip_space;
-use super::{begins, words};
+use super::{sniff, words};
 
-/// Where a text stands: this decides which quote closes it.
+/// The position of a text: this decides which quote closes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Key,
@@ -13,7 +13,7 @@ pub(super) enum Place {
 }
 
 /// A text that was read.
-pub(super) struct Quoted {
+pub(super) struct QuotedText {
     pub text: String,
     /// Length in the source, quotes included.
     pub length: usize,
@@ -26,13 +26,13 @@ pub(super) struct Unreadable {
     pub at: usize,
 }
 
-/// Whether a text begins with a quote of some kind.
+/// True if a text begins with a quote of some kind.
 pub(super) fn begins(text: &str) -> bool {
     opening(text).is_some()
 }
 
 /// Reads a text from its opening quote on.
-pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
+pub(super) fn read(source: &str, place: Place) -> Result<QuotedText, Unreadable> {
     for mark in ["\"\"\"", "'''"] {
         if source.starts_with(mark) {
             return triple(source, mark);
@@ -41,7 +41,7 @@ pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
     let Some((open, closing, style)) = opening(source) else {
         return Err(Unreadable { problem: "a quote is expected", at: 0 });
     };
-    let mut quoted = Quoted { text: String::new(), length: 0, repairs: style.into_iter().collect() };
+    let mut quoted = QuotedText { text: String::new(), length: 0, repairs: style.into_iter().collect() };
     let mut at = open;
     while let Some(character) = source[at..].chars().next() {
         let after = at + character.len_utf8();
@@ -68,7 +68,7 @@ pub(super) fn read(source: &str, place: Place) -> Result<Quoted, Unreadable> {
     Err(Unreadable { problem: "the text that begins here never ends", at: 0 })
 }
 
-impl Quoted {
+impl QuotedText {
     fn note(&mut self, repair: &'static str) {
         if !self.repairs.contains(&repair) {
             self.repairs.push(repair);
@@ -76,13 +76,13 @@ impl Quoted {
     }
 }
 
-fn triple(source: &str, mark: &'static str) -> Result<Quoted, Unreadable> {
+fn triple(source: &str, mark: &'static str) -> Result<QuotedText, Unreadable> {
     let inner = &source[3..];
     let end = inner.find(mark).ok_or(Unreadable { problem: "the text that begins here never ends", at: 0 })?;
-    Ok(Quoted { text: inner[..end].to_owned(), length: end + 6, repairs: vec!["triple quotes"] })
+    Ok(QuotedText { text: inner[..end].to_owned(), length: end + 6, repairs: vec!["triple quotes"] })
 }
 
-/// Whether a quote before `after` closes a text: what follows is what must follow one.
+/// True if a quote before `after` closes a text: what follows is what must follow one.
 fn closes(after: &str, place: Place) -> bool {
     let next = skip_space(after);
     match (place, next.chars().next()) {
@@ -90,12 +90,12 @@ fn closes(after: &str, place: Place) -> bool {
         (_, None | Some('}' | ']')) => true,
         (Place::Member, Some(separator)) if words::is_separator(separator) => {
             let next = after_separators(next);
-            next.is_empty() || next.starts_with('}') || begins::with_key(next)
+            next.is_empty() || next.starts_with('}') || sniff::with_key(next)
         }
-        (Place::Member, Some(_)) => begins::with_key(next),
+        (Place::Member, Some(_)) => sniff::with_key(next),
         (Place::Item, Some(separator)) if words::is_separator(separator) => {
             let next = after_separators(next);
-            next.is_empty() || begins::value(next)
+            next.is_empty() || sniff::value(next)
         }
         (Place::Item, Some(_)) => begins(next) && next.len() < after.len(),
     }
@@ -106,7 +106,7 @@ fn after_separators(text: &str) -> &str {
 }
 
 /// Reads what follows a backslash; returns how much of it was used.
-fn escape(source: &str, quoted: &mut Quoted) -> usize {
+fn escape(source: &str, quoted: &mut QuotedText) -> usize {
     let Some(character) = source.chars().next() else {
         quoted.text.push('\\');
         return 0;

@@ -16,7 +16,7 @@ pub(super) struct Parsed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Duplicate {
     pub key: String,
-    /// Whether it says something else the second time.
+    /// True if it says something else the second time.
     pub differs: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn prefix(text: &str) -> Option<(Parsed, usize)> {
 }
 
 /// The JSON value of a text whose quotes are all escaped, like `{\"a\": 1}`.
-pub(super) fn escaped(text: &str) -> Option<Parsed> {
+pub(super) fn parse_escaped(text: &str) -> Option<Parsed> {
     let text = text.trim();
     if !text.strip_prefix(['{', '['])?.trim_start().starts_with("\\\"") {
         return None;
@@ -59,17 +59,17 @@ pub(super) fn escaped(text: &str) -> Option<Parsed> {
 
 impl<'de> Deserialize<'de> for Parsed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(JsonVisitor)
     }
 }
 
-struct Reader;
+struct JsonVisitor;
 
 fn plain<E>(value: impl Into<Value>) -> Result<Parsed, E> {
     Ok(Parsed { value: value.into(), duplicates: Vec::new() })
 }
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for JsonVisitor {
     type Value = Parsed;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -76,7 +76,7 @@ fn common_mistakes_are_repaired() {
 }
 
 #[test]
-fn what_is_in_doubt_is_refused() {
+fn ambiguous_replies_are_refused() {
     for text in [
         "",
         "   \n",
@@ -283,7 +283,7 @@ fn text() -> impl Strategy<Value = String> {
 
 fn json_container() -> impl Strategy<Value = Value> {
     json_value().prop_filter("a list or object that says something", |value| {
-        (value.is_object() || value.is_array()) && choice::is_substantial(value)
+        (value.is_object() || value.is_array()) && prose::choice::is_substantial(value)
     })
 }
 

@@ -1,4 +1,4 @@
-//! What stands outside of quotes: white space, comments, numbers and bare words.
+//! Lexing outside of quotes: white space, comments, numbers and bare words.
 
 use serde_json::{Number, Value};
 
@@ -19,7 +19,7 @@ pub(super) fn is_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{feff}' | '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}')
 }
 
-/// What stands between two members, or is taken for it.
+/// True for a separator of two members, or a character used as one.
 pub(super) fn is_separator(character: char) -> bool {
     matches!(character, ',' | ';' | '，' | '、')
 }
@@ -45,7 +45,7 @@ pub(super) fn literal(word: &str) -> Option<Value> {
     }
 }
 
-/// What a bare word is worth, and what was lenient about it.
+/// The value of a bare word, and the lenience it needed.
 pub(super) enum Word {
     /// Strict JSON.
     Strict(Value),

@@ -1,4 +1,4 @@
-//! What a template can see.
+//! The names and values that a template can see.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::fences::Fences;
 #[derive(Clone, Default)]
 pub struct Context(Option<Arc<Layer>>);
 
-/// What a context adds to another one.
+/// The additions of a context to another one.
 enum Layer {
     Name { name: Box<str>, value: Value, below: Context },
     Names { above: Context, below: Context },
@@ -28,15 +28,15 @@ pub trait Source: Send + Sync {
     /// The text where a path leads to one; its first part is the name.
     fn text(&self, path: &[Box<str>]) -> Option<&str>;
 
-    /// Whether this is one of the names.
+    /// True if this is one of the names.
     fn has(&self, name: &str) -> bool;
 
     /// All of them, converted.
     fn context(&self) -> Context;
 }
 
-/// What a context knows of the text that a path leads to.
-enum Found<'a> {
+/// The result of looking up the text at a path.
+enum Lookup<'a> {
     /// There is no such name.
     Nothing,
     Text(&'a str),
@@ -44,7 +44,7 @@ enum Found<'a> {
     Other,
 }
 
-impl<'a> Found<'a> {
+impl<'a> Lookup<'a> {
     fn of(text: Option<&'a str>) -> Self {
         text.map_or(Self::Other, Self::Text)
     }
@@ -139,32 +139,32 @@ impl Context {
     /// The text that stands at a path, where one does that need not be converted.
     pub(super) fn text(&self, path: &[Box<str>]) -> Option<&str> {
         match self.find(path) {
-            Found::Text(text) => Some(text),
-            Found::Nothing | Found::Other => None,
+            Lookup::Text(text) => Some(text),
+            Lookup::Nothing | Lookup::Other => None,
         }
     }
 
-    fn find(&self, path: &[Box<str>]) -> Found<'_> {
-        let Some((first, rest)) = path.split_first() else { return Found::Nothing };
+    fn find(&self, path: &[Box<str>]) -> Lookup<'_> {
+        let Some((first, rest)) = path.split_first() else { return Lookup::Nothing };
         let mut context = self;
         while let Some(layer) = context.0.as_deref() {
             context = match layer {
                 Layer::Name { name, value, .. } if name == first => {
-                    return Found::of(value.as_str().filter(|_| rest.is_empty()));
+                    return Lookup::of(value.as_str().filter(|_| rest.is_empty()));
                 }
                 Layer::Name { below, .. } => below,
                 Layer::Names { above, below } => match above.find(path) {
-                    Found::Nothing => below,
+                    Lookup::Nothing => below,
                     there => return there,
                 },
-                Layer::Source { source, .. } if source.has(first) => return Found::of(source.text(path)),
+                Layer::Source { source, .. } if source.has(first) => return Lookup::of(source.text(path)),
                 Layer::Source { .. } => break,
             };
         }
-        Found::Nothing
+        Lookup::Nothing
     }
 
-    /// What templates look names up in; their fences get the code of `fences`.
+    /// The object in which templates look names up; their fences get the code of `fences`.
     pub(super) fn root(&self, fences: &Arc<Fences>) -> Value {
         Value::from_object(Root { context: self.clone(), fences: Value::from_dyn_object(Arc::clone(fences)) })
     }

@@ -27,7 +27,7 @@ static BASE: LazyLock<Environment<'static>> = LazyLock::new(|| {
 });
 
 fn write(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &minijinja::Value) -> Result<(), minijinja::Error> {
-    match json::written(value) {
+    match json::json_text(value) {
         Some(Ok(text)) => out.write_str(&text).map_err(Into::into),
         Some(Err(problem)) => Err(minijinja::Error::new(minijinja::ErrorKind::BadSerialization, problem)),
         None => match value.kind() {

@@ -1,4 +1,4 @@
-//! What can go wrong with a template, said so that its author can put it right.
+//! Errors of templates, worded so that the author can fix them.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use crate::similar::nearest;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}{}", .hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default())]
 pub struct TemplateError {
-    /// What went wrong.
+    /// The problem.
     pub message: String,
     /// Line in the source, from 1.
     pub line: Option<usize>,
     /// Byte range in the source.
     pub span: Option<Range<usize>>,
-    /// What to do about it.
+    /// The advice.
     pub hint: Option<String>,
 }
 

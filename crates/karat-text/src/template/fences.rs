@@ -11,7 +11,7 @@ use minijinja::value::Object;
 
 use crate::fence::Fence;
 
-/// What the filter `fence` of a rendering fences with.
+/// The state of the filter `fence` in one rendering.
 #[derive(Debug)]
 pub(super) struct Fences {
     fence: Fence,
@@ -35,7 +35,7 @@ impl Fences {
     }
 }
 
-/// What `render` makes with a code of its own, where it fences anything; `texts` are all that it shows.
+/// Renders with a code of its own where anything is fenced; `texts` are all that it shows.
 pub(super) fn coded<T, E>(
     render: impl Fn(&Arc<Fences>) -> Result<T, E>,
     texts: impl Fn(&T) -> Vec<String>,

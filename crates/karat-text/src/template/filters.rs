@@ -14,7 +14,7 @@ pub(super) fn add(environment: &mut Environment<'_>) {
 /// `{{ text | fence("TRANSCRIPT") }}`: the text (or a list or object, as JSON) between marks that it cannot close, nor
 /// anything else in the call open.
 fn fence(state: &State<'_, '_>, value: &Value, label: String) -> Result<String, Error> {
-    let content = match json::written(value) {
+    let content = match json::json_text(value) {
         Some(Ok(text)) => text,
         Some(Err(problem)) => return Err(Error::new(ErrorKind::BadSerialization, problem)),
         None => value.to_string(),

@@ -6,15 +6,15 @@
 use super::Context;
 
 /// A text and what is inserted into it, in their order.
-pub(super) struct Inserting(Vec<Piece>);
+pub(super) struct PlainInsertion(Vec<InsertedPiece>);
 
-enum Piece {
+enum InsertedPiece {
     Text(Box<str>),
-    /// What a hole names: `["sample", "question"]`.
+    /// The path a hole names: `["sample", "question"]`.
     Path(Vec<Box<str>>),
 }
 
-impl Inserting {
+impl PlainInsertion {
     /// A template of these holes only: `{{ sample.question }}`. `reads` are all names that it reads.
     pub fn of(text: &str, reads: &[String]) -> Option<Self> {
         // Of a lone carriage return at the end, minijinja knows what becomes.
@@ -34,11 +34,11 @@ impl Inserting {
             if !path.iter().all(|name| is_name(name)) {
                 return None;
             }
-            pieces.push(Piece::Text(before.into()));
-            pieces.push(Piece::Path(path));
+            pieces.push(InsertedPiece::Text(before.into()));
+            pieces.push(InsertedPiece::Path(path));
             left = after;
         }
-        pieces.push(Piece::Text(left.into()));
+        pieces.push(InsertedPiece::Text(left.into()));
         Some(Self(pieces))
     }
 
@@ -52,7 +52,7 @@ impl Inserting {
     }
 }
 
-impl Piece {
+impl InsertedPiece {
     fn text<'a>(&'a self, context: &'a Context) -> Option<&'a str> {
         match self {
             Self::Text(text) => Some(text),

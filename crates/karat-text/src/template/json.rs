@@ -11,8 +11,8 @@ pub(super) fn value(value: &Value) -> Result<serde_json::Value, String> {
     convert(value, DEPTH)
 }
 
-/// How a value stands in a text, where that is not as minijinja writes it: a list or object as JSON, none as nothing.
-pub(super) fn written(value: &Value) -> Option<Result<String, String>> {
+/// Formats a value for a text, where minijinja writes it differently: a list or object as JSON, none as nothing.
+pub(super) fn json_text(value: &Value) -> Option<Result<String, String>> {
     match value.kind() {
         ValueKind::None => Some(Ok(String::new())),
         ValueKind::Seq | ValueKind::Map | ValueKind::Iterable => {
@@ -22,7 +22,7 @@ pub(super) fn written(value: &Value) -> Option<Result<String, String>> {
     }
 }
 
-/// How a JSON value stands in a text: texts as they are, null as nothing, everything else as JSON.
+/// Formats a JSON value for a text: texts as they are, null as nothing, everything else as JSON.
 pub fn text(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => String::new(),

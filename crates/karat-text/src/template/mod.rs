@@ -1,9 +1,11 @@
-//! The two notations of a suite that are computed: **templates** (text with `{{ }}`) and **expressions** (what stands
-//! inside the braces).
+//! The two computed notations of a suite: **templates** (text with `{{ }}`) and **expressions** (the code inside the braces).
 //!
 //! Both are compiled once and evaluated often, from any thread. An undefined name is an error that names it. Nothing is
-//! escaped; inside a text a list or an object is written as JSON, and null as nothing. Loops and recursion are bounded, and a template can
-//! neither include a file nor see anything but its [`Context`].
+//! escaped; inside a text a list or an object is written as JSON, and null as nothing. Loops and recursion are bounded, and a
+//! template can neither include a file nor see anything but its [`Context`].
+//!
+//! Map: this file has the public types; `context` the names and values, `engine` the minijinja set-up, `json` conversions,
+//! `filters` and `fences` the own filters, `inserting` a fast path for templates of plain text, `error` the messages.
 //!
 //! ```
 //! use karat_text::template::{Context, Expression, Template};
@@ -39,7 +41,7 @@ use serde_json::Value;
 pub use context::{Context, Source};
 pub use error::TemplateError;
 use fences::Fences;
-use inserting::Inserting;
+use inserting::PlainInsertion;
 pub use json::text;
 
 /// The name under which each environment knows its one template.
@@ -54,7 +56,7 @@ struct Compiled {
     reads: Vec<String>,
     form: Form,
     /// The same, where it only inserts.
-    inserting: Option<Inserting>,
+    inserting: Option<PlainInsertion>,
 }
 
 enum Form {
@@ -82,7 +84,7 @@ impl Template {
             let (environment, reads) = engine::template(NAME, source)?;
             (Form::Text(Box::new(environment)), reads)
         };
-        let inserting = Inserting::of(text, &reads);
+        let inserting = PlainInsertion::of(text, &reads);
         Ok(Self(Arc::new(Compiled { source: source.to_owned(), reads, form, inserting })))
     }
 
@@ -177,7 +179,7 @@ impl fmt::Debug for Template {
     }
 }
 
-/// What stands between the braces where the text may be one lone `{{ }}`.
+/// Returns the text between the braces if the source may be one lone `{{ }}`.
 fn lone(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("{{")?.strip_suffix("}}")?;
     let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
@@ -227,7 +229,7 @@ impl Expression {
         json::value(&result).map_err(|problem| self.problem(problem))
     }
 
-    /// Whether it holds: false, 0, null, and empty texts, lists and objects do not.
+    /// True if it holds: false, 0, null, and empty texts, lists and objects do not.
     ///
     /// # Errors
     /// As [`Expression::eval`].

@@ -31,7 +31,7 @@ fn lists_and_objects_are_written_as_json() {
     assert_eq!(render("x {{ true }}").unwrap(), "x true");
 }
 
-/// What is absent (`missing: empty`, an absent part of `take`) does not reach a prompt as a word.
+/// An absent value (`missing: empty`, an absent part of `take`) does not reach a prompt as a word.
 #[test]
 fn null_is_nothing_in_a_text() {
     assert_eq!(render("a{{ none }}b").unwrap(), "ab");
@@ -127,7 +127,7 @@ fn contexts_extend_without_changing_their_origin() {
 
 /// A context that holds only what a template reads renders the same, and still knows the other names.
 #[test]
-fn what_is_read_is_enough() {
+fn declared_reads_are_sufficient() {
     let sample =
         json!({"title": "Tides", "transcript": {"fullText": "The sea.", "segments": [1, 2]}, "tags": [{"n": 1}]});
     let source = "{{ sample.title }} {{ sample.transcript.fullText }} {{ sample.tags[0].n }}";
@@ -176,7 +176,7 @@ impl Source for Names {
     }
 }
 
-/// What a source holds is rendered as if it had been converted, whatever it is and whatever stands above or below it.
+/// The values of a source are rendered as if they had been converted, whatever it is and whatever stands above or below it.
 #[test]
 fn a_source_holds_names() {
     let names = json!({"sample": {"title": "Tides", "n": 1.0, "in": {"text": "deep"}}, "input": null});

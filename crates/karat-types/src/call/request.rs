@@ -202,7 +202,7 @@ impl EnvTemplate {
     }
 
     /// The text without values: gaps stand as `${NAME}`. For messages and captured requests.
-    pub fn shown(&self) -> String {
+    pub fn with_placeholders(&self) -> String {
         let part = |part: &EnvTemplatePart| match part {
             EnvTemplatePart::Text(text) => text.clone(),
             EnvTemplatePart::Variable { name, .. } => format!("${{{name}}}"),

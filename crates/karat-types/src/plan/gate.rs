@@ -1,5 +1,4 @@
-//! Gates as a suite or a policy file declares them. A run keeps those that it was begun with, and others can be
-//! applied to it later.
+//! Gates of a suite or a policy file. A run keeps the gates that it was started with; others can be applied later.
 
 use serde::{Deserialize, Serialize};
 

@@ -308,11 +308,11 @@ impl Overall {
             OverallMethod::Min => values.iter().map(|(value, _)| *value).reduce(f64::min),
             OverallMethod::Given => None,
         };
-        composite.map(|value| self.rounded(value))
+        composite.map(|value| self.round_value(value))
     }
 
     /// A value with its decimals, half to even on the exact binary value, as decimal formatting does.
-    pub fn rounded(&self, value: f64) -> f64 {
+    pub fn round_value(&self, value: f64) -> f64 {
         match self.round {
             Some(decimals) => format!("{value:.*}", decimals as usize).parse().unwrap_or(value),
             None => value,
@@ -394,7 +394,7 @@ pub struct DiagnosticSpec {
         default,
         skip_serializing_if = "FindingMerge::is_any",
         alias = "all_chunks",
-        deserialize_with = "finding_fold"
+        deserialize_with = "read_finding_merge"
     )]
     pub chunks: FindingMerge,
     /// Two fields that must differ: an item in which they are equal is no finding and is dropped, which is recorded.
@@ -403,7 +403,7 @@ pub struct DiagnosticSpec {
 }
 
 /// Reads a fold; plans of the first version say `true` for `all` and `false` for `any`.
-fn finding_fold<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<FindingMerge, D::Error> {
+fn read_finding_merge<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<FindingMerge, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Written {
@@ -565,7 +565,7 @@ mod tests {
     #[test]
     #[allow(clippy::float_cmp, reason = "the decimals are exact")]
     fn rounding_is_that_of_decimal_formatting() {
-        let rounded = |value, decimals| overall(OverallMethod::Mean, decimals).rounded(value);
+        let rounded = |value, decimals| overall(OverallMethod::Mean, decimals).round_value(value);
         assert_eq!((rounded(2.675, Some(2)), rounded(0.125, Some(2))), (2.67, 0.12));
         assert_eq!((rounded(0.375, Some(2)), rounded(3.7215, None)), (0.38, 3.7215));
     }

@@ -191,7 +191,7 @@ impl MeterSpec {
     }
 }
 
-/// Tokens that somebody else's call took.
+/// Tokens used by a call of a service or program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeteredTokens {
     /// Path of a list of uses; the other paths look into each of its members.

@@ -32,7 +32,7 @@ impl<'a> CommandContext<'a> {
             lookup: Arc::new(move |name| environment.get(name)),
             clock: Arc::new(SystemClock),
             own_program: std::env::current_exe().ok(),
-            opened: karat_app::Opened::default(),
+            opened: karat_app::Session::default(),
         };
         Ok(Self { app, printer, quiet: common.quiet })
     }

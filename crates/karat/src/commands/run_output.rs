@@ -1,6 +1,6 @@
 //! Parts that all commands that run cells share: progress, Ctrl-C, and the lines at the end.
 
-use karat_app::{Execution, RunEnd, Stop, Tape, count_noun};
+use karat_app::{CallRecording, Execution, RunEnd, Stop, count_noun};
 use karat_types::RunStatus;
 
 use super::{CommandContext, usd};
@@ -19,7 +19,7 @@ pub fn execution(context: &CommandContext<'_>, json: bool, shown: ProgressArgs) 
     };
     let messages = progress::observer(*context.printer, detail);
     let observer = if json { events::observer(*context.printer, messages) } else { messages };
-    Execution { run_id: None, resume: false, observer, stop, tape: Tape::None }
+    Execution { run_id: None, resume: false, observer, stop, tape: CallRecording::None }
 }
 
 /// Prints the calls of a run and what they cost.

@@ -1,6 +1,7 @@
-//! `drift`: whether the last days of a run's dated samples are worse than the weeks before them, by system (BR-13).
+//! `drift`: tests whether the last days of a run's dated samples are worse than the weeks before them, by system
+//! (BR-13).
 //!
-//! It sees the run's own days. `karat drift` asks the same of every stored run of the suite.
+//! It uses the run's own days; `karat drift` uses every stored run of the suite.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ struct DriftFold {
     watched: WatchedMetric,
     /// By system, in the plan's order.
     series: Vec<BTreeMap<String, Day>>,
-    /// The last date of any sample, with a score or without.
+    /// The last date of any sample, with or without a score.
     last: Option<String>,
 }
 
@@ -35,7 +36,7 @@ pub(in crate::analyses) fn build(
     }
     let known = plan.metrics.iter().position(|metric| metric.name == options.metric);
     let Some((at, metric)) = known.and_then(|at| Some((at, plan.metrics.get(at)?))) else {
-        return Err(options_error(spec, format!("metric names {:?}, which is no metric of this run", options.metric)));
+        return Err(options_error(spec, format!("metric: {:?} is not a metric of this run", options.metric)));
     };
     let watched = WatchedMetric { range: metric.range, better: metric.better };
     let series = vec![BTreeMap::new(); plan.systems.len()];
@@ -58,7 +59,7 @@ impl Analysis for DriftFold {
             let models = own.iter().filter_map(|judgment| self.plan.judges.get(usize::from(judgment.judge)));
             let models: Vec<&str> = models.map(|judge| judge.model.as_str()).collect();
             day.judges.extend(joined_names(models.iter().copied()));
-            day.is_together |= models.len() > 1;
+            day.is_merged |= models.len() > 1;
             day.prompt_versions.extend(own.iter().filter_map(|judgment| judgment.prompt_version.clone()));
             let answered = own.iter().map(|judgment| &judgment.answered);
             answered.chain([&cell.row.cell.facts.answered]).for_each(|it| add_answers(it, &mut day.answered_as));
@@ -105,7 +106,7 @@ mod tests {
         }
     }
 
-    /// BR-13: a run over many days says whether the last are worse; a run without dates has no data.
+    /// BR-13: a run over many days has a drift result; a run without dates has no data.
     #[test]
     fn a_run_over_days_has_a_drift() {
         let found = status(true, true);
@@ -121,6 +122,6 @@ mod tests {
     #[test]
     fn an_unknown_metric_is_refused() {
         let run = Sketch::new(1, 1, 1).fill(1.0).analysis("drift", "drift", json!({"metric": "nothing"})).run();
-        assert!(analyse(&run, &Options::default()).unwrap_err().to_string().contains("no metric of this run"));
+        assert!(analyse(&run, &Options::default()).unwrap_err().to_string().contains("not a metric of this run"));
     }
 }

@@ -1,4 +1,5 @@
-//! `leaderboards`: what the rankings rest on, by metric. The places themselves are in [`Findings`](crate::Findings).
+//! `leaderboards`: the shared cells behind each ranking, by metric. The rankings themselves are in
+//! [`Findings`](crate::Findings).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,16 +11,16 @@ use crate::AnalysisError;
 use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
 use crate::figures::leaderboard::Leaderboard;
 
-/// By metric.
+/// The basis of the rankings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Leaderboards {
-    /// What each rests on.
+    /// The basis of each ranking, by metric.
     pub boards: BTreeMap<String, Leaderboard>,
 }
 
 impl Leaderboards {
-    /// The same without metrics that depend on time or price.
+    /// Removes metrics that depend on time or price.
     pub fn steady(&self, plan: &PlanHeader) -> Self {
         let mut steady = self.clone();
         steady.boards.retain(|name, _| !plan.metrics.iter().any(|metric| metric.volatile && metric.name == *name));

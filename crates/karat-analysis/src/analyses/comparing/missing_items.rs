@@ -1,8 +1,8 @@
-//! `missing_items`: what the outputs of some variants hold and those of the others lack, by kind of item (CL-09).
+//! `missing_items`: items in the outputs of some variants that the outputs of others lack, by kind of item (CL-09).
 //!
-//! The items of the `from` variants, such as lists that people or other programs made, are looked for in the outputs of every other
-//! system on the same sample. What is in none of them is missing systematically; what only the systems of some variants
-//! or models lack belongs to those.
+//! The items of the `from` variants, such as lists made by people or other programs, are searched for in the outputs of
+//! every other system on the same sample. An item that no system has is missing systematically; an item that only the
+//! systems of some variants or models lack is attributed to these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::figures::groups::system_id;
 /// Characters of an item that are kept.
 const TEXT: usize = 200;
 
-/// The kind of items that fit no other.
+/// The kind of items that match no other.
 const OTHER: &str = "other";
 
 /// Options of `missing_items`.
@@ -30,21 +30,22 @@ const OTHER: &str = "other";
 pub struct MissingItemsOptions {
     /// Path of the items within an output.
     pub items: String,
-    /// Field of an item that holds its text; without it, items are texts.
+    /// Field of an item that holds its text; if absent, items are texts.
     #[serde(default)]
     pub by: Option<String>,
     /// Field of an item that holds its kind.
     #[serde(default)]
     pub group: Option<String>,
-    /// Kinds of items whose `group` is absent: name → words or phrases, one of which the text holds. The first that fits counts.
+    /// Kinds for items without a `group`: name → words or phrases. An item belongs to the first kind of which its text
+    /// contains a word or phrase.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
-    /// Ids of the variants whose items are looked for.
+    /// Ids of the variants whose items are searched for.
     pub from: Vec<String>,
-    /// Similarity from 0 to 1 from which two texts are one item.
+    /// Least similarity, 0 to 1, at which two texts count as one item.
     #[serde(default = "similar")]
     pub similar: f64,
-    /// How many missing items are listed.
+    /// Number of missing items listed.
     #[serde(default = "top")]
     pub top: usize,
 }
@@ -57,37 +58,37 @@ fn top() -> usize {
     40
 }
 
-/// What was looked for, and what is missing.
+/// The items searched for and missing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct MissingItems {
-    /// The variants whose items were looked for.
+    /// The variants whose items were searched for.
     pub from: Vec<String>,
     /// Samples with items of at least one of them.
     pub samples: u64,
     /// By kind of item.
     pub groups: BTreeMap<String, MissingGroup>,
-    /// What stands out, in words; empty where nothing does.
+    /// Notable patterns, in words.
     pub patterns: Vec<String>,
-    /// Items that no system finds which reads in pieces, and one does that reads the whole.
+    /// Items that only systems reading the whole input find, and no system reading it in chunks.
     pub cross_segment: Vec<MissingItem>,
-    /// The first items that are missing anywhere, systematic ones first.
+    /// The first missing items, systematic ones first.
     pub missing: Vec<MissingItem>,
 }
 
 /// One kind of item.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct MissingGroup {
-    /// Distinct items by variant that they are from.
+    /// Number of distinct items by source variant.
     pub from: BTreeMap<String, u64>,
     /// Distinct items of all these variants.
     pub items: u64,
-    /// Of these, items that at least one other system has.
+    /// Number of items that at least one other system has.
     pub found: u64,
-    /// Of these, items that no other system has.
+    /// Number of items that no other system has.
     pub systematic: u64,
-    /// Of these, items that every system of some variant lacks, and another one has.
+    /// Number of items that every system of some variant lacks and another variant has.
     pub by_variant: u64,
-    /// Of these, items that only some models lack.
+    /// Number of items that only some models lack.
     pub by_model: u64,
 }
 
@@ -104,11 +105,11 @@ pub struct MissingItem {
     pub from: Vec<String>,
     /// `systematic`, `by variant`, `by model`.
     pub reach: &'static str,
-    /// The variants or models that lack it; empty where all do.
+    /// The variants or models that lack it; empty if all do.
     pub lacking: Vec<String>,
 }
 
-/// How far an item is missing.
+/// The extent to which an item is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reach {
     Nowhere,
@@ -117,7 +118,7 @@ enum Reach {
     Models(Vec<String>),
 }
 
-/// A system that items are looked for in.
+/// A system whose outputs are searched.
 struct Other {
     variant: String,
     model: String,
@@ -129,7 +130,7 @@ struct MissingItemsFold {
     plan: Arc<PlanHeader>,
     options: MissingItemsOptions,
     path: Path,
-    /// The sample under way, with what its cells hold.
+    /// The current sample with the items of its cells.
     sample: Option<String>,
     wanted: Vec<(String, String, String)>,
     others: Vec<Other>,
@@ -142,13 +143,13 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: MissingItemsOptions = options(spec)?;
     if !(0.0..=1.0).contains(&options.similar) {
-        return Err(options_error(spec, format!("similar is {}, and similarity is from 0 to 1", options.similar)));
+        return Err(options_error(spec, format!("similar is {}, but must be from 0 to 1", options.similar)));
     }
     if options.from.is_empty() {
-        return Err(options_error(spec, "from names no variant whose items are looked for"));
+        return Err(options_error(spec, "from is empty: list the variants whose items are expected"));
     }
     let path = Path::parse(&options.items).map_err(|error| options_error(spec, format!("items: {error}")))?;
-    // A variant that `--variants` left out of this run is no mistake.
+    // A variant that `--variants` left out of this run is no error.
     let found = MissingItems { from: options.from.clone(), ..MissingItems::default() };
     Ok(Some(Box::new(MissingItemsFold {
         plan: plan.clone(),
@@ -178,7 +179,7 @@ impl MissingItemsFold {
         items.collect()
     }
 
-    /// The first kind whose words the text holds.
+    /// The first kind of which the text contains a word or phrase.
     fn item_kind(&self, text: &str) -> String {
         let words: Vec<String> = Folded::new(text).words().map(str::to_owned).collect();
         let holds = |phrase: &String| {
@@ -189,14 +190,14 @@ impl MissingItemsFold {
         fitting.map_or(OTHER, |(name, _)| name).to_owned()
     }
 
-    /// Whether the variant of a system reads its input in pieces.
+    /// Returns true if the variant of a system reads its input in chunks.
     fn reads_in_pieces(&self, system: usize) -> bool {
         let variant = self.plan.systems.get(system).and_then(|it| self.plan.variants.get(it.variant));
         let steps = variant.map_or(&[][..], |variant| &variant.steps);
         steps.iter().any(|step| step.chunk.is_some() && matches!(step.action, Action::Prompt(_)))
     }
 
-    /// Compares what the sample's cells hold, and forgets it.
+    /// Compares the items of the current sample and clears them.
     fn compare_sample(&mut self) {
         let (wanted, others) = (std::mem::take(&mut self.wanted), std::mem::take(&mut self.others));
         let Some(sample) = self.sample.take() else { return };
@@ -257,7 +258,7 @@ impl MissingItemsFold {
     }
 }
 
-/// Who lacks an item, by what every system that lacks it has in common.
+/// The variants or models all of whose systems lack an item.
 fn reach(others: &[Other], has: &[bool]) -> Reach {
     if !has.contains(&false) {
         return Reach::Nowhere;
@@ -274,14 +275,15 @@ fn reach(others: &[Other], has: &[bool]) -> Reach {
     if variants.is_empty() { Reach::Models(lacking(|other| &other.model)) } else { Reach::Variants(variants) }
 }
 
-/// What stands out of a kind of item: at least half of its items are missing systematically, or from whole variants.
+/// The pattern of a kind of item: at least half of its items are missing systematically, from whole variants, or from
+/// some models.
 fn pattern_text(name: &str, group: &MissingGroup) -> Option<String> {
     let said = |count: u64, what: &str| format!("{name}: {count} of {} items {what}", group.items);
     if group.systematic * 2 >= group.items && group.systematic > 0 {
-        return Some(said(group.systematic, "are found by no system (systematic)"));
+        return Some(said(group.systematic, "are missing from every system (systematic)"));
     }
     if group.by_variant * 2 >= group.items && group.by_variant > 0 {
-        return Some(said(group.by_variant, "are lost in whole variants, and other variants have them"));
+        return Some(said(group.by_variant, "are missing from whole variants, while other variants have them"));
     }
     (group.by_model * 2 >= group.items && group.by_model > 0)
         .then(|| said(group.by_model, "are missing from some models only (model-specific)"))
@@ -339,9 +341,10 @@ mod tests {
         Other { variant: variant.to_owned(), model: model.to_owned(), in_pieces: false, found: Vec::new() }
     }
 
-    /// CL-09: an item that all lack is systematic; one that a variant lacks belongs to it, else to its models.
+    /// CL-09: an item that all systems lack is systematic; one that a variant lacks is attributed to the variant, else
+    /// to its models.
     #[test]
-    fn who_lacks_an_item_is_said() {
+    fn systems_without_an_item_are_listed() {
         let others = [other("raw", "a"), other("raw", "b"), other("edited", "a"), other("edited", "b")];
         assert_eq!(reach(&others, &[true; 4]), Reach::Nowhere);
         assert_eq!(reach(&others, &[false; 4]), Reach::Everywhere);
@@ -351,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_half_of_a_kind() {
+    fn a_pattern_needs_half_of_the_items() {
         let group = MissingGroup { items: 4, systematic: 2, ..MissingGroup::default() };
         assert!(pattern_text("hedged", &group).unwrap().contains("2 of 4"));
         assert_eq!(pattern_text("hedged", &MissingGroup { systematic: 1, ..group }), None);

@@ -1,4 +1,5 @@
-//! `power`: which differences between systems the run's samples detect, and what a wanted one takes (BY-16).
+//! `power`: the differences between systems that the run's samples detect, and the samples that a wanted difference
+//! needs (BY-16).
 
 use std::sync::Arc;
 
@@ -14,13 +15,13 @@ use crate::planning::power::{MetricPower, difference_problem, measured_deviation
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PowerOptions {
-    /// The difference that should be detected, in the metric's own unit.
+    /// The difference to detect, in the metric's own unit.
     pub mde: Option<f64>,
-    /// The metric; every steady one without it.
+    /// The metric; default: every metric that depends on neither time nor price.
     pub metric: Option<String>,
 }
 
-/// By metric, in the plan's order.
+/// Power by metric, in the plan's order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Power {

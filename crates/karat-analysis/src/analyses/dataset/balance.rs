@@ -1,4 +1,4 @@
-//! `balance`: how many samples of each kind the dataset holds (RG-01).
+//! `balance`: numbers of samples by value of a metadata column (RG-01).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use serde_json::Value;
 use crate::AnalysisError;
 use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
 
-/// Values kept of a column, the most frequent first.
+/// Number of values kept of a column, most frequent first.
 const KEPT: usize = 200;
 
 /// Options of `balance`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BalanceOptions {
-    /// Entries of the dataset's `metadata`, each on its own; of a list every member counts.
+    /// Columns of the dataset's `metadata`, counted separately; every member of a list counts.
     pub by: Vec<String>,
 }
 
@@ -29,20 +29,20 @@ pub struct ValueShare {
     pub value: Value,
     /// Samples that have it.
     pub samples: u64,
-    /// Of all samples that say anything. Members of lists make the shares sum to more than 1.
+    /// Share of all samples with a value. Shares sum to more than 1 if values are lists.
     pub share: f64,
 }
 
 /// The values of one column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnBalance {
-    /// Samples that say anything.
+    /// Number of samples with a value.
     pub samples: u64,
-    /// Samples that do not.
+    /// Number of samples without one.
     pub missing: u64,
     /// The most frequent first.
     pub values: Vec<ValueShare>,
-    /// How often the most frequent value stands for one of the least frequent.
+    /// Ratio of the most to the least frequent value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_to_smallest: Option<f64>,
 }
@@ -74,7 +74,7 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: BalanceOptions = options(spec)?;
     if options.by.is_empty() {
-        return Err(options_error(spec, "by names nothing: give entries of the dataset's `metadata`"));
+        return Err(options_error(spec, "by is empty: list columns of the dataset's `metadata`"));
     }
     let columns = options.by.into_iter().map(|name| (name, ValueCounts::default())).collect();
     Ok(Some(Box::new(BalanceFold { columns, last: None })))
@@ -139,7 +139,7 @@ mod tests {
     use crate::{Options, analyse};
     use serde_json::json;
 
-    /// RG-01: samples are counted by value, not cells; members of lists count each; what says nothing is missing.
+    /// RG-01: samples, not cells, are counted by value; list members count each; empty values are missing.
     #[test]
     fn samples_are_counted_by_value() {
         let sketch = Sketch::new(2, 1, 4).fill(5.0).analysis("balance", "balance", json!({ "by": ["kind", "of"] }));

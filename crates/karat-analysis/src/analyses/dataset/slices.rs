@@ -1,4 +1,4 @@
-//! `slices`: the figures of parts of the dataset, by what its rows say of themselves (`metadata`).
+//! `slices`: figures of each part of the dataset, by value of a metadata column.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_e
 use crate::figures::finding::Finding;
 use crate::run::metric_names::matches_pattern;
 
-/// Slices kept, the largest first.
+/// Number of slices kept, largest first.
 const KEPT: usize = 200;
 
 /// Options of `slices`.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlicesOptions {
-    /// What the rows are parted by: entries of the dataset's `metadata`, each on its own.
+    /// Columns of the dataset's `metadata` to slice by, each separately.
     pub by: Vec<String>,
-    /// The metrics, by name or by a beginning followed by `*`; all without any.
+    /// Metrics, by name or prefix followed by `*`; default: all.
     pub metrics: Vec<String>,
 }
 
 /// One part of the dataset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Slice {
-    /// The value that its rows share; null for rows without one.
+    /// The value shared by its rows; null for rows without one.
     pub value: Value,
     /// Its samples.
     pub samples: u64,
@@ -46,7 +46,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// The same without metrics that depend on time or price.
+    /// Removes metrics that depend on time or price.
     pub fn steady(&self, plan: &PlanHeader) -> Self {
         let volatile = |name: &String| plan.metrics.iter().any(|metric| metric.volatile && metric.name == *name);
         let mut steady = self.clone();
@@ -69,7 +69,7 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let options: SlicesOptions = options(spec)?;
     if options.by.is_empty() {
-        return Err(options_error(spec, "by names nothing: give entries of the dataset's `metadata`"));
+        return Err(options_error(spec, "by is empty: list columns of the dataset's `metadata`"));
     }
     let parts = vec![BTreeMap::new(); options.by.len()];
     Ok(Some(Box::new(SlicesFold { columns: options.by, metrics: options.metrics, parts, last: None })))
@@ -130,9 +130,9 @@ mod tests {
     use crate::{Options, analyse};
     use serde_json::json;
 
-    /// House rule: every mean of a slice travels with its n, its interval and its method.
+    /// Invariant: every mean of a slice has its n, interval and method.
     #[test]
-    fn parts_of_the_dataset_have_figures_of_their_own() {
+    fn parts_of_the_dataset_have_their_own_figures() {
         let sketch = Sketch::new(1, 1, 4).value(0, 0, 2.0).value(1, 0, 4.0).value(2, 0, 9.0).value(3, 0, 9.5);
         let mut run = sketch.analysis("slices", "by_topic", json!({ "by": ["topic"] })).run();
         for (sample, topic) in run.samples.iter_mut().zip([json!("iron"), json!("iron"), json!("oats"), Value::Null]) {

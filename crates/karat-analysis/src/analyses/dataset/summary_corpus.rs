@@ -1,5 +1,5 @@
-//! `summary_corpus`: a corpus of sessions by name, every dimension with its reason (SU-04). Of several systems each has its
-//! own figures; those of the corpus then are over all of them, each system weighing the same.
+//! `summary_corpus`: sessions by name, each dimension with its reason (SU-04). With several systems, each
+//! has its own figures, and those of the corpus are over all systems with equal weight.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,62 +15,63 @@ use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
 use crate::figures::spread::Spread;
 
-/// Sessions that are listed; all are counted.
+/// Number of sessions listed; all are counted.
 const LISTED: usize = 10_000;
 
 /// Options of `summary_corpus`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SummaryCorpusOptions {
-    /// The scorer whose figures are reported: a metric with several dimensions, or a rubric.
+    /// The scorer to report: a metric with several dimensions, or a rubric.
     pub scorer: String,
 }
 
-/// What a corpus of sessions scored.
+/// The scores of a corpus of sessions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SummaryCorpus {
     /// The scorer.
     pub scorer: String,
-    /// Sessions with an output, those without a candidate among them.
+    /// Number of sessions with an output, including those without a candidate.
     pub corpus_size: u64,
-    /// Sessions to which the scorer does not apply, such as those without a reference; they are in no other figure.
+    /// Number of sessions to which the scorer does not apply, such as those without a reference; excluded from all
+    /// other figures.
     pub not_curated: u64,
-    /// Sessions without an output because making it failed; they are in no figure.
+    /// Number of sessions without an output because of an error; excluded from all figures.
     pub failed: u64,
-    /// Mean of the overalls; null when nothing is scored.
+    /// Mean of the overall scores; null if nothing is scored.
     pub overall_mean: Option<f64>,
-    /// The lowest overall.
+    /// The lowest overall score.
     pub overall_min: Option<f64>,
-    /// The highest overall.
+    /// The highest overall score.
     pub overall_max: Option<f64>,
     /// The mean with its n, interval and method.
     pub overall: Option<Finding>,
     /// Mean by dimension, in the scorer's order.
     pub dimension_means: OrderedMap<Option<f64>>,
-    /// Each system by itself, where the run has several.
+    /// Figures of each system, if the run has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub systems: Vec<SystemCorpus>,
     /// The first sessions, in plan order.
     pub sessions: Vec<CorpusSession>,
 }
 
-/// What a corpus scored with one system.
+/// The scores of a corpus with one system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemCorpus {
     /// The system.
     pub system: String,
-    /// Mean of its overalls; null when nothing is scored.
+    /// Mean of its overall scores; null if nothing is scored.
     pub overall_mean: Option<f64>,
-    /// Its lowest overall.
+    /// Its lowest overall score.
     pub overall_min: Option<f64>,
-    /// Its highest overall.
+    /// Its highest overall score.
     pub overall_max: Option<f64>,
     /// Mean by dimension, in the scorer's order.
     pub dimension_means: OrderedMap<Option<f64>>,
 }
 
 impl SummaryCorpus {
-    /// The sessions with the lowest overalls, the lowest first, those without one before all; ties by name.
+    /// The sessions with the lowest overall scores, lowest first; those without one come first of all, ties by name.
     pub fn worst(&self, limit: usize) -> Vec<&CorpusSession> {
         let mut worst: Vec<&CorpusSession> = self.sessions.iter().collect();
         let overall = |session: &CorpusSession| session.overall.unwrap_or(f64::NEG_INFINITY);
@@ -85,20 +86,20 @@ impl SummaryCorpus {
 pub struct CorpusSession {
     /// The sample's id.
     pub name: String,
-    /// The system, where the run has several.
+    /// The system, if the run has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// Repetition, from 0, where there are several.
+    /// Repetition, from 0, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
     /// Every dimension, in the scorer's order.
     pub dimensions: Vec<CorpusDimension>,
-    /// The overall; null where it is not applicable or unscored.
+    /// The overall score; null if not applicable or unscored.
     pub overall: Option<f64>,
 }
 
 impl CorpusSession {
-    /// The reason that all dimensions share, such as that there is no candidate.
+    /// The reason shared by all dimensions, such as a missing candidate.
     pub fn reason(&self) -> Option<&str> {
         let (first, rest) = self.dimensions.split_first()?;
         let reason = first.reason.as_deref()?;
@@ -111,9 +112,9 @@ impl CorpusSession {
 pub struct CorpusDimension {
     /// Its name.
     pub dimension: String,
-    /// Its score; null where it is not applicable or unscored.
+    /// Its score; null if not applicable or unscored.
     pub score: Option<f64>,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -137,7 +138,7 @@ pub(in crate::analyses) fn build(
 ) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
     let SummaryCorpusOptions { scorer } = options(spec)?;
     let Some(at) = plan.scorers.iter().position(|known| known.id == scorer) else {
-        return Err(options_error(spec, format!("scorer names {scorer:?}, which is no scorer of this suite")));
+        return Err(options_error(spec, format!("scorer: {scorer:?} is not a scorer of this suite")));
     };
     let own = plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == at);
     let mut figures: Vec<(String, usize)> = own
@@ -146,12 +147,12 @@ pub(in crate::analyses) fn build(
             (dimension.unwrap_or(&metric.name).to_owned(), index)
         })
         .collect();
-    // The composite is called so, or stands last.
+    // The composite is named `overall`, or comes last.
     let place = figures.iter().position(|(name, _)| name == "overall").or(figures.len().checked_sub(1));
     let Some((_, overall)) = place.map(|place| figures.remove(place)) else {
         return Err(options_error(
             spec,
-            format!("the scorer {scorer:?} has no figure in this run; name a judge or another scorer"),
+            format!("the scorer {scorer:?} has no figure in this run; choose a judge or another scorer"),
         ));
     };
     let fold = SummaryCorpusFold {
@@ -262,8 +263,7 @@ mod tests {
         analyse(&sketch.analysis("summary_corpus", "corpus", json!({"scorer": scorer})).run(), &Options::default())
     }
 
-    /// SU-01, SU-04: mean, extremes and every session; neither a cell that failed nor one that is not curated is a session
-    /// of score 0.
+    /// SU-01, SU-04: mean, extremes and every session; failed cells and sessions without a reference do not count as 0.
     #[test]
     fn a_corpus_is_summed_up() {
         let findings = run("quality").unwrap();
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(names, ["sample-0", "sample-1"]);
     }
 
-    /// SU-04: two systems are not one corpus: each has its own figures, and a session counts once.
+    /// SU-04: with two systems each has its own figures, and a session counts once.
     #[test]
     fn each_system_has_its_own_figures() {
         let sketch = Sketch::new(1, 2, 2).value(0, 0, 8.0).value(1, 0, 6.0).value(0, 1, 2.0).value(1, 1, 4.0);

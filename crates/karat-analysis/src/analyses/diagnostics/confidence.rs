@@ -1,4 +1,4 @@
-//! Whether stated confidence predicts errors (SP-07).
+//! Tests whether stated confidence predicts errors (SP-07).
 
 use karat_stats::calibration::calibration;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::finding::{Finding, finite};
 
-/// Bins of the reliability curve.
+/// Number of bins of the reliability curve.
 const BINS: usize = 10;
 
 /// Options of the confidence analysis.
@@ -25,11 +25,11 @@ pub struct ConfidenceOptions {
     /// Lowest confidence of the bucket `high`, which reaches to 1.
     #[serde(default = "high")]
     pub high: f64,
-    /// A bucket with a higher error rate is bad: a number, or a text such as `50%`.
+    /// Error rate above which a bucket is bad: a number, or a text such as `50%`.
     #[serde(default = "half", deserialize_with = "share")]
     #[schemars(with = "serde_json::Value")]
     pub recommend_above: f64,
-    /// Lists of diagnostics that name items: the first one says what counts as an error, all together what has any.
+    /// Lists of diagnostics that name items: the first one defines errors, all together define findings of any kind.
     #[serde(default)]
     pub errors: Vec<String>,
 }
@@ -56,7 +56,7 @@ fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         .ok_or_else(|| de::Error::custom("must be from 0 to 1, or such as `50%`"))
 }
 
-/// One item with its confidence, and what was said of it.
+/// An item with its confidence and its verdicts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Stated {
     pub confidence: f64,
@@ -64,7 +64,7 @@ pub(super) struct Stated {
     pub has_any: bool,
 }
 
-/// Items that state no usable confidence, and errors that name no item.
+/// Numbers of items without a usable confidence, and of errors without an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Unstated {
     pub missing: u64,
@@ -72,19 +72,19 @@ pub(super) struct Unstated {
     pub unlocated: u64,
 }
 
-/// Items of one bucket.
+/// The items of one bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Bucket {
-    /// Lowest and highest confidence; the highest is excluded but for the bucket that reaches to 1.
+    /// Lowest and highest confidence; the highest is excluded, except for the bucket that reaches 1.
     pub range: (f64, f64),
     /// Items.
     pub total: u64,
-    /// Items that are errors, once each.
+    /// Number of items that are errors.
     pub errors: u64,
     /// `errors / total`; null without items.
     pub error_rate: Option<f64>,
-    /// Items with any finding, once each.
+    /// Number of items with any finding.
     pub any_error: u64,
 }
 
@@ -93,7 +93,7 @@ pub struct Bucket {
 pub struct Buckets {
     /// The most confident.
     pub high: Bucket,
-    /// Between.
+    /// The middle bucket.
     pub medium: Bucket,
     /// The least confident.
     pub low: Bucket,
@@ -118,56 +118,56 @@ pub struct CurveBin {
     pub count: usize,
     /// Mean confidence; null without items.
     pub mean_confidence: Option<f64>,
-    /// Share of items that are no errors; null without items.
+    /// Share of items without an error; null without items.
     pub accuracy: Option<f64>,
 }
 
-/// The threshold that separates right from wrong items best.
+/// The threshold that separates correct from wrong items best.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BestThreshold {
     /// Items with at least this confidence are kept.
     pub threshold: f64,
-    /// F1 of keeping the items that are no errors.
+    /// F1 of keeping the correct items.
     pub f1: f64,
     /// Items kept.
     pub kept: u64,
 }
 
-/// What confidence says about errors.
+/// The relation of confidence and errors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Confidence {
-    /// By how confident.
+    /// The buckets of confidence.
     pub buckets: Buckets,
     /// Items without a confidence.
     pub missing: u64,
-    /// Items whose confidence is no number from 0 to 1; they are in no bucket.
+    /// Number of items whose confidence is no number from 0 to 1; excluded from buckets.
     pub out_of_range: u64,
-    /// Errors that name no item; they are in no bucket.
+    /// Number of errors without an item; excluded from buckets.
     pub unlocated: u64,
-    /// The threshold below which most items are errors; null where none helps or none is needed.
+    /// The recommended threshold: most items below it are errors. Null if none helps or none is needed.
     pub recommended_threshold: Option<f64>,
     /// The recommendation in words.
     pub notes: String,
-    /// Confidence against the share that is right.
+    /// Confidence against the share of correct items.
     pub reliability: Vec<CurveBin>,
     /// Expected calibration error over the bins; null without items.
     pub ece: Option<Finding>,
-    /// Null where no item is right.
+    /// Null if no item is correct.
     pub best_threshold: Option<BestThreshold>,
 }
 
 impl ConfidenceOptions {
-    /// Whether the edges rise from 0 to 1.
+    /// Checks that the edges rise from 0 to 1.
     pub(super) fn check(&self) -> Result<(), String> {
         let edges = [0.0, self.low, self.medium, self.high, 1.0];
         if edges.is_sorted() {
             return Ok(());
         }
-        Err(format!("the edges {} ≤ {} ≤ {} do not rise from 0 to 1", self.low, self.medium, self.high))
+        Err(format!("the edges {}, {}, {} must be in ascending order from 0 to 1", self.low, self.medium, self.high))
     }
 
-    /// What the items say that state a confidence, beside how many do not.
+    /// The figures of items with a confidence, and of those without.
     pub(super) fn figures(&self, items: &[Stated], unstated: Unstated) -> Confidence {
         let bucket = |lo: f64, hi: f64| {
             let inside = |item: &&Stated| item.confidence >= lo && (item.confidence < hi || hi >= 1.0);
@@ -204,14 +204,14 @@ impl ConfidenceOptions {
         }
     }
 
-    /// The upper edge of the highest bad bucket; none where even the most confident items are bad.
+    /// The upper edge of the highest bad bucket; `None` if even the most confident items are bad.
     fn recommend(&self, buckets: &Buckets, unlocated: u64) -> (Option<f64>, String) {
         let is_bad = |bucket: &Bucket| bucket.error_rate.is_some_and(|rate| rate > self.recommend_above);
         let limit = format!("{} %", self.recommend_above * 100.0);
         let raise = |name: &str, bucket: &Bucket| {
             let rate = bucket.error_rate.unwrap_or_default() * 100.0;
             let notes = format!(
-                "{rate:.0} % of the items with {name} confidence are errors (above {limit}): keep those from {} on",
+                "{rate:.0} % of the items with {name} confidence are errors (above {limit}): keep items from {} on",
                 bucket.range.1
             );
             (Some(bucket.range.1), notes)
@@ -219,18 +219,17 @@ impl ConfidenceOptions {
         let is_empty = buckets.by_name().iter().all(|(_, bucket)| bucket.total == 0);
         match () {
             () if is_empty => {
-                (None, "nothing can be said: no item judged for errors states a confidence from 0 to 1".to_owned())
+                (None, "no recommendation: no item judged for errors has a confidence from 0 to 1".to_owned())
             }
-            () if is_bad(&buckets.high) => (
-                None,
-                format!("no threshold helps: even of the items with high confidence more than {limit} are errors"),
-            ),
+            () if is_bad(&buckets.high) => {
+                (None, format!("no threshold helps: more than {limit} of the items with high confidence are errors"))
+            }
             () if is_bad(&buckets.medium) => raise("medium", &buckets.medium),
             () if is_bad(&buckets.low) => raise("low", &buckets.low),
             () if unlocated > 0 => (
                 None,
                 format!(
-                    "no bucket has more than {limit} errors, but errors that name no item are in none: {unlocated}"
+                    "no bucket has more than {limit} errors, but errors without an item belong to no bucket: {unlocated}"
                 ),
             ),
             () => (None, format!("no threshold is needed: no bucket has more than {limit} errors")),
@@ -248,7 +247,7 @@ fn curve_bin(bin: &karat_stats::calibration::ReliabilityBin) -> CurveBin {
     }
 }
 
-/// The confidence from which on keeping items has the best F1 for keeping right ones; of equals the lowest.
+/// The threshold with the best F1 for keeping correct items; the lowest of equals.
 fn best_threshold(items: &[Stated]) -> Option<BestThreshold> {
     let mut sorted: Vec<&Stated> = items.iter().collect();
     sorted.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
@@ -295,7 +294,8 @@ mod tests {
         assert_eq!((found.buckets.low.error_rate, found.missing, found.out_of_range), (None, 3, 1));
     }
 
-    /// SP-07: the upper edge of the highest bad bucket; nothing helps where the highest is bad; a half is not above 50 %.
+    /// SP-07: the recommendation is the upper edge of the highest bad bucket; none helps if the highest is bad; half is
+    /// not above 50 %.
     #[test]
     fn the_threshold_follows_the_worst_bucket() {
         let recommended = |of: &[(f64, u32, u32)]| {
@@ -308,16 +308,16 @@ mod tests {
         assert_eq!(none, None);
         assert!(notes.starts_with("no threshold helps"), "{notes}");
         assert!(recommended(&[(0.9, 4, 2)]).1.starts_with("no threshold is needed"));
-        assert!(recommended(&[]).1.starts_with("nothing can be said"));
+        assert!(recommended(&[]).1.starts_with("no recommendation"));
     }
 
-    /// SP-07: where errors name no item, nobody says that no threshold is needed.
+    /// SP-07: with errors that name no item the notes do not claim that no threshold is needed.
     #[test]
-    fn errors_at_no_item_are_said() {
+    fn errors_without_an_item_are_reported() {
         let unlocated = Unstated { unlocated: 4, ..Unstated::default() };
         let found = options().figures(&items(&[(0.9, 4, 0)]), unlocated);
         assert_eq!((found.unlocated, found.recommended_threshold), (4, None));
-        assert!(found.notes.ends_with("errors that name no item are in none: 4"), "{}", found.notes);
+        assert!(found.notes.ends_with("errors without an item belong to no bucket: 4"), "{}", found.notes);
         assert_eq!(options().figures(&items(&[(0.3, 4, 3)]), unlocated).recommended_threshold, Some(0.6));
     }
 

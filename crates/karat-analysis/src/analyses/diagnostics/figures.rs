@@ -12,56 +12,56 @@ use super::sections::SectionRange;
 use crate::analyses::OrderedMap;
 use crate::figures::finding::Finding;
 
-/// Texts that are listed as common.
+/// Number of common texts listed.
 const COMMON: usize = 10;
 
-/// The figures of one or all systems. Names are those of the published snapshots.
+/// The figures of one or all systems. Field names are those of the published snapshots.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SpanFigures {
     /// Cells with an output.
     pub evaluated: u64,
-    /// Cells whose judge's reply was not as it must be, so that only a part of it counts.
+    /// Cells whose judge's reply was partly unusable, so that only a part of it counts.
     pub degraded: u64,
     /// Cells without an output or without any score.
     pub error_count: u64,
     /// Mean of the rubric's composite; null without any.
     pub avg_score: Option<f64>,
-    /// The same with its n, interval and method.
+    /// The mean of the composite with its n, interval and method.
     pub score: Option<Finding>,
-    /// Mean number of items, over the outputs that have a list of them.
+    /// Mean number of items, over outputs that have a list of items.
     pub avg_span_count: Option<f64>,
     /// Cells by band of the composite, the highest band first.
     pub score_distribution: Map<String, Value>,
     /// Mean by category, over the cells in which it was assessed.
     pub avg_category_scores: OrderedMap<Category>,
-    /// How often each reason was given; empty where no verdict has the list.
+    /// Number of times each reason was given; empty if no verdict has the list.
     pub false_positive_reasons: Map<String, Value>,
     /// The most frequent pairs; ties by name.
     pub top_taxonomy_errors: Vec<Confusion>,
-    /// Whether any verdict has the list that the pairs come from.
+    /// True if any verdict has the list of confusions.
     #[serde(skip)]
     pub confusions_assessed: bool,
-    /// Findings by section, of the lists that any verdict has.
+    /// Findings by section, for lists that any verdict has.
     pub errors_by_section: OrderedMap<OrderedMap<u64>>,
-    /// Items by section, of the outputs with a verdict.
+    /// Items by section, for outputs with a verdict.
     pub spans_by_section: OrderedMap<u64>,
-    /// By section and kind of finding: items of the outputs whose verdict has the list.
+    /// By section and kind of finding: items of outputs whose verdict has the list.
     #[serde(skip)]
     pub assessed_by_section: OrderedMap<OrderedMap<u64>>,
-    /// Findings by list: the texts that were named most often.
+    /// The most frequent texts of each list of findings.
     pub common: OrderedMap<Vec<TextCount>>,
-    /// Time of the cells; null where none took any.
+    /// Latency of the cells; null if none was measured.
     pub latency_ms: Option<Latency>,
-    /// Whether confidence predicts errors.
+    /// The relation of confidence and errors.
     pub confidence: Option<Confidence>,
     /// The first cells, in plan order.
     pub evaluations: Vec<Evaluation>,
 }
 
 impl SpanFigures {
-    /// Items of a section that were assessed for a kind of finding: the base of its rate.
-    pub fn assessed(&self, section: &str, kind: &str) -> u64 {
+    /// Number of a section's items assessed for a kind of finding: the base of its rate.
+    pub fn count_assessed(&self, section: &str, kind: &str) -> u64 {
         self.assessed_by_section.get(section).and_then(|kinds| kinds.get(kind)).copied().unwrap_or(0)
     }
 
@@ -74,7 +74,7 @@ impl SpanFigures {
     }
 }
 
-/// One category: the mean of each of its scores, null where it was never assessed.
+/// One category: the mean of each of its scores, null if never assessed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Category {
     /// By score.
@@ -84,27 +84,27 @@ pub struct Category {
     pub n: u64,
 }
 
-/// A pair of what was said and what should have been said.
+/// A pair of given and correct label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Confusion {
     /// The two fields under their own names.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
-    /// Whether both fields say the same, so that it is no confusion.
+    /// True if both fields are equal, so that it is no confusion.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub equal: bool,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
     /// Some of the texts.
     pub examples: Vec<String>,
 }
 
-/// A text and how often it was named.
+/// A text and its number of occurrences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TextCount {
-    /// The text as first named.
+    /// The text in its first spelling.
     pub text: String,
-    /// How often, whatever its case.
+    /// Number of occurrences, ignoring case.
     pub count: u64,
 }
 
@@ -121,13 +121,13 @@ pub struct Latency {
     pub p99: f64,
 }
 
-/// What is known of one text (SP-05).
+/// The evaluation of one text (SP-05).
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Evaluation {
     /// The sample.
     pub sample: String,
-    /// The system, where the run has several.
+    /// The system, if the run has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// The trial.
@@ -135,28 +135,28 @@ pub struct Evaluation {
     pub trial: u32,
     /// The composite.
     pub score: Option<f64>,
-    /// Length of the text, in what offsets count.
+    /// Length of the text, in the unit of offsets.
     pub prompt_length: u64,
-    /// Where each section lies; null without a header.
+    /// Range of each section; null without a header.
     pub sections: OrderedMap<Option<SectionRange>>,
     /// Items by section.
     pub spans_by_section: OrderedMap<u64>,
-    /// Items; null where the output has no list of them.
+    /// Number of items; null if the output has no list of items.
     pub span_count: Option<u64>,
-    /// Findings by list; none of a list that the verdict lacks.
+    /// Number of findings by list; lists that the verdict lacks are absent.
     pub findings: OrderedMap<u64>,
-    /// By category and score; null where it was not assessed. The judgment has the same.
+    /// By category and score; null if not assessed. Stored with the judgment, too.
     #[serde(skip)]
     pub category_scores: OrderedMap<OrderedMap<Option<f64>>>,
-    /// Findings by section, of the lists that the verdict has. The figures have their sums.
+    /// Findings by section, for lists that the verdict has. The figures contain their sums.
     #[serde(skip)]
     pub errors_by_section: OrderedMap<OrderedMap<u64>>,
-    /// Why only a part of the judge's reply counts.
+    /// The reason why only a part of the judge's reply counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
 }
 
-/// A category as it was assessed.
+/// The assessments of a category.
 #[derive(Default)]
 pub(super) struct Assessed {
     /// Values by score.
@@ -165,7 +165,7 @@ pub(super) struct Assessed {
     pub n: u64,
 }
 
-/// A pair of words that were confused.
+/// The occurrences of a confusion.
 #[derive(Default)]
 pub(super) struct Confused {
     pub count: u64,
@@ -192,7 +192,7 @@ pub(super) fn categories(assessed: &OrderedMap<Assessed>) -> OrderedMap<Category
     assessed.iter().map(category).collect()
 }
 
-/// Every word that the rubric has, in its order, then words that it does not have.
+/// Counts of every word of the rubric, in its order, followed by other words.
 pub(super) fn reason_counts(counts: &BTreeMap<String, u64>, declared: &[String]) -> Map<String, Value> {
     let mut all: Map<String, Value> =
         declared.iter().map(|word| (word.clone(), Value::from(counts.get(word).copied().unwrap_or(0)))).collect();

@@ -1,8 +1,8 @@
-//! `diagnostics`: what judges found wrong with the items of an output, where, and whether confidence predicts it
+//! `diagnostics`: the findings of judges about the items of an output, their sections, and their relation to confidence
 //! (SP-04 to SP-07).
 //!
-//! Nothing here knows a taxonomy: which list of the rubric holds what, which sections a text has and what offsets count
-//! is configuration (SP-10).
+//! No taxonomy is built in: lists, sections and the unit of offsets are configuration (SP-10). `rubric` looks up the
+//! options in the rubric, `sections` cuts texts, `tally` accumulates cells, `figures` and `confidence` compute results.
 
 mod confidence;
 mod figures;
@@ -35,49 +35,49 @@ use tally::DiagnosticsTally;
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiagnosticsOptions {
-    /// The rubric scorer whose diagnostics are read.
+    /// The rubric scorer whose diagnostics are analysed.
     pub scorer: String,
-    /// Path of the text within the output or, where the output does not hold it there, within the row's `metadata`.
+    /// Path of the text within the output or, if absent there, within the row's `metadata`.
     #[serde(default = "root")]
     pub text: String,
-    /// Path of the items within the output: what the diagnostics' positions count. An item's `start` is its offset.
+    /// Path of the items within the output; positions in diagnostics index this list. An item's `start` is its offset.
     pub items: String,
-    /// What offsets count.
+    /// The unit of offsets.
     #[serde(default)]
     pub offsets: Offsets,
-    /// Regular expressions of the headers that begin a section, by the section's name.
+    /// Regular expressions of section headers, by section name.
     #[serde(default)]
     pub sections: Map<String, Value>,
-    /// The section before the first header.
+    /// Name of the section before the first header.
     #[serde(default = "main_section")]
     pub default_section: String,
     /// Lower edges of the score distribution, ascending.
     #[serde(default)]
     pub bands: Vec<f64>,
-    /// The rubric's breakdown that is averaged by category.
+    /// The rubric's breakdown to average by category.
     #[serde(default)]
     pub breakdown: Option<String>,
-    /// `list.field` of the words that are counted.
+    /// `list.field` of the words to count.
     #[serde(default)]
     pub reasons: Option<String>,
-    /// Pairs of fields that are counted.
+    /// Pairs of fields to count.
     #[serde(default)]
     pub confusions: Option<ConfusionOptions>,
-    /// Path within the row's `metadata` of the lists that its recorded verdict lacks: they were not assessed.
+    /// Path within the row's `metadata` of the lists that were not assessed by its recorded verdict.
     #[serde(default)]
     pub unassessed: Option<String>,
-    /// Lists that are counted by section: the report's name for each, and the list.
+    /// Lists to count by section: the report's name for each, and the list.
     #[serde(default)]
     pub by_section: BTreeMap<String, String>,
-    /// Whether confidence predicts errors.
+    /// Options of the confidence analysis.
     #[serde(default)]
     pub confidence: Option<ConfidenceOptions>,
-    /// A composite that moves by so much between two runs is a regression or an improvement of its sample.
+    /// Change of the composite between two runs from which a sample counts as a regression or improvement.
     #[serde(default = "three")]
     pub notable: f64,
 }
 
-/// What confidence says of made-up items.
+/// The confidence analysis of synthetic items.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) fn confidence_of(items: &[(f64, bool)]) -> Confidence {
     let options = ConfidenceOptions {
@@ -92,17 +92,17 @@ pub(crate) fn confidence_of(items: &[(f64, bool)]) -> Confidence {
     options.figures(&items.iter().map(stated).collect::<Vec<_>>(), confidence::Unstated::default())
 }
 
-/// Which pairs of fields are counted.
+/// The pairs of fields to count.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfusionOptions {
     /// The list.
     pub of: String,
-    /// Its field with what was said.
+    /// Field with the given label.
     pub from: String,
-    /// Its field with what should have been said.
+    /// Field with the correct label.
     pub to: String,
-    /// How many pairs are listed.
+    /// Number of pairs listed.
     #[serde(default = "ten")]
     pub top: usize,
 }
@@ -123,30 +123,30 @@ fn ten() -> usize {
     10
 }
 
-/// What was found over all systems, and for each where there are several.
+/// Figures over all systems, and by system if there are several.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Diagnostics {
     /// Over all systems.
     #[serde(flatten)]
     pub all: SpanFigures,
-    /// By system, where the run has several.
+    /// By system, if the run has several.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub systems: BTreeMap<String, SpanFigures>,
-    /// Where the items are within an output.
+    /// Path of the items within an output.
     #[serde(skip)]
     pub items: String,
-    /// By how much the composite of a sample must move to be listed by a comparison.
+    /// Smallest change of a sample's composite that a comparison lists.
     #[serde(skip)]
     pub notable: f64,
 }
 
 impl Diagnostics {
-    /// Whether the path of the items leads to a list in no output: positions and sections then say nothing.
+    /// Returns true if no output has a list at the path of the items, so that positions and sections are meaningless.
     pub fn lacks_items(&self) -> bool {
         self.all.evaluated > 0 && self.all.avg_span_count.is_none()
     }
 
-    /// The same without anything that depends on time.
+    /// Removes everything that depends on time.
     #[must_use]
     pub fn without_times(&self) -> Self {
         let mut same = self.clone();
@@ -192,7 +192,7 @@ impl CheckedOptions {
         let path = |text: &str| Path::parse(text).map_err(|error| error.to_string());
         let shape = Shape::of(plan, &options)?;
         if !options.bands.is_sorted() {
-            return Err("`bands` are lower edges and must rise".to_owned());
+            return Err("`bands` are lower edges and must be in ascending order".to_owned());
         }
         if !(options.notable > 0.0 && options.notable.is_finite()) {
             return Err(format!("`notable` is {}, but must be above 0", options.notable));

@@ -1,29 +1,29 @@
-//! What the options name, looked up in the rubric.
+//! Looks up the names in the options in the rubric.
 
 use karat_types::{FieldType, PlanHeader, Rubric, ScorerKind};
 
 use super::DiagnosticsOptions;
 
-/// The rubric's part in the analysis.
+/// The parts of the rubric used by the analysis.
 pub(super) struct Shape {
     /// Index of the scorer.
     pub scorer: usize,
     /// Name of the composite's metric.
     pub score: Option<String>,
-    /// The lists that findings come in.
+    /// The lists of findings.
     pub lists: Vec<List>,
     /// Members and score names of the breakdown.
     pub categories: Vec<(String, Vec<String>)>,
-    /// List, field and the words that it may hold.
+    /// List, field and its allowed words.
     pub reasons: Option<(String, String, Vec<String>)>,
 }
 
 /// One list of findings.
 pub(super) struct List {
     pub name: String,
-    /// The field that is a position among the items.
+    /// The field with the position of an item.
     pub index: Option<String>,
-    /// The field that says what it is about.
+    /// The field with the text.
     pub text: Option<String>,
 }
 
@@ -31,10 +31,10 @@ impl Shape {
     pub fn of(plan: &PlanHeader, options: &DiagnosticsOptions) -> Result<Self, String> {
         let scorer = plan.scorers.iter().position(|known| known.id == options.scorer);
         let Some((scorer, spec)) = scorer.and_then(|at| Some((at, plan.scorers.get(at)?))) else {
-            return Err(format!("scorer names {:?}, which is no scorer of this run", options.scorer));
+            return Err(format!("scorer: {:?} is not a scorer of this run", options.scorer));
         };
         let ScorerKind::Rubric(judged) = &spec.kind else {
-            return Err(format!("the scorer {:?} is no rubric, so it has no diagnostics", options.scorer));
+            return Err(format!("the scorer {:?} is not a rubric and has no diagnostics", options.scorer));
         };
         let rubric = &judged.rubric;
         let shape = Self {
@@ -76,7 +76,7 @@ impl List {
 
 fn unknown_list(rubric: &Rubric, name: &str) -> String {
     let known: Vec<&str> = rubric.diagnostics.iter().map(|list| list.name.as_str()).collect();
-    format!("{name:?} is no list of the rubric's diagnostics; there are: {}", known.join(", "))
+    format!("{name:?} is not a list of the rubric's diagnostics, which are {}", known.join(", "))
 }
 
 fn field_of<'a>(rubric: &'a Rubric, list: &str, field: &str) -> Result<&'a FieldType, String> {
@@ -88,7 +88,7 @@ fn field_of<'a>(rubric: &'a Rubric, list: &str, field: &str) -> Result<&'a Field
 fn categories(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Vec<(String, Vec<String>)>, String> {
     let Some(name) = &options.breakdown else { return Ok(Vec::new()) };
     let Some(spec) = rubric.breakdowns.iter().find(|known| known.name == *name) else {
-        return Err(format!("breakdown names {name:?}, which the rubric does not have"));
+        return Err(format!("breakdown: the rubric has no breakdown {name:?}"));
     };
     let scores: Vec<String> = spec.scores.iter().map(|score| score.name.clone()).collect();
     Ok(spec.over.iter().map(|member| (member.clone(), scores.clone())).collect())
@@ -97,7 +97,7 @@ fn categories(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Vec<(Stri
 fn reasons(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Option<(String, String, Vec<String>)>, String> {
     let Some(path) = &options.reasons else { return Ok(None) };
     let Some((list, field)) = path.split_once('.') else {
-        return Err(format!("reasons is {path:?}, but must be `list.field`"));
+        return Err(format!("reasons is {path:?}, but must have the form `list.field`"));
     };
     let words = match field_of(rubric, list, field)? {
         FieldType::OneOf { words, .. } => words.clone(),

@@ -1,4 +1,4 @@
-//! Sections of a text by their headers, and which one an offset lies in (SP-04).
+//! Cuts a text into sections by headers, and finds the section of an offset (SP-04).
 
 use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::analyses::OrderedMap;
 
-/// What an offset counts.
+/// The unit of offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Offsets {
@@ -31,12 +31,12 @@ impl Offsets {
     }
 }
 
-/// Where a section begins, and where it ends (excluded).
+/// Start and end (excluded) of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SectionRange {
     /// First offset.
     pub start: u64,
-    /// First offset behind it.
+    /// First offset after it.
     pub end: u64,
 }
 
@@ -49,11 +49,11 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// Compiles `{name: [pattern, …]}`; letters match in either case.
+    /// Compiles `{name: [pattern, …]}`, ignoring case.
     pub fn new(offsets: Offsets, default: &str, sections: &Map<String, Value>) -> Result<Self, String> {
         let compiled = sections.iter().map(|(name, patterns)| {
             let Some(patterns) = patterns.as_array().filter(|patterns| patterns.iter().all(Value::is_string)) else {
-                return Err(format!("the section `{name}` is no list of patterns"));
+                return Err(format!("the section `{name}` must be a list of patterns"));
             };
             if name == default {
                 return Err(format!("`{name}` is the default section, which has no header"));
@@ -72,8 +72,8 @@ impl Headers {
         std::iter::once(self.default.as_str()).chain(self.sections.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// Cuts a text at the first header of each section. A section reaches to the next header; what stands before the
-    /// first one is the default section. Of two headers at one place the first of the suite counts.
+    /// Cuts a text at the first header of each section. A section ends at the next header; the text before the first
+    /// header is the default section. If two headers start at the same offset, the first of the suite counts.
     pub fn cut(&self, text: &str) -> Sections {
         let first =
             |patterns: &[Regex]| patterns.iter().filter_map(|it| it.find(text)).map(|found| found.start()).min();
@@ -93,13 +93,13 @@ impl Headers {
         Sections { length, found: std::iter::once(main).chain(others).collect() }
     }
 
-    /// The stretch of every section by name; `None` for those without a header.
+    /// The range of every section by name; `None` for sections without a header.
     pub fn bounds(&self, sections: &Sections) -> OrderedMap<Option<SectionRange>> {
         let found = |name: &str| sections.found.iter().find(|(known, _)| known == name).map(|(_, stretch)| *stretch);
         self.names().map(|name| (name.to_owned(), found(name))).collect()
     }
 
-    /// The section in which a piece of the text first stands, in either case; the default one where it stands nowhere.
+    /// The section of the first occurrence of `piece`, ignoring case; the default section if it does not occur.
     pub fn locate<'s>(&self, sections: &'s Sections, text: &str, piece: &str) -> &'s str {
         let piece = piece.trim();
         let lower = || {
@@ -111,7 +111,7 @@ impl Headers {
     }
 }
 
-/// The sections of one text, by where they begin.
+/// The sections of one text, by their start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sections {
     /// Length of the text.
@@ -120,7 +120,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// The section that an offset lies in.
+    /// The section of an offset.
     pub fn at(&self, offset: u64) -> &str {
         let inside = self.found.iter().rev().find(|(_, stretch)| stretch.start <= offset);
         inside.or(self.found.first()).map_or("", |(name, _)| name.as_str())

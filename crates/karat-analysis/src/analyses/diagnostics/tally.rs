@@ -1,4 +1,4 @@
-//! What accumulates cell by cell.
+//! Accumulates the diagnostics cell by cell.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,14 +15,14 @@ use crate::analyses::{OrderedMap, ScoredCell, excerpt};
 use crate::figures::finding::Finding;
 use crate::score::consensus::{item_text, merge_diagnostics};
 
-/// Evaluations that are listed; all are counted.
+/// Number of evaluations listed; all are counted.
 const LISTED: usize = 10_000;
-/// Examples of a confusion.
+/// Number of examples of a confusion.
 const EXAMPLES: usize = 3;
-/// Characters of a text that is listed.
+/// Length of a listed text.
 const EXCERPT: usize = 120;
 
-/// What accumulates.
+/// The accumulated counts.
 #[derive(Default)]
 pub(super) struct DiagnosticsTally {
     evaluated: u64,
@@ -45,7 +45,7 @@ pub(super) struct DiagnosticsTally {
 }
 
 impl DiagnosticsTally {
-    /// Takes the next cell.
+    /// Adds the next cell.
     pub fn add(&mut self, reading: &CheckedOptions, cell: &ScoredCell<'_>, system: Option<&str>) {
         let (CellStatus::Ok, Some(output)) = (cell.row.cell.status, cell.output) else {
             self.errors += u64::from(cell.row.cell.status == CellStatus::Error);
@@ -68,7 +68,7 @@ impl DiagnosticsTally {
         }
     }
 
-    /// What an evaluation says in numbers. Items that nobody judged are no base of a rate.
+    /// Adds the numbers of an evaluation. Items without a judgment are no base of a rate.
     fn count(&mut self, evaluation: &Evaluation, is_judged: bool) {
         self.degraded += u64::from(evaluation.degraded.is_some());
         self.spans.extend(evaluation.span_count.map(|count| count as f64));
@@ -127,7 +127,7 @@ impl DiagnosticsTally {
             return;
         }
         let named = |list: &String| case.positions(list);
-        self.unstated.unlocated += first.map_or(0, |list| case.unlocated(list));
+        self.unstated.unlocated += first.map_or(0, |list| case.count_unlocated(list));
         let errors = first.map(named).unwrap_or_default();
         let any: BTreeSet<usize> = options.errors.iter().flat_map(named).collect();
         for (at, item) in case.items().iter().enumerate() {
@@ -143,7 +143,7 @@ impl DiagnosticsTally {
         }
     }
 
-    /// The figures; `score` is the composite's, with its interval.
+    /// The figures. `score` is the composite with its interval.
     pub fn figures(self, reading: &CheckedOptions, score: Option<Finding>) -> SpanFigures {
         let options = &reading.options;
         let confidence = options.confidence.as_ref().map(|it| it.figures(&self.stated, self.unstated));
@@ -175,7 +175,7 @@ impl DiagnosticsTally {
     }
 }
 
-/// The labelled text: the output's, or the row's where a labeller returns items only.
+/// The labelled text: that of the output, or of the row if the output has items only.
 fn labelled_text<'a>(reading: &CheckedOptions, cell: &ScoredCell<'_>, output: &'a Value) -> Cow<'a, str> {
     if let Some(text) = reading.text.first(output).and_then(Value::as_str) {
         return text.into();
@@ -184,7 +184,7 @@ fn labelled_text<'a>(reading: &CheckedOptions, cell: &ScoredCell<'_>, output: &'
     reading.text.first(&metadata).and_then(Value::as_str).unwrap_or_default().to_owned().into()
 }
 
-/// The lists that the row says were not assessed.
+/// The lists not assessed according to the row.
 fn unassessed_lists(reading: &CheckedOptions, cell: &ScoredCell<'_>) -> Vec<String> {
     let Some(path) = &reading.unassessed else { return Vec::new() };
     let metadata = Value::Object(cell.row.sample.metadata.clone());
@@ -192,16 +192,16 @@ fn unassessed_lists(reading: &CheckedOptions, cell: &ScoredCell<'_>) -> Vec<Stri
     lists.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// One cell, read by the options.
+/// One cell, interpreted by the options.
 struct CellDiagnostics<'a> {
     reading: &'a CheckedOptions,
     text: Cow<'a, str>,
-    /// None where the output has no list.
+    /// `None` if the output has no list.
     items: Option<&'a [Value]>,
     sections: Sections,
-    /// Whether any judgment holds.
+    /// True if any judgment succeeded.
     is_judged: bool,
-    /// Lists that the judge was not asked for.
+    /// Lists that were not requested from the judge.
     unassessed: Vec<String>,
     found: Map<String, Value>,
 }
@@ -217,7 +217,7 @@ impl<'a> CellDiagnostics<'a> {
         Self { reading, text, items, sections, is_judged: !judged.is_empty(), unassessed, found }
     }
 
-    /// Whether a verdict says what is in a list, be it nothing.
+    /// Returns true if a verdict assesses a list, even with no finding.
     fn assesses(&self, list: &str) -> bool {
         self.is_judged && !self.unassessed.iter().any(|lacking| lacking == list)
     }
@@ -244,14 +244,14 @@ impl<'a> CellDiagnostics<'a> {
         }
     }
 
-    /// Every section, zeros too.
+    /// Number of items of every section, including zeros.
     fn items_by_section(&self) -> OrderedMap<u64> {
         let mut counts: OrderedMap<u64> = self.reading.headers.names().map(|name| (name.to_owned(), 0)).collect();
         self.items().iter().for_each(|item| *counts.entry(self.section_of(item)) += 1);
         counts
     }
 
-    /// Every section with every label that was assessed, zeros too.
+    /// Number of findings of every section and assessed label, including zeros.
     fn findings_by_section(&self) -> OrderedMap<OrderedMap<u64>> {
         let labels = self.reading.options.by_section.iter().filter(|(_, list)| self.assesses(list));
         let none = || labels.clone().map(|(label, _)| (label.clone(), 0)).collect();
@@ -265,7 +265,7 @@ impl<'a> CellDiagnostics<'a> {
         counts
     }
 
-    /// Every category with every score; none of a cell without a verdict.
+    /// Every category with every score; empty for a cell without a verdict.
     fn category_scores(&self) -> OrderedMap<OrderedMap<Option<f64>>> {
         let table = self.reading.options.breakdown.as_ref().and_then(|name| self.found.get(name));
         let value = |category: &str, name: &str| table?.get(category)?.get(name)?.as_f64();
@@ -280,13 +280,13 @@ impl<'a> CellDiagnostics<'a> {
         self.found.get(list).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// The positions that a list names, each once.
+    /// The distinct positions named by a list.
     fn positions(&self, list: &str) -> BTreeSet<usize> {
         self.located_findings(list).collect()
     }
 
-    /// Findings of a list that name no item.
-    fn unlocated(&self, list: &str) -> u64 {
+    /// Number of findings of a list without an item.
+    fn count_unlocated(&self, list: &str) -> u64 {
         (self.findings(list).len() - self.located_findings(list).count()) as u64
     }
 
@@ -297,7 +297,7 @@ impl<'a> CellDiagnostics<'a> {
         self.findings(list).iter().filter_map(position).filter(|at| *at < self.items().len())
     }
 
-    /// By the item's start; without one where its text stands.
+    /// The section of an item: by its start, else by its text.
     fn section_of(&self, item: &Value) -> &str {
         match item.get("start").and_then(Value::as_f64) {
             Some(start) => self.sections.at(start.max(0.0) as u64),
@@ -309,7 +309,7 @@ impl<'a> CellDiagnostics<'a> {
         self.reading.headers.locate(&self.sections, &self.text, piece)
     }
 
-    /// Through the item that a finding names; else where its text stands.
+    /// The section of a finding: by the item that it names, else by its text.
     fn section_of_finding(&self, list: &str, finding: &Value) -> String {
         let list = self.reading.shape.list(list);
         let position = list.and_then(|list| finding.get(list.index.as_ref()?)?.as_u64());

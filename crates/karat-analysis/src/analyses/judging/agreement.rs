@@ -1,4 +1,4 @@
-//! `agreement`: how far judges agree with each other on the cells that they share.
+//! `agreement`: agreement of judges with each other on the cells that they share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::score::scales::steps;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgreementOptions {
-    /// The scorer; every one with judges without it.
+    /// The scorer; default: all scorers with judges.
     pub scorer: Option<String>,
-    /// Ids of the judges that are compared; all without it.
+    /// Ids of the judges to compare; default: all.
     pub between: Option<Vec<String>>,
 }
 
@@ -26,7 +26,7 @@ pub struct AgreementOptions {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(transparent)]
 pub struct Agreement {
-    /// By the metric's name; only metrics that two judges share a cell in.
+    /// By metric name; only metrics in which two judges share a cell.
     pub metrics: BTreeMap<String, MetricAgreement>,
 }
 
@@ -47,9 +47,9 @@ pub(in crate::analyses) fn build(
     let wanted = |id: &str| options.scorer.as_deref().is_none_or(|wanted| wanted == id);
     let scorers: Vec<usize> = with_judges.filter(|(_, it)| wanted(&it.id)).map(|(at, _)| at).collect();
     if let (Some(scorer), true) = (&options.scorer, scorers.is_empty()) {
-        return Err(options_error(spec, format!("scorer is {scorer:?}, which is no scorer with judges in this suite")));
+        return Err(options_error(spec, format!("scorer: {scorer:?} is not a scorer with judges in this suite")));
     }
-    // A judge of the list that did not run in this run is no mistake: `--judges` may have left it out.
+    // A listed judge that is not in this run is no error: `--judges` may have left it out.
     let listed = |id: &String| options.between.as_ref().is_none_or(|list| list.contains(id));
     let judges = plan.judges.iter().enumerate().map(|(at, judge)| (at, judge.id.clone()));
     let judges = judges.filter(|(_, id)| listed(id)).collect();
@@ -80,7 +80,7 @@ impl Analysis for AgreementFold {
         let raters: Vec<String> = self.judges.iter().map(|(_, id)| id.clone()).collect();
         let found = self.cells.into_iter().filter_map(|(at, mut cells)| {
             let (metric, measure) = (setting.plan.metrics.get(at)?, setting.measures.get(at)?);
-            // The table knows the clusters of all samples only now.
+            // The clusters of all samples are known only now.
             cells.iter_mut().for_each(|cell| cell.cluster = setting.table.cluster(cell.cluster as usize));
             let panel = Panel { raters: &raters, scale: steps(setting.plan, metric), level: measure.level };
             Some((metric.name.clone(), agreement(&cells, &panel)))

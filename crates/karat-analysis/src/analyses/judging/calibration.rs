@@ -1,7 +1,7 @@
-//! `calibration`: how far each judge agrees with people's labels, by dimension, and whether that is enough (CL-13).
+//! `calibration`: agreement of each judge with people's labels, by dimension, and whether it is sufficient (CL-13).
 //!
-//! A label belongs to the cells of its sample whose output is the labelled one. Several people's scores of one output
-//! count by their mean.
+//! A label applies to the cells of its sample whose output is the labelled one. Scores of several people for one output
+//! are averaged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,26 +19,26 @@ use crate::figures::finding::Finding;
 use crate::score::labels::grades;
 use crate::score::scales::steps;
 
-/// Below so many sets α speaks for a dimension where ICC is asked for.
+/// With fewer sets, α replaces ICC.
 const ICC_FROM: u64 = 20;
 
-/// What agreement must exceed, unless somebody decides otherwise and says why.
+/// The default threshold of agreement; a lower one needs a reason.
 const THRESHOLD: f64 = 0.7;
 
-/// Below it, agreement beyond chance is poor (Cicchetti 1994).
+/// Agreement beyond chance below this is poor (Cicchetti 1994).
 const POOR: f64 = 0.4;
 
-/// Share of the scale up to which nobody is cautioned of a bias: half a point of 0 to 10.
+/// Bias up to this share of the scale raises no caution: half a point of 0 to 10.
 pub const TOLERATED_BIAS: f64 = 0.05;
 
-/// Name of the people among the raters.
+/// Rater name of the people.
 const PEOPLE: &str = "people";
 
-/// Which figure is held against the threshold.
+/// The figure that is compared with the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CalibrationForm {
-    /// 1 − mean |judge − people| / range of the scale: the share of the scale within which they agree.
+    /// 1 − mean |judge − people| / range of the scale.
     #[default]
     WithinShare,
     /// ICC(2,1); Krippendorff's α below 20 sets.
@@ -47,13 +47,13 @@ pub enum CalibrationForm {
     Alpha,
 }
 
-/// A threshold that people settled on for one dimension, and why.
+/// A threshold for one dimension, with its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThresholdDecision {
-    /// Agreement must be above it.
+    /// Agreement must exceed it.
     pub threshold: f64,
-    /// Why it is not the usual one.
+    /// The reason for a threshold other than the default.
     pub reason: String,
 }
 
@@ -61,18 +61,18 @@ pub struct ThresholdDecision {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CalibrationOptions {
-    /// The scorer; the first with judges and labels without it.
+    /// The scorer; default: the first with judges and labels.
     pub scorer: Option<String>,
-    /// Which figure is held against the threshold.
+    /// The figure that is compared with the threshold.
     pub agreement: CalibrationForm,
-    /// Agreement must be above it in every dimension of the rubric; below 0.7 only with a `reason`.
+    /// Agreement must exceed it in every dimension of the rubric; below 0.7 it needs a `reason`.
     pub threshold: f64,
-    /// Why the threshold is not the usual one: recorded with every dimension that it holds for.
+    /// The reason for a threshold other than the default; recorded with every dimension.
     pub reason: Option<String>,
-    /// Other thresholds by dimension, each with its reason.
+    /// Thresholds by dimension, each with its reason.
     pub decisions: BTreeMap<String, ThresholdDecision>,
-    /// Share, 0 to 1, of the labelled sets that a judge must have scored in every dimension: agreement on the few that
-    /// it did score says nothing of the others.
+    /// Share, 0 to 1, of the labelled sets that a judge must have scored in every dimension: agreement on few sets does
+    /// not extend to the others.
     pub coverage: f64,
 }
 
@@ -89,37 +89,37 @@ impl Default for CalibrationOptions {
     }
 }
 
-/// How far the judges of one scorer agree with people.
+/// The calibration of the judges of one scorer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calibration {
     /// The scorer.
     pub scorer: String,
     /// Declared version of its rubric.
     pub prompt_version: Option<String>,
-    /// Which figure is held against the threshold.
+    /// The figure that is compared with the threshold.
     pub agreement: CalibrationForm,
-    /// Labelled outputs that are cells of this run.
+    /// Number of labelled outputs that are cells of this run.
     pub sets: u64,
-    /// Samples that they belong to.
+    /// Number of their samples.
     pub samples: u64,
-    /// Labelled outputs that are no cell of this run.
+    /// Number of labelled outputs that are no cell of this run.
     pub unmatched: u64,
     /// Share of the labelled sets that a judge must have scored in every dimension.
     pub coverage: f64,
-    /// Whether every judge passes; unknown while the run is not finished.
+    /// True if every judge passes; `None` while the run is unfinished.
     pub passed: Option<bool>,
     /// By judge, in the plan's order.
     pub judges: Vec<CalibratedJudge>,
 }
 
-/// One judge beside people.
+/// One judge compared with people.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CalibratedJudge {
     /// Its id.
     pub judge: String,
-    /// Labelled sets that it was asked about.
+    /// Number of labelled sets that it was asked to grade.
     pub graded: u64,
-    /// Whether it agrees enough in every dimension; unknown while the run is not finished.
+    /// True if it agrees enough in every dimension; `None` while the run is unfinished.
     pub passed: Option<bool>,
     /// By dimension, in the rubric's order.
     pub dimensions: Vec<CalibratedDimension>,
@@ -132,9 +132,9 @@ pub struct SetDelta {
     pub sample: String,
     /// Hash of the labelled output.
     pub output: Key,
-    /// Mean of what people gave.
+    /// Mean grade of people.
     pub people: f64,
-    /// What the judge gave; `None` where it left the set unscored.
+    /// Grade of the judge; `None` if it left the set unscored.
     pub judge: Option<f64>,
     /// judge − people.
     pub delta: Option<f64>,
@@ -145,12 +145,12 @@ pub struct SetDelta {
 pub struct CalibratedDimension {
     /// Its name.
     pub dimension: String,
-    /// Labelled sets that people scored here, while the run is not finished those that the judge was asked about. Without
-    /// any, nobody knows how the judge grades, and it does not pass.
+    /// Number of sets that people scored in this dimension (in an unfinished run, of those the judge was asked to
+    /// grade). Without any the judge does not pass.
     pub labelled: u64,
-    /// Those that the judge left without a score here.
+    /// Number of them that the judge left unscored.
     pub unscored: u64,
-    /// Whether the judge scored the share of them that it must have scored. It does not pass otherwise.
+    /// True if the judge scored the required share of them; otherwise it does not pass.
     pub covered: bool,
     /// 1 − mean |judge − people| / range.
     pub within_share: Option<Finding>,
@@ -162,20 +162,20 @@ pub struct CalibratedDimension {
     pub bias: Option<Finding>,
     /// Mean of |judge − people|.
     pub mean_abs_difference: Option<Finding>,
-    /// The differences themselves, set by set in plan order.
+    /// The differences of all sets, in plan order.
     pub deltas: Vec<SetDelta>,
-    /// What agreement had to exceed.
+    /// The threshold that agreement had to exceed.
     pub threshold: f64,
-    /// Why the threshold is not the usual one.
+    /// The reason for a threshold other than the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether it did; unknown while the run is not finished.
+    /// True if it did; `None` while the run is unfinished.
     pub passed: Option<bool>,
-    /// Whether it did although ICC, or α where that speaks for it, is poor: the judge hardly tells the sets apart, and agrees
-    /// because people's scores hardly differ.
+    /// True if it passed although ICC (or α) is poor: the judge hardly distinguishes the sets, and agrees because
+    /// people's scores hardly differ.
     pub poor: bool,
-    /// Whether it grades higher, or lower, than people: the whole interval of `bias` lies beyond [`TOLERATED_BIAS`]. Agreement
-    /// may exceed its threshold all the same.
+    /// True if it grades higher or lower than people: the whole interval of `bias` is beyond [`TOLERATED_BIAS`]. It may
+    /// pass all the same.
     pub biased: bool,
 }
 
@@ -185,12 +185,12 @@ impl CalibratedDimension {
         self.icc.as_ref().filter(|icc| icc.n() >= ICC_FROM).or(self.alpha.as_ref())
     }
 
-    /// Whether something speaks against relying on the judge although it may pass.
+    /// Returns true if the judge needs caution although it may pass.
     pub fn needs_caution(&self) -> bool {
         self.poor || self.biased
     }
 
-    /// The figure that is held against the threshold.
+    /// The figure that is compared with the threshold.
     pub fn decisive(&self, form: CalibrationForm) -> Option<&Finding> {
         match form {
             CalibrationForm::WithinShare => self.within_share.as_ref(),
@@ -200,7 +200,7 @@ impl CalibratedDimension {
     }
 }
 
-/// What people gave one output: sum and number of the scores, by metric.
+/// Sum and number of people's scores of one output, by metric.
 #[derive(Debug, Default)]
 struct PeopleScores {
     scores: BTreeMap<usize, (f64, u32)>,
@@ -216,14 +216,14 @@ struct CalibrationFold {
     id: String,
     prompt_version: Option<String>,
     judges: Vec<String>,
-    /// Of the rubric.
+    /// Names of the rubric's dimensions.
     dimensions: Vec<String>,
     options: CalibrationOptions,
     /// By sample and output.
     labels: BTreeMap<(String, Key), PeopleScores>,
     /// By judge and metric.
     grades: BTreeMap<(usize, usize), Vec<LabelledGrade>>,
-    /// How many labelled sets each judge was asked about.
+    /// Number of labelled sets that each judge was asked to grade.
     graded: BTreeMap<usize, u64>,
     samples: BTreeSet<usize>,
 }
@@ -244,27 +244,30 @@ pub(in crate::analyses) fn build(
     let found = rubrics.clone().find(|(_, id, rubric)| wanted(id, rubric));
     let Some((at, id, rubric)) = found else {
         return match &options.scorer {
-            // A judge that is off in this run is no mistake.
+            // A scorer that is off in this run is no error.
             Some(off) if rubrics.clone().next().is_some() => {
-                Err(options_error(spec, format!("scorer is {off:?}, which is no scorer with judges in this suite")))
+                Err(options_error(spec, format!("scorer: {off:?} is not a scorer with judges in this suite")))
             }
             _ => Ok(None),
         };
     };
     if !(0.0..1.0).contains(&options.threshold) {
-        return Err(options_error(spec, format!("threshold is {}, and agreement is at most 1", options.threshold)));
+        return Err(options_error(
+            spec,
+            format!("threshold is {}, but must be at least 0 and below 1", options.threshold),
+        ));
     }
     if options.threshold < THRESHOLD && options.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
         let what = format!("threshold is {}, below the usual {THRESHOLD}, and no reason is given", options.threshold);
-        return Err(options_error(spec, format!("{what}: add `reason: …` beside it, it is recorded with each round")));
+        return Err(options_error(spec, format!("{what}: add `reason: …`, which is recorded with each round")));
     }
     if !(0.0..=1.0).contains(&options.coverage) {
-        return Err(options_error(spec, format!("coverage is {}, but is a share from 0 to 1", options.coverage)));
+        return Err(options_error(spec, format!("coverage is {}, but must be from 0 to 1", options.coverage)));
     }
     let dimensions = &rubric.rubric.dimensions;
     for (dimension, decision) in &options.decisions {
         if !dimensions.iter().any(|known| known.name == *dimension) {
-            return Err(options_error(spec, format!("decisions names {dimension:?}, which is no dimension of `{id}`")));
+            return Err(options_error(spec, format!("decisions: {dimension:?} is not a dimension of `{id}`")));
         }
         if decision.reason.trim().is_empty() {
             return Err(options_error(spec, format!("the decision on {dimension:?} has no reason")));
@@ -285,7 +288,7 @@ pub(in crate::analyses) fn build(
     })))
 }
 
-/// People's scores of one scorer by what they are about. Rows without an output or scores say nothing.
+/// People's scores for one scorer by sample and output. Rows without an output or scores are ignored.
 fn labels(plan: &PlanHeader, scorer: usize, rubric: &RubricScorer) -> BTreeMap<(String, Key), PeopleScores> {
     let mut labels: BTreeMap<(String, Key), PeopleScores> = BTreeMap::new();
     for label in rubric.labels.iter().filter_map(Label::from_row) {
@@ -301,7 +304,7 @@ fn labels(plan: &PlanHeader, scorer: usize, rubric: &RubricScorer) -> BTreeMap<(
 }
 
 impl CalibrationFold {
-    /// The rubric's dimensions, and its overall where somebody labelled that: place among the metrics and name.
+    /// The rubric's dimensions, and its overall if it was labelled: metric index and name.
     fn measured_dimensions(&self) -> Vec<(usize, String)> {
         let is_labelled = |at: usize| self.labels.values().any(|label| label.scores.contains_key(&at));
         let of_scorer = self.plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == self.scorer);
@@ -361,7 +364,7 @@ impl CalibrationFold {
     }
 }
 
-/// Whether all of several pass, unknown where it is of one. None of nothing does.
+/// `Some(true)` if all pass and there is at least one; `None` if one is unknown.
 fn all_pass(passed: impl ExactSizeIterator<Item = Option<bool>>) -> Option<bool> {
     let some = passed.len() > 0;
     passed.collect::<Option<Vec<bool>>>().map(|passed| some && passed.into_iter().all(|it| it))
@@ -372,12 +375,12 @@ fn dimension(metric: &str) -> &str {
     metric.rsplit_once('.').map_or(metric, |(_, last)| last)
 }
 
-/// Whether the whole interval of a difference lies on one side of zero and further from it than a tolerance.
+/// Returns true if the whole interval of a difference is on one side of zero and beyond a tolerance.
 fn is_beyond(difference: &Finding, tolerance: f64) -> bool {
     difference.interval().is_some_and(|(lo, hi)| lo > tolerance || hi < -tolerance)
 }
 
-/// 1 − mean |judge − people| / range, with an interval within 0 to 1 that is robust to samples with several sets.
+/// 1 − mean |judge − people| / range, with a cluster-robust interval within 0 to 1.
 fn within_share(scored: &[(u32, f64, f64)], range: f64, level: Level) -> Option<Finding> {
     let mut observed = Observations::default();
     for (cluster, judged, people) in scored.iter().filter(|_| range > 0.0) {

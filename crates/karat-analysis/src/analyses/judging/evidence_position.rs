@@ -1,13 +1,13 @@
-//! `evidence_position`: whether the place of evidence in a long text decides how it is judged (BY-14).
+//! `evidence_position`: tests whether the position of evidence in a long text affects its judgment (BY-14).
 //!
-//! A judgment in pieces keeps the grades and the findings of each piece (`diagnostics.chunks.parts`). What is compared is
-//! one piece of one sample's text, the mean over all cells that a judge saw it for, with the other pieces of the same
-//! text: `trend` is the least-squares slope over the relative place of the piece's middle (0 = beginning, 1 = end),
-//! `middle` the slope over 1 − |2·place − 1|, which is what judges lose that read only the beginning and the end well.
-//! Findings are counted by 1,000 bytes of the piece.
+//! A chunked judgment stores the grades and findings of each chunk (`diagnostics.chunks.parts`). Each chunk of a
+//! sample's text, averaged over all cells that a judge saw it for, is compared with the other chunks of the same text:
+//! `trend` is the least-squares slope over the relative position of the chunk's middle (0 = beginning, 1 = end),
+//! `middle` the slope over 1 − |2·position − 1|, which shows judges that lose the middle. Findings are counted per
+//! 1,000 bytes of the chunk.
 //!
-//! Intervals are cluster-robust over the samples' clusters; where fewer than five texts were judged in pieces, over the
-//! pieces, which says something of these texts only. A slope is a question, not a proof: outputs may be worse there, too.
+//! Intervals are cluster-robust over the samples' clusters, or over chunks if fewer than five texts were chunked; then
+//! they apply to these texts only. A slope is a hint, not a proof: outputs may be worse at that position, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,17 +23,17 @@ use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::slope::{center_within_groups, slope};
 
-/// Bytes that findings are counted by.
+/// Findings are counted per this number of bytes.
 const BYTES: f64 = 1_000.0;
 
-/// What is known of the place of evidence in texts that were judged in pieces.
+/// Effects of the position of evidence in chunked texts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EvidencePosition {
-    /// By judge and by what it says of a piece.
+    /// By judge and measure.
     pub effects: Vec<PlaceEffect>,
 }
 
-/// How one thing that a judge says of a piece goes with its place.
+/// The effect of position on one measure of a judge.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlaceEffect {
     /// The judge.
@@ -42,11 +42,11 @@ pub struct PlaceEffect {
     pub name: String,
     /// A grade, or findings.
     pub of: PlaceMeasure,
-    /// Texts that were judged in pieces.
+    /// Number of chunked texts.
     pub texts: u64,
-    /// Their pieces: n of the slopes.
+    /// Number of their chunks: n of the slopes.
     pub pieces: u64,
-    /// Mean over the pieces whose middle lies in the first, second and last third of their text.
+    /// Mean over the chunks in the first, second and last third of their text.
     pub beginning: Option<Finding>,
     /// See `beginning`.
     pub middle_third: Option<Finding>,
@@ -54,41 +54,41 @@ pub struct PlaceEffect {
     pub end: Option<Finding>,
     /// Change from the beginning of a text to its end.
     pub trend: Finding,
-    /// Change from both ends of a text to its middle. `None` where no text has three pieces.
+    /// Change from both ends of a text to its middle. `None` if no text has three chunks.
     pub middle: Option<Finding>,
-    /// What the slopes' intervals are over.
+    /// The unit of the slopes' intervals.
     pub over: PlaceUnit,
 }
 
-/// What is compared between pieces.
+/// The measure compared between chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaceMeasure {
     /// The grade in a dimension.
     Grade,
-    /// Findings by 1,000 bytes.
+    /// Findings per 1,000 bytes.
     Findings,
 }
 
-/// What an interval generalises over.
+/// The unit that an interval generalises over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaceUnit {
-    /// Texts, by their clusters: it says something of other texts.
+    /// Texts, by their clusters: it applies to other texts.
     Texts,
-    /// Pieces: it says something of these texts.
+    /// Chunks: it applies to these texts only.
     Pieces,
 }
 
-/// Judge, scorer, kind and name of what was said.
+/// Judge, scorer, kind and name of a measure.
 type MeasureKey = (u16, u16, PlaceMeasure, String);
 
-/// Sample, first and last byte of a piece.
+/// Sample, first and last byte of a chunk.
 type Piece = (usize, u64, u64);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct PieceScore {
-    /// Of the piece's middle, 0 to 1.
+    /// Relative position of the chunk's middle, 0 to 1.
     place: f64,
     sum: f64,
     times: u32,
@@ -99,7 +99,7 @@ struct EvidencePositionFold {
     said: BTreeMap<MeasureKey, BTreeMap<Piece, PieceScore>>,
 }
 
-/// Runs where a scorer shows its judges something that may be cut.
+/// Runs only if a scorer shows its judges a value that may be chunked.
 pub(in crate::analyses) fn build(
     spec: &AnalysisSpec,
     plan: &Arc<PlanHeader>,
@@ -223,8 +223,8 @@ mod tests {
     use karat_types::Score;
     use serde_json::json;
 
-    /// `texts` samples of ten pieces, judged for two systems by a fair judge, one that is harder on the end, and one that
-    /// loses the middle.
+    /// `texts` samples of ten chunks, judged for two systems by a fair judge, one that is harder on the end, and one
+    /// that loses the middle.
     fn run(texts: usize) -> MemoryRun {
         let mut run = judged(2, texts, &["fair", "tired", "hasty"], json!([]));
         let mut plan = serde_json::to_value(&*run.header.plan).unwrap();
@@ -269,9 +269,9 @@ mod tests {
         effects.iter().find(|it| it.judge == judge && it.of == of).unwrap()
     }
 
-    /// BY-14: a judge that is harder on the end, or that loses the middle, is found out; a fair one is not.
+    /// BY-14: a judge that is harder on the end, or loses the middle, is detected; a fair one is not.
     #[test]
-    fn what_depends_on_the_place_is_found() {
+    fn position_effects_are_detected() {
         let effects = effects(&run(8));
         assert_eq!(effects.len(), 6, "findings that need every piece's word are left out");
         let grade = |judge: &str| of(&effects, judge, PlaceMeasure::Grade);
@@ -288,16 +288,16 @@ mod tests {
         assert!((missing.trend.value() - 10.0).abs() < 1e-9, "one more by 1,000 bytes each tenth of the text");
     }
 
-    /// BY-14: of a single text the pieces are all there is.
+    /// BY-14: a single text is analysed by its chunks.
     #[test]
-    fn a_single_text_speaks_for_itself() {
+    fn a_single_text_is_analysed_by_its_chunks() {
         let effects = effects(&run(1));
         let tired = of(&effects, "tired", PlaceMeasure::Grade);
         assert_eq!((tired.over, tired.pieces, tired.trend.sign()), (PlaceUnit::Pieces, 10, Some(false)), "{tired:?}");
     }
 
     #[test]
-    fn whole_texts_have_no_place() {
+    fn whole_texts_have_no_position() {
         let mut run = run(3);
         run.cells.iter_mut().flat_map(|cell| &mut cell.judgments).for_each(|it| it.diagnostics.clear());
         assert!(effects(&run).is_empty());

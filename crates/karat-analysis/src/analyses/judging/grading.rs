@@ -1,4 +1,4 @@
-//! `grading`: where judges disagree, where a consensus was asked for and one judge is left (CL-16), and who failed.
+//! `grading`: disagreement of judges, cells with too few judges (CL-16), and failing judges.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::AnalysisError;
 use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
 use crate::figures::groups::system_id;
 
-/// Flagged cells kept, the widest first.
+/// Number of flagged cells kept, largest variance first.
 const KEPT: usize = 20;
 
 /// A cell whose judges disagree by more than the scorer's `flag_variance`.
@@ -21,48 +21,48 @@ pub struct FlaggedCell {
     pub sample: String,
     /// The system.
     pub system: String,
-    /// The dimension with the widest variance.
+    /// The dimension with the largest variance.
     pub metric: String,
-    /// Population variance (÷ n) of the grades there: a fact about these judges, not an estimate of anything.
+    /// Population variance (÷ n) of its grades: a property of these judges, not an estimate.
     pub variance: f64,
     /// The judges that graded it: n of the variance.
     pub judges: u32,
 }
 
-/// A judge of which some judgments failed.
+/// A judge with failed judgments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailingJudge {
     /// Its id.
     pub judge: String,
-    /// Judgments that failed.
+    /// Number of failed judgments.
     pub failed: u64,
-    /// Of how many that it was asked for.
+    /// Number of requested judgments.
     pub of: u64,
-    /// What the first failure said.
+    /// Message of the first failure.
     pub error: String,
 }
 
 impl FailingJudge {
-    /// Whether it gave no score at all.
+    /// Returns true if all its judgments failed.
     pub fn is_silent(&self) -> bool {
         self.failed == self.of
     }
 }
 
-/// How consensus went.
+/// The consensus of judges.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Grading {
-    /// Cells that two or more judges graded.
+    /// Number of cells graded by two or more judges.
     pub shared_cells: u64,
-    /// Cells that one judge graded though more were asked.
+    /// Number of cells graded by one of several judges.
     pub single_judge_cells: u64,
-    /// Cells that fewer judges graded than the scorer's `min_judges`, those of one judge among them.
+    /// Number of cells graded by fewer judges than the scorer's `min_judges`, including those of one judge.
     pub few_judge_cells: u64,
-    /// Cells with a dimension above `flag_variance`.
+    /// Number of cells with a dimension above `flag_variance`.
     pub flagged_cells: u64,
-    /// The widest of them.
+    /// Those with the largest variance.
     pub flagged: Vec<FlaggedCell>,
-    /// Judges of which some judgments failed, in the plan's order.
+    /// Judges with failed judgments, in the plan's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failing_judges: Vec<FailingJudge>,
 }
@@ -74,7 +74,7 @@ struct GradingFold {
     asked: Vec<JudgeCalls>,
 }
 
-/// What became of a judge's judgments.
+/// Numbers of requested and failed judgments of a judge.
 #[derive(Clone, Default)]
 struct JudgeCalls {
     of: u64,

@@ -1,13 +1,14 @@
-//! `human_anchor`: what people would have said of all outputs, from a judge on all of them and labels of a few (BY-03).
+//! `human_anchor`: estimates the mean grade of people for all outputs, from a judge's grades of all and people's labels
+//! of a few (BY-03).
 //!
 //! | method | estimate | for |
 //! |---|---|---|
-//! | `ppi++` (default) | λ·mean(judge) + mean(human − λ·judge), λ tuned | labels of a random part of the same outputs |
-//! | `ppi` | the same with λ = 1 | as above, where the judge is known to be good |
-//! | `human` | mean(human) | to see what the judge adds |
-//! | `rogan_gladen` | (p + q₀ − 1) ÷ (q₀ + q₁ − 1) | pass/fail, where labels were chosen by verdict |
+//! | `ppi++` (default) | λ·mean(judge) + mean(human − λ·judge), λ tuned | labels of a random subset of the same outputs |
+//! | `ppi` | the same with λ = 1 | as above, with a judge known to be good |
+//! | `human` | mean(human) | to see the contribution of the judge |
+//! | `rogan_gladen` | (p + q₀ − 1) ÷ (q₀ + q₁ − 1) | pass/fail, with labels chosen by verdict |
 //!
-//! Labels that the judge was shown as examples are left out: it has seen their answers. Where the dataset names clusters,
+//! Labels shown to the judge as examples are left out, because it knows their answers. If the dataset names clusters,
 //! the interval is cluster-robust.
 
 use std::collections::BTreeMap;
@@ -33,10 +34,10 @@ use crate::score::labels::{LabelIndex, grades};
 pub struct HumanAnchorOptions {
     /// The rubric scorer whose judges are corrected by its `labels`.
     pub scorer: String,
-    /// How: ppi++ unless the labels were chosen by the judge's verdicts.
+    /// The method: ppi++, unless the labels were chosen by the judge's verdicts.
     #[serde(default)]
     pub method: AnchorMethod,
-    /// A wanted width of the interval, in the metric's unit: how many labels it takes is said.
+    /// A wanted width of the interval, in the metric's unit; the result states the labels that it needs.
     #[serde(default)]
     pub width: Option<f64>,
 }
@@ -62,11 +63,11 @@ pub enum AnchorMethod {
 pub struct HumanAnchor {
     /// The scorer.
     pub scorer: String,
-    /// How its judges were corrected.
+    /// The method of correction.
     pub method: AnchorMethod,
-    /// Labels that were used, of how many there are.
+    /// Number of labels used, and of all labels.
     pub labels: (u64, u64),
-    /// Labels that judges were shown as examples, and that therefore count for nothing here.
+    /// Number of labels shown to judges as examples, which are left out.
     pub shown_to_judges: u64,
     /// By metric and system, in the plan's order.
     pub figures: Vec<AnchoredFigure>,
@@ -79,9 +80,9 @@ pub struct AnchoredFigure {
     pub metric: String,
     /// The system.
     pub system: String,
-    /// Samples with a label and a grade of the judge.
+    /// Number of samples with a label and a grade of the judge.
     pub labelled: u64,
-    /// Samples with a grade alone.
+    /// Number of samples with a grade only.
     pub judged: u64,
     /// The judge's mean over all of them.
     pub judge: Option<Finding>,
@@ -89,23 +90,23 @@ pub struct AnchoredFigure {
     pub human: Option<Finding>,
     /// The human-anchored mean.
     pub anchored: Option<Finding>,
-    /// Mean of human − judge where both are known: what the judge is off by.
+    /// Mean of human − judge on the labelled samples: the bias of the judge.
     pub correction: Option<Finding>,
-    /// Weight of the judge, 0 to 1, where it has one.
+    /// Weight of the judge, 0 to 1, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lambda: Option<Finding>,
-    /// How many labels without a judge would be worth the same.
+    /// Number of labels without a judge that would give the same precision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worth: Option<Finding>,
-    /// Labels that the wanted width takes: with the judge, and without one.
+    /// Labels needed for the wanted width: with the judge, and without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels_needed: Option<(u64, u64)>,
-    /// Why there is no anchored figure.
+    /// The reason why there is no anchored figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// Labels and grades of one sample × system, trials and annotators added up.
+/// Sums of labels and grades of one sample × system, over trials and annotators.
 #[derive(Debug, Clone, Copy, Default)]
 struct LabelledSums {
     human: f64,
@@ -134,11 +135,11 @@ pub(in crate::analyses) fn build(
     let Some((scorer, ScorerKind::Rubric(rubric))) = at.and_then(|at| Some((at, &plan.scorers.get(at)?.kind))) else {
         return Err(options_error(
             spec,
-            format!("scorer is {:?}, which is no scorer with judges in this suite", options.scorer),
+            format!("scorer: {:?} is not a scorer with judges in this suite", options.scorer),
         ));
     };
     if options.width.is_some_and(|width| !(width > 0.0 && width.is_finite())) {
-        return Err(options_error(spec, "width has to be above 0"));
+        return Err(options_error(spec, "width must be above 0"));
     }
     if rubric.labels.is_empty() {
         return Err(options_error(spec, format!("scorer {:?} has no labels: give it `labels: FILE`", options.scorer)));
@@ -223,7 +224,7 @@ impl HumanAnchorFold {
         samples
     }
 
-    /// `None` where the judge graded nothing of the system.
+    /// `None` if the judge graded nothing of the system.
     fn figure(&self, metric: usize, system: usize, setting: &Setting<'_>) -> Option<AnchoredFigure> {
         let (spec, measure) = (self.plan.metrics.get(metric)?, setting.measures.get(metric)?);
         let samples = self.samples(metric, system, setting);
@@ -253,7 +254,9 @@ impl HumanAnchorFold {
         };
         let outcome = match self.options.method {
             _ if measure.aggregate != Aggregate::Mean => Err("only means are anchored".to_owned()),
-            _ if samples.human.len() < 2 => Err(format!("it takes two labels, and {} fit", samples.human.len())),
+            _ if samples.human.len() < 2 => {
+                Err(format!("at least two labels are needed, but only {} match", samples.human.len()))
+            }
             AnchorMethod::RoganGladen => {
                 corrected_rate(&samples, clustered, measure.level).map(|it| figure.anchored = it)
             }
@@ -301,7 +304,7 @@ fn prediction_powered(
         return labels_alone(samples, clustered, level);
     }
     let found = ppi_mean(&samples.human, &samples.judge, &samples.unlabelled, level).map_err(failed)?;
-    let found: PpiMean = found.ok_or("the labels define no estimate")?;
+    let found: PpiMean = found.ok_or("the labels do not determine an estimate")?;
     let (lambda, mean, name): (f64, AnchoredMean, _) = match method {
         AnchorMethod::Ppi => (1.0, found.ppi, "PPI"),
         AnchorMethod::Human => (0.0, found.classical, "labels alone"),
@@ -320,16 +323,17 @@ fn prediction_powered(
         });
     }
     let robust = |lambda: f64, centre: f64| influence(samples, lambda, centre, level);
-    let (se, interval) = robust(lambda, mean.estimate).ok_or("two clusters at least are needed")?;
+    let (se, interval) = robust(lambda, mean.estimate).ok_or("at least two clusters are needed")?;
     let human_se = robust(0.0, found.classical.estimate).map_or(human_se, |(se, _)| se);
     Ok(PoweredMean { lambda, estimate: mean.estimate, se, interval: Some(interval), name, human_se })
 }
 
-/// Everything is labelled: the judge has nothing to add.
+/// The mean of the labels alone, if everything is labelled.
 fn labels_alone(samples: &AnchorSamples, clustered: bool, level: Level) -> Result<PoweredMean, String> {
     let mut observed = Observations { clustered, ..Observations::default() };
     samples.human.iter().zip(&samples.clusters.0).for_each(|(value, cluster)| observed.push(*value, 0, *cluster));
-    let found = estimate::figure(&observed, Aggregate::Mean, false, level).ok_or("the labels define no mean")?;
+    let found =
+        estimate::figure(&observed, Aggregate::Mean, false, level).ok_or("the labels do not determine a mean")?;
     let se = found.se().unwrap_or_default();
     let interval = found.interval().map(|(lo, hi)| Interval {
         lo,
@@ -359,7 +363,7 @@ fn influence(samples: &AnchorSamples, lambda: f64, centre: f64, level: Level) ->
     Some((found.standard_error?, found.interval?))
 }
 
-/// The pass rate behind the judge's, from how often it is right about passes and about fails.
+/// The pass rate corrected by the judge's sensitivity and specificity.
 fn corrected_rate(samples: &AnchorSamples, clustered: bool, level: Level) -> Result<Option<Finding>, String> {
     let is_verdict = |value: &f64| [0.0_f64, 1.0].iter().any(|verdict| value.total_cmp(verdict).is_eq());
     let all = samples.human.iter().chain(&samples.judge).chain(&samples.unlabelled);
@@ -367,7 +371,7 @@ fn corrected_rate(samples: &AnchorSamples, clustered: bool, level: Level) -> Res
         return Err("rogan_gladen corrects pass and fail; use ppi++ for grades".to_owned());
     }
     if clustered {
-        return Err("rogan_gladen knows no clusters; use ppi++".to_owned());
+        return Err("rogan_gladen does not support clusters; use ppi++".to_owned());
     }
     let passes = |value: &f64| *value >= 1.0;
     let both = samples.human.iter().zip(&samples.judge);
@@ -384,14 +388,14 @@ fn corrected_rate(samples: &AnchorSamples, clustered: bool, level: Level) -> Res
     };
     let found = rogan_gladen(&counts, level).map_err(|error| error.to_string())?;
     let corrected = found.corrected.ok_or(
-        "the judge is no better than chance on the labels, or they hold no pass or no fail: its pass rate says nothing",
+        "the judge is no better than chance on the labels, or they lack passes or fails: its pass rate cannot be corrected",
     )?;
     let n = samples.human.len() + samples.unlabelled.len();
     let point = Finding::point(corrected.estimate, n, "Rogan-Gladen");
     Ok(point.map(|it| it.with_named_interval(corrected.interval).with_se(corrected.standard_error)))
 }
 
-/// The labels that an interval of this width takes, with the judge and without one.
+/// The labels needed for an interval of this width, with the judge and without.
 fn labels_needed(samples: &AnchorSamples, width: f64, level: Level) -> Option<(u64, u64)> {
     let plan = LabelPlan {
         var_human: variance(&samples.human)?,
@@ -442,9 +446,9 @@ mod tests {
         }
     }
 
-    /// BY-03: the anchored score stands beside the raw one, is what people would say, and is tighter than labels alone.
+    /// BY-03: the anchored score covers the true mean, and is more precise than labels alone.
     #[test]
-    fn a_lenient_judge_is_brought_back_to_people() {
+    fn human_labels_correct_a_lenient_judge() {
         let anchor = found(&run(json!({ "scorer": "quality", "width": 0.2 }), lenient));
         let [figure] = &anchor.figures[..] else { panic!("{anchor:?}") };
         let truth = (0..200).map(|at| lenient(at).0).sum::<f64>() / 200.0;
@@ -460,7 +464,7 @@ mod tests {
         assert!(with_judge < without);
     }
 
-    /// BY-03: labels that a judge was shown as examples anchor nothing.
+    /// BY-03: labels shown to a judge as examples are left out.
     #[test]
     fn shown_labels_are_left_out() {
         let mut run = run(json!({ "scorer": "quality" }), lenient);
@@ -469,13 +473,13 @@ mod tests {
         rubric.rubric.examples = 2;
         rubric.labels.iter_mut().for_each(|row| row["output"] = json!("some text"));
         let anchor = found(&run);
-        // Labels that name another output than the cell's are about no cell.
+        // Labels of another output than the cell's do not match.
         assert_eq!(anchor.labels.0, 0);
         assert!(anchor.shown_to_judges >= 2 && anchor.figures[0].anchored.is_none());
         assert!(anchor.figures[0].why.as_ref().unwrap().contains("two labels"));
     }
 
-    /// BY-03: Rogan–Gladen is there on request, for pass and fail alone, and a coin is refused.
+    /// BY-03: Rogan–Gladen is available on request, for pass/fail only, and a judge at chance level is refused.
     #[test]
     fn rogan_gladen_is_for_pass_and_fail() {
         let verdict = |at: usize| (f64::from(u8::from(at % 10 < 5)), f64::from(u8::from(at % 10 < 7)));
@@ -490,7 +494,7 @@ mod tests {
         assert!(coin.why.unwrap().contains("no better than chance"));
     }
 
-    /// BY-03, law 6: where samples share clusters, so does the interval; where all are labelled, the labels speak alone.
+    /// BY-03, invariant 6: if samples share clusters, the interval is cluster-robust.
     #[test]
     fn clusters_widen_the_interval() {
         let mut clustered = run(json!({ "scorer": "quality" }), lenient);
@@ -501,6 +505,6 @@ mod tests {
         let figure = found(&clustered).figures.remove(0);
         assert_eq!(figure.anchored.unwrap().method(), "PPI++, cluster t (CR1)");
         let refused = analyse(&run(json!({ "scorer": "other" }), lenient), &Options::default()).unwrap_err();
-        assert!(refused.to_string().contains("no scorer with judges"), "{refused}");
+        assert!(refused.to_string().contains("not a scorer with judges"), "{refused}");
     }
 }

@@ -1,15 +1,15 @@
-//! `judge_bias`: whether a judge's grades follow something that is not quality (GE-04).
+//! `judge_bias`: tests whether a judge's grades depend on something other than quality (GE-04).
 //!
-//! | check | asks | evidence |
+//! | check | question | evidence |
 //! |---|---|---|
 //! | `length` | do grades rise with the number of words? | slope per doubling of the words |
 //! | `style` | do they rise with Markdown? | slope from no marked-up line to only such lines |
-//! | `position` | does the place of an output in a pair decide? | pairs that are judged alike in both orders, and where the others go |
-//! | `votes` | does the judge repeat itself? | cells whose votes are all the same |
-//! | `family` | are models of the judge's own family graded higher? | its lead over the other judges' grades there, less the same elsewhere |
+//! | `position` | does the position of an output in a pair decide? | pairs judged alike in both orders, and the direction of the others |
+//! | `votes` | does the judge repeat itself? | cells with equal votes |
+//! | `family` | are models of the judge's own family graded higher? | its lead over the other judges on them, minus its lead elsewhere |
 //!
-//! Grades are compared within a sample where several systems answered it, so that hard samples do not count as bias. A
-//! longer answer may be a better one: only against people's labels (`against_people`) is a slope bias without a doubt.
+//! Grades are compared within a sample if several systems answered it, so that hard samples do not appear as bias. A
+//! longer answer may be a better one: only a slope against people's labels (`against_people`) proves bias.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -35,14 +35,14 @@ use crate::score::labels::{LabelIndex, grades};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeBiasOptions {
-    /// The rubric scorer whose judges are looked at.
+    /// The rubric scorer whose judges are checked.
     pub scorer: String,
-    /// What is looked for; everything without it.
+    /// The checks; default: all.
     #[serde(default)]
     pub check: Vec<BiasCheck>,
 }
 
-/// Something that is not quality.
+/// A feature other than quality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BiasCheck {
@@ -52,9 +52,9 @@ pub enum BiasCheck {
     Style,
     /// The judge's own family of models.
     Family,
-    /// The place in a pair: scorers with `versus`.
+    /// The position in a pair; for scorers with `versus`.
     Position,
-    /// Its own earlier words: scorers with `votes`.
+    /// Repeated votes; for scorers with `votes`.
     Votes,
 }
 
@@ -62,7 +62,7 @@ impl BiasCheck {
     const ALL: [Self; 5] = [Self::Length, Self::Style, Self::Family, Self::Position, Self::Votes];
 }
 
-/// What was found.
+/// The results by judge.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgeBias {
     /// The scorer.
@@ -77,11 +77,11 @@ pub struct JudgeBias {
     /// By judge and metric, for judges that vote several times.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub votes: Vec<VoteConsistency>,
-    /// What could not be looked at, and why.
+    /// Checks that were impossible, with the reason.
     pub notes: Vec<String>,
 }
 
-/// How a judge's grades in one metric go with a feature of the output.
+/// The slope of a judge's grades in one metric against a feature of the output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureSlope {
     /// The judge.
@@ -99,7 +99,7 @@ pub struct FeatureSlope {
     pub against_people: Option<Finding>,
 }
 
-/// Whether a judge favours its own family.
+/// The preference of a judge for its own family.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OwnFamily {
     /// The judge.
@@ -108,11 +108,11 @@ pub struct OwnFamily {
     pub family: String,
     /// The metric.
     pub metric: String,
-    /// Its grades less the other judges' on its own family's outputs, less the same on the others' outputs.
+    /// Its lead over the other judges on outputs of its own family, minus its lead on other outputs.
     pub favour: Finding,
 }
 
-/// How a judge of pairs treats their order.
+/// The effect of order on a judge of pairs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PositionEffect {
     /// The judge.
@@ -121,35 +121,35 @@ pub struct PositionEffect {
     pub metric: String,
     /// Share of pairs judged alike in both orders.
     pub consistency: Finding,
-    /// Share of decisive judgments that prefer what is shown first; a half is fair.
+    /// Share of decisive judgments that prefer the output shown first; one half is fair.
     pub first: Option<Finding>,
-    /// Pairs in which the first one won twice, and in which the second one did.
+    /// Pairs in which the first position won twice, and in which the second did.
     pub flips: (u64, u64),
-    /// Exact p-value of "flips go either way alike".
+    /// Exact p-value of "flips are equally likely in both directions".
     pub p: Option<Finding>,
 }
 
-/// How far a judge says the same when it is asked again.
+/// The consistency of a judge over repeated votes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VoteConsistency {
     /// The judge.
     pub judge: String,
     /// The metric.
     pub metric: String,
-    /// Share of cells whose votes are all the same.
+    /// Share of cells with equal votes.
     pub same: Finding,
 }
 
-/// One cell as one judge graded it in one metric.
+/// The grade of one judge for one cell in one metric.
 #[derive(Debug, Clone, Copy)]
 struct JudgeGrade {
     sample: usize,
     grade: f64,
     words: f64,
     markup: f64,
-    /// People's mean grade, where there is one.
+    /// People's mean grade, if any.
     human: Option<f64>,
-    /// The other judges' mean, where there is one.
+    /// The other judges' mean, if any.
     others: Option<f64>,
     system: usize,
 }
@@ -161,11 +161,11 @@ struct JudgeBiasFold {
     labels: Vec<Label>,
     /// By judge and metric.
     grades: BTreeMap<(usize, usize), Vec<JudgeGrade>>,
-    /// By judge and metric: the sample, and what was said each time.
+    /// By judge and metric: the sample and its votes.
     rounds: BTreeMap<(usize, usize), Vec<(usize, VoteRounds)>>,
 }
 
-/// The numbers of a cell's rounds, first those that show its output first.
+/// The votes of a cell, with its output shown first (`straight`) or second (`swapped`).
 #[derive(Debug, Default)]
 struct VoteRounds {
     straight: Vec<f64>,
@@ -184,7 +184,7 @@ pub(in crate::analyses) fn build(
     let Some((scorer, ScorerKind::Rubric(rubric))) = at.and_then(|at| Some((at, &plan.scorers.get(at)?.kind))) else {
         return Err(options_error(
             spec,
-            format!("scorer is {:?}, which is no scorer with judges in this suite", options.scorer),
+            format!("scorer: {:?} is not a scorer with judges in this suite", options.scorer),
         ));
     };
     let shown = all_drawn_examples(&rubric.labels, rubric.rubric.examples as usize, plan.run.seed);
@@ -306,7 +306,7 @@ impl Analysis for JudgeBiasFold {
 }
 
 impl JudgeBiasFold {
-    /// The judge's lead over the others on its own family, less that on other families: a mean over samples.
+    /// The judge's lead over the others on its own family, minus that on other families: a mean over samples.
     fn favour(&self, graded: &[JudgeGrade], family: &str, setting: &Setting<'_>, level: Level) -> Option<Finding> {
         let is_own = |system| self.plan.system_model(system).is_some_and(|it| it.family.as_deref() == Some(family));
         let mut leads: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
@@ -324,7 +324,7 @@ impl JudgeBiasFold {
         estimate::figure(&observed, Aggregate::Mean, false, level)
     }
 
-    /// Judges of a family that is judged, where nothing tells preference from quality.
+    /// The note on judges that grade their own family without a judge of another family to compare with.
     fn family_note(&self) -> Option<String> {
         let families: Vec<&String> = self.plan.models.iter().filter_map(|model| model.family.as_ref()).collect();
         let kin =
@@ -333,14 +333,14 @@ impl JudgeBiasFold {
         let alone = self.grades.values().flatten().all(|it| it.others.is_none());
         (alone && !kin.is_empty()).then(|| {
             format!(
-                "{} judges models of its own family: a judge of another family beside it would tell preference from quality",
+                "{} judges models of its own family: add a judge of another family to distinguish preference from quality",
                 kin.join(", ")
             )
         })
     }
 }
 
-/// The share of samples for which something holds, with an interval that knows their clusters.
+/// The share of samples for which `holds` is true, with a cluster-robust interval.
 fn share_of_samples(
     holds: impl Iterator<Item = (usize, bool)>,
     setting: &Setting<'_>,
@@ -421,7 +421,7 @@ fn feature_slope(
     Some((slope, correlation, slope::slope(&x, &y, &clusters, level)))
 }
 
-/// Every text within an output, one below the other; other values as JSON.
+/// All texts within an output, one per line; other values as JSON.
 fn all_text(output: &Value) -> String {
     fn gather<'v>(value: &'v Value, into: &mut Vec<std::borrow::Cow<'v, str>>) {
         match value {
@@ -437,7 +437,7 @@ fn all_text(output: &Value) -> String {
     texts.join("\n")
 }
 
-/// The share of a text's lines that Markdown marks up: headings, lists, tables, quotes, code, bold.
+/// The share of a text's lines with Markdown: headings, lists, tables, quotes, code, bold.
 fn markup_share(text: &str) -> f64 {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let numbered = |line: &str| {
@@ -460,7 +460,7 @@ mod tests {
     use karat_types::{JudgeRound, Score};
     use serde_json::json;
 
-    /// GE-04: a judge that pays for words and for its own family is found out beside one that does not.
+    /// GE-04: a judge that favours length and its own family is detected beside one that does not.
     #[test]
     fn planted_length_and_family_bias_are_found() {
         let mut run = judged(2, 24, &["kin", "stranger"], json!([]));
@@ -494,9 +494,9 @@ mod tests {
         assert!(found.notes.is_empty() && found.leanings.iter().all(|it| it.check != BiasCheck::Style));
     }
 
-    /// BY-07, GE-04: swap disagreement and unsteady votes are reported.
+    /// BY-07, GE-04: disagreement between orders and between votes is reported.
     #[test]
-    fn a_judge_that_prefers_the_first_place_is_found_out() {
+    fn a_judge_that_prefers_the_first_position_is_detected() {
         let mut run = judged(1, 20, &["judge"], json!([]));
         let plan = Arc::make_mut(&mut run.header.plan);
         plan.analyses = vec![AnalysisSpec {
@@ -507,7 +507,7 @@ mod tests {
         for cell in &mut run.cells {
             let at = cell.sample;
             run.outputs.insert(cell.cell.ordinal, json!("text"));
-            // In the first twelve pairs whoever stands first wins.
+            // In the first twelve pairs the first position wins.
             let round = |swapped: bool, value: f64| JudgeRound { swapped, scores: vec![(0, value)] };
             let swapped = if at < 12 { 0.0 } else { 1.0 };
             let votes = [round(false, 1.0), round(true, swapped), round(false, f64::from(u8::from(at % 2 == 0)))];

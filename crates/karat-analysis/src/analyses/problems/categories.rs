@@ -1,4 +1,4 @@
-//! Categories of failure: cells that fell short, by the metric in which they did, with examples (RG-10).
+//! Categories of failure: cells below a threshold, by metric, with examples (RG-10).
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use super::shortfall::Shortfall;
 use crate::analyses::{ScoredCell, excerpt};
 use crate::figures::groups::system_id;
 
-/// Characters kept of what is shown of an output.
+/// Length of a shown part of an output.
 const SHOWN: usize = 240;
 
-/// Cells that fell short in one metric.
+/// Cells below the threshold of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailureCategory {
     /// The metric.
     pub metric: String,
-    /// How many cells fell short in it.
+    /// Number of cells below its threshold.
     pub cells: u64,
-    /// How many have a score in it.
+    /// Number of cells with a score in it.
     pub of: u64,
     /// The first few in plan order.
     pub examples: Vec<CategoryExample>,
@@ -36,7 +36,7 @@ pub struct CategoryExample {
     pub system: String,
     /// The score.
     pub value: f64,
-    /// What the scorer or a judge says about it.
+    /// The reason given by the scorer or a judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Parts of the output by path, cut to 240 characters.
@@ -44,7 +44,7 @@ pub struct CategoryExample {
     pub shown: BTreeMap<String, String>,
 }
 
-/// Gathers the categories of a run.
+/// Collects the categories of a run.
 pub(super) struct Categories {
     examples: usize,
     show: Vec<(String, Path)>,
@@ -58,12 +58,12 @@ impl Categories {
         Self { examples, show, found: plan.metrics.iter().map(|metric| category(&metric.name)).collect() }
     }
 
-    /// Whether outputs are shown.
+    /// Returns true if outputs are shown.
     pub fn wants_output(&self) -> bool {
         !self.show.is_empty() && self.examples > 0
     }
 
-    /// Takes a cell with what it fell short in, by metric index; whether it became an example.
+    /// Adds a cell with its shortfalls, by metric index. Returns true if it became an example.
     pub fn cell(&mut self, plan: &PlanHeader, cell: &ScoredCell<'_>, fell: &[(f64, usize, Shortfall)]) -> bool {
         let mut is_example = false;
         for (at, category) in self.found.iter_mut().enumerate() {
@@ -86,7 +86,7 @@ impl Categories {
         is_example
     }
 
-    /// The parts of an output that are shown.
+    /// The shown parts of an output.
     pub fn shown_parts(&self, output: Option<&Value>) -> BTreeMap<String, String> {
         shown_parts(&self.show, output)
     }

@@ -1,7 +1,7 @@
-//! `errors`: what failed, by stage, code and cause, with a few examples.
+//! `errors`: failures by stage, code and cause, with a few examples.
 //!
-//! Two messages have the same cause when they differ in numbers and in names of samples only: the same failure of two days,
-//! files or attempts.
+//! Two messages have the same cause if they differ only in numbers and in names of samples: the same failure on two
+//! days, files or attempts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::AnalysisError;
 use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
 use crate::figures::groups::system_id;
 
-/// Examples kept of each kind.
+/// Number of examples kept of each kind.
 const EXAMPLES: usize = 3;
 
-/// Causes told apart within a stage; what comes after them is counted with the last one of its code.
+/// Number of causes distinguished within a stage; further ones count with the last cause of their code.
 const CAUSES: usize = 100;
 
-/// Characters kept of a message: with what a program said of it, whose 400 characters quoting makes some more of.
+/// Length kept of a message: enough for the 400 characters of a program's output, which quoting lengthens.
 const MESSAGE: usize = 1_000;
 
-/// Characters of a message that tell causes apart.
+/// Number of characters of a message that distinguish causes.
 const TELLING: usize = 300;
 
-/// Where a failure happened.
+/// The stage of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -44,18 +44,18 @@ pub struct ErrorExample {
     pub sample: String,
     /// The system; the judge for judgments, the scorer for scores.
     pub who: String,
-    /// What was attempted, what went wrong, what to do.
+    /// The error message.
     pub message: String,
 }
 
 /// Failures of one kind: of one stage, code and cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorKind {
-    /// Where.
+    /// The stage.
     pub stage: Stage,
-    /// The short stable word.
+    /// The error's code.
     pub code: String,
-    /// How often.
+    /// Number of failures.
     pub count: u64,
     /// The first few in plan order.
     pub examples: Vec<ErrorExample>,
@@ -64,28 +64,28 @@ pub struct ErrorKind {
 /// All failures of one code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorCode {
-    /// Where it happened.
+    /// The stage.
     pub stage: Stage,
     /// The error's code.
     pub code: String,
-    /// How many, whatever their cause.
+    /// Number of failures, of any cause.
     pub count: u64,
 }
 
-/// Cells of one system that a condition left out.
+/// Cells of one system skipped by a condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SkippedCells {
     /// The system.
     pub system: String,
-    /// How many.
+    /// Number of cells.
     pub count: u64,
     /// Sample of the first in plan order.
     pub sample: String,
-    /// Why that one was left out.
+    /// The reason for that one.
     pub reason: String,
 }
 
-/// Every kind of failure, the most frequent first, and what was left out.
+/// Every kind of failure, most frequent first, and the skipped cells.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Errors {
     /// By stage and code.
@@ -112,11 +112,11 @@ pub(in crate::analyses) fn build(
     Ok(Some(Box::new(ErrorsFold { plan: plan.clone(), kinds: BTreeMap::new(), skipped: BTreeMap::new() })))
 }
 
-/// The code of a scorer that failed: it gives a reason in words and none.
+/// The code of a failed scorer, which gives a reason and no code.
 const UNSCORED: &str = "unscored";
 
 impl ErrorsFold {
-    /// Counts the scorers without judges that gave a cell no score, each once.
+    /// Counts each scorer without judges that failed on a cell, once.
     fn unscored(&mut self, cell: &ScoredCell<'_>) {
         let plan = self.plan.clone();
         let mut counted = None;
@@ -135,7 +135,7 @@ impl ErrorsFold {
     fn count(&mut self, stage: Stage, error: &CellError, sample: &str, who: impl FnOnce() -> String) {
         let (who, mut key) = (who(), (stage, error.code.clone(), cause(&error.message, sample)));
         if stage == Stage::Score {
-            // Scorers share a code, and each fails for its own reason.
+            // All scorers share a code, so the cause includes the scorer's name.
             key.2 = format!("{who}: {}", key.2);
         }
         if !self.kinds.contains_key(&key) && self.kinds.len() >= CAUSES {
@@ -156,7 +156,7 @@ impl ErrorsFold {
     }
 }
 
-/// A message without what differs from one sample to the next.
+/// A message without the parts that differ between samples.
 fn cause(message: &str, sample: &str) -> String {
     let message = if sample.is_empty() { message.to_owned() } else { message.replace(sample, "…") };
     let mut cause = String::with_capacity(message.len());
@@ -170,7 +170,7 @@ fn cause(message: &str, sample: &str) -> String {
 }
 
 impl Errors {
-    /// Why a scorer without judges gave no score, in the words of its most frequent reason.
+    /// The most frequent reason why a scorer without judges failed.
     pub fn of_scorer(&self, scorer: &str) -> Option<&str> {
         let of = |kind: &&ErrorKind| kind.stage == Stage::Score;
         let mut examples = self.kinds.iter().filter(of).filter_map(|kind| kind.examples.first());
@@ -250,9 +250,9 @@ mod tests {
         assert_eq!(errors.kinds[1].examples[0].sample, "sample-1");
     }
 
-    /// CL-04, BR-10: failures of one code are told apart by their cause, which neither a number nor a sample's name makes.
+    /// CL-04, BR-10: failures of one code are distinguished by cause, ignoring numbers and sample names.
     #[test]
-    fn causes_are_told_apart() {
+    fn causes_are_distinguished() {
         let mut run = Sketch::new(1, 1, 5);
         for sample in 0..5 {
             run = run.error(sample, 0, "process");
@@ -270,9 +270,9 @@ mod tests {
         assert_eq!(counts, [(2, "log in first (3 s)"), (2, "sample-1: no credit"), (1, "no disk")]);
     }
 
-    /// CL-05: what a condition left out is counted by system, with the reason of the first.
+    /// CL-05: skipped cells are counted by system, with the reason of the first.
     #[test]
-    fn what_was_left_out_is_said() {
+    fn skipped_cells_are_counted_with_a_reason() {
         let mut run = Sketch::new(1, 2, 3).fill(5.0).skipped(0, 1).skipped(2, 1).run();
         for cell in &mut run.cells {
             let skipped = cell.cell.status == karat_types::CellStatus::Skipped;

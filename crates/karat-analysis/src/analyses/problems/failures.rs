@@ -1,4 +1,4 @@
-//! `failures`: cells that fell below a threshold in any dimension, the worst first (CL-19).
+//! `failures`: cells below a threshold in any dimension, worst first (CL-19).
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -22,13 +22,13 @@ const SHARE: f64 = 0.4;
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FailuresOptions {
-    /// Threshold by metric, in its own unit; a name may end in `*`. A metric for which less is better fails above it.
+    /// Threshold by metric, in its own unit; a name may end in `*`. A metric for which lower is better fails above it.
     pub below: BTreeMap<String, f64>,
-    /// How many samples are listed, beside the examples, and how many metrics in which cells fall short.
+    /// Number of samples listed in addition to the examples, and number of metrics listed.
     pub top: usize,
-    /// How many examples of each such metric are listed whatever else is.
+    /// Number of examples listed for each of these metrics.
     pub examples: usize,
-    /// Paths into the output: what is shown of an example.
+    /// Paths into the output: the parts shown of an example.
     pub show: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Default for FailuresOptions {
     }
 }
 
-/// A sample of a system with at least one such score: its worst cell.
+/// The worst failing cell of a sample and system.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
     /// The cell's place in the plan.
@@ -49,31 +49,31 @@ pub struct Failure {
     pub system: String,
     /// Repetition, from 0.
     pub trial: u32,
-    /// What fell short, the worst first.
+    /// Its shortfalls, worst first.
     pub shortfalls: Vec<Shortfall>,
-    /// What the scorer or a judge says about the worst of them.
+    /// The reason given by the scorer or a judge for the worst of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Parts of the output by path, cut to 240 characters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub shown: BTreeMap<String, String>,
-    /// How far the worst score is beyond its threshold, as a share of what it could be.
+    /// Distance of the worst score from its threshold, relative to the largest possible one.
     #[serde(skip)]
     severity: f64,
 }
 
-/// Cells that fell short.
+/// Cells below a threshold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Failures {
-    /// The threshold that was used, by metric.
+    /// The thresholds used, by metric.
     pub below: BTreeMap<String, f64>,
-    /// Cells with a score beyond its threshold.
+    /// Number of cells with a score beyond its threshold.
     pub cells: u64,
-    /// Cells that were looked at: with an output and a score.
+    /// Number of cells with an output and a score.
     pub of: u64,
-    /// The worst of them and the examples of the categories, one a sample and system, the worst first.
+    /// The worst cells and the examples of the categories, one per sample and system, worst first.
     pub worst: Vec<Failure>,
-    /// The metrics in which most cells fall short.
+    /// The metrics with the most failing cells.
     pub categories: Vec<FailureCategory>,
 }
 
@@ -84,7 +84,7 @@ struct FailuresFold {
     found: Failures,
     categories: Categories,
     examples: Vec<Failure>,
-    /// Once as many are kept as are listed: the severity that a later cell must exceed to be among them.
+    /// The severity that a later cell must exceed to be kept, once enough are kept.
     floor: Option<f64>,
 }
 
@@ -95,7 +95,7 @@ pub(in crate::analyses) fn build(
     let options: FailuresOptions = options(spec)?;
     let unknown = |pattern: &&String| !plan.metrics.iter().any(|metric| matches_pattern(pattern, &metric.name));
     if let Some(pattern) = options.below.keys().find(unknown) {
-        return Err(options_error(spec, format!("below names {pattern:?}, which is no metric of this suite")));
+        return Err(options_error(spec, format!("below: {pattern:?} is not a metric of this suite")));
     }
     let show = options.show.iter().map(|text| Ok((text.clone(), Path::parse(text)?)));
     let show = show.collect::<Result<_, PathError>>().map_err(|error| options_error(spec, format!("show: {error}")))?;
@@ -113,7 +113,7 @@ pub(in crate::analyses) fn build(
     })))
 }
 
-/// The longest fitting pattern's threshold; without any pattern the share of the range.
+/// The threshold of the longest matching pattern; without patterns, the share of the range.
 fn threshold(metric: &MetricSpec, options: &FailuresOptions) -> Option<f64> {
     if !options.below.is_empty() {
         let fitting = options.below.iter().filter(|(pattern, _)| matches_pattern(pattern, &metric.name));
@@ -126,7 +126,7 @@ fn threshold(metric: &MetricSpec, options: &FailuresOptions) -> Option<f64> {
     })
 }
 
-/// How far a value is beyond its threshold, as a share of what it could be; `None` when it is not.
+/// Distance of a value beyond its threshold, relative to the largest possible one; `None` if it is not beyond.
 fn severity(metric: &MetricSpec, value: f64, threshold: f64) -> Option<f64> {
     let (beyond, worst) = match metric.better {
         Better::Higher => (threshold - value, metric.range.map(|(lo, _)| threshold - lo)),
@@ -160,7 +160,7 @@ impl FailuresFold {
     }
 }
 
-/// The worst cell of each sample and system, the worst first, ties in plan order.
+/// The worst cell of each sample and system, worst first, ties in plan order.
 fn worst_per_sample(mut failures: Vec<Failure>) -> Vec<Failure> {
     failures.sort_by(|a, b| b.severity.total_cmp(&a.severity).then(a.ordinal.cmp(&b.ordinal)));
     let mut seen = HashSet::new();
@@ -168,7 +168,7 @@ fn worst_per_sample(mut failures: Vec<Failure>) -> Vec<Failure> {
     failures
 }
 
-/// The score's own reason, else the first judge's words.
+/// The score's own reason, else the first judge's reasoning.
 fn shortfall_reason(cell: &ScoredCell<'_>, metric: usize) -> Option<String> {
     let reason = match cell.scores.scores.get(metric)?.as_ref()? {
         Score::Value { reason, .. } => reason.as_deref(),
@@ -189,7 +189,7 @@ impl Analysis for FailuresFold {
         let is_example = self.categories.cell(&self.plan, cell, &shortfalls);
         let Some((severity, _, worst)) = shortfalls.first() else { return };
         self.found.cells += 1;
-        // Cells come in plan order, so that an equally bad one stands behind those that are kept.
+        // Cells come in plan order, so an equally bad one ranks after those that are kept.
         if !is_example && self.floor.is_some_and(|floor| *severity <= floor) {
             return;
         }
@@ -226,9 +226,9 @@ mod tests {
     use crate::{AnalysisError, Options, analyse};
     use serde_json::json;
 
-    /// CL-19: a cell with any dimension below 4 of 10 is a failure; 4 itself is none.
+    /// CL-19: a cell with any dimension below 4 of 10 fails; 4 itself does not.
     #[test]
-    fn below_four_of_ten_fails_and_four_does_not() {
+    fn a_score_below_four_of_ten_is_a_failure() {
         let run = Sketch::new(1, 1, 4).value(0, 0, 4.0).value(1, 0, 3.9).value(2, 0, 0.5).value(3, 0, 9.0).run();
         let findings = analyse(&run, &Options::default()).unwrap();
         let failures = findings.failures().unwrap();
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(failures.below.get("quality.overall"), Some(&4.0));
     }
 
-    /// RG-10: metrics in which most cells fall short stand first, with examples and what they show.
+    /// RG-10: metrics with the most failing cells come first, with examples.
     #[test]
     fn failures_have_categories_with_examples() {
         let sketch = Sketch::new(1, 1, 5).value(0, 0, 1.0).value(1, 0, 2.0).value(2, 0, 3.0).value(3, 0, 9.0);
@@ -256,7 +256,7 @@ mod tests {
         assert!(matches!(refused, Err(AnalysisError::Options { .. })));
     }
 
-    /// RG-10: of many failures the worst are listed, equally bad ones in plan order, whichever come first.
+    /// RG-10: the worst of many failures are listed, ties in plan order.
     #[test]
     fn the_worst_of_many_are_listed() {
         let values: Vec<f64> = (0..200).map(|at| f64::from((at * 37 + 11) % 40) / 10.0).collect();
@@ -271,8 +271,8 @@ mod tests {
         assert_eq!(listed, worst[..7].iter().map(|at| *at as u64).collect::<Vec<_>>());
     }
 
-    /// RG-10: a sample that falls short in several metrics, or trials, is one failure with all of them; the examples of every
-    /// category are listed, however few are asked for.
+    /// RG-10: a sample that fails in several metrics or trials is listed once, with all shortfalls, and the examples of
+    /// every category are always listed.
     #[test]
     fn a_sample_is_listed_once() {
         let run =

@@ -1,4 +1,4 @@
-//! `notes`: truncated replies, dropped chunks, lenient parses and the like: counted, never silent.
+//! `notes`: counts truncated replies, dropped chunks, lenient parses and the like.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt
 /// Notes of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NoteCount {
-    /// What kind.
+    /// The kind.
     pub kind: NoteKind,
-    /// Cells that carry it.
+    /// Number of cells with such a note.
     pub cells: u64,
-    /// Judgments that carry it.
+    /// Number of judgments with such a note.
     pub judgments: u64,
-    /// How often in all: chunks dropped, replies truncated, …
+    /// Total number of occurrences: chunks dropped, replies truncated, …
     pub times: u64,
-    /// The first such note in plan order, in words.
+    /// Text of the first such note in plan order.
     pub example: String,
     /// The sample of that note.
     pub sample: String,
 }
 
-/// What a report must not be silent about.
+/// Notes that every report must show.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Notes {
     /// By kind.
     pub kinds: Vec<NoteCount>,
-    /// How many judges' replies were read on which rung of the JSON ladder.
+    /// Number of judges' replies by the rung of the JSON ladder that parsed them.
     pub rungs: BTreeMap<String, u64>,
 }
 
@@ -50,7 +50,7 @@ pub(in crate::analyses) fn build(
 }
 
 impl NotesFold {
-    /// Counts the notes that one cell or judgment carries, and it once for each kind of them.
+    /// Counts the notes of one cell or judgment, and the carrier once for each kind.
     fn count(&mut self, notes: &[Note], sample: &str, of_judgment: bool) {
         for (at, note) in notes.iter().enumerate() {
             let kind = self.kinds.entry(note.kind).or_insert_with(|| NoteCount {
@@ -90,7 +90,7 @@ impl Analysis for NotesFold {
 mod tests {
     use super::*;
 
-    /// CL-20: who carries two notes of a kind is one of those that carry it.
+    /// CL-20: a carrier of two notes of a kind counts once.
     #[test]
     fn carriers_are_counted_once() {
         let note = |kind, count| Note { kind, count, text: "t".to_owned() };

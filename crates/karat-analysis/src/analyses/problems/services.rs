@@ -1,4 +1,4 @@
-//! `services`: which versions and models the services that answered say they are (RG-10).
+//! `services`: versions and models that services report (RG-10).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,17 +9,18 @@ use serde::Serialize;
 use crate::AnalysisError;
 use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
 
-/// What services say of themselves: cells by version, and by model of each part.
+/// The self-reported versions and models of services.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Services {
-    /// Cells by version. More than one: the service changed while it was measured, or results of two were reused.
+    /// Number of cells by version. Several versions mean that the service changed during the run, or that results were
+    /// reused.
     pub versions: BTreeMap<String, u64>,
-    /// Cells by model, by part: `llm`, `text`, ….
+    /// Number of cells by part (`llm`, `text`, …) and model.
     pub models: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
 impl Services {
-    /// The version that most cells have; of equals the first by name.
+    /// The most frequent version; the first by name of equals.
     pub fn version(&self) -> Option<&str> {
         self.versions.iter().max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0))).map(|(version, _)| version.as_str())
     }
@@ -53,9 +54,9 @@ impl Analysis for Services {
 mod tests {
     use super::*;
 
-    /// RG-10: the version of most cells stands for the run.
+    /// RG-10: the most frequent version represents the run.
     #[test]
-    fn the_most_frequent_version_stands_for_the_run() {
+    fn the_most_frequent_version_represents_the_run() {
         let of = |versions: &[(&str, u64)]| Services {
             versions: versions.iter().map(|(version, cells)| ((*version).to_owned(), *cells)).collect(),
             ..Services::default()

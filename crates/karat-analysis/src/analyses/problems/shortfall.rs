@@ -11,7 +11,7 @@ pub struct Shortfall {
     pub value: f64,
     /// The threshold.
     pub threshold: f64,
-    /// What the scorer or a judge says about it.
+    /// The reason given by the scorer or a judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

@@ -1,13 +1,13 @@
-//! Models that moved behind their names.
+//! Models that changed behind their aliases.
 
 use karat_types::ServedName;
 
 use super::*;
 
-/// PE-16: a judge that answers under another name is another ruler; where both sides have the same name, whatever it is, it is
-/// none, and neither is a name that one side did not keep.
+/// PE-16: a judge with another reported model is another instrument; the same reported model on both sides is the same
+/// one, and so is a name that one side did not store.
 #[test]
-fn an_alias_of_a_judge_that_moved_decides_nothing() {
+fn a_changed_alias_of_a_judge_is_undecided() {
     let graded = |grade: f64, answered: &[&str]| {
         let mut run = judged(1, 12, &["j1"], json!([]));
         for (at, cell) in run.cells.iter_mut().enumerate() {
@@ -24,7 +24,7 @@ fn an_alias_of_a_judge_that_moved_decides_nothing() {
     };
     let moved = found(&["j1-2026-01"], &["j1-2026-02"]);
     assert_eq!(only(&moved).verdict, ComparisonVerdict::Undecided);
-    let said = "The judge `j1` of `quality` answered as another model: j1-2026-01 → j1-2026-02 (pin the dated name";
+    let said = "The judge `j1` of `quality` reported another model: j1-2026-01 → j1-2026-02 (set its `model` to";
     assert!(moved.warnings.iter().any(|it| it.starts_with(said)), "{:?}", moved.warnings);
     for (before, after) in [(&["j1-2026-01"][..], &["j1-2026-01"][..]), (&[], &["j1-2026-02"]), (&["j1"], &["j1"])] {
         let same = found(before, after);
@@ -36,9 +36,10 @@ fn an_alias_of_a_judge_that_moved_decides_nothing() {
     }
 }
 
-/// PE-16: a model under test that answers under another name is told, and decided all the same: it is what is compared.
+/// PE-16: a model under test with another reported name is reported and decided, because it is the subject of the
+/// comparison.
 #[test]
-fn an_alias_of_a_model_that_moved_is_told() {
+fn a_changed_alias_of_a_model_is_reported() {
     let answered = |name: &str| {
         let mut run = sketch(40, 1.0, 0.5).run();
         for cell in &mut run.cells {
@@ -53,14 +54,14 @@ fn an_alias_of_a_model_that_moved_is_told() {
     };
     let moved = found("model-a-1", "model-a-2");
     assert_eq!(only(&moved).verdict, ComparisonVerdict::Better);
-    let said = "The model `model-a` answered as model-a-1 in the baseline and as model-a-2 in the candidate";
+    let said = "The model `model-a` reported model-a-1 in the baseline and model-a-2 in the candidate";
     assert!(moved.warnings.iter().any(|it| it.starts_with(said)), "{:?}", moved.warnings);
     assert_eq!(found("model-a-1", "model-a-1").warnings, Vec::<String>::new());
 }
 
-/// PE-16: several names within one run are told by the run itself.
+/// PE-16: several reported names within one run are reported by the run itself.
 #[test]
-fn several_names_within_a_run_are_told() {
+fn several_names_within_a_run_are_reported() {
     let mut run = judged(1, 4, &["j1"], json!([]));
     for (at, cell) in run.cells.iter_mut().enumerate() {
         cell.judgments[0].scores = vec![(0, Score::value(4.0))];
@@ -69,6 +70,6 @@ fn several_names_within_a_run_are_told() {
     let found = findings(&run);
     let names: Vec<(&str, u64)> = found.judges[0].answered_as.iter().map(|it| (it.model.as_str(), it.n)).collect();
     assert_eq!(names, [("j1", 2), ("j1-2", 2)]);
-    let said = "The judge `j1` answered under 2 names: j1 (2), j1-2 (2).";
+    let said = "The judge `j1` reported 2 model names: j1 (2), j1-2 (2).";
     assert!(found.warnings.iter().any(|it| it.starts_with(said)), "{:?}", found.warnings);
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::analyses::{AnalysisResult, Diagnostics, Evaluation, Outcome, SpanFigures};
 
-/// Findings whose diagnostics list these scores of the first samples, of so many evaluations.
+/// Findings whose diagnostics list these scores of the first samples, out of `evaluated` evaluations.
 fn with_diagnostics(scores: &[f64], evaluated: u64) -> Findings {
     let mut found = findings(&(0..4).fold(Sketch::new(1, 1, 4), |sketch, at| sketch.value(at, 0, 5.0)).run());
     let evaluation = |(at, score): (usize, &f64)| Evaluation {
@@ -16,9 +16,9 @@ fn with_diagnostics(scores: &[f64], evaluated: u64) -> Findings {
     found
 }
 
-/// SP-08: evaluations that are not listed are counted, and what nobody knows of is no new error.
+/// SP-08: unlisted evaluations are counted, and never reported as new errors.
 #[test]
-fn evaluations_beyond_the_list_are_told_of() {
+fn evaluations_beyond_the_list_are_counted() {
     let changes = |after: &Findings| {
         let before = with_diagnostics(&[5.0, 9.0, 5.0, 5.0], 4);
         let side = |findings| Side::of("run", findings, None, None).unwrap();

@@ -19,7 +19,7 @@ fn models(run: &MemoryRun, options: &CompareOptions) -> RunComparison {
     compare(&side("model-a"), &side("model-b"), options).unwrap()
 }
 
-/// Two models on `n` samples: the second scores `lead` more, give or take a spread that does not cancel out.
+/// Two models on `n` samples: the second scores `lead` more on average, with a spread that does not cancel out.
 fn sketch(n: usize, lead: f64, spread: f64) -> Sketch {
     (0..n).fold(Sketch::new(2, 1, n), |sketch, sample| {
         let base = 3.0 + (sample % 5) as f64;
@@ -47,7 +47,7 @@ fn runs_are_paired_by_sample_id() {
     assert_eq!(found.baseline.systems, ["model-a/variant-0", "model-b/variant-0"]);
     assert_eq!(only(&found).difference.n(), 37);
     let said = |found: &RunComparison| {
-        found.warnings.iter().any(|it| it.starts_with("The metric quality.overall is measured in two ways"))
+        found.warnings.iter().any(|it| it.starts_with("The metric quality.overall is measured differently"))
     };
     assert!(!said(&found));
     let mut other = after.clone();
@@ -58,7 +58,7 @@ fn runs_are_paired_by_sample_id() {
     assert!(said(&rescaled), "{:?}", rescaled.warnings);
 }
 
-/// BY-01: 30 scores and more get the paired t test, with the sign-flip test beside it.
+/// BY-01: 30 or more scores get the paired t test, with the sign-flip test as a further one.
 #[test]
 fn many_scores_get_the_t_test() {
     let found = models(&sketch(40, 0.4, 0.5).run(), &CompareOptions::default());
@@ -70,7 +70,7 @@ fn many_scores_get_the_t_test() {
     assert_eq!((metric.candidate.n(), metric.needed.clone()), (40, None));
 }
 
-/// BY-01: fewer than 30 get the exact sign-flip test, with t and a bootstrap beside it.
+/// BY-01: fewer than 30 get the exact sign-flip test, with t and a bootstrap as further ones.
 #[test]
 fn few_scores_get_the_exact_test() {
     let found = models(&sketch(12, 0.4, 0.2).run(), &CompareOptions::default());
@@ -81,7 +81,7 @@ fn few_scores_get_the_exact_test() {
     assert_eq!(beside, ["paired t", "BCa bootstrap"]);
 }
 
-/// PE-13, BY-01: pass/fail gets McNemar's mid-p, with the exact p-value and the t interval beside it.
+/// PE-13, BY-01: pass/fail gets McNemar's mid-p, with the exact p-value and the t interval as further tests.
 #[test]
 fn pass_fail_gets_mid_p() {
     let passes = |wins: usize, losses: usize| {
@@ -103,13 +103,14 @@ fn pass_fail_gets_mid_p() {
     assert_eq!(only(&passes(6, 4)).verdict, ComparisonVerdict::Undecided);
 }
 
-/// BY-01: no interval holds a difference that the metric's range makes impossible, be it the deciding one or one beside it.
+/// BY-01: no interval, of the deciding or a further test, contains a difference that the metric's range makes
+/// impossible.
 #[test]
 fn intervals_stay_within_possible_differences() {
     for (n, binary, clusters) in [(5, true, 0), (40, true, 0), (8, false, 0), (40, true, 4), (40, false, 4)] {
         let names: Vec<String> = (0..n).map(|at| format!("cluster {}", at / 10)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        // All but one sample of a cluster, or every one, fall from one end of the scale to the other.
+        // All samples of a cluster, or all but one, fall from one end of the scale to the other.
         let run = (0..n).fold(Sketch::new(2, 1, n).metric("range", json!([0.0, 1.0])), |run, at| {
             let stays = !binary && at == 0 || clusters > 0 && at % 17 == 0;
             run.value(at, 0, 1.0).value(at, 1, f64::from(u8::from(stays)))
@@ -124,14 +125,14 @@ fn intervals_stay_within_possible_differences() {
     }
 }
 
-/// BY-01: where lower is better, more is worse.
+/// BY-01: if lower is better, a rise is worse.
 #[test]
-fn the_direction_is_the_metric_s() {
+fn the_direction_is_that_of_the_metric() {
     let found = models(&sketch(40, 0.4, 0.5).metric("better", json!("lower")).run(), &CompareOptions::default());
     assert_eq!(only(&found).verdict, ComparisonVerdict::Worse);
 }
 
-/// BY-01: equivalence needs a margin, declared by the scorer or asked for.
+/// BY-01: equivalence needs a margin, declared by the scorer or given as an option.
 #[test]
 fn equivalent_is_within_a_declared_margin() {
     let close = sketch(60, 0.01, 0.3);
@@ -154,9 +155,9 @@ fn equivalent_is_within_a_declared_margin() {
     assert_eq!((metric.verdict, metric.margin), (ComparisonVerdict::Equivalent, Some(0.04 * metric.baseline.value())));
 }
 
-/// BY-01, BY-16: an undecided comparison says how many samples and dollars it would take.
+/// BY-01, BY-16: an undecided comparison states the samples and dollars that a decision needs.
 #[test]
-fn an_undecided_comparison_has_a_price() {
+fn an_undecided_comparison_states_the_samples_needed() {
     let run = sketch(40, 0.02, 0.8).trials(2).margin(0.1).cost(Money(1_000_000)).run();
     let found = models(&run, &CompareOptions::default());
     let metric = only(&found);
@@ -174,7 +175,7 @@ fn an_undecided_comparison_has_a_price() {
     assert_eq!(only(&unpriced).needed.as_ref().unwrap().cost_usd, None);
 }
 
-/// PE-12, BY-01: clusters count as what they are worth.
+/// PE-12, BY-01: clustered samples are tested by cluster.
 #[test]
 fn clustered_samples_are_tested_by_cluster() {
     let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 8)).collect();
@@ -187,10 +188,10 @@ fn clustered_samples_are_tested_by_cluster() {
     assert!(found.warnings.iter().any(|it| it.contains("5 clusters")), "{:?}", found.warnings);
 }
 
-/// House rule: all differences 0 is no test, p = 1 and a collapsed interval, which lies within any margin; a constant
-/// difference is worth its signs.
+/// Invariant: without any difference there is no test, p = 1, and the interval is a point, which lies within any
+/// margin; for a constant difference the sign-flip test decides.
 #[test]
-fn differences_that_do_not_vary_have_no_t() {
+fn constant_differences_have_no_t_test() {
     for (n, binary) in [(2, false), (50, false), (50, true)] {
         let same = sketch(n, 0.0, 0.0).metric("binary", json!(binary));
         let identical = models(&same.run(), &CompareOptions::default());
@@ -215,9 +216,9 @@ fn differences_that_do_not_vary_have_no_t() {
     );
 }
 
-/// BY-01: equivalence is what the shown interval at 1 − 2α says of the margin, whatever the kind of scores.
+/// BY-01: equivalence agrees with the shown interval at 1 − 2α, for every kind of scores.
 #[test]
-fn equivalence_is_that_of_the_interval_shown() {
+fn equivalence_matches_the_shown_interval() {
     for n in [3, 8, 16, 30, 60] {
         for margin in [0.05, 0.1, 0.2, 0.4] {
             for binary in [false, true] {
@@ -241,9 +242,9 @@ fn equivalence_is_that_of_the_interval_shown() {
     }
 }
 
-/// A side that failed or is unfinished is never compared in silence, and without any score nothing is compared.
+/// A failed or unfinished side is always reported, and without any score nothing is compared.
 #[test]
-fn a_side_that_lacks_cells_is_told() {
+fn missing_cells_of_a_side_are_reported() {
     let whole = || sketch(12, 0.3, 0.2);
     let told = |run: &MemoryRun| models(run, &CompareOptions::default()).warnings.join(" ");
     let broken = (0..4).fold(whole(), |run, at| run.error(at, 1, "timeout")).absent(7, 0).run();
@@ -258,9 +259,9 @@ fn a_side_that_lacks_cells_is_told() {
     assert!(refused.contains("12 errors in 12 cells, all of them"), "{refused}");
 }
 
-/// The exit code follows only the verdicts that are asked for.
+/// The exit code depends only on the binding verdicts.
 #[test]
-fn verdicts_bind_where_asked() {
+fn only_binding_verdicts_set_the_exit_code() {
     let exit = |lead, binding: &[ComparisonVerdict]| {
         models(&sketch(40, lead, 0.5).run(), &CompareOptions::default()).exit(binding)
     };
@@ -271,7 +272,7 @@ fn verdicts_bind_where_asked() {
     assert_eq!(exit(0.001, &[ComparisonVerdict::Worse, ComparisonVerdict::Undecided]), Exit::Undecided);
 }
 
-/// BY-01: what is missing on one side is left out, counted and said.
+/// BY-01: scores missing on one side are left out, counted and reported.
 #[test]
 fn a_score_missing_on_one_side_is_left_out() {
     let run = sketch(40, 0.4, 0.5).unscored(3, 1).error(4, 0, "timeout").not_applicable(5, 0).run();
@@ -282,11 +283,11 @@ fn a_score_missing_on_one_side_is_left_out() {
     assert!(found.warnings.iter().any(|it| it.contains("up to 2")));
 }
 
-/// BY-01, house rule: where a whole variant failed on one side, the others are compared, what is missing counts by its
-/// cells and decides nothing, and the best and worst case hold the difference that is shown.
+/// BY-01, invariant: if a variant failed completely on one side, its missing cells count, the metric is undecided, and
+/// the best and worst case contain the shown difference.
 #[test]
-fn a_variant_that_failed_on_one_side_decides_nothing() {
-    // The baseline passes none of the third variant, which the candidate lacks: it can only be worse there.
+fn a_variant_that_failed_on_one_side_is_undecided() {
+    // The baseline passes all of the third variant, which the candidate lacks: it can only be worse there.
     let run = (0..40).fold(Sketch::new(2, 3, 40).metric("range", json!([0.0, 1.0])), |run, sample| {
         let pass = |every: usize| f64::from(u8::from(sample % every != 0));
         let systems = [pass(3), pass(4), 1.0, pass(8), pass(9)];
@@ -302,16 +303,18 @@ fn a_variant_that_failed_on_one_side_decides_nothing() {
     assert_eq!((metric.verdict, metric.difference.n()), (ComparisonVerdict::Undecided, 40));
     let why = metric.impossible.as_deref().unwrap();
     assert!(why.contains("40 of 120 pairs of cells (33.3 %) lack a score"), "{why}");
-    // passes of 40: 26, 30 against 35, 35; and of the third variant 40 against between 0 and 40.
+    // passes of 40: 26, 30 against 35, 35; and for the third variant 40 against 0 to 40.
     let (lo, hi) = metric.bounds.unwrap();
     assert!((metric.difference.value() - 14.0 / 80.0).abs() < 1e-12, "{metric:?}");
     assert!((lo - (14.0 - 40.0) / 120.0).abs() < 1e-12 && (hi - 14.0 / 80.0).abs() < 1e-12, "{lo} {hi}");
-    assert!(found.warnings.iter().any(|it| it.starts_with("Pairs of cells left out") && it.contains("up to 40")));
+    assert!(
+        found.warnings.iter().any(|it| it.starts_with("Pairs of cells without a score") && it.contains("up to 40"))
+    );
     let allowed = models(&run.run(), &CompareOptions { max_unscored: 0.5, ..CompareOptions::default() });
     assert_eq!(only(&allowed).verdict, ComparisonVerdict::Better);
 }
 
-/// BY-01: a trial is compared with the same trial of the other side, and both sides are reduced over those that both have.
+/// BY-01: a trial is paired with the same trial of the other side, and both sides are reduced over the common trials.
 #[test]
 fn trials_that_one_side_lacks_are_left_out_of_both() {
     for (reduce, expected) in [("mean", 0.5), ("max", 1.0), ("min", 0.0)] {
@@ -337,7 +340,7 @@ fn trials_that_one_side_lacks_are_left_out_of_both() {
 }
 
 #[test]
-fn what_cannot_be_paired_is_refused_with_what_there_is() {
+fn runs_without_common_parts_are_refused_with_their_names() {
     let (two, three) =
         (findings(&Sketch::new(2, 1, 2).fill(1.0).run()), findings(&Sketch::new(2, 2, 2).fill(1.0).run()));
     let side = |findings, model, variant| Side::of("s", findings, model, variant);
@@ -356,7 +359,7 @@ fn what_cannot_be_paired_is_refused_with_what_there_is() {
     assert!(compare(&a, &b, &margin).unwrap_err().to_string().contains("speed"));
 }
 
-/// BY-01: verdict, p-value and interval never contradict each other, whatever the kind of scores.
+/// BY-01: verdict, p-value and interval never contradict each other, for every kind of scores.
 #[test]
 fn verdict_p_and_interval_agree() {
     for n in [6, 9, 16, 30, 45] {
@@ -387,7 +390,7 @@ fn verdict_p_and_interval_agree() {
     }
 }
 
-/// PE-12, BY-16: few clusters have few degrees of freedom: what they detect and what it would take say so.
+/// PE-12, BY-16: planning uses the degrees of freedom of few clusters.
 #[test]
 fn clusters_are_planned_as_they_are_tested() {
     let names: Vec<String> = (0..40).map(|sample| format!("passage {}", sample / 8)).collect();
@@ -401,17 +404,17 @@ fn clusters_are_planned_as_they_are_tested() {
     assert!(needed.samples == 8 * needed.clusters.unwrap() && needed.more == needed.samples - 40, "{needed:?}");
 }
 
-/// BY-01: a difference that no number says is told, never dropped.
+/// BY-01: a difference beyond the largest double is reported, never dropped.
 #[test]
-fn scores_beyond_all_numbers_are_not_compared() {
+fn scores_that_overflow_are_not_compared() {
     let run = (0..12).fold(Sketch::new(2, 1, 12), |it, at| it.value(at, 0, 1e308).value(at, 1, -1e308)).run();
     let found = findings(&run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
     let refused = compare(&side("model-a"), &side("model-b"), &CompareOptions::default()).unwrap_err().to_string();
-    assert!(refused.contains("no number says their difference"), "{refused}");
+    assert!(refused.contains("too large for their difference"), "{refused}");
 }
 
-/// BY-01: a metric is compared by its own aggregate, with a test and an interval of the same resamples, by whole clusters;
+/// BY-01: a metric is compared by its own aggregate, with test and interval from the same resamples of whole clusters;
 /// an extreme has neither.
 #[test]
 fn an_aggregate_is_compared_by_its_bootstrap() {
@@ -435,24 +438,24 @@ fn an_aggregate_is_compared_by_its_bootstrap() {
     assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("max")), "{metric:?}");
     let few = models(&sketch(40, 2.0, 0.6).metric("aggregate", json!("p95")).run(), &CompareOptions::default());
     let why = only(&few).impossible.clone().unwrap();
-    assert_eq!((only(&few).p, why.as_str()), (None, "the p95 (nearest rank) has no test of fewer than 60 samples"));
+    assert_eq!((only(&few).p, why.as_str()), (None, "the p95 (nearest rank) needs at least 60 samples for a test"));
 }
 
-/// BY-01: of several metrics that are asked for, one that does not exist is an error, not a comparison without it.
+/// BY-01: an unknown name among the requested metrics is an error.
 #[test]
-fn a_misspelt_metric_is_not_left_out() {
+fn a_misspelt_metric_is_refused() {
     let run = sketch(20, 1.0, 0.5).run();
     let known = only(&models(&run, &CompareOptions::default())).metric.clone();
     let found = findings(&run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
     let asked = CompareOptions { metrics: vec![known, "zz*".to_owned()], ..CompareOptions::default() };
     let refused = compare(&side("model-a"), &side("model-b"), &asked).unwrap_err().to_string();
-    assert!(refused.ends_with("asked for is zz*"), "{refused}");
+    assert!(refused.ends_with("requested: zz*"), "{refused}");
 }
 
-/// House rule: where more of the scores are missing than the policy lets, nothing is decided, and it is said.
+/// Invariant: if more scores are missing than the policy allows, nothing is decided, and the reason is given.
 #[test]
-fn too_many_missing_scores_leave_it_open() {
+fn too_many_missing_scores_are_undecided() {
     let failed = |count: usize| (0..count).fold(sketch(80, 2.0, 0.5), |it, sample| it.unscored(sample, 1)).run();
     assert_eq!(only(&models(&failed(4), &CompareOptions::default())).verdict, ComparisonVerdict::Better);
     let found = models(&failed(13), &CompareOptions::default());
@@ -464,9 +467,9 @@ fn too_many_missing_scores_leave_it_open() {
     assert_eq!(only(&models(&failed(13), &lenient)).verdict, ComparisonVerdict::Better);
 }
 
-/// BY-01: the suite says how often is resampled, and where that decides nothing it is the resamples that are too few.
+/// BY-01: the number of resamples comes from the suite; if it is too small to decide, the reason says so.
 #[test]
-fn resamples_are_as_many_as_the_suite_says() {
+fn the_suite_sets_the_number_of_resamples() {
     let mut run = sketch(60, 2.0, 0.6).metric("aggregate", json!("median")).run();
     let mut with = |resamples: u32| {
         let mut plan = (*run.header.plan).clone();
@@ -485,22 +488,22 @@ fn resamples_are_as_many_as_the_suite_says() {
     assert_eq!(with(39).verdict, ComparisonVerdict::Better);
 }
 
-/// House rule: one sample, and one cluster of all, have no test; too few say how few.
+/// Invariant: one sample, or one cluster of all samples, has no test; too few samples state the number needed.
 #[test]
-fn what_can_decide_nothing_says_so() {
+fn undecidable_metrics_give_their_reason() {
     let one = models(&sketch(1, 1.0, 0.0).run(), &CompareOptions::default());
-    assert_eq!((only(&one).p, only(&one).impossible.as_deref()), (None, Some("one sample has no test")));
+    assert_eq!((only(&one).p, only(&one).impossible.as_deref()), (None, Some("a single sample cannot be tested")));
     let cluster = models(&sketch(12, 1.0, 0.5).clusters(&["all"; 12]).run(), &CompareOptions::default());
     assert_eq!((only(&cluster).p, only(&cluster).difference.interval()), (None, None));
     assert!(only(&cluster).impossible.as_ref().is_some_and(|why| why.contains("one cluster")));
     let few = models(&sketch(3, 1.0, 0.1).run(), &CompareOptions::default());
     let why = only(&few).impossible.clone().unwrap();
-    assert!(why.starts_with("3 samples") && why.ends_with("at least 6"), "{why}");
+    assert!(why.starts_with("3 samples") && why.ends_with("at least 6 are needed"), "{why}");
 }
 
-/// BY-01: a difference that is certain and smaller than what matters is equivalence, not worse.
+/// BY-01: a significant difference within the margin is equivalence, not worse.
 #[test]
-fn within_the_margin_nothing_is_worse() {
+fn changes_within_the_margin_are_not_worse() {
     let found = models(&sketch(400, -0.1, 0.3).margin(0.2).run(), &CompareOptions::default());
     let metric = only(&found);
     assert_eq!((metric.verdict, metric.difference.sign()), (ComparisonVerdict::Equivalent, Some(false)));
@@ -508,9 +511,9 @@ fn within_the_margin_nothing_is_worse() {
     assert_eq!(found.exit(&[ComparisonVerdict::Worse, ComparisonVerdict::Undecided]), Exit::Pass);
 }
 
-/// BY-01, BY-08: what another judge or another rule measured decides nothing unless it is asked to.
+/// BY-01, BY-08: a difference between instruments decides nothing unless requested.
 #[test]
-fn another_ruler_decides_nothing() {
+fn another_instrument_is_undecided() {
     let run = sketch(40, 1.0, 0.5).run();
     let mut after = findings(&run);
     let before = after.clone();
@@ -524,15 +527,15 @@ fn another_ruler_decides_nothing() {
     let strict = found(&CompareOptions::default());
     let metric = only(&strict);
     assert_eq!((metric.verdict, &metric.needed), (ComparisonVerdict::Undecided, &None));
-    assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("not measured alike")), "{metric:?}");
+    assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("different judges or rules")), "{metric:?}");
     assert!(strict.warnings.iter().any(|it| it.starts_with("The rules of `quality` changed: `reduce`")), "{strict:?}");
-    let lenient = found(&CompareOptions { any_ruler: true, ..CompareOptions::default() });
+    let lenient = found(&CompareOptions { any_instrument: true, ..CompareOptions::default() });
     assert_eq!((only(&lenient).verdict, &lenient.warnings), (ComparisonVerdict::Better, &strict.warnings));
 }
 
-/// BY-01: samples whose content changed are named, and are no pairs.
+/// BY-01: changed samples are listed, and not paired.
 #[test]
-fn changed_samples_are_no_pairs() {
+fn changed_samples_are_not_paired() {
     let found = findings(&sketch(40, 1.0, 0.5).run());
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
     let of = |ids: &mut dyn Iterator<Item = usize>| {
@@ -544,8 +547,8 @@ fn changed_samples_are_no_pairs() {
     assert_eq!(of(&mut (0..40)), Err(CompareError::OtherContent { n: 40 }));
 }
 
-/// House rule: beside what is left out stands what it could have changed. Reference: 38 differences of 1, and two of which
-/// one side is known: 10 − 3 and 0 − 3, 4 − 0 and 4 − 10.
+/// Invariant: missing scores have a best and a worst case. Reference: 38 differences of 1, and two with one known side:
+/// 10 − 3 and 0 − 3, 4 − 0 and 4 − 10.
 #[test]
 fn missing_scores_have_a_best_and_a_worst_case() {
     let run = sketch(40, 1.0, 0.0).unscored(0, 1).error(1, 0, "timeout").run();
@@ -564,9 +567,9 @@ fn missing_scores_have_a_best_and_a_worst_case() {
     assert_eq!(only(&models(&unbounded, &CompareOptions::default())).bounds, None);
 }
 
-/// BY-01: a margin that is a share of 0 is refused where it is given, and told where the suite declares it.
+/// BY-01: a margin relative to 0 is refused as an option, and reported if the suite declares it.
 #[test]
-fn a_share_of_nothing_is_no_margin() {
+fn a_percentage_of_zero_is_not_a_margin() {
     let run = (0..40).fold(Sketch::new(2, 1, 40), |it, at| it.value(at, 0, 0.0).value(at, 1, (at % 2) as f64)).run();
     let found = findings(&run);
     let side = |model| Side::of(model, &found, Some(model), None).unwrap();
@@ -580,9 +583,9 @@ fn a_share_of_nothing_is_no_margin() {
     assert!(compare(&side("model-b"), &side("model-a"), &options).is_ok());
 }
 
-/// BY-01: the same scores under two names are one question.
+/// BY-01: a metric that repeats another is no further test.
 #[test]
-fn a_metric_that_repeats_another_is_no_further_test() {
+fn a_repeated_metric_counts_as_one_test() {
     let mut run = sketch(40, 0.3, 0.5).run();
     let mut plan = (*run.header.plan).clone();
     plan.metrics.push(karat_types::MetricSpec { name: "quality.again".to_owned(), ..plan.metrics[0].clone() });

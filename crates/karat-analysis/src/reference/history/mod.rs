@@ -1,12 +1,12 @@
-//! The history of a suite: the grades that stand for each sample, whichever run gave them (BR-08).
+//! The history of a suite: the current grade of each sample over all runs (BR-08).
 //!
-//! A row stands until the same judge grades the same sample under the same prompt version again. Rows of another judge
-//! or prompt version stand beside it. What failed replaces nothing, and nor does what a golden check says: it measures the
-//! ruler, and is a sample's grade only where nothing else is.
+//! A row is replaced when the same judge grades the same sample again under the same prompt version. Rows of other
+//! judges or prompt versions are kept beside it. A failed judgment replaces nothing. The grades of a golden check
+//! measure the instrument; they count for a sample only if it has no others.
 //!
-//! Whatever wants one grade of a sample (a day of drift or digest, a golden set) takes that of the latest run that judged
-//! it. Where several judges did so in that run, they are one grade as in the run's report and gates: by the scorer's
-//! `consensus`, which is the mean unless the suite says otherwise. Who asks for one judge gets that one's grade.
+//! Where one grade per sample is needed (a day of drift or digest, a golden set), it is that of the latest run that
+//! judged the sample. If several judges did so in that run, their grades are merged by the scorer's `consensus` (by
+//! default the mean), as in the run's report and gates. A filter by judge selects that judge's own grade.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -19,10 +19,10 @@ use crate::run::metric_names::primary_metric;
 use crate::run::served_models::{NamesByAsked, add_answers, merge_names, name_list};
 use crate::score::consensus::CellScores;
 
-/// Name of the output among what was judged.
+/// Name of the output among the judged content.
 pub(crate) const OUTPUT: &str = "output";
 
-/// One scorer's grades of one sample: of one judge, where judges grade.
+/// One scorer's grades of one sample, by one judge if the scorer has judges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GradeRow {
     /// Id of the sample.
@@ -35,99 +35,99 @@ pub struct GradeRow {
     pub trial: u32,
     /// Registry id of the judge.
     pub judge: Option<String>,
-    /// The model that judged; of several that are one grade, all of them: `a + b`.
+    /// The model that judged; for merged grades all of them: `a + b`.
     pub judge_model: Option<String>,
     /// Declared version of the rubric.
     pub prompt_version: Option<String>,
-    /// When the run began that gave the grades.
+    /// Start of the run that produced the grades.
     pub made_at: Moment,
-    /// That run, or one that took the grades over from it.
+    /// Id of that run, or of one that reused the grades.
     pub run: String,
-    /// Whether that run measured the ruler.
-    pub of_ruler: bool,
-    /// Where that run's samples were read from: the paths of its dataset's sources.
+    /// True if that run was a golden check, which measures the instrument.
+    pub is_golden_check: bool,
+    /// Paths of the sources of that run's dataset.
     pub source: String,
-    /// Name of the metric that sums the grades up.
+    /// Name of the composite metric.
     pub metric: String,
     /// Its value.
     pub composite: f64,
     /// The other figures of the scorer, by dimension, in the rubric's order.
     pub axes: Vec<(String, f64)>,
-    /// The judge's words.
+    /// The judge's reasoning.
     pub notes: String,
-    /// Ids of the caps that held.
+    /// Ids of the caps that applied.
     pub caps: Vec<String>,
-    /// The names under which model and judge answered, by the name that was asked; empty where nobody says.
+    /// Reported model names of system and judge, by requested name; empty if no provider reports one.
     pub answered_as: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// The grades of one cell by one scorer: a row a judge.
+/// The grades of one cell by one scorer, one row per judge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GradedCell {
     /// At least one, in the order of the plan's judges.
     pub rows: Vec<GradeRow>,
-    /// What several judges are together.
-    pub together: Option<GradeRow>,
-    /// Digests of what was judged, by name: `output`, and what of the row was read, by role or column.
+    /// The merged grade of several judges.
+    pub merged: Option<GradeRow>,
+    /// Digests of the judged content by name: `output`, and what was read of the row, by role or column.
     pub content: BTreeMap<String, Key>,
 }
 
 impl GradeRow {
-    /// Which of two grades of one place stands: the greater.
+    /// The order of precedence among rows of one key: the greatest is kept.
     fn rank(&self) -> (bool, Moment) {
-        (!self.of_ruler, self.made_at)
+        (!self.is_golden_check, self.made_at)
     }
 }
 
 impl GradedCell {
     /// A cell with one grade.
     pub fn of(row: GradeRow) -> Self {
-        Self { rows: vec![row], together: None, content: BTreeMap::new() }
+        Self { rows: vec![row], merged: None, content: BTreeMap::new() }
     }
 
-    /// The one grade of the cell; `None` where it has no row.
+    /// The grade of the cell; `None` if it has no row.
     pub fn grade(&self) -> Option<&GradeRow> {
-        self.together.as_ref().or(self.rows.first())
+        self.merged.as_ref().or(self.rows.first())
     }
 
-    /// When the latest of its grades were given.
+    /// Time of the latest of its grades.
     pub fn made_at(&self) -> Moment {
         self.rows.iter().map(|row| row.made_at).max().unwrap_or_default()
     }
 
-    /// Which of two grades of one cell stands: the greater. What measured the ruler stands below every other.
+    /// The order of precedence among grades of one cell: the greatest is kept, and golden checks come last.
     fn rank(&self) -> (bool, Moment) {
         self.rows.iter().map(GradeRow::rank).max().unwrap_or_default()
     }
 
-    /// The same with the rows that are chosen; `None` without any. Judges that are left out have no part in the grade.
+    /// Keeps the rows that match; `None` without any. The merged grade is dropped if a judge is left out.
     pub fn select(mut self, choice: &RowFilter) -> Option<Self> {
         let all = self.rows.len();
         self.rows.retain(|row| choice.matches(row));
-        self.together = self.together.filter(|_| self.rows.len() == all);
+        self.merged = self.merged.filter(|_| self.rows.len() == all);
         (!self.rows.is_empty()).then_some(self)
     }
 }
 
-/// Which rows are looked at.
+/// Selects rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowFilter {
-    /// From this date on, YYYY-MM-DD. Samples without a date are in no range of dates.
+    /// First date, YYYY-MM-DD. Samples without a date are in no range.
     pub since: Option<String>,
-    /// Up to this date.
+    /// Last date.
     pub until: Option<String>,
-    /// Of this judge: its registry id, or the model that judged.
+    /// The judge: its registry id, or the model that judged.
     pub judge: Option<String>,
-    /// Of this prompt version.
+    /// The prompt version.
     pub prompt_version: Option<String>,
-    /// Of this system: its id, or its model or variant.
+    /// The system: its id, or its model or variant.
     pub system: Option<String>,
-    /// Read from one of these.
+    /// The dataset sources.
     pub sources: Option<BTreeSet<String>>,
 }
 
 impl RowFilter {
-    /// Whether a row is meant.
+    /// Returns true if the row matches every condition.
     pub fn matches(&self, row: &GradeRow) -> bool {
         let at_least = |bound: &Option<String>| bound.as_ref().is_none_or(|bound| row.date.as_ref() >= Some(bound));
         let at_most = self.until.as_ref().is_none_or(|bound| row.date.as_ref().is_some_and(|date| date <= bound));
@@ -139,18 +139,18 @@ impl RowFilter {
     }
 }
 
-/// Whether a name means the judge of a row.
+/// Returns true if `name` is the judge of a row.
 fn is_judge(name: &str, row: &GradeRow) -> bool {
     [&row.judge, &row.judge_model].into_iter().flatten().any(|known| known == name)
 }
 
-/// Whether a name means the system of a row.
+/// Returns true if `name` is the system of a row.
 fn is_system(name: &str, row: &GradeRow) -> bool {
     let (model, variant) = row.system.rsplit_once('/').unwrap_or(("", &row.system));
     [row.system.as_str(), model, variant].contains(&name)
 }
 
-/// The metric of a run that rows are made of, and its scorer's other figures.
+/// The metric that rows are made from, and the other metrics of its scorer.
 struct GradedMetric {
     scorer: usize,
     metric: usize,
@@ -180,13 +180,13 @@ impl GradedMetric {
     }
 }
 
-/// Where the samples of a plan are read from, as rows tell it.
+/// The sources of a plan's dataset, as stored in rows.
 pub fn source_of(plan: &PlanHeader) -> String {
     plan.dataset.sources.iter().map(|source| source.path.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Calls `each` with every graded cell of a run: by its primary metric, or by the one that is named. A run that does not
-/// have it gives none.
+/// Calls `each` with every graded cell of a run, by its primary metric or by the named one. A run without the metric
+/// has no such cell.
 ///
 /// # Errors
 /// Rows that cannot be read.
@@ -229,7 +229,7 @@ fn grade_cell(
         prompt_version: None,
         made_at: row.cell.made_at.unwrap_or(started_at),
         run: run.to_owned(),
-        of_ruler: plan.run.of_ruler,
+        is_golden_check: plan.run.of_ruler,
         source: graded.source.clone(),
         metric: plan.metrics.get(graded.metric).map(|it| it.name.clone()).unwrap_or_default(),
         composite,
@@ -269,25 +269,25 @@ fn grade_cell(
     rows.sort_by_key(|(judge, _)| *judge);
     let rows: Vec<GradeRow> = rows.into_iter().map(|(_, judged)| judged).collect();
     let scores = (rows.len() > 1).then(|| CellScores::of(plan, row));
-    let together = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
-    let together = together.map(|figures| merge_judges(base(figures), &rows));
-    (!rows.is_empty()).then(|| GradedCell { rows, together, content: content_digests(row) })
+    let merged = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
+    let merged = merged.map(|figures| merge_judges(base(figures), &rows));
+    (!rows.is_empty()).then(|| GradedCell { rows, merged, content: content_digests(row) })
 }
 
-/// What of a cell was judged.
+/// Digests of the judged content of a cell.
 fn content_digests(row: &CellRow<'_>) -> BTreeMap<String, Key> {
     let read = row.sample.reads.iter().map(|(name, digest)| (name.clone(), *digest));
-    // A column may have this name, too: the output is what counts.
+    // A column may have the same name; the output takes precedence.
     read.chain([(OUTPUT.to_owned(), row.cell.output_hash)]).collect()
 }
 
-/// The name of judges that are one grade, whatever their order: `a + b`.
+/// The name of merged judges, independent of their order: `a + b`.
 pub(crate) fn joined_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
     let names: BTreeSet<&str> = names.collect();
     (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(" + "))
 }
 
-/// What judges said together, around the figures they have together.
+/// The merged row of several judges with the given figures.
 fn merge_judges(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {
     let names = |of: fn(&GradeRow) -> Option<&String>| joined_names(rows.iter().filter_map(of).map(String::as_str));
     let caps: BTreeSet<&String> = rows.iter().flat_map(|row| &row.caps).collect();
@@ -297,7 +297,7 @@ fn merge_judges(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {
         judge: names(|row| row.judge.as_ref()),
         judge_model: names(|row| row.judge_model.as_ref()),
         prompt_version: names(|row| row.prompt_version.as_ref()),
-        // As old as the oldest of them.
+        // The merged grade is as old as the oldest of its parts.
         made_at: rows.iter().map(|row| row.made_at).min().unwrap_or(figures.made_at),
         notes: rows
             .iter()
@@ -311,31 +311,31 @@ fn merge_judges(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {
     }
 }
 
-/// What a row stands for: another row of the same place replaces it.
+/// The key of a row: a later row with the same key replaces it.
 type RowKey = (Option<String>, String, String, u32, Option<String>, Option<String>);
 
 /// Date, sample, system and trial.
 type CellKey = (Option<String>, String, String, u32);
 
-/// The rows that stand, by date and sample.
+/// The current rows and cells, by date and sample.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     rows: BTreeMap<RowKey, GradeRow>,
     cells: BTreeMap<CellKey, GradedCell>,
-    /// The latest rows of runs that measured the ruler, whether they stand or not.
+    /// The latest rows of golden checks, whether current or not.
     checks: BTreeMap<RowKey, GradeRow>,
-    /// Samples that two sources have, and not the same.
+    /// Samples whose content differs between two sources.
     disputed: BTreeMap<(String, String), BTreeSet<String>>,
 }
 
 impl History {
-    /// Takes a cell. Of one place the later row stands, and of one cell the later grade; of equally late ones the one that
-    /// was taken first. What measured the ruler stands only where nothing else does.
+    /// Adds a cell. The later row of a key and the later grade of a cell are kept; of equally late ones the first
+    /// added. A golden check counts only if nothing else does.
     pub fn add(&mut self, cell: GradedCell) {
         for row in &cell.rows {
             let (date, sample, system, trial) = cell_key(row);
             let place = (date, sample, system, trial, row.judge_model.clone(), row.prompt_version.clone());
-            if row.of_ruler && self.checks.get(&place).is_none_or(|known| known.made_at < row.made_at) {
+            if row.is_golden_check && self.checks.get(&place).is_none_or(|known| known.made_at < row.made_at) {
                 self.checks.insert(place.clone(), row.clone());
             }
             if self.rows.get(&place).is_none_or(|known| known.rank() < row.rank()) {
@@ -351,27 +351,27 @@ impl History {
         }
     }
 
-    /// What a reader must know: documents of one source that stand in place of others of another.
+    /// Warnings, such as documents of one source that replace those of another.
     pub fn warnings(&self) -> Vec<String> {
         let say = |((one, other), samples): (&(String, String), &BTreeSet<String>)| {
             let first = samples.first().map_or("", String::as_str);
             format!(
-                "{one} and {other} have {} samples of one id that are not the same, such as {first}: the later judged stand. \
-                 What is no later state of the other wants a suite with a `name` of its own; `-p` of `drift` and `golden pin` \
-                 looks at one",
+                "{one} and {other} contain {} samples with the same id but different content, such as {first}; the later grades are \
+                 used. If they are different datasets, give one suite another `name`, or select one source with `-p` of `drift` \
+                 and `golden pin`",
                 samples.len()
             )
         };
         self.disputed.iter().map(say).chain(self.golden_only_warning()).collect()
     }
 
-    /// Samples that nothing but a golden check has graded.
+    /// The warning about samples graded by golden checks only.
     fn golden_only_warning(&self) -> Option<String> {
-        let of_ruler = self.cells().filter_map(GradedCell::grade).filter(|grade| grade.of_ruler);
-        let samples: BTreeSet<&str> = of_ruler.map(|grade| grade.sample.as_str()).collect();
+        let is_golden_check = self.cells().filter_map(GradedCell::grade).filter(|grade| grade.is_golden_check);
+        let samples: BTreeSet<&str> = is_golden_check.map(|grade| grade.sample.as_str()).collect();
         let first = samples.first()?;
         Some(format!(
-            "{} samples, such as {first}, have no such grade but that of a golden check: `karat run` gives them one",
+            "{} samples, such as {first}, have grades from golden checks only; grade them with `karat run`",
             samples.len()
         ))
     }
@@ -381,7 +381,7 @@ impl History {
         self.current_rows().map(|(_, row)| row)
     }
 
-    /// The last that was said of each of them, by golden checks, too: what a table of grades shows.
+    /// The latest row of each key, golden checks included, as a table of grades shows them.
     pub fn latest(&self) -> impl Iterator<Item = &GradeRow> {
         self.current_rows().map(|(place, row)| {
             let check = self.checks.get(place).filter(|check| check.made_at > row.made_at);
@@ -390,42 +390,42 @@ impl History {
     }
 
     fn current_rows(&self) -> impl Iterator<Item = (&RowKey, &GradeRow)> {
-        self.rows.iter().filter(|(_, row)| !row.of_ruler || !self.is_graded(row))
+        self.rows.iter().filter(|(_, row)| !row.is_golden_check || !self.is_graded(row))
     }
 
-    /// Every cell as it was graded last, by date, then sample.
+    /// Every cell with its latest grade, by date, then sample.
     pub fn cells(&self) -> impl Iterator<Item = &GradedCell> {
-        let stands = |cell: &&GradedCell| cell.rows.iter().all(|row| !row.of_ruler || !self.has_cell(row));
+        let stands = |cell: &&GradedCell| cell.rows.iter().all(|row| !row.is_golden_check || !self.has_cell(row));
         self.cells.values().filter(stands)
     }
 
-    /// Whether its judge has graded any trial of a row's sample without measuring the ruler.
+    /// Returns true if its judge graded any trial of the row's sample outside golden checks.
     fn is_graded(&self, row: &GradeRow) -> bool {
         let (date, sample, system, _) = cell_key(row);
         let all = self.rows.range((date, sample, system, 0, None, None)..).map(|(_, other)| other);
         let is_same =
             |other: &GradeRow| other.judge_model == row.judge_model && other.prompt_version == row.prompt_version;
-        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.of_ruler && is_same(other))
+        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.is_golden_check && is_same(other))
     }
 
-    /// Whether anybody has graded any trial of a row's sample without measuring the ruler.
+    /// Returns true if any judge graded any trial of the row's sample outside golden checks.
     fn has_cell(&self, row: &GradeRow) -> bool {
         let (date, sample, system, _) = cell_key(row);
         let all = self.cells.range((date, sample, system, 0)..).filter_map(|(_, cell)| cell.rows.first());
-        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.of_ruler)
+        all.take_while(|other| is_same_sample(other, row)).any(|other| !other.is_golden_check)
     }
 
-    /// How many rows stand.
+    /// Number of current rows.
     pub fn len(&self) -> usize {
         self.rows().count()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// By system, one figure a date: the latest grade of each sample, and their mean where a day has several samples. Rows
+    /// The daily figures of each system: the latest grade of each sample, averaged if a day has several samples. Rows
     /// without a date are left out.
     pub fn series(&self) -> BTreeMap<String, Vec<Day>> {
         let mut series: BTreeMap<String, Vec<Day>> = BTreeMap::new();
@@ -439,14 +439,14 @@ impl History {
             }
             if let Some(day) = days.last_mut() {
                 day.add(grade);
-                day.is_together |= cell.together.is_some();
+                day.is_merged |= cell.merged.is_some();
             }
         }
         series
     }
 }
 
-/// The sources of two cells of one place, in the order of their names, where they differ and so does what was judged.
+/// The sources of two cells of one key, in order of their names, if both the sources and the judged content differ.
 fn source_conflict(known: &GradedCell, cell: &GradedCell) -> Option<(String, String)> {
     let (one, other) = (&known.rows.first()?.source, &cell.rows.first()?.source);
     let differ = one != other && known.content != cell.content;
@@ -457,26 +457,26 @@ fn cell_key(row: &GradeRow) -> CellKey {
     (row.date.clone(), row.sample.clone(), row.system.clone(), row.trial)
 }
 
-/// Whether two rows are of one sample and system.
+/// Returns true if two rows belong to the same sample and system.
 fn is_same_sample(one: &GradeRow, other: &GradeRow) -> bool {
     (&one.date, &one.sample, &one.system) == (&other.date, &other.sample, &other.system)
 }
 
-/// What a day's samples got together.
+/// The figures of one day.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Day {
     /// The date, YYYY-MM-DD.
     pub date: String,
     composites: Vec<f64>,
     axes: BTreeMap<String, Vec<f64>>,
-    /// Models that judged: those that are one grade by one name.
+    /// Models that judged; merged judges count as one name.
     pub judges: BTreeSet<String>,
     /// Their prompt versions.
     pub prompt_versions: BTreeSet<String>,
-    /// The names under which models and judges answered, by the name that was asked.
+    /// Reported model names of systems and judges, by requested name.
     pub answered_as: BTreeMap<String, BTreeSet<String>>,
-    /// Whether several judges are one grade.
-    pub is_together: bool,
+    /// True if grades of several judges were merged.
+    pub is_merged: bool,
 }
 
 impl Day {
@@ -500,7 +500,7 @@ impl Day {
         Self { composites: vec![value], ..Self::empty(date) }
     }
 
-    /// One figure more.
+    /// Adds a figure.
     pub(crate) fn push(&mut self, value: f64) {
         self.composites.push(value);
     }
@@ -515,41 +515,41 @@ impl Day {
         mean(&self.composites)
     }
 
-    /// Mean of its samples in one dimension, where any has it.
+    /// Mean of its samples in one dimension, if any has it.
     pub fn axis(&self, name: &str) -> Option<f64> {
         self.axes.get(name).map(|values| mean(values))
     }
 }
 
-/// What a reader must know of who judged a stretch of days.
+/// Warnings about the judges of a range of days. `stretch` names the range.
 pub(crate) fn judge_mix_warnings<'a>(days: impl IntoIterator<Item = &'a Day>, stretch: &str) -> Vec<String> {
-    let (mut judges, mut versions, mut is_together) = (BTreeSet::new(), BTreeSet::new(), false);
+    let (mut judges, mut versions, mut is_merged) = (BTreeSet::new(), BTreeSet::new(), false);
     let mut answered = NamesByAsked::new();
     for day in days {
         judges.extend(day.judges.iter().map(String::as_str));
         versions.extend(day.prompt_versions.iter().map(String::as_str));
-        is_together |= day.is_together;
+        is_merged |= day.is_merged;
         merge_names(&day.answered_as, &mut answered);
     }
     let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
     let mixed = |what: &str, names: &BTreeSet<&str>| {
         let names = Some(list(names)).filter(|_| names.len() > 1)?;
-        Some(format!("{stretch} mixes {what} ({names}): a change of them can look like drift"))
+        Some(format!("{stretch} contains several {what} ({names}): a change between them can look like drift"))
     };
-    let together = is_together.then(|| {
+    let merged = is_merged.then(|| {
         let names = list(&judges);
-        format!("{names}: judges of one run are one grade, by the scorer's consensus; `--judge` looks at one alone")
+        format!("{names}: grades of several judges of a run are merged by the scorer's consensus; select one judge with `--judge`")
     });
     let several = answered.iter().filter(|(_, names)| names.len() > 1);
     let several = several.map(|(asked, names)| {
         format!(
-            "{stretch} mixes models that answered as `{asked}` ({}): a change of them can look like drift. Pin the dated name as \
-             its `model`",
+            "{stretch} contains several models behind `{asked}` ({}): a change between them can look like drift. Set its `model` \
+             to the dated name",
             name_list(names)
         )
     });
     let mixed = mixed("judges", &judges).into_iter().chain(mixed("prompt versions", &versions));
-    mixed.chain(several).chain(together).collect()
+    mixed.chain(several).chain(merged).collect()
 }
 
 /// Mean of at least one value.

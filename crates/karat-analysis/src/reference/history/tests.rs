@@ -11,7 +11,7 @@ fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> GradeRow {
         prompt_version: Some("v1".to_owned()),
         made_at: Moment(made_at),
         run: format!("run-{made_at}"),
-        of_ruler: false,
+        is_golden_check: false,
         source: "cards".to_owned(),
         metric: "quality.composite".to_owned(),
         composite,
@@ -22,9 +22,9 @@ fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> GradeRow {
     }
 }
 
-/// BR-08, BR-17: judging again replaces the row of that judge and prompt version, and no other.
+/// BR-08, BR-17: a later grade replaces the row of that judge and prompt version only.
 #[test]
-fn the_latest_row_of_a_judge_stands() {
+fn the_latest_row_of_a_judge_counts() {
     let mut history = History::default();
     for row in [row("2026-03-01", "a", 2, 4.0), row("2026-03-01", "a", 1, 1.0), row("2026-03-01", "b", 1, 3.0)] {
         history.add(GradedCell::of(row));
@@ -32,17 +32,17 @@ fn the_latest_row_of_a_judge_stands() {
     history.add(GradedCell::of(GradeRow { prompt_version: Some("v2".to_owned()), ..row("2026-03-01", "a", 1, 2.0) }));
     let composites: Vec<f64> = history.rows().map(|row| row.composite).collect();
     assert_eq!(composites, [4.0, 2.0, 3.0]);
-    // BR-13: of a date, the latest row counts, whoever judged.
+    // BR-13: the latest row of a date counts, whoever judged.
     assert_eq!(history.series()["published"][0].value(), 4.0);
 }
 
-/// BR-13, BR-17, CL-16: judges of one run are one grade, which a later run of one of them replaces; who asks for one judge
-/// gets that one.
+/// BR-13, BR-17, CL-16: the judges of one run are merged, a later run of one of them replaces the merged grade, and a
+/// filter by judge selects that judge's own grade.
 #[test]
-fn judges_of_one_run_are_one_grade() {
+fn judges_of_one_run_give_one_grade() {
     let rows = vec![row("2026-03-01", "b", 1, 2.0), row("2026-03-01", "a", 1, 4.0)];
-    let together = Some(merge_judges(row("2026-03-01", "", 1, 3.0), &rows));
-    let cell = GradedCell { rows, together, content: BTreeMap::new() };
+    let merged = Some(merge_judges(row("2026-03-01", "", 1, 3.0), &rows));
+    let cell = GradedCell { rows, merged, content: BTreeMap::new() };
     let day = |cells: &[GradedCell]| {
         let mut history = History::default();
         cells.iter().for_each(|cell| history.add(cell.clone()));
@@ -58,11 +58,11 @@ fn judges_of_one_run_are_one_grade() {
     assert_eq!(cell.select(&RowFilter { judge: Some("c".to_owned()), ..choice }), None);
 }
 
-/// BR-12, BR-13: what a golden check says is no day's grade, whenever it was made and in whichever trial; where nothing
-/// else has graded a sample, or not by that judge, it is.
+/// BR-12, BR-13: a golden check gives no day's grade, whenever it ran and in whichever trial, unless the sample has no
+/// other grade, or none by that judge.
 #[test]
-fn a_ruler_that_is_measured_is_no_history() {
-    let check = |row: GradeRow| GradedCell::of(GradeRow { of_ruler: true, ..row });
+fn golden_checks_do_not_enter_the_history() {
+    let check = |row: GradeRow| GradedCell::of(GradeRow { is_golden_check: true, ..row });
     let day = || row("2026-03-01", "a", 1, 4.0);
     let checked = || row("2026-03-01", "a", 2, 1.0);
     let ordered = [
@@ -81,11 +81,11 @@ fn a_ruler_that_is_measured_is_no_history() {
     let mut alone = History::default();
     alone.add(check(checked()));
     assert_eq!((alone.len(), alone.series()["published"][0].value()), (1, 1.0));
-    assert!(alone.warnings()[0].starts_with("1 samples, such as 2026-03-01, have no such grade"));
+    assert!(alone.warnings()[0].starts_with("1 samples, such as 2026-03-01, have grades from golden checks only"));
 }
 
 #[test]
-fn a_choice_takes_dates_judges_and_versions() {
+fn a_row_filter_selects_dates_judges_and_versions() {
     let row = row("2026-03-05", "a", 1, 4.0);
     let choice = |since: &str, until: &str, judge: Option<&str>| RowFilter {
         since: Some(since.to_owned()),
@@ -100,7 +100,7 @@ fn a_choice_takes_dates_judges_and_versions() {
     assert!(!choice("2026-03-01", "2026-03-09", None).matches(&GradeRow { date: None, ..row }));
 }
 
-/// BR-13, BR-14: every system has a series of its own; a system is chosen by its id, its model or its variant.
+/// BR-13, BR-14: every system has its own series; a system is selected by its id, its model or its variant.
 #[test]
 fn each_system_has_its_days() {
     let mut history = History::default();
@@ -118,15 +118,15 @@ fn each_system_has_its_days() {
     assert_eq!(["gpt-5/raw", "raw", "gpt-5", "gpt", ""].map(taken), [2, 2, 4, 0, 0]);
 }
 
-/// PE-16, BR-13: days that one alias was answered for by two models are told.
+/// PE-16, BR-13: days with two models behind one alias are reported.
 #[test]
-fn days_of_two_models_behind_an_alias_are_told() {
+fn days_of_two_models_behind_an_alias_are_reported() {
     let day = |date: &str, name: &str| Day {
         answered_as: [("alias".to_owned(), [name.to_owned()].into())].into(),
         ..Day::new(date, 4.0)
     };
     let said = |last: &str| judge_mix_warnings(&[day("2026-03-01", "alias-01"), day("2026-03-02", last)], "the window");
-    let told = "the window mixes models that answered as `alias` (alias-01, alias-02)";
+    let told = "the window contains several models behind `alias` (alias-01, alias-02)";
     assert!(said("alias-02").iter().any(|it| it.starts_with(told)), "{:?}", said("alias-02"));
     assert_eq!(said("alias-01"), Vec::<String>::new());
 }

@@ -132,7 +132,7 @@ fn sections(page: &mut Page, all: &SpanFigures) {
         .collect();
     let rows = all.errors_by_section.iter().map(|(section, errors)| {
         let items = all.spans_by_section.get(section).copied().unwrap_or(0);
-        let rate = |label: &str, n: u64| match all.assessed(section, label) {
+        let rate = |label: &str, n: u64| match all.count_assessed(section, label) {
             0 => NONE.to_owned(),
             base => format!("{:.3}", n as f64 / base as f64),
         };

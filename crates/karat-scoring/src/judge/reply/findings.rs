@@ -6,8 +6,8 @@ use karat_text::kind::kind;
 use karat_types::{BreakdownSpec, DiagnosticSpec, FieldType, Rubric};
 use serde_json::{Map, Value, json};
 
-use super::grade::Grading;
-use super::{Remarks, escape, forgives_absence, places};
+use super::grade::ScoreReader;
+use super::{Remarks, allows_absence, escape, places};
 
 /// Stands in for a text that a degraded reply leaves out.
 const UNKNOWN: &str = "unknown";
@@ -28,7 +28,7 @@ pub(super) fn read(
         let items = match places::member(object, &spec.name).map(|(_, value)| value) {
             Some(Value::Array(items)) => items.as_slice(),
             None | Some(Value::Null) => {
-                if forgives_absence(rubric) {
+                if allows_absence(rubric) {
                     remarks.lenience(format!("`{}` was missing and counts as empty", spec.name));
                 } else {
                     remarks.problem(&pointer, format!("the list `{}` is missing; it may be empty", spec.name));
@@ -44,7 +44,7 @@ pub(super) fn read(
         if kept < items.len() {
             remarks.lenience(format!("`{}` had {} items and was cut to {kept}", spec.name, items.len()));
         }
-        let mut finding = Finding { spec, origins, remarks };
+        let mut finding = FindingReader { spec, origins, remarks };
         let read = items.iter().take(kept).enumerate().map(|(at, item)| finding.item(item, &format!("{pointer}/{at}")));
         let read: Vec<Value> = read.collect();
         (spec.name.clone(), Value::Array(finding.keep_different(read)))
@@ -53,13 +53,13 @@ pub(super) fn read(
 }
 
 /// Reads the items of one list.
-struct Finding<'a, 'b> {
+struct FindingReader<'a, 'b> {
     spec: &'a DiagnosticSpec,
     origins: &'a BTreeMap<String, Vec<usize>>,
     remarks: &'b mut Remarks,
 }
 
-impl Finding<'_, '_> {
+impl FindingReader<'_, '_> {
     fn item(&mut self, item: &Value, pointer: &str) -> Value {
         let spec = self.spec;
         match (spec.fields.as_slice(), item) {
@@ -76,16 +76,16 @@ impl Finding<'_, '_> {
                 });
                 Value::Object(read.collect())
             }
-            (fields, Value::String(text)) => self.bare(fields, text, pointer),
+            (fields, Value::String(text)) => self.from_text(fields, text, pointer),
             (_, other) => {
                 self.remarks.problem(pointer, format!("is {}, but must be an object", kind(other)));
-                self.bare(&spec.fields, UNKNOWN, pointer)
+                self.from_text(&spec.fields, UNKNOWN, pointer)
             }
         }
     }
 
     /// A text where an object is expected: clear when the object has one text, else the other fields are missing.
-    fn bare(&mut self, fields: &[(String, FieldType)], text: &str, pointer: &str) -> Value {
+    fn from_text(&mut self, fields: &[(String, FieldType)], text: &str, pointer: &str) -> Value {
         let first = fields.iter().position(|(_, kind)| kind.is_text());
         if fields.len() == 1 && first.is_some() {
             self.remarks.lenience(format!("an item of `{}` was a bare text", self.spec.name));
@@ -93,7 +93,7 @@ impl Finding<'_, '_> {
             self.remarks.problem(pointer, "is a bare text, but must be an object");
         }
         let text = json!(text);
-        let mut filler = Finding { spec: self.spec, origins: self.origins, remarks: &mut Remarks::default() };
+        let mut filler = FindingReader { spec: self.spec, origins: self.origins, remarks: &mut Remarks::default() };
         let read = fields.iter().enumerate().map(|(at, (name, kind))| {
             (name.clone(), filler.field(kind, (Some(at) == first).then_some(&text), pointer))
         });
@@ -107,18 +107,18 @@ impl Finding<'_, '_> {
             FieldType::Number => self.number(value, pointer),
             FieldType::Integer => match value.and_then(integer) {
                 Some(number) => json!(number),
-                None => self.wrong(value, pointer, "a whole number", json!(0)),
+                None => self.wrong_type(value, pointer, "a whole number", json!(0)),
             },
             FieldType::Boolean => match value {
                 Some(Value::Bool(truth)) => json!(truth),
-                other => self.wrong(other, pointer, "true or false", json!(false)),
+                other => self.wrong_type(other, pointer, "true or false", json!(false)),
             },
             FieldType::OneOf { words, default } => self.one_of(words, default.as_deref(), value, pointer),
             FieldType::IndexOf(list) => self.index(list, value, pointer),
         }
     }
 
-    fn wrong(&mut self, value: Option<&Value>, pointer: &str, wanted: &str, filler: Value) -> Value {
+    fn wrong_type(&mut self, value: Option<&Value>, pointer: &str, wanted: &str, filler: Value) -> Value {
         let found = value.map_or("missing", kind);
         self.remarks.problem(pointer, format!("is {found}, but must be {wanted}"));
         filler
@@ -135,7 +135,7 @@ impl Finding<'_, '_> {
                 self.remarks.lenience(format!("a text of `{}` was a number", self.spec.name));
                 json!(number.to_string())
             }
-            other => self.wrong(other, pointer, "a text", json!(UNKNOWN)),
+            other => self.wrong_type(other, pointer, "a text", json!(UNKNOWN)),
         }
     }
 
@@ -173,7 +173,7 @@ impl Finding<'_, '_> {
                 self.remarks.lenience(format!("a number of `{}` was a text", self.spec.name));
                 json!(text.trim().parse::<f64>().unwrap_or_default())
             }
-            other => self.wrong(other, pointer, "a number", json!(0)),
+            other => self.wrong_type(other, pointer, "a number", json!(0)),
         }
     }
 
@@ -204,7 +204,7 @@ impl Finding<'_, '_> {
     /// A position in a shown list, as a position in the list before it was shuffled or cut.
     fn index(&mut self, list: &str, value: Option<&Value>, pointer: &str) -> Value {
         let Some(index) = value.and_then(integer) else {
-            return self.wrong(value, pointer, &format!("a position in `{list}`"), json!(NO_INDEX));
+            return self.wrong_type(value, pointer, &format!("a position in `{list}`"), json!(NO_INDEX));
         };
         let origin = usize::try_from(index).ok().and_then(|at| self.origins.get(list)?.get(at));
         match origin {
@@ -241,14 +241,14 @@ pub(super) fn breakdown(
     remarks: &mut Remarks,
 ) -> Value {
     let table = places::member(object, &spec.name).and_then(|(_, value)| value.as_object());
-    if table.is_none() && !forgives_absence(rubric) {
+    if table.is_none() && !allows_absence(rubric) {
         remarks.problem(format!("{prefix}/{}", escape(&spec.name)), format!("`{}` is missing", spec.name));
     }
     let members = spec.over.iter().map(|member| {
         let row = table.and_then(|table| places::member(table, member)).and_then(|(_, value)| value.as_object());
         let scores = spec.scores.iter().map(|dimension| {
             let value = row.and_then(|row| places::member(row, &dimension.name)).map(|(_, value)| value);
-            let grading = Grading { name: &dimension.name, scale: &dimension.scale, invalid: &rubric.invalid };
+            let grading = ScoreReader { name: &dimension.name, scale: &dimension.scale, invalid: &rubric.invalid };
             let pointer = format!("{prefix}/{}/{}/{}", escape(&spec.name), escape(member), escape(&dimension.name));
             let number = match value.filter(|value| !value.is_null()) {
                 Some(value) => grading.read(value, &pointer, remarks),

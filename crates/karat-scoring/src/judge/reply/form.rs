@@ -3,7 +3,7 @@
 use karat_types::{DiagnosticSpec, Dimension, FieldType, OverallMethod, ReplyShape, Rubric, Scale};
 use serde_json::{Map, Value, json};
 
-use crate::judge::scale::placeholder;
+use crate::judge::rubric::scale::placeholder;
 
 /// The reply's form as JSON with placeholders.
 pub fn form(rubric: &Rubric) -> String {

@@ -7,17 +7,17 @@ use serde_json::Value;
 use super::Remarks;
 use karat_quantity::digit;
 
-/// How far two numbers may be apart and still be one: the error of writing 0.1 × 3 in binary, and nothing that a judge meant.
+/// The largest distance of two numbers that count as equal: the error of 0.1 × 3 in binary, and nothing that a judge meant.
 const ROUNDING: f64 = 1e-12;
 
 /// Reads the scores of one dimension.
-pub(super) struct Grading<'a> {
+pub(super) struct ScoreReader<'a> {
     pub name: &'a str,
     pub scale: &'a Scale,
     pub invalid: &'a InvalidReplyRule,
 }
 
-impl Grading<'_> {
+impl ScoreReader<'_> {
     /// The number of a score; `None` where there is a problem.
     pub fn read(&self, value: &Value, pointer: &str, remarks: &mut Remarks) -> Option<f64> {
         match self.number(value, remarks) {

@@ -21,9 +21,9 @@ use karat_text::ladder::{self, Expectation, Ladder, Rung};
 use karat_types::{AbsentDimension, FinishReason, Note, NoteKind, OverallMethod, Reply, Rubric, Scale};
 use serde_json::{Map, Value};
 
-use super::verdict::{counted, note};
-use grade::Grading;
-use places::Places;
+use super::verdict::{count_notes, note};
+use grade::ScoreReader;
+use places::ScorePlaces;
 use stated::Reach;
 
 pub use form::{form, schema};
@@ -33,7 +33,7 @@ pub use form::{form, schema};
 pub struct Problem {
     /// JSON pointer to the place in the reply; empty for the whole.
     pub pointer: String,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
 }
 
@@ -70,9 +70,9 @@ pub struct Reading {
     pub rung: Rung,
     /// Leniences that were used.
     pub notes: Vec<Note>,
-    /// What is wrong; empty for a valid reply.
+    /// The problems; empty for a valid reply.
     pub problems: Vec<Problem>,
-    /// What was wrong with a reply that counts nevertheless, in one line.
+    /// The problems of a reply that counts nevertheless, in one line.
     pub degraded: Option<String>,
 }
 
@@ -80,13 +80,13 @@ pub struct Reading {
 ///
 /// # Errors
 /// The problem of a reply that holds no JSON object, or that the provider's filter or the judge's refusal ended: what
-/// stands in such a reply is nobody's verdict.
+/// stands in such a reply is no verdict.
 pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize>>) -> Result<Reading, Problem> {
     if reply.finish == FinishReason::Refusal {
         let message = "the judge refused, or a filter of its provider ended the reply".to_owned();
         return Err(Problem { pointer: String::new(), message });
     }
-    let fitness = |value: &Value| fitness(rubric, value, origins);
+    let fitness = |value: &Value| verdict_likeness(rubric, value, origins);
     let truncated = reply.finish == FinishReason::Length;
     let ladder = Ladder::new(Expectation::Object).truncated(truncated).ranking(&fitness);
     let found = ladder.climb(&reply.text).map_err(|error| Problem {
@@ -103,8 +103,8 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
         rubric
     });
     let rubric = strict.as_ref().unwrap_or(rubric);
-    let opened = opened(rubric, &found.value);
-    let mut reading = Reader::new(rubric, opened.as_ref().unwrap_or(&found.value)).read(rubric, origins);
+    let opened = parse_nested_texts(rubric, &found.value);
+    let mut reading = ReplyReader::new(rubric, opened.as_ref().unwrap_or(&found.value)).read(rubric, origins);
     reading.problems.extend(contradictions(rubric, &found.contradictions));
     let scales = rubric.dimensions.iter().map(|dimension| &dimension.scale);
     reading.problems.extend(stated::another_in_words(&found.around, scales).map(|stated| Problem {
@@ -116,21 +116,21 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
         reading.notes.insert(0, note(NoteKind::Lenient, format!("the reply was read on the rung `{}`", found.rung)));
     }
     reading.notes.extend(found.notes.into_iter().map(|text| note(NoteKind::Lenient, text)));
-    reading.notes = counted(std::mem::take(&mut reading.notes));
+    reading.notes = count_notes(std::mem::take(&mut reading.notes));
     Ok(reading)
 }
 
-/// How much a value is a verdict: the more dimensions it grades, and of the same number a valid one before others.
-fn fitness(rubric: &Rubric, value: &Value, origins: &BTreeMap<String, Vec<usize>>) -> usize {
-    let opened = opened(rubric, value);
-    let reader = Reader::new(rubric, opened.as_ref().unwrap_or(value));
-    match reader.places.as_ref().map_or(0, Places::found) {
+/// Ranks a value as a verdict: the more dimensions it grades, the higher, and of the same number a valid one before others.
+fn verdict_likeness(rubric: &Rubric, value: &Value, origins: &BTreeMap<String, Vec<usize>>) -> usize {
+    let opened = parse_nested_texts(rubric, value);
+    let reader = ReplyReader::new(rubric, opened.as_ref().unwrap_or(value));
+    match reader.places.as_ref().map_or(0, ScorePlaces::count_scores) {
         0 => 0,
         found => 2 * found + usize::from(reader.read(rubric, origins).problems.is_empty()),
     }
 }
 
-/// What one part of a reply is worth, beside what was lenient or wrong about it.
+/// Leniences and problems found while reading one part of a reply.
 #[derive(Default)]
 struct Remarks {
     notes: Vec<Note>,
@@ -148,9 +148,9 @@ impl Remarks {
 }
 
 /// Reads the parts of a reply one after the other.
-struct Reader<'a> {
+struct ReplyReader<'a> {
     object: &'a Map<String, Value>,
-    places: Option<Places<'a>>,
+    places: Option<ScorePlaces<'a>>,
     /// Pointer of `object` within the reply.
     prefix: String,
     remarks: Remarks,
@@ -218,30 +218,30 @@ const UNREAL: [&str; 10] = [
 
 static NOTHING: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
 
-impl<'a> Reader<'a> {
+impl<'a> ReplyReader<'a> {
     fn new(rubric: &Rubric, value: &'a Value) -> Self {
         let mut remarks = Remarks::default();
         let mut object = value.as_object().unwrap_or(&NOTHING);
         let mut prefix = String::new();
-        deny(rubric, object, &prefix, &mut remarks);
-        while let Some((key, members)) = wrapped(rubric, object) {
+        note_missing_verdict(rubric, object, &prefix, &mut remarks);
+        while let Some((key, members)) = inside_wrapping(rubric, object) {
             remarks.lenience(format!("the reply stood within `{key}`"));
             object = members;
             prefix = format!("{prefix}/{}", escape(key));
-            deny(rubric, object, &prefix, &mut remarks);
+            note_missing_verdict(rubric, object, &prefix, &mut remarks);
         }
-        let places = Places::within(rubric, object, &prefix);
+        let places = ScorePlaces::within(rubric, object, &prefix);
         Self { object, places, prefix, remarks }
     }
 
     fn read(mut self, rubric: &Rubric, origins: &BTreeMap<String, Vec<usize>>) -> Reading {
         let grades = rubric.dimensions.iter().map(|dimension| self.grade(rubric, &dimension.name, &dimension.scale));
         let grades = grades.collect();
-        if let Some(moved) = self.places.as_ref().and_then(Places::moved) {
+        if let Some(moved) = self.places.as_ref().and_then(ScorePlaces::place_note) {
             self.remarks.lenience(moved);
         }
         let overall = rubric.overall.as_ref().filter(|overall| overall.method == OverallMethod::Given);
-        let overall = overall.map(|overall| self.given(rubric, &overall.id));
+        let overall = overall.map(|overall| self.given_overall(rubric, &overall.id));
         let rationale = rationale::read(&rubric.rationale, self.object, &self.prefix, &mut self.remarks);
         let mut diagnostics = findings::read(rubric, self.object, &self.prefix, origins, &mut self.remarks);
         for breakdown in &rubric.breakdowns {
@@ -254,10 +254,10 @@ impl<'a> Reader<'a> {
 
     fn grade(&mut self, rubric: &Rubric, name: &str, scale: &Scale) -> Grade {
         let place = self.places.as_ref().and_then(|places| places.get(rubric, name));
-        let grading = Grading { name, scale, invalid: &rubric.invalid };
+        let grading = ScoreReader { name, scale, invalid: &rubric.invalid };
         match place {
             Some(place) if !place.value.is_null() || place.disputed => {
-                let value = match doubt(rubric, &place, name, scale) {
+                let value = match scale_problem(rubric, &place, name, scale) {
                     Some(doubt) => {
                         self.remarks.problem(&place.pointer, doubt);
                         None
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
                 Grade { value, reason: place.reason.map(str::to_owned) }
             }
             _ => {
-                let pointer = self.places.as_ref().map_or_else(|| self.prefix.clone(), Places::pointer);
+                let pointer = self.places.as_ref().map_or_else(|| self.prefix.clone(), ScorePlaces::pointer);
                 let value = grading.absent(&format!("{pointer}/{}", escape(name)), &mut self.remarks);
                 Grade { value, reason: value.map(|_| "the judge left it out".to_owned()) }
             }
@@ -275,12 +275,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The overall that the judge gives: on the widest of the dimensions' scales.
-    fn given(&mut self, rubric: &Rubric, id: &str) -> Grade {
+    fn given_overall(&mut self, rubric: &Rubric, id: &str) -> Grade {
         let bounds = rubric.dimensions.iter().map(|dimension| dimension.scale.bounds());
         let (lo, hi) =
             bounds.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (lo, hi)| (low.min(lo), high.max(hi)));
         let scale = Scale::Range { lo, hi, step: None };
-        let grading = Grading { name: id, scale: &scale, invalid: &rubric.invalid };
+        let grading = ScoreReader { name: id, scale: &scale, invalid: &rubric.invalid };
         let pointer = format!("{}/{}", self.prefix, escape(id));
         let value = match places::member(self.object, id).filter(|(_, value)| !value.is_null()) {
             Some((_, value)) => grading.read(value, &pointer, &mut self.remarks),
@@ -290,8 +290,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Why a score is none of this dimension, whatever number it is.
-fn doubt(rubric: &Rubric, place: &places::Place<'_>, name: &str, scale: &Scale) -> Option<String> {
+/// Returns the reason why a score cannot belong to this dimension, for any number.
+fn scale_problem(rubric: &Rubric, place: &places::ScorePlace<'_>, name: &str, scale: &Scale) -> Option<String> {
     if place.disputed {
         return Some(format!("`{name}` is graded twice, with different values"));
     }
@@ -307,7 +307,7 @@ fn doubt(rubric: &Rubric, place: &places::Place<'_>, name: &str, scale: &Scale) 
     Some(format!("`{name}` is on another scale ({stated}), but must be a number from {lo} to {hi}"))
 }
 
-/// Whether what is stated for all dimensions is the scale of most of them, and holds the given one: then it says nothing of
+/// True if what is stated for all dimensions is the scale of most of them, and holds the given one: then it says nothing of
 /// the few that have a smaller one.
 fn states_a_wider_scale(rubric: &Rubric, members: &Map<String, Value>, scale: &Scale) -> bool {
     let (lo, hi) = scale.bounds();
@@ -318,7 +318,7 @@ fn states_a_wider_scale(rubric: &Rubric, members: &Map<String, Value>, scale: &S
     2 * those.len() > rubric.dimensions.len() && those.iter().any(|(low, high)| *low <= lo && hi <= *high)
 }
 
-/// Scores that a reply gives twice, and differently: which one is meant nobody knows.
+/// Notes scores that a reply gives twice with different values: it is unknown which one is meant.
 fn contradictions(rubric: &Rubric, keys: &[String]) -> Vec<Problem> {
     let dimensions = rubric.dimensions.iter().chain(rubric.breakdowns.iter().flat_map(|breakdown| &breakdown.scores));
     let overall = rubric.overall.iter().map(|overall| overall.id.as_str());
@@ -331,33 +331,33 @@ fn contradictions(rubric: &Rubric, keys: &[String]) -> Vec<Problem> {
     twice.map(problem).collect()
 }
 
-/// What stands within a member around the verdict: `{"result": {…}}`, `{"name": "submit", "arguments": {…}}`.
-fn wrapped<'a>(rubric: &Rubric, object: &'a Map<String, Value>) -> Option<(&'a str, &'a Map<String, Value>)> {
+/// Returns the verdict inside a wrapping member: `{"result": {…}}`, `{"name": "submit", "arguments": {…}}`.
+fn inside_wrapping<'a>(rubric: &Rubric, object: &'a Map<String, Value>) -> Option<(&'a str, &'a Map<String, Value>)> {
     let mut inner =
         object.iter().filter(|(_, value)| !matches!(value, Value::String(_) | Value::Bool(_) | Value::Null));
     let (key, value) = inner.next().filter(|(key, _)| is_wrapping(rubric, key))?;
     let members = value.as_object().filter(|_| inner.next().is_none())?;
-    let grades = |members| Places::within(rubric, members, "").is_some_and(|places| places.found() > 0);
-    let is_around = !grades(object) && (grades(members) || wrapped(rubric, members).is_some());
+    let grades = |members| ScorePlaces::within(rubric, members, "").is_some_and(|places| places.count_scores() > 0);
+    let is_around = !grades(object) && (grades(members) || inside_wrapping(rubric, members).is_some());
     is_around.then_some((key.as_str(), members))
 }
 
-/// Whether a key of the reply stands around the verdict, and is none that is asked for.
+/// True if a key of the reply stands around the verdict, and is none that is asked for.
 fn is_wrapping(rubric: &Rubric, key: &str) -> bool {
-    !is_asked_for(rubric, key) && WRAPPINGS.contains(&places::fold(key).as_str())
+    !is_asked_for(rubric, key) && WRAPPINGS.contains(&places::normalize_name(key).as_str())
 }
 
 /// The members that say that there is no verdict, as problems.
-fn deny(rubric: &Rubric, object: &Map<String, Value>, prefix: &str, remarks: &mut Remarks) {
-    for (key, _) in object.iter().filter(|(key, value)| !is_asked_for(rubric, key) && denies(key, value)) {
+fn note_missing_verdict(rubric: &Rubric, object: &Map<String, Value>, prefix: &str, remarks: &mut Remarks) {
+    for (key, _) in object.iter().filter(|(key, value)| !is_asked_for(rubric, key) && says_no_verdict(key, value)) {
         remarks.problem(format!("{prefix}/{}", escape(key)), "says that there is no verdict");
     }
 }
 
-/// Whether a member says that its object is no verdict: `"error": "timeout"`, `"status": "failed"`, `"success": false`,
+/// True if a member says that its object is no verdict: `"error": "timeout"`, `"status": "failed"`, `"success": false`,
 /// `"draft": true`.
-fn denies(key: &str, value: &Value) -> bool {
-    let key = places::fold(key);
+fn says_no_verdict(key: &str, value: &Value) -> bool {
+    let key = places::normalize_name(key);
     let is_one_of = |names: &[&str]| names.contains(&key.as_str());
     match value {
         Value::String(text) if is_one_of(&STATUS) => FAILED.contains(&text.trim().to_lowercase().as_str()),
@@ -367,7 +367,7 @@ fn denies(key: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether a value is more than a way of saying nothing.
+/// True if a value is more than a way of saying nothing.
 fn says_something(value: &Value) -> bool {
     match value {
         Value::String(text) => {
@@ -380,14 +380,14 @@ fn says_something(value: &Value) -> bool {
 }
 
 /// The reply with the objects in it that are written as texts around the verdict (`"arguments": "{…}"`), where there are any.
-fn opened(rubric: &Rubric, value: &Value) -> Option<Value> {
+fn parse_nested_texts(rubric: &Rubric, value: &Value) -> Option<Value> {
     let members = value.as_object()?;
     let open = |value: &Value| match value {
         Value::String(text) => {
             let inner = ladder::exact(text.trim()).ok().filter(Value::is_object)?;
-            Some(opened(rubric, &inner).unwrap_or(inner))
+            Some(parse_nested_texts(rubric, &inner).unwrap_or(inner))
         }
-        other => opened(rubric, other),
+        other => parse_nested_texts(rubric, other),
     };
     let mut wrappings = members.iter().filter(|(key, _)| is_wrapping(rubric, key));
     let (key, inner) = wrappings.find_map(|(key, value)| Some((key.clone(), open(value)?)))?;
@@ -396,7 +396,7 @@ fn opened(rubric: &Rubric, value: &Value) -> Option<Value> {
     Some(Value::Object(members))
 }
 
-/// Whether a rubric asks for something under this key.
+/// True if a rubric asks for something under this key.
 fn is_asked_for(rubric: &Rubric, key: &str) -> bool {
     key == rubric.rationale.field
         || rubric.dimensions.iter().any(|dimension| dimension.name == key)
@@ -404,8 +404,8 @@ fn is_asked_for(rubric: &Rubric, key: &str) -> bool {
         || rubric.breakdowns.iter().any(|breakdown| breakdown.name == key)
 }
 
-/// Whether something that is left out counts as empty or lowest instead of making the reply invalid.
-fn forgives_absence(rubric: &Rubric) -> bool {
+/// True if something that is left out counts as empty or lowest instead of making the reply invalid.
+fn allows_absence(rubric: &Rubric) -> bool {
     rubric.invalid.absent == AbsentDimension::Lowest
 }
 

@@ -1,4 +1,4 @@
-//! Where in a reply the scores stand.
+//! Finds the scores in a reply.
 
 use karat_types::{ReplyShape, Rubric};
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use super::escape;
 
 /// A place where scores stand.
 #[derive(Debug)]
-pub(super) struct Places<'a> {
+pub(super) struct ScorePlaces<'a> {
     scores: Scores<'a>,
     pointer: String,
     found: usize,
@@ -24,7 +24,7 @@ enum Scores<'a> {
 
 /// A score as it stands in the reply.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct ScorePlace<'a> {
     pub value: &'a Value,
     pub reason: Option<&'a str>,
     pub pointer: String,
@@ -32,14 +32,14 @@ pub(super) struct Place<'a> {
     pub item: Option<&'a Map<String, Value>>,
     /// The object that holds the scores of all dimensions.
     pub container: Option<&'a Map<String, Value>>,
-    /// Whether another score of the same dimension says something else.
+    /// True if another score of the same dimension says something else.
     pub disputed: bool,
 }
 
 /// A score within one place: its pointer step, its value, its reason and the object that holds both.
 type Entry<'a> = (String, &'a Value, Option<&'a str>, Option<&'a Map<String, Value>>);
 
-impl<'a> Places<'a> {
+impl<'a> ScorePlaces<'a> {
     /// The place where most dimensions stand; the one that the rubric asks for when in doubt. Scores stand in one of the
     /// forms that a rubric may ask for: at the top, under `scores`, or under `dimensions`. Whatever else names dimensions
     /// (weights, confidences, an earlier draft) grades nothing.
@@ -63,7 +63,7 @@ impl<'a> Places<'a> {
             std::iter::once(("", "", Scores::Fields(object))).chain(nested).collect();
         let places = forms.iter().map(|(name, key, scores)| {
             let pointer = if key.is_empty() { prefix.to_owned() } else { format!("{prefix}/{}", escape(key)) };
-            let found = rubric.dimensions.iter().filter(|dimension| scores.grades(&dimension.name)).count();
+            let found = rubric.dimensions.iter().filter(|dimension| scores.has_score(&dimension.name)).count();
             let expected = expected(name, matches!(scores, Scores::List(_)));
             Self { scores: *scores, pointer, found, expected, others: Vec::new() }
         });
@@ -75,8 +75,8 @@ impl<'a> Places<'a> {
         Some(Self { others, ..best })
     }
 
-    /// How many dimensions stand there.
-    pub fn found(&self) -> usize {
+    /// The number of dimensions found there.
+    pub fn count_scores(&self) -> usize {
         self.found
     }
 
@@ -85,14 +85,14 @@ impl<'a> Places<'a> {
         self.pointer.clone()
     }
 
-    /// What to note when the scores stand elsewhere than they should.
-    pub fn moved(&self) -> Option<String> {
+    /// The note about scores that are not where they should be.
+    pub fn place_note(&self) -> Option<String> {
         let place = if self.pointer.is_empty() { "the top".to_owned() } else { format!("`{}`", self.pointer) };
         (!self.expected && self.found > 0).then(|| format!("the scores stood at {place}"))
     }
 
     /// The score of a dimension.
-    pub fn get(&self, rubric: &Rubric, name: &str) -> Option<Place<'a>> {
+    pub fn get(&self, rubric: &Rubric, name: &str) -> Option<ScorePlace<'a>> {
         let is_other = |key: &str| key != name && rubric.dimensions.iter().any(|dimension| dimension.name == key);
         let own = self.scores.all(name, is_other);
         let (step, value, reason, item) = own.first().cloned()?;
@@ -103,13 +103,13 @@ impl<'a> Places<'a> {
             Scores::Fields(members) => Some(members),
             Scores::List(_) => None,
         };
-        Some(Place { value, reason, pointer: format!("{}/{step}", self.pointer), item, container, disputed })
+        Some(ScorePlace { value, reason, pointer: format!("{}/{step}", self.pointer), item, container, disputed })
     }
 }
 
 impl<'a> Scores<'a> {
-    /// Whether it holds a score of a dimension.
-    fn grades(self, name: &str) -> bool {
+    /// True if it holds a score of a dimension.
+    fn has_score(self, name: &str) -> bool {
         match self {
             Self::Fields(members) => member(members, name).is_some(),
             Self::List(_) => !self.all(name, |_| false).is_empty(),
@@ -129,14 +129,14 @@ impl<'a> Scores<'a> {
                     None => (escape(key), value, None, None),
                 };
                 let stands = member(members, name).is_some();
-                let is_alike = |key: &str| fold(key) == fold(name) || stands && replaces(key, name);
+                let is_alike = |key: &str| normalize_name(key) == normalize_name(name) || stands && replaces(key, name);
                 let alike = members.iter().filter(|(key, _)| *key != name && is_alike(key) && !is_other(key));
                 members.get_key_value(name).into_iter().chain(alike).map(entry).collect()
             }
             Self::List(items) => {
                 let named = |item: &Value| {
                     let names = ["dimension", "name", "id"].iter().filter_map(|field| item.get(field)?.as_str());
-                    names.into_iter().any(|candidate| fold(candidate) == fold(name))
+                    names.into_iter().any(|candidate| normalize_name(candidate) == normalize_name(name))
                 };
                 let entries = items.iter().enumerate().filter(|(_, item)| named(item)).filter_map(|(at, item)| {
                     let members = item.as_object()?;
@@ -159,16 +159,16 @@ fn score(members: &Map<String, Value>) -> Option<(&str, &Value)> {
 /// Words before the name of a score that counts in place of another: `adjusted_score`, `finalGrade`.
 const REPLACING: [&str; 5] = ["adjusted", "corrected", "final", "revised", "updated"];
 
-/// Whether a key says that its score counts in place of the dimension's: `corrected_facts`, `factsRevised`.
+/// True if a key says that its score counts in place of the dimension's: `corrected_facts`, `factsRevised`.
 fn replaces(key: &str, name: &str) -> bool {
-    let (key, name) = (fold(key), fold(name));
+    let (key, name) = (normalize_name(key), normalize_name(name));
     key.strip_prefix(&name).or_else(|| key.strip_suffix(&name)).is_some_and(|word| REPLACING.contains(&word))
 }
 
-/// Whether two names of a score stand in one object with different numbers; in another case they are names, too.
+/// True if two names of a score stand in one object with different numbers; in another case they are names, too.
 fn says_two_scores(members: &Map<String, Value>) -> bool {
     let named = members.iter().filter(|(key, _)| {
-        let key = fold(key);
+        let key = normalize_name(key);
         let replaced = REPLACING.iter().find_map(|word| key.strip_prefix(word));
         SCORE.contains(&replaced.unwrap_or(&key))
     });
@@ -190,12 +190,12 @@ pub(super) fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<
     if let Some((key, value)) = members.get_key_value(name) {
         return Some((key, value));
     }
-    let mut alike = members.iter().filter(|(key, _)| fold(key) == fold(name));
+    let mut alike = members.iter().filter(|(key, _)| normalize_name(key) == normalize_name(name));
     let (key, value) = alike.next()?;
     alike.next().is_none().then_some((key.as_str(), value))
 }
 
 /// A name without case and punctuation: `topic_coverage` and `topicCoverage` are one.
-pub(super) fn fold(name: &str) -> String {
+pub(super) fn normalize_name(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

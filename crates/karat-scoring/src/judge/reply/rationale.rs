@@ -39,14 +39,14 @@ pub(super) fn read(spec: &Rationale, object: &Map<String, Value>, prefix: &str, 
     }
 }
 
-/// What stands in a blank to be filled in.
+/// Placeholders of a blank to be filled in.
 const BLANKS: [&str; 7] =
     ["goes here", "reasoning here", "reason here", "placeholder", "lorem ipsum", "write reason", "in plain words"];
 
-/// So many words a blank may have.
+/// The most words that a blank has.
 const SHORT: usize = 8;
 
-/// Whether a text is a form's blank: `<your reasoning>`, `[insert reasoning]`, `your reasoning here`, `string, at least 10
+/// True if a text is a form's blank: `<your reasoning>`, `[insert reasoning]`, `your reasoning here`, `string, at least 10
 /// chars`.
 fn is_blank(text: &str) -> bool {
     let text = text.to_lowercase();

@@ -3,9 +3,9 @@
 use karat_types::Scale;
 use serde_json::{Map, Value};
 
-use super::places::fold;
+use super::places::normalize_name;
 
-/// How far a stated bound may be from the scale's.
+/// The largest distance of a stated bound from the scale's.
 const TOLERANCE: f64 = 1e-9;
 
 /// Keys, without case and punctuation, under which the highest score stands.
@@ -60,7 +60,7 @@ const BOTH: [&str; 5] = ["scale", "range", "scorerange", "unit", "units"];
 const SHARE: [(&str, f64); 5] =
     [("normalized", 1.0), ("normalised", 1.0), ("isnormalized", 1.0), ("percent", 100.0), ("percentage", 100.0)];
 
-/// What an object beside or around a score says of its scale, where that is another one: `` `max` is 5 ``. A score on
+/// The scale that an object beside or around a score states, if it is another one: `` `max` is 5 ``. A score on
 /// another scale is no score on this one. Keys that the rubric asks for say nothing of it.
 pub(super) fn other_scale(
     members: &Map<String, Value>,
@@ -72,7 +72,7 @@ pub(super) fn other_scale(
     let is_highest = |key: &str| HIGHEST.contains(&key) || reach == Reach::One && HIGHEST_OF_ONE.contains(&key);
     let is = |stated: f64, bound: f64| (stated - bound).abs() <= TOLERANCE;
     let differs = |key: &str, value: &Value| {
-        let key = fold(key);
+        let key = normalize_name(key);
         let stated = match SHARE.iter().find(|(name, _)| *name == key) {
             Some((_, highest)) if *value == Value::Bool(true) => return !is(0.0, *lo) || !is(*highest, *hi),
             _ => numbers(value),
@@ -88,16 +88,16 @@ pub(super) fn other_scale(
     Some(format!("`{key}` is {value}"))
 }
 
-/// What an object says of the scale of one of its scores, by the score's name: `facts_max`, `min_facts`.
+/// The scale that an object states for one of its scores, by the score's name: `facts_max`, `min_facts`.
 pub(super) fn other_scale_of(
     name: &str,
     members: &Map<String, Value>,
     scale: &Scale,
     is_asked: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let name = fold(name);
+    let name = normalize_name(name);
     let bounds = members.iter().filter(|(key, _)| !is_asked(key)).filter_map(|(key, value)| {
-        let key = fold(key);
+        let key = normalize_name(key);
         let bound = key.strip_prefix(&name).or_else(|| key.strip_suffix(&name)).filter(|bound| !bound.is_empty())?;
         Some((bound.to_owned(), value.clone()))
     });
@@ -111,7 +111,7 @@ const SCALE: [&str; 4] = ["scale", "skala", "escala", "échelle"];
 const SCORED: [&str; 4] = ["scored", "scores", "graded", "rated"];
 const FROM: [&str; 6] = ["are", "is", "from", "between", "on", "given"];
 
-/// So many bytes around such a word its bounds may begin, and so many they may take.
+/// The most bytes between such a word and its bounds, and the most bytes of the bounds.
 const NEAR: usize = 12;
 const WIDE: usize = 24;
 
@@ -177,7 +177,7 @@ fn numbers(value: &Value) -> Vec<f64> {
         Value::String(text) => numbers_in(text),
         Value::Array(items) => items.iter().flat_map(numbers).collect(),
         Value::Object(members) => {
-            let of = |keys: &[&str]| members.iter().find(|(key, _)| keys.contains(&fold(key).as_str()));
+            let of = |keys: &[&str]| members.iter().find(|(key, _)| keys.contains(&normalize_name(key).as_str()));
             [of(&LOWEST), of(&HIGHEST)].into_iter().flatten().flat_map(|(_, value)| numbers(value)).collect()
         }
         _ => Vec::new(),
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_another_scale_is_told() {
+    fn only_another_scale_is_reported() {
         let ten = Scale::Range { lo: 0.0, hi: 10.0, step: None };
         let said = |members: Value| other_scale(members.as_object().unwrap(), Reach::One, &ten, |key| key == "range");
         for same in [

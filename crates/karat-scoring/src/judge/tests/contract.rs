@@ -152,7 +152,7 @@ fn section_nonce(request: &ChatRequest) -> String {
 
 /// BR-04: caps are told to the judge, and which of them hold here.
 #[test]
-fn caps_are_told() {
+fn caps_are_in_the_prompt() {
     let judge = RubricJudge::new(&scorer(rubrics::briefing(), json!([])), &model(json!({}))).unwrap();
     let sample = sample("d", json!({"source_urls": [], "empty_headings": []}), None);
     let request = request(&mut judge.machine(JudgeInput { sample: &sample, output: &json!("News."), seed: 1 }));

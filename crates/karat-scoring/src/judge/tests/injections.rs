@@ -35,7 +35,7 @@ fn nonce(user: &str) -> &str {
     &after[..16]
 }
 
-/// What got out of its fence, if anything did.
+/// The text that escaped its fence, if any.
 fn escape(text: &str) -> Option<String> {
     let (user, output) = attacked(text);
     let code = nonce(&user).to_owned();

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use karat_text::{chunk, fence};
+use karat_text::chunking::chunk;
+use karat_text::fence;
 
 use super::*;
 
@@ -43,7 +44,7 @@ fn transcript(overlap: u32) -> String {
     text
 }
 
-/// What a judge that misses nothing says of one piece: the planted claims that it sees whole are missing where they are not
+/// The reply of a judge that misses nothing in one piece: the planted claims that it sees whole are missing where they are not
 /// among the candidates; candidates that it does not see are invented.
 fn perfect(request: &ChatRequest) -> String {
     let shown: BTreeMap<String, String> = fence::sections(&request.messages[1].content).into_iter().collect();
@@ -131,7 +132,7 @@ fn found(text: &str, overlap: u32) -> Vec<bool> {
 #[test]
 fn planted_claims_are_found_at_every_place() {
     let text = transcript(200);
-    let tokens = karat_text::tokens::Tokenizer::plan().count(&text);
+    let tokens = karat_text::chunking::tokens::Tokenizer::plan().count(&text);
     assert!(tokens > 200_000, "{tokens} tokens");
     assert_eq!(found(&text, 200), vec![true; PLACES]);
     let across: Vec<bool> = (0..PLACES).map(|at| at % 2 == 0).collect();

@@ -1,4 +1,4 @@
-//! What is made of replies.
+//! Tests of reading replies.
 
 use karat_text::ladder::Rung;
 

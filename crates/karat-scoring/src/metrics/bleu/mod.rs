@@ -9,14 +9,14 @@ use std::borrow::Cow;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::grams;
-use super::tokens::split_spaces;
+use super::tokenize::grams;
+use super::tokenize::tokens::split_spaces;
 pub use tokenizer::BleuTokenizer;
 
 /// The longest n-gram.
 const ORDERS: usize = 4;
 
-/// What replaces the precision of an order without any match.
+/// The smoothing that replaces the precision of an order without any match.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Smoothing {
     /// The k-th such order gets `100 / (2^k · total)`: sacrebleu's default.
@@ -30,12 +30,12 @@ pub enum Smoothing {
     None,
 }
 
-/// How BLEU is computed. The default is sacrebleu's: tokenizer 13a, exp smoothing, case kept.
+/// Settings of BLEU. The default is sacrebleu's: tokenizer 13a, exp smoothing, case kept.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bleu {
-    /// How texts are cut.
+    /// The tokenizer.
     pub tokenizer: BleuTokenizer,
-    /// What replaces a precision of 0.
+    /// The smoothing.
     pub smoothing: Smoothing,
     /// Texts are lower-cased first.
     pub lowercase: bool,
@@ -60,7 +60,7 @@ pub struct BleuScore {
     pub reference_length: usize,
 }
 
-/// What BLEU counts in one segment; segments add up to a corpus.
+/// BLEU's counts of one segment; segments add up to a corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BleuCounts {
     counts: [usize; ORDERS],
@@ -119,7 +119,7 @@ impl Bleu {
         sum.map(|counts| self.score_of_counts(&counts))
     }
 
-    /// What BLEU counts in one segment; `None` without references.
+    /// BLEU's counts of one segment; `None` without references.
     #[must_use]
     pub fn count<S: AsRef<str>>(&self, candidate: &str, references: &[S]) -> Option<BleuCounts> {
         let candidate = self.spaced(candidate);
@@ -257,7 +257,7 @@ fn token_ids<'a>(text: &'a str, ids: &mut FxHashMap<&'a str, u32>) -> Vec<u32> {
     split_spaces(text).map(id).collect()
 }
 
-/// Whether orders longer than the candidate are left out.
+/// The treatment of orders longer than the candidate.
 #[derive(Clone, Copy)]
 enum EffectiveOrder {
     Yes,

@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 
 use unicode_general_category::{GeneralCategory as G, get_general_category};
 
-use crate::metrics::tokens::{is_space, split_spaces};
+use crate::metrics::tokenize::tokens::{is_space, split_spaces};
 
-/// How BLEU cuts a text into tokens.
+/// BLEU's tokenizers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BleuTokenizer {
     /// mteval-v13a, as in WMT: sacrebleu's default.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-use crate::metrics::porter;
+use crate::metrics::tokenize::porter;
 
 /// Above this many words a lexicon starts anew with the next text, so that memory stays bounded.
 const LARGEST: usize = 1 << 16;

@@ -9,8 +9,8 @@ mod lexicon;
 use rustc_hash::FxHashMap;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::grams;
 use super::overlap::Overlap;
+use super::tokenize::grams;
 use lcs::Reference;
 use lexicon::{Lexicon, with_lexicon};
 
@@ -28,7 +28,7 @@ pub enum RougeType {
     Lsum,
 }
 
-/// What a token is.
+/// The definition of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RougeTokens {
     /// rouge-score's: lower-cased runs of `a-z0-9`. Everything else separates, so that texts in
@@ -40,7 +40,7 @@ pub enum RougeTokens {
     Unicode,
 }
 
-/// How ROUGE is computed. The default is rouge-score's without stemmer.
+/// Settings of ROUGE. The default is rouge-score's without stemmer.
 ///
 /// ```
 /// use karat_scoring::metrics::rouge::{Rouge, RougeType};
@@ -52,9 +52,9 @@ pub enum RougeTokens {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rouge {
-    /// Tokens of more than three ASCII letters are stemmed by [`porter`](super::porter).
+    /// Tokens of more than three ASCII letters are stemmed by [`porter`](super::tokenize::porter).
     pub stem: bool,
-    /// What a token is.
+    /// The definition of a token.
     pub tokens: RougeTokens,
 }
 

@@ -1,4 +1,4 @@
-//! What an answer rests on: citations, attributions, figures.
+//! The evidence of an answer: citations, attributions, figures.
 
 use super::*;
 

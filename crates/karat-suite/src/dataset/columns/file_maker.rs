@@ -1,6 +1,6 @@
 //! Ways to create the files of a column that do not exist yet.
 
-use karat_text::gaps::GapTemplate;
+use karat_text::env_template::GapTemplate;
 use karat_text::template::{Context, Template};
 use karat_types::{CommandRequest, HttpRequest, Protocol, Request};
 use serde_json::Value;

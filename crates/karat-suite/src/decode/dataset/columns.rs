@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_text::gaps::GapTemplate;
+use karat_text::env_template::GapTemplate;
 use karat_text::path::Path;
 use karat_text::template::Template;
 use rustc_hash::FxHashMap;

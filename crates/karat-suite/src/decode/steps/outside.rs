@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_text::gaps::GapTemplate;
+use karat_text::env_template::GapTemplate;
 use karat_text::template::{Context, Template};
 use karat_types::{CommandSpec, HttpSpec, Protocol, ServiceSpec};
 use serde_json::Value;

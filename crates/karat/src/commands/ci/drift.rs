@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_app::{DriftStatus, Drifted, Drifting, Method, SystemDrifts};
+use karat_app::{DriftRequest, DriftResult, DriftStatus, Method, SystemDrifts};
 use karat_types::Exit;
 
 use crate::args::{DriftArgs, MethodArg};
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 pub fn drift(context: &CommandContext<'_>, args: &DriftArgs) -> Result<Exit, Failure> {
     let invocation = invocation::from_params(&args.suite, &args.param)?;
-    let drifting = Drifting {
+    let drifting = DriftRequest {
         as_of: args.as_of.clone(),
         id: args.id.clone(),
         method: args.method.map(method),
@@ -39,14 +39,14 @@ pub fn drift(context: &CommandContext<'_>, args: &DriftArgs) -> Result<Exit, Fai
 }
 
 /// Prints what a reader of the JSON should not overlook.
-fn print_warnings(context: &CommandContext<'_>, drifts: &SystemDrifts<Drifted>) {
+fn print_warnings(context: &CommandContext<'_>, drifts: &SystemDrifts<DriftResult>) {
     context.print_warnings(drifts.warnings());
     context.print_warnings(drifts.iter().filter_map(open_incident));
     context.print_warnings(drifts.iter().filter_map(late_judgments));
 }
 
 /// Returns a warning about an incident that is open without an alert.
-fn open_incident(Drifted { drift, .. }: &Drifted) -> Option<String> {
+fn open_incident(DriftResult { drift, .. }: &DriftResult) -> Option<String> {
     let verdict = match drift.status {
         DriftStatus::Ok => "no alert",
         DriftStatus::NoData => "no data",
@@ -64,7 +64,7 @@ fn open_incident(Drifted { drift, .. }: &Drifted) -> Option<String> {
 }
 
 /// Returns a warning about judgments that arrived after an alert.
-fn late_judgments(drifted: &Drifted) -> Option<String> {
+fn late_judgments(drifted: &DriftResult) -> Option<String> {
     let moved = if drifted.moved.is_empty() { "nothing".to_owned() } else { drifted.moved.join(", ") };
     (!drifted.late.is_empty()).then(|| {
         format!(

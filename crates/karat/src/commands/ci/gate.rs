@@ -1,6 +1,6 @@
 //! `karat gate` and `karat baseline`, and the flags of gates.
 
-use karat_app::{GateFlags, Gated, Gating, Threshold};
+use karat_app::{GateFlags, GateReport, GateRequest, Threshold};
 use karat_types::Exit;
 
 use crate::args::{BaselineCommand, EnforceArgs, GateArgs, GateCommandArgs, TextFormatArg};
@@ -9,14 +9,14 @@ use crate::commands::{CommandContext, text_output};
 use crate::failure::Failure;
 
 pub fn gate(context: &CommandContext<'_>, args: &GateCommandArgs) -> Result<Exit, Failure> {
-    let gating = Gating { policy: args.policy.clone(), flags: gate_flags(&args.gates, &EnforceArgs::default())? };
+    let gating = GateRequest { policy: args.policy.clone(), flags: gate_flags(&args.gates, &EnforceArgs::default())? };
     let gated = context.app.gate(&args.run, &gating)?;
     text_output::write(context, "gate", args.output_dir.as_deref(), &args.format, &|format| text(&gated, format))?;
     gated.failures.iter().for_each(|failure| context.printer.say(&format!("failed: {failure}")));
     Ok(gated.exit)
 }
 
-fn text(gated: &Gated, format: Option<TextFormatArg>) -> Result<String, Failure> {
+fn text(gated: &GateReport, format: Option<TextFormatArg>) -> Result<String, Failure> {
     match format {
         None => Ok(gated.terminal()),
         Some(TextFormatArg::Md) => Ok(gated.markdown()),
@@ -28,7 +28,7 @@ pub fn baseline(context: &CommandContext<'_>, command: &BaselineCommand) -> Resu
     let BaselineCommand::Pin { run, output } = command;
     let run = context.app.run_id(run)?;
     if output.as_deref() == Some("-") {
-        context.printer.data(&context.app.pinned(&run)?)?;
+        context.printer.data(&context.app.baseline_json(&run)?)?;
         return Ok(Exit::Pass);
     }
     let (path, replaced) = context.app.pin(&run, output.as_deref())?;

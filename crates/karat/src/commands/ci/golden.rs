@@ -1,6 +1,6 @@
 //! `karat golden pin`, `check` and `list`.
 
-use karat_app::{Execution, GoldenAsked, PinAsked, Pinning, count_noun};
+use karat_app::{Execution, GoldenRequest, PinRequest, Pinning, count_noun};
 use karat_types::Exit;
 
 use crate::args::{GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs};
@@ -19,7 +19,8 @@ pub fn golden(context: &CommandContext<'_>, command: &GoldenCommand) -> Result<E
 fn pin(context: &CommandContext<'_>, args: &GoldenPinArgs) -> Result<Exit, Failure> {
     let invocation = invocation::from_params(&args.suite, &args.param)?;
     let choice = invocation::rows_in_range(&args.range);
-    let pinned = context.app.golden_pin(&invocation, &PinAsked { choice, dry_run: args.dry_run, clean: args.clean })?;
+    let pinned =
+        context.app.golden_pin(&invocation, &PinRequest { choice, dry_run: args.dry_run, clean: args.clean })?;
     context.print_warnings(&pinned.warnings);
     let lines = pinned.files.iter().filter_map(|(sample, pinning)| {
         let change = match pinning {
@@ -72,7 +73,7 @@ fn check(context: &CommandContext<'_>, args: &GoldenCheckArgs) -> Result<Exit, F
         return Err(Failure::Message(format!("`--max-drop {}` must be a number of 0 or more", args.max_drop)));
     }
     let invocation = invocation::from_selection(&args.selection, &args.execution)?;
-    let asked = GoldenAsked { judge: args.judge.clone(), max_drop: args.max_drop, cached: args.cached };
+    let asked = GoldenRequest { judge: args.judge.clone(), max_drop: args.max_drop, cached: args.cached };
     let execution = Execution { run_id: args.run_id.clone(), ..run_output::execution(context, false, args.progress) };
     let (check, _) = context.app.golden_check(&invocation, &asked, execution)?;
     if args.json {

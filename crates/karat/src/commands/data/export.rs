@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use karat_app::{Format, WholeFile};
+use karat_app::{AtomicFile, Format};
 use karat_types::Exit;
 
 use crate::args::{ExportArgs, ExportFormatArg};
@@ -22,7 +22,7 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
     let unwritable = |error: std::io::Error| {
         Failure::Message(format!("writing {}: {error}. Name another file with `-o`", args.output))
     };
-    let mut out = WholeFile::create(Path::new(&args.output)).map_err(unwritable)?;
+    let mut out = AtomicFile::create(Path::new(&args.output)).map_err(unwritable)?;
     context.app.export(&args.run, format, false, &mut out)?;
     out.finish().map_err(unwritable)?;
     Ok(Exit::Pass)

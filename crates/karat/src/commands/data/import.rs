@@ -67,7 +67,7 @@ fn manual_baseline(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Ex
 
 /// Prints the differences between the run's figures and the snapshot's own summary.
 fn print_differences(context: &CommandContext<'_>, file: &Path, run: &str) -> Result<(), Failure> {
-    let check = context.app.recomputed(file, run)?;
+    let check = context.app.check_snapshot(file, run)?;
     let all = check.same + check.differing.len();
     context.printer.say(&match all + check.unknown.len() {
         0 => "the snapshot has no summary to compare the figures with".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_app::{ComparedVerdict, Comparing, Comparison, Correction, Party, Threshold};
+use karat_app::{CompareRequest, ComparedVerdict, Comparison, Correction, Party, Threshold};
 use karat_types::Exit;
 
 use crate::args::{CompareArgs, CorrectionArg, FailOnArg, TextFormatArg};
@@ -11,7 +11,7 @@ use crate::commands::{CommandContext, text_output};
 use crate::failure::Failure;
 
 pub fn compare(context: &CommandContext<'_>, args: &CompareArgs) -> Result<Exit, Failure> {
-    let comparing = Comparing {
+    let comparing = CompareRequest {
         metrics: args.metrics.clone(),
         correction: match args.correction {
             CorrectionArg::Holm => Correction::Holm,

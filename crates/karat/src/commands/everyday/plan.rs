@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use karat_app::{Estimate, ModelEstimate, Reasons, count_noun};
+use karat_app::{Estimate, ModelEstimate, ReuseReasons, count_noun};
 use karat_types::{Exit, PlanHeader};
 use serde_json::json;
 
@@ -40,7 +40,7 @@ pub fn plan(
     Ok(Exit::Pass)
 }
 
-fn plan_text(context: &CommandContext<'_>, plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> String {
+fn plan_text(context: &CommandContext<'_>, plan: &PlanHeader, estimate: &Estimate, reasons: &ReuseReasons) -> String {
     let mut text = format!("{}\n{}", dimensions(plan), work(estimate, reasons));
     // Writing to a String cannot fail.
     if let Some(oldest) = reasons.oldest_reused {
@@ -87,7 +87,7 @@ fn dimensions(plan: &PlanHeader) -> String {
 }
 
 /// Returns the lines of cells and judgments.
-fn work(estimate: &Estimate, reasons: &Reasons) -> String {
+fn work(estimate: &Estimate, reasons: &ReuseReasons) -> String {
     let failing = match estimate.failing {
         0 => String::new(),
         failing => format!(", {failing} fail before any call"),
@@ -125,7 +125,7 @@ fn model_row(model: &ModelEstimate) -> Vec<String> {
     ]
 }
 
-fn plan_json(plan: &PlanHeader, estimate: &Estimate, reasons: &Reasons) -> serde_json::Value {
+fn plan_json(plan: &PlanHeader, estimate: &Estimate, reasons: &ReuseReasons) -> serde_json::Value {
     let models = estimate.models.iter().map(|model| {
         json!({
             "id": model.id,

@@ -1,6 +1,6 @@
 //! `karat plan --mde X`: the number of samples and dollars that it takes to detect a difference.
 
-use karat_app::{MetricPower, Plan, PlanPower, Wanted};
+use karat_app::{MetricPower, Plan, PlanPower, PowerRequest};
 
 use crate::commands::CommandContext;
 use crate::commands::values::threshold;
@@ -11,12 +11,12 @@ pub fn compute(context: &CommandContext<'_>, plan: &Plan, flags: &[String]) -> R
     if flags.is_empty() {
         return Ok(None);
     }
-    let wanted: Vec<Wanted> = flags.iter().map(|flag| parse_difference(flag)).collect::<Result<_, _>>()?;
+    let wanted: Vec<PowerRequest> = flags.iter().map(|flag| parse_difference(flag)).collect::<Result<_, _>>()?;
     Ok(Some(context.app.power(plan, &wanted)?))
 }
 
 /// Parses `X` or `METRIC=X`; X may be a percentage.
-fn parse_difference(flag: &str) -> Result<Wanted, Failure> {
+fn parse_difference(flag: &str) -> Result<PowerRequest, Failure> {
     let (metric, text) = match flag.rsplit_once('=') {
         Some((metric, text)) => (Some(metric.trim().to_owned()), text),
         None => (None, flag),
@@ -27,7 +27,7 @@ fn parse_difference(flag: &str) -> Result<Wanted, Failure> {
              latest run) or `METRIC=0.02`"
         ))
     })?;
-    Ok(Wanted { metric, difference })
+    Ok(PowerRequest { metric, difference })
 }
 
 /// Returns the lines below the plan.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_app::{Format, Gating, Layout, ReportTo, RowFilter};
+use karat_app::{Format, GateRequest, Layout, ReportTo, RowFilter};
 use karat_types::Exit;
 
 use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs, TextFormatArg};
@@ -69,7 +69,7 @@ pub fn print_rows(context: &CommandContext<'_>, run: &str, output: &OutputArgs) 
         context.printer.data(&rows)?;
     }
     match exit {
-        Exit::GateFailed => context.printer.say(&context.app.gate(run, &Gating::default())?.terminal()),
+        Exit::GateFailed => context.printer.say(&context.app.gate(run, &GateRequest::default())?.terminal()),
         Exit::HarnessError => context.printer.say(&summary),
         _ => {}
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use karat_app::{App, AppError, Execution, Invocation, Rescoring, RunEnd, Tape};
+use karat_app::{App, AppError, CallRecording, Execution, Invocation, Rescoring, RunEnd};
 use karat_types::{Exit, RunStatus};
 
 use super::{plan, report};
@@ -22,12 +22,12 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
         return plan::plan(context, &args.selection, &args.execution, &[], args.json);
     }
     let tape = match (args.record, args.replay) {
-        (Some(file), _) => Tape::Record(file),
-        (None, Some(file)) => Tape::Replay(file),
-        (None, None) => Tape::None,
+        (Some(file), _) => CallRecording::Record(file),
+        (None, Some(file)) => CallRecording::Replay(file),
+        (None, None) => CallRecording::None,
     };
     let mut invocation = invocation::from_selection(&args.selection, &args.execution)?;
-    invocation.no_cache |= tape != Tape::None;
+    invocation.no_cache |= tape != CallRecording::None;
     invocation.gates = gate::gate_flags(&args.gates, &args.enforce)?;
     invocation.output_dir.clone_from(&args.output.output_dir);
     let loaded = context.app.load(&invocation)?;
@@ -58,7 +58,7 @@ fn continue_run(
         args.output.output_dir = context.app.output_dir(&args.run)?;
     }
     report::check_output(&args.output, args.json)?;
-    let tape = args.record.map_or(Tape::None, Tape::Record);
+    let tape = args.record.map_or(CallRecording::None, CallRecording::Record);
     let execution = Execution { tape, resume: true, ..execution(context, args.json, args.progress) };
     let end = run(&context.app, &args.run, &settings, execution)?;
     finish_continued(context, &end, &args.output, args.json)

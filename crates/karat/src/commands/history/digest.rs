@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use karat_app::{Digested, RowFilter, Window};
+use karat_app::{DigestReport, RowFilter, Window};
 use karat_types::Exit;
 
 use crate::args::{DigestArgs, TextFormatArg, WindowArgs};
@@ -25,7 +25,7 @@ pub fn compute(
     suite: &str,
     window: &WindowArgs,
     choice: RowFilter,
-) -> Result<Digested, Failure> {
+) -> Result<DigestReport, Failure> {
     let window = Window { as_of: window.as_of.clone(), days: window.window.unwrap_or(WEEK), choice };
     Ok(context.app.digest(suite, &window)?)
 }
@@ -33,7 +33,7 @@ pub fn compute(
 /// Writes a digest to stdout, to a file by its extension, or in both formats into a folder.
 pub fn write(
     context: &CommandContext<'_>,
-    digested: &Digested,
+    digested: &DigestReport,
     output: Option<&str>,
     format: Option<TextFormatArg>,
 ) -> Result<Exit, Failure> {
@@ -66,7 +66,7 @@ pub fn write(
     Ok(Exit::Pass)
 }
 
-fn text(digested: &Digested, format: TextFormatArg) -> Result<String, Failure> {
+fn text(digested: &DigestReport, format: TextFormatArg) -> Result<String, Failure> {
     match format {
         TextFormatArg::Md => Ok(digested.markdown()),
         TextFormatArg::Json => Ok(digested.json()?),

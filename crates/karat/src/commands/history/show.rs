@@ -1,6 +1,6 @@
 //! `karat show`: cells of a run, or rows of a suite, as a table, TSV or JSON.
 
-use karat_app::{Asked, CellLine, RowFilter};
+use karat_app::{CellLine, RowFilter, RowsRequest};
 use karat_types::{CellStatus, Exit, Score};
 
 use crate::args::{ShowArgs, StatusArg, TableFormatArg};
@@ -44,7 +44,7 @@ fn print_suite_rows(context: &CommandContext<'_>, args: &ShowArgs, choice: RowFi
             "`--status` and `--sample` choose cells of a run, and `karat show SUITE` shows rows of a suite".to_owned(),
         ));
     }
-    let rows = context.app.history(&Asked { suite: args.run.clone(), choice })?;
+    let rows = context.app.history(&RowsRequest { suite: args.run.clone(), choice })?;
     context.print_warnings(rows.history.warnings());
     match format(args) {
         TableFormatArg::Json => context.printer.data(&rows.json())?,

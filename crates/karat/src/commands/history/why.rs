@@ -1,6 +1,6 @@
 //! `karat why`: whether a cell is cached, and what changed since its last result.
 
-use karat_app::{CellOutlook, Change, Standing};
+use karat_app::{CellReuse, Change, ReuseStatus};
 use karat_types::{Exit, Moment};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -28,7 +28,7 @@ pub fn why(context: &CommandContext<'_>, args: &WhyArgs) -> Result<Exit, Failure
     Ok(Exit::Pass)
 }
 
-fn text(cell: &CellOutlook) -> String {
+fn text(cell: &CellReuse) -> String {
     let mut text = format!("cell {}: {}\noutput: {}\n", cell.cell, visible(&cell.path()), reuse_text(&cell.standing));
     text.push_str(&changes(&cell.standing));
     for judgment in &cell.judgments {
@@ -39,36 +39,36 @@ fn text(cell: &CellOutlook) -> String {
     text
 }
 
-fn reuse_text(standing: &Standing) -> String {
+fn reuse_text(standing: &ReuseStatus) -> String {
     match standing {
-        Standing::Reused { run, made_at } => format!("cached, from run {run} ({})", moment(*made_at)),
-        Standing::Recorded => "recorded: the suite names where it is".to_owned(),
-        Standing::New => "fresh: no earlier run of the suite has it".to_owned(),
-        Standing::Stale { run, changes } => {
+        ReuseStatus::Reused { run, made_at } => format!("cached, from run {run} ({})", moment(*made_at)),
+        ReuseStatus::Recorded => "recorded: the suite names where it is".to_owned(),
+        ReuseStatus::New => "fresh: no earlier run of the suite has it".to_owned(),
+        ReuseStatus::Stale { run, changes } => {
             let parts: Vec<&str> = changes.iter().map(|change| change.part.as_str()).collect();
             format!("stale: changed since run {run}: {}", parts.join(", "))
         }
-        Standing::Failed { run, code } => format!("fresh: it failed in run {run} ({code})"),
-        Standing::TooOld { run, made_at } => {
+        ReuseStatus::Failed { run, code } => format!("fresh: it failed in run {run} ({code})"),
+        ReuseStatus::TooOld { run, made_at } => {
             format!("fresh: the result of run {run} ({}) is older than `run.cache` allows", moment(*made_at))
         }
-        Standing::CacheOff { run, made_at } => {
+        ReuseStatus::CacheOff { run, made_at } => {
             format!("fresh: the result of run {run} ({}) is not reused, because the cache is off", moment(*made_at))
         }
-        Standing::Unversioned { run, who } => {
+        ReuseStatus::Unversioned { run, who } => {
             format!(
                 "fresh: the result of run {run} is not reused, because {who} has no `version`; only `resume` reuses it"
             )
         }
-        Standing::Withdrawn { run } => format!("fresh: the result of run {run} was invalidated or pruned"),
-        Standing::Skipped => "skipped by a condition".to_owned(),
-        Standing::Fails { code, message } => format!("fails before any call ({code}): {}", visible(message)),
-        Standing::Follows => "fresh: its output is generated first".to_owned(),
+        ReuseStatus::Withdrawn { run } => format!("fresh: the result of run {run} was invalidated or pruned"),
+        ReuseStatus::Skipped => "skipped by a condition".to_owned(),
+        ReuseStatus::Fails { code, message } => format!("fails before any call ({code}): {}", visible(message)),
+        ReuseStatus::Follows => "fresh: its output is generated first".to_owned(),
     }
 }
 
-fn changes(standing: &Standing) -> String {
-    let Standing::Stale { changes, .. } = standing else { return String::new() };
+fn changes(standing: &ReuseStatus) -> String {
+    let ReuseStatus::Stale { changes, .. } = standing else { return String::new() };
     changes.iter().map(change).collect()
 }
 

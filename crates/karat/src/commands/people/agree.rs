@@ -1,6 +1,6 @@
 //! `karat agree`.
 
-use karat_app::{Agreeing, Agreement};
+use karat_app::{Agreement, AgreementRequest};
 use karat_types::Exit;
 
 use crate::args::{AgreeArgs, TextFormatArg};
@@ -8,7 +8,8 @@ use crate::commands::{CommandContext, text_output};
 use crate::failure::Failure;
 
 pub fn agree(context: &CommandContext<'_>, args: &AgreeArgs) -> Result<Exit, Failure> {
-    let agreeing = Agreeing { scorer: args.scorer.clone(), between: args.between.clone(), labels: args.labels.clone() };
+    let agreeing =
+        AgreementRequest { scorer: args.scorer.clone(), between: args.between.clone(), labels: args.labels.clone() };
     let agreement = context.app.agree(&args.runs, &agreeing)?;
     let render = |format| text(&agreement, format);
     text_output::write(context, "agree", args.output_dir.as_deref(), &args.format, &render)?;

@@ -1,6 +1,6 @@
 //! `karat annotate`.
 
-use karat_app::{Annotating, Invocation, LabelledSample, count_noun};
+use karat_app::{AnnotationRequest, Invocation, LabelledSample, count_noun};
 use karat_types::Exit;
 
 use crate::args::AnnotateCommand;
@@ -15,7 +15,7 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
     let suite = |suite: &String| Invocation { suite: suite.clone(), ..Invocation::default() };
     match command {
         AnnotateCommand::Create { run, scorer, per_sample, seed, output } => {
-            let annotating = Annotating { scorer: scorer.clone(), per_sample: *per_sample, seed: *seed };
+            let annotating = AnnotationRequest { scorer: scorer.clone(), per_sample: *per_sample, seed: *seed };
             let tasks = context.app.annotation_tasks(run, &annotating)?;
             write(context, output, &json_lines(&tasks))?;
             context.printer.say(&format!(

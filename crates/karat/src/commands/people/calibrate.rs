@@ -1,6 +1,6 @@
 //! `karat calibrate`.
 
-use karat_app::{Calibrating, Execution, Rounds, RunEnd};
+use karat_app::{CalibrationRequest, Execution, Rounds, RunEnd};
 use karat_types::{Exit, RunStatus};
 
 use crate::args::{CalibrateArgs, TextFormatArg};
@@ -17,7 +17,7 @@ pub fn calibrate(context: &CommandContext<'_>, args: &CalibrateArgs) -> Result<E
     if args.rounds {
         return write(context, output_dir, &args.format, &context.app.rounds(&invocation)?);
     }
-    invocation.calibrating = Some(Calibrating {
+    invocation.calibrating = Some(CalibrationRequest {
         scorer: args.scorer.clone(),
         thresholds: args.threshold.iter().map(|text| parse_threshold(text)).collect::<Result<_, _>>()?,
         reason: args.reason.clone(),

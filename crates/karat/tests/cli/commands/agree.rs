@@ -45,13 +45,13 @@ fn agreement_needs_two_raters() {
         format!("{{\"sample\": \"x\", \"annotator\": \"{who}\", \"scores\": {{\"accuracy\": {grade}}}}}\n")
     };
     for (labels, told) in [
-        ("{\"sample\": 1}\n".to_owned(), "labels.jsonl:1: this is no label"),
-        (label("70"), "labels.jsonl:2: `quality.accuracy` is 70, and its scale goes from 0 to 10"),
-        (label("\"good\""), "labels.jsonl:2: `quality.accuracy` is \"good\", which is no grade"),
+        ("{\"sample\": 1}\n".to_owned(), "labels.jsonl:1: this is not a label"),
+        (label("70"), "labels.jsonl:2: `quality.accuracy` is 70, which is outside its scale from 0 to 10"),
+        (label("\"good\""), "labels.jsonl:2: `quality.accuracy` is \"good\", which is not a grade"),
         (label("7").replace("accuracy", "acuracy"), "no metric `acuracy` (did you mean `accuracy`?)"),
         (
             label("7").replace("accuracy", "nothing"),
-            "no metric `nothing`; those of its judges are `quality.completeness`",
+            "no metric `nothing`; the judges of this run score `quality.completeness`",
         ),
         ("\n".to_owned(), "it holds no label"),
         (by("sim-judge-strict", 7), "labels.jsonl:1: the annotator \"sim-judge-strict\" has the name of a judge"),

@@ -127,7 +127,7 @@ fn a_refused_resume_names_what_differs() {
     place.fine(&["run", "--run-id", "a"]);
     let refused = |more: &[&str], changed: &str| {
         let said = place.karat(&[&["run", "--resume", "--run-id", "a"], more].concat());
-        let what = format!("cannot be gone on with: {changed} changed since");
+        let what = format!("cannot be resumed: {changed} changed since");
         assert!(said.code == 1 && said.stderr.contains(&what), "{more:?}: {}", said.all());
     };
     refused(&["--trials", "2"], "the trials");

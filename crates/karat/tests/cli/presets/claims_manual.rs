@@ -34,7 +34,7 @@ fn snapshots_are_scored_beside_the_harness() {
     assert_eq!(found["groups"]["speculative"]["systematic"], 1, "{found}");
     assert_eq!(found["missing"][0]["text"], claims[1]);
     let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
-    assert!(markdown.contains("speculative: 1 of 1 items are found by no system (systematic)"), "{markdown}");
+    assert!(markdown.contains("speculative: 1 of 1 items are missing from every system (systematic)"), "{markdown}");
 }
 
 /// CL-09: every snapshot that is not in form is named, and nothing is written.

@@ -312,7 +312,7 @@ fn bad_snapshots_are_refused() {
     place.write("twice.json", &json!({"results": [result("x"), result("y")]}).to_string());
     let refused = [
         ("empty.json", "`results` is empty"),
-        ("broken.json", "is no JSON"),
+        ("broken.json", "is not JSON"),
         ("silent.json", "results[0] has no text `output`"),
         ("absent.json", "reading absent.json"),
         ("/dev/null", "/dev/null"),
@@ -514,6 +514,6 @@ fn a_path_without_items_is_reported() {
     let place = Place::new();
     let said = place.karat(&["run", "spans", "--run-id", "s", "--set", "analyses.spans.with.items=$.entz"]);
     assert_eq!(said.code, 1, "{}", said.all());
-    assert!(said.all().contains("found a list at `$.entz` in none of 24 outputs"), "{}", said.all());
+    assert!(said.all().contains("found no list at `$.entz` in any of 24 outputs"), "{}", said.all());
     assert!(said.all().contains("spans: its path of items, `$.entz`, leads to a list in no output"), "{}", said.all());
 }

@@ -191,7 +191,7 @@ fn a_service_that_stops_saying_its_cost_stays_within_the_budget() {
         for part in [["run", "--run-id"].as_slice(), &["resume"]] {
             let said = place.karat(&[part, &["r", "--budget-usd", "0.05"]].concat());
             assert_eq!((said.code, service.requests()), (5, 5), "{}", said.all());
-            assert!(counted(&said).contains("$0.04 more count for calls of which nobody knows"), "{}", said.all());
+            assert!(counted(&said).contains("$0.04 more count for calls of unknown cost"), "{}", said.all());
         }
         let asked = service.received().last().unwrap().json()["q"].as_str().unwrap().to_owned();
         let cell = asked.trim_start_matches("Question ").split(':').next().unwrap();
@@ -222,7 +222,7 @@ fn a_cost_that_nobody_can_read_stops_a_budgeted_run() {
         let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
         assert_eq!((said.code, service.requests()), (5, 1), "{usd}: {}", said.all());
         let message = "at `$.usd`, which is not a number from 0 to 1000000, so the run's budget cannot be kept. Correct the \
-                       service and go on with `karat resume r`";
+                       service and continue with `karat resume r`";
         assert!(said.stderr.contains(message), "{usd}: {}", said.all());
         let said = place.karat(&["run", "--run-id", "free", "--no-cache"]);
         assert_eq!((said.code, service.requests()), (0, 31), "{usd}: {}", said.all());
@@ -245,7 +245,7 @@ fn an_answer_with_a_missing_price_is_not_free() {
     {
         let said = place.karat(&[part, &["r", "--budget-usd", budget]].concat());
         assert_eq!((said.code, service.requests()), (5, requests), "{}", said.all());
-        let counts = format!("$0.0{requests} more count for calls of which nobody knows");
+        let counts = format!("$0.0{requests} more count for calls of unknown cost");
         assert!(counted(&said).contains(&counts), "{}", said.all());
     }
     let asked = service.received()[0].json()["q"].as_str().unwrap().to_owned();
@@ -335,7 +335,7 @@ fn impossible_usage_is_a_breach_at_the_reserved_cost() {
         let cost = report["cost"]["actual_cost_usd"].as_f64().unwrap();
         assert!((cost - bound(&provider)).abs() < 1e-9, "{counted}: {cost}, {}", bound(&provider));
         let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
-        assert!(markdown.contains("Calls with more usage than was reserved for them: 2"), "{counted}: {markdown}");
+        assert!(markdown.contains("Calls that used more than was reserved for them: 2"), "{counted}: {markdown}");
         assert!(!markdown.contains("usage estimated"), "{counted}: {markdown}");
         let trace = place.fine(&["trace", "r", "0"]).stdout;
         assert!(trace.contains("note: the provider counted more than 100000000 tokens"), "{counted}: {trace}");
@@ -350,7 +350,7 @@ fn impossible_usage_without_a_reply_is_a_breach_too() {
     let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "1"]);
     assert_eq!(said.code, 1, "{}", said.all());
     let markdown = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
-    assert!(markdown.contains("Calls with more usage than was reserved for them: 2"), "{markdown}");
+    assert!(markdown.contains("Calls that used more than was reserved for them: 2"), "{markdown}");
 }
 
 /// BY-04, BY-05: notes on a call are repeated by the part of the run that reads the call from the ledger.

@@ -122,7 +122,7 @@ fn retry_repeats_failed_scores() {
     assert_eq!((&report["totals"]["cells"], &report["totals"]["cached"]), (&json!(4), &json!(0)));
     assert_eq!(report["cost"]["actual_cost_usd"], paid);
     assert_eq!(scorer.requests(), 5, "three were scored already");
-    assert!(place.fine(&["retry", "a"]).stderr.contains("nothing in this run failed"));
+    assert!(place.fine(&["retry", "a"]).stderr.contains("no cell of this run failed"));
 }
 
 /// CL-15: a service that scores is asked again as often as the run says.

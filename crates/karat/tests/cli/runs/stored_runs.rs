@@ -74,7 +74,7 @@ fn an_invalidated_run_is_generated_again() {
     place.fine(&["run", "--run-id", "b"]);
     assert_eq!((provider.requests(), place.canonical("a")), (10, before));
     assert!(place.fine(&["cache", "ls"]).stdout.contains('b'));
-    assert!(place.fine(&["cache", "prune", "--older-than", "1ms"]).stdout.starts_with("5 results taken"));
+    assert!(place.fine(&["cache", "prune", "--older-than", "1ms"]).stdout.starts_with("5 results invalidated"));
     assert_eq!(place.fine(&["cache", "ls", "--json"]).stdout.trim(), "[]");
     let (before, report) = (size_of_store(&place), place.canonical("b"));
     let said = place.fine(&["cache", "prune", "--older-than", "1ms", "--traces"]).stdout;
@@ -106,7 +106,7 @@ fn retry_runs_failed_cells_only() {
     assert_eq!(place.karat(&["run", "--run-id", "a", "-o", "out"]).code, 1);
     let errors = || serde_json::from_str::<Value>(&place.text("out/report.json")).unwrap()["totals"]["errors"].clone();
     assert_eq!(errors(), 1);
-    assert!(place.karat(&["resume", "a"]).stderr.contains("nothing to go on with"));
+    assert!(place.karat(&["resume", "a"]).stderr.contains("nothing to resume"));
     assert_eq!((provider.requests(), place.report("a")["totals"]["errors"].clone()), (5, 1.into()));
     BROKEN.store(false, Ordering::Relaxed);
     let said = place.fine(&["retry", "a", "--verbose"]);
@@ -115,7 +115,7 @@ fn retry_runs_failed_cells_only() {
     assert_eq!((provider.requests(), &report["totals"]["errors"]), (6, &0.into()));
     assert_eq!(errors(), 0, "the report is written where it was to be when the run began");
     assert_eq!((&report["totals"]["cells"], &report["metrics"]["hit"]["value"]), (&5.into(), &1.0.into()));
-    assert!(place.fine(&["retry", "a"]).stderr.contains("nothing in this run failed"));
+    assert!(place.fine(&["retry", "a"]).stderr.contains("no cell of this run failed"));
 }
 
 /// PE-05, PE-19: `score` makes no output, uses today's scorers and keeps those that the suite has lost; its run can be

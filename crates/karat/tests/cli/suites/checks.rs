@@ -122,7 +122,7 @@ fn a_run_without_applicable_metrics_fails() {
     let nothing = place.karat(&["run"]);
     assert!(nothing.code == 1 && nothing.stdout.contains("failed: no cell has a score"), "{}", nothing.all());
     assert!(
-        nothing.stdout.contains("warning: Metrics that apply to no output, without any score: hit;"),
+        nothing.stdout.contains("warning: Metrics without a score, because they apply to no output: hit;"),
         "{}",
         nothing.all()
     );

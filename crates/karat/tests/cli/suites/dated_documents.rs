@@ -297,7 +297,7 @@ fn validate_lists_missing_keys_and_prices() {
     let said = Said::of(output);
     assert_eq!(said.code, 0, "{}", said.all());
     assert!(
-        said.stderr.contains("GROQ_API_KEY is not set") && said.stderr.contains("nobody knows its price"),
+        said.stderr.contains("GROQ_API_KEY is not set") && said.stderr.contains("its price is unknown"),
         "{}",
         said.all()
     );

@@ -203,10 +203,10 @@ fn an_alias_cannot_move_silently() {
     assert!(place.fine(&["report", "r2", "--format", "md", "-o", "-"]).stdout.contains("judge as judge-2026-02"));
     let compared = place.fine(&["compare", "r1", "r2"]).stdout;
     assert!(
-        compared.contains("The judge `judge` of `quality` answered as another model: judge → judge-2026-02"),
+        compared.contains("The judge `judge` of `quality` reported another model: judge → judge-2026-02"),
         "{compared}"
     );
-    assert!(compared.contains("The model `alias` answered as alias-2026-01 in the baseline"), "{compared}");
+    assert!(compared.contains("The model `alias` reported alias-2026-01 in the baseline"), "{compared}");
     assert!(compared.contains("undecided") && !compared.contains("worse"), "{compared}");
     assert!(place.fine(&["compare", "r1", "r2", "--allow-changed"]).stdout.contains("worse"));
 }

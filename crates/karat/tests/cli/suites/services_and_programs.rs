@@ -411,7 +411,7 @@ fn bytes_of_a_program_that_are_no_text_are_kept() {
     let said = place.karat(&["run", "--run-id", "r"]);
     assert_eq!(said.code, 1, "{}", said.all());
     let error = place.report("r")["cells"][0]["error"]["message"].to_string();
-    assert!(error.contains("no UTF-8 text (from byte 0 on)"), "{error}");
+    assert!(error.contains("not UTF-8 text (from byte 0 on)"), "{error}");
     let trace: Value = serde_json::from_str(&place.fine(&["trace", "r", "0", "--json"]).stdout).unwrap();
     assert_eq!((&trace["calls"][0]["response_hex"], &trace["calls"][0]["response"]), (&json!("fffe2078"), &json!("")));
 }

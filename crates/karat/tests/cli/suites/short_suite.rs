@@ -191,7 +191,7 @@ fn a_stopped_run_names_the_limit_to_continue_with() {
     place.write("karat.yaml", &suite(&provider.base_url()));
     let named = |said: &crate::place::Said| -> Vec<String> {
         assert_eq!(said.code, 5, "{}", said.all());
-        let (_, command) = said.stderr.split_once("go on with `karat ").unwrap_or_else(|| panic!("{}", said.all()));
+        let (_, command) = said.stderr.split_once("continue with `karat ").unwrap_or_else(|| panic!("{}", said.all()));
         command.split('`').next().unwrap_or_default().split(' ').map(str::to_owned).collect()
     };
     let goes_on = |command: &[String]| place.karat(&command.iter().map(String::as_str).collect::<Vec<_>>());

@@ -4,7 +4,8 @@ use karat_scoring::metrics::bleu::{Bleu, BleuScore, BleuTokenizer};
 use karat_scoring::metrics::chrf::Chrf;
 use karat_scoring::metrics::rouge::{Rouge, RougeType};
 use karat_scoring::metrics::squad::{self, EmptyRule};
-use karat_scoring::metrics::{Overlap, edit, porter};
+use karat_scoring::metrics::tokenize::porter;
+use karat_scoring::metrics::{Overlap, edit};
 use serde_json::{Value, json};
 
 use crate::vectors::Adapter;

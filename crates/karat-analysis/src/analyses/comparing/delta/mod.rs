@@ -1,5 +1,5 @@
-//! `delta`: what changed between a base variant (or model) and the others, on matched
-//! (sample, model) pairs, judge by judge: per dimension, and in the texts of the diagnostics (CL-10).
+//! `delta`: changes between a base variant (or model) and the others, on matched (sample, model) pairs, judge by judge:
+//! per dimension, and in the texts of the diagnostics (CL-10).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,13 +23,13 @@ use crate::pinned::Pinned;
 use crate::score::consensus::{fold_text, item_text};
 use crate::score::reduce::Reduce;
 
-/// The base of a delta to what is pinned.
+/// Name of the base of a delta to pinned results.
 const BASELINE: &str = "baseline";
 
-/// Changed texts kept of each kind; all are counted.
+/// Number of changed texts kept of each kind; all are counted.
 const KEPT: usize = 50;
 
-/// What is compared.
+/// The compared axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DeltaAxis {
@@ -42,13 +42,13 @@ pub enum DeltaAxis {
     Baseline,
 }
 
-/// What counts as notable.
+/// The threshold of a notable change.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum NotableLimit {
-    /// A change of any metric.
+    /// For every metric.
     Any(f64),
-    /// A change by metric.
+    /// By metric.
     By(BTreeMap<String, f64>),
 }
 
@@ -65,13 +65,13 @@ impl NotableLimit {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DeltaOptions {
-    /// What is compared.
+    /// The compared axis.
     pub over: DeltaAxis,
-    /// The variant (model) that the others are compared with; the first one without it.
+    /// The variant (or model) that the others are compared with; default: the first.
     pub base: Option<String>,
-    /// Diagnostics whose texts are followed; all lists of the rubrics without it.
+    /// Diagnostics whose texts are compared; default: all lists of the rubrics.
     pub diagnostics: Option<Vec<String>>,
-    /// List the samples whose score moved at least so far, in the metric's own unit: one number, or one by metric.
+    /// List samples whose score changed by at least this much, in the metric's own unit: one number, or one per metric.
     pub notable: Option<NotableLimit>,
 }
 
@@ -80,34 +80,34 @@ pub struct DeltaOptions {
 pub struct MetricDelta {
     /// The metric.
     pub metric: String,
-    /// The metric's aggregate of the others less that of the base over matched pairs, whose trials are reduced as the
-    /// scorer says: of means the mean change. `n` counts the pairs. The judges of a pair are averaged first.
+    /// The metric's aggregate of the other minus that of the base over matched pairs, with trials reduced by the
+    /// scorer's rule; for means the mean change. `n` counts the pairs. The judges of a pair are averaged first.
     pub delta: Finding,
 }
 
-/// A text that stands in one and not in the other.
+/// A text that only one side has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TextChange {
     /// The sample.
     pub sample: String,
     /// The text.
     pub text: String,
-    /// In how many matched pairs.
+    /// Number of matched pairs.
     pub times: u64,
 }
 
-/// Changes in the texts of one diagnostic, equal texts of a sample counted once.
+/// Changes in the texts of one diagnostic; equal texts of a sample count once.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct TextDelta {
     /// The diagnostic.
     pub name: String,
-    /// Texts with the base, over all matched pairs.
+    /// Number of texts of the base, over all matched pairs.
     pub base: u64,
-    /// Texts with the other.
+    /// Number of texts of the other.
     pub other: u64,
-    /// Distinct texts that appeared, in all.
+    /// Number of distinct texts that appeared.
     pub n_appeared: u64,
-    /// Distinct texts that disappeared, in all.
+    /// Number of distinct texts that disappeared.
     pub n_disappeared: u64,
     /// The first of those that appeared.
     pub appeared: Vec<TextChange>,
@@ -115,7 +115,7 @@ pub struct TextDelta {
     pub disappeared: Vec<TextChange>,
 }
 
-/// A sample whose score moved notably.
+/// A sample with a notable change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SampleMove {
     /// The sample.
@@ -126,28 +126,28 @@ pub struct SampleMove {
     pub delta: Finding,
 }
 
-/// The base against one other.
+/// The base compared with one other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// The other variant (model).
     pub id: String,
     /// Pairs of cells (sample × model, or × variant) that both have.
     pub matched: u64,
-    /// Pairs of which one side has no score.
+    /// Pairs with a score on one side only.
     pub unmatched: u64,
     /// Changes by metric; metrics that depend on time or price are left out.
     pub metrics: Vec<MetricDelta>,
     /// Changes in texts.
     pub texts: Vec<TextDelta>,
-    /// Samples that moved notably, the furthest first.
+    /// Samples with a notable change, largest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub movers: Vec<SampleMove>,
 }
 
-/// What changed.
+/// The changes against a base.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Delta {
-    /// What is compared.
+    /// The compared axis.
     pub over: DeltaAxis,
     /// The base.
     pub base: String,
@@ -156,7 +156,7 @@ pub struct Delta {
 }
 
 impl Delta {
-    /// Whether the base has a score that one of the others has, too.
+    /// Returns true if the base and one of the others have a common score.
     pub fn has_matches(&self) -> bool {
         self.comparisons.iter().any(|comparison| comparison.matched > 0)
     }
@@ -168,7 +168,7 @@ type GradeKey = (usize, Option<u16>);
 /// One grade with its metric and judge.
 type GradedScore = (usize, Option<u16>, Option<f64>);
 
-/// What one system did on the current sample.
+/// The results of one system on the current sample.
 #[derive(Default, Clone)]
 struct SystemSample {
     /// By grade and trial.
@@ -183,7 +183,7 @@ struct ScoreChange {
     sample: usize,
     before: f64,
     after: f64,
-    /// The base's system; none for pinned results.
+    /// The base's system; `None` for pinned results.
     base: Option<usize>,
     other: usize,
 }
@@ -194,7 +194,7 @@ impl ScoreChange {
     }
 }
 
-/// A comparison under way: pairs of (base, other) systems.
+/// A comparison in progress: pairs of (base, other) systems.
 struct TrackedComparison {
     id: String,
     pairs: Vec<(usize, usize)>,
@@ -207,7 +207,7 @@ struct TrackedComparison {
 
 struct DeltaFold {
     plan: Arc<PlanHeader>,
-    /// How the trials of each metric become one value.
+    /// The reduction rule of each metric.
     rules: Vec<Reduce>,
     over: DeltaAxis,
     base: String,
@@ -218,7 +218,7 @@ struct DeltaFold {
     sample: Option<(usize, String)>,
 }
 
-/// The base by its id; of a swept one, the first that is made of it.
+/// The index of the base by id; for a swept variant, the first one of the sweep.
 fn base_index(ids: &[String], base: &str) -> Option<usize> {
     let of_sweep = |id: &String| id.strip_prefix(base).is_some_and(|rest| rest.starts_with('{'));
     ids.iter().position(|id| id == base).or_else(|| ids.iter().position(of_sweep))
@@ -232,12 +232,12 @@ pub(in crate::analyses) fn build(
     if let Some(NotableLimit::By(limits)) = &options.notable
         && let Some(unknown) = limits.keys().find(|name| plan.metric(name).is_none())
     {
-        return Err(options_error(spec, format!("notable names {unknown:?}, which is no metric of this suite")));
+        return Err(options_error(spec, format!("notable: {unknown:?} is not a metric of this suite")));
     }
     let ids = axis(plan, options.over);
     let base = match options.base {
         Some(base) => base_index(&ids, &base).ok_or_else(|| {
-            options_error(spec, format!("base is {base:?}, which this run does not have; it has {}", ids.join(", ")))
+            options_error(spec, format!("base: {base:?} is not part of this run, which has {}", ids.join(", ")))
         })?,
         None => 0,
     };
@@ -303,7 +303,7 @@ impl DeltaFold {
         let judged = cell.row.judgments.iter().flat_map(|judgment| {
             judgment.scores.iter().map(|(metric, score)| (usize::from(*metric), Some(judgment.judge), score.number()))
         });
-        // A bound holds of what the judges agree on, not of each of them.
+        // A bound applies to the merged grade, not to each judge's.
         let bounded = |metric: usize| self.plan.metrics.get(metric).is_some_and(|it| it.bound.is_some());
         let judged: Vec<GradedScore> = judged.filter(|(metric, ..)| !bounded(*metric)).collect();
         let by_judges = |metric: usize| judged.iter().any(|(graded, ..)| *graded == metric);
@@ -395,7 +395,7 @@ impl TrackedComparison {
     }
 }
 
-/// Each system against what is pinned of it, sample by sample.
+/// Compares each system with its pinned results, sample by sample.
 fn compare_with_baseline(pinned: &Pinned, notable: Option<&NotableLimit>, setting: &Setting<'_>) -> Vec<Comparison> {
     let compared = |system: usize| {
         let id = system_id(setting.plan, system);
@@ -420,7 +420,7 @@ fn compare_with_baseline(pinned: &Pinned, notable: Option<&NotableLimit>, settin
     (0..setting.plan.systems.len()).filter_map(compared).collect()
 }
 
-/// The changes by metric as figures, and the samples that moved notably.
+/// The figures of the changes by metric, and the samples with a notable change.
 fn figures(
     all: &BTreeMap<usize, Vec<ScoreChange>>,
     notable: Option<&NotableLimit>,
@@ -443,8 +443,8 @@ fn figures(
     (metrics, movers)
 }
 
-/// How the figure of a metric changed: as `compare` finds it, at the level of this metric alone. Of very many pairs nothing is
-/// resampled unasked.
+/// The change of a metric's figure, computed as in `compare`, at the level of this metric alone. Above
+/// [`RESAMPLED_UP_TO`] pairs nothing is bootstrapped unless requested.
 fn figure(metric: usize, changes: &[ScoreChange], setting: &Setting<'_>) -> Option<Finding> {
     let measure = setting.measures.get(metric)?;
     let table = setting.table;
@@ -471,8 +471,8 @@ fn figure(metric: usize, changes: &[ScoreChange], setting: &Setting<'_>) -> Opti
     paired.test_of(Kind::Score, measure.aggregate, &how).finding(measure.level, how.seed)
 }
 
-/// The scores of each metric before and after: those of each judge of both sides, averaged. `by_trial` leaves out the trials
-/// that only one side has.
+/// The scores of each metric before and after, averaged over the judges of both sides. `by_trial` leaves out trials of
+/// only one side.
 fn matched_changes(
     base: &SystemSample,
     other: &SystemSample,
@@ -497,7 +497,7 @@ fn matched_changes(
     by_metric.into_iter().filter_map(averaged).collect()
 }
 
-/// Samples whose mean change is at least `limit`.
+/// Samples with a mean change of at least `limit`.
 fn notable_samples(changes: &[ScoreChange], limit: f64) -> Vec<(usize, Finding)> {
     let of_sample = |chunk: &[ScoreChange]| {
         let values: Vec<f64> = chunk.iter().map(ScoreChange::size).collect();

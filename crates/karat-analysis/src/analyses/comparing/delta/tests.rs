@@ -29,7 +29,7 @@ fn deltas_are_paired_by_sample_and_model() {
     assert!(change.interval().is_some());
 }
 
-/// CL-10: texts of missing claims and hallucinations that appeared or disappeared, de-duplicated.
+/// CL-10: texts that appeared or disappeared are listed without duplicates.
 #[test]
 fn texts_that_come_and_go_are_listed_once() {
     let delta = delta(&example());
@@ -40,22 +40,22 @@ fn texts_that_come_and_go_are_listed_once() {
     assert!(missing.disappeared.iter().all(|it| seen.insert((it.sample.clone(), fold_text(&it.text)))));
 }
 
-/// CL-10: a base that failed everywhere matches nothing, and that can be told from no change.
+/// CL-10: a base that failed everywhere matches nothing, which differs from no change.
 #[test]
-fn a_base_without_scores_matches_nothing() {
+fn a_base_without_scores_matches_no_sample() {
     let sketch = Sketch::new(1, 2, 1).error(0, 0, "timeout").value(0, 1, 6.0);
     let delta = delta(&sketch.analysis("delta", "variant_delta", json!({})).run());
     assert!(!delta.has_matches() && delta.comparisons[0].unmatched == 1, "{delta:?}");
 }
 
 #[test]
-fn an_unknown_base_is_refused_with_what_there_is() {
+fn an_unknown_base_is_refused_with_the_known_ones() {
     let run = Sketch::new(1, 2, 1).fill(5.0).analysis("delta", "d", json!({"base": "rew"})).run();
     let refused = analyse(&run, &Options::default()).unwrap_err().to_string();
     assert!(refused.contains("rew") && refused.contains("variant-0, variant-1"), "{refused}");
 }
 
-/// SP-08: each system against the pinned run, sample by sample; samples that moved notably are named.
+/// SP-08: each system is compared with the pinned run sample by sample, and notable samples are listed.
 #[test]
 fn a_pinned_run_is_compared_sample_by_sample() {
     let sketch = |values: [f64; 3]| {
@@ -74,10 +74,10 @@ fn a_pinned_run_is_compared_sample_by_sample() {
     let unpinned = analyse(&now, &Options::default()).unwrap().deltas().next().cloned().unwrap();
     assert!(unpinned.comparisons.is_empty());
     let wrong = Sketch::new(1, 1, 1).fill(1.0).analysis("delta", "d", json!({ "notable": { "x": 1 } })).run();
-    assert!(analyse(&wrong, &Options::default()).unwrap_err().to_string().contains("no metric"));
+    assert!(analyse(&wrong, &Options::default()).unwrap_err().to_string().contains("not a metric of this suite"));
 }
 
-/// PE-10, CL-10: the change of a figure is what `compare` says it is, by the metric's own `reduce` and `aggregate`.
+/// PE-10, CL-10: a change equals that of `compare`, with the metric's own `reduce` and `aggregate`.
 #[test]
 fn figures_change_as_they_are_compared() {
     for (aggregate, reduce) in [("median", "mean"), ("p90", "mean"), ("mean", "pass^2"), ("sum", "min")] {
@@ -113,7 +113,7 @@ fn notable_samples_are_listed() {
     assert_eq!((movers[0].sample.as_str(), movers[0].delta.value(), movers[0].delta.n()), ("sample-1", -3.0, 1));
 }
 
-/// CL-10: a trial that only one side has says nothing of the change.
+/// CL-10: a trial of only one side is left out.
 #[test]
 fn trials_that_one_side_lacks_are_left_out() {
     let run = (0..4).fold(Sketch::new(1, 2, 4).trials(2).fill(5.0), |run, at| {

@@ -219,7 +219,7 @@ fn drift_tells_two_folders_apart() {
     let ask = ["drift", "briefing", "--as-of", "2026-03-03"];
     let both = place.fine(&ask);
     assert!(
-        both.stderr.contains("A and B have 2 samples of one id that are not the same, such as 2026-03-01"),
+        both.stderr.contains("A and B contain 2 samples with the same id but different content, such as 2026-03-01"),
         "{}",
         both.all()
     );
@@ -244,9 +244,9 @@ fn planted_shifts_are_replayed() {
     assert!(found[0]["found"].as_f64().unwrap() > 0.9 && found[0]["median_delay_days"].is_number(), "{found}");
     assert_eq!((&found[0]["worse"], found[0].get("warning")), (&json!("down"), None));
     for (shift, told) in [
-        ("nan", "no shift that could be planted"),
-        ("-inf", "no shift that could be planted"),
-        ("0", "no shift that could be planted"),
+        ("nan", "is not a valid shift"),
+        ("-inf", "is not a valid shift"),
+        ("0", "is not a valid shift"),
         ("0.5", "watches for lower scores"),
     ] {
         let said = place.karat(&["drift", "briefing", &format!("--replay={shift}")]);

@@ -160,7 +160,7 @@ fn a_day_that_nobody_judges_is_a_partial_failure() {
         let said = Said::of(command.env("PATH", path).env_remove("EVAL_JUDGE_MODEL").output().unwrap());
         assert_eq!(said.code, 1, "{}", said.all());
         assert!(
-            said.stdout.contains("Cells that no judge judged: 1 of 3. `karat retry` asks again."),
+            said.stdout.contains("Cells without a judgment: 1 of 3. `karat retry` repeats the calls."),
             "{}",
             said.all()
         );
@@ -168,7 +168,7 @@ fn a_day_that_nobody_judges_is_a_partial_failure() {
         let totals = &report["totals"];
         assert_eq!((&totals["unjudged"], &totals["unscored"], &totals["errors"]), (&json!(1), &json!(1), &json!(0)));
         let page = place.fine(&["report", "r", "--format", "md", "-o", "-"]).stdout;
-        assert!(page.contains("Cells that no judge judged: 1 of 3"), "{page}");
+        assert!(page.contains("Cells without a judgment: 1 of 3"), "{page}");
         let rows: Value = json(&place.fine(&["show", "mine", "--format", "json"]));
         assert_eq!(rows.as_array().unwrap().len(), 2, "the other days have their rows");
     }

@@ -194,7 +194,7 @@ fn a_digest_summarizes_a_week() {
     assert!(said.code == 1 && said.stderr.contains("YYYY-MM-DD"), "{}", said.all());
 }
 
-/// BY-08: the same judge on the pinned cards is an unchanged ruler; one that grades 0.3 higher than was pinned has moved.
+/// BY-08: the same judge on the pinned cards is unchanged; one that grades 0.3 higher than was pinned has changed.
 #[test]
 fn a_changed_judge_is_told_from_changed_cards() {
     let place = backfilled();
@@ -325,7 +325,7 @@ fn calls_accumulate_over_the_parts_of_a_run() {
         said.all()
     );
     assert!(
-        said.stderr.contains("at least 34 are left to make: go on with `karat resume r --max-calls 44`"),
+        said.stderr.contains("at least 34 are left to make: continue with `karat resume r --max-calls 44`"),
         "{}",
         said.all()
     );

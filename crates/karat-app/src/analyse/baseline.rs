@@ -1,0 +1,43 @@
+//! The pinned run that a run is compared with, and the findings of the comparison.
+
+use std::sync::Arc;
+
+use karat_analysis::{Findings, Options, Pinned, analyse};
+use karat_store::StoredRun;
+use karat_suite::Files;
+use karat_types::{AnalysisSpec, PlanHeader, RunRows};
+
+use crate::AppError;
+use crate::error::{AnalyseError, FileError};
+use crate::run::stored_invocation::begun;
+use crate::suite::preset::SuiteFiles;
+
+/// The findings of a stored run, with its pinned baseline if an analysis needs one.
+pub(crate) fn findings(stored: &StoredRun) -> Result<Findings, AppError> {
+    let options = Options { baseline: baseline(stored)?.map(Arc::new), ..Options::default() };
+    analyse(stored, &options).map_err(AppError::from)
+}
+
+/// The pinned run that the suite of a run names, if an analysis compares with it and it exists.
+///
+/// # Errors
+/// The file cannot be read, or is not a pinned run.
+pub(crate) fn baseline(stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
+    let compares = |spec: &AnalysisSpec| spec.with.get("over").is_some_and(|over| over == "baseline");
+    let header = stored.header();
+    let path = begun(header).ok().and_then(|begun| begun.rules.baseline);
+    let Some(path) = path.filter(|_| header.plan.analyses.iter().any(compares)) else { return Ok(None) };
+    match SuiteFiles.read(&path) {
+        Ok(bytes) => pinned(&path, &bytes, &header.plan).map(Some),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FileError::of("reading the baseline", path, error).into()),
+    }
+}
+
+/// Reads a pinned run for a run of this plan.
+pub(crate) fn pinned(path: &str, bytes: &[u8], plan: &PlanHeader) -> Result<Pinned, AppError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned());
+    let sound = |pinned: Pinned| pinned.check_plan(plan).map(|()| pinned);
+    let problem = |problem| AnalyseError::BadBaseline { path: path.to_owned(), problem }.into();
+    text.and_then(Pinned::read).and_then(sound).map_err(problem)
+}

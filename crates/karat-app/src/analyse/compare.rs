@@ -1,0 +1,194 @@
+//! Compares stored runs, or models and variants of one run. Makes no API calls.
+
+use std::collections::BTreeMap;
+
+use karat_analysis::Findings;
+use karat_analysis::compare::{CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, changed_samples};
+use karat_stats::interval::Level;
+use karat_stats::multiplicity::StepRule;
+use karat_stats::seed::Seed;
+use karat_types::{Exit, PlanHeader, RunRows, Threshold};
+
+use crate::analyse::baseline::findings;
+use crate::error::{AnalyseError, Names};
+use crate::run::stored_invocation::begun;
+use crate::{App, AppError};
+
+/// One side of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Party {
+    /// A run: its id, its beginning, or `latest`.
+    pub run: String,
+    /// The model, if only its systems count.
+    pub model: Option<String>,
+    /// The variant, if only its systems count.
+    pub variant: Option<String>,
+}
+
+/// The correction of p-values for the number of metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Correction {
+    /// Holm.
+    #[default]
+    Holm,
+    /// Benjamini-Hochberg.
+    BenjaminiHochberg,
+    /// None.
+    None,
+}
+
+/// The request for a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareRequest {
+    /// Names of metrics, or prefixes followed by `*`; all if empty.
+    pub metrics: Vec<String>,
+    /// The correction.
+    pub correction: Correction,
+    /// Confidence level of all metrics together, between 0 and 1.
+    pub confidence: f64,
+    /// The smallest relevant difference by metric; a percentage refers to the baseline's figure.
+    pub margins: BTreeMap<String, Threshold>,
+    /// True if the comparison is decided even though the judge, or the content of samples, differs between the sides.
+    pub allow_changed: bool,
+}
+
+/// A finished comparison.
+#[derive(Debug, Clone)]
+pub struct Comparison(RunComparison);
+
+impl Comparison {
+    /// For a terminal.
+    pub fn terminal(&self) -> String {
+        karat_report::terminal::comparison(&self.0)
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        karat_report::markdown::comparison(&self.0)
+    }
+
+    /// The exit code if some verdicts bind: 2 for a metric that is worse, 4 for an undecided one.
+    pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
+        self.0.exit(binding)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Result<String, AppError> {
+        karat_report::json::comparison(&self.0).map_err(AppError::from)
+    }
+}
+
+impl App {
+    /// Resolves two words: two runs, or else two models, variants or systems (`model/variant`) of `run`.
+    pub fn parties(&self, words: [&str; 2], run: Option<&str>) -> Result<[Party; 2], AppError> {
+        let store = self.existing_store()?;
+        let runs = words.map(|word| store.resolve(word.strip_prefix("run:").unwrap_or(word)));
+        if let (None, [Ok(baseline), Ok(candidate)]) = (run, &runs) {
+            return Ok([baseline, candidate].map(|run| Party { run: run.clone(), ..Party::default() }));
+        }
+        let within = run.unwrap_or("latest");
+        let id = store.resolve(within)?;
+        let plan = store.run(&id)?.plan;
+        let [baseline, candidate] = words.map(|word| party_named(&plan, word));
+        let is_run = |word: &str| words.iter().zip(&runs).any(|(it, run)| *it == word && run.is_ok());
+        match (baseline, candidate) {
+            (Some(baseline), Some(candidate)) => {
+                Ok([baseline, candidate].map(|party| Party { run: id.clone(), ..party }))
+            }
+            (Some(_), None) if is_run(words[1]) => Err(unlike_sides(words[1], words[0], &id)),
+            (None, Some(_)) if is_run(words[0]) => Err(unlike_sides(words[0], words[1], &id)),
+            (found, _) => {
+                let unknown = if found.is_none() && !is_run(words[0]) { words[0] } else { words[1] };
+                Err(AnalyseError::NoSide {
+                    name: unknown.to_owned(),
+                    run: id,
+                    models: Names::of(plan.models.iter().map(|it| &it.id)),
+                    variants: Names::of(plan.variants.iter().map(|it| &it.id)),
+                }
+                .into())
+            }
+        }
+    }
+
+    /// Compares the candidate with the baseline.
+    pub fn compare(
+        &self,
+        baseline: &Party,
+        candidate: &Party,
+        comparing: &CompareRequest,
+    ) -> Result<Comparison, AppError> {
+        if baseline == candidate {
+            return Err(AnalyseError::Itself {}.into());
+        }
+        let mut options = options(comparing)?;
+        let (before, after) = (self.stored(&baseline.run)?, self.stored(&candidate.run)?);
+        options.max_unscored = begun(after.header())?.rules.policy.max_unscored;
+        let one_run = before.header().id == after.header().id;
+        let same_data = before.header().plan.dataset.hash == after.header().plan.dataset.hash;
+        if !same_data && !comparing.allow_changed {
+            options.changed = changed_samples(&before, &after)?;
+        }
+        let before_findings = findings(&before)?;
+        let other_findings = if one_run { None } else { Some(findings(&after)?) };
+        let after_findings = other_findings.as_ref().unwrap_or(&before_findings);
+        let baseline = side(baseline, &before.header().id, &before_findings, one_run)?;
+        let candidate = side(candidate, &after.header().id, after_findings, one_run)?;
+        let compared = karat_analysis::compare::compare(&baseline, &candidate, &options);
+        compared.map(Comparison).map_err(AppError::from)
+    }
+}
+
+/// The error for comparing a run with a part of a run.
+fn unlike_sides(run: &str, part: &str, of: &str) -> AppError {
+    AnalyseError::Unlike { run: run.to_owned(), part: part.to_owned(), of: of.to_owned() }.into()
+}
+
+/// Resolves a word to a model, variant or `model/variant` of a plan. As in a suite's `against`, `model:x` and
+/// `variant:x` are explicit.
+fn party_named(plan: &PlanHeader, word: &str) -> Option<Party> {
+    let model = |id: &str| plan.models.iter().any(|it| it.id == id).then(|| id.to_owned());
+    let variant = |id: &str| plan.variants.iter().any(|it| it.id == id).then(|| id.to_owned());
+    if let Some(model) = model(word.strip_prefix("model:").unwrap_or(word)) {
+        return Some(Party { model: Some(model), ..Party::default() });
+    }
+    if let Some(variant) = variant(word.strip_prefix("variant:").unwrap_or(word)) {
+        return Some(Party { variant: Some(variant), ..Party::default() });
+    }
+    let (first, second) = word.rsplit_once('/')?;
+    Some(Party { model: Some(model(first)?), variant: Some(variant(second)?), ..Party::default() })
+}
+
+fn side<'a>(party: &Party, run: &str, findings: &'a Findings, one_run: bool) -> Result<Side<'a>, AppError> {
+    let (model, variant) = (party.model.as_deref(), party.variant.as_deref());
+    let within: Vec<&str> = [model, variant].into_iter().flatten().collect();
+    let label = match within.as_slice() {
+        [] => run.to_owned(),
+        parts if one_run => parts.join("/"),
+        parts => format!("{run} {}", parts.join("/")),
+    };
+    Side::of(label, findings, model, variant).map_err(|UnknownSystem { wanted, has }| {
+        AnalyseError::NoSystem { run: run.to_owned(), wanted, has: Names::of(has) }.into()
+    })
+}
+
+fn options(comparing: &CompareRequest) -> Result<CompareOptions, AppError> {
+    let confidence = comparing.confidence;
+    let level = Level::new(confidence).ok_or(AnalyseError::BadConfidence { confidence })?;
+    let is_none = |margin: &Threshold| !(margin.value > 0.0 && margin.value.is_finite());
+    if let Some((metric, margin)) = comparing.margins.iter().find(|(_, margin)| is_none(margin)) {
+        return Err(AnalyseError::BadMargin { metric: metric.clone(), margin: margin.value }.into());
+    }
+    Ok(CompareOptions {
+        level,
+        correction: match comparing.correction {
+            Correction::Holm => StepRule::Holm,
+            Correction::BenjaminiHochberg => StepRule::BenjaminiHochberg,
+            Correction::None => StepRule::Alone,
+        },
+        metrics: comparing.metrics.clone(),
+        margins: comparing.margins.clone(),
+        any_instrument: comparing.allow_changed,
+        seed: Seed(1),
+        ..CompareOptions::default()
+    })
+}

@@ -1,0 +1,356 @@
+//! Quality gates of stored runs. Everything here reads the store and files; no connection is opened.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use karat_analysis::gate::{check, decide, misspelt_paths, systems_over_error_limit};
+use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary_metric};
+use karat_store::StoredRun;
+use karat_suite::{Files, load_policy};
+use karat_types::{Exit, Gate, GateReference, GateRules, PlanHeader, RunHeader, RunRows, RunStatus, Threshold};
+
+use crate::analyse::baseline::{findings, pinned};
+use crate::atomic_file::write_explained;
+use crate::error::{AnalyseError, Bug, FileError};
+use crate::run::stored_invocation::begun;
+use crate::suite::preset::SuiteFiles;
+use crate::{App, AppError, GateFlags};
+
+/// The request of `karat gate`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GateRequest {
+    /// A file with the gates and the policy, instead of the run's own.
+    pub policy: Option<String>,
+    /// Gate flags of the command line.
+    pub flags: GateFlags,
+}
+
+/// The verdicts of gates on a run.
+#[derive(Debug, Clone)]
+pub struct GateReport {
+    run: String,
+    verdicts: Verdicts,
+    /// Failures of the run apart from its gates, one line each.
+    pub failures: Vec<String>,
+    /// The exit code: gates always bind here.
+    pub exit: Exit,
+}
+
+impl GateReport {
+    /// For a terminal.
+    pub fn terminal(&self) -> String {
+        karat_report::terminal::gates(&self.run, &self.verdicts, &self.failures)
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        karat_report::markdown::gates(&self.run, &self.verdicts, &self.failures)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Result<String, AppError> {
+        karat_report::json::gates(&self.run, &self.verdicts, &self.failures).map_err(AppError::from)
+    }
+}
+
+impl GateFlags {
+    /// The rules with these flags applied.
+    pub(crate) fn apply_to(&self, mut rules: GateRules, plan: &Arc<PlanHeader>) -> Result<GateRules, AppError> {
+        if let Some(baseline) = &self.baseline {
+            if !Path::new(baseline).exists() {
+                return Err(AnalyseError::NoBaselineFile { path: baseline.clone() }.into());
+            }
+            rules.baseline = Some(baseline.clone());
+        }
+        let primary = || primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|metric| metric.name.as_str());
+        for (metric, threshold) in &self.min {
+            set_bound(&mut rules.gates, metric, |gate| &mut gate.min, *threshold);
+        }
+        if let (Some(threshold), Some(metric)) = (self.threshold, primary()) {
+            set_bound(&mut rules.gates, metric, |gate| &mut gate.min, threshold);
+        }
+        for (metric, threshold) in &self.max_drop {
+            let mut drops = rules.gates.iter_mut().filter(|gate| gate.max_drop.is_some()).peekable();
+            match (metric, primary()) {
+                (Some(metric), _) => set_bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold),
+                (None, Some(metric)) if drops.peek().is_none() => {
+                    set_bound(&mut rules.gates, metric, |gate| &mut gate.max_drop, *threshold);
+                }
+                (None, _) => drops.for_each(|gate| gate.max_drop = Some(*threshold)),
+            }
+        }
+        Ok(rules)
+    }
+}
+
+/// The results of a run as the text of a baseline.
+///
+/// # Errors
+/// The run is not finished, or has no score.
+fn baseline_text(stored: &StoredRun) -> Result<String, AppError> {
+    let header = stored.header();
+    require_finished(header, "a baseline is a whole run")?;
+    let findings = findings(stored)?;
+    if findings.run.metrics.iter().all(|spread| spread.n() == 0) {
+        return Err(AnalyseError::NoScores { run: header.id.clone() }.into());
+    }
+    serde_json::to_string(&Pinned::of(header, &findings))
+        .map_err(|source| Bug::Json { what: "the baseline", source }.into())
+}
+
+/// Checks rules before anything is paid: every name in a gate exists, and the baseline can be read.
+pub(crate) fn check_rules(rules: GateRules, plan: &Arc<PlanHeader>) -> Result<GateRules, AppError> {
+    check(plan, &rules)?;
+    if let Some(path) = rules.baseline.as_deref().filter(|_| wants_baseline(&rules))
+        && let Ok(bytes) = SuiteFiles.read(path)
+    {
+        pinned(path, &bytes, plan)?;
+    }
+    Ok(rules)
+}
+
+/// Sets a bound of the gates on a metric, or adds a gate if none has such a bound.
+fn set_bound(gates: &mut Vec<Gate>, metric: &str, side: fn(&mut Gate) -> &mut Option<Threshold>, threshold: Threshold) {
+    let mut found = false;
+    for gate in gates.iter_mut().filter(|gate| gate.is_for_metric(metric)) {
+        if let Some(bound) = side(gate) {
+            *bound = threshold;
+            found = true;
+        }
+    }
+    if !found {
+        let mut gate = Gate::for_metric(metric);
+        *side(&mut gate) = Some(threshold);
+        gates.push(gate);
+    }
+}
+
+impl App {
+    /// Applies gates to a stored run.
+    pub fn gate(&self, run: &str, gating: &GateRequest) -> Result<GateReport, AppError> {
+        let stored = self.stored(run)?;
+        let header = stored.header();
+        require_finished(header, "gates judge whole runs")?;
+        let rules = self.rules_of(header, gating)?;
+        if rules.gates.is_empty() {
+            return Err(AnalyseError::NoGates { run: header.id.clone() }.into());
+        }
+        let findings = findings(&stored)?;
+        let verdicts = self.decide_gates(&stored, &findings, &rules)?;
+        let failures = failures(header, &findings, &rules);
+        let exit = harness_exit(&failures).worst(verdicts.exit());
+        Ok(GateReport { run: header.id.clone(), verdicts, failures, exit })
+    }
+
+    /// Writes the results of a run as a baseline: into `output`, or where its suite expects one. Returns the path and
+    /// the id of the run that was pinned there before.
+    pub fn pin(&self, run: &str, output: Option<&str>) -> Result<(String, Option<String>), AppError> {
+        let stored = self.stored(run)?;
+        let header = stored.header();
+        let declared = begun(header)?.rules.baseline.filter(|path| !path.starts_with("preset:"));
+        let path = output.map(str::to_owned).or(declared).ok_or(AnalyseError::NoBaselinePath {})?;
+        let replaced = SuiteFiles.read(&path).ok().and_then(|bytes| pinned(&path, &bytes, &header.plan).ok());
+        write_explained(Path::new(&path), baseline_text(&stored)?.as_bytes())?;
+        Ok((path, replaced.map(|pinned| pinned.run.id)))
+    }
+
+    /// The results of a run as the text of a baseline.
+    pub fn baseline_json(&self, run: &str) -> Result<String, AppError> {
+        baseline_text(&self.stored(run)?)
+    }
+
+    fn rules_of(&self, header: &RunHeader, gating: &GateRequest) -> Result<GateRules, AppError> {
+        let own = begun(header)?.rules;
+        let rules = match &gating.policy {
+            None => own,
+            Some(path) => {
+                let policy = load_policy(Arc::new(SuiteFiles), path)?;
+                GateRules { baseline: own.baseline, left_out: own.left_out, ..policy }
+            }
+        };
+        gating.flags.apply_to(rules, &header.plan)
+    }
+
+    /// Decides the gates of a run and compares it with its baseline; empty if it has neither.
+    pub(crate) fn decide_gates(
+        &self,
+        stored: &StoredRun,
+        findings: &Findings,
+        rules: &GateRules,
+    ) -> Result<Verdicts, AppError> {
+        if rules.gates.is_empty() && rules.baseline.is_none() {
+            return Ok(Verdicts::default());
+        }
+        let mut notes = Vec::new();
+        let references = self.references(stored, rules, &mut notes)?;
+        let mut verdicts = decide(findings, stored, rules, &references)?;
+        verdicts.notes.splice(0..0, notes);
+        Ok(verdicts)
+    }
+
+    /// The runs that the gates compare with.
+    fn references(
+        &self,
+        stored: &StoredRun,
+        rules: &GateRules,
+        notes: &mut Vec<String>,
+    ) -> Result<References, AppError> {
+        let mut references = References::default();
+        let declared = rules.baseline.as_ref();
+        let golden = declared.map(|path| self.golden_baseline(path, &stored.header().plan)).transpose()?.flatten();
+        if let Some((pinned, note)) = golden {
+            notes.push(note);
+            references.baseline = pinned;
+        } else if let Some(path) = declared {
+            match SuiteFiles.read(path) {
+                Ok(bytes) => {
+                    let baseline = pinned(path, &bytes, &stored.header().plan)?;
+                    let foreign = baseline.run.dataset_hash != stored.header().plan.dataset.hash;
+                    if foreign && (path.starts_with("preset:") || is_shipped(&bytes)) {
+                        notes.push(format!(
+                            "the baseline {path} is of the preset's own data, so this run is not compared with it: \
+                             `karat baseline pin {} -o baseline.json` pins yours",
+                            stored.header().id
+                        ));
+                    } else {
+                        notes.push(format!("the baseline is run {}, from {path}", baseline.run.id));
+                        references.baseline = Some(baseline);
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => notes
+                    .push(format!("nothing is pinned at {path} yet: `karat baseline pin RUN -o {path}` pins a run")),
+                Err(error) => return Err(FileError::of("reading the baseline", path, error).into()),
+            }
+        }
+        for against in change_gates(rules).filter_map(|gate| gate.against.as_ref()) {
+            match against {
+                GateReference::Previous if references.previous.is_none() => {
+                    references.previous = self.previous(stored)?
+                }
+                GateReference::Run(id) if !references.runs.contains_key(id) => {
+                    let run = self.stored(id)?;
+                    require_finished(run.header(), "gates compare with whole runs")?;
+                    references.runs.insert(id.clone(), Pinned::of(run.header(), &findings(&run)?));
+                }
+                _ => {}
+            }
+        }
+        Ok(references)
+    }
+
+    /// The newest finished run of the same suite that started before this one, except golden checks.
+    fn previous(&self, stored: &StoredRun) -> Result<Option<Pinned>, AppError> {
+        let header = stored.header();
+        let store = self.existing_store()?;
+        for id in store.runs_of_suite(&header.plan.suite, RECENT)? {
+            let run = store.run(&id)?;
+            let is_other = run.id != header.id && !run.plan.run.of_ruler;
+            let earlier = is_other && run.started_at <= header.started_at;
+            if earlier && run.status == RunStatus::Finished {
+                let rows = store.rows(&id)?;
+                return Ok(Some(Pinned::of(rows.header(), &findings(&rows)?)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns whether a baseline is shipped with a preset, or is its copy by `karat init`, whatever its layout.
+fn is_shipped(bytes: &[u8]) -> bool {
+    let read = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
+    let shipped = |preset: &str| read(crate::suite::preset::text(&format!("{preset}/baseline.json"))?.as_bytes());
+    let given = read(bytes);
+    given.is_some() && crate::suite::preset::names().into_iter().filter_map(shipped).any(|own| Some(own) == given)
+}
+
+fn require_finished(header: &RunHeader, why: &'static str) -> Result<(), AppError> {
+    if header.status == RunStatus::Finished {
+        return Ok(());
+    }
+    Err(AnalyseError::NotFinished { run: header.id.clone(), why }.into())
+}
+
+/// The gates that bound a change.
+fn change_gates(rules: &GateRules) -> impl Iterator<Item = &Gate> {
+    rules.gates.iter().filter(|gate| gate.max_drop.is_some() || gate.max_rise.is_some())
+}
+
+fn wants_baseline(rules: &GateRules) -> bool {
+    change_gates(rules).any(|gate| matches!(gate.against, None | Some(GateReference::Baseline)))
+}
+
+/// Number of runs that are searched for the previous one.
+const RECENT: usize = 1_000;
+
+/// The reason why a run with gates has no verdict.
+pub(crate) fn no_verdict_note(header: &RunHeader, rules: &GateRules) -> Option<String> {
+    let open = !rules.gates.is_empty() && header.status != RunStatus::Finished;
+    open.then(|| "the run is not finished, and gates judge whole runs".to_owned())
+}
+
+/// Failures of a run apart from its gates: more errors than the policy allows, no output at all, a metric without a
+/// single score, a path that matches nothing.
+pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRules) -> Vec<String> {
+    let allowed = percent(rules.policy.max_errors);
+    let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
+        format!(
+            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause, then `karat retry RUN`",
+            it.system,
+            percent(it.share())
+        )
+    });
+    let mut failures: Vec<String> = too_many.collect();
+    if header.status == RunStatus::Finished {
+        if findings.run.tally.ok == 0 && failures.is_empty() {
+            failures.push("no cell has an output".to_owned());
+        }
+        let spreads = findings.plan.metrics.iter().zip(&findings.run.metrics);
+        // A few broken rows are no failure of a metric that applies to nothing else.
+        let is_tolerable = |spread: &Spread| {
+            let all = spread.n_na() + spread.n_unscored();
+            spread.n_na() > 0 && spread.n_unscored() as f64 <= rules.policy.max_unscored * all as f64
+        };
+        let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0 && !is_tolerable(spread));
+        failures.extend(silent.map(|(metric, _)| {
+            let scorer = findings.plan.scorers.get(metric.scorer).map_or("", |scorer| &scorer.id);
+            let why = findings.errors().and_then(|errors| errors.of_scorer(scorer));
+            format!("{}: every score of it failed{}", metric.name, why.map_or(String::new(), |why| format!(": {why}")))
+        }));
+        if measures_nothing(findings) && failures.is_empty() {
+            failures.push("no cell has a score: none of the metrics applies to any".to_owned());
+        }
+        let judges = findings.grading().into_iter().flat_map(|grading| &grading.failing_judges);
+        let silent = judges.filter(|judge| judge.is_silent());
+        failures.extend(silent.map(|it| format!("the judge {} gave no score at all: {}", it.judge, it.error)));
+        failures.extend(misspelt_paths(&findings.analyses, rules).iter().map(ToString::to_string));
+        failures.extend(findings.analyses.iter().filter_map(|analysis| match &analysis.outcome {
+            Outcome::Diagnostics(found) if found.lacks_items() => {
+                Some(format!("{}: its path of items, `{}`, leads to a list in no output", analysis.id, found.items))
+            }
+            _ => None,
+        }));
+    }
+    failures
+}
+
+/// Returns whether there are metrics and outputs to score, but not a single score.
+fn measures_nothing(findings: &Findings) -> bool {
+    let spreads = &findings.run.metrics;
+    findings.run.tally.ok > 0 && !spreads.is_empty() && spreads.iter().all(|spread| spread.n() == 0)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.3}", share * 100.0).trim_end_matches('0').trim_end_matches('.').to_owned() + " %"
+}
+
+/// The exit code of a run's failures, without its gates.
+pub(crate) fn harness_exit(failures: &[String]) -> Exit {
+    if failures.is_empty() { Exit::Pass } else { Exit::HarnessError }
+}
+
+/// The exit code of a run's failures and gates.
+pub(crate) fn exit(failures: &[String], rules: &GateRules, verdicts: &Verdicts, flags: &GateFlags) -> Exit {
+    let binds = flags.binds.unwrap_or(!rules.policy.on_request);
+    let gates = if binds { verdicts.exit() } else { Exit::Pass };
+    harness_exit(failures).worst(gates)
+}

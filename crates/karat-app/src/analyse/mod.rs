@@ -1,0 +1,15 @@
+//! Analyses over stored runs. Each file is one command.
+//!
+//! - `compare`, `agree`, `drift`, `digest`, `golden`, `power`: the commands of these names.
+//! - `gates` applies quality gates; `baseline` reads pinned runs for gates and analyses.
+//! - `suite_rows` collects the judged rows of all runs of a suite, for `drift`, `digest` and `golden`.
+
+pub(crate) mod agree;
+pub(crate) mod baseline;
+pub(crate) mod compare;
+pub(crate) mod digest;
+pub(crate) mod drift;
+pub(crate) mod gates;
+pub(crate) mod golden;
+pub(crate) mod power;
+pub(crate) mod suite_rows;

@@ -1,0 +1,286 @@
+//! Writes the report of a stored run as files, or as bytes to stdout.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use karat_analysis::{Findings, Outcome, Verdicts};
+use karat_report::json::CELLS_FILE;
+use karat_report::{Context, RenderError, Report};
+use karat_store::StoredRun;
+use karat_types::{Exit, Layout, RunHeader, RunRows};
+
+use crate::analyse::baseline::findings;
+use crate::analyse::gates::{exit, failures, no_verdict_note};
+use crate::atomic_file::{AtomicFile, lock_dir, report_write_error};
+use crate::report::cells::{CellSource, CellsBeside, WrittenCells};
+use crate::report::manifest::{Listed, MANIFEST, Manifest};
+use crate::run::stored_invocation::{StoredInvocation, stored_estimate};
+use crate::run::unbilled_risk::possible_unbilled_cost;
+use crate::{App, AppError};
+
+/// A format of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `report.md`.
+    Markdown,
+    /// `report.json`, with `cells.jsonl` beside it for large runs.
+    Json,
+    /// `cells/`, one JSON file per cell.
+    Cells,
+    /// `report.html`, one page that loads nothing.
+    Html,
+    /// `junit.xml`.
+    Junit,
+    /// `cells.csv`.
+    Csv,
+}
+
+/// The target and formats of a report.
+#[derive(Debug, Clone, Default)]
+pub struct ReportTo {
+    /// The folder; the run's own if absent.
+    pub folder: Option<PathBuf>,
+    /// The layout of its files; the suite's if absent.
+    pub layout: Option<Layout>,
+    /// Its formats.
+    pub formats: Vec<Format>,
+}
+
+impl ReportTo {
+    fn place(&self, app: &App, run: &str, own: Layout) -> (PathBuf, Layout) {
+        let layout = self.layout.unwrap_or(own);
+        let folder = match (&self.folder, layout) {
+            (Some(folder), _) => folder.clone(),
+            (None, Layout::Flat) => app.home.clone(),
+            (None, Layout::Folder) => app.home.join("runs").join(run),
+        };
+        (folder, layout)
+    }
+}
+
+/// The path of a file, relative to the folder.
+fn path(layout: Layout, run: &str, name: &str) -> String {
+    let stem = run.replace(':', "_");
+    match (layout, name) {
+        (Layout::Folder, name) => name.to_owned(),
+        (Layout::Flat, "report.json") => format!("results/{stem}.json"),
+        (Layout::Flat, "report.md") => format!("reports/{stem}.md"),
+        (Layout::Flat, "report.html") => format!("reports/{stem}.html"),
+        (Layout::Flat, "junit.xml") => format!("reports/{stem}.junit.xml"),
+        (Layout::Flat, name) => format!("results/{stem}.{name}"),
+    }
+}
+
+/// A written report.
+#[derive(Debug, Clone)]
+pub struct WrittenReport {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// The summary for a terminal.
+    pub summary: String,
+    /// The exit code that follows from the results.
+    pub exit: Exit,
+}
+
+impl App {
+    /// Writes the report of a run into a folder, with a manifest of its files. Concurrent reports into one folder wait
+    /// for each other.
+    pub fn report_into(&self, run: &str, to: &ReportTo, canonical: bool) -> Result<WrittenReport, AppError> {
+        let store = self.existing_store()?;
+        let run = store.resolve(run)?;
+        let stored = store.rows(&run)?;
+        let (folder, layout) = to.place(self, &run, stored.header().plan.run.layout);
+        let _held = lock_dir(&folder);
+        let place = ReportFolder { folder: &folder, layout, run: &run };
+        let formats = &to.formats;
+        let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
+        // The file of cells and the findings both read the whole run and are independent.
+        std::thread::scope(|scope| {
+            let mut cells = match &source {
+                None => CellsBeside::Nowhere,
+                Some(source) if source.fills_file() => CellsBeside::Writing(scope.spawn(|| place.cells_file(source))),
+                Some(_) => CellsBeside::Nowhere,
+            };
+            let findings = findings(&stored)?;
+            let (mut context, exit) = self.context(&stored, &findings, canonical)?;
+            let report = Report { findings: &findings, rows: &stored, context: &context };
+            let mut files = Vec::new();
+            for format in formats {
+                files.extend(place.write(report, *format, &mut cells)?);
+            }
+            files.push(place.manifest(stored.header(), &files, cells.written()?)?);
+            context.files = files.iter().map(|file| file.display().to_string()).collect();
+            let report = Report { findings: &findings, rows: &stored, context: &context };
+            let summary = karat_report::terminal::render(report);
+            Ok(WrittenReport { files, summary, exit })
+        })
+    }
+
+    /// Returns whether a run has no cell yet.
+    pub fn is_empty(&self, run: &str) -> Result<bool, AppError> {
+        Ok(self.stored(run)?.totals()?.cells == 0)
+    }
+
+    /// Streams the report of a run in one format; cells as JSON lines.
+    pub fn export(&self, run: &str, format: Format, canonical: bool, out: &mut dyn Write) -> Result<Exit, AppError> {
+        let stored = self.stored(run)?;
+        let findings = findings(&stored)?;
+        let (context, exit) = self.context(&stored, &findings, canonical)?;
+        stream(Report { findings: &findings, rows: &stored, context: &context }, format, out)?;
+        Ok(exit)
+    }
+
+    /// The summary of a run for a terminal, and the exit code of its results.
+    pub fn summary(&self, run: &str) -> Result<(String, Exit), AppError> {
+        let stored = self.stored(run)?;
+        let findings = findings(&stored)?;
+        let (context, exit) = self.context(&stored, &findings, false)?;
+        Ok((karat_report::terminal::render(Report { findings: &findings, rows: &stored, context: &context }), exit))
+    }
+
+    /// The context of the findings, and the exit code of both.
+    fn context(&self, stored: &StoredRun, findings: &Findings, canonical: bool) -> Result<(Context, Exit), AppError> {
+        let header = stored.header();
+        let begun: Option<StoredInvocation> = serde_json::from_value(header.invocation.clone()).ok();
+        let (rules, flags) =
+            begun.as_ref().map(|begun| (begun.rules.clone(), begun.invocation.gates.clone())).unwrap_or_default();
+        let verdict_note = no_verdict_note(header, &rules);
+        let verdicts =
+            if verdict_note.is_none() { self.decide_gates(stored, findings, &rules)? } else { Verdicts::default() };
+        let failures = failures(header, findings, &rules);
+        let exit = exit(&failures, &rules, &verdicts, &flags);
+        let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };
+        let estimate = stored_estimate(header);
+        let spending = if canonical { None } else { Some(stored.totals()?.spending) };
+        let paid = spending.map(|spending| spending.spent);
+        let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
+        let warnings = warnings.into_iter().collect();
+        let files = Vec::new();
+        Ok((Context { estimate, paid, canonical, verdicts, verdict_note, failures, warnings, files }, exit))
+    }
+
+    pub(crate) fn stored(&self, run: &str) -> Result<StoredRun, AppError> {
+        let store = self.existing_store()?;
+        Ok(store.rows(&store.resolve(run)?)?)
+    }
+}
+
+fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {
+    let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(RenderError::from);
+    match format {
+        Format::Markdown => text(out, karat_report::markdown::render(report)),
+        Format::Html => text(out, karat_report::html::render(report)),
+        Format::Json => karat_report::json::write(report, out),
+        Format::Cells => karat_report::json::write_cells(report.cells(), "-", &mut out).map(|_| ()),
+        Format::Junit => karat_report::junit::write(report, out),
+        Format::Csv => karat_report::csv::write(report, out),
+    }
+    .map_err(AppError::from)
+}
+
+/// The files of one run's report.
+struct ReportFolder<'a> {
+    folder: &'a Path,
+    layout: Layout,
+    run: &'a str,
+}
+
+impl ReportFolder<'_> {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(path(self.layout, self.run, name))
+    }
+
+    fn writer(&self, name: &str) -> Result<(PathBuf, AtomicFile), AppError> {
+        let target = self.path(name);
+        let file = AtomicFile::create(&target).map_err(|error| report_write_error(&target, error))?;
+        Ok((target, file))
+    }
+
+    fn write(&self, report: Report<'_>, format: Format, cells: &mut CellsBeside<'_>) -> Result<Vec<PathBuf>, AppError> {
+        let name = match format {
+            Format::Cells => return Ok(vec![self.cells(report)?]),
+            Format::Json => "report.json",
+            Format::Markdown => "report.md",
+            Format::Html => "report.html",
+            Format::Junit => "junit.xml",
+            Format::Csv => "cells.csv",
+        };
+        let (target, mut out) = self.writer(name)?;
+        let beside = match format {
+            Format::Json => {
+                cells.report(report, &mut out)?;
+                cells.written()?.map(|cells| cells.target.clone()).into_iter().collect()
+            }
+            Format::Markdown => {
+                stream(report, format, &mut out)?;
+                self.drawings(report)?
+            }
+            _ => {
+                stream(report, format, &mut out)?;
+                Vec::new()
+            }
+        };
+        out.finish().map_err(|error| report_write_error(&target, error))?;
+        Ok(std::iter::once(target).chain(beside).collect())
+    }
+
+    /// The drawings that `report.md` names.
+    fn drawings(&self, report: Report<'_>) -> Result<Vec<PathBuf>, AppError> {
+        let drawn = report.findings.analyses.iter().filter_map(|analysed| match &analysed.outcome {
+            Outcome::Diagnostics(found) => Some((&analysed.id, found.all.confidence.as_ref()?)),
+            _ => None,
+        });
+        let write = |(id, confidence): (&String, &karat_analysis::Confidence)| {
+            let (target, mut out) = self.writer(&karat_report::reliability_curve::file_name(id))?;
+            let drawing = karat_report::reliability_curve::svg(confidence);
+            out.write_all(drawing.as_bytes())
+                .and_then(|()| out.finish())
+                .map_err(|error| report_write_error(&target, error))?;
+            Ok(target)
+        };
+        drawn.map(write).collect()
+    }
+
+    /// The file of cells, if they are too many for report.json.
+    fn cells_file(&self, source: &CellSource) -> Result<WrittenCells, AppError> {
+        let target = self.path(CELLS_FILE);
+        let listed = target.strip_prefix(self.folder).unwrap_or(&target);
+        let kept = Manifest::listed(&self.path(MANIFEST), self.run, listed);
+        source.file(target, kept.as_ref())
+    }
+
+    /// Writes one JSON file per cell, named by its ordinal: ids of a dataset never become paths.
+    fn cells(&self, report: Report<'_>) -> Result<PathBuf, AppError> {
+        let folder = self.path("cells");
+        fs::create_dir_all(&folder).map_err(|error| report_write_error(&folder, error))?;
+        let mut lines = Vec::new();
+        karat_report::json::write_cells(report.cells(), CELLS_FILE, &mut lines)?;
+        for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
+            let target = folder.join(format!("{at:06}.json"));
+            fs::write(&target, line).map_err(|error| report_write_error(&target, error))?;
+        }
+        Ok(folder)
+    }
+
+    fn manifest(
+        &self,
+        header: &RunHeader,
+        files: &[PathBuf],
+        cells: Option<&WrittenCells>,
+    ) -> Result<PathBuf, AppError> {
+        let listed = files.iter().map(|file| {
+            let path = file.strip_prefix(self.folder).unwrap_or(file).display().to_string();
+            match cells.filter(|cells| cells.target == *file) {
+                Some(cells) => cells.listed(path),
+                None => Listed::of(path, file),
+            }
+            .map_err(|error| report_write_error(file, error))
+        });
+        let manifest = Manifest::new(header, listed.collect::<Result<_, _>>()?);
+        let (target, mut out) = self.writer(MANIFEST)?;
+        let text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
+        writeln!(out, "{text}").and_then(|()| out.finish()).map_err(|error| report_write_error(&target, error))?;
+        Ok(target)
+    }
+}

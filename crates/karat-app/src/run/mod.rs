@@ -1,0 +1,23 @@
+//! Starting, resuming and re-scoring runs.
+//!
+//! - `execution` starts and resumes a run, phase by phase; `target` is the run that results go to.
+//! - `preflight_estimate` estimates what is left, `preflight_budget` holds the estimate to the limits of the run.
+//! - `stored_invocation` is what a run remembers of its start.
+//! - `rescore` re-runs failed cells, and scores stored outputs again by a plan from `rescore_plan`.
+//! - `calibrate` runs a round of calibration, `readiness` lists what is missing before a run.
+//! - `recording` names a recording of calls, `call_log` writes calls to a file, `unbilled_risk` warns of cost that no row tells.
+//!
+//! Read `execution`; it calls the others from top to bottom.
+
+pub(crate) mod calibrate;
+pub(crate) mod call_log;
+pub(crate) mod execution;
+pub(crate) mod preflight_budget;
+pub(crate) mod preflight_estimate;
+pub(crate) mod readiness;
+pub(crate) mod recording;
+pub(crate) mod rescore;
+pub(crate) mod rescore_plan;
+pub(crate) mod stored_invocation;
+pub(crate) mod target;
+pub(crate) mod unbilled_risk;

@@ -1,0 +1,39 @@
+//! Problems that a run of a valid suite would meet on this machine: missing keys, unknown prices.
+
+use std::collections::BTreeSet;
+
+use karat_providers::{Providers, Settings};
+use karat_suite::Plan;
+use karat_types::{ModelSpec, Pricing};
+
+use crate::App;
+
+impl App {
+    /// The missing prerequisites of a plan, and weaknesses that would leave keys in stored data, a sentence each. Makes
+    /// no API calls.
+    pub fn readiness(&self, plan: &Plan) -> Vec<String> {
+        let header = &plan.header;
+        let mut models: Vec<ModelSpec> = Vec::new();
+        for spec in header.models.iter().chain(&header.judges) {
+            if !models.iter().any(|known| known.id == spec.id) {
+                models.push(spec.clone());
+            }
+        }
+        let lookup = self.lookup.clone();
+        let settings = Settings::new(move |name| lookup(name));
+        let outside = karat_engine::external_needs(header);
+        let gaps = outside.texts.iter().flat_map(|(_, text)| text.variables());
+        let secrets: BTreeSet<&str> = plan.key_variables.iter().map(String::as_str).chain(gaps).collect();
+        let weak: Vec<String> = secrets.iter().filter_map(|name| settings.short_secret_warning(name)).collect();
+        let connected = Providers::connect_all(&models, &outside, settings);
+        let mut missing: Vec<String> = connected.err().unwrap_or_default().iter().map(ToString::to_string).collect();
+        missing.extend(weak);
+        for model in models.iter().filter(|model| model.price == Pricing::Unknown) {
+            let id = &model.id;
+            missing.push(format!(
+                "model {id}: its price is unknown, so a budget refuses it; declare `price: {{ input, output }}`, or run with `--yes`"
+            ));
+        }
+        missing
+    }
+}

@@ -1,0 +1,88 @@
+//! Runs a stored run again: re-runs failed cells, or scores its outputs with the current scorers.
+
+use std::sync::Arc;
+
+use karat_types::{Money, RunRows, RunStatus};
+
+use crate::run::execution::check_id;
+use crate::run::rescore_plan::AdoptedScorers;
+use crate::run::stored_invocation::begun;
+use crate::run::target::RunTarget;
+use crate::{App, AppError, Execution, Invocation, RunEnd};
+
+/// The changes for scoring a stored run again.
+#[derive(Debug, Clone, Default)]
+pub struct Rescoring {
+    /// Suite file or preset whose scorers are used; the run's own if absent.
+    pub suite: Option<String>,
+    /// Judges, instead of the suite's.
+    pub judges: Vec<String>,
+    /// Settings of execution.
+    pub execution: Invocation,
+}
+
+impl App {
+    /// Re-runs the failed cells of a run: cells without an output, and unscored scores and judgments. Also makes the
+    /// rest of an unfinished run.
+    pub fn retry(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
+        let store = Arc::new(self.existing_store()?);
+        let header = store.run(&store.resolve(run)?)?;
+        let finished = store.finished_cells(&header.id)?;
+        let unscored = finished.judgments.values().any(|judged| !judged.unscored.is_empty())
+            || !store.unscored_cells(&header.id)?.is_empty();
+        if header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored {
+            return Ok(RunEnd {
+                run: header.id,
+                command: "retry",
+                status: RunStatus::Finished,
+                calls: 0,
+                requests: 0,
+                spent: Money::ZERO,
+                simulated: header.plan.is_simulated(),
+                unpriced: 0,
+                stopped: None,
+                overspent: None,
+                notice: Some("no cell of this run failed: there is nothing to re-run".to_owned()),
+            });
+        }
+        let (plan, invocation, found) = self.reopen(&store, header, later)?;
+        self.run_phases(store, plan, &invocation, execution, RunTarget { retry: true, ..found })
+    }
+
+    /// Scores the stored outputs of a run with the suite's current scorers, as a new run. No output is made; judges
+    /// only grade what they have not graded yet. Scorers that the suite no longer has are kept.
+    pub fn score(&self, run: &str, rescoring: &Rescoring, execution: Execution) -> Result<RunEnd, AppError> {
+        let store = Arc::new(self.existing_store()?);
+        let source = store.rows(&store.resolve(run)?)?;
+        let mut invocation = begun(source.header())?.invocation.with_execution(&rescoring.execution);
+        invocation.suite = rescoring.suite.clone().unwrap_or(invocation.suite);
+        if !rescoring.judges.is_empty() {
+            invocation.judges.clone_from(&rescoring.judges);
+        }
+        let mut plan = self.load(&invocation)?.plan;
+        let AdoptedScorers { kept, lost } = crate::run::rescore_plan::rescore_plan(&mut plan, source.header());
+        let id = match &execution.run_id {
+            Some(id) => check_id(id)?,
+            None => self.new_id(&plan.header),
+        };
+        let source_id = &source.header().id;
+        let kept = sentence_for(&kept, |names| {
+            format!("the suite no longer has {names}: scored as run {source_id} declared it")
+        });
+        let lost = sentence_for(&lost, |names| {
+            format!("left out: {names} of run {source_id}, whose judge is another one now. `--judges` names judges")
+        });
+        let notice = Some([kept, lost].concat().join("\n")).filter(|notice| !notice.is_empty());
+        self.run_phases(
+            store,
+            plan,
+            &invocation,
+            execution,
+            RunTarget { id, notice, outputs: Some(source), ..RunTarget::default() },
+        )
+    }
+}
+
+fn sentence_for(names: &[String], sentence: impl Fn(String) -> String) -> Vec<String> {
+    (!names.is_empty()).then(|| sentence(names.join(", "))).into_iter().collect()
+}

@@ -1,0 +1,88 @@
+//! The stored start of a run, from which later runs read.
+
+use karat_engine::UncachedCost;
+use karat_report::Estimate;
+use karat_store::Store;
+use karat_types::{GateRules, Money, PlanHeader, RunHeader};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Names, RunError};
+use crate::{AppError, CallRecording, Invocation};
+
+/// The start of a run, stored under `invocation` of its header.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct StoredInvocation {
+    /// The invocation that started it.
+    pub invocation: Invocation,
+    /// Maximum and minimum of the estimated cost with nothing cached, on conservative assumptions. Unknown if
+    /// `estimate_per_cell` is empty.
+    pub estimate: Money,
+    pub estimate_low: Money,
+    /// The same for one cell by system; `None` if a price is unknown.
+    pub estimate_per_cell: Vec<Option<Money>>,
+    /// True if the estimate was of a sample of the rows.
+    pub estimate_sampled: bool,
+    /// The gates of the run.
+    pub rules: GateRules,
+    /// The stored run whose outputs it scores, if it makes none.
+    pub score_of: Option<String>,
+    /// The recording that stores or answers its calls.
+    pub tape: CallRecording,
+}
+
+impl StoredInvocation {
+    /// A stored start with only the estimate.
+    pub fn with_estimate(UncachedCost { total: (least, most), per_cell, sampled }: &UncachedCost) -> Self {
+        Self {
+            estimate: *most,
+            estimate_low: *least,
+            estimate_per_cell: per_cell.clone(),
+            estimate_sampled: *sampled,
+            ..Self::default()
+        }
+    }
+}
+
+/// Reads the stored start of a run.
+pub(crate) fn begun(header: &RunHeader) -> Result<StoredInvocation, AppError> {
+    let unknown = |source| RunError::UnknownStart { run: header.id.clone(), source }.into();
+    serde_json::from_value(header.invocation.clone()).map_err(unknown)
+}
+
+/// The estimate that an earlier run of the plan stored, if this version of Karat would compute the same.
+pub(crate) fn known_estimate(store: &Store, plan: &PlanHeader) -> Result<Option<UncachedCost>, AppError> {
+    // Prices are not part of a plan's hash.
+    let same = |header: &RunHeader| {
+        header.version == env!("CARGO_PKG_VERSION")
+            && header.plan.models == plan.models
+            && header.plan.judges == plan.judges
+    };
+    let header = store.latest_of_plan(plan.plan_hash)?.filter(same);
+    let begun = header.and_then(|header| serde_json::from_value::<StoredInvocation>(header.invocation).ok());
+    Ok(begun.filter(|begun| begun.estimate_per_cell.len() == plan.systems.len()).map(|begun| UncachedCost {
+        total: (begun.estimate_low, begun.estimate),
+        per_cell: begun.estimate_per_cell,
+        sampled: begun.estimate_sampled,
+    }))
+}
+
+/// The stored estimate of a run.
+pub(crate) fn stored_estimate(header: &RunHeader) -> Option<Estimate> {
+    let begun: StoredInvocation = serde_json::from_value(header.invocation.clone()).ok()?;
+    (!begun.estimate_per_cell.is_empty()).then_some(Estimate {
+        least: begun.estimate_low,
+        total: begun.estimate,
+        per_cell: begun.estimate_per_cell,
+        sampled: begun.estimate_sampled,
+    })
+}
+
+/// Refuses to resume a run with a different plan.
+pub(crate) fn check_same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
+    if stored.plan.plan_hash == now.plan_hash {
+        return Ok(());
+    }
+    let changes = Names::of(karat_suite::plan_changes(&stored.plan, now));
+    Err(RunError::PlanChanged { run: stored.id.clone(), changes }.into())
+}

@@ -1,0 +1,35 @@
+//! The catalog of metrics, providers and analyses that suites are checked against, gathered from the crates that define
+//! them.
+
+use karat_suite::{Catalog, Entry};
+
+/// Metrics, providers, analyses and resolvers with their options.
+pub(crate) fn compose() -> Catalog {
+    let metrics = karat_scoring::scorer::catalog().into_iter().map(|(name, metric)| {
+        let entry = Entry {
+            options: metric.options,
+            dimensions: metric.dimensions.iter().map(|dimension| (*dimension).to_owned()).collect(),
+            reference_unless: metric
+                .reference_unless
+                .map(|options| options.iter().map(|option| (*option).to_owned()).collect()),
+            binary: metric.binary,
+            verdicts: metric.verdicts,
+            range: metric.range,
+            better: metric.better,
+            volatile: metric.volatile,
+            outside: metric.outside,
+        };
+        (name.to_owned(), entry)
+    });
+    let providers = karat_providers::catalog().into_iter();
+    let providers = providers.map(|(name, options)| (name.to_owned(), Entry { options, ..Entry::default() }));
+    let analyses = karat_analysis::catalog().into_iter();
+    let analyses = analyses.map(|entry| (entry.name.to_owned(), Entry { options: entry.options, ..Entry::default() }));
+    Catalog {
+        metrics: metrics.collect(),
+        providers: providers.collect(),
+        analyses: analyses.collect(),
+        resolvers: karat_filings::resolvers().map(|(name, entry)| (name.to_owned(), entry)).into(),
+        ..Catalog::default()
+    }
+}

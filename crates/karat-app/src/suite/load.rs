@@ -1,0 +1,125 @@
+//! Loads a suite file or preset as a plan.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use karat_analysis::gate;
+use karat_suite::{Files, Overrides, Plan, Registry, Suite};
+use karat_types::{PlanHeader, ScorerKind};
+
+use crate::error::{Lines, Names, SuiteError};
+use crate::suite::catalog;
+use crate::suite::preset::{SuiteFiles, names, suite_path};
+use crate::{App, AppError, Invocation};
+
+/// A suite that was read, checked and planned.
+pub struct LoadedSuite {
+    /// The plan, with the suite's warnings and unplanned parts.
+    pub plan: Plan,
+}
+
+impl App {
+    /// Reads a suite, checks it and its dataset, and plans it, or a round of its calibration. Makes no API calls.
+    pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+        let mut loaded = match &invocation.calibrating {
+            Some(asked) => self.load_round(invocation, asked),
+            None => self.load_with(invocation, Arc::new(SuiteFiles), |_| {}),
+        }?;
+        loaded.plan.notes.extend(preset_shadow_note(&invocation.suite, &SuiteFiles));
+        Ok(loaded)
+    }
+
+    /// Loads a suite with other files and further changes.
+    pub(crate) fn load_with(
+        &self,
+        invocation: &Invocation,
+        files: Arc<dyn Files>,
+        change: impl FnOnce(&mut Overrides),
+    ) -> Result<LoadedSuite, AppError> {
+        let path = find_suite(&invocation.suite, &*files)?;
+        let mut overrides = invocation.overrides(&self.lookup, self.clock.now());
+        change(&mut overrides);
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        let plan = suite.plan()?;
+        let mut problems = scorer_problems(&plan.header);
+        let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
+        problems.extend(checked.err().map(|error| error.into()));
+        if problems.is_empty() {
+            return Ok(LoadedSuite { plan });
+        }
+        Err(SuiteError::Problems { problems: Lines(problems) }.into())
+    }
+
+    /// The number of rows, and the counts of the suite's dataset checks, all of which hold.
+    pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::CheckCounts>), AppError> {
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        let path = find_suite(&invocation.suite, &*files)?;
+        let overrides = invocation.overrides(&self.lookup, self.clock.now());
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
+    }
+
+    /// The models of the registry, extended by a suite's registry files.
+    pub fn models(&self, suite: Option<&str>) -> Result<Vec<karat_types::ModelSpec>, AppError> {
+        let Some(suite) = suite else { return Ok(Registry::builtin().models().cloned().collect()) };
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        let path = find_suite(suite, &*files)?;
+        let overrides = Invocation::default().overrides(&self.lookup, self.clock.now());
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        Ok(suite.registry().models().cloned().collect())
+    }
+}
+
+/// Option problems that only the metrics themselves can find.
+fn scorer_problems(plan: &PlanHeader) -> Vec<Box<dyn Error + Send + Sync>> {
+    let metrics = plan.scorers.iter().filter(|scorer| matches!(scorer.kind, ScorerKind::Metric { .. }));
+    metrics.filter_map(|scorer| Some(karat_scoring::scorer::build(scorer).err()?.into())).collect()
+}
+
+/// The note for a preset that hides a folder with a suite of the same name.
+fn preset_shadow_note(suite: &str, files: &dyn Files) -> Option<String> {
+    let hidden = !files.is_file(suite) && suite_path(suite).is_some() && files.is_file(&format!("{suite}/karat.yaml"));
+    hidden.then(|| format!("`{suite}` is the built-in preset, not the folder of this name: that one is `./{suite}`"))
+}
+
+/// The suite of a file, a preset's name, or the `karat.yaml` of a folder: `./faq` and `faq/` are always the folder.
+pub(crate) fn find_suite(suite: &str, files: &dyn Files) -> Result<String, AppError> {
+    let in_folder = format!("{}/karat.yaml", suite.trim_end_matches('/'));
+    if files.is_file(suite) {
+        return Ok(suite.to_owned());
+    }
+    if let Some(path) = suite_path(suite) {
+        return Ok(path);
+    }
+    if files.is_file(&in_folder) {
+        return Ok(in_folder);
+    }
+    let presets = names();
+    let wanted = suite.to_owned();
+    Err(match karat_suite::nearest(suite, presets.iter().copied()) {
+        Some(name) => SuiteError::NotFoundNear { suite: wanted, preset: name.to_owned() },
+        None => SuiteError::NotFound { suite: wanted, presets: Names::of(presets) },
+    }
+    .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use karat_scoring::summary::{JudgeOptions, judge_rubric};
+
+    /// SU-06: the preset's judge and the library's get the same request.
+    #[test]
+    fn the_summary_rubric_equals_the_library_rubric() {
+        let overrides = Overrides { judges: Some(vec!["sim-summary-judge".to_owned()]), ..Overrides::default() };
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        let path = "preset:summary/karat.yaml";
+        let suite = Suite::load(files, path, &overrides, &catalog::compose(), &Registry::builtin()).unwrap();
+        let plan = suite.plan().unwrap();
+        let rubrics = plan.header.scorers.iter().filter_map(|scorer| match &scorer.kind {
+            ScorerKind::Rubric(judged) => Some(&judged.rubric),
+            ScorerKind::Metric { .. } => None,
+        });
+        assert_eq!(rubrics.collect::<Vec<_>>(), [&judge_rubric(&JudgeOptions::default())]);
+    }
+}

@@ -1,0 +1,18 @@
+//! Suites and presets, from their files to a plan.
+//!
+//! - `invocation` is a suite with every change that the command line asks for; `load` makes a plan of it.
+//! - `preset` holds the built-in suites, `init` copies one.
+//! - `catalog` lists metrics and analyses for the suite crate.
+//! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
+//! - `dates` is the day that a plan is about.
+//!
+//! Read `invocation`, then `load`.
+
+pub(crate) mod catalog;
+pub(crate) mod dates;
+pub(crate) mod fetch;
+pub(crate) mod init;
+pub(crate) mod invocation;
+pub(crate) mod load;
+pub(crate) mod preset;
+pub(crate) mod version_changes;

@@ -1,0 +1,89 @@
+//! Content of a suite that changed since its stored runs although its declared version did not (CL-07, CL-17).
+
+use karat_types::{Action, Key, PlanHeader, Rubric, RunHeader, ScorerKind, StepSpec};
+use serde::Serialize;
+
+use crate::{App, AppError};
+
+/// Number of the newest runs that are compared.
+const RUNS: usize = 8;
+
+impl App {
+    /// Prompts and rubrics of a plan that differ from the suite's newest runs despite the same version, and diagnostics
+    /// that judges gave in another form: a sentence each. Makes no API calls.
+    pub fn changes(&self, plan: &PlanHeader) -> Result<Vec<String>, AppError> {
+        let store = self.store_to_read()?;
+        let runs = store.runs_of_suite(&plan.suite, RUNS)?;
+        let earlier = runs.iter().map(|run| store.run(run)).collect::<Result<Vec<_>, _>>()?;
+        Ok(steps(plan, &earlier).into_iter().chain(rubrics(plan, &earlier)).collect())
+    }
+}
+
+fn steps(plan: &PlanHeader, earlier: &[RunHeader]) -> Vec<String> {
+    let mut changed = Vec::new();
+    for variant in &plan.variants {
+        for step in &variant.steps {
+            let of = |header: &RunHeader| {
+                let known = header.plan.variants.iter().find(|it| it.id == variant.id)?;
+                known.steps.iter().find(|it| it.id == step.id).cloned()
+            };
+            let newest = earlier.iter().find_map(|header| Some((header, of(header)?)));
+            let Some((header, then)) = newest else { continue };
+            let (Some(version), Some(now), Some(before)) = (&step.version, prompt(step), prompt(&then)) else {
+                continue;
+            };
+            if then.version.as_ref() == Some(version) && now != before {
+                let what = format!("the prompt of step `{}.{}`", variant.id, step.id);
+                changed.push(same_version(&what, version, &before, &now, &header.id));
+            }
+        }
+    }
+    changed
+}
+
+fn rubrics(plan: &PlanHeader, earlier: &[RunHeader]) -> Vec<String> {
+    let mut changed = Vec::new();
+    for scorer in &plan.scorers {
+        let Some(now) = rubric(plan, &scorer.id) else { continue };
+        let newest = earlier.iter().find_map(|header| Some((header, rubric(&header.plan, &scorer.id)?)));
+        let Some((header, then)) = newest else { continue };
+        if let (Some(version), true) = (&now.version, now.version == then.version && now != then) {
+            let what = format!("the rubric of `{}`", scorer.id);
+            changed.push(same_version(&what, version, &digest(then), &digest(now), &header.id));
+        }
+        if now.diagnostics != then.diagnostics {
+            changed.push(format!(
+                "judgments of `{}` up to run {} have diagnostics of an older schema: they are dropped, and outputs are judged again",
+                scorer.id, header.id
+            ));
+        }
+    }
+    changed
+}
+
+fn same_version(what: &str, version: &str, then: &str, now: &str, run: &str) -> String {
+    format!(
+        "{what} changed under the same version `{version}`: it was {then} in run {run} and is {now}. Give it a new \
+         `version`, so that reports tell them apart"
+    )
+}
+
+fn prompt(step: &StepSpec) -> Option<String> {
+    match &step.action {
+        Action::Prompt(prompt) => Some(digest(prompt)),
+        _ => None,
+    }
+}
+
+fn rubric<'p>(plan: &'p PlanHeader, scorer: &str) -> Option<&'p Rubric> {
+    match &plan.scorers.iter().find(|it| it.id == scorer)?.kind {
+        ScorerKind::Rubric(rubric) => Some(&rubric.rubric),
+        ScorerKind::Metric { .. } => None,
+    }
+}
+
+/// The first eight digits of a content hash.
+fn digest<T: Serialize>(content: &T) -> String {
+    let bytes = serde_json::to_vec(content).unwrap_or_default();
+    Key::of("karat/changed/1", &bytes).to_string().chars().take(8).collect()
+}

@@ -1,0 +1,397 @@
+//! Makes calls: reserved, made, made durable, and only then answered (invariant 4).
+//!
+//! 1. A call that an earlier part of the run has paid for is answered from the ledger.
+//! 2. Any other call waits for the budget, then for its model's limits and a slot (`max_concurrency` running calls).
+//! 3. It is made, with retries. The slot is held until the record is on disk, so after a crash at most
+//!    `max_concurrency` calls are unknown to the ledger.
+//! 4. The answer is parsed from the recorded bytes, so a resumed run reads what the first one read.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::{FutureExt, join_all};
+use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
+use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
+use karat_types::{
+    Answer, Ask, CallError, CallErrorCode, CellError, Key, Machine, Money, Observer, Pricing, Record, Request, Score,
+    Turn,
+};
+
+use crate::budget::claim::{Charge, Claim, Funds};
+use crate::budget::limits::Budget;
+use crate::budget::reservations::ReservationPool;
+use crate::budget::service_costs::ServiceCosts;
+use crate::budget::upper_bound::upper_bound;
+use crate::call::log::{CallLog, LoggedCall};
+use crate::call::paid::PaidReplies;
+use crate::call::settlement::{EndedCall, SettledCall};
+use crate::call::tally::Tally;
+use crate::call::target::Target;
+use crate::cell::files::RecordedFiles;
+use crate::plan::privacy::Privacy;
+use crate::plan::ready::ReadyScorer;
+use crate::reuse::identity::{call_key, seed_from_key};
+use crate::run::stop::Stop;
+
+/// The time that a stopped run waits for the answers of running calls.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// Makes the calls of all cells of a run.
+pub(crate) struct CallExecutor {
+    providers: Arc<Providers>,
+    ledger: Arc<Ledger>,
+    observer: Arc<dyn Observer>,
+    recorded_files: Arc<RecordedFiles>,
+    gate: Gate,
+    budget: Budget,
+    /// The replies that earlier parts of the run have paid for.
+    pub paid: PaidReplies,
+    stop: Stop,
+    privacy: Privacy,
+    call_log: Option<Arc<dyn CallLog>>,
+    pool: Arc<ReservationPool>,
+    made: AtomicU64,
+    requests: AtomicU64,
+    spent: AtomicU64,
+    service_costs: ServiceCosts,
+    /// Calls whose cost is unknown.
+    unpriced: AtomicU64,
+}
+
+/// The parts of a [`CallExecutor`].
+pub(crate) struct CallExecutorInit {
+    pub providers: Arc<Providers>,
+    pub ledger: Arc<Ledger>,
+    pub observer: Arc<dyn Observer>,
+    pub recorded_files: Arc<RecordedFiles>,
+    pub budget: Budget,
+    pub service_costs: ServiceCosts,
+    pub paid: PaidReplies,
+    pub stop: Stop,
+    pub privacy: Privacy,
+    pub call_log: Option<Arc<dyn CallLog>>,
+    pub concurrency: usize,
+}
+
+impl CallExecutor {
+    pub fn new(init: CallExecutorInit) -> Self {
+        Self {
+            providers: init.providers,
+            ledger: init.ledger,
+            observer: init.observer,
+            recorded_files: init.recorded_files,
+            gate: Gate::new(init.concurrency),
+            budget: init.budget,
+            paid: init.paid,
+            stop: init.stop,
+            privacy: init.privacy,
+            call_log: init.call_log,
+            pool: Arc::new(ReservationPool::new(init.concurrency)),
+            made: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+            spent: AtomicU64::new(0),
+            service_costs: init.service_costs,
+            unpriced: AtomicU64::new(0),
+        }
+    }
+
+    /// Calls made, the requests that they took, and money spent, by this process.
+    pub fn totals(&self) -> (u64, u64, Money) {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (count(&self.made), count(&self.requests), Money(i128::from(count(&self.spent))))
+    }
+
+    /// The queue entry for calls of a model.
+    pub fn queue_entry(&self, who: &str) -> QueueEntry {
+        self.gate.queue_entry(who)
+    }
+
+    /// Returns whether the budget refused a call.
+    pub fn is_budget_stopped(&self) -> bool {
+        self.budget.is_stopped()
+    }
+
+    /// Calls of this process whose cost is unknown.
+    pub fn unpriced(&self) -> u64 {
+        self.unpriced.load(Ordering::Relaxed)
+    }
+
+    /// The reported cost that cannot be read and stopped the run, if there is one.
+    pub fn unreadable_cost(&self) -> Option<String> {
+        self.budget.unkeepable().map(str::to_owned)
+    }
+
+    /// The amount by which calls exceeded the budget, because they cost more than was reserved for them.
+    pub fn overspend(&self) -> Money {
+        self.budget.overspend()
+    }
+
+    /// The upper bound of the largest call that the budget refused.
+    pub fn largest_refused(&self) -> Money {
+        self.budget.largest_refused()
+    }
+
+    /// Releases the undrawn reservation on disk: at an orderly end, only calls that may have been billed stay open.
+    pub async fn release_reservations(&self) {
+        let Reservation { calls, upper } = self.pool.drain();
+        if calls > 0 || upper > Money::ZERO {
+            let record = Record::Released { calls, upper };
+            if let Err(error) = self.ledger.append(vec![record]).await {
+                self.stop.fail(error.to_string());
+            }
+        }
+    }
+
+    /// Drives a machine to its end. Calls are keyed below `owner`.
+    pub async fn drive<D>(
+        &self,
+        mut machine: Box<dyn Machine<Done = D>>,
+        owner: Key,
+        target: Option<&Target>,
+        tally: &mut Tally,
+    ) -> D {
+        let mut answers = Vec::new();
+        loop {
+            match machine.poll(std::mem::take(&mut answers)) {
+                Turn::Done(done) => return done,
+                Turn::Ask(asks) => answers = self.answer_all(owner, asks, target, tally).await,
+            }
+        }
+    }
+
+    /// Drives a machine to its end. If it failed on unreadable replies of an earlier part of the run, drives a new one
+    /// that asks for them again. `failure` returns the reason if an end is a failure. The tally holds the cost of all
+    /// of them.
+    pub async fn drive_with_fresh_replies<D>(
+        &self,
+        machine: impl Fn() -> Box<dyn Machine<Done = D>>,
+        owner: Key,
+        target: &Target,
+        failure: impl Fn(&D) -> Option<&CellError>,
+    ) -> (D, Tally) {
+        let mut paid = Money::ZERO;
+        loop {
+            let mut tally = Tally::default();
+            let done = self.drive(machine(), owner, Some(target), &mut tally).await;
+            paid += tally.paid;
+            if !failure(&done).is_some_and(|error| self.paid.give_up(&tally.calls, error)) {
+                return (done, Tally { paid, ..tally });
+            }
+        }
+    }
+
+    async fn answer_all(
+        &self,
+        owner: Key,
+        mut asks: Vec<Ask>,
+        target: Option<&Target>,
+        tally: &mut Tally,
+    ) -> Vec<Answer> {
+        let mut slowest = 0.0_f64;
+        let mut told = |ask: Ask, made: Option<SettledCall>| match made {
+            Some(made) => {
+                slowest = slowest.max(made.latency_ms);
+                Answer { slot: ask.slot, outcome: tally.add(made, target) }
+            }
+            None => self.recorded_files.answer(ask),
+        };
+        let answers = match asks.pop() {
+            // Most machines ask for one thing at a time.
+            Some(only) if asks.is_empty() => {
+                let made = self.answer_one(owner, &only, target).await;
+                vec![told(only, made)]
+            }
+            last => {
+                asks.extend(last);
+                let made = join_all(asks.iter().map(|ask| self.answer_one(owner, ask, target))).await;
+                asks.into_iter().zip(made).map(|(ask, made)| told(ask, made)).collect()
+            }
+        };
+        tally.latency_ms += slowest;
+        answers
+    }
+
+    /// Answers one request; `None` if it needs no call.
+    async fn answer_one(&self, owner: Key, ask: &Ask, target: Option<&Target>) -> Option<SettledCall> {
+        let target = target?;
+        if matches!((&ask.request, &target.model), (Request::File { .. }, _) | (Request::Chat(_), None)) {
+            return None;
+        }
+        let key = call_key(owner, &ask.slot);
+        match self.paid.reply(self.ledger.store(), key) {
+            // A reply whose content was not stored cannot be used again.
+            Some(record) if self.privacy.keeps_content() => {
+                Some(SettledCall::from_ledger(record, &ask.request, target, self.paid.is_unreported(key)))
+            }
+            // Boxed: the state of a call is many times larger than that of the futures around it, which are moved.
+            _ => Some(self.make_call(key, &ask.request, target).boxed().await),
+        }
+    }
+
+    /// The body of a request whose length bounds its cost.
+    fn request_body(&self, request: &Request, target: &Target) -> Option<Bytes> {
+        match (request, &target.model) {
+            (Request::Chat(request), Some(model)) if matches!(model.price, Pricing::Known(_)) => {
+                self.providers.request_body(model, request)
+            }
+            _ => None,
+        }
+    }
+
+    fn charge<'a>(&'a self, request: &Request, body: Option<&Bytes>, target: &'a Target) -> Charge<'a> {
+        match (request, &target.model) {
+            (Request::Chat(request), Some(model)) => {
+                Charge::Bound(upper_bound(body.map_or(0, Bytes::len), request, &model.price))
+            }
+            (Request::Http(_) | Request::Command(_), _) if target.meter.is_some() => {
+                Charge::Fee(&self.service_costs, &target.who)
+            }
+            _ => Charge::Bound(Money::ZERO),
+        }
+    }
+
+    async fn make_call(&self, key: Key, request: &Request, target: &Target) -> SettledCall {
+        if self.stop.is_set() {
+            let message = "the run was stopped before this call";
+            return SettledCall::refusal(key, CallErrorCode::Cancelled, message.to_owned());
+        }
+        let body = self.request_body(request, target);
+        let charge = self.charge(request, body.as_ref(), target);
+        let Self { budget, pool, ledger, stop, .. } = self;
+        let claim = Claim::new(Funds { budget, pool, ledger, stop }, charge, target.model.as_deref());
+        let (exchange, slot) = match self.exchange_within_limits(key, (request, body.as_ref()), &claim, target).await {
+            Ok(Some((
+                Exchange { outcome: Err(CallError { code: code @ CallErrorCode::Cancelled, message, .. }), .. },
+                _,
+            ))) => (claim.ended_exchange(code, message), None),
+            Ok(Some(held)) => held,
+            Ok(None) => {
+                claim.leave_open();
+                let message = "the run was stopped while this call was under way";
+                return SettledCall::refusal(key, CallErrorCode::Cancelled, message.to_owned());
+            }
+            Err(refusal) => (claim.ended_exchange(CallErrorCode::Budget, refusal), None),
+        };
+        if let Err(CallError { code: code @ (CallErrorCode::Cancelled | CallErrorCode::Budget), message, .. }) =
+            &exchange.outcome
+            && exchange.attempts == 0
+        {
+            return SettledCall::refusal(key, *code, message.clone());
+        }
+        let exchange = self.redact(exchange, request, target);
+        if let Some(log) = &self.call_log {
+            let call = LoggedCall::of(&exchange, request, &target.who, target.model.as_deref(), &self.privacy);
+            call.iter().for_each(|call| log.call(call));
+        }
+        self.made.fetch_add(u64::from(exchange.attempts > 0), Ordering::Relaxed);
+        // A replayed call sends no request.
+        let requests = if exchange.is_replayed { 0 } else { exchange.attempts };
+        self.requests.fetch_add(u64::from(requests), Ordering::Relaxed);
+        let bytes = body.map_or(exchange.request.len(), |body| body.len());
+        let was_impossible = self.paid.was_impossible(self.ledger.store(), key);
+        let ended = EndedCall { key, request, bytes, target, exchange, was_impossible };
+        let (settled, record, owed) = ended.settle(&claim, &self.service_costs);
+        self.spent.fetch_add(u64::try_from(settled.paid.0).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.unpriced.fetch_add(u64::from(settled.cost.is_none()), Ordering::Relaxed);
+        let released = claim.take_surplus().map(|Reservation { calls, upper }| Record::Released { calls, upper });
+        // Never released, so that it counts as spent like the reservation of the call.
+        let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });
+        let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(owed).collect();
+        // Once the record is on disk the call is no longer open, so the next call needs no reservation of its own.
+        let hold = WriteGuard::new((claim.take_drawn(), slot));
+        if let Err(WriteFailed { error, guard }) = self.ledger.append_guarded(records, hold).await {
+            // Shut before the slot is returned: only calls that run now can be lost. Nothing is written any more, so
+            // the call stays open on disk.
+            self.gate.shut();
+            drop(guard);
+            self.stop.fail(error.to_string());
+            return SettledCall::refusal(key, CallErrorCode::Cancelled, error.to_string());
+        }
+        settled
+    }
+
+    /// The score from a service or program. It is not a call of the run: it costs nothing and can be repeated.
+    pub async fn external_score(&self, scorer: &ReadyScorer, request: &Request) -> Score {
+        let ReadyScorer { who, timeout, retries, .. } = scorer;
+        let call = ExternalCall { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
+        let stopped = async {
+            self.stop.wait().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            exchange = self.providers.call_external(call, &*self.observer) => match exchange.outcome {
+                Ok(reply) => scorer.scorer.read(&reply.text),
+                Err(error) => Score::unscored(error.message),
+            },
+            () = stopped => Score::unscored("the run was stopped while this score was made"),
+        }
+    }
+
+    /// Removes content that must not be kept from an exchange; the reply is read from the rest.
+    fn redact(&self, exchange: Exchange, request: &Request, target: &Target) -> Exchange {
+        if !self.privacy.has_rules() {
+            return exchange;
+        }
+        let response = self.privacy.body(exchange.response.clone());
+        let outcome = match exchange.outcome {
+            Ok(_) if response != exchange.response => target.read_reply(request, &response),
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(CallError { message: self.privacy.text(error.message), ..error }),
+        };
+        Exchange { request: self.privacy.body(exchange.request), response, outcome, ..exchange }
+    }
+
+    /// Makes the call. `None` if the run was stopped and the answer did not come within the grace period.
+    async fn exchange_within_limits(
+        &self,
+        key: Key,
+        (request, body): (&Request, Option<&Bytes>),
+        claim: &Claim<'_>,
+        target: &Target,
+    ) -> Result<Option<ExchangeWithSlot>, String> {
+        let out_of_time = async {
+            let Some(time) = &target.time else { return std::future::pending().await };
+            // Polled after each step of the call itself, so it needs no waker.
+            time.expire(std::future::poll_fn(|_| ready_if(claim.is_sent()))).await;
+        };
+        let stopped = async {
+            self.stop.wait().await;
+            self.gate.shut();
+            tokio::time::sleep(GRACE).await;
+        };
+        let Target { timeout, retries, .. } = *target;
+        let jitter_seed = seed_from_key(key);
+        let (providers, gate, observer) = (&self.providers, &self.gate, &*self.observer);
+        // Pinned here: otherwise each future that passes it on would hold all of it.
+        let held = pin!(async {
+            claim.reserve().await?;
+            match (request, &target.model) {
+                (Request::Chat(request), Some(model)) => {
+                    let call = Call { model: &model.id, request, body, timeout, retries, jitter_seed };
+                    providers.call_within(call, gate, claim, observer).await
+                }
+                _ => {
+                    let call = ExternalCall { who: &target.who, request, timeout, retries, jitter_seed };
+                    Box::pin(providers.call_external_within(call, gate, claim, observer)).await
+                }
+            }
+        });
+        // Polled before the call takes a slot that other calls of its cell release because the time is used up.
+        let is_late = || target.time.as_ref().is_some_and(|time| time.is_expired() && !claim.is_sent());
+        tokio::select! {
+            biased;
+            () = std::future::poll_fn(|_| ready_if(is_late())) => Ok(Some((claim.timed_out_exchange(), None))),
+            held = held => held.map(Some),
+            () = out_of_time => Ok(Some((claim.timed_out_exchange(), None))),
+            () = stopped => Ok(None),
+        }
+    }
+}
+
+fn ready_if(is_so: bool) -> Poll<()> {
+    if is_so { Poll::Ready(()) } else { Poll::Pending }
+}

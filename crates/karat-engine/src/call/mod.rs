@@ -1,0 +1,15 @@
+//! One call of a model, service or program: reserved, made, durable, and only then answered.
+//!
+//! - `executor` drives a step or judge and makes its calls; `target` is whom it calls, `tally` what the calls came to.
+//! - `settlement` turns an ended call into its cost, its record and its notes.
+//! - `paid` answers calls that an earlier part of the run has paid for.
+//! - `log` hands calls to the call log.
+//!
+//! Read `executor` first; it reserves through `budget::claim`.
+
+pub(crate) mod executor;
+pub(crate) mod log;
+pub(crate) mod paid;
+pub(crate) mod settlement;
+pub(crate) mod tally;
+pub(crate) mod target;

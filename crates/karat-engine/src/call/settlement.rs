@@ -1,0 +1,135 @@
+//! Settles a call once it has ended: its usage, its cost and its record (BY-05).
+
+use std::sync::Arc;
+
+use karat_providers::Exchange;
+use karat_types::{CallError, CallErrorCode, CallRecord, Key, Money, Note, Reply, Request, Usage};
+
+use crate::budget::claim::{Bill, Claim};
+use crate::budget::service_costs::ServiceCosts;
+use crate::budget::upper_bound::{UsageSource, breach_note, impossible_usage_note, unmetered_note, usage_of};
+use crate::call::target::Target;
+
+/// A call that has ended.
+pub(crate) struct EndedCall<'a> {
+    pub key: Key,
+    pub request: &'a Request,
+    /// Size of the sent body in bytes.
+    pub bytes: usize,
+    pub target: &'a Target,
+    pub exchange: Exchange,
+    /// True if an attempt in an earlier part of the run reported impossible counts.
+    pub was_impossible: bool,
+}
+
+/// A settled call.
+pub(crate) struct SettledCall {
+    pub key: Key,
+    pub outcome: Result<Arc<Reply>, CallError>,
+    pub usage: Usage,
+    /// The cost; `None` when it is unknown.
+    pub cost: Option<Money>,
+    /// The part that this run paid now.
+    pub paid: Money,
+    pub latency_ms: f64,
+    pub notes: Vec<Note>,
+}
+
+impl EndedCall<'_> {
+    /// Settles the call. Returns the settled call, its record, and the amount that counts beyond the bill and the
+    /// reservation.
+    pub fn settle(self, claim: &Claim<'_>, service_costs: &ServiceCosts) -> (SettledCall, CallRecord, Money) {
+        let Self { key, request, bytes, target, exchange, was_impossible } = self;
+        let (mut usage, counted) = usage_of(&exchange.outcome, request, bytes);
+        usage += exchange.failed_attempts.usage;
+        let (cost, unreadable_cost) = match target.cost_of(&exchange.outcome, &usage) {
+            Ok(cost) => (Ok(cost), None),
+            Err(unknown) => (Err(unknown.least), unknown.unreadable.filter(|_| !exchange.is_replayed)),
+        };
+        let bill = match cost {
+            // A replayed call has a price, but is not billed.
+            _ if exchange.is_replayed => Bill::Exact(Money::ZERO),
+            Ok(cost) if counted == UsageSource::Estimated => Bill::Estimated(cost),
+            Ok(cost) => Bill::Exact(cost),
+            Err(least) => Bill::AtLeast(least),
+        };
+        if let Some(unreadable) = unreadable_cost.filter(|_| service_costs.is_careful) {
+            claim.give_up(format!("{} reports as its cost {unreadable}", target.who));
+        }
+        let (reserved, owed) = claim.settle(bill, exchange.failed_attempts.unknown);
+        // In this order, so that a call that waits for its turn finds the recorded cost.
+        if target.meter.is_some() && exchange.outcome.is_ok() {
+            service_costs.record_cost(&target.who, bill.least());
+        }
+        claim.end_turn();
+        let is_impossible = exchange.failed_attempts.impossible > 0 || was_impossible;
+        let record = CallRecord {
+            key,
+            model: target.name(request).to_owned(),
+            request: exchange.request,
+            response: exchange.response,
+            status: exchange.status,
+            usage: Some(usage),
+            cost: bill.cost(),
+            // For later parts of the run, a call of unknown cost is the dearest of its step.
+            reserved: if bill.cost().is_some() { reserved } else { reserved + owed },
+            latency_ms: exchange.latency_ms,
+            attempts: exchange.attempts,
+            impossible: is_impossible,
+            finish: exchange.outcome.as_ref().ok().map(|reply| reply.finish),
+            error: exchange.outcome.as_ref().err().cloned(),
+        };
+        let settled = SettledCall {
+            key,
+            notes: notes(counted, &record, cost.ok(), target),
+            outcome: exchange.outcome.map(Arc::new),
+            usage,
+            cost: cost.ok(),
+            paid: bill.cost().unwrap_or_default(),
+            latency_ms: record.latency_ms,
+        };
+        (settled, record, owed)
+    }
+}
+
+impl SettledCall {
+    /// A call that was not made, or whose answer must not be used.
+    pub fn refusal(key: Key, code: CallErrorCode, message: String) -> Self {
+        Self {
+            key,
+            outcome: Err(CallError { code, message, status: None }),
+            usage: Usage::default(),
+            cost: Some(Money::ZERO),
+            paid: Money::ZERO,
+            latency_ms: 0.0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// A paid call, with its answer read again from the recorded bytes. Its cost counts as paid now if no row has
+    /// reported it.
+    pub fn from_ledger(record: CallRecord, request: &Request, target: &Target, is_untold: bool) -> Self {
+        let outcome = record.error.clone().map_or_else(|| target.read_reply(request, &record.response), Err);
+        let (_, counted) = usage_of(&outcome, request, record.request.len());
+        let usage = record.usage.unwrap_or_default();
+        // A replayed call has a price, though it was not billed.
+        let cost = target.cost_of(&outcome, &usage).ok();
+        Self {
+            key: record.key,
+            notes: notes(counted, &record, cost, target),
+            outcome: outcome.map(Arc::new),
+            usage,
+            cost,
+            paid: record.cost.filter(|_| is_untold).unwrap_or_default(),
+            latency_ms: record.latency_ms,
+        }
+    }
+}
+
+/// The notes about a call's usage and cost.
+fn notes(counted: UsageSource, record: &CallRecord, cost: Option<Money>, target: &Target) -> Vec<Note> {
+    let spent = record.cost.unwrap_or_default();
+    let breach = target.model.as_ref().and_then(|model| breach_note(model, spent, record.reserved, record.attempts));
+    let uncosted = target.meter.as_ref().and_then(|_| unmetered_note(cost));
+    [counted.note(), record.impossible.then(impossible_usage_note), breach, uncosted].into_iter().flatten().collect()
+}

@@ -1,0 +1,64 @@
+//! The recipient of a call: its name, its limits, and how to read its answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Reply, Request, ServedName, Usage};
+
+use crate::cell::deadline::CellDeadline;
+use crate::steps::{CompiledStep, UnknownCost};
+
+/// The recipient of a machine's calls.
+#[derive(Clone)]
+pub(crate) struct Target {
+    /// Name of the step or scorer, for messages.
+    pub who: Arc<str>,
+    /// The model, if one is called.
+    pub model: Option<Arc<ModelSpec>>,
+    /// The step, if its answers report what they cost.
+    pub meter: Option<Arc<CompiledStep>>,
+    pub timeout: Duration,
+    pub retries: u32,
+    /// The deadline of the cell.
+    pub time: Option<Arc<CellDeadline>>,
+}
+
+impl Target {
+    /// The recipient's name in the ledger.
+    pub fn name(&self, request: &Request) -> &str {
+        match (request, &self.model) {
+            (Request::Chat(_), Some(model)) => &model.id,
+            (Request::Command(_), _) => "command",
+            _ => "http",
+        }
+    }
+
+    /// Parses the bytes of an answer.
+    pub fn read_reply(&self, request: &Request, response: &Bytes) -> Result<Reply, CallError> {
+        match (request, &self.model) {
+            (Request::Chat(_), Some(model)) => karat_providers::parse(model, response),
+            (request, _) => karat_providers::parse_external_reply(request, response).map_err(|message| CallError {
+                code: CallErrorCode::Malformed,
+                message,
+                status: None,
+            }),
+        }
+    }
+
+    /// The cost of a call: by the model's price, or as the answer reports it. The error holds what
+    /// is known of an unknown cost.
+    pub fn cost_of(&self, outcome: &Result<Reply, CallError>, usage: &Usage) -> Result<Money, UnknownCost> {
+        match (&self.model, &self.meter, outcome) {
+            (Some(model), _, _) => model.price.cost(usage).ok_or_else(UnknownCost::default),
+            (None, Some(step), Ok(reply)) => step.cost_of(&reply.text),
+            _ => Ok(Money::ZERO),
+        }
+    }
+
+    /// The model that answered, if the provider names it.
+    pub fn answering_model(&self, outcome: &Result<Arc<Reply>, CallError>) -> Option<ServedName> {
+        let reply = outcome.as_ref().ok()?;
+        ServedName::from_reply(&self.model.as_ref()?.model, reply.model.as_deref()?)
+    }
+}

@@ -1,0 +1,72 @@
+//! The state that all cells of a run share.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::Arc;
+
+use karat_store::Ledger;
+use karat_types::{JudgmentRecord, Key, PlanHeader};
+
+use crate::call::executor::CallExecutor;
+use crate::cell::single_flight::SingleFlight;
+use crate::cell::step_outcome::StepResult;
+use crate::plan::systems::Systems;
+use crate::reuse::peer_runs::PeerRuns;
+use crate::reuse::resolver::Resolver;
+use crate::run::stop::Stop;
+
+/// The state that all cells of a run share.
+pub(crate) struct RunContext {
+    pub plan: Arc<PlanHeader>,
+    pub systems: Arc<Systems>,
+    pub ledger: Arc<Ledger>,
+    pub calls: CallExecutor,
+    pub steps: SingleFlight<StepResult>,
+    pub judgments: SingleFlight<Arc<JudgmentRecord>>,
+    /// Other runs on the same store.
+    pub peers: PeerRuns,
+    pub stop: Stop,
+    /// Decides what exists of a cell.
+    pub resolver: Resolver,
+}
+
+impl RunContext {
+    /// Watches for other runs on the store; takes leases on all running work when one starts. Never returns.
+    pub async fn watch_for_peers(&self) -> Infallible {
+        let store_lease = self.peers.wait_for_peer().await;
+        self.steps.take_leases(store_lease);
+        self.judgments.take_leases(store_lease);
+        store_lease.announce();
+        self.flush_for_peers().await;
+        pending().await
+    }
+
+    /// Finds the result of a key. If there is none and other runs are present, takes the lease of the key and looks
+    /// again, because the result may have been made in the meantime.
+    pub async fn find_or_lease<T, R>(
+        &self,
+        flights: &SingleFlight<R>,
+        key: Key,
+        find: impl Fn() -> Option<T>,
+    ) -> Option<T> {
+        match find() {
+            None if self.peers.are_present() => {
+                // Boxed: most runs are alone on the store.
+                Box::pin(self.peers.lease(flights, key, &self.stop)).await;
+                // An error shows in the next lookup.
+                let _ = self.ledger.store().catch_up();
+                find()
+            }
+            found => found,
+        }
+    }
+
+    /// Flushes records that other runs may wait for.
+    pub async fn flush_for_peers(&self) {
+        if self.peers.are_present()
+            && let Err(error) = self.ledger.flush().await
+        {
+            self.stop.fail(error.to_string());
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Evaluates one cell: its steps, its deterministic scores, its judgments.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use karat_scoring::scorer::{CellView, ScoresSoFar};
+use karat_store::{LedgerError, Receipt};
+use karat_types::{
+    CellCost, CellError, CellRecord, CellStatus, JudgmentRecord, Money, Record, Score, StepRecord, output_key,
+};
+use serde_json::Value;
+
+use crate::EngineError;
+use crate::cell::context::RunContext;
+use crate::cell::deadline::CellDeadline;
+use crate::cell::row::Row;
+use crate::cell::single_flight::FlightGuard;
+use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepResult};
+use crate::plan::ready::ReadySystem;
+use crate::run::remaining::{CellStage, RecordedParts};
+
+/// A cell whose output and scores are known but not on disk yet.
+struct EvaluatedCell {
+    record: CellRecord,
+    /// Its last step, if that is recorded together with the cell.
+    step: Option<Arc<StepRecord>>,
+    landing: Option<FlightGuard<StepResult>>,
+}
+
+/// A finished cell, for progress reports.
+pub(crate) struct CellResult {
+    pub record: Arc<CellRecord>,
+    pub unscored: bool,
+    /// True if the run is being stopped: nothing was recorded, and `resume` makes the cell.
+    pub left: bool,
+    pub trail: PendingWrites,
+}
+
+/// Records of a cell that are not on disk yet. Every paid call is on disk already, so workers do not wait for these.
+#[derive(Default)]
+pub(crate) struct PendingWrites {
+    pub receipts: Vec<Receipt>,
+    /// Held until the records are on disk, so that no other cell makes the same in the meantime.
+    pub steps: Vec<FlightGuard<StepResult>>,
+    pub judgments: Vec<FlightGuard<Arc<JudgmentRecord>>>,
+}
+
+impl RunContext {
+    /// Makes, scores, judges and records one cell.
+    pub async fn evaluate_cell(&self, row: &Row, ordinal: u64, before: RecordedParts) -> CellResult {
+        let (_, system, trial) = self.plan.place(ordinal);
+        let system = &self.systems.systems[system];
+        let EvaluatedCell { record, step, landing } = match (&self.resolver.given, &self.resolver.own) {
+            (Some(given), _) => self.take_given_output(row, system, ordinal, trial, given.run_id()).await,
+            (None, Some(_)) if before.stage == CellStage::Made => self.rescore(row, system, ordinal).await,
+            (None, Some(own)) if before.stage == CellStage::New => {
+                let mut attempt = self.make_output(row, system, ordinal, trial).await;
+                // The replaced row has reported what was paid then.
+                attempt.record.cost.paid += own.paid_for_cell(ordinal).unwrap_or_default();
+                attempt
+            }
+            (None, _) => self.make_output(row, system, ordinal, trial).await,
+        };
+        let record = Arc::new(record);
+        let mut trail = PendingWrites::default();
+        trail.steps.extend(landing);
+        if record.error.as_ref().is_some_and(CellError::is_stop) {
+            return CellResult { record, unscored: false, left: true, trail };
+        }
+        if before.stage != CellStage::Recorded {
+            match self.record(&record, step, trail.steps.first()).await {
+                Ok(receipt) => trail.receipts.push(receipt),
+                Err(error) => {
+                    self.stop.fail(error.to_string());
+                    return CellResult { record, unscored: false, left: true, trail };
+                }
+            }
+        }
+        let judged = self.judge_cell(row, &record, &before.judgments, &mut trail).await;
+        let record = self.systems.privacy.as_reported(record);
+        CellResult { unscored: judged.unscored, left: judged.left, record, trail }
+    }
+
+    async fn record(
+        &self,
+        record: &Arc<CellRecord>,
+        step: Option<Arc<StepRecord>>,
+        landing: Option<&FlightGuard<StepResult>>,
+    ) -> Result<Receipt, LedgerError> {
+        let privacy = &self.systems.privacy;
+        let step = step.filter(|_| privacy.keeps_content()).map(Record::Step);
+        let (_, system, _) = self.plan.place(record.ordinal);
+        let is_found = self.systems.systems.get(system).is_some_and(|system| system.chain.is_empty());
+        let records = step.into_iter().chain([Record::Cell(privacy.cell(record.clone(), is_found))]).collect();
+        let receipt = self.ledger.append_deferred_guarded(records, landing.and_then(FlightGuard::lease)).await?;
+        self.flush_for_peers().await;
+        Ok(receipt)
+    }
+
+    /// Takes the stored output of a cell and scores it with the current scorers.
+    async fn take_given_output(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        ordinal: u64,
+        trial: u32,
+        run: &str,
+    ) -> EvaluatedCell {
+        let mut record = match self.resolver.given_cell(row, system, trial) {
+            Ok(Some(stored)) => CellRecord { ordinal, scores: Vec::new(), ..stored },
+            Ok(None) => {
+                let why = format!("run {run} has no output of this cell");
+                CellRecord {
+                    status: CellStatus::Skipped,
+                    error: Some(CellError::new("not_stored", why)),
+                    ..CellRecord::empty(ordinal)
+                }
+            }
+            Err(error) => unreadable_cell(ordinal, &error),
+        };
+        record.cost.paid = Money::ZERO;
+        if let Some(output) = record.output.clone() {
+            record.scores = self.score(row, &record, &output).await;
+        }
+        EvaluatedCell { record, step: None, landing: None }
+    }
+
+    /// Scores a cell of this run again; nothing else of it changes.
+    async fn rescore(&self, row: &Row, system: &ReadySystem, ordinal: u64) -> EvaluatedCell {
+        let mut record = match self.resolver.own_cell(row, system, ordinal) {
+            Ok(found) => found.unwrap_or_else(|| CellRecord::empty(ordinal)),
+            Err(error) => unreadable_cell(ordinal, &error),
+        };
+        if let Some(output) = record.output.clone() {
+            record.scores = self.score(row, &record, &output).await;
+        }
+        EvaluatedCell { record, step: None, landing: None }
+    }
+
+    async fn make_output(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> EvaluatedCell {
+        let (mut unsaved, mut held) = (None, None);
+        let limit = self.plan.run.cell_timeout_ms.map(Duration::from_millis);
+        let time = limit.map(|limit| Arc::new(CellDeadline::new(limit)));
+        let ChainOutput { result, paid, landing } = self.system_output(row, system, trial, time).await;
+        let mut record = CellRecord::empty(ordinal);
+        match result {
+            Ok(made) => {
+                held = landing;
+                record.key = made.step.key;
+                if let Origin::Reused(made_at) = made.origin {
+                    (record.reused, record.made_at) = (true, Some(made_at));
+                }
+                unsaved = (made.origin == Origin::Unsaved).then(|| made.step.clone());
+                record.output_hash = output_key(&made.step.output);
+                record.cost = CellCost { usage: made.step.usage, cost: made.step.cost, paid };
+                record.latency_ms = made.step.latency_ms;
+                record.calls = made.step.calls.clone();
+                record.facts = made.step.facts.clone();
+                record.notes = made.step.notes.clone();
+                record.output = Some(made.step.output.clone());
+                record.scores = self.score(row, &record, &made.step.output).await;
+            }
+            Err(unmade) => {
+                let StepMissing { why, tally } = &*unmade;
+                (record.status, record.error) = match why {
+                    Reason::Skipped(reason) => (CellStatus::Skipped, Some(CellError::new("skipped", reason.clone()))),
+                    Reason::Failed(error) => (CellStatus::Error, Some(self.systems.privacy.error(error))),
+                };
+                record.cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid };
+                record.latency_ms = tally.latency_ms;
+                record.facts = tally.facts.clone();
+                record.calls = tally.calls.clone();
+                record.notes = tally.notes.clone();
+            }
+        }
+        EvaluatedCell { record, step: unsaved, landing: held }
+    }
+
+    async fn score(&self, row: &Row, record: &CellRecord, output: &Value) -> Vec<(u16, Score)> {
+        let mut scores = Vec::with_capacity(self.plan.metrics.len());
+        for ready in &self.systems.scorers {
+            let view = CellView {
+                sample: &row.shown,
+                output,
+                latency_ms: record.latency_ms,
+                facts: &record.facts,
+                cost: record.cost.cost,
+                usage: record.cost.usage,
+                so_far: ScoresSoFar { metrics: &self.plan.metrics, scores: &scores },
+            };
+            let found = match ready.scorer.ask(&view) {
+                None => ready.scorer.score(&view),
+                Some(Err(score)) => vec![score],
+                // Boxed: few scorers ask a service.
+                Some(Ok(request)) => vec![Box::pin(self.calls.external_score(ready, &request)).await],
+            };
+            scores.extend(ready.metrics.iter().copied().zip(found));
+        }
+        scores
+    }
+}
+
+/// The record of a cell that cannot be read from the store.
+fn unreadable_cell(ordinal: u64, error: &EngineError) -> CellRecord {
+    CellRecord {
+        status: CellStatus::Error,
+        error: Some(CellError::new("store", error.to_string())),
+        ..CellRecord::empty(ordinal)
+    }
+}

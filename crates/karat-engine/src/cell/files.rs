@@ -1,0 +1,204 @@
+//! Files that recorded steps read. A file of rows is read once per run and indexed by row; of a folder, only the
+//! requested files are read.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use karat_suite::{Files, is_outside};
+use karat_types::{Answer, Ask, CallError, CallErrorCode, FilePath, FinishReason, Reply, Request};
+use serde_json::Value;
+
+/// The files that recorded steps of a run read.
+pub(crate) struct RecordedFiles {
+    files: Arc<dyn Files>,
+    /// The number of planned samples.
+    samples: u64,
+    read: Mutex<HashMap<FilePath, Arc<Result<FileEntry, CallError>>>>,
+}
+
+/// The content of a path that a step names.
+enum FileEntry {
+    File {
+        text: String,
+        /// The rows of the file; indexed at the first request for one.
+        rows: std::sync::OnceLock<FileRows>,
+    },
+    /// A folder with one file per row, by id.
+    Folder(HashMap<String, FilePath>),
+}
+
+/// The rows of a file.
+enum FileRows {
+    /// Lines of a JSONL text, by id.
+    Lines(HashMap<String, Range<usize>>),
+    /// Members of one JSON document, by id.
+    Members(HashMap<String, String>),
+    /// The whole document is one row: that of the only sample, or of the sample that the file is named after.
+    Single,
+}
+
+impl RecordedFiles {
+    /// Files for a run of so many samples.
+    pub fn new(files: Arc<dyn Files>, samples: u64) -> Self {
+        Self { files, samples, read: Mutex::new(HashMap::new()) }
+    }
+
+    /// Reads the text of a file or of one of its rows.
+    pub fn read(&self, path: &FilePath, row: Option<&str>) -> Result<Reply, CallError> {
+        let book = self.entry(path);
+        let whole = book.as_ref().as_ref().map_err(|error| match row {
+            // A file of rows that is not text fails for every row.
+            Some(_) if error.code == CallErrorCode::Malformed => failed(error.message.clone()),
+            _ => error.clone(),
+        })?;
+        let text = match (whole, row) {
+            (FileEntry::File { text, .. }, None) => text.clone(),
+            (FileEntry::File { text, rows }, Some(id)) => {
+                let rows = rows.get_or_init(|| FileRows::of(text));
+                if matches!(rows, FileRows::Single) && self.samples > 1 && stem(&path.path) != id {
+                    return Err(failed(format!(
+                        "{path} is one document without an id, and would be the output of all {} samples: choose its \
+                         sample with `--sample`, or name a folder with a file for each",
+                        self.samples
+                    )));
+                }
+                rows.get(text, id).ok_or_else(|| not_found(format!("{path} has no row with id {id:?}")))?
+            }
+            (FileEntry::Folder(_), None) => {
+                return Err(failed(format!("reading {path}: it is a folder; say `by` for its files")));
+            }
+            (FileEntry::Folder(files), Some(id)) => {
+                let file = files.get(id).ok_or_else(|| not_found(format!("{path} has no file of {id:?}")))?;
+                let text = self.text(file)?;
+                // Rows are JSON; any other file is a JSON string.
+                if file.path.ends_with(".json") { text } else { Value::from(text).to_string() }
+            }
+        };
+        Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
+    }
+
+    /// Answers a request for a file; any other request is a bug of the step.
+    pub fn answer(&self, ask: Ask) -> Answer {
+        let outcome = match &ask.request {
+            Request::File { path, row } => self.read(path, row.as_deref()).map(Arc::new),
+            _ => Err(failed("a step without a recipient asked for a reply; this is a bug in karat".to_owned())),
+        };
+        Answer { slot: ask.slot, outcome }
+    }
+
+    fn entry(&self, path: &FilePath) -> Arc<Result<FileEntry, CallError>> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(book) = read.get(path) {
+            return book.clone();
+        }
+        let book = Arc::new(self.open(path));
+        read.insert(path.clone(), book.clone());
+        book
+    }
+
+    fn open(&self, path: &FilePath) -> Result<FileEntry, CallError> {
+        let shown = path.to_string();
+        if !self.files.is_file(&shown)
+            && let Ok(names) = self.files.list(&shown)
+        {
+            return Ok(FileEntry::Folder(self.folder(path, &names)));
+        }
+        Ok(FileEntry::File { text: self.text(path)?, rows: std::sync::OnceLock::new() })
+    }
+
+    fn text(&self, path: &FilePath) -> Result<String, CallError> {
+        let bytes = self.files.read_path(path).map_err(|error| match error.kind() {
+            _ if is_outside(&error) => failed(format!(
+                "reading {path}: it lies outside of the folder `{}` or links to a place outside of it. A row can only name \
+                 files beneath the folder that the suite's text begins with (`from: FOLDER/{{{{ sample.id }}}}.json`): move \
+                 the file there, or name its folder in the suite",
+                path.beneath.as_deref().unwrap_or_default()
+            )),
+            std::io::ErrorKind::NotFound => not_found(format!("there is no file {path}")),
+            _ => failed(format!("reading {path}: {error}")),
+        })?;
+        let text = String::from_utf8(bytes);
+        let text = text.map_err(|_| CallError {
+            code: CallErrorCode::Malformed,
+            message: format!("reading {path}: the file is not UTF-8 text"),
+            status: None,
+        })?;
+        Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    }
+
+    /// The file of each row: `ID.EXTENSION`, or the only file of a folder `ID`. Ids are compared with the names there
+    /// and never become paths. Of two files with one id, the first by name counts.
+    fn folder(&self, path: &FilePath, names: &[String]) -> HashMap<String, FilePath> {
+        let mut names: Vec<&String> = names.iter().filter(|name| !name.starts_with('.')).collect();
+        names.sort_unstable();
+        let mut files = HashMap::new();
+        for name in names {
+            let inner = path.child(name);
+            if self.files.is_file(&inner.to_string()) {
+                files.entry(stem(name).to_owned()).or_insert(inner);
+            } else if let Ok([only]) = self.files.list(&inner.to_string()).as_deref() {
+                files.entry(name.clone()).or_insert(inner.child(only));
+            }
+        }
+        files
+    }
+}
+
+impl FileRows {
+    /// Recognises JSONL, a JSON list of objects with an `id`, a JSON object of objects by id, or a single document.
+    fn of(text: &str) -> Self {
+        match serde_json::from_str::<Value>(text) {
+            Ok(Value::Array(items)) => {
+                let members = items.iter().filter_map(|item| Some((id_of(item)?, item.to_string())));
+                Self::Members(members.collect())
+            }
+            Ok(Value::Object(members)) if !members.is_empty() && members.values().all(Value::is_object) => {
+                Self::Members(members.iter().map(|(id, member)| (id.clone(), member.to_string())).collect())
+            }
+            Ok(row) if id_of(&row).is_none() => Self::Single,
+            _ => Self::Lines(index_lines(text)),
+        }
+    }
+
+    fn get(&self, text: &str, id: &str) -> Option<String> {
+        match self {
+            Self::Lines(lines) => text.get(lines.get(id)?.clone()).map(str::to_owned),
+            Self::Members(members) => members.get(id).cloned(),
+            Self::Single => Some(text.to_owned()),
+        }
+    }
+}
+
+/// The file name without its extension.
+fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+fn id_of(row: &Value) -> Option<String> {
+    let id = ["id", "sample"].iter().find_map(|name| row.get(name))?;
+    Some(id.as_str().map_or_else(|| id.to_string(), str::to_owned))
+}
+
+fn not_found(message: String) -> CallError {
+    CallError { code: CallErrorCode::NotFound, message, status: None }
+}
+
+fn failed(message: String) -> CallError {
+    CallError { code: CallErrorCode::Process, message, status: None }
+}
+
+/// The byte ranges of the rows of a JSONL text, by `id` (or `sample`). Lines that are not JSON objects have no id.
+fn index_lines(text: &str) -> HashMap<String, Range<usize>> {
+    let mut rows = HashMap::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let range = start..start + line.trim_end().len();
+        start += line.len();
+        if let Some(id) = serde_json::from_str::<Value>(line).ok().as_ref().and_then(id_of) {
+            rows.entry(id).or_insert(range);
+        }
+    }
+    rows
+}

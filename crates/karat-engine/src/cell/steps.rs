@@ -1,0 +1,189 @@
+//! The steps of a cell: each is found by its content key, or made and recorded.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt};
+use karat_store::WriteGuard;
+use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
+use serde_json::Value;
+
+use crate::call::tally::Tally;
+use crate::call::target::Target;
+use crate::cell::context::RunContext;
+use crate::cell::deadline::CellDeadline;
+use crate::cell::row::{Row, step_input};
+use crate::cell::step_outcome::{ChainOutput, Origin, Reason, StepMissing, StepOutput, StepResult};
+use crate::plan::ready::{ReadyStep, ReadySystem};
+use crate::reuse::resolver::RecordedOutput;
+use crate::steps::{StepEnd, StepInput};
+
+impl RunContext {
+    /// The outcome of the system's last step.
+    pub async fn system_output(
+        &self,
+        row: &Row,
+        system: &ReadySystem,
+        trial: u32,
+        time: Option<Arc<CellDeadline>>,
+    ) -> ChainOutput {
+        let found = match system.recorded.as_ref().map(|step| self.recorded_output(row, system, step)).transpose() {
+            Ok(found) => found,
+            Err(unmade) => return ChainOutput::without_cost(Err(unmade)),
+        };
+        let start = found.as_ref().map(|made| &*made.step.output);
+        let keys = self.resolver.keys(row, system, trial, start);
+        let chain = StepChain { context: self, row, system, keys: &keys, found: found.clone(), time };
+        match chain.keys.len().checked_sub(1) {
+            Some(last) => chain.step_output(last).await,
+            None => ChainOutput::without_cost(found.ok_or_else(|| {
+                let why = Reason::Skipped(format!("variant `{}` has no step", system.variant));
+                Arc::new(StepMissing { why, tally: Tally::default() })
+            })),
+        }
+    }
+
+    /// A recorded output. It is read for every cell and never stored for reuse: reading it costs nothing.
+    fn recorded_output(&self, row: &Row, system: &ReadySystem, step: &ReadyStep) -> StepResult {
+        let recorded = self.resolver.recorded_output(row, system, step);
+        let RecordedOutput { key, output, notes, metered } =
+            recorded.map_err(|why| Arc::new(StepMissing { why, tally: Tally::default() }))?;
+        let mut tally = Tally::default();
+        tally.add_metered(&metered);
+        let step = Arc::new(step_record(key, output, notes, tally));
+        Ok(Arc::new(StepOutput { step, origin: Origin::Recorded }))
+    }
+}
+
+/// The steps of one cell. Each step first looks for its own output, then for that of the step before it.
+struct StepChain<'a> {
+    context: &'a RunContext,
+    row: &'a Row,
+    system: &'a ReadySystem,
+    keys: &'a [Key],
+    found: Option<Arc<StepOutput>>,
+    time: Option<Arc<CellDeadline>>,
+}
+
+impl StepChain<'_> {
+    /// The outcome of step `at`.
+    fn step_output(&self, at: usize) -> BoxFuture<'_, ChainOutput> {
+        async move {
+            let (mut paid, mut is_own) = (Money::ZERO, false);
+            let (result, landing) = {
+                let work = pin!(async {
+                    is_own = true;
+                    self.find_or_make(at, &mut paid).await
+                });
+                self.context.steps.join(self.keys[at], work).await
+            };
+            if let (Ok(made), false) = (&result, is_own) {
+                self.charge_shared_time(made);
+            }
+            ChainOutput { result, paid, landing }
+        }
+        .boxed()
+    }
+
+    /// Charges the time of a shared step to this cell: which of the cells makes the step is chance.
+    fn charge_shared_time(&self, made: &StepOutput) {
+        if let (Some(time), Origin::Saved) = (&self.time, made.origin) {
+            time.use_up(Duration::try_from_secs_f64(made.step.latency_ms / 1e3).unwrap_or_default());
+        }
+    }
+
+    /// Finds or makes step `at`, and adds the cost paid for it.
+    async fn find_or_make(&self, at: usize, paid: &mut Money) -> StepResult {
+        let context = self.context;
+        let key = self.keys[at];
+        let find = || context.resolver.step(key).ok().flatten();
+        if let Some(stored) = context.find_or_lease(&context.steps, key, find).await {
+            let step = Arc::new(stored.record);
+            if stored.run != context.ledger.run() {
+                return Ok(Arc::new(StepOutput { step, origin: Origin::Reused(stored.run_started_at) }));
+            }
+            *paid += context.calls.paid.unreported_cost(context.ledger.store(), &step.calls);
+            let made = StepOutput { step, origin: Origin::Saved };
+            self.charge_shared_time(&made);
+            return Ok(Arc::new(made));
+        }
+        let before = match at.checked_sub(1) {
+            Some(before) => {
+                let output = self.step_output(before).await;
+                *paid += output.paid;
+                Some(output.result?)
+            }
+            None => self.found.clone(),
+        };
+        let ready = &self.system.chain[at];
+        let output = before.as_ref().map(|made| &*made.step.output);
+        let input = || {
+            let input = step_input(self.row, self.system, output);
+            StepInput { model: ready.model.clone().or(input.model), ..input }
+        };
+        let target = Target {
+            who: ready.who.clone(),
+            model: ready.model.clone(),
+            meter: ready.step.meters_cost().then(|| ready.step.clone()),
+            timeout: ready.timeout,
+            retries: ready.retries,
+            time: self.time.clone(),
+        };
+        let machine = || ready.step.machine(input());
+        let (end, mut tally) = context.calls.drive_with_fresh_replies(machine, key, &target, StepEnd::failure).await;
+        *paid += tally.paid;
+        let unmade = |why, mut tally| {
+            add_earlier_steps(&mut tally, before.as_deref());
+            Err(Arc::new(StepMissing { why, tally }))
+        };
+        let (output, mut notes, metered) = match end {
+            StepEnd::Skipped(reason) => return unmade(Reason::Skipped(reason), tally),
+            StepEnd::Failed(error) => return unmade(Reason::Failed(error), tally),
+            StepEnd::Output { output, notes, metered } => (output, notes, metered),
+        };
+        tally.add_metered(&metered);
+        add_earlier_steps(&mut tally, before.as_deref());
+        notes.extend(std::mem::take(&mut tally.notes));
+        let privacy = &context.systems.privacy;
+        let step = Arc::new(step_record(key, privacy.output(output), notes, tally));
+        if !ready.shared || !privacy.keeps_content() {
+            return Ok(Arc::new(StepOutput { step, origin: Origin::Unsaved }));
+        }
+        let lease = WriteGuard::new(context.steps.lease(key));
+        if let Err(unwritten) = context.ledger.append_guarded(vec![Record::Step(step.clone())], lease).await {
+            context.stop.fail(unwritten.error.to_string());
+        }
+        Ok(Arc::new(StepOutput { step, origin: Origin::Saved }))
+    }
+}
+
+/// Adds the account of earlier steps, so that the last step holds that of the whole cell.
+fn add_earlier_steps(tally: &mut Tally, before: Option<&StepOutput>) {
+    let Some(made) = before else { return };
+    let own = StepCost { usage: tally.usage, cost: tally.known_cost() };
+    tally.facts.steps = match &made.step.facts.steps[..] {
+        [] => vec![StepCost { usage: made.step.usage, cost: made.step.cost }, own],
+        steps => steps.iter().copied().chain([own]).collect(),
+    };
+    tally.usage += made.step.usage;
+    tally.cost += made.step.cost.unwrap_or_default();
+    tally.unpriced |= made.step.cost.is_none();
+    tally.latency_ms += made.step.latency_ms;
+    tally.facts.absorb(&made.step.facts);
+    tally.calls = made.step.calls.iter().copied().chain(std::mem::take(&mut tally.calls)).collect();
+    tally.notes = made.step.notes.iter().cloned().chain(std::mem::take(&mut tally.notes)).collect();
+}
+
+fn step_record(key: Key, output: Value, notes: Vec<Note>, tally: Tally) -> StepRecord {
+    StepRecord {
+        key,
+        output: Arc::new(output),
+        notes,
+        usage: tally.usage,
+        cost: tally.known_cost(),
+        latency_ms: tally.latency_ms,
+        calls: tally.calls,
+        facts: tally.facts,
+    }
+}

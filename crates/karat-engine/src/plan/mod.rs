@@ -1,0 +1,11 @@
+//! A plan, compiled once a run.
+//!
+//! - `systems` compiles it; `ready` holds the compiled steps, systems, scorers and judges.
+//! - `privacy` removes content that must not be kept; `services` lists what the plan needs from outside.
+//!
+//! Read `ready`, then `systems`.
+
+pub(crate) mod privacy;
+pub(crate) mod ready;
+pub(crate) mod services;
+pub(crate) mod systems;

@@ -1,0 +1,173 @@
+//! The parts of a compiled plan: steps, systems, scorers and judges, ready to be keyed and run.
+
+use std::iter;
+use std::sync::Arc;
+use std::time::Duration;
+
+use karat_scoring::judge::RubricJudge;
+use karat_scoring::scorer::Scorer;
+use karat_store::{ReuseView, StoreError, StoredRecord};
+use karat_text::template::Context;
+use karat_types::{JudgeRound, JudgmentRecord, Key, ModelSpec, Reads, Score};
+
+use crate::reuse::identity::{RowDigests, judgment_key, step_key};
+use crate::steps::CompiledStep;
+
+/// A step of a system, ready to be keyed and run.
+pub(crate) struct ReadyStep {
+    pub step: Arc<CompiledStep>,
+    pub identity: Key,
+    /// Index into [`crate::plan::systems::Systems::reads`].
+    pub reads: usize,
+    pub model: Option<Arc<ModelSpec>>,
+    /// Name in messages: `step query`.
+    pub who: Arc<str>,
+    pub timeout: Duration,
+    pub retries: u32,
+    /// True if other runs may reuse its output: the recipient has a version.
+    pub reusable: bool,
+    /// True if another cell of the same row can need this step's output.
+    pub shared: bool,
+}
+
+/// A model × variant, ready to be keyed and run.
+pub(crate) struct ReadySystem {
+    /// The recorded output that the chain starts from, if there is one: steps before it cannot matter.
+    pub recorded: Option<ReadyStep>,
+    /// The steps whose outputs are made.
+    pub chain: Vec<ReadyStep>,
+    pub model: Option<Arc<ModelSpec>>,
+    pub variant: String,
+    /// The names that its templates see for all rows alike: `params`, `variant`, `model`, `run`, `services`.
+    pub context: Context,
+}
+
+/// A deterministic scorer and the positions of its scores.
+pub(crate) struct ReadyScorer {
+    pub scorer: Box<dyn Scorer>,
+    pub metrics: Vec<u16>,
+    /// Name in messages: `scorer tone`.
+    pub who: Arc<str>,
+    /// Limit of one attempt, if a service or program is called.
+    pub timeout: Duration,
+    /// Attempts after the first.
+    pub retries: u32,
+}
+
+/// One rubric scorer with one of its judges.
+pub(crate) struct ReadyJudge {
+    pub scorer: u16,
+    pub judge: u16,
+    pub machine: RubricJudge,
+    pub identity: Key,
+    /// The identity of its ordinary grades, if this run measures the judge itself: ordinary grades may be reused too.
+    pub everyday: Option<Key>,
+    /// True if other runs may reuse its judgments: a program that judges has a version.
+    pub reusable: bool,
+    /// The names that the rubric reads.
+    pub names: Vec<String>,
+    /// Index into [`crate::plan::systems::Systems::reads`].
+    pub reads: usize,
+    pub model: Arc<ModelSpec>,
+    /// Name in messages: `scorer quality`.
+    pub who: Arc<str>,
+    pub timeout: Duration,
+    pub version: Option<String>,
+    /// Metric index by dimension.
+    pub metrics: Vec<(String, u16)>,
+    /// By system: the system whose output it is compared with; `None` for judges of single outputs.
+    pub partners: Option<Vec<Option<usize>>>,
+    /// The number of rounds per output.
+    pub rounds: u64,
+    /// Declared maximum of output tokens.
+    pub max_tokens: Option<u32>,
+    /// The number of allowed re-asks.
+    pub reasks: u64,
+    /// Estimated tokens of the rubric in a prompt.
+    pub rubric_tokens: u64,
+}
+
+/// The keys under which a judgment is stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JudgmentKeys {
+    /// The key under which this run records it.
+    pub own: Key,
+    /// Another key under which it may be stored.
+    everyday: Option<Key>,
+}
+
+impl ReadyJudge {
+    /// Keys of its judgment of a subject, given what it reads of the row.
+    pub fn keys(&self, subject: Key, row: Key) -> JudgmentKeys {
+        let key = |identity| judgment_key(identity, subject, row);
+        JudgmentKeys { own: key(self.identity), everyday: self.everyday.map(key) }
+    }
+}
+
+impl JudgmentKeys {
+    fn all(self) -> impl Iterator<Item = Key> {
+        iter::once(self.own).chain(self.everyday)
+    }
+
+    /// The latest judgment that `find` returns.
+    pub fn find_latest(
+        self,
+        find: impl Fn(Key) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError>,
+    ) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError> {
+        let found = self.all().map(find).collect::<Result<Vec<_>, _>>()?;
+        Ok(found.into_iter().flatten().max_by_key(|it| it.run_started_at))
+    }
+
+    /// Returns whether a reusable judgment is stored.
+    pub fn is_stored(self, stock: &ReuseView) -> Result<bool, StoreError> {
+        for key in self.all() {
+            if stock.has_judgment(key)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl ReadySystem {
+    /// The keys of the steps, given the key of the output before them.
+    pub fn keys(&self, reads: &[Reads], row: &RowDigests, before: Key, trial: u32) -> Vec<Key> {
+        let mut before = before;
+        let mut next = |step: &ReadyStep| {
+            before = step_key(before, step.identity, row.get(reads, step.reads), trial);
+            before
+        };
+        self.chain.iter().map(&mut next).collect()
+    }
+}
+
+impl ReadyJudge {
+    /// Scores of a stored judgment at this run's metric positions. A rubric's metrics stand together and in the
+    /// rubric's order in every plan, and a judgment holds all of them, so only the first position differs.
+    pub fn rebase(&self, scores: &[(u16, Score)]) -> Vec<(u16, Score)> {
+        let then = scores.iter().map(|(at, _)| *at).min().unwrap_or_default();
+        let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
+        scores.iter().map(|(at, score)| (at - then + now, score.clone())).collect()
+    }
+
+    /// The rounds of a stored judgment at this run's metric positions.
+    pub fn rebase_rounds(&self, stored: &JudgmentRecord) -> Vec<JudgeRound> {
+        let then = stored.scores.iter().map(|(at, _)| *at).min().unwrap_or_default();
+        let now = self.metrics.iter().map(|(_, at)| *at).min().unwrap_or_default();
+        let moved = |round: &JudgeRound| JudgeRound {
+            scores: round.scores.iter().map(|(at, value)| (at - then + now, *value)).collect(),
+            ..round.clone()
+        };
+        stored.rounds.iter().map(moved).collect()
+    }
+
+    /// The system whose output is compared with that of a system.
+    pub fn partner(&self, system: usize) -> Option<usize> {
+        self.partners.as_ref()?.get(system).copied().flatten()
+    }
+
+    /// Returns whether the judge grades outputs of a system: it does not grade the other side of its pairs.
+    pub fn is_asked(&self, system: usize) -> bool {
+        self.partners.is_none() || self.partner(system).is_some()
+    }
+}

@@ -1,0 +1,68 @@
+//! The external needs of a plan: the addresses of its services as templates see them (`{ID: {url}}`), and texts with
+//! environment variables to be filled before the run.
+
+use std::collections::BTreeMap;
+
+use karat_providers::{EnvHeader, ExternalTexts};
+use karat_text::env_template::{self, GapTemplate};
+use karat_text::template::Context;
+use karat_types::{Action, PlanHeader, ScorerKind};
+use serde_json::{Value, json};
+
+/// The template context of services, from their addresses.
+pub(crate) fn service_context(urls: &BTreeMap<String, String>) -> Value {
+    urls.iter().map(|(id, url)| (id.clone(), json!({ "url": url }))).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// Addresses of services that are not started, so that templates with them can be rendered.
+pub(crate) fn placeholder_services(plan: &PlanHeader) -> Value {
+    service_context(&plan.services.keys().map(|id| (id.clone(), "http://127.0.0.1:0".to_owned())).collect())
+}
+
+/// The needs of a plan's steps, scorers and services: environment variables and network.
+pub fn external_needs(plan: &PlanHeader) -> ExternalTexts {
+    let mut outside = ExternalTexts::default();
+    let mut add = |who: String, text: &str| outside.texts.push((who, env_template::parts(text)));
+    let mut headers = Vec::new();
+    let mut http = plan.services.values().any(|service| service.ready.is_some());
+    for step in plan.variants.iter().flat_map(|variant| &variant.steps) {
+        let who = format!("step {}", step.id);
+        match &step.action {
+            Action::Http(spec) => {
+                http = true;
+                spec.headers.values().chain([&spec.url]).for_each(|text| add(who.clone(), text));
+                headers
+                    .extend(spec.headers.iter().map(|(name, text)| header_text(plan, &who, (name, text), &spec.url)));
+            }
+            Action::Command(spec) => spec.env.values().for_each(|text| add(who.clone(), text)),
+            Action::Prompt(_) | Action::Recorded(_) => {}
+        }
+    }
+    for scorer in &plan.scorers {
+        let ScorerKind::Metric { metric, with } = &scorer.kind else { continue };
+        http |= metric == "http";
+        if matches!(metric.as_str(), "http" | "command") {
+            let who = format!("scorer {}", scorer.id);
+            let nested = ["env", "headers"].iter().filter_map(|key| with.get(*key)?.as_object());
+            let texts = nested.flat_map(|map| map.values()).chain(with.get("url"));
+            texts.filter_map(Value::as_str).for_each(|text| add(who.clone(), text));
+            let url = with.get("url").and_then(Value::as_str).unwrap_or_default();
+            let own = with.get("headers").and_then(Value::as_object).into_iter().flatten();
+            let own = own.filter_map(|(name, text)| Some(header_text(plan, &who, (name, text.as_str()?), url)));
+            headers.extend(own);
+        }
+    }
+    for (id, service) in &plan.services {
+        service.env.values().for_each(|text| add(format!("service {id}"), text));
+    }
+    outside.http = http;
+    outside.headers = headers;
+    outside
+}
+
+/// A header with the address that it is sent to, as far as that is known without a row.
+fn header_text(plan: &PlanHeader, who: &str, (name, text): (&str, &str), url: &str) -> EnvHeader {
+    let context = Context::new().with("services", &placeholder_services(plan));
+    let url = GapTemplate::compile(url).and_then(|url| url.render(&context)).unwrap_or_default();
+    EnvHeader { who: who.to_owned(), name: name.to_owned(), text: env_template::parts(text), url }
+}

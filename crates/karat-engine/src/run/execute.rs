@@ -1,0 +1,179 @@
+//! Starts and ends a run.
+
+use std::sync::Arc;
+
+use karat_providers::{Providers, Services};
+use karat_store::{Ledger, LedgerError, Store, StoredRun};
+use karat_suite::{Files, Plan};
+use karat_types::{Clock, Event, Moment, Money, Observer, PlanHeader, RunStatus};
+
+use crate::EngineError;
+use crate::budget::limits::Budget;
+use crate::budget::service_costs::ServiceCosts;
+use crate::call::executor::CallExecutor;
+use crate::call::log::CallLog;
+use crate::call::paid::PaidReplies;
+use crate::cell::context::RunContext;
+use crate::cell::files::RecordedFiles;
+use crate::cell::single_flight::SingleFlight;
+use crate::plan::systems::Systems;
+use crate::reuse::history::EarlierRun;
+use crate::reuse::peer_runs;
+use crate::reuse::peer_runs::PeerRuns;
+use crate::reuse::resolver::Resolver;
+use crate::run::progress::Progress;
+use crate::run::remaining::Remaining;
+use crate::run::scheduler::dispatch;
+use crate::run::stop::Stop;
+
+/// The input of a run.
+pub struct Job {
+    /// The plan to run.
+    pub plan: Plan,
+    /// Id of the run; the ledger belongs to it.
+    pub run: String,
+    /// The store of earlier results.
+    pub store: Arc<Store>,
+    /// The ledger that results go to.
+    pub ledger: Ledger,
+    /// The connected models, services and programs.
+    pub providers: Arc<Providers>,
+    /// Files that recorded steps read.
+    pub files: Arc<dyn Files>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The observer of its events.
+    pub observer: Arc<dyn Observer>,
+    /// The signal that stops it.
+    pub stop: Stop,
+    /// True if cells without an output, and unscored scores and judgments, are re-run.
+    pub retry: bool,
+    /// The call log, if calls are logged.
+    pub call_log: Option<Arc<dyn CallLog>>,
+    /// A stored run whose outputs are scored; `None` if outputs are made.
+    pub outputs: Option<StoredRun>,
+    /// Results are reused from other runs that started at this moment or later; `None`: from none.
+    pub oldest: Option<Moment>,
+}
+
+/// The outcome of a run, or of the part that this process ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its status now.
+    pub status: RunStatus,
+    /// Calls made.
+    pub calls: u64,
+    /// Requests that they took, with retries; the maximum of calls counts these.
+    pub requests: u64,
+    /// Money spent.
+    pub spent: Money,
+    /// The upper bound of the largest refused call; zero if none was refused.
+    pub refused: Money,
+    /// The amount by which calls exceeded the budget, because they cost more than was reserved for them.
+    pub overspent: Money,
+    /// Calls whose cost is unknown.
+    pub unpriced: u64,
+    /// The reported cost that cannot be read and stopped the run, if there is one.
+    pub unreadable_cost: Option<String>,
+}
+
+/// Runs a plan, or the rest of it.
+pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
+    let plan = job.plan.header.clone();
+    let remaining = Remaining::load(&job.store, &job.run, job.retry)?;
+    let systems = Systems::new(&plan, &job.run)?;
+    let ledger = Arc::new(job.ledger);
+    let recorded_files = Arc::new(RecordedFiles::new(job.files, plan.dataset.rows));
+    let account = if job.retry { job.store.account_for_retry(&job.run)? } else { job.store.account(&job.run)? };
+    let limit = plan.run.budget_usd.and_then(Money::from_usd);
+    let earlier = account.spending.committed();
+    let calls = CallExecutor::new(crate::call::executor::CallExecutorInit {
+        providers: job.providers.clone(),
+        ledger: ledger.clone(),
+        observer: job.observer.clone(),
+        recorded_files: recorded_files.clone(),
+        service_costs: ServiceCosts::new(plan.run.budget_declared, account.dearest),
+        budget: Budget::new(limit, plan.run.max_calls, earlier),
+        paid: PaidReplies::new(account.paid),
+        stop: job.stop.clone(),
+        privacy: systems.privacy.clone(),
+        call_log: job.call_log,
+        concurrency: plan.run.max_concurrency.max(1) as usize,
+    });
+    let services = match &job.outputs {
+        Some(_) => Services::default(),
+        None => start_services(&job.providers, &plan, &job.stop).await?,
+    };
+    let total = plan.cells();
+    // Other runs never wait for results that are not stored or not reused.
+    let is_shared = job.oldest.is_some() && systems.privacy.keeps_content();
+    let store_lease = is_shared.then(|| job.store.open_lease(&job.run)).and_then(|store_lease| {
+        store_lease.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok()
+    });
+    let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
+    let systems = Arc::new(systems.with_service_urls(&crate::plan::services::service_context(services.urls())));
+    let done = remaining.count_done(&plan, &systems);
+    let context = Arc::new(RunContext {
+        plan: plan.clone(),
+        systems: systems.clone(),
+        ledger: ledger.clone(),
+        calls,
+        steps: SingleFlight::new(),
+        judgments: SingleFlight::new(),
+        peers: PeerRuns::new(store_lease, call),
+        stop: job.stop.clone(),
+        resolver: Resolver {
+            plan,
+            systems,
+            recorded_files,
+            reuse: job.store.reuse_view(&job.run, job.oldest)?,
+            given: job.outputs.map(EarlierRun::new),
+            own: job.retry.then(|| job.store.rows(&job.run).map(EarlierRun::new)).transpose()?,
+            remaining: Some(remaining),
+        },
+    });
+    job.observer.on(&Event::Started {
+        run: &job.run,
+        cells: total,
+        done,
+        spent: earlier.upper,
+        budget: limit,
+        cell_line: context.plan.run.cell_line.as_deref(),
+    });
+    let progress = Progress::new(job.observer.clone(), done, total, earlier.upper);
+    if context.peers.announce(&job.stop).await {
+        job.observer.on(&Event::Warning(peer_runs::NOTICE));
+    }
+    let read = tokio::select! {
+        read = dispatch(&job.plan, &context, &progress) => read,
+        never = context.watch_for_peers() => match never {},
+    };
+    context.calls.release_reservations().await;
+    services.stop().await;
+    job.providers.end_programs().await;
+    let status = match (job.stop.is_set() || read.is_err(), context.calls.is_budget_stopped()) {
+        (true, _) => RunStatus::Interrupted,
+        (false, true) => RunStatus::BudgetStopped,
+        (false, false) => RunStatus::Finished,
+    };
+    let next = format!("karat {} {}", if job.retry { "retry" } else { "resume" }, job.run);
+    if let Some(failure) = job.stop.failure() {
+        return Err(EngineError::Ledger { failure, next });
+    }
+    let (calls, requests, spent) = context.calls.totals();
+    let (refused, overspent) = (context.calls.largest_refused(), context.calls.overspend());
+    let unwritten = |error: LedgerError| EngineError::Ledger { failure: error.to_string(), next };
+    ledger.finish(status, job.clock.now()).await.map_err(unwritten)?;
+    read?;
+    job.observer.on(&Event::Finished { status, calls, spent });
+    let (unpriced, unreadable_cost) = (context.calls.unpriced(), context.calls.unreadable_cost());
+    Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost })
+}
+
+/// Starts the plan's services; none if the run is stopped in the meantime.
+async fn start_services(providers: &Providers, plan: &PlanHeader, stop: &Stop) -> Result<Services, EngineError> {
+    tokio::select! {
+        services = providers.start(&plan.services) => services.map_err(|error| EngineError::Plan(error.to_string())),
+        () = stop.wait() => Ok(Services::default()),
+    }
+}

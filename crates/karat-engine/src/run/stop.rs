@@ -1,0 +1,53 @@
+//! The signal that stops a run: from the user, or because the ledger can no longer be written.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::Notify;
+
+/// A stop signal; clones share it. Running calls end, their records are kept, and nothing new starts.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<StopState>);
+
+#[derive(Default)]
+struct StopState {
+    set: OnceLock<()>,
+    failure: Mutex<Option<String>>,
+    notify: Notify,
+}
+
+impl Stop {
+    /// A signal that is not set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the run to stop.
+    pub fn set(&self) {
+        let _ = self.0.set.set(());
+        self.0.notify.notify_waiters();
+    }
+
+    /// Stops the run because of a failure; the first reason is kept.
+    pub(crate) fn fail(&self, reason: String) {
+        self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+        self.set();
+    }
+
+    /// Returns whether the run should stop.
+    pub fn is_set(&self) -> bool {
+        self.0.set.get().is_some()
+    }
+
+    /// The failure that stopped it, if it was not the user.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Resolves once the run should stop.
+    pub async fn wait(&self) {
+        let notified = self.0.notify.notified();
+        if !self.is_set() {
+            notified.await;
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The findings of several pieces as one list.
+
+use std::collections::BTreeSet;
+
+use karat_types::{DiagnosticSpec, FieldType, FindingMerge};
+use serde_json::Value;
+
+use crate::judge::chunks::routed_members::{ComparedText, RoutedMembers};
+
+/// The findings of one kind, of all pieces that are asked for it.
+pub(crate) struct PieceFindings<'a> {
+    pub spec: &'a DiagnosticSpec,
+    /// By piece; none for one that is not asked.
+    pieces: Vec<Option<Vec<ComparedFinding<'a>>>>,
+}
+
+impl<'a> PieceFindings<'a> {
+    /// `items` are those of each piece; none for one that is not asked.
+    pub fn new(
+        spec: &'a DiagnosticSpec,
+        roll: &RoutedMembers,
+        items: impl IntoIterator<Item = Option<&'a [Value]>>,
+    ) -> Self {
+        let of = |(piece, items): (usize, Option<&'a [Value]>)| {
+            Some(items?.iter().map(|item| ComparedFinding::new(spec, item, roll, piece)).collect())
+        };
+        Self { spec, pieces: items.into_iter().enumerate().map(of).collect() }
+    }
+
+    /// The members that each piece names.
+    pub fn named_members(&self) -> Vec<BTreeSet<usize>> {
+        let of = |findings: &Option<Vec<ComparedFinding>>| {
+            findings.iter().flatten().flat_map(|finding| finding.members.iter().copied()).collect()
+        };
+        self.pieces.iter().map(of).collect()
+    }
+
+    /// One list, equal findings once, the first `max` of them.
+    ///
+    /// An `all` finding stands only where every piece that could see it names it: a member that was sent to some pieces
+    /// only is judged by those. An `any` finding falls where it is about a member of the list that its piece was not
+    /// shown: what looks absent there is judged with another piece.
+    pub fn merge(&self, roll: &RoutedMembers) -> Vec<Value> {
+        let everywhere = roll.named_everywhere(&self.named_members());
+        let mut kept: Vec<&ComparedFinding> = Vec::new();
+        for (piece, findings) in self.pieces.iter().enumerate() {
+            for finding in findings.iter().flatten() {
+                let stands = match self.spec.chunks {
+                    FindingMerge::All if finding.members.is_empty() => self.is_named_by_all(finding),
+                    FindingMerge::All => !finding.members.is_disjoint(&everywhere),
+                    FindingMerge::Any => {
+                        finding.members.is_empty() || !finding.members.is_disjoint(roll.members_of_piece(piece))
+                    }
+                    FindingMerge::Once => true,
+                };
+                if stands && !kept.iter().any(|other| other.is_same(finding)) {
+                    kept.push(finding);
+                }
+            }
+        }
+        let most = self.spec.max.map_or(usize::MAX, |max| max as usize);
+        kept.into_iter().take(most).map(|finding| finding.item.clone()).collect()
+    }
+
+    fn is_named_by_all(&self, finding: &ComparedFinding) -> bool {
+        self.pieces.iter().flatten().all(|findings| findings.iter().any(|other| other.is_same(finding)))
+    }
+}
+
+/// A finding as it is compared: by the members that it is about, else its texts by similarity; positions in lists exactly,
+/// words such as a severity not at all.
+struct ComparedFinding<'a> {
+    item: &'a Value,
+    text: ComparedText,
+    positions: Vec<&'a Value>,
+    members: BTreeSet<usize>,
+}
+
+impl<'a> ComparedFinding<'a> {
+    fn new(spec: &DiagnosticSpec, item: &'a Value, roll: &RoutedMembers, piece: usize) -> Self {
+        let fields = |wanted: fn(&FieldType) -> bool| {
+            spec.fields.iter().filter(move |(_, kind)| wanted(kind)).filter_map(|(name, _)| item.get(name))
+        };
+        let texts: Vec<String> = fields(FieldType::is_text).map(words).collect();
+        let text = ComparedText::new(&if texts.is_empty() { words(item) } else { texts.join(" | ") });
+        let members = match texts.as_slice() {
+            [] | [_] => roll.members_about(piece, std::slice::from_ref(&text)),
+            several => {
+                roll.members_about(piece, &several.iter().map(|text| ComparedText::new(text)).collect::<Vec<_>>())
+            }
+        };
+        let positions = fields(|kind| matches!(kind, FieldType::IndexOf(_) | FieldType::Integer | FieldType::Number));
+        Self { item, text, positions: positions.collect(), members }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let is_of_no_member = self.members.is_empty() && other.members.is_empty();
+        self.positions == other.positions
+            && (self.text.equals(&other.text)
+                || !self.members.is_disjoint(&other.members)
+                || is_of_no_member && self.text.is_like(&other.text))
+    }
+}
+
+/// All texts and numbers of a value.
+fn words(item: &Value) -> String {
+    match item {
+        Value::Object(members) => members.values().map(words).collect::<Vec<_>>().join(" | "),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

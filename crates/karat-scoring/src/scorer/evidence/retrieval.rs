@@ -1,0 +1,281 @@
+//! Metrics of retrieval: ranked lists and quotes.
+//!
+//! A ranking is a list of ids, or of objects with one; an object of such lists has several **spaces**. `space` picks one;
+//! without it a cutoff takes the top k of each, and the relevant documents of all spaces count. A space that is absent or
+//! null is empty; a document without an id takes its place and is never relevant.
+
+use karat_text::path::Path;
+use karat_types::Score;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::metrics::edit;
+use crate::metrics::retrieval::{Cutoff, Gain, Judged, Relevance, top};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::output::text::{test, text};
+
+/// Options shared by the ranking metrics.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Ranked {
+    /// The number of places that count; all of them without it.
+    k: Option<u32>,
+    /// The space; the union of all without it.
+    space: Option<String>,
+    /// Path of the id within a document that is an object; `id`, `chunk_id`, `doc_id` or `table_id` without it.
+    by: Option<String>,
+}
+
+/// Names of fields that hold a document's id, the most specific first.
+const IDS: [&str; 4] = ["id", "chunk_id", "doc_id", "table_id"];
+
+/// Names of fields that hold a grade of relevance.
+const GRADES: [&str; 4] = ["grade", "relevance", "gain", "rel"];
+
+/// The relevance of a document: 1 where nothing states it, `None` where it is no number.
+fn grade(document: &Value) -> Option<f64> {
+    GRADES.iter().find_map(|key| document.get(key)).map_or(Some(1.0), Value::as_f64)
+}
+
+/// A figure of a ranking.
+struct RankingMetric {
+    cutoff: Cutoff,
+    space: Option<String>,
+    by: Vec<Path>,
+    figure: RankingFigure,
+}
+
+type RankingFigure = Box<dyn Fn(&Judged, Cutoff) -> f64 + Send + Sync>;
+
+impl Ranked {
+    fn metric(
+        self,
+        figure: impl Fn(&Judged, Cutoff) -> f64 + Send + Sync + 'static,
+    ) -> Result<Box<dyn Metric>, String> {
+        if self.k == Some(0) {
+            return Err("`k` is 0, but at least one place must count".to_owned());
+        }
+        let by = match &self.by {
+            Some(by) => Path::parse(by).map(|path| vec![path]),
+            None => IDS.iter().map(|name| Path::parse(name)).collect(),
+        };
+        let by = by.map_err(|error| error.to_string())?;
+        let cutoff = self.k.and_then(|k| top(k as usize));
+        Ok(Box::new(RankingMetric { cutoff, space: self.space, by, figure: Box::new(figure) }))
+    }
+}
+
+impl RankingMetric {
+    /// The spaces of a value: the one that is wanted, all of an object, or the one list.
+    fn spaces<'a>(&self, value: &'a Value) -> Vec<(&'a str, &'a Value)> {
+        match value {
+            Value::Object(spaces) => {
+                let wanted = |name: &str| self.space.as_ref().is_none_or(|space| space == name);
+                let spaces = spaces.iter().map(|(name, list)| (name.as_str(), list));
+                spaces.filter(|(name, _)| wanted(name)).collect()
+            }
+            list => vec![("", list)],
+        }
+    }
+
+    /// The spaces of a reference, which may also be one object of grades by id.
+    fn relevant_spaces<'a>(&self, reference: &'a Value) -> Vec<(&'a str, &'a Value)> {
+        let is_space = |value: &Value| value.is_array() || value.is_object() || value.is_null();
+        match reference {
+            Value::Object(members) if self.space.is_none() && !members.values().all(is_space) => vec![("", reference)],
+            reference => self.spaces(reference),
+        }
+    }
+
+    fn id(&self, document: &Value) -> Option<String> {
+        let id = match document {
+            Value::Object(_) => self.by.iter().find_map(|path| path.first(document).filter(|id| !id.is_null()))?,
+            Value::Null | Value::Array(_) => return None,
+            id => id,
+        };
+        Some(text(id).into_owned()).filter(|id| !id.is_empty())
+    }
+
+    /// The ids of a list in order. A document without an id is a place of the empty id, which nothing relevant has.
+    fn ranking(&self, list: &Value) -> Option<Vec<String>> {
+        match list {
+            Value::Null => Some(Vec::new()),
+            list => Some(list.as_array()?.iter().map(|document| self.id(document).unwrap_or_default()).collect()),
+        }
+    }
+
+    /// Relevant documents: a list of ids (of objects with a grade, where some matter more), or grades by id.
+    fn relevance(&self, list: &Value) -> Result<Relevance, String> {
+        let unreadable = || "the reference is no list of relevant documents".to_owned();
+        let grades: Vec<(String, f64)> = match list {
+            Value::Object(grades) => {
+                let grades = grades.iter().map(|(id, grade)| Some((id.clone(), grade.as_f64()?)));
+                grades.collect::<Option<_>>().ok_or_else(unreadable)?
+            }
+            Value::Array(documents) => {
+                let documents = documents.iter().map(|document| Some((self.id(document)?, grade(document)?)));
+                documents.collect::<Option<_>>().ok_or_else(unreadable)?
+            }
+            Value::Null => Vec::new(),
+            single => vec![(self.id(single).ok_or_else(unreadable)?, 1.0)],
+        };
+        Relevance::graded(grades).map_err(|error| error.to_string())
+    }
+}
+
+impl RankingMetric {
+    fn nothing_found(&self) -> String {
+        match self.cutoff {
+            Some(cutoff) => format!("no relevant document is among the first {cutoff} of its space"),
+            None => "no relevant document was found".to_owned(),
+        }
+    }
+}
+
+impl Metric for RankingMetric {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let found = self.spaces(given.output);
+        let relevant = self.relevant_spaces(given.reference).into_iter();
+        let relevant =
+            relevant.map(|(space, list)| Ok((space, self.relevance(list)?))).collect::<Result<Vec<_>, String>>();
+        let relevant = match relevant {
+            Ok(relevant) if relevant.iter().all(|(_, relevance)| relevance.is_empty()) => {
+                return Score::not_applicable("no document is relevant");
+            }
+            Ok(relevant) => relevant,
+            Err(error) => return Score::unscored(error),
+        };
+        let mut judged: Vec<(Vec<String>, Relevance)> = Vec::new();
+        let mut unreadable = false;
+        for (space, relevance) in relevant {
+            let list = found.iter().find(|(name, _)| *name == space || name.is_empty()).map(|(_, list)| *list);
+            let ranking = list.map_or(Some(Vec::new()), |list| self.ranking(list));
+            unreadable |= ranking.is_none();
+            judged.push((ranking.unwrap_or_default(), relevance));
+        }
+        let union = Judged::union(judged.iter().map(|(ranking, relevance)| (ranking.as_slice(), relevance)));
+        match union.map(|judged| (self.figure)(&judged, self.cutoff)) {
+            Some(figure) if unreadable => {
+                Score::value_because(figure, "the output is no list of documents in every space")
+            }
+            Some(0.0) => Score::value_because(0.0, self.nothing_found()),
+            Some(figure) => Score::value(figure),
+            None => Score::not_applicable("no document is relevant"),
+        }
+    }
+}
+
+macro_rules! ranked {
+    ($($(#[$doc:meta])* $name:ident => $figure:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Deserialize, JsonSchema, Default)]
+        #[serde(transparent)]
+        pub(crate) struct $name(Ranked);
+
+        impl Options for $name {
+            const NEEDS: Needs = Needs::Reference;
+
+            fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+                self.0.metric($figure)
+            }
+        }
+    )*};
+}
+
+ranked! {
+    /// Options of `hit_rate`.
+    HitRate => Judged::hit_rate;
+    /// Options of `recall`.
+    Recall => Judged::recall;
+    /// Options of `precision`.
+    Precision => Judged::precision;
+    /// Options of `mrr`.
+    Mrr => Judged::reciprocal_rank;
+    /// Options of `map`.
+    Map => Judged::average_precision;
+}
+
+/// Options of `ndcg`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Ndcg {
+    /// The number of places that count; all of them without it.
+    k: Option<u32>,
+    /// The space; the union of all without it.
+    space: Option<String>,
+    /// Path of the id within a document that is an object; `id`, `chunk_id`, `doc_id` or `table_id` without it.
+    by: Option<String>,
+    /// The gain of a grade.
+    gain: GainOption,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum GainOption {
+    #[default]
+    Linear,
+    Exponential,
+}
+
+impl Options for Ndcg {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let gain = match self.gain {
+            GainOption::Linear => Gain::Linear,
+            GainOption::Exponential => Gain::Exponential,
+        };
+        let ranked = Ranked { k: self.k, space: self.space, by: self.by };
+        ranked.metric(move |judged, cutoff| judged.ndcg(cutoff, gain))
+    }
+}
+
+/// Options of `quote_match`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct QuoteMatch {
+    /// Similarity in (0, 1] from which a passage counts as the quote; 1 = the words of the quote.
+    similar: Option<f64>,
+}
+
+impl Options for QuoteMatch {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let threshold = self.similar.unwrap_or(1.0);
+        if !(threshold > 0.0 && threshold <= 1.0) {
+            return Err(format!("`similar` is {threshold}, but must be above 0 and at most 1"));
+        }
+        Ok(Box::new(Quote { threshold }))
+    }
+}
+
+struct Quote {
+    threshold: f64,
+}
+
+impl Metric for Quote {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let quote = given.reference.get("text").map_or_else(|| text(given.reference), text);
+        let (wanted, said) = (words(&quote), words(&text(given.output)));
+        if wanted.is_empty() {
+            return Score::not_applicable("the quote is empty");
+        }
+        let quote = wanted.join(" ");
+        let passages = said.windows(wanted.len().min(said.len()).max(1));
+        if self.threshold >= 1.0 {
+            return test(passages.into_iter().any(|passage| passage == wanted));
+        }
+        let likeness = passages.map(|passage| edit::indel_ratio(&passage.join(" "), &quote)).fold(0.0, f64::max);
+        let value = if likeness >= self.threshold { 1.0 } else { 0.0 };
+        Score::value_because(value, format!("the likest passage has similarity {likeness:.3}"))
+    }
+}
+
+/// The words of a text without case and punctuation.
+fn words(text: &str) -> Vec<String> {
+    let bare =
+        |word: &str| word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect()
+}

@@ -1,0 +1,192 @@
+//! The checks that a row holds for itself: a list of scorers, of which every one must pass.
+
+use karat_types::{Bound, Score, ScorerKind, ScorerSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+use crate::scorer::{CellView, build};
+
+/// `assert` has no options: the checks are its reference.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Checklist {}
+
+impl Options for Checklist {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+/// One check as a row writes it: the keys of a scorer, with `id` as its label.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Check {
+    id: Option<String>,
+    metric: String,
+    #[serde(default)]
+    with: Map<String, Value>,
+    output: Option<String>,
+    reference: Option<String>,
+    value: Option<Value>,
+    min: Option<Threshold>,
+    max: Option<Threshold>,
+    #[serde(default)]
+    not: bool,
+}
+
+/// A number, or a percentage.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Threshold {
+    Number(f64),
+    Share(String),
+}
+
+impl Threshold {
+    fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Share(text) => text.trim().strip_suffix('%')?.trim().parse::<f64>().ok().map(|share| share / 100.0),
+        }
+    }
+}
+
+impl Check {
+    fn label(&self) -> String {
+        let turned = if self.not { "not " } else { "" };
+        self.id.clone().unwrap_or_else(|| format!("{turned}{}", self.metric))
+    }
+
+    fn bound(&self) -> Bound {
+        let number = |limit: &Option<Threshold>| limit.as_ref().and_then(Threshold::number);
+        Bound { min: number(&self.min), max: number(&self.max), not: self.not }
+    }
+
+    fn score(self, cell: &CellView<'_>) -> Result<Score, String> {
+        let (id, bound) = (self.label(), self.bound());
+        let spec = ScorerSpec {
+            output: self.output.unwrap_or_else(|| "$".to_owned()),
+            reference: self.reference,
+            value: self.value,
+            bound,
+            ..ScorerSpec::new(id, ScorerKind::Metric { metric: self.metric, with: self.with })
+        };
+        let scorer = build(&spec).map_err(|error| error.problem)?;
+        let score = scorer.score(cell).pop().ok_or("it gives no score")?;
+        Ok(match score.number() {
+            Some(number) => Score::value(f64::from(u8::from(bound.passes(number)))),
+            None => score,
+        })
+    }
+}
+
+impl Metric for Checklist {
+    /// 1 where all hold; 0 where one fails, naming each; *unscored* where one cannot be decided and none fails.
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let Value::Array(items) = given.reference else {
+            return Score::unscored("the row's checks are no list");
+        };
+        let (mut failed, mut broken, mut applies) = (Vec::new(), None, false);
+        for (at, item) in items.iter().enumerate() {
+            if item.get("rubric").is_some() {
+                continue; // Judges decide these: `assert.judged`.
+            }
+            let place = || format!("check {}", at + 1);
+            let check = match Check::deserialize(item) {
+                Ok(check) => check,
+                Err(error) => {
+                    broken = broken.or(Some(format!("{} cannot be read: {error}", place())));
+                    continue;
+                }
+            };
+            let label = check.label();
+            match check.score(given.cell) {
+                Ok(Score::Value { value, .. }) => {
+                    applies = true;
+                    failed.extend((value < 1.0).then_some(label));
+                }
+                Ok(Score::NotApplicable { .. }) => {}
+                Ok(Score::Unscored { unscored: why }) | Err(why) => {
+                    broken = broken.or(Some(format!("{} ({label}): {why}", place())));
+                }
+            }
+        }
+        match broken {
+            _ if !failed.is_empty() => Score::value_because(0.0, format!("failed: {}", failed.join(", "))),
+            Some(why) => Score::unscored(why),
+            None if applies => Score::value(1.0),
+            None => Score::not_applicable("the row has no check that applies"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use karat_types::{Sample, Usage};
+    use serde_json::json;
+
+    fn scored(output: &str, checks: Value) -> Score {
+        let columns = json!({ "assert": checks });
+        let sample = Sample {
+            row: 0,
+            id: "s".into(),
+            input: None,
+            reference: None,
+            cluster: None,
+            date: None,
+            columns: columns.as_object().cloned().unwrap_or_default(),
+            metadata: Map::new(),
+        };
+        let spec = json!({
+            "id": "assert", "kind": { "metric": { "metric": "assert" } }, "output": "$", "reference": "assert",
+            "reduce": "mean", "aggregate": "mean"
+        });
+        let spec: ScorerSpec = serde_json::from_value(spec).unwrap();
+        let output = json!(output);
+        let cell = CellView {
+            sample: &sample,
+            output: &output,
+            latency_ms: 1.0,
+            facts: &karat_types::ResponseFacts::default(),
+            cost: None,
+            usage: Usage::default(),
+            so_far: crate::scorer::ScoresSoFar::default(),
+        };
+        build(&spec).unwrap().score(&cell).pop().unwrap()
+    }
+
+    /// Peers: a row's own checks pass or fail its cell, and the reason names those that failed.
+    #[test]
+    fn every_check_of_the_row_must_hold() {
+        let checks = json!([
+            { "metric": "contains", "value": "Sorry", "with": { "ignore_case": true } },
+            { "metric": "contains", "value": "can't", "not": true },
+            { "metric": "length", "max": 40, "id": "short" },
+            { "metric": "levenshtein", "value": "sorry, it is late", "min": "50%" }
+        ]);
+        assert_eq!(scored("sorry, it is late", checks.clone()), Score::value(1.0));
+        let long = "We can't say more than this, since nothing else is known about it";
+        assert_eq!(
+            scored(long, checks),
+            Score::value_because(0.0, "failed: contains, not contains, short, levenshtein")
+        );
+    }
+
+    #[test]
+    fn no_check_is_no_score_and_a_broken_one_is_said() {
+        assert!(matches!(scored("x", json!([])), Score::NotApplicable { .. }));
+        assert!(matches!(scored("x", Value::Null), Score::NotApplicable { .. }));
+        let broken = scored("x", json!([{ "metric": "contians", "value": "x" }]));
+        assert!(
+            matches!(&broken, Score::Unscored { unscored } if unscored.contains("did you mean `contains`")),
+            "{broken:?}"
+        );
+        assert!(scored("x", json!([{ "metrik": "contains" }])).is_unscored());
+        assert!(scored("x", json!({ "metric": "contains" })).is_unscored());
+    }
+}

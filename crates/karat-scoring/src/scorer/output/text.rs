@@ -1,0 +1,424 @@
+//! Metrics of texts. A value that is no text counts as its JSON; several references count as alternatives, of which the
+//! best one decides. An empty text is a reference like any other; where it would be a phrase or a pattern, which every
+//! text holds, there is none.
+
+use std::borrow::Cow;
+
+use karat_types::Score;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::metrics::{self, bleu, chrf, edit, rouge, squad, text};
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+
+/// A value as text.
+pub(crate) fn text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// The members of a list as texts; a single value as a list of one.
+pub(crate) fn texts(value: &Value) -> Vec<Cow<'_, str>> {
+    match value {
+        Value::Array(items) => items.iter().map(text).collect(),
+        Value::Null => Vec::new(),
+        single => vec![text(single)],
+    }
+}
+
+/// 1 where a test holds, else 0.
+pub(crate) fn test(holds: bool) -> Score {
+    Score::value(if holds { 1.0 } else { 0.0 })
+}
+
+/// The best score over the references; without any it does not apply.
+fn best(given: &MetricInput<'_>, score: impl Fn(&str, &str) -> f64) -> Score {
+    let output = text(given.output);
+    let scores = texts(given.reference).into_iter().map(|reference| score(&output, &reference));
+    scores.max_by(f64::total_cmp).map_or_else(no_reference, Score::value)
+}
+
+fn no_reference() -> Score {
+    Score::not_applicable("the reference is an empty list")
+}
+
+/// Options of `exact`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Exact {
+    /// Upper and lower case are the same.
+    ignore_case: bool,
+    /// White space at both ends does not count.
+    trim: bool,
+    /// Unicode NFKC, and runs of white space count as one space.
+    normalize: bool,
+    /// SQuAD's exact match: case, ASCII punctuation, the articles a, an, the and white space do not count.
+    squad: bool,
+}
+
+impl Options for Exact {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let Self { ignore_case, trim, normalize, squad } = self;
+        Ok(Box::new(text::Exact { ignore_case, trim, normalize, squad }))
+    }
+}
+
+impl Metric for text::Exact {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        if given.output.is_object() || given.output.is_array() {
+            return test(metrics::json::equal(given.output, given.reference));
+        }
+        best(given, |output, reference| if self.matches(output, reference) { 1.0 } else { 0.0 })
+    }
+}
+
+/// Options of `contains`. The phrases are `all` and `any`; without them the reference (a text or a list). The scorer's own
+/// `value` is looked for in either case. An empty reference is none; an empty phrase of a list is unscored.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Contains {
+    /// Upper and lower case are the same.
+    ignore_case: bool,
+    /// Every one of these must be there, in place of the reference.
+    all: Vec<String>,
+    /// At least one of these must be there, in place of the reference.
+    any: Vec<String>,
+}
+
+/// The phrases that `contains` looks for.
+struct Phrases {
+    options: Contains,
+    /// True if the reference, or the `value` in its place, must be there.
+    reference: bool,
+}
+
+impl Options for Contains {
+    const NEEDS: Needs = Needs::ReferenceOr(&["all", "any"]);
+
+    fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let phrases = literal.map(texts).unwrap_or_default();
+        let own = self.all.iter().chain(&self.any).map(|phrase| Cow::Borrowed(phrase.as_str()));
+        if phrases.into_iter().chain(own).any(|phrase| phrase.trim().is_empty()) {
+            return Err("a phrase is empty, and every text contains that".to_owned());
+        }
+        let reference = literal.is_some() || (self.all.is_empty() && self.any.is_empty());
+        Ok(Box::new(Phrases { options: self, reference }))
+    }
+}
+
+impl Metric for Phrases {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let Contains { ignore_case, all, any } = &self.options;
+        let output = text(given.output);
+        let contains = |need| text::Contains { ignore_case: *ignore_case, need };
+        let is_blank = given.reference.as_str().is_some_and(|phrase| phrase.trim().is_empty());
+        let reference = if is_blank || !self.reference { Vec::new() } else { texts(given.reference) };
+        let wanted: Vec<Cow<'_, str>> =
+            reference.into_iter().chain(all.iter().map(|phrase| Cow::Borrowed(phrase.as_str()))).collect();
+        if wanted.is_empty() && any.is_empty() {
+            return Score::not_applicable("no phrase to look for");
+        }
+        if wanted.iter().any(|phrase| phrase.trim().is_empty()) {
+            return Score::unscored("a phrase is empty, and every text contains that");
+        }
+        let missing = contains(text::Need::All).missing(&output, &wanted);
+        if let [first, ..] = missing.as_slice() {
+            return Score::value_because(0.0, format!("{first:?} is missing"));
+        }
+        match contains(text::Need::Any).matches(&output, any) {
+            Some(false) => Score::value_because(0.0, "none of the phrases of `any` is there"),
+            _ => test(true),
+        }
+    }
+}
+
+/// `regex` has no options: the pattern is the reference.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Regex {}
+
+/// A pattern that was compiled once, or one that each row brings.
+struct Pattern(Option<text::Pattern>);
+
+impl Options for Regex {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, literal: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let Some(pattern) = literal.map(text) else { return Ok(Box::new(Pattern(None))) };
+        if pattern.is_empty() {
+            return Err("the pattern is empty, and every text matches that".to_owned());
+        }
+        text::Pattern::new(&pattern)
+            .map(|it| -> Box<dyn Metric> { Box::new(Pattern(Some(it))) })
+            .map_err(|error| error.to_string())
+    }
+}
+
+impl Metric for Pattern {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let output = text(given.output);
+        if let Some(pattern) = &self.0 {
+            return test(pattern.matches(&output));
+        }
+        let pattern = text(given.reference);
+        if pattern.is_empty() {
+            return Score::not_applicable("no pattern to look for");
+        }
+        match text::Pattern::new(&pattern) {
+            Ok(pattern) => test(pattern.matches(&output)),
+            Err(error) => Score::unscored(error.to_string()),
+        }
+    }
+}
+
+/// `levenshtein` has no options.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Levenshtein {}
+
+impl Options for Levenshtein {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(Pairwise(edit::levenshtein_ratio)))
+    }
+}
+
+/// `jaccard` has no options.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Jaccard {}
+
+impl Options for Jaccard {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(Pairwise(edit::jaccard_alphanumeric)))
+    }
+}
+
+/// A similarity of two texts.
+struct Pairwise(fn(&str, &str) -> f64);
+
+impl Metric for Pairwise {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        best(given, self.0)
+    }
+}
+
+/// `token_f1` has no options.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TokenF1 {}
+
+impl Options for TokenF1 {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for TokenF1 {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let score = squad::token_f1(&text(given.output), &texts(given.reference), squad::EmptyRule::V2);
+        score.map_or_else(no_reference, Score::value)
+    }
+}
+
+/// Options of `rouge`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Rouge {
+    /// Which member of the family.
+    r#type: RougeType,
+    /// Words are stemmed.
+    stem: bool,
+    /// The definition of a word: `ascii` as in rouge-score, where other scripts always score 0; `unicode` for every script.
+    tokens: RougeTokens,
+    /// Which figure.
+    part: Part,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum RougeTokens {
+    #[default]
+    Ascii,
+    Unicode,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+enum RougeType {
+    #[serde(rename = "rouge1")]
+    One,
+    #[serde(rename = "rouge2")]
+    Two,
+    #[default]
+    #[serde(rename = "rougeL")]
+    L,
+    #[serde(rename = "rougeLsum")]
+    Lsum,
+}
+
+/// One of three figures of an overlap.
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Part {
+    /// The harmonic mean of the others.
+    #[default]
+    F1,
+    /// Of the output, how much is right.
+    Precision,
+    /// Of the reference, how much is there.
+    Recall,
+}
+
+impl Options for Rouge {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Rouge {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let kind = match self.r#type {
+            RougeType::One => rouge::RougeType::One,
+            RougeType::Two => rouge::RougeType::Two,
+            RougeType::L => rouge::RougeType::L,
+            RougeType::Lsum => rouge::RougeType::Lsum,
+        };
+        let tokens = match self.tokens {
+            RougeTokens::Ascii => rouge::RougeTokens::Ascii,
+            RougeTokens::Unicode => rouge::RougeTokens::Unicode,
+        };
+        let rouge = rouge::Rouge { stem: self.stem, tokens };
+        best(given, |output, reference| {
+            let overlap = rouge.score(kind, output, reference);
+            match self.part {
+                Part::F1 => overlap.f1,
+                Part::Precision => overlap.precision,
+                Part::Recall => overlap.recall,
+            }
+        })
+    }
+}
+
+/// Options of `bleu`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Bleu {
+    /// Texts are lower-cased first.
+    lowercase: bool,
+    /// The tokenizer, by its name in sacrebleu.
+    tokenizer: Tokenizer,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+enum Tokenizer {
+    #[default]
+    #[serde(rename = "13a")]
+    V13a,
+    #[serde(rename = "intl")]
+    Intl,
+    #[serde(rename = "zh")]
+    Zh,
+    #[serde(rename = "char")]
+    Char,
+    #[serde(rename = "none")]
+    None,
+}
+
+impl Options for Bleu {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let tokenizer = match self.tokenizer {
+            Tokenizer::V13a => bleu::BleuTokenizer::V13a,
+            Tokenizer::Intl => bleu::BleuTokenizer::Intl,
+            Tokenizer::Zh => bleu::BleuTokenizer::Zh,
+            Tokenizer::Char => bleu::BleuTokenizer::Char,
+            Tokenizer::None => bleu::BleuTokenizer::None,
+        };
+        Ok(Box::new(bleu::Bleu { tokenizer, lowercase: self.lowercase, ..bleu::Bleu::default() }))
+    }
+}
+
+impl Metric for bleu::Bleu {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let score = self.sentence(&text(given.output), &texts(given.reference));
+        // sacrebleu's sum of logarithms lets equal texts score a rounding error above 100.
+        score.map_or_else(no_reference, |score| Score::value(score.score.min(100.0)))
+    }
+}
+
+/// Options of `chrf`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Chrf {
+    /// chrF++: words and pairs of words count, too.
+    words: bool,
+    /// Texts are lower-cased first.
+    lowercase: bool,
+}
+
+impl Options for Chrf {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(chrf::Chrf { words: self.words, lowercase: self.lowercase }))
+    }
+}
+
+impl Metric for chrf::Chrf {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let score = self.sentence(&text(given.output), &texts(given.reference));
+        score.map_or_else(no_reference, |score| Score::value(score.min(100.0)))
+    }
+}
+
+/// Options of `length`.
+#[derive(Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Length {
+    /// The unit that is counted.
+    unit: Unit,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    #[default]
+    Chars,
+    Words,
+    Bytes,
+    Tokens,
+}
+
+impl Options for Length {
+    const NEEDS: Needs = Needs::Output;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Length {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let output = text(given.output);
+        let length = match self.unit {
+            Unit::Chars => text::length(&output, text::LengthUnit::Chars),
+            Unit::Words => text::length(&output, text::LengthUnit::Words),
+            Unit::Bytes => text::length(&output, text::LengthUnit::Bytes),
+            Unit::Tokens => karat_text::chunking::tokens::Tokenizer::plan().count(&output),
+        };
+        Score::value(length as f64)
+    }
+}

@@ -1,0 +1,207 @@
+//! Metrics of JSON values, lists and labels.
+
+use std::borrow::Cow;
+
+use karat_text::ladder::{self, Expectation};
+use karat_text::path::Path;
+use karat_types::Score;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::text::{Part, test, text};
+use crate::metrics::json;
+use crate::metrics::set_f1::SetMatcher;
+use crate::metrics::text::Exact;
+use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
+
+/// Violations that a reason names.
+const NAMED_VIOLATIONS: usize = 3;
+
+/// Options of `json_schema`.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonSchema {
+    /// The schema.
+    #[schemars(extend("format" = "file"))]
+    schema: Value,
+}
+
+impl Options for JsonSchema {
+    const NEEDS: Needs = Needs::Output;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let schema = json::JsonSchema::new(&self.schema).map_err(|error| error.to_string())?;
+        Ok(Box::new(schema))
+    }
+}
+
+impl Metric for json::JsonSchema {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let output = match given.output {
+            Value::String(text) => match ladder::read(text, Expectation::Any) {
+                Ok((value, _)) => Cow::Owned(value),
+                Err(_) => Cow::Borrowed(given.output),
+            },
+            other => Cow::Borrowed(other),
+        };
+        let violations = self.violations(&output);
+        if violations.is_empty() {
+            return test(true);
+        }
+        let named: Vec<String> = violations.iter().take(NAMED_VIOLATIONS).map(ToString::to_string).collect();
+        Score::value_because(0.0, named.join("; "))
+    }
+}
+
+/// `json_field` has no options.
+#[derive(Deserialize, schemars::JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct JsonField {}
+
+impl Options for JsonField {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for JsonField {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        if json::equal(given.output, given.reference) {
+            return test(true);
+        }
+        let found: String = given.output.to_string().chars().take(80).collect();
+        Score::value_because(0.0, format!("it is {found}"))
+    }
+}
+
+/// `count` has no options.
+#[derive(Deserialize, schemars::JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Count {}
+
+impl Options for Count {
+    const NEEDS: Needs = Needs::Output;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+impl Metric for Count {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        Score::value(match given.output {
+            Value::Array(items) => items.len() as f64,
+            Value::Object(members) => members.len() as f64,
+            Value::Null => 0.0,
+            Value::String(text) if text.trim().is_empty() => 0.0,
+            _ => 1.0,
+        })
+    }
+}
+
+/// Options of `set_f1`.
+#[derive(Deserialize, schemars::JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SetF1 {
+    /// Path of the text within a member; members that are texts are taken as they are.
+    by: Option<String>,
+    /// Which figure.
+    part: Part,
+    /// Similarity in (0, 1] from which two texts match; 1 = equal up to case and white space.
+    similar: Option<f64>,
+}
+
+struct SetF1Metric {
+    by: Path,
+    part: Part,
+    matcher: SetMatcher,
+}
+
+impl Options for SetF1 {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        let by = self.by.as_deref().map_or(Ok(Path::root()), Path::parse).map_err(|error| error.to_string())?;
+        let threshold = self.similar.unwrap_or(1.0);
+        if !(threshold > 0.0 && threshold <= 1.0) {
+            return Err(format!("`similar` is {threshold}, but must be above 0 and at most 1"));
+        }
+        Ok(Box::new(SetF1Metric { by, part: self.part, matcher: SetMatcher { threshold, ..SetMatcher::default() } }))
+    }
+}
+
+impl SetF1Metric {
+    fn members<'a>(&self, list: &'a Value) -> Option<Vec<Cow<'a, str>>> {
+        let member = |item: &'a Value| if item.is_string() { Some(text(item)) } else { self.by.first(item).map(text) };
+        list.as_array()?.iter().map(member).collect()
+    }
+}
+
+impl Metric for SetF1Metric {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let Some(reference) = self.members(given.reference) else {
+            return Score::unscored(format!("the reference is no list of members with {}", self.by));
+        };
+        let Some(output) = self.members(given.output) else {
+            return Score::value_because(0.0, format!("the output is no list of members with {}", self.by));
+        };
+        let score = self.matcher.compare(&output, &reference);
+        let value = match self.part {
+            Part::F1 => Some(score.f1),
+            Part::Precision => score.precision,
+            Part::Recall => score.recall,
+        };
+        value.map_or_else(|| Score::not_applicable("one of the lists is empty"), Score::value)
+    }
+}
+
+/// Options of `label`.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Label {
+    /// The labels there are; an output that is none of them cannot be read.
+    labels: Vec<String>,
+    /// Upper and lower case are the same.
+    ignore_case: bool,
+}
+
+impl Default for Label {
+    fn default() -> Self {
+        Self { labels: Vec::new(), ignore_case: true }
+    }
+}
+
+impl Options for Label {
+    const NEEDS: Needs = Needs::Reference;
+
+    fn metric(self, _: Option<&Value>) -> Result<Box<dyn Metric>, String> {
+        Ok(Box::new(self))
+    }
+}
+
+/// An output that is no label may be a whole essay: its beginning tells what it is.
+fn cut(found: &str) -> String {
+    match found.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", found.get(..end).unwrap_or_default()),
+        None => found.to_owned(),
+    }
+}
+
+impl Metric for Label {
+    fn score(&self, given: &MetricInput<'_>) -> Score {
+        let exact = Exact { ignore_case: self.ignore_case, trim: true, normalize: true, ..Exact::default() };
+        let (output, reference) = (text(given.output), text(given.reference));
+        let named = |text: &str| {
+            let declared = self.labels.iter().find(|label| exact.matches(text, label));
+            declared.cloned().unwrap_or_else(|| exact.fold(text).into_owned())
+        };
+        let (expected, found) = (named(&reference), named(&output));
+        if expected == found {
+            Score::label_match(&expected, &expected)
+        } else {
+            Score::label_match(&expected, &cut(&found))
+        }
+    }
+}
