@@ -1,4 +1,4 @@
-//! What one row's gold answer rests on.
+//! The evidence for the gold answer of one row.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -94,7 +94,7 @@ impl<'a> Evidence<'a> {
         chunks.into_iter().filter(|chunk| chunk.space != "text" || holds(chunk)).collect()
     }
 
-    /// A cited table should be on the cited page, where the manifest says its page.
+    /// Reports a cited table that is not on the cited page, if the manifest has its page.
     fn check_page(&mut self, spot: &Spot) {
         let (Some(page), Some(table)) = (&spot.page, &spot.table) else { return };
         let is_it = |chunk: &&Chunk| chunk.spot.table.as_ref() == Some(table) && chunk.spot.is_of(spot);
@@ -105,7 +105,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// A quote should be on its page and of its speaker, as far as the chunks that hold it say so.
+    /// Reports a quote whose page or speaker differs from the chunks that contain it.
     fn check_quote(&mut self, holding: &[&Chunk]) {
         let part = |key: &str| self.gold.get("quote").and_then(|quote| quote.get(key));
         let pages: Vec<&String> = holding.iter().filter_map(|chunk| chunk.spot.page.as_ref()).collect();
@@ -169,7 +169,7 @@ impl<'a> Evidence<'a> {
         value.extend(members.map(|(name, member)| (name.to_owned(), member.unwrap_or(Value::Null))));
     }
 
-    /// The unit of an expected value without one: that of the named cell, else of the cells that it is as it stands,
+    /// The unit of an expected value without one: that of the named cell, else of the cells that equal it,
     /// those in the gold's currency first.
     fn unit_of(
         &mut self,
@@ -202,12 +202,12 @@ impl<'a> Evidence<'a> {
     }
 
     fn is_cell(&self, number: &Number, cell: &Cell) -> bool {
-        let expected = self.expected(number, &cell.unit);
+        let expected = self.with_tolerance(number, &cell.unit);
         expected.is_some_and(|expected| !equal(std::slice::from_ref(cell), &expected).is_empty())
     }
 
     /// An expected value within the gold's tolerances.
-    fn expected(&self, number: &Number, unit: &str) -> Option<Expected> {
+    fn with_tolerance(&self, number: &Number, unit: &str) -> Option<Expected> {
         let bound = |key: &str| self.gold.get(key).and_then(Value::as_f64).unwrap_or(0.0);
         Expected::new(number, unit, bound("tolerance_rel"), bound("tolerance_abs"))
     }
@@ -220,7 +220,7 @@ impl<'a> Evidence<'a> {
         cells: &'c [Cell],
         named: Option<&'c Cell>,
     ) -> Option<&'c Cell> {
-        let expected = self.expected(number, unit)?;
+        let expected = self.with_tolerance(number, unit)?;
         if let Some(named) = named {
             let row: Vec<Cell> = cells.iter().filter(|cell| cell.row == named.row).cloned().collect();
             if equal(std::slice::from_ref(named), &expected).is_empty() && computed_source(&row, &expected).is_none() {
@@ -266,7 +266,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Who answers in the gold's chunks; where nobody speaks there, the chunks of the quarter in which somebody answers.
+    /// Adds the speakers who answer in the gold's chunks; without any, the chunks of the quarter that have answers.
     /// And everybody who speaks at all.
     pub(crate) fn speakers(&mut self, chunks: &[&Chunk], value: &mut Map<String, Value>) {
         let wanted = self.list("speakers");
@@ -283,7 +283,8 @@ impl<'a> Evidence<'a> {
         value.extend(members.map(|(name, member)| (name.to_owned(), member)));
     }
 
-    /// A speaker should speak in the gold's chunks, in the role that they say; where nobody speaks there, in any filing.
+    /// Reports a speaker who does not speak in the gold's chunks (or, without speakers there, in any filing), or in
+    /// another role.
     fn check_speakers(&mut self, spoken: &[Speaker]) {
         for Speaker { name, role } in self.list("speakers").iter().filter_map(Speaker::read) {
             let own: Vec<&Speaker> = spoken.iter().filter(|it| it.name == name).collect();
@@ -318,7 +319,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Who speaks or answers in chunks.
+/// The speakers of chunks, including those who answer.
 fn speaking_in(chunks: &[&Chunk]) -> Vec<Speaker> {
     chunks.iter().flat_map(|chunk| chunk.speakers()).filter_map(Speaker::read).collect()
 }

@@ -8,13 +8,13 @@ use crate::folded_text;
 use crate::period::Period;
 use crate::written_number::{self, DecimalMark};
 
-/// How far apart two numbers may be and still be the same, as a share.
+/// Largest relative difference of two numbers that count as equal.
 const SAME: f64 = 1e-9;
 
 /// Digits that a number must show to be the rounding of a cell, or a share of one row in another.
 const TELLING: usize = 3;
 
-/// Currencies that stand in units.
+/// Currency names and symbols in units.
 const CURRENCIES: [(&str, &str); 22] = [
     ("usd", "USD"),
     ("us$", "USD"),
@@ -40,14 +40,14 @@ const CURRENCIES: [(&str, &str); 22] = [
     ("cad", "CAD"),
 ];
 
-/// What a unit says: `million USD`, `€m`, `percent`, `basis points`, `employees`.
+/// A parsed unit: `million USD`, `€m`, `percent`, `basis points`, `employees`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unit {
     /// To base units; of shares, to per cent.
     factor: f64,
     pub is_share: bool,
     pub currency: Option<&'static str>,
-    /// Whether it names a thing: employees, stores.
+    /// True if it names a thing: employees, stores.
     is_thing: bool,
 }
 
@@ -61,7 +61,7 @@ impl Unit {
         unit
     }
 
-    /// Whether it is money, or says nothing against it.
+    /// Returns whether it is money, or may be.
     pub fn may_be_money(self) -> bool {
         !self.is_share && (self.currency.is_some() || !self.is_thing)
     }
@@ -90,7 +90,7 @@ impl Unit {
     }
 }
 
-/// Whether two names are one currency: `usd`, `USD`, `$`.
+/// Returns whether two names are one currency: `usd`, `USD`, `$`.
 pub(crate) fn is_same_currency(one: &str, other: &str) -> bool {
     let code = |name: &str| Unit::read(name).currency.map_or_else(|| name.to_uppercase(), str::to_owned);
     code(one) == code(other)
@@ -112,7 +112,7 @@ fn scale(word: &str) -> Option<f64> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Figure {
     value: f64,
-    /// Whether it is a share, in per cent.
+    /// True if it is a share, in per cent.
     is_share: bool,
 }
 
@@ -123,7 +123,7 @@ impl Figure {
     }
 }
 
-/// What a gold expects, and how near a table must come to it.
+/// An expected value with its tolerance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Expected {
     figure: Figure,
@@ -132,7 +132,7 @@ pub(crate) struct Expected {
     abs: f64,
     /// Half of the last digit that it shows, in base units.
     rounding: f64,
-    /// How many digits it shows from the first that is not 0.
+    /// Number of significant digits as written.
     digits: usize,
 }
 
@@ -150,12 +150,12 @@ impl Expected {
         Some(Self { figure, rel, abs: abs * factor, rounding: last * factor / 2.0, digits })
     }
 
-    /// Whether a cell is it, as it stands or rounded to telling digits.
+    /// Returns whether a cell equals it, exactly or rounded to its significant digits.
     fn is(&self, cell: Figure) -> bool {
         self.is_near(cell, if self.digits >= TELLING { self.rounding } else { 0.0 })
     }
 
-    /// Whether a computed number is it, rounded. A gold may give a decrease without its sign.
+    /// Returns whether a computed number is it, rounded. A gold may give a decrease without its sign.
     fn is_computed(&self, made: Figure) -> bool {
         let unsigned = Figure { value: made.value.abs(), ..made };
         self.is_near(made, self.rounding) || self.figure.value > 0.0 && self.is_near(unsigned, self.rounding)
@@ -176,12 +176,12 @@ impl Expected {
 pub(crate) struct Cell {
     pub row: String,
     pub column: String,
-    /// As written.
+    /// The spelling in the source.
     pub value: Number,
-    /// As written: scale and unit.
+    /// Scale and unit as written.
     pub unit: String,
     pub currency: Option<String>,
-    /// What the column speaks of.
+    /// The period of the column.
     pub period: Option<Period>,
 }
 
@@ -190,15 +190,15 @@ impl Cell {
         Figure::new(self.value.as_f64().unwrap_or(0.0), &self.unit)
     }
 
-    /// Every number of a table: `{unit, scale, currency, columns, rows: [{label, values, unit, currency}]}`. A number may be
-    /// written as a text, whose own marks win.
+    /// Every number of a table: `{unit, scale, currency, columns, rows: [{label, values, unit, currency}]}`. A number
+    /// may be written as a text, whose own marks win.
     pub fn all(table: &Value) -> Vec<Self> {
         let mark = DecimalMark::of(entries(table).filter_map(|entry| entry.value.as_str()));
         entries(table).filter_map(|entry| entry.cell(table, mark)).collect()
     }
 }
 
-/// What stands in a row under a column.
+/// The value in a row under a column.
 struct Entry<'a> {
     row: &'a Value,
     label: String,
@@ -246,13 +246,13 @@ fn apply_marks(unit: String, currency: Option<String>, marks: &str) -> Option<(S
             let scale = marks.split(' ').find(|word| scale(word).is_some()).unwrap_or(marks);
             Some((format!("{scale} {}", currency.clone().unwrap_or_default()).trim().to_owned(), currency))
         }
-        // A sign may stand for several currencies; what the table says is one.
+        // A symbol may mean several currencies; the table names one.
         _ => Some((unit, currency.or(money))),
     }
 }
 
 /// The unit with its scale, and the currency, of a number in a row: the row's own; else, where its label says that it is
-/// no amount of the table's money, what the label says; else the table's.
+/// not an amount of the table's money, the label's; else the table's.
 fn unit_of(table: &Value, row: &Value, label: &str, value: f64) -> (String, Option<String>) {
     let of = |from: &Value, key: &str| from.get(key).and_then(Value::as_str).map(str::to_owned);
     let own = |key: &str| of(row, key).or_else(|| of(table, key));
@@ -265,7 +265,7 @@ fn unit_of(table: &Value, row: &Value, label: &str, value: f64) -> (String, Opti
         let currency = currency.filter(|_| !read.is_share);
         (unit.to_owned(), currency.or(read.currency.map(str::to_owned)))
     };
-    // The scale of a table is that of its money; a row with a unit of its own says everything.
+    // The scale of a table is that of its money; a row with its own unit is complete.
     if row.get("unit").is_some() {
         return known(&whole(of(row, "scale"), of(row, "unit")), of(row, "currency"));
     }
@@ -282,7 +282,7 @@ fn unit_of(table: &Value, row: &Value, label: &str, value: f64) -> (String, Opti
     }
 }
 
-/// The scale that a label says: "Diluted shares (millions)".
+/// The scale in a label: "Diluted shares (millions)".
 fn scale_in(label: &str) -> Option<String> {
     let inside = label.rsplit_once('(')?.1.trim_end_matches([')', ' ']).trim_start_matches("in ");
     scale(inside).map(|_| inside.to_owned())
@@ -299,14 +299,14 @@ pub(crate) fn named_cell<'a>(cells: &'a [Cell], wanted: &Value) -> Option<&'a Ce
     cells.iter().find(|cell| cell.row == row && cell.column == column)
 }
 
-/// What stands in a table where a gold names a cell by `{row, column}`, be it a number or not.
+/// The value of the cell that a gold names by `{row, column}`, whether it is a number or not.
 pub(crate) fn value_at_cell<'a>(table: &'a Value, wanted: &Value) -> Option<&'a Value> {
     let part = |key: &str| wanted.get(key).and_then(Value::as_str).map(fold);
     let (row, column) = (part("row")?, part("column")?);
     entries(table).find(|entry| entry.label == row && entry.column == column).map(|entry| entry.value)
 }
 
-/// The cells that are an expected value as they stand.
+/// The cells that equal an expected value.
 pub(crate) fn equal<'a>(cells: &'a [Cell], expected: &Expected) -> Vec<&'a Cell> {
     cells.iter().filter(|cell| expected.is(cell.figure())).collect()
 }
@@ -325,7 +325,7 @@ pub(crate) fn computed_source<'a>(cells: &'a [Cell], expected: &Expected) -> Opt
     pairs().find(of_row).or_else(|| pairs().find(of_column)).map(|(cell, _)| cell)
 }
 
-/// Whether two cells count the same: money of one currency, shares, or one thing.
+/// Returns whether two cells count the same: money of one currency, shares, or one thing.
 fn is_alike(a: &Cell, b: &Cell) -> bool {
     let (one, other) = (Unit::read(&a.unit), Unit::read(&b.unit));
     a.currency == b.currency && one.is_thing == other.is_thing && (!one.is_thing || a.unit == b.unit)
@@ -343,7 +343,7 @@ fn difference(a: Figure, b: Figure) -> Option<Figure> {
     (a.is_share == b.is_share).then_some(Figure { value: a.value - b.value, is_share: a.is_share })
 }
 
-/// What a value makes of another of its row: difference, growth in per cent, ratio. A change leads from the earlier to
+/// Values computed from two cells of a row: difference, growth in per cent, ratio. A change leads from the earlier to
 /// the later where the columns say when.
 fn change(a: &Cell, b: &Cell) -> impl Iterator<Item = Figure> {
     let backwards = a.period.zip(b.period).is_some_and(|(a, b)| a.is_like(b) && a < b);
@@ -355,7 +355,7 @@ fn change(a: &Cell, b: &Cell) -> impl Iterator<Item = Figure> {
     difference.into_iter().chain(growth).chain(ratios.into_iter().flatten())
 }
 
-/// What a value makes of another of its column: difference, share.
+/// Values computed from two cells of a column: difference, share.
 fn part(a: &Cell, b: &Cell) -> impl Iterator<Item = Figure> {
     let (a, b) = (a.figure(), b.figure());
     difference(a, b).into_iter().chain(ratio(a, b).map(share))

@@ -2,7 +2,7 @@
 //! `filing_gold`, the expected value with its unit and who answered.
 //!
 //! The row's `gold` names citations, source tables, a quote, speakers, an expected value. Chunk manifests and tables say
-//! which chunks stand at those places, who answered there, and whether the value is in the tables. Contradictions between
+//! which chunks are at those places, who answered there, and whether the value is in the tables. Contradictions between
 //! gold and filings are reported and change nothing.
 //!
 //! - `library.rs` reads the manifests and tables of a folder

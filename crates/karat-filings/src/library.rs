@@ -1,4 +1,4 @@
-//! Chunk manifests and tables, as far as evidence needs them.
+//! Chunk manifests and tables: the parts that evidence needs.
 
 use karat_text::similar::fold;
 use karat_types::FilePath;
@@ -13,7 +13,7 @@ use karat_suite::ResolverFiles;
 /// The spaces that candidates are ranked in.
 pub(crate) const SPACES: [&str; 3] = ["text", "table", "page"];
 
-/// Where something stands: each part folded, absent where nothing is said.
+/// A place in the filings: each part folded, absent if it is not given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Spot {
     pub doc_type: Option<String>,
@@ -35,12 +35,12 @@ impl Spot {
         }
     }
 
-    /// Whether nothing says where in a document it is.
+    /// Returns whether it names no page, slide or table.
     pub fn is_vague(&self) -> bool {
         self.page.is_none() && self.slide.is_none() && self.table.is_none()
     }
 
-    /// Whether it is on this spot's page or slide: the same document, and the same place in it as far as both say one.
+    /// Returns whether it is on this spot's page or slide: the same document, and the same place if both name one.
     pub fn shares_page(&self, wanted: &Self) -> bool {
         let located = [(&self.page, &wanted.page), (&self.slide, &wanted.slide)];
         self.is_of(wanted)
@@ -48,7 +48,7 @@ impl Spot {
             && located.iter().all(|(own, wanted)| own.is_none() || wanted.is_none() || own == wanted)
     }
 
-    /// Whether it is in this spot's document, as far as that is said.
+    /// Returns whether it is in this spot's document, if both name one.
     pub fn is_of(&self, wanted: &Self) -> bool {
         let agrees = |own: &Option<String>, wanted: &Option<String>| wanted.is_none() || own == wanted;
         agrees(&self.doc_type, &wanted.doc_type) && agrees(&self.quarter, &wanted.quarter)
@@ -81,7 +81,7 @@ pub(crate) struct Chunk {
     pub title: Option<String>,
     pub speaker: Option<Value>,
     pub answer_speakers: Vec<Value>,
-    /// As written, without its text: what is told of it where it may be cited.
+    /// The manifest line without its text, as candidates for citations are described.
     pub face: Value,
     /// The folder of its document.
     pub document: String,
@@ -111,7 +111,7 @@ impl Chunk {
         })
     }
 
-    /// Who speaks or answers in it.
+    /// Its speakers, including those who answer.
     pub fn speakers(&self) -> impl Iterator<Item = &Value> {
         self.speaker.iter().chain(&self.answer_speakers)
     }
@@ -150,17 +150,17 @@ pub(crate) fn words(text: &str) -> String {
 #[derive(Default)]
 pub(crate) struct Library {
     pub chunks: Vec<Chunk>,
-    /// Ids that stand several times in one space with different places or texts.
+    /// Ids that occur several times in one space with different places or texts.
     pub disputed: FxHashSet<String>,
-    /// By folded id; the same id may stand in several documents.
+    /// By folded id; several documents may use the same id.
     pub tables: FxHashMap<String, Vec<Table>>,
     /// Everybody who speaks in any chunk, each once.
     pub speakers: Vec<Value>,
 }
 
 impl Library {
-    /// Reads everything below the two folders, as far as there are any. A folder without what it is there for is a
-    /// problem: it is another one than was meant.
+    /// Reads everything beneath the two folders, if they are given. A folder without any such file is a
+    /// problem: most likely it is the wrong one.
     pub fn read(chunks: Option<&str>, tables: Option<&str>, files: &mut ResolverFiles<'_>) -> Self {
         let mut library = Self::default();
         if let Some(folder) = chunks {
@@ -173,7 +173,7 @@ impl Library {
         library
     }
 
-    /// Whether somebody by this folded name speaks, or is named, in any chunk.
+    /// Returns whether a person with this folded name speaks, or is named, in any chunk.
     pub fn knows(&self, name: &str) -> bool {
         let said = words(name);
         self.speakers.iter().filter_map(Speaker::read).any(|speaker| speaker.name == name)

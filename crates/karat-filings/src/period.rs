@@ -1,4 +1,4 @@
-//! The quarter or year that a column of a table, or a row of a dataset, speaks of.
+//! The quarter or year of a table's column or of a row.
 
 /// A quarter or a year; in time's order among its like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +41,7 @@ impl Period {
         (1900..2200).contains(&year).then_some(Self { year, quarter })
     }
 
-    /// Whether both are quarters, or both years.
+    /// Returns whether both are quarters, or both years.
     pub fn is_like(self, other: Self) -> bool {
         self.quarter.is_some() == other.quarter.is_some()
     }

@@ -1,4 +1,4 @@
-//! The source tables of a gold. The same id may stand in several documents; citations and the quarter say which is meant.
+//! The source tables of a gold. Several documents may use the same id; citations and the quarter select one.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ impl<'a> Evidence<'a> {
         self.tables().into_iter().flat_map(|table| Cell::all(&table.content)).collect()
     }
 
-    /// Says that the gold's tables, as far as there are any, hold no number to check it against.
+    /// Reports that the gold's tables hold no number to check the expected value against.
     pub(crate) fn report_unread_tables(&mut self) {
         let ids: Vec<String> = self.table_ids().filter(|id| self.library.tables.contains_key(id)).collect();
         if !ids.is_empty() {
@@ -61,7 +61,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Says that a named cell is none, or holds no number.
+    /// Reports that there is no such cell, or that it holds no number.
     pub(crate) fn no_number_at(&mut self, wanted: &Value) {
         let tables = self.quietly(Self::tables);
         self.mismatches.push(match tables.into_iter().find_map(|table| value_at_cell(&table.content, wanted)) {
@@ -70,8 +70,9 @@ impl<'a> Evidence<'a> {
         });
     }
 
-    /// Of what stands under one table id, what the gold means: that of the documents which its citations of the table name,
-    /// else its other citations, else of the row's quarter. Where that leaves several documents, the gold should say more.
+    /// Selects, among the tables with one id, those that the gold means: in the documents that its citations of the
+    /// table name, else its other citations, else of the row's quarter. Where that leaves several documents, the gold
+    /// should say more.
     fn select_documents<T>(
         &mut self,
         id: &str,
@@ -96,7 +97,7 @@ impl<'a> Evidence<'a> {
         found.into_iter().filter(|it| is_meant(&places, it)).collect()
     }
 
-    /// Where a gold may say that a table is: the surest first.
+    /// The places of a table according to the gold, the most specific first.
     fn places(&self, id: &str) -> [Vec<Spot>; 3] {
         let cited = || self.list("citations").iter().map(Spot::of);
         let of_table = cited().filter(|spot| spot.table.as_deref() == Some(id)).collect();

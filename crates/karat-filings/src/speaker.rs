@@ -1,11 +1,11 @@
-//! Who speaks, as manifests and gold write it.
+//! Names and roles of speakers, as manifests and gold write them.
 
 use karat_text::speaker::name_and_role;
 use serde_json::Value;
 
 use crate::folded_text;
 
-/// Somebody who speaks, folded for comparison.
+/// A speaker, folded for comparison.
 pub(crate) struct Speaker {
     pub name: String,
     pub role: Option<String>,

@@ -127,7 +127,7 @@ fn odd_lines_of_a_manifest_are_told() {
     assert!(said[0].contains("line 1 says the space") && said[1].contains("line 2 repeats the chunk"), "{said:?}");
 }
 
-/// RG-02: contradictions between gold and filings are said, each once.
+/// RG-02: each contradiction between gold and filings is reported once.
 #[test]
 fn mismatches_are_said() {
     let cases = [
@@ -201,7 +201,7 @@ fn mismatches_are_said() {
     }
 }
 
-/// RG-07: the gold's chunk says who answered; a quote tells it from its neighbours.
+/// RG-07: the gold's chunk names who answered; a quote distinguishes it from its neighbours.
 #[test]
 fn a_quote_leads_to_who_answered() {
     let citation = json!({"doc_type": "transcript", "quarter": "2025-Q2", "page": 4});
@@ -218,8 +218,8 @@ fn a_quote_leads_to_who_answered() {
     assert_eq!(bare.value["qa_chunks"][0]["chunk_id"], "c-1");
 }
 
-/// RG-02: of tables with one id in several documents the gold's is that of the document that it cites; where it cites none,
-/// of its quarter; where nothing tells them apart, that is said.
+/// RG-02: of tables with one id in several documents the gold's is that of the document that it cites; where it cites
+/// none, of its quarter; an ambiguous one is reported.
 #[test]
 fn a_table_id_of_two_documents_is_that_of_the_cited_one() {
     let memory = Memory(BTreeMap::from([
@@ -263,7 +263,7 @@ fn a_table_id_of_two_documents_is_that_of_the_cited_one() {
     }
 }
 
-/// RG-02: a table whose numbers cannot be read is told when it is loaded, and where a gold rests on it.
+/// RG-02: a table whose numbers cannot be read is reported when it is loaded, and for each gold that needs it.
 #[test]
 fn unreadable_tables_are_told() {
     for (table, told) in [
@@ -284,7 +284,7 @@ fn unreadable_tables_are_told() {
     }
 }
 
-/// RG-02: an id that stands at two places is told where a row's gold leads to it, and once.
+/// RG-02: a duplicate id is reported once, for each row whose gold uses it.
 #[test]
 fn a_chunk_that_stands_at_two_places_is_disputed() {
     let manifest = r#"{"chunk_id": "a", "space": "text", "doc_type": "release", "page": 2, "text": "Revenue rose."}

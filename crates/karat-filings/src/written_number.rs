@@ -2,14 +2,14 @@
 
 use serde_json::Number;
 
-/// A number as a text says it, and the marks around it: `%`, `$`, `bn €`; empty where it is bare.
+/// A number in a text, and the marks around it: `%`, `$`, `bn €`; empty where it is bare.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Written {
     pub number: Number,
     pub marks: String,
 }
 
-/// What stands before the decimals of a table's texts.
+/// The decimal mark of a table's texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DecimalMark {
     Point,
@@ -17,13 +17,13 @@ pub(crate) enum DecimalMark {
 }
 
 impl DecimalMark {
-    /// As the texts of one table say together: a comma where one of them can only be read so, and none only otherwise.
+    /// The mark that all texts of a table agree on: a comma if at least one text needs it and none contradicts.
     pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
         let said: Vec<Self> = texts.filter_map(|text| Self::said_by(digits_of(text)?.1)).collect();
         if said.contains(&Self::Comma) && !said.contains(&Self::Point) { Self::Comma } else { Self::Point }
     }
 
-    /// What a number by itself says: `1,234` and `1.234` say nothing.
+    /// The mark that a number shows by itself: `1,234` and `1.234` are ambiguous.
     fn said_by(digits: &str) -> Option<Self> {
         let (points, commas) = (digits.matches('.').count(), digits.matches(',').count());
         match (points, commas) {
@@ -84,12 +84,12 @@ fn digits_of(text: &str) -> Option<(&str, &str, &str)> {
     digits.chars().all(belongs).then_some((&text[..first], digits, &text[last..]))
 }
 
-/// What may stand between groups in every locale.
+/// Characters between groups of digits in any locale.
 fn is_gap(c: char) -> bool {
     " \u{a0}\u{2009}\u{202f}'’".contains(c)
 }
 
-/// Whether a mark stands where a group of three ends: `1.234`, and not `12.5` or `0.125`.
+/// Returns whether a mark separates groups of three digits: `1.234`, and not `12.5` or `0.125`.
 fn is_grouped(digits: &str, mark: char) -> bool {
     let groups: Vec<&str> = digits.split(mark).collect();
     groups.len() > 1 && are_groups(&groups) && !digits.starts_with('0')
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// RG-02: a table tells its decimal mark where one of its texts does.
+    /// RG-02: the decimal mark of a table follows from any unambiguous text.
     #[test]
     fn a_table_says_its_decimal_mark() {
         assert_eq!(DecimalMark::of(["1.234", "12,3"].into_iter()), DecimalMark::Comma);

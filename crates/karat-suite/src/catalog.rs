@@ -1,5 +1,5 @@
-//! What is registered beyond the language's own grammar: metrics, providers, analyses and readers with their options.
-//! The caller composes it, so this crate does not depend on theirs.
+//! The catalog of what is registered beyond the language's own grammar: metrics, providers, analyses, readers,
+//! resolvers. The caller composes it, so this crate does not depend on theirs.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Entry {
     pub options: Value,
     /// Of a metric with several figures: their names, in the order in which the scorer yields them.
     pub dimensions: Vec<String>,
-    /// Of a metric that says nothing without something to compare with: the options of which one stands in its place.
+    /// For a metric that needs a reference: the options of which one can replace it.
     pub reference_unless: Option<Vec<String>>,
     /// Of a metric: whether it only takes the values 0 and 1.
     pub binary: bool,

@@ -1,5 +1,6 @@
-//! From a suite file to a plan. YAML is read into a tree in which every key and value knows its place; the tree is checked
-//! against the grammar, decoded, expanded and content-hashed. Every problem is reported with file, line and a hint.
+//! From a suite file to a plan. YAML is read into a tree in which every key and value knows its place; the tree is
+//! checked against the grammar, decoded, expanded and content-hashed. Every problem is reported with file, line and a
+//! hint.
 //!
 //! ```text
 //! suite.yaml ─ syntax ─► tree ─ overrides ─► tree ─ check ─► decode ─► Suite ─ plan ─► Plan
@@ -7,12 +8,13 @@
 //!                                             grammar tables    files, registry, dataset (one pass)
 //! ```
 //!
-//! Reading order: `suite/load.rs` runs the phases; `syntax/` reads YAML, templates and paths; `overrides/` applies `--set`
-//! and sweeps; `grammar/` is the language as tables, `check/` compares a tree with them; `decode/` makes specs; `dataset/`
-//! reads rows; `suite/plan.rs` makes the plan. `diagnostics/` and `files/` serve all of them.
+//! Reading order: `suite/load.rs` runs the phases; `syntax/` reads YAML, templates and paths; `overrides/` applies
+//! `--set` and sweeps; `grammar/` is the language as tables, `check/` compares a tree with them; `decode/` makes specs;
+//! `dataset/` reads rows; `suite/plan.rs` makes the plan. `diagnostics/` and `files/` serve all of them.
 //!
-//! The [`Catalog`] of metrics, providers, analyses and resolvers comes from the caller, so that options are checked without
-//! knowing their crates. Files come through [`Files`]. Nothing here calls a model, reads a clock or the environment.
+//! The [`Catalog`] of metrics, providers, analyses and resolvers comes from the caller, so that options are checked
+//! without knowing their crates. Files come through [`Files`]. Nothing here calls a model, reads a clock or the
+//! environment.
 
 mod catalog;
 mod check;

@@ -1,6 +1,7 @@
 //! Drift over all stored runs of a suite, for each system separately. Makes no API calls.
 //!
-//! Keeps an alert that was raised, and lists what came later.
+//! A raised alert and an incident closed by hand stay as they are: late rows do not take them back, but are listed
+//! beside them. A range of days (`since`, `until`) raises no alert.
 
 use std::borrow::Borrow;
 use std::sync::Arc;

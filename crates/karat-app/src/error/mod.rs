@@ -47,7 +47,7 @@ pub use run::RunError;
 pub use stored::StoredError;
 pub use suite::SuiteError;
 
-/// Why a use case failed.
+/// The error of a use case.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     /// The suite has problems, each with its place.
@@ -132,7 +132,7 @@ impl AppError {
         }
     }
 
-    /// How the process ends.
+    /// The exit code of the process.
     pub fn exit(&self) -> Exit {
         if let Self::Budget(_) = self { Exit::Budget } else { Exit::HarnessError }
     }

@@ -23,7 +23,7 @@ pub(crate) fn check(node: &Node, object: &'static Object, catalog: &Catalog, pro
     Checker { catalog, address: Vec::new(), problems }.object(node, object, None, false);
 }
 
-/// Checks a node that stands elsewhere in the language: a rubric of its own, an entry of a registry.
+/// Checks a node of another file: a rubric, a registry entry.
 pub(crate) fn check_at(
     node: &Node,
     object: &'static Object,
@@ -168,8 +168,8 @@ impl Checker<'_> {
             }
             [first, second, ..] => {
                 self.problems
-                    .error(&second.place, format!("`{}` stands beside `{}`", second.key, first.key))
-                    .hint(format!("exactly one of {listed}"));
+                    .error(&second.place, format!("`{}` cannot be combined with `{}`", second.key, first.key))
+                    .hint(format!("keep one of {listed}"));
             }
             _ => {}
         }
@@ -254,12 +254,13 @@ impl Checker<'_> {
         let fits = matches!(bounds.as_deref(), Some([lo, hi]) if lo < hi);
         match bounds.as_deref() {
             Some([lo, hi]) if lo > hi => {
-                let message = format!("`{key}` goes from the lowest value to the highest, and {lo} is above {hi}");
-                let hint = format!("write `{key}: [{hi}, {lo}]`; where less is better, say so by `better: lower`");
+                let message = format!("`{key}` is a range from lowest to highest, but {lo} is above {hi}");
+                let hint = format!("write `{key}: [{hi}, {lo}]`; if lower is better, add `better: lower`");
                 self.problems.error(&node.place, message).hint(hint);
             }
             Some([lo, hi]) if !fits => {
-                self.problems.error(&node.place, format!("`{key}` is empty: it goes from {lo} to {hi}"));
+                self.problems
+                    .error(&node.place, format!("the range the range `{key}` is empty: it goes from {lo} to {hi}"));
             }
             _ => self.wants(node, fits, key, "two numbers [lowest, highest]"),
         }
@@ -279,7 +280,7 @@ impl Checker<'_> {
     fn no_environment(&mut self, node: &Node) {
         if node.text().is_some_and(environment::mentions) {
             self.problems
-                .error(&node.place, "`${…}` may not stand here")
+                .error(&node.place, "`${…}` is not allowed here")
                 .hint("declare a parameter with `{ path: \"${…}\" }` and write `{{ params.name }}`");
         }
     }
@@ -295,7 +296,7 @@ impl Checker<'_> {
     }
 }
 
-/// A number, or a percentage as a share; `true` says that it was a percentage.
+/// A number, or a percentage as a share; `true` if it was a percentage.
 pub(crate) fn share(node: &Node) -> Option<(f64, bool)> {
     match node.number() {
         Some(number) => Some((number, false)),

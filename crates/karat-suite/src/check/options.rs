@@ -8,7 +8,7 @@ use crate::diagnostics::Problems;
 use crate::diagnostics::nearest::suggestion;
 use crate::syntax::node::{Entry, Node};
 
-/// Checks options. A text that holds `{{ }}` is only known by row, so it may stand for any type.
+/// Checks options. The value of a text with `{{ }}` is only known per row, so it may have any type.
 pub(crate) fn check(node: &Node, schema: &Value, problems: &mut Problems) {
     if !schema.is_object() {
         return;

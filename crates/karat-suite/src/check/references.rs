@@ -1,4 +1,4 @@
-//! What metrics compare with: a reference that at least one row has, or the scorer's own.
+//! Checks that metrics have something to compare with: a reference in at least one row, or the scorer's own.
 
 use karat_types::{ScorerKind, ScorerSpec};
 
@@ -10,7 +10,7 @@ use crate::syntax::node::Node;
 /// Most columns that are listed.
 const SHOWN: usize = 24;
 
-/// Whether a scorer names nothing to compare with: neither a place nor a literal, nor an option in their place.
+/// Returns whether a scorer names nothing to compare with: neither a place nor a literal, nor an option in their place.
 pub(crate) fn is_left_to_rows(scorer: &Node, options: &[String]) -> bool {
     let stands_in = |with: &Node, option: &String| {
         with.field(option).is_some_and(|given| given.text().is_some() || !given.items().is_empty())
@@ -19,8 +19,8 @@ pub(crate) fn is_left_to_rows(scorer: &Node, options: &[String]) -> bool {
     scorer.field("reference").or_else(|| scorer.field("value")).is_none() && !has_option
 }
 
-/// Refuses metrics that need a reference where no row has one: every score of them would be *not applicable*. Where judges
-/// score the same outputs, who can do so without a reference, it is a warning.
+/// Refuses metrics that need a reference where no row has one: every score of them would be *not applicable*. Where
+/// judges score the same outputs, who can do so without a reference, it is a warning.
 pub(crate) fn settle(
     pending: &[PendingName],
     held: &AvailableNames<'_>,
@@ -40,10 +40,10 @@ pub(crate) fn settle(
     }
 }
 
-/// The column that looks like a reference, or why the one that is taken for it is none.
+/// The hint: a column that looks like a reference, or the reason why the recognised one does not count.
 fn hint(held: &AvailableNames<'_>) -> String {
     if let Some(unfilled) = REFERENCE.iter().find(|name| held.unfilled.contains(**name)) {
-        return format!("`{unfilled}` is null in every row: fill it in, or give the scorer a `value`");
+        return format!("`{unfilled}` is null in every row: fill it in, or set `value` on the scorer");
     }
     let is_likely = |column: &&String| LIKELY_REFERENCE.contains(&column.to_lowercase().as_str());
     let likely = held.columns.iter().filter(is_likely).find(|column| !held.unfilled.contains(*column));

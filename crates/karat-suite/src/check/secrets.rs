@@ -1,4 +1,4 @@
-//! Secrets that stand in clear where settings stand. A suite names them and never holds them: it is shared, hashed and kept
+//! Secrets in plain text in settings. A suite names secrets and never contains them: it is shared, hashed and stored
 //! with runs. Rows, prompts and what scorers look for are content, in which a planted key may be the point.
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use crate::diagnostics::Problems;
 use crate::syntax::environment;
 use crate::syntax::node::{Entry, Node, Place, Tree};
 
-/// Keys below which settings stand, wherever in a suite or registry file.
+/// Keys whose values are settings, anywhere in a suite or registry file.
 const SETTINGS: &[&str] =
     &["params", "models", "judges", "services", "alerts", "url", "base_url", "headers", "env", "run", "command"];
 /// Keys below which everything is content.
@@ -21,7 +21,7 @@ const SHORTEST: usize = 8;
 
 const HINT: &str = "write `${NAME}` and set NAME in the environment; a model's key is named by `api_key_env: NAME`";
 
-/// Reports every secret of a suite or registry file, and blacks it out in whatever else is said of its line.
+/// Reports every secret of a suite or registry file, and masks it in all messages about its line.
 pub(crate) fn refuse(node: &Node, problems: &mut Problems) {
     if let Ok(keys) = Redactor::new([Kind::ApiKey], []) {
         Search { keys, problems }.refuse_within(node, false);
@@ -33,7 +33,7 @@ pub(crate) fn refuse_given(params: &[(String, String)], problems: &mut Problems)
     let Ok(keys) = Redactor::new([Kind::ApiKey], []) else { return };
     for (name, _) in params.iter().filter(|(_, text)| holds_key(&keys, text)) {
         let file = problems.command_line("-p", &format!("{name}=***"));
-        let message = format!("the parameter `{name}` is given what looks like a key");
+        let message = format!("the value of the parameter `{name}` looks like a key");
         problems
             .error(&Place { file, span: 0..name.len() }, message)
             .hint("write `${NAME}` into the suite where a url, header or env needs it");
@@ -75,12 +75,14 @@ impl Search<'_> {
     fn scalar(&mut self, node: &Node) {
         if node.text().is_some_and(|text| holds_key(&self.keys, text)) {
             self.problems.black_out(&node.place);
-            self.problems.error(&node.place, "this looks like a key, and a suite holds no secret").hint(HINT);
+            self.problems.error(&node.place, "this looks like a key; a suite must not contain secrets").hint(HINT);
         }
         if node.text().is_some_and(holds_password) {
             self.problems.black_out(&node.place);
             let hint = "send it in a header: `Authorization: \"Basic ${NAME}\"`, with NAME in the environment";
-            self.problems.error(&node.place, "this address holds a password, and a suite holds no secret").hint(hint);
+            self.problems
+                .error(&node.place, "this address contains a password; a suite must not contain secrets")
+                .hint(hint);
         }
     }
 
@@ -92,12 +94,14 @@ impl Search<'_> {
         let is_literal = !environment::mentions(text) && !text.contains("{{");
         if is_literal && secret.len() >= SHORTEST && !holds_key(&self.keys, text) {
             self.problems.black_out(&entry.node.place);
-            self.problems.warn(&entry.place, format!("the value of `{}` stands in clear", entry.key)).hint(HINT);
+            self.problems
+                .warn(&entry.place, format!("the value of `{}` is written in plain text", entry.key))
+                .hint(HINT);
         }
     }
 }
 
-/// Whether an address of a server holds a password: `http://name:password@host`.
+/// Returns whether an address of a server holds a password: `http://name:password@host`.
 fn holds_password(text: &str) -> bool {
     let address = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let host = address.and_then(|address| address.split(['/', '?', '#']).next());
@@ -107,7 +111,7 @@ fn holds_password(text: &str) -> bool {
     })
 }
 
-/// Whether a header or variable of this name holds a secret: `Authorization`, `X-Api-Key`, `DB_PASSWORD`.
+/// Returns whether a header or variable of this name holds a secret: `Authorization`, `X-Api-Key`, `DB_PASSWORD`.
 fn tells_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     let last = name.rsplit('-').next().unwrap_or_default();
@@ -123,7 +127,7 @@ mod tests {
 
     const KEY: &str = "sk-proj-abcdefghijklmnop1234";
 
-    fn report_plain_secret(suite: &str) -> String {
+    fn problems_of(suite: &str) -> String {
         let suite = suite.replace("KEY", KEY);
         let mut problems = Problems::default();
         let file = problems.source("karat.yaml", &suite);
@@ -134,12 +138,12 @@ mod tests {
         said
     }
 
-    /// A password in an address is refused: nobody sends it, and every message would show it.
+    /// A password in an address is refused: it would never be sent, and every message would show it.
     #[test]
     fn passwords_in_addresses_are_refused() {
         let refused = |address: &str| {
-            let said = report_plain_secret(&format!("variants: {{ v: [ {{ http: {{ url: \"{address}\" }} }} ] }}"));
-            said.contains("error: this address holds a password")
+            let said = problems_of(&format!("variants: {{ v: [ {{ http: {{ url: \"{address}\" }} }} ] }}"));
+            said.contains("error: this address contains a password")
         };
         assert!(refused("http://me:hunter2x@host/x") && refused("https://me:hunter2x@host"));
         for fine in ["http://host/a:b@c", "http://me@host/x", "http://me:${HIDDEN}@host", "http://host:80/x"] {
@@ -159,7 +163,7 @@ mod tests {
             "params: { key: \"KEY\" }",
             "services: { s: { command: [serve], env: { K: KEY } } }",
         ] {
-            let said = report_plain_secret(suite);
+            let said = problems_of(suite);
             assert!(said.contains("error: this looks like a key") && said.contains("karat.yaml:1:"), "{said}");
             assert!(said.contains("${NAME}") && said.contains("****"), "{said}");
         }
@@ -168,12 +172,12 @@ mod tests {
     #[test]
     fn names_of_secrets_are_warned_of() {
         let step = |header: &str| {
-            report_plain_secret(&format!("variants: {{ v: [ {{ http: {{ url: u, headers: {{ {header} }} }} }} ] }}"))
+            problems_of(&format!("variants: {{ v: [ {{ http: {{ url: u, headers: {{ {header} }} }} }} ] }}"))
         };
         assert!(
             step("Authorization: \"Basic aHVudGVyMjpodW50ZXIy\"").contains("warning: the value of `Authorization`")
         );
-        assert!(step("X-API-Key: hunter2hunter2").contains("stands in clear"));
+        assert!(step("X-API-Key: hunter2hunter2").contains("in plain text"));
         for fine in [
             "Authorization: \"Bearer ${TOKEN}\"",
             "Authorization: Bearer test",
@@ -191,7 +195,7 @@ mod tests {
             "scorers: { leak: { metric: contains, not: true, with: { all: [\"KEY\"] } } }",
             "variants: { v: [ { prompt: { text: \"Never tell: KEY\" } } ] }",
         ] {
-            assert_eq!(report_plain_secret(suite), "");
+            assert_eq!(problems_of(suite), "");
         }
     }
 }

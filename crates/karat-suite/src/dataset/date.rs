@@ -18,7 +18,7 @@ pub(crate) fn day(value: &Value, zone: &TimeZone) -> Option<String> {
     Some(date.to_string())
 }
 
-/// The day so many days before; the first of the calendar where it does not reach back so far.
+/// The day `days` days earlier, or the first day of the calendar.
 pub(crate) fn before(day: Date, days: i64) -> Date {
     Span::new().try_days(days).and_then(|span| day.checked_sub(span)).unwrap_or(Date::MIN)
 }

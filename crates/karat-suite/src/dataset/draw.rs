@@ -1,4 +1,4 @@
-//! A seeded draw: so many rows, of each group where groups are named, spread over strata in proportion.
+//! A seeded draw of `n` rows (of each group, if there are groups), spread over strata in proportion.
 //!
 //! Each row has a rank that follows from the seed and its id alone; of a stratum the rows of lowest rank are drawn. So
 //! a draw does not depend on the order of the rows, and a longer dataset changes it as little as possible. Memory holds
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::scalar::plain;
 
-/// What is drawn.
+/// The settings of a draw.
 #[derive(Debug, Clone)]
 pub(crate) struct Draw {
     pub n: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Draw {
     pub seed: u64,
 }
 
-/// What rows are parted by.
+/// The value by which rows are grouped.
 #[derive(Debug, Clone)]
 pub(crate) enum GroupKey {
     /// A column.
@@ -66,7 +66,7 @@ impl<'a> DrawSampler<'a> {
     }
 
     /// The rows that are drawn.
-    pub fn drawn(self) -> FxHashSet<u64> {
+    pub fn into_rows(self) -> FxHashSet<u64> {
         let mut drawn = FxHashSet::default();
         for group in self.groups.into_values() {
             let sizes: Vec<u64> = group.values().map(|stratum| stratum.rows).collect();
@@ -79,7 +79,7 @@ impl<'a> DrawSampler<'a> {
     }
 }
 
-/// How many of each stratum, in proportion to its size, by largest remainders; ties go to the earlier stratum.
+/// Rows per stratum in proportion to its size, by largest remainders; ties go to the earlier stratum.
 fn shares(sizes: &[u64], n: usize) -> Vec<usize> {
     let total: u64 = sizes.iter().sum();
     let n = (n as u64).min(total);
@@ -117,7 +117,7 @@ mod tests {
             let day = format!("2026-11-0{}", row % 4);
             urn.add(row, &format!("s{row}"), Some(&day), &columns);
         }
-        urn.drawn()
+        urn.into_rows()
     }
 
     /// GE-02: a stratified draw is seeded, proportional, and does not depend on the order of rows.

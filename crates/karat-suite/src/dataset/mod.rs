@@ -41,14 +41,14 @@ pub use representative_rows::RepresentativeRows;
 pub(crate) use scalar::plain;
 pub(crate) use source::Source;
 
-/// What is said of a bad row whose content must not be shown.
-const CONCEALED: &str = "this row cannot be used; what is wrong with it is not shown, because of `privacy.sensitive`";
+/// Message for a bad row whose content must not be shown.
+const CONCEALED: &str = "this row is invalid; details are hidden because of `privacy.sensitive`";
 
-/// A row that cannot be used, with the file and line it stands in.
+/// A row that cannot be used, with its file and line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetError {
     problem: Box<Diagnostic>,
-    /// What else is wrong with the row.
+    /// Further problems of the row.
     more: Vec<Diagnostic>,
     /// Position of the row in the planned dataset, where a bad row is reported and does not end the load.
     pub row: Option<u64>,
@@ -56,7 +56,7 @@ pub struct DatasetError {
     pub id: Option<Arc<str>>,
     /// Position of the row in the source, from 0, where that can be read so far.
     number: Option<u64>,
-    /// Whether rows behind it cannot be read because of it: then it is no row of its own that could be reported.
+    /// True if rows behind it cannot be read because of it: then it is no row of its own that could be reported.
     hides_rows: bool,
 }
 
@@ -74,20 +74,20 @@ impl DatasetError {
         })
     }
 
-    /// What the sample is called: its id, else its place in the source, whichever rows are planned.
+    /// The name of the sample: its id, else its position in the source, whichever rows are planned.
     pub fn sample(&self) -> Arc<str> {
         let number = self.number.or(self.row).unwrap_or_default() + 1;
         self.id.clone().unwrap_or_else(|| format!("row {number}").into())
     }
 
-    /// As it may be shown: what is wrong may quote the row.
+    /// The error with the row's content redacted as the privacy rules require.
     fn redact(mut self, discretion: &RowRedaction) -> Self {
         *self.problem = discretion.problem(&self.problem, CONCEALED);
         self.more = self.more.iter().map(|problem| discretion.problem(problem, CONCEALED)).collect();
         self
     }
 
-    /// What is wrong, and where: the first of all [`Self::problems`].
+    /// The first of all [`Self::problems`].
     pub fn problem(&self) -> &Diagnostic {
         &self.problem
     }
@@ -118,22 +118,22 @@ pub(crate) struct Dataset {
     /// First and last day of the rows that count, YYYY-MM-DD.
     pub days: Option<(String, String)>,
     pub draw: Option<draw::Draw>,
-    /// The rows that are drawn, by their number among those that count; found out when first asked for.
+    /// The drawn rows, by their number among those that the filters keep; computed on first use.
     pub drawn: OnceLock<FxHashSet<u64>>,
     pub limit: Option<u64>,
-    /// Ids that are asked for; empty = all.
+    /// Requested ids; empty = all.
     pub only: BTreeSet<String>,
-    /// Whether a bad row becomes an errored sample.
+    /// True if a bad row becomes an errored sample.
     pub reports_broken: bool,
-    /// What problems may show of the rows.
+    /// Redaction of messages about rows.
     pub discretion: RowRedaction,
     pub metadata: Vec<(String, Path)>,
-    /// What nothing that is fetched may meet.
+    /// Conditions that fetched content must not meet.
     pub rules: Vec<columns::fetch::ForbiddenCondition>,
 }
 
 impl Dataset {
-    /// What a column of earlier values looks back on: all rows of the source.
+    /// Returns the values of all rows of the source, for a column of earlier values.
     pub fn history(
         self: &Arc<Self>,
         column: usize,
@@ -142,7 +142,7 @@ impl Dataset {
         rows::Rows::new(self.clone()).history(column, prior)
     }
 
-    /// Whether all rows of the source are planned.
+    /// Returns whether all rows of the source are planned.
     pub fn is_unfiltered(&self) -> bool {
         let has_bounds = self.days.is_some() || self.draw.is_some() || self.limit.is_some();
         self.condition.is_none() && self.only.is_empty() && !has_bounds

@@ -1,56 +1,56 @@
-//! Some rows of a large dataset that stand for all of it, kept while the rows are checked.
+//! A representative sample of a large dataset's rows, kept while the rows are checked.
 //!
-//! Of as many rows each, one is kept, at a place that chance names: neither long rows that stand together, nor an order,
-//! nor a period misleads whoever takes them for the whole. Once they are too many, one of each two that follow each other
-//! goes. They stand for all only where they are as long, on average, as all rows are: a few that are very long are hardly
-//! among them, or have made the others too few.
+//! Of each stretch of rows one is kept, at a random place: neither a cluster of long rows, nor an order, nor a period
+//! makes the sample unrepresentative. Once there are too many, one of each two neighbours is dropped. They count as
+//! representative only if their mean length is that of all rows: a few very long rows are hardly ever among them, or
+//! have crowded out the others.
 
 use karat_types::Sample;
 use serde_json::{Map, Value};
 
-/// Of smaller datasets nothing is kept: looking at all rows takes no time.
+/// Smaller datasets are not sampled: reading all rows takes no time.
 const LARGE: u64 = 32_768;
 
-/// One of so many rows is kept as long as they are few,
+/// One in this many rows is kept as long as there are few,
 const STRETCH: u64 = 8;
 
-/// and at most so many,
+/// up to this number,
 const MOST: usize = 8_192;
 
-/// which take about so many bytes of memory.
+/// which take about this many bytes of memory.
 const MOST_BYTES: usize = 16 << 20;
 
-/// What a value takes beside its text, with its name and place in the row.
+/// Estimated overhead of a value in bytes, beside its text.
 const VALUE_BYTES: usize = 96;
 
-/// Fewer say too little.
+/// Fewer rows are not representative.
 const FEWEST: usize = 512;
 
-/// By such a part their average length may differ from that of all rows.
+/// Largest relative difference of their mean length from that of all rows.
 const APART: f64 = 0.2;
 
-/// Rows that stand for all of a large dataset.
+/// A representative sample of a large dataset's rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RepresentativeRows {
     /// Some of its rows, in order.
     pub samples: Vec<Sample>,
-    /// How many planned rows they stand for: those that can be read.
+    /// Number of planned rows that they represent: those that can be read.
     pub rows: u64,
 }
 
-/// A spread as rows are looked at.
+/// The sample while rows are read.
 #[derive(Default)]
 pub(super) struct RowSampler {
     spread: RepresentativeRows,
     /// Length of all rows, and of those that are kept.
     length: u64,
     kept: RowSize,
-    /// How often half of them have gone.
+    /// Number of times that the kept rows were halved.
     halvings: u32,
 }
 
 impl RowSampler {
-    /// Looks at a planned row, which can be read.
+    /// Adds a planned row that can be read.
     pub fn see(&mut self, row: u64, columns: &Map<String, Value>, sample: impl FnOnce() -> Sample) {
         let size = RowSize::of(columns);
         self.spread.rows += 1;
@@ -68,7 +68,7 @@ impl RowSampler {
         }
     }
 
-    /// Those that were kept, where the dataset is large and they stand for it.
+    /// Returns the kept rows if the dataset is large and they represent it.
     pub fn finish(self) -> Option<RepresentativeRows> {
         let kept = self.spread.samples.len();
         let mean = |length: f64, rows: f64| (length + 1.0) / rows;
@@ -78,7 +78,7 @@ impl RowSampler {
     }
 }
 
-/// Whether a row is still kept after so many halvings.
+/// Returns whether a row is still kept after this many halvings.
 fn is_kept(row: u64, halvings: u32) -> bool {
     let stretch = row / STRETCH;
     row % STRETCH == chance(stretch, 0) % STRETCH
@@ -93,7 +93,7 @@ fn chance(stretch: u64, round: u32) -> u64 {
     z ^ (z >> 31)
 }
 
-/// How large a row is.
+/// Size of a row.
 #[derive(Debug, Clone, Copy, Default)]
 struct RowSize {
     text: usize,
@@ -123,7 +123,7 @@ impl RowSize {
         self.values += other.values;
     }
 
-    /// About what it takes of memory.
+    /// Estimated memory in bytes.
     fn bytes(self) -> usize {
         self.text + VALUE_BYTES * self.values
     }
@@ -149,7 +149,7 @@ mod tests {
         gathering.finish()
     }
 
-    /// Of as many rows each, one is kept, in order, never too many, and the same ones each time.
+    /// One row of each stretch is kept, in order, never too many, and the same ones each time.
     #[test]
     fn one_of_each_stretch_is_kept() {
         for (rows, stretch) in [(LARGE, 8), (65_536, 8), (65_544, 16), (200_000, 32), (1_000_000, 128)] {
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(spread(LARGE - 1, |_| 10), None);
     }
 
-    /// Large rows are fewer, so that memory is bounded, however small their values are; of few nothing is known.
+    /// Fewer large rows are kept, so that memory is bounded; too few are not representative.
     #[test]
     fn large_rows_are_fewer() {
         let held =
@@ -180,7 +180,7 @@ mod tests {
         assert!((400..840).contains(&gathering.spread.samples.len()) && held(&gathering.spread) <= MOST_BYTES);
     }
 
-    /// Where few rows are most of the dataset, no others stand for it, whether one of them was kept or not.
+    /// If few rows are most of the dataset, no others represent it, whether one of them was kept or not.
     #[test]
     fn very_long_rows_have_none_that_stand_for_them() {
         for offset in 0..8 {
@@ -189,7 +189,8 @@ mod tests {
         }
     }
 
-    /// What stands for all has about their mean, also where rows are sorted, periodic, or long ones stand together.
+    /// The representative rows have about the mean of all rows, also if these are sorted, periodic, or clustered by
+    /// length.
     #[test]
     fn they_stand_for_all() {
         let shapes: [fn(u64) -> usize; 3] = [

@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::DatasetError;
 use super::source::raw::RowPlace;
 
-/// Where a role's value stands.
+/// The place of a role's value.
 #[derive(Debug, Clone)]
 pub(crate) enum Role {
-    /// Where the suite says.
+    /// The column that the suite declares.
     Declared(Path),
     /// In whichever of these columns a row has; two of them in one row are an error.
     Common(&'static [&'static str]),
@@ -54,7 +54,7 @@ pub(crate) const LIKELY_REFERENCE: &[&str] = &[
 ];
 
 impl Role {
-    /// The columns in which the role's value may stand by itself; one within others as `outer.inner`.
+    /// The columns that may contain the role's value; a nested one as `outer.inner`.
     pub fn columns(&self) -> Vec<String> {
         match self {
             Self::Declared(path) => vec![path.to_string().trim_start_matches("$.").to_owned()],
@@ -62,7 +62,7 @@ impl Role {
         }
     }
 
-    /// Where the role's value stands in a row that has it once.
+    /// Returns the place of the role's value in a row that has it once.
     pub fn place<'a>(&self, row: &'a mut Value) -> Option<&'a mut Value> {
         match self {
             Self::Declared(path) => path.first_mut(row),
@@ -83,7 +83,7 @@ impl Role {
                     (Some((first, _)), Some((second, _))) => Err(at.problem_with_hint(
                         second,
                         format!("both `{first}` and `{second}` could be the {role}"),
-                        Some(format!("say which one: `{role}: {first}` in `dataset`")),
+                        Some(format!("name it: `{role}: {first}` in `dataset`")),
                     )),
                     (first, _) => Ok(first.map(|(_, value)| value).filter(|value| !value.is_null())),
                 }

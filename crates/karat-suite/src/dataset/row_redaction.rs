@@ -1,16 +1,16 @@
-//! What may be said of rows: problems and contradictions quote them, so they pass the suite's privacy rules before they
+//! Redaction of messages about rows: problems and contradictions quote them, so they pass the privacy rules before they
 //! are shown or kept.
 
 use karat_text::redact::Redactor;
 
 use crate::diagnostics::Diagnostic;
 
-/// The privacy rules as they apply to what is said of rows.
+/// The privacy rules for messages about rows.
 #[derive(Debug, Default)]
 pub(crate) struct RowRedaction {
-    /// Whether nothing of the rows may be shown.
+    /// True if nothing of the rows may be shown.
     pub is_sensitive: bool,
-    /// What blacks out the words that are shown; `None` where there are no rules.
+    /// Redacts text that is shown; `None` without rules.
     pub redactor: Option<Redactor>,
 }
 

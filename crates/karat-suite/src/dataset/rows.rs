@@ -26,11 +26,11 @@ pub(super) struct Rows {
     raw: RowStream,
     /// Rows of the source so far.
     ordinal: u64,
-    /// What was read leniently in this pass.
+    /// Lenient readings in this pass, with their number.
     pub leniencies: BTreeMap<Leniency, u64>,
     /// Hash over the files that columns were read from.
     pub contents: blake3::Hasher,
-    /// What the latest row and the files beside it contradict each other in.
+    /// Contradictions between the latest row and the files beside it.
     pub mismatches: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Rows {
         Self::over(dataset, raw)
     }
 
-    /// The same, read and parsed ahead on a thread of its own where they are many.
+    /// The same rows; a thread reads and parses ahead if there are many.
     pub fn with_read_ahead(dataset: Arc<Dataset>) -> Self {
         let raw = ReadAhead::of(dataset.source.stream(&dataset.files));
         Self::over(dataset, Box::new(raw))
@@ -157,7 +157,7 @@ impl Rows {
         history
     }
 
-    /// Adds the first so many columns.
+    /// Adds the first `count` columns.
     fn add_columns(&mut self, row: &mut Value, at: &RowPlace, count: usize) -> Result<(), DatasetError> {
         for column in &self.dataset.columns[..count] {
             let mut seen = ColumnEffects { contents: &mut self.contents, mismatches: Vec::new() };
@@ -168,7 +168,7 @@ impl Rows {
             if let Some(schema) = self.dataset.row_schema.as_ref().filter(|_| !value.is_null())
                 && let Err(error) = schema.column(&column.name, &mut value, at, &mut self.leniencies)
             {
-                // What is wrong is told where it stands, which need not be the row.
+                // Reported at the place of the value, which may be in another file.
                 let own = column.place(row, &*self.dataset.files);
                 let told =
                     own.and_then(|own| schema.column(&column.name, &mut value, &own, &mut BTreeMap::new()).err());
@@ -183,7 +183,7 @@ impl Rows {
 }
 
 impl Dataset {
-    /// Whether a sample is among those that are asked for.
+    /// Returns whether a sample is requested.
     pub(super) fn wants(&self, id: &str) -> bool {
         self.only.is_empty() || self.only.contains(id)
     }
@@ -209,7 +209,7 @@ impl Dataset {
         matches!(self.source, Source::Files { format: super::source::Format::Csv, .. })
     }
 
-    /// Whether the condition reads none of the added columns, so that it can be asked before files are read.
+    /// Returns whether the condition reads none of the added columns, so that it can be asked before files are read.
     fn condition_is_early(&self) -> bool {
         let added = |path: &Path| {
             self.columns.iter().any(|column| path.to_string().trim_start_matches("$.").starts_with(&column.name))
@@ -227,7 +227,7 @@ impl Dataset {
         })
     }
 
-    /// Whether a row lies in the days that are looked at and the condition holds.
+    /// Returns whether a row is within the selected days and meets the condition.
     fn counts(&self, row: &Value, at: &RowPlace) -> Result<bool, DatasetError> {
         if let (Some((first, last)), Some(path)) = (&self.days, &self.roles.date) {
             let value = path.first(row).filter(|value| !value.is_null());
@@ -243,7 +243,7 @@ impl Dataset {
         self.holds(row, at)
     }
 
-    /// Whether the row of this number, among those that count, is drawn. Samples that are asked for by id need no luck.
+    /// Returns whether the row of this number, among those that count, is drawn. Requested samples are always drawn.
     pub(super) fn is_drawn(self: &Arc<Self>, number: u64) -> bool {
         let Some(draw) = self.draw.as_ref().filter(|_| self.only.is_empty()) else { return true };
         let drawn = self.drawn.get_or_init(|| {
@@ -254,7 +254,7 @@ impl Dataset {
                 let sample = kept.sample;
                 urn.add(number as u64, &sample.id, sample.date.as_deref(), &Value::Object(sample.columns));
             }
-            urn.drawn()
+            urn.into_rows()
         });
         drawn.contains(&number)
     }
@@ -262,7 +262,7 @@ impl Dataset {
     fn holds(&self, row: &Value, at: &RowPlace) -> Result<bool, DatasetError> {
         let Some(condition) = &self.condition else { return Ok(true) };
         condition.is_true(&Context::new().with("sample", row)).map_err(|error| {
-            at.problem_with_hint("", format!("`where` cannot be decided: {}", error.message), error.hint)
+            at.problem_with_hint("", format!("`where` failed for this row: {}", error.message), error.hint)
         })
     }
 
@@ -292,9 +292,9 @@ impl Dataset {
         let is_fraction = found.is_some_and(Value::is_f64);
         let id = match found {
             Some(id @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => self.id_text(id, at),
-            Some(other) => return Err(at.problem("id", format!("an id must be a text or a number, this is {other}"))),
+            Some(other) => return Err(at.problem("id", format!("an id must be text or a number, not {other}"))),
             None => own.map(Cow::Borrowed).ok_or_else(|| {
-                let hint = "the column that `id` names must hold a value in every row".to_owned();
+                let hint = "the column named by `id` must have a value in every row".to_owned();
                 at.problem_with_hint("", "this row has no id", Some(hint))
             })?,
         };
@@ -330,7 +330,7 @@ impl Dataset {
     fn day(&self, value: &Value, at: &RowPlace) -> Result<String, DatasetError> {
         date::day(value, &self.roles.zone).ok_or_else(|| {
             let hint = "write 2026-01-31, or 2026-01-31T08:00:00Z".to_owned();
-            at.problem_with_hint("date", format!("{value} is no date"), Some(hint))
+            at.problem_with_hint("date", format!("{value} is not a date"), Some(hint))
         })
     }
 }
@@ -339,7 +339,7 @@ impl Dataset {
 fn cluster(value: &Value, at: &RowPlace) -> Result<Option<String>, DatasetError> {
     match value {
         Value::Array(_) | Value::Object(_) => {
-            Err(at.problem("cluster", format!("a cluster must be a text or a number, this is {}", kind(value))))
+            Err(at.problem("cluster", format!("a cluster must be text or a number, not {}", kind(value))))
         }
         named => Ok(Some(plain(named)).filter(|name| !name.trim().is_empty())),
     }

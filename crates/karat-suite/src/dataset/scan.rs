@@ -26,10 +26,10 @@ const SHOWN: usize = 20;
 /// Most contradictions between rows and files that are shown, and that are kept.
 const SHOWN_MISMATCHES: u64 = 5;
 const KEPT_MISMATCHES: usize = 100;
-/// What is said of a contradiction whose content must not be shown.
-const MISMATCH: &str = "row and files contradict each other; in what is not shown, because of `privacy.sensitive`";
+/// Message for a contradiction whose content must not be shown.
+const MISMATCH: &str = "row and files contradict each other; details are hidden because of `privacy.sensitive`";
 
-/// What a pass over the dataset has found.
+/// The results of a pass over the dataset.
 pub(crate) struct Scan {
     /// Rows that are planned.
     pub rows: u64,
@@ -37,30 +37,30 @@ pub(crate) struct Scan {
     pub columns: BTreeSet<String>,
     /// Columns that are null in every row.
     pub unfilled: BTreeSet<String>,
-    /// Whether a row has an input.
+    /// True if a row has an input.
     pub has_input: bool,
-    /// Whether a row has a reference.
+    /// True if a row has a reference.
     pub has_reference: bool,
-    /// Whether a row names a cluster.
+    /// True if a row names a cluster.
     pub is_clustered: bool,
-    /// Whether a row holds checks of its own.
+    /// True if a row holds checks of its own.
     pub has_asserts: bool,
-    /// Whether a row has a check that a judge decides.
+    /// True if a row has a check that a judge decides.
     pub has_judged_asserts: bool,
     /// Hash over the contents of the files that columns were read from.
     pub contents: String,
-    /// Whether at least one row could be read.
+    /// True if at least one row could be read.
     pub is_read: bool,
-    /// What each check counted.
+    /// The counts of each check.
     pub checks: Vec<CheckCounts>,
-    /// What rows and the files beside them contradict each other in.
+    /// Contradictions between rows and the files beside them.
     pub mismatches: Mismatches,
-    /// Rows that stand for all, where these are many.
+    /// A representative sample of the rows, if there are many.
     pub spread: Option<RepresentativeRows>,
 }
 
 impl Scan {
-    /// What names of texts and metrics can read.
+    /// Returns the columns and roles that templates and metrics can read.
     pub fn available_names(&self) -> AvailableNames<'_> {
         let Self { columns, unfilled, has_input, has_reference, .. } = self;
         AvailableNames { columns, unfilled, has_input: *has_input, has_reference: *has_reference }
@@ -81,7 +81,7 @@ struct Scanner<'a> {
     gathering: RowSampler,
     /// Columns that may be empty and have been so in every row.
     empty: BTreeSet<String>,
-    /// What problems may show of the rows.
+    /// Redaction of messages about rows.
     discretion: &'a RowRedaction,
 }
 
@@ -120,7 +120,7 @@ impl Dataset {
         Scan { contents, ..scanner.found }
     }
 
-    /// Whether a path may lead nowhere in every row: the row schema describes it, or it looks into a column that is
+    /// Returns whether a path may be absent in every row: the row schema describes it, or it is part of a column that is
     /// resolved and may be empty.
     fn may_lack(&self, column: &str, path: &str) -> bool {
         let resolved = |it: &Column| it.name == column && it.may_be_empty && matches!(it.kind, ColumnKind::Resolve(_));
@@ -185,10 +185,10 @@ impl<'a> Scanner<'a> {
             let there = if first.at.line == at.line && first.at.file == at.file {
                 format!("row {} of the dataset has it", first.number + 1)
             } else {
-                format!("it stands in {}:{}", first.at.file, first.at.line)
+                format!("it is in {}:{}", first.at.file, first.at.line)
             };
-            let hint = format!("{there} already; ids must differ");
-            let twice = format!("the id `{}` stands here twice", sample.id);
+            let hint = format!("{there}; ids must be unique");
+            let twice = format!("duplicate id `{}`", sample.id);
             self.report(at.problem_with_hint(&sample.id, twice, Some(hint)));
         }
         let columns = row.as_object().into_iter().flat_map(serde_json::Map::keys);
@@ -246,7 +246,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether the limit is reached, every sample that is asked for is found, and so is every column and role that is read.
+    /// Returns whether the limit is reached, and every requested sample, column and role was found.
     fn has_enough(&self, dataset: &Dataset, pending: &[PendingName]) -> bool {
         dataset.limit.is_some_and(|limit| self.found.rows >= limit)
             && self.wanted.is_empty()
@@ -306,9 +306,9 @@ impl<'a> Scanner<'a> {
                 None => String::new(),
             };
             let hint = if days.is_empty() {
-                "nothing could be run"
+                "nothing to run: add rows, or check the filters"
             } else {
-                "nothing could be run; `--as-of DATE` looks at other days"
+                "nothing to run; choose other days with `--as-of DATE`"
             };
             self.problems.error(place, format!("the dataset has no rows{days}{condition}")).hint(hint);
             return;
@@ -339,7 +339,7 @@ impl<'a> Scanner<'a> {
             let count = format!("{} of {} rows of the dataset name no cluster", self.unclustered, self.kept);
             self.problems
                 .warn(place, count)
-                .hint("each of them counts as a cluster of its own, which makes intervals too narrow where it is not");
+                .hint("each of them counts as its own cluster, which makes intervals too narrow if they are related");
         }
         for (leniency, times) in leniencies {
             let often = if times == 1 { "once".to_owned() } else { format!("{times} times") };
@@ -347,15 +347,20 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What is wrong with a path that leads nowhere in every row, and with the column that it begins with.
+    /// Returns message and hint for a path that matches no row.
     fn unmatched_path(&self, written: &str, column: &str) -> (String, Option<String>) {
         let columns = &self.found.columns;
         if self.found.unfilled.contains(column) {
             let hint = "fill it in, or name another column".to_owned();
             return (format!("`{column}` is null in every row of the dataset"), Some(hint));
         }
+        if let Some(name) = written.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")) {
+            let name = name.trim().trim_start_matches("sample.");
+            let hint = format!("this key takes a path, not a template: write `{name}`");
+            return (format!("`{written}` matches no row of the dataset"), Some(hint));
+        }
         let hint = match columns.contains(column) {
-            true => Some(format!("there is a column `{column}`, but nothing lies at this path of it")),
+            true => Some(format!("there is a column `{column}`, but this path matches nothing in it")),
             false => suggestion(column, columns.iter().map(String::as_str)),
         };
         (format!("`{written}` matches no row of the dataset"), hint)

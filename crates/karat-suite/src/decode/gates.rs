@@ -14,7 +14,7 @@ use crate::syntax::names;
 use crate::syntax::node::Node;
 use crate::syntax::notation;
 
-/// What a gate is evaluated per, beside columns.
+/// Units of a gate's `per` other than columns.
 const UNITS: &[&str] = &["system", "run", "sample"];
 
 /// The columns that gates read: they are kept with a run's results.
@@ -32,7 +32,7 @@ pub(crate) fn columns(gates: &[Gate]) -> BTreeSet<String> {
     columns
 }
 
-/// The variants that are declared and do not run; one that was swept goes by the name that it is declared under, too.
+/// The variants that are declared but not selected; a swept variant is also listed by its declared name.
 pub(crate) fn variants_left_out(declared: &[String], run: &[String]) -> Vec<GateReference> {
     let plain = declared.iter().filter_map(|id| Some(id.split_once('{')?.0.to_owned()));
     let names: BTreeSet<String> = declared.iter().cloned().chain(plain).collect();
@@ -73,8 +73,8 @@ impl Decoder<'_> {
         gates
     }
 
-    /// Reports gates on metrics of scorers that the suite does not declare. Which figures a scorer has, and what rows add,
-    /// is known once everything else is right.
+    /// Reports gates on metrics of scorers that the suite does not declare. Which figures a scorer has, and what rows
+    /// add, is known once everything else is right.
     pub fn gated_scorers(&mut self, gates: Option<&Node>, scorers: Option<&Node>) {
         let known: Vec<&str> =
             scorers.map(Node::entries).unwrap_or_default().iter().map(|it| it.key.as_str()).collect();
@@ -86,7 +86,7 @@ impl Decoder<'_> {
             if !known.iter().chain(&[PASS, row_checks::COLUMN]).any(|id| is_of(metric, id)) {
                 let id = metric.split('.').next().unwrap_or(metric);
                 self.problems
-                    .error(&at.place, format!("no scorer of the suite yields `{metric}`"))
+                    .error(&at.place, format!("no scorer of the suite has the metric `{metric}`"))
                     .maybe_hint(suggestion(id, known.iter().copied()));
             }
         }
@@ -122,7 +122,7 @@ impl Decoder<'_> {
             subject,
         };
         if ["min", "max", "max_drop", "max_rise"].iter().all(|key| node.field(key).is_none()) {
-            self.problems.error(&node.place, "a gate needs a bound").hint("one of min, max, max_drop, max_rise");
+            self.problems.error(&node.place, "a gate needs a limit").hint("add `min`, `max`, `max_drop` or `max_rise`");
         }
         Some(gate)
     }
@@ -135,7 +135,7 @@ impl Decoder<'_> {
         {
             self.problems
                 .error(place, format!("no number is at least {min} and at most {max}"))
-                .hint("`min` is the lower one");
+                .hint("`min` must be the lower one");
         }
     }
 
@@ -156,7 +156,7 @@ impl Decoder<'_> {
         if expression.reads().iter().any(|name| name == "model") {
             let at = notation::name_within(&condition.place, text, "model", &self.problems);
             self.problems
-                .error(&at, "`model` as a whole equals no text, so that no cell would fit")
+                .error(&at, "`model` is an object and never equals a text, so no cell would match")
                 .hint("compare `model.id`, `model.name` or `model.family`");
         }
         Some(inlined)
@@ -181,7 +181,7 @@ impl Decoder<'_> {
     }
 }
 
-/// How gates bind.
+/// Decodes `policy`.
 pub(crate) fn policy(node: Option<&Node>) -> Policy {
     let standard = Policy::default();
     let Some(node) = node else { return standard };

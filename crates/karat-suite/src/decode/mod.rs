@@ -1,5 +1,5 @@
-//! From the checked tree to the specs of the plan. Problems that the checker has reported are skipped here; problems that only
-//! show when names are resolved and files are read are reported here.
+//! From the checked tree to the specs of the plan. Problems that the checker has reported are skipped here; problems
+//! that only show when names are resolved and files are read are reported here.
 //!
 //! - here: the [`Decoder`], shared state and helpers of all of these
 //! - `dataset/`: `dataset` and its columns; `steps/`: `variants`, their steps, and `services`
@@ -32,7 +32,7 @@ use crate::syntax::node::{Node, Place};
 use crate::syntax::params::Params;
 use crate::syntax::{notation, yaml};
 
-/// What decoding needs and what it gathers.
+/// Shared state of decoding: its inputs, and what it gathers.
 pub(crate) struct Decoder<'a> {
     pub files: Arc<dyn Files>,
     pub catalog: &'a Catalog,
@@ -48,11 +48,11 @@ pub(crate) struct Decoder<'a> {
     pub pending: Vec<PendingName>,
     /// Digests of files whose content the header does not hold.
     pub digests: BTreeSet<String>,
-    /// What identifies each recording, by the path that the step holds.
+    /// Identity of each recording, by the path in its step.
     pub recordings: BTreeMap<String, String>,
     /// Paths into the row that must match at least one row.
     pub watched: Vec<RequiredPath>,
-    /// Whether files of labels may be empty or not be there yet.
+    /// True if files of labels may be empty or not be there yet.
     pub labelling: bool,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Decoder<'a> {
         Some(path)
     }
 
-    /// The path that a node names, once parameters stand in it: as seen from the file it is written in.
+    /// The path that a node names, with parameters filled in, resolved against the folder of its file.
     pub fn path(&mut self, node: &Node) -> Option<String> {
         let text = node.text().filter(|text| !environment::mentions(text))?;
         self.check_not_empty(node, text)?;
@@ -104,15 +104,15 @@ impl<'a> Decoder<'a> {
         if let Some(name) = template.reads().iter().find(|name| !name.starts_with("params.")) {
             let place = notation::name_within(&node.place, text, name, &self.problems);
             self.problems
-                .error(&place, format!("`{name}` is not known here: this path is the same for every row"))
-                .hint("only `params` can stand in it");
+                .error(&place, format!("`{name}` cannot be used here: this path is the same for every row"))
+                .hint("only `params` can be used in it");
             return None;
         }
         let rendered = template.render(&Context::new()).ok()?;
         Some(self.seen_from(node, text, &rendered))
     }
 
-    /// A template of a path that is different by row, so written that it stands relative to the working directory.
+    /// The template of a path that differs by row, rewritten to be relative to the working directory.
     pub fn row_path(&mut self, node: &Node) -> Option<String> {
         let text = node.text()?;
         self.check_not_empty(node, text)?;
@@ -190,7 +190,7 @@ impl<'a> Decoder<'a> {
     pub fn document(&mut self, node: &Node) -> Option<Value> {
         let (path, text) = self.text(node)?;
         let value = match is_yaml(&path) {
-            true => yaml::value(&text).map_err(|error| format!("{path} is no valid YAML: {error}")),
+            true => yaml::value(&text).map_err(|error| format!("{path} is not valid YAML: {error}")),
             false => match jsonl::document(&path, &text) {
                 Ok(value) => Ok(value),
                 Err(problem) => {
@@ -224,7 +224,7 @@ impl<'a> Decoder<'a> {
         let schema = self.document(node)?;
         if let Err(error) = jsonschema::validator_for(&schema) {
             let path = self.path(node).unwrap_or_default();
-            self.problems.error(&node.place, format!("{path} is no valid JSON Schema: {error}"));
+            self.problems.error(&node.place, format!("{path} is not a valid JSON Schema: {error}"));
             return None;
         }
         Some(Arc::new(schema))
@@ -240,14 +240,14 @@ impl<'a> Decoder<'a> {
         node.text_of(key).and_then(duration::parse)
     }
 
-    /// The place of a file as a whole, for problems of what stands in it.
+    /// The place of a file as a whole, for problems of its content.
     pub fn register(&mut self, path: &str, text: &str) -> Place {
         let file = self.problems.source(path, text);
         Place { file, span: 0..text.len() }
     }
 }
 
-/// One of the language's words as the type that stands for it.
+/// One of the language's words as a value of its type.
 pub(crate) fn word_at<T: serde::de::DeserializeOwned>(node: &Node, key: &str) -> Option<T> {
     let text = node.text_of(key)?;
     serde_json::from_value(Value::String(text.to_owned())).ok()

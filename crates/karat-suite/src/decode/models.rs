@@ -1,4 +1,4 @@
-//! Which models run and which judge.
+//! Decoding of `models` and `judges`.
 
 use karat_types::{ModelSpec, Tier};
 
@@ -42,7 +42,7 @@ impl Decoder<'_> {
         for (reference, place) in references {
             let Some(model) = self.known_model(&reference, &place, registry) else { continue };
             if models.iter().any(|earlier| earlier.id == model.id) {
-                self.problems.error(&place, format!("the model `{}` stands here twice", model.id));
+                self.problems.error(&place, format!("the model `{}` is listed twice", model.id));
                 continue;
             }
             models.push(model);
@@ -67,7 +67,7 @@ impl Decoder<'_> {
         };
         if found.is_empty() {
             let (_, place) = self.on_command_line("--tier", &format!("{tier:?}").to_lowercase());
-            self.problems.error(&place, "no model of the suite is of this tier");
+            self.problems.error(&place, "the suite has no model of this tier");
         }
         found
     }
@@ -92,7 +92,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Whether an item of a list of models says more than an id.
+/// Returns whether an item of a list of models is more than an id.
 fn is_entry(item: &Node) -> bool {
     matches!(&item.value, Tree::Map(entries) if entries.iter().any(|entry| entry.key != "id"))
 }

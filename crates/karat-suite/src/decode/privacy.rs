@@ -7,7 +7,7 @@ use super::Decoder;
 use crate::syntax::node::Node;
 
 impl Decoder<'_> {
-    /// What must not be kept. `sensitive` stands for every built-in rule, and for keeping no content.
+    /// Decodes `privacy`. `sensitive` stands for every built-in rule, and for storing no content.
     pub(crate) fn privacy(&mut self, node: Option<&Node>) -> PrivacySpec {
         let Some(node) = node else { return PrivacySpec::default() };
         let flag = |key| node.field(key).and_then(Node::boolean);
@@ -30,8 +30,10 @@ impl Decoder<'_> {
                 Ok(_) => drop(privacy.patterns.insert(entry.key.clone(), pattern.to_owned())),
                 Err((name, problem)) => {
                     let problem = problem.lines().last().unwrap_or_default().trim().to_owned();
-                    self.problems
-                        .error(&entry.node.place, format!("the pattern `{name}` is no regular expression: {problem}"));
+                    self.problems.error(
+                        &entry.node.place,
+                        format!("the pattern `{name}` is not a valid regular expression: {problem}"),
+                    );
                 }
             }
         }

@@ -38,10 +38,10 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
     (run, overrides.trials.or(number("trials")).unwrap_or(1))
 }
 
-/// Resamples of a bootstrap where nothing is said.
+/// Default number of bootstrap resamples.
 const RESAMPLES: u32 = 10_000;
 
-/// How figures get their intervals.
+/// Decodes `statistics`.
 pub(crate) fn statistics(node: Option<&Node>) -> StatisticsSpec {
     let resamples = node.and_then(|node| integer_at(node, "resamples"));
     let asked = node.is_some_and(|node| node.text_of("interval") == Some("bootstrap"));

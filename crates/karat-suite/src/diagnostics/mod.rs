@@ -14,12 +14,12 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use crate::files::folder;
 use crate::syntax::node::{FileId, Place};
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Something was read leniently, and how.
     Notice,
-    /// The suite can be used, but not all that it says is done.
+    /// The suite can be used, but a part of it has no effect.
     Warning,
     /// The suite cannot be used.
     Error,
@@ -28,11 +28,11 @@ pub enum Severity {
 /// One problem with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// Path of the file, or the flag of the command line, in which it stands.
+    /// Path of the file, or the command-line flag, that contains the problem.
     pub file: String,
     /// Byte offsets within the file's text, or within the one line that is shown of a data file.
     pub span: Range<usize>,
@@ -40,7 +40,7 @@ pub struct Diagnostic {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What to do.
+    /// The hint: the next step.
     pub hint: Option<String>,
     source: Option<Excerpt>,
 }
@@ -83,19 +83,19 @@ impl Diagnostic {
         }
     }
 
-    /// Says what to do.
+    /// Adds a hint.
     pub(crate) fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Says what to do, where there is something to say.
+    /// Adds a hint, if there is one.
     pub(crate) fn maybe_hint(&mut self, hint: Option<String>) -> &mut Self {
         self.hint = hint.or(self.hint.take());
         self
     }
 
-    /// The place alone, under another message: nothing of what stands there.
+    /// The same place under another message, without the content at that place.
     pub(crate) fn without_content(&self, message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, source: None, ..self.clone() }
     }
@@ -183,27 +183,27 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether any of them makes the suite unusable.
+    /// Returns whether any of them makes the suite unusable.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|problem| problem.severity == Severity::Error)
     }
 
-    /// All of them with the lines they stand in, as plain text.
+    /// All of them with their lines, as plain text.
     pub fn plain(&self) -> String {
         self.render(&Renderer::plain())
     }
 
-    /// All of them with the lines they stand in, with terminal colours.
+    /// All of them with their lines, with terminal colours.
     pub fn render_coloured(&self) -> String {
         self.render(&Renderer::styled())
     }
@@ -250,7 +250,7 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// Collects problems while a suite is loaded, and keeps the source texts they stand in.
+/// Collects problems while a suite is loaded, and keeps the source texts for excerpts.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     sources: Vec<Source>,
@@ -290,7 +290,7 @@ impl Problems {
         self.sources.get(file).map_or_else(|| "".into(), |source| source.text.clone())
     }
 
-    /// Makes asterisks of what stands at a place, in everything that is said from now on.
+    /// Masks the text at a place with asterisks in all later messages.
     pub fn black_out(&mut self, place: &Place) {
         let Some(source) = self.sources.get_mut(place.file) else { return };
         let within = |at: usize| place.span.contains(&at);
@@ -316,7 +316,7 @@ impl Problems {
         self.add(Severity::Error, place, message.into())
     }
 
-    /// Records that something that is asked for is not done.
+    /// Records a warning.
     pub fn warn(&mut self, place: &Place, message: impl Into<String>) -> &mut Diagnostic {
         self.add(Severity::Warning, place, message.into())
     }
@@ -333,7 +333,7 @@ impl Problems {
         &mut self.found[last]
     }
 
-    /// How many errors there are so far.
+    /// Number of errors so far.
     pub fn errors(&self) -> usize {
         self.found.iter().filter(|problem| problem.severity == Severity::Error).count()
     }

@@ -1,6 +1,6 @@
 //! Files on the disk whose paths come from data.
 //!
-//! A row of a dataset, or a link in a folder that somebody else filled, must not choose which file of this machine is sent
+//! A row of a dataset, or a link in an untrusted folder, must not choose which file of this machine is sent
 //! to a provider. So such a path is opened by the operating system's own means relative to its folder (`openat2` with
 //! `RESOLVE_BENEATH` on Linux, component by component elsewhere): checking a path first and opening it afterwards would
 //! leave time to exchange a folder for a link.
@@ -33,7 +33,7 @@ fn leads_out() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, LeadsOut)
 }
 
-/// Whether an error says that a path leads out of the folder that it must stay in.
+/// Returns whether an error says that a path leads out of the folder that it must stay in.
 pub fn is_outside(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<LeadsOut>())
 }
@@ -71,7 +71,7 @@ fn open_in(dir: &Dir, path: &Path) -> io::Result<File> {
     if metadata.is_file() || metadata.is_dir() { dir.open(path) } else { Err(special()) }
 }
 
-/// Whether the operating system was not even asked: the path leaves the folder, if only on its way.
+/// Returns whether the operating system was not even asked: the path leaves the folder, if only on its way.
 fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
@@ -83,7 +83,7 @@ fn resolve_links(folder: &str, path: &str) -> io::Result<PathBuf> {
     target.strip_prefix(&folder).map(Path::to_owned).map_err(|_| leads_out())
 }
 
-/// Where a file beneath a folder is to be written. The folder that it lies in must be there.
+/// Returns the path at which to write a file beneath a folder. Its own folder must exist.
 ///
 /// # Errors
 /// A folder that is not there, and a path that leads out, also where the file is a link; see [`is_outside`].

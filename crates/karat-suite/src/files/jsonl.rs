@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for StrictJson {
             match map.entry(name) {
                 Entry::Vacant(place) => place.insert(value),
                 Entry::Occupied(taken) => {
-                    return Err(A::Error::custom(format!("the key {:?} stands here twice", taken.key())));
+                    return Err(A::Error::custom(format!("duplicate key {:?}", taken.key())));
                 }
             };
         }
@@ -102,7 +102,7 @@ pub(crate) fn rows(path: &str, text: &str) -> (Vec<Value>, Vec<Diagnostic>) {
     if text.trim_start().starts_with('[') {
         return match document(path, text) {
             Ok(Value::Array(rows)) => (rows, Vec::new()),
-            Ok(_) => (Vec::new(), vec![Diagnostic::of_line(path, 1, "", 0..0, "a list of rows is wanted here")]),
+            Ok(_) => (Vec::new(), vec![Diagnostic::of_line(path, 1, "", 0..0, "expected a list of rows")]),
             Err(problem) => (Vec::new(), vec![*problem]),
         };
     }
@@ -120,7 +120,7 @@ pub(crate) fn rows(path: &str, text: &str) -> (Vec<Value>, Vec<Diagnostic>) {
     (rows, problems)
 }
 
-/// Where each row of a text stands that [`rows`] could read.
+/// Returns the byte range of each row of a text that [`rows`] could read.
 pub(crate) fn places(text: &str) -> Vec<std::ops::Range<usize>> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('[') {
         return members("", text.trim_start_matches('\u{feff}')).map_or_else(
@@ -153,7 +153,7 @@ pub(crate) fn problem_in_row(
     Diagnostic::of_line(path, text[..start].matches('\n').count() + 1, line, shown, message)
 }
 
-/// Where each member of a JSON list stands: line from 1, and byte range.
+/// Line (from 1) and byte range of each member of a JSON list.
 pub(crate) fn members(path: &str, text: &str) -> Result<Vec<(usize, std::ops::Range<usize>)>, Box<Diagnostic>> {
     let list: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| Box::new(syntax(path, text, 1, &error)))?;
     let mut line = 1;
@@ -177,13 +177,7 @@ pub(crate) fn syntax(path: &str, text: &str, first: usize, error: &serde_json::E
     let at = if error.is_eof() { line.len() } else { error.column().saturating_sub(1).min(line.len()) };
     let reason = error.to_string();
     let reason = reason.split(" at line ").next().unwrap_or(&reason);
-    Diagnostic::of_line(
-        path,
-        first + index,
-        line,
-        at..(at + 1).min(line.len()),
-        format!("this is no valid JSON: {reason}"),
-    )
+    Diagnostic::of_line(path, first + index, line, at..(at + 1).min(line.len()), format!("invalid JSON: {reason}"))
 }
 
 #[cfg(test)]
@@ -198,11 +192,11 @@ mod tests {
         assert_eq!(&text[found[1].1.clone()], "{\"a\": 2}");
     }
 
-    /// What a JSON row says twice is not read as either.
+    /// A key that a JSON row has twice is an error.
     #[test]
     fn a_key_stands_once() {
         let error = parse_strict(r#"{"a": {"b": 1, "b": 2}}"#).unwrap_err();
-        assert!(error.to_string().starts_with("the key \"b\" stands here twice"), "{error}");
+        assert!(error.to_string().starts_with("duplicate key \"b\""), "{error}");
         let text = r#"{"a": [1, -2, 0.1, 18446744073709551615, "x", null, true], "b": {}}"#;
         assert_eq!(parse_strict(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         assert!(parse_strict("{} {}").is_err());

@@ -38,10 +38,10 @@ pub trait Files: Send + Sync {
     /// As the operating system says: not found, not a folder.
     fn list(&self, dir: &str) -> io::Result<Vec<String>>;
 
-    /// Whether there is a readable file.
+    /// Returns whether there is a readable file.
     fn is_file(&self, path: &str) -> bool;
 
-    /// A reader over a file's content, for files that should not be held as a whole.
+    /// A reader over a file's content, for files that are too large to load.
     ///
     /// # Errors
     /// As [`Files::read`].
@@ -80,7 +80,7 @@ pub trait Files: Send + Sync {
     }
 }
 
-/// How the path of a file begins that holds labelled outputs: it is made of labels and lies on no disk.
+/// Prefix of paths of labelled outputs: these files are made of labels and are not on disk.
 pub const LABELLED: &str = "labelled:";
 
 /// Bytes that are read of a file at once.

@@ -7,7 +7,7 @@ pub fn folder(path: &str) -> &str {
     path.rfind('/').map_or("", |at| if at == 0 { "/" } else { &path[..at] })
 }
 
-/// A path as written, seen from a folder. Absolute and `preset:` paths stand for themselves; `.` and `..` are folded.
+/// A path as written, resolved against a folder. Absolute and `preset:` paths stay as they are; `.` and `..` are folded.
 pub fn join(folder: &str, path: &str) -> String {
     if is_rooted(path) || folder.is_empty() {
         return fold(path);
@@ -16,7 +16,7 @@ pub fn join(folder: &str, path: &str) -> String {
     fold(&format!("{folder}{separator}{path}"))
 }
 
-/// Whether a path does not depend on the folder it is seen from.
+/// Returns whether a path does not depend on the folder it is seen from.
 pub fn is_rooted(path: &str) -> bool {
     path.starts_with('/')
         || path.starts_with("preset:")
@@ -24,7 +24,7 @@ pub fn is_rooted(path: &str) -> bool {
         || path.get(1..3).is_some_and(|mark| mark == ":/" || mark == ":\\")
 }
 
-/// Whether a path names its place from the root on. A text such as `preset:x` in a row is the name of a file.
+/// Returns whether a path names its place from the root on. A text such as `preset:x` in a row is the name of a file.
 pub(super) fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\']) || std::path::Path::new(path).is_absolute()
 }
@@ -47,7 +47,7 @@ pub(super) fn fold(path: &str) -> String {
     if parts.is_empty() && root.is_empty() { ".".to_owned() } else { format!("{root}{}", parts.join("/")) }
 }
 
-/// Whether a name matches a pattern in which `*` stands for any run of characters and `?` for one.
+/// Returns whether a name matches a pattern in which `*` matches any characters and `?` matches one.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut read, mut star) = (0, 0, None);

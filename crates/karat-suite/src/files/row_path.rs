@@ -7,7 +7,7 @@ use super::{folder, join};
 
 /// A template of a path, with parameters written in as literals.
 ///
-/// Its beginning, as far as it is the suite's own text, names the folder that the paths of rows stay in: `cards` for
+/// The literal text at its beginning names the folder that the paths of rows stay in: `cards` for
 /// `cards/{{ sample.id }}.md`, the folder of the suite for `{{ sample.path }}`.
 #[derive(Debug, Clone)]
 pub struct RowPath {
@@ -18,7 +18,7 @@ pub struct RowPath {
 }
 
 impl RowPath {
-    /// Compiles a template of a path that stands relative to the working directory, or absolute.
+    /// Compiles a template of a path that is absolute or relative to the working directory.
     ///
     /// # Errors
     /// The template has a syntax error.
@@ -58,8 +58,8 @@ fn is_separator(character: char) -> bool {
     character == '/' || cfg!(windows) && character == '\\'
 }
 
-/// The beginning of what a template renders that is the same for every row: its text, and parameters that were written in
-/// as literals, `{{ "../data" }}/x.json`.
+/// The beginning of what a template renders that is the same for every row: its text, and parameters that were written
+/// in as literals, `{{ "../data" }}/x.json`.
 fn literal_beginning(source: &str) -> String {
     let mut beginning = String::new();
     let mut rest = source;

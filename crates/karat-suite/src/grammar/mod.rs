@@ -1,5 +1,5 @@
-//! The grammar of the suite language as tables: the checker, the decoder's accessors and the published JSON Schema all read
-//! these. Each key has a description and an example, which editors and the reference show.
+//! The grammar of the suite language as tables: the checker, the decoder's accessors and the published JSON Schema all
+//! read these. Each key has a description and an example, which editors and the reference show.
 //!
 //! - here: shapes of values, objects and keys
 //! - `suite.rs`, `dataset.rs`, `step.rs`, `scorer.rs`, `rubric.rs`, `registry.rs`: the tables
@@ -21,7 +21,7 @@ pub(crate) use rubric::RUBRIC;
 pub(crate) use scorer::RUBRIC_ONLY;
 pub(crate) use suite::{POLICY_FILE, SUITE};
 
-/// What a value may be.
+/// The values that a key accepts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
     /// Anything.
@@ -36,7 +36,7 @@ pub(crate) enum Shape {
     Template,
     /// A text with placeholders in single braces, of these names.
     Placeholders(&'static [&'static str]),
-    /// What stands inside `{{ }}`.
+    /// An expression, as inside `{{ }}`.
     Expression,
     /// A path into one document.
     Path,
@@ -62,7 +62,7 @@ pub(crate) enum Shape {
     Map(&'static Shape),
     /// An object with known keys.
     Object(&'static Object),
-    /// An object with known keys, or a bare text that stands for its main key.
+    /// An object with known keys, or a bare text as its main key.
     Short(&'static Object, &'static str),
     /// An object with known keys and any others.
     Open(&'static Object),
@@ -87,7 +87,7 @@ pub(crate) struct Object {
     pub name: &'static str,
     /// Its keys.
     pub keys: &'static [Key],
-    /// Keys of which exactly one must stand in it.
+    /// Keys of which exactly one must be present.
     pub one_of: &'static [&'static str],
     /// Keys of other tools and what they are called here.
     pub foreign: &'static [(&'static str, &'static str)],
@@ -99,7 +99,7 @@ pub(crate) struct Key {
     pub name: &'static str,
     pub shape: Shape,
     pub required: bool,
-    /// What it is, in one or two sentences.
+    /// Its description, in one or two sentences.
     pub about: &'static str,
     /// A value as a suite has it, in YAML.
     pub example: &'static str,

@@ -11,7 +11,7 @@ use crate::grammar::{Kind, Object, REGISTRY, RUBRIC, SUITE, Shape};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 const DEFINITIONS: &str = "#/$defs/";
-/// What a text with a template matches.
+/// Pattern of a text with a template.
 const TEMPLATE: &str = r"\{\{";
 
 /// The JSON Schema of a suite file, with the options of everything that is registered.
@@ -142,7 +142,7 @@ impl Writer<'_> {
         cases
     }
 
-    /// The options of a member. What they define stands beside the document's own definitions, under the member's name:
+    /// The options of a member. Their definitions are placed beside the document's own, under the member's name:
     /// `$ref` begins at the root, and two members may give one name to different things.
     fn options(&mut self, member: &str, entry: &Entry) -> Value {
         let mut options = entry.options.clone();
@@ -176,7 +176,7 @@ fn adopt(schema: &mut Value, member: &str) {
     }
 }
 
-/// Lets an option be a text with `{{ }}`, too: only each row says what that becomes.
+/// Allows an option to be a text with `{{ }}`, whose value is only known per row.
 fn or_template(option: &mut Value) {
     let Some(keys) = option.as_object_mut() else { return };
     if ["$ref", "anyOf", "oneOf", "enum", "const"].iter().any(|form| keys.contains_key(*form)) {
@@ -196,7 +196,7 @@ fn or_template(option: &mut Value) {
     }
 }
 
-/// The schema of an object that a bare text or list may stand for.
+/// The schema of an object whose short form is a bare text or list.
 fn or(short: &str, mut schema: Value) -> Value {
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("type".to_owned(), json!([short, "object"]));

@@ -1,7 +1,7 @@
-//! What is part of the suite language but not built yet: the one table of it. A line goes when its feature comes.
+//! The table of language features that this version does not implement yet. Remove a line when its feature is built.
 
-/// Address (`*` stands for a name the author invents or a place in a list), and what it is. Without these a suite does
-/// less than it says, never something else: they are warnings.
+/// Address (`*` matches a name that the author invents, or a position in a list) and name of each. Without these a
+/// suite does less than it asks for, but nothing different: they are warnings.
 const NOT_YET: &[(&str, &str)] = &[
     ("schedules", "`schedules`"),
     ("alerts", "`alerts`"),
@@ -9,7 +9,7 @@ const NOT_YET: &[(&str, &str)] = &[
     ("scorers.*.canary", CANARY),
 ];
 
-const CANARY: &str = "`canary` (gates do not wait for it: freeze the documents as a golden set, `karat golden pin`; `karat golden check` says whether the judge moved)";
+const CANARY: &str = "`canary` (use a golden set instead: `karat golden pin` freezes the documents, `karat golden check` tests whether the judge changed)";
 
 /// Formats of datasets that the language has and this version cannot read.
 const FORMATS: &[&str] = &["parquet", "traces"];
@@ -88,7 +88,7 @@ const PROVIDERS: &[&str] = &[
     "scripted",
 ];
 
-/// What is not available at an address of the suite.
+/// Returns a message if the key at an address is not implemented.
 pub(crate) fn at(address: &[&str]) -> Option<String> {
     let found = NOT_YET.iter().find(|(pattern, _)| pattern.split('.').eq(address.iter().copied()));
     found.map(|(_, what)| message(what))
@@ -96,15 +96,15 @@ pub(crate) fn at(address: &[&str]) -> Option<String> {
 
 /// The message for a feature.
 pub(crate) fn message(what: &str) -> String {
-    format!("{what} is part of the suite language but not available in this version")
+    format!("{what} is not implemented in this version")
 }
 
-/// Whether a format of datasets is only missing, not unknown.
+/// Returns whether a format of datasets is only missing, not unknown.
 pub(crate) fn is_format(name: &str) -> bool {
     FORMATS.contains(&name)
 }
 
-/// Whether a member of a kind is part of the language.
+/// Returns whether a member of a kind is part of the language.
 pub(crate) fn is_member(kind: crate::grammar::Kind, name: &str) -> bool {
     use crate::grammar::Kind;
     match kind {

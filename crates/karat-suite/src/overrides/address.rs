@@ -1,13 +1,13 @@
 //! Addresses of `--set` and `sweep`: `variants.raw.extract.chunk.tokens`.
 //!
-//! A name may hold dots; the longest name that fits is taken. A list member is named by its `id`, by its metric or
-//! analysis, or by its position from 0. A short form is opened up when the address goes into it.
+//! A name may contain dots; the longest matching name wins. A list member is named by its `id`, by its metric or
+//! analysis, or by its position from 0. A short form is expanded if the address continues into it.
 
 use crate::diagnostics::nearest::suggestion;
 use crate::grammar::Shape;
 use crate::syntax::node::{Entry, Node, Place, Tree};
 
-/// Why an address leads nowhere.
+/// The error of an address that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LostError {
     pub message: String,
@@ -29,20 +29,23 @@ pub(crate) fn assign(node: &mut Node, shape: Shape, address: &str, value: Node, 
         }
         Shape::Object(object) => {
             let names: Vec<&str> = object.keys.iter().map(|key| key.name).collect();
-            let (name, rest) = split(address, &names).ok_or_else(|| lost_error("key", address, object.name, &names))?;
+            let (name, rest) =
+                split_at_name(address, &names).ok_or_else(|| lost_error("key", address, object.name, &names))?;
             let below = object.key(name).map_or(Shape::Any, |key| key.shape);
             descend(node, name, below, rest, value, at)
         }
         Shape::Map(below) if !matches!(below, Shape::Any) => {
             let names: Vec<String> = node.entries().iter().map(|entry| entry.key.clone()).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let (name, rest) = split(address, &names).ok_or_else(|| lost_error("name", address, "this map", &names))?;
+            let (name, rest) =
+                split_at_name(address, &names).ok_or_else(|| lost_error("name", address, "this map", &names))?;
             descend(node, name, *below, rest, value, at)
         }
         Shape::List(below) => {
             let names = item_names(node);
             let all: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
-            let (name, rest) = split(address, &all).ok_or_else(|| lost_error("member", address, "this list", &all))?;
+            let (name, rest) =
+                split_at_name(address, &all).ok_or_else(|| lost_error("member", address, "this list", &all))?;
             let index = names.iter().find(|(known, _)| known == name).map_or(0, |(_, index)| *index);
             match &mut node.value {
                 Tree::List(items) if index < items.len() => assign(&mut items[index], *below, rest, value, at),
@@ -54,12 +57,12 @@ pub(crate) fn assign(node: &mut Node, shape: Shape, address: &str, value: Node, 
             let names: Vec<String> = node.entries().iter().map(|entry| entry.key.clone()).collect();
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
             let (name, rest) =
-                split(address, &known).unwrap_or_else(|| address.split_once('.').unwrap_or((address, "")));
+                split_at_name(address, &known).unwrap_or_else(|| address.split_once('.').unwrap_or((address, "")));
             let (name, rest) = (name.to_owned(), rest.to_owned());
             descend(node, &name, Shape::Any, &rest, value, at)
         }
         _ => Err(LostError {
-            message: format!("`{address}` leads into {}, which has nothing below it", node.kind()),
+            message: format!("`{address}` points into {}, which has no keys", node.kind()),
             hint: None,
         }),
     }
@@ -71,13 +74,13 @@ fn lost_error(what: &str, address: &str, place: &str, known: &[&str]) -> LostErr
 }
 
 /// The longest known name that an address begins with, and the rest of the address.
-fn split<'a>(address: &'a str, known: &[&str]) -> Option<(&'a str, &'a str)> {
+fn split_at_name<'a>(address: &'a str, known: &[&str]) -> Option<(&'a str, &'a str)> {
     let fits = |name: &&&str| address.strip_prefix(**name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     let longest = known.iter().filter(fits).map(|name| name.len()).max()?;
     Some((&address[..longest], address[longest..].trim_start_matches('.')))
 }
 
-/// Turns a short form into the object it stands for.
+/// Expands a short form into its object.
 fn open(node: &mut Node, main: &str) {
     let place = node.place.clone();
     let inner = node.clone();

@@ -19,7 +19,7 @@ pub(crate) fn apply_sets(suite: &mut Node, overrides: &Overrides, problems: &mut
 
 fn put_value(suite: &mut Node, address: &str, value: Node, at: &Place, problems: &mut Problems) {
     if let Err(lost) = assign(suite, Shape::Object(&SUITE), address, value, at) {
-        problems.error(at, format!("the address `{address}` leads nowhere: {}", lost.message)).maybe_hint(lost.hint);
+        problems.error(at, format!("the address `{address}` does not exist: {}", lost.message)).maybe_hint(lost.hint);
     }
 }
 
@@ -29,7 +29,7 @@ struct Axis {
     variant: String,
     /// The whole address.
     address: String,
-    /// What the address is called in the variants' names.
+    /// The address as it appears in the names of variants.
     label: String,
     values: Vec<Node>,
     at: Place,
@@ -46,7 +46,7 @@ pub(crate) fn apply_sweeps(suite: &mut Node, overrides: &Overrides, problems: &m
         if values.split(',').any(|value| value.trim().is_empty()) {
             problems
                 .error(&at, format!("the sweep of `{address}` has an empty value"))
-                .hint("write `ADDRESS=a,b`; the absence of a value is `null`, an empty text is `\"\"`");
+                .hint("write `ADDRESS=a,b`; write `null` for no value and `\"\"` for an empty text");
             continue;
         }
         let values: Vec<Node> = values
@@ -87,23 +87,23 @@ fn axis(address: &str, values: Vec<Node>, at: Place, ids: &[String], problems: &
         let message = if values.is_empty() {
             format!("the sweep of `{address}` has no values")
         } else {
-            format!("the address `{address}` leads into no variant")
+            format!("the address `{address}` is not part of a variant")
         };
-        problems.error(&at, message).hint("a sweep reads variants.ID.STEP.KEY: [a, b]");
+        problems.error(&at, message).hint("write a sweep as `variants.ID.STEP.KEY: [a, b]`");
         return None;
     };
     if let Some(twice) = values.iter().enumerate().find(|(n, value)| values[..*n].iter().any(|it| is_same(it, value))) {
         let message = format!("the sweep of `{address}` has the value `{}` twice", value_text(twice.1));
         problems
             .error(&at, message)
-            .hint("each value makes a variant of its own: leave one out; `--trials` repeats cells");
+            .hint("each value becomes a variant: remove one of the two; to repeat cells use `--trials`");
         return None;
     }
     let label = address.rsplit('.').next().unwrap_or(address).to_owned();
     Some(Axis { variant: variant.clone(), address: address.to_owned(), label, values, at })
 }
 
-/// Whether two values make the same variant: `0` and `0.0` do.
+/// Returns whether two values make the same variant: `0` and `0.0` do.
 fn is_same(one: &Node, other: &Node) -> bool {
     let (one, other) = (one.json(), other.json());
     one == other || one.as_f64().is_some_and(|number| Some(number) == other.as_f64())
@@ -115,7 +115,7 @@ fn check_duplicates(axes: Vec<Axis>, problems: &mut Problems) -> Vec<Axis> {
     for axis in axes {
         if kept.iter().any(|it| it.address == axis.address) {
             let message = format!("the address `{}` is swept twice", axis.address);
-            problems.error(&axis.at, message).hint("give all of its values at one place");
+            problems.error(&axis.at, message).hint("list all of its values in one place");
         } else {
             kept.push(axis);
         }
@@ -176,7 +176,7 @@ fn on_command_line(flag: &str, address: &str, value: &str, problems: &mut Proble
     (problems.errors() == before).then_some((at, node))
 }
 
-/// Moves the places of a value that was read on its own to where it stands behind its address.
+/// Shifts the places of a value that was read on its own to its position after the address.
 fn shift(node: &mut Node, by: usize) {
     node.place.span = node.place.span.start + by..node.place.span.end + by;
     match &mut node.value {

@@ -9,7 +9,7 @@ pub(crate) mod changes;
 use crate::syntax::environment::Environment;
 use karat_types::{CachePolicy, Moment, Tier};
 
-/// Changes to a suite. Each one stands in for what the suite says; `None` and empty lists change nothing.
+/// Changes to a suite. Each one replaces a value of the suite; `None` and empty lists change nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
     /// `-p name=value`: parameters. Files are relative to the working directory.
@@ -30,21 +30,21 @@ pub struct Overrides {
     pub scorers: Option<Vec<String>>,
     /// `--sample`: ids of samples. A text with commas is the id of a sample that has it, else a list of ids.
     pub samples: Vec<String>,
-    /// `--limit`: the first so many rows.
+    /// `--limit`: the number of rows to use, from the first.
     pub limit: Option<u64>,
     /// `--as-of`: the day that the run is about, YYYY-MM-DD.
     pub as_of: Option<String>,
-    /// What time it is: without `as_of`, the run is about the day before in the dataset's time zone.
+    /// The current time: without `as_of`, the run is about the day before in the dataset's time zone.
     pub now: Option<Moment>,
-    /// Whether nothing that runs a program is accepted.
+    /// `--safe`: true if keys that run a program are errors.
     pub safe: bool,
-    /// Whether files that `fetch` would make may be absent.
+    /// True if files that `fetch` would make may be absent.
     pub fetching: bool,
-    /// Whether judges are held beside labels: then each must hold an output of a sample that there is.
+    /// True for a calibration: each label must have an output and belong to a sample of the dataset.
     pub calibrating: bool,
-    /// Whether the run measures the ruler.
+    /// True if the run measures the judges, not the systems (golden check).
     pub of_ruler: bool,
-    /// Whether labels are being gathered: then their file may be empty or not be there yet.
+    /// True if labels are being gathered: then their file may be empty or not be there yet.
     pub labelling: bool,
     /// `--trials`.
     pub trials: Option<u32>,
@@ -68,7 +68,7 @@ pub struct Overrides {
     pub max_chunks: Option<u32>,
     /// Seed of everything random.
     pub seed: Option<u64>,
-    /// `--no-cache`: which results of earlier runs are taken over.
+    /// `--no-cache`: which results of earlier runs are reused.
     pub cache: Option<CachePolicy>,
     /// Answers `${NAME}` in the paths of parameters; nothing else is resolved while loading.
     pub environment: Environment,

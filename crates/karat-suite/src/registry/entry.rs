@@ -19,7 +19,7 @@ use crate::syntax::duration;
 use crate::syntax::node::{Entry, Node, Tree};
 use crate::syntax::yaml;
 
-/// What an entry is read within.
+/// The context in which an entry is decoded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EntryContext {
     /// Date of every price that has none of its own.
@@ -139,7 +139,7 @@ fn provider(node: &Node, id: &str, base: Option<&ModelSpec>, decoder: &mut Decod
     let name = given.and_then(Node::text).or_else(|| base.map(|base| base.provider.as_str()));
     let Some(name) = name else {
         decoder.problems.error(&node.place, format!("the model `{id}` needs `provider` or `like`")).hint(format!(
-            "like: {id} takes what the registry knows; provider: one of {}",
+            "`like: {id}` copies the registry's entry; `provider` is one of {}",
             unimplemented::providers().join(", ")
         ));
         return None;
@@ -219,7 +219,7 @@ fn overlay(model: &mut ModelSpec, node: &Node, decoder: &mut Decoder<'_>) {
     model.notes = text("notes").or(model.notes.take());
 }
 
-/// What an entry says of its price; without a word, what runs here is unmetered and everything else keeps what `like`
+/// The price of an entry; without one, a model on this machine is unmetered and any other keeps what `like`
 /// brought.
 fn price(node: &Node, context: &EntryContext, model: &ModelSpec) -> Pricing {
     match node.get("price") {
@@ -252,7 +252,7 @@ fn runs_here(model: &ModelSpec, node: &Node) -> bool {
     is_local || ["scripted", "stub", "command"].contains(&model.provider.as_str()) && model.price == Pricing::Unknown
 }
 
-/// Whether an address is on this machine.
+/// Returns whether an address is on this machine.
 fn is_loopback(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

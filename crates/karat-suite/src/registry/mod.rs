@@ -69,7 +69,7 @@ impl Registry {
         self.models.iter()
     }
 
-    /// The variables of the environment that hold keys, or stand in headers.
+    /// The environment variables that contain keys or are used in headers.
     pub(crate) fn key_variables(&self) -> Vec<String> {
         let mut names: BTreeSet<String> = self.models.iter().filter_map(|model| model.api_key_env.clone()).collect();
         let headers = self.models.iter().filter_map(|model| model.with.get("headers")?.as_object());
@@ -79,7 +79,7 @@ impl Registry {
         names.into_iter().collect()
     }
 
-    /// Adds a model; one with the same id is replaced where it stands.
+    /// Adds a model; it replaces one with the same id.
     pub fn add(&mut self, model: ModelSpec) {
         match self.models.iter_mut().find(|known| known.id == model.id) {
             Some(known) => *known = model,
@@ -87,8 +87,8 @@ impl Registry {
         }
     }
 
-    /// Fills `${NAME}` in the names of models: who answers is part of identity. A variable that is not set is left for the
-    /// connection to complain about.
+    /// Fills `${NAME}` in the names of models: who answers is part of identity. A variable that is not set is left for
+    /// the connection to complain about.
     pub(crate) fn name_models(&mut self, environment: &Environment) {
         for model in &mut self.models {
             if let Ok(name) = environment.expand(&model.model) {
@@ -100,9 +100,11 @@ impl Registry {
     /// Records that a reference names nothing.
     pub(crate) fn report_unknown(&self, reference: &str, place: &Place, problems: &mut Problems) {
         let hint = match self.nearest(reference) {
-            Some(id) => format!("did you mean `{id}`? An own model is an entry {{ id, provider, model, price }}"),
+            Some(id) => {
+                format!("did you mean `{id}`? For a model of your own add an entry {{ id, provider, model, price }}")
+            }
             None => {
-                "list the known ones with `karat models`, or write an entry { id, provider, model, price }".to_owned()
+                "list the known models with `karat models`, or add an entry { id, provider, model, price }".to_owned()
             }
         };
         problems.error(place, format!("there is no model `{reference}` in the registry")).hint(hint);

@@ -45,7 +45,7 @@ fn digest(node: &Node, bytes: &[u8]) -> Option<(String, String)> {
     Some((node.text()?.to_owned(), blake3::hash(bytes).to_hex().to_string()))
 }
 
-/// Whether `reply` names a file: it is one, or it looks like nothing else.
+/// Returns whether `reply` names a file: it is one, or it looks like nothing else.
 fn is_file(reply: &Node, decoder: &mut Decoder<'_>) -> bool {
     let Some(text) = reply.text() else { return false };
     if text.contains(['{', '\n', ' ']) && !decoder.params.leads(text) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::syntax::node::Node;
 
-/// The option that says where a program runs; no part of identity.
+/// The option with a program's working folder; not part of identity.
 pub(crate) const FOLDER: &str = "folder";
 
 /// Hash of a suite file as written.
@@ -82,7 +82,7 @@ pub(crate) fn plan(
     key.finish()
 }
 
-/// What of two plans differs that fixes cells and judgments, in words.
+/// Describes the differences of two plans that affect cells and judgments.
 pub fn describe_changes(then: &PlanHeader, now: &PlanHeader) -> Vec<String> {
     let models = |models: &[ModelSpec]| models.iter().fold(KeyBuilder::new("karat/models/1"), model_key).finish();
     let variants = |plan: &PlanHeader| -> Vec<VariantSpec> {

@@ -35,7 +35,7 @@ impl Suite {
     /// Reads a suite and everything it names, and passes once over its dataset.
     ///
     /// # Errors
-    /// Everything that is wrong with it, not the first; warnings and notices stand among the errors.
+    /// All problems of the suite, not only the first; warnings and notices are included.
     pub fn load(
         files: Arc<dyn Files>,
         path: &str,
@@ -132,7 +132,7 @@ impl Matrix {
     }
 }
 
-/// Phase 3: decodes variants, models, judges and scorers, as far as they are selected.
+/// Phase 3: decodes variants, models, judges and scorers, keeping those that are selected.
 fn decode_matrix(source: &Source, overrides: &Overrides, known: &Registry, decoder: &mut Decoder<'_>) -> Matrix {
     let node = &source.node;
     let variants = decoder.variants(node.field("variants"), &source.swept, known, overrides);
@@ -152,7 +152,7 @@ fn decode_matrix(source: &Source, overrides: &Overrides, known: &Registry, decod
     Matrix { declared_variants, variants, models, judges, scorers }
 }
 
-/// What is made of scores, and what may be kept.
+/// Analyses, gates and privacy: what happens with the scores.
 struct Assessment {
     analyses: Vec<AnalysisSpec>,
     gates: Vec<Gate>,
@@ -208,7 +208,7 @@ struct RowCheckKinds {
     metrics: bool,
     /// Checks that judges decide.
     judged: bool,
-    /// Whether there is an input to show to the judges.
+    /// True if there is an input to show to the judges.
     has_input: bool,
 }
 
@@ -245,8 +245,8 @@ fn scan(node: &Node, decoded: DecodedDataset, scorers: &[ScorerSpec], decoder: &
     Scanned { dataset, header, spread: scan.spread, row_checks, checks: scan.checks }
 }
 
-/// Warns of recorded files, annotations and labels that belong to no sample. With a part of the samples, or with rows that
-/// cannot be read, nothing is known of the samples that are not there.
+/// Warns of recorded files, annotations and labels that belong to no sample. With a part of the samples, or with rows
+/// that cannot be read, nothing is known of the samples that are not there.
 fn warn_of_orphans(
     node: &Node,
     scanned: &Scanned,
@@ -272,7 +272,7 @@ struct Assembly<'a> {
     registry: Registry,
     matrix: Matrix,
     assessment: Assessment,
-    /// Ids of the samples that the caller asked for.
+    /// Ids of the requested samples.
     asked: Vec<String>,
 }
 
@@ -340,7 +340,7 @@ impl Assembly<'_> {
     }
 }
 
-/// Whether the only use of labels is a calibration, which needs the outputs that they are about.
+/// Returns whether the only use of labels is a calibration, which needs the outputs that they are about.
 fn only_calibrates(analyses: &[AnalysisSpec]) -> bool {
     let has = |name: &str| analyses.iter().any(|it| it.analysis == name);
     has("calibration") && !has("human_anchor") && !has("judge_bias")

@@ -71,7 +71,7 @@ impl Suite {
         &self.rules
     }
 
-    /// What is known of models: the registry with the suite's own entries.
+    /// The model registry with the suite's own entries.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -82,15 +82,15 @@ impl Suite {
         self.dataset.missing_files()
     }
 
-    /// Whether what came for an absent file can be the file.
+    /// Checks fetched content before it is written as the file.
     ///
     /// # Errors
-    /// What is wrong with it: it is no JSON, empty, a web page, against the row schema, or against a check with `max: 0`.
+    /// The content is not JSON, empty, a web page, violates the row schema, or breaks a check with `max: 0`.
     pub fn accepts(&self, fetch: &Fetch, content: &[u8]) -> Result<(), String> {
         self.dataset.accepts(fetch, content)
     }
 
-    /// What the checks of its dataset counted; all of them hold.
+    /// The counts of the dataset's checks; all of them hold.
     pub fn checks(&self) -> &[CheckCounts] {
         &self.checks
     }

@@ -1,4 +1,4 @@
-//! Recorded files and annotations that no sample asks for: most likely their names are mistyped.
+//! Recorded files and annotations that belong to no sample: most likely their names are misspelled.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,13 +14,13 @@ use crate::files::jsonl;
 /// Most files that are named.
 const SHOWN: usize = 5;
 
-/// How the name of a recorded file holds the id of its sample.
+/// The parts of a recorded file's name around the id of its sample.
 struct FileNameForm {
     before: String,
     after: String,
 }
 
-/// Warns of files that lie where recorded steps look, have the ending of what they look for, and are of no sample.
+/// Warns of files in the folders of recorded steps that have the right extension but belong to no sample.
 pub(crate) fn warn(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
     let mut forms: BTreeMap<String, Vec<FileNameForm>> = BTreeMap::new();
     for (place, form) in decoder.recordings.keys().filter_map(|path| form(path)) {
@@ -46,15 +46,15 @@ pub(crate) fn warn(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
     for (place, names) in strays.into_iter().filter(|(_, names)| !names.is_empty()) {
         let named: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
         let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
-        let message = format!("recorded files that are of no sample and no variant: {}{more}", named.join(", "));
+        let message = format!("recorded files that belong to no sample: {}{more}", named.join(", "));
         let mut problem = Diagnostic::of_file(Severity::Warning, &place, message);
-        problem.hint("name each by the id of its sample, as `from` of the recorded step says");
+        problem.hint("name each file after its sample's id, as in `from` of the recorded step");
         decoder.problems.push(problem);
     }
 }
 
-/// Warns of rows of looked-up files that are about samples which a whole dataset does not have. A file that is looked up by
-/// anything but the samples' id is nobody's annotations: it may hold more than is asked for.
+/// Warns of rows of looked-up files that are about samples which a whole dataset does not have. A file that is looked
+/// up by anything but the samples' id may contain more rows than are needed.
 pub(crate) fn warn_of_annotations(dataset: &Arc<Dataset>, decoder: &mut Decoder<'_>) {
     let Role::Declared(id) = &dataset.roles.id else { return };
     let mut unknown: BTreeMap<&str, BTreeMap<usize, &str>> = BTreeMap::new();
@@ -75,22 +75,22 @@ pub(crate) fn warn_of_annotations(dataset: &Arc<Dataset>, decoder: &mut Decoder<
         let Some((number, key)) = rows.first_key_value() else { continue };
         let others = match rows.len() - 1 {
             0 => String::new(),
-            more => format!("; {more} more are about such samples, too"),
+            more => format!("; {more} more rows have the same problem"),
         };
-        let message = format!("this row is about the sample {key:?}, which the dataset does not have{others}");
+        let message = format!("this row belongs to the sample {key:?}, which is not in the dataset{others}");
         let text = decoder.files.read(file).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
         let mut problem = match jsonl::places(&text).into_iter().nth(*number) {
             Some(span) => jsonl::problem_in_row(file, &text, span, message),
             None => Diagnostic::of_file(Severity::Warning, file, message),
         };
         problem.severity = Severity::Warning;
-        problem.hint("correct the id, or leave the row out");
+        problem.hint("correct the id, or remove the row");
         decoder.problems.push(problem);
     }
 }
 
 /// The folder and the form of a path in which nothing but the sample's id changes; `None` for other paths, and for those
-/// of a preset, which nobody chose.
+/// of a preset, which the user did not write.
 fn form(path: &str) -> Option<(String, FileNameForm)> {
     let path = literal(path);
     let (before, rest) = path.split_once("{{")?;

@@ -23,7 +23,7 @@ pub struct Plan {
     pub rules: GateRules,
     /// Variables that hold the keys of the models that the suite knows, called or not. No part of the plan's identity.
     pub key_variables: Vec<String>,
-    /// What is not planned, and why.
+    /// Notes on what is not planned, each with its reason.
     pub notes: Vec<String>,
     /// Warnings and notices of the suite.
     pub warnings: Diagnostics,
@@ -39,12 +39,12 @@ impl Plan {
         self.dataset.rows()
     }
 
-    /// Rows that stand for all of them, where these are too many to look at all before a run begins.
+    /// A representative sample of the rows, if there are too many to read all before a run starts.
     pub fn spread(&self) -> Option<&RepresentativeRows> {
         self.spread.as_deref()
     }
 
-    /// Where the plan's files come from: recorded outputs are read through it.
+    /// Read access to the plan's files, such as recorded outputs.
     pub fn files(&self) -> Arc<dyn Files> {
         self.files.clone()
     }
@@ -59,7 +59,7 @@ impl Suite {
     /// The plan of this suite.
     ///
     /// # Errors
-    /// When no cell is left to run.
+    /// When no cell is left to run: every combination is excluded: every combination is excluded.
     pub fn plan(&self) -> Result<Plan, Diagnostics> {
         let mut notes = self.notes.clone();
         let mut models =
@@ -72,7 +72,11 @@ impl Suite {
         }
         let systems = self.systems(&models, matrix, &mut notes);
         if systems.is_empty() {
-            let mut problem = Diagnostic::of_file(Severity::Error, &self.path, "no cell is left to run");
+            let mut problem = Diagnostic::of_file(
+                Severity::Error,
+                &self.path,
+                "no cell is left to run: every combination is excluded: every combination is excluded",
+            );
             problem.hint(if notes.is_empty() { "name a model and a variant".to_owned() } else { notes.join("; ") });
             return Err(problem.into());
         }
@@ -183,7 +187,7 @@ fn word(value: impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Whether a reference in `requires.models` means this model.
+/// Returns whether a reference in `requires.models` means this model.
 fn names(reference: &str, model: &ModelSpec) -> bool {
     let spelled = reference
         .split_once([':', '/'])

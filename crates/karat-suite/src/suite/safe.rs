@@ -1,4 +1,4 @@
-//! `--safe`: a suite of somebody else runs no program on this machine.
+//! `--safe`: an untrusted suite runs no program on this machine.
 
 use karat_types::{ModelSpec, ScorerKind, ScorerSpec, VariantSpec};
 

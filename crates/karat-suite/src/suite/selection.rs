@@ -1,4 +1,4 @@
-//! Which of the declared variants, models, scorers and analyses take part in the run.
+//! Selection of the variants, models, scorers and analyses that take part in the run.
 
 use karat_types::{AnalysisSpec, ModelSpec, ScorerKind, ScorerSpec, VariantSpec};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use crate::overrides::Overrides;
 use crate::registry::STARTER;
 use crate::syntax::node::Node;
 
-/// The variants that run. A swept variant's name stands for all that was made of it.
+/// Returns the selected variants. The name of a swept variant selects all variants of the sweep.
 pub(super) fn select_variants(
     all: Vec<VariantSpec>,
     overrides: &Overrides,
@@ -39,11 +39,11 @@ pub(super) fn check_models(node: &Node, variants: &[VariantSpec], models: &[Mode
             decoder
                 .problems
                 .error(place, format!("the variant `{}` calls a model, but no model is named", variant.id))
-                .hint(format!("add `models:`, or give --models; for a first comparison: {}", STARTER.join(",")));
+                .hint(format!("add `models:`, or pass --models; for a first comparison: {}", STARTER.join(",")));
         }
         None if !models.is_empty() && !variants.is_empty() && decoder.problems.errors() == 0 => {
             let place = node.field("models").map_or(&node.place, |models| &models.place);
-            decoder.problems.warn(place, "no variant calls a model, so none of these runs");
+            decoder.problems.warn(place, "no variant calls a model, so these models are not used");
         }
         _ => {}
     }
@@ -68,7 +68,7 @@ pub(super) fn drop_baseless_analyses(
         };
         if absent {
             notes.push(format!(
-                "the analysis `{}` is left out: it compares with `{base}`, which is not selected",
+                "the analysis `{}` is skipped: it compares with `{base}`, which is not selected",
                 spec.id
             ));
         }

@@ -7,8 +7,8 @@ use karat_types::{Action, ScorerKind, ScorerSpec, VariantSpec};
 use crate::decode::Decoder;
 use crate::syntax::node::Node;
 
-/// Warns of prompt steps without a version in a suite that declares versions of other things. A suite without any goes by
-/// content alone.
+/// Warns of prompt steps without a version in a suite that declares versions of other things. A suite without any is
+/// identified by content alone.
 pub(crate) fn missing(suite: &Node, variants: &[VariantSpec], scorers: &[ScorerSpec], decoder: &mut Decoder<'_>) {
     let steps = || variants.iter().flat_map(|variant| variant.steps.iter().map(move |step| (variant, step)));
     let of_rubrics = scorers.iter().any(|scorer| match &scorer.kind {

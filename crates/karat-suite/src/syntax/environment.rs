@@ -30,7 +30,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Whether a text holds a reference.
+/// Returns whether a text holds a reference.
 pub(crate) fn mentions(text: &str) -> bool {
     env_template::next(text).is_some()
 }

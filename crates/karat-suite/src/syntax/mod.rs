@@ -2,7 +2,7 @@
 //!
 //! - `yaml.rs` reads a file into the tree of `node.rs`, in which every key and value knows its place
 //! - `params.rs` writes parameters into templates; `environment.rs` handles `${NAME}`
-//! - `notation.rs` compiles templates, expressions and paths where they stand; `names.rs` checks the names that they read
+//! - `notation.rs` compiles templates, expressions and paths; `names.rs` checks the names that they read
 //! - `duration.rs` reads durations such as `120s`
 
 pub(crate) mod duration;

@@ -32,7 +32,7 @@ pub(crate) const RUBRIC_PROMPT: &[&str] = &["ask", "sections", "dimensions", "fo
 /// Names of a gate's condition.
 pub(crate) const GATE: &[&str] = &["sample", "model", "variant"];
 
-/// What names hold that are the same in every suite.
+/// Fields of the names that every suite has.
 const FIELDS: &[(&str, &[&str])] =
     &[("chunk", &["text", "index"]), ("model", &["id", "name", "family"]), ("run", &["date"])];
 
@@ -45,7 +45,7 @@ pub(crate) struct PendingName {
     pub metric: Option<String>,
 }
 
-/// What the rows of a dataset have been found to hold.
+/// Columns and roles that the rows of a dataset have.
 pub(crate) struct AvailableNames<'a> {
     /// Every column of any row.
     pub columns: &'a BTreeSet<String>,
@@ -56,7 +56,7 @@ pub(crate) struct AvailableNames<'a> {
 }
 
 impl AvailableNames<'_> {
-    /// Whether a name can be read in a row.
+    /// Returns whether a name can be read in a row.
     pub fn has(&self, waiting: &PendingName) -> bool {
         waiting.column().is_none_or(|column| self.columns.contains(column)) && self.lacks_role(waiting).is_none()
     }
@@ -78,7 +78,7 @@ impl PendingName {
     }
 
     /// The reference that a metric compares with.
-    pub fn compared(metric: &str, place: Place) -> Self {
+    pub fn of_metric(metric: &str, place: Place) -> Self {
         Self { name: "reference".to_owned(), place, metric: Some(metric.to_owned()) }
     }
 
@@ -103,13 +103,13 @@ pub(crate) fn check(
         match root {
             "services" if !roots.contains(&"services") => {
                 problems
-                    .error(&at, "the address of a service is not known here")
+                    .error(&at, "a service's address cannot be used here")
                     .hint("only `http` and `command` steps read `services`");
             }
             // An unknown parameter is reported where parameters are inlined.
             "params" => {}
             _ if !roots.contains(&root) && !asks_for(text, root) => {
-                problems.error(&at, format!("the name `{root}` is not known here")).maybe_hint(hint_for(root, roots));
+                problems.error(&at, format!("there is no name `{root}` here")).maybe_hint(hint_for(root, roots));
             }
             _ if roots.contains(&root) && !is_defaulted(text, name) => {
                 if let Some((field, known)) = unknown_field(name) {
@@ -135,9 +135,9 @@ fn unknown_field(name: &str) -> Option<(&str, &'static [&'static str])> {
 
 fn hint_for(root: &str, roots: &[&str]) -> Option<String> {
     match root {
-        "chunk" if roots.contains(&"model") => Some("only a step with `chunk` has chunks".to_owned()),
+        "chunk" if roots.contains(&"model") => Some("only steps with `chunk` can read it".to_owned()),
         "model" | "variant" if roots.contains(&"sample") => {
-            Some("a judge does not know who made the output".to_owned())
+            Some("judges are blind: they do not see which system made the output".to_owned())
         }
         _ => match nearest(root, roots.iter().copied()) {
             Some(name) => Some(format!("did you mean `{name}`?")),
@@ -147,7 +147,7 @@ fn hint_for(root: &str, roots: &[&str]) -> Option<String> {
     }
 }
 
-/// Whether the author has said what an absent value means: `sample.x | default(…)`, or a question before it is read.
+/// Returns whether the template handles an absent value: `sample.x | default(…)`, or a test before it is read.
 fn is_defaulted(text: &str, name: &str) -> bool {
     let filtered = text.match_indices(name).any(|(at, _)| {
         let filter = text[at + name.len()..].trim_start().strip_prefix('|');
@@ -156,7 +156,7 @@ fn is_defaulted(text: &str, name: &str) -> bool {
     filtered || asks_for(text, name)
 }
 
-/// Whether a text asks for a name before it reads it, as a prompt does that several steps share:
+/// Returns whether a text asks for a name before it reads it, as a prompt does that several steps share:
 /// `chunk.text if chunk is defined else …`.
 fn asks_for(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {

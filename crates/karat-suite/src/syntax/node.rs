@@ -1,4 +1,4 @@
-//! The spanned tree: a YAML document in which every key and value knows where it stands.
+//! The spanned tree: a YAML document in which every key and value knows its place.
 
 use std::ops::Range;
 
@@ -73,7 +73,7 @@ impl Node {
         }
     }
 
-    /// The node of the main key: the scalar or list itself (short form), or what stands under that key in a map.
+    /// The node of the main key: the scalar or list itself (short form), or the value of that key in a map.
     pub fn main<'a>(&'a self, key: &str) -> Option<&'a Node> {
         match &self.value {
             Tree::Scalar { .. } | Tree::List(_) => Some(self).filter(|node| !node.is_null()),
@@ -116,7 +116,7 @@ impl Node {
         self.items().iter().filter_map(Node::text).map(str::to_owned).collect()
     }
 
-    /// What kind of thing this is, in words.
+    /// The kind of the value in words.
     pub fn kind(&self) -> &'static str {
         match &self.value {
             Tree::Map(_) => "a map",
@@ -157,7 +157,7 @@ impl Node {
                     })
                     .collect(),
             ),
-            scalar => Tree::Scalar { value: scalar.clone(), written: written(scalar) },
+            scalar => Tree::Scalar { value: scalar.clone(), written: text_as_written(scalar) },
         };
         Self { value: tree, place: place.clone() }
     }
@@ -180,7 +180,7 @@ impl Node {
     }
 }
 
-fn written(scalar: &Value) -> String {
+fn text_as_written(scalar: &Value) -> String {
     match scalar {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -1,4 +1,4 @@
-//! The three notations inside a suite: templates, expressions and paths, compiled where they stand.
+//! The three notations inside a suite: templates, expressions and paths, compiled in place.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ pub(crate) fn expression(node: &Node, problems: &mut Problems) -> Option<Express
     let text = node.text()?;
     if text.trim_start().starts_with("{{") {
         problems
-            .error(&node.place, "this is an expression, so it stands without braces")
-            .hint("write what would stand inside `{{ }}`");
+            .error(&node.place, "this is an expression: write it without braces")
+            .hint("write what you would put inside `{{ }}`");
         return None;
     }
     Expression::compile(text).map_err(|error| report(&error, "expression", text, &node.place, problems)).ok()
@@ -34,7 +34,7 @@ pub(crate) fn path(node: &Node, problems: &mut Problems) -> Option<Path> {
         Err(error) => {
             let place = span_within(&node.place, text, &(error.at..error.at + 1), problems);
             problems
-                .error(&place, format!("`{text}` is no path: {}", error.problem))
+                .error(&place, format!("`{text}` is not a path: {}", error.problem))
                 .hint("write paths like `a.b[0]` or `$.items[*].name`");
             None
         }
@@ -44,10 +44,10 @@ pub(crate) fn path(node: &Node, problems: &mut Problems) -> Option<Path> {
 /// Records a template error at its own place within the text.
 pub(crate) fn report(error: &TemplateError, what: &str, text: &str, place: &Place, problems: &mut Problems) {
     let place = error.span.as_ref().map_or_else(|| place.clone(), |span| span_within(place, text, span, problems));
-    problems.error(&place, format!("this {what} cannot be read: {}", error.message)).maybe_hint(error.hint.clone());
+    problems.error(&place, format!("invalid {what}: {}", error.message)).maybe_hint(error.hint.clone());
 }
 
-/// The place of a part of a text: exact where the text stands in the file as it is, else that of the whole text.
+/// The place of a part of a text: exact if the file contains the text unchanged, else the place of the whole text.
 pub(crate) fn span_within(place: &Place, text: &str, span: &Range<usize>, problems: &Problems) -> Place {
     let source = problems.text(place.file);
     let shown = source.get(place.span.clone()).unwrap_or_default();

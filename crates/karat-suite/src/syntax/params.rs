@@ -23,7 +23,7 @@ pub(crate) struct Params {
 struct Param {
     value: Value,
     is_path: bool,
-    /// Whether its value is another than the suite's.
+    /// True if its value is another than the suite's.
     is_replaced: bool,
 }
 
@@ -96,17 +96,17 @@ impl Params {
         self.values.keys().map(String::as_str)
     }
 
-    /// Whether a text begins with a parameter that is a path, which is resolved already.
+    /// Returns whether a text begins with a parameter that is a path, which is resolved already.
     pub fn leads(&self, text: &str) -> bool {
         self.leading(text).is_some()
     }
 
-    /// Whether a text begins with a path that was left empty: there is no such file or folder.
+    /// Returns whether a text begins with a path that was left empty: there is no such file or folder.
     pub fn is_absent(&self, text: &str) -> bool {
         self.leading(text).is_some_and(|param| param.value.is_null())
     }
 
-    /// Whether a text begins with a path that was given in place of the suite's own.
+    /// Returns whether a text begins with a path that was given in place of the suite's own.
     pub fn is_replaced(&self, text: &str) -> bool {
         self.leading(text).is_some_and(|param| param.is_replaced)
     }
@@ -119,7 +119,7 @@ impl Params {
     }
 
     /// A template in which every `{{ params.x }}` whose value is itself a template or holds `${…}` is replaced by that
-    /// value as it stands: so an address can be a parameter, and the default of that the address of a service.
+    /// value unchanged. So an address can be a parameter whose default is the address of a service.
     pub fn splice(&self, text: &str) -> String {
         let mut spliced = String::new();
         let mut done = 0;
@@ -173,7 +173,7 @@ impl Params {
         };
         if !param.is_path && param.value.as_str().is_some_and(mentions) {
             problems
-                .error(place, format!("the parameter `{name}` holds `${{…}}`, which may not enter a text"))
+                .error(place, format!("the parameter `{name}` contains `${{…}}`, which is not allowed in a text"))
                 .hint("only url, headers, env and version may read the environment");
         }
         Some(literal(&param.value))
@@ -196,7 +196,7 @@ fn declared_path<'a>(node: &'a Node, problems: &mut Problems) -> Option<&'a Node
     Some(path)
 }
 
-/// What a text on the command line means: a text where the default is one, else what YAML says, as long as nothing of
+/// The value of a text on the command line: a text if the default is one, else the YAML value as long as nothing of
 /// the spelling is lost (`1.10` stays a text).
 fn parse_value(text: &str, default: &Value) -> Value {
     match (default, yaml::value(text)) {

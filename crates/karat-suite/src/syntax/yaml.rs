@@ -62,13 +62,13 @@ fn is_duplicate(error: &serde_saphyr::Error) -> bool {
 fn syntax(error: &serde_saphyr::Error, source: &str, file: FileId, problems: &mut Problems) {
     let span = error.location().map_or(0..0, |location| range(&location, source));
     let message = match error.without_snippet() {
-        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{key}` stands here twice"),
-        other => format!("this is no valid YAML: {}", first_line(&other.to_string())),
+        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => format!("duplicate key `{key}`"),
+        other => format!("invalid YAML: {}", first_line(&other.to_string())),
     };
     let line = line_around(source, span.start);
     let problem = problems.error(&Place { file, span }, message);
     if line.contains("{{") {
-        problem.hint("a value that holds `{{ }}` must be quoted: key: \"{{ … }}\"");
+        problem.hint("a value that contains `{{ }}` must be quoted: key: \"{{ … }}\"");
     }
 }
 
@@ -90,8 +90,8 @@ fn duplicates(node: &Node, problems: &mut Problems) {
         if let Some(first) = first {
             let line = problems.line(&first.place);
             problems
-                .error(&entry.place, format!("the key `{}` stands here twice", entry.key))
-                .hint(format!("it is already given in line {line}: keep one of the two"));
+                .error(&entry.place, format!("duplicate key `{}`", entry.key))
+                .hint(format!("the first one is in line {line}: keep one of the two"));
         }
         duplicates(&entry.node, problems);
     }
@@ -204,7 +204,9 @@ impl<'de> Visitor<'de> for RawVisitor {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<RawValue, E> {
-        finite(value).map(|number| RawValue::Scalar(Value::Number(number))).ok_or_else(|| E::custom("no finite number"))
+        finite(value)
+            .map(|number| RawValue::Scalar(Value::Number(number)))
+            .ok_or_else(|| E::custom("not a finite number"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<RawValue, E> {

@@ -1,4 +1,4 @@
-//! What a user sees of a broken suite: every problem with its place, and what to do.
+//! Messages for broken suites: every problem with its place and a hint.
 
 use karat_suite::{Environment, Overrides};
 
@@ -73,7 +73,7 @@ fn a_parameter_brings_the_environment_only_where_it_is_read() {
         "{ id: ask, version: v, http: { url: \"http://127.0.0.1:1\", body: { q: \"{{ params.who }}\" } } }",
     ] {
         let said = step(refused);
-        assert!(said.contains("`${…}` may not stand here") && said.contains("only url, headers, env"), "{said}");
+        assert!(said.contains("`${…}` is not allowed here") && said.contains("only url, headers, env"), "{said}");
     }
     assert_eq!(step("{ id: ask, version: v, command: { run: [cat], env: { WHO: \"{{ params.who }}\" } } }"), "");
 }
@@ -107,7 +107,7 @@ fn names_that_nothing_has_are_reported_with_everything_else() {
         "`chunk` has no `itemz`",
         "`model` has no `price`",
         "`run` has no `day`",
-        "no scorer of the suite yields `hitt`",
+        "no scorer of the suite has the metric `hitt`",
     ] {
         assert_eq!(said.matches(wanted).count(), 1, "{wanted}: {said}");
     }
@@ -116,7 +116,8 @@ fn names_that_nothing_has_are_reported_with_everything_else() {
     assert!(!said.contains("has no `x`"), "{said}");
 }
 
-/// Secrets are never written in a suite: a key in it, in its registry file or on the command line is refused and not shown.
+/// Secrets are never written in a suite: a key in it, in its registry file or on the command line is refused and not
+/// shown.
 #[test]
 fn keys_in_clear_are_refused() {
     const KEY: &str = "sk-proj-abcdefghijklmnop1234";
@@ -172,7 +173,7 @@ snapshots! {
         .with("karat.yaml", &SUITE.replace(", reference: target", ""))
         .with("data.jsonl", &DATA.replace("target", "gold"))
         .problems(&Overrides::default());
-    /// The same within a limit, and where nothing looks like one.
+    /// The nearest name within a largest distance.
     nothing_looks_like_a_reference: world()
         .with("karat.yaml", &SUITE.replace(", reference: target", ", limit: 1"))
         .with("data.jsonl", &DATA.replace("target", "extra"))
@@ -279,4 +280,22 @@ fn what_brings_its_own_needs_no_reference() {
     let later = "{\"id\": \"a\", \"question\": \"x\"}\n{\"id\": \"b\", \"question\": \"y\", \"target\": \"6\"}\n";
     let first = Overrides { limit: Some(1), ..Overrides::default() };
     world().with("karat.yaml", &bare).with("data.jsonl", later).plan(&first);
+}
+
+/// FT-D33: a prompt that stands where a file is expected says how to write it in the suite.
+#[test]
+fn a_prompt_in_place_of_a_file_is_explained() {
+    let prompt = "{ text: \"{{ sample.question }}\" }";
+    let suite = SUITE.replacen(prompt, "\"Answer: {{ sample.question }}\"", 1);
+    let said = world().with("karat.yaml", &suite).problems(&Overrides::default());
+    assert!(said.contains("is the path of a template file") && said.contains("prompt: { text: "), "{said}");
+}
+
+/// FT-D59: a template where a path belongs is answered with the path.
+#[test]
+fn a_template_in_place_of_a_path_is_explained() {
+    let suite = "name: x\ndataset: { rows: [{ id: a, tools: [b] }] }\nvariants: { v: [ { recorded: { column: id } } ] }\n\
+                 scorers: { s: { metric: exact, reference: \"{{ sample.tools }}\" } }\n";
+    let said = World::new(&[("karat.yaml", suite)]).problems(&Overrides::default());
+    assert!(said.contains("write `tools`"), "{said}");
 }

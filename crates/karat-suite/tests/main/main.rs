@@ -1,4 +1,4 @@
-//! What users of the crate see: suites in, plans and diagnostics out.
+//! Tests through the public API: suites in, plans and diagnostics out.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 

@@ -47,7 +47,7 @@ fn plan() -> Plan {
     .plan(&Overrides::default())
 }
 
-/// House rule: what another tool would fill in, the judge reads as it stands: the user is told, and where it can be shown.
+/// A template in `ask` is not rendered: a warning says so, and names `show`.
 #[test]
 fn what_is_asked_is_no_template() {
     let warnings = |ask: &str| {
@@ -56,7 +56,7 @@ fn what_is_asked_is_no_template() {
         world.load(&Overrides::default()).unwrap().warnings().plain()
     };
     let told = warnings("Does it answer {{ sample.input }}?");
-    assert!(told.contains("nothing is inserted for `{{ … }}`") && told.contains("`show: {"), "{told}");
+    assert!(told.contains("`ask` is not a template") && told.contains("`show: {"), "{told}");
     assert!(!warnings("Is it {polite}?").contains("inserted"));
 }
 
@@ -69,10 +69,10 @@ fn a_cap_is_a_value_of_its_dimension() {
         World::new(&[("karat.yaml", &suite), ("rubrics/quality.yaml", &rubric)])
     };
     for (max, told) in [
-        ("{ fact: 0 }", "the cap `fact: 0` is no value of that dimension, which goes from 1 to 5 in steps of 1"),
+        ("{ fact: 0 }", "the cap `fact: 0` is not a value of that dimension, which is from 1 to 5 in steps of 1"),
         ("{ fact: 2.5 }", "`fact: 2.5`"),
         ("{ fact: 9 }", "`fact: 9`"),
-        ("{ noise: 1.5 }", "which goes from 0 to 1"),
+        ("{ noise: 1.5 }", "which is from 0 to 1"),
     ] {
         let said = capped(max).problems(&Overrides::default());
         assert!(said.contains(told) && said.contains("quality.yaml:14"), "{said}");
@@ -162,7 +162,7 @@ fn without_judges_a_rubric_scorer_is_off() {
     ]);
     let warnings = three.plan(&both).warnings.to_string();
     assert!(warnings.contains("of 3 judges is asked for, but there are 2"), "CL-16: {warnings}");
-    assert!(warnings.contains("every cell is warned of"), "CL-16: {warnings}");
+    assert!(warnings.contains("with a warning per cell"), "CL-16: {warnings}");
 }
 
 /// CL-08, CL-13: nothing that a labels file says is averaged or lost unseen: who scores an output twice, keys that are
@@ -178,10 +178,13 @@ fn labels_that_would_vanish_are_refused() {
         format!("{{\"sample\": \"a\", \"output\": \"x\", \"annotator\": \"{by}\", \"scores\": {{\"fact\": {fact}}}}}\n")
     };
     let twice = problems(&format!("{}{}{}", label("ann", 1), label("bob", 2), label("ann", 4)));
-    assert!(twice.contains("labels.jsonl:3") && twice.contains("again, after line 1"), "{twice}");
+    assert!(
+        twice.contains("labels.jsonl:3") && twice.contains("has already scored `fact` of this output in line 1"),
+        "{twice}"
+    );
     let misspelt = problems(&label("ann", 1).replace("annotator", "anotator"));
     assert!(misspelt.contains("a label has no `anotator`") && misspelt.contains("annotator"), "{misspelt}");
-    assert!(problems("\n").contains("these labels are empty"));
+    assert!(problems("\n").contains("the file has no labels"));
 }
 
 /// CL-12, CL-14: what no judge could be asked with is told when the suite is read, with its place.
@@ -190,8 +193,8 @@ fn rubrics_that_cannot_be_asked_are_refused() {
     let two = QUALITY.replace("shuffle: true,", "shuffle: true, chunk: { items: 3 },");
     let own = format!("{QUALITY}prompt: {{ system: s.md, user: u.md }}\n");
     for (rubric, wanted, place) in [
-        (two, "the second shown value with `chunk`", "rubrics/quality.yaml:8:"),
-        (own, "leaves out `{{ format }}`", "rubrics/quality.yaml:20:"),
+        (two, "only one value under `show` can have `chunk`", "rubrics/quality.yaml:8:"),
+        (own, "this prompt lacks `{{ format }}`", "rubrics/quality.yaml:20:"),
     ] {
         let world = World::new(&[
             ("karat.yaml", SUITE),
@@ -211,14 +214,14 @@ fn labels_of_another_dataset_are_one_warning() {
     let labels = "{\"sample\": \"x\", \"output\": \"o\", \"scores\": {\"fact\": 4}}\n".repeat(9);
     let world = World::new(&[("karat.yaml", SUITE), ("rubrics/quality.yaml", QUALITY), ("labels.jsonl", &labels)]);
     let said = world.plan(&Overrides::default()).warnings.to_string();
-    assert_eq!(said.matches("the dataset does not have").count(), 1, "{said}");
-    assert!(said.contains("8 more are about such samples"), "{said}");
+    assert_eq!(said.matches("which is not in the dataset").count(), 1, "{said}");
+    assert!(said.contains("8 more rows have the same problem"), "{said}");
     let calibrating = Overrides { calibrating: true, ..Overrides::default() };
-    assert_eq!(world.problems(&calibrating).matches("the dataset does not have").count(), 9);
+    assert_eq!(world.problems(&calibrating).matches("which is not in the dataset").count(), 9);
 }
 
-/// CL-08, CL-13: labels off the scale, of a mistyped dimension or of no sample are errors with file, line and hint; a file that
-/// several scorers share is checked for each.
+/// CL-08, CL-13: labels off the scale, of a mistyped dimension or of no sample are errors with file, line and hint; a
+/// file that several scorers share is checked for each.
 #[test]
 fn labels_must_fit_what_is_scored() {
     let labels = concat!(
@@ -236,9 +239,9 @@ fn labels_must_fit_what_is_scored() {
     let said = world.problems(&Overrides::default());
     for wanted in [
         "labels.jsonl:3:46",
-        "`fact` is 400, and its scale goes from 1 to 5",
+        "`fact` is 400, but its scale is 1 to 5",
         "labels.jsonl:4:26",
-        "`fatc` is nothing that is scored here",
+        "this scorer has no dimension `fatc`",
         "did you mean `fact`?",
         "`quality.fact` is \"high\"",
         "labels.jsonl:6:1",
@@ -247,7 +250,7 @@ fn labels_must_fit_what_is_scored() {
         "`fact` is true",
         "labels.jsonl:9:1",
         "labels.jsonl:10:1",
-        "this label scores nothing",
+        "this label has no `scores`",
     ] {
         assert!(said.contains(wanted), "{wanted}: {said}");
     }

@@ -22,11 +22,11 @@ fn the_example_suites_only_miss_files_and_features() {
         };
         for problem in problems.iter() {
             let expected = [
-                "not available in this version",
+                "not implemented in this version",
                 "there is no file",
                 "cannot be listed",
                 "`unknown-v0`",
-                "which days is not known",
+                "`days` needs to know the last day",
             ];
             assert!(expected.iter().any(|text| problem.message.contains(text)), "{name}: {problem}");
         }
@@ -63,7 +63,7 @@ fn any_suite() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever an address is, it is applied or reported.
+    /// Any address is either applied or reported.
     #[test]
     fn setting_never_panics(address in "(variants|dataset|scorers|run|judges|x)?[a-z0-9.{}é ]{0,24}", value in "\\PC{0,16}") {
         let overrides = Overrides { set: vec![(address, value)], ..Overrides::default() };
@@ -73,7 +73,7 @@ proptest! {
         }
     }
 
-    /// Whatever the text is, loading it ends in a suite or in diagnostics that can be shown.
+    /// Loading any text returns a suite or diagnostics that can be displayed.
     #[test]
     fn loading_never_panics(text in any_suite()) {
         let world = World::new(&[("karat.yaml", &text), ("data/corpus.json", "[{\"videoId\": 1}]")]);
@@ -97,7 +97,7 @@ fn recorded_files_of_no_sample_are_named() {
     assert_eq!(world.load(&Overrides::default()).unwrap().warnings().to_string(), "");
     let world = world.with("notes/b-chat-recall.md", "x").with("notes/a-chat-recal.md", "x");
     let said = world.load(&Overrides::default()).unwrap().warnings().to_string();
-    assert!(said.contains("no sample and no variant: a-chat-recal.md, b-chat-recall.md"), "{said}");
+    assert!(said.contains("belong to no sample: a-chat-recal.md, b-chat-recall.md"), "{said}");
     let part = Overrides { samples: vec!["a".to_owned()], ..Overrides::default() };
     assert_eq!(world.load(&part).unwrap().warnings().to_string(), "");
 }

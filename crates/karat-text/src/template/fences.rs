@@ -1,6 +1,6 @@
 //! The one code that all fences of a call share.
 //!
-//! What stands in a prompt decides its code, and stands in it before the code is known. So a template with fences is
+//! A fence's code depends on the whole prompt, which is not known until it is rendered. So a template with fences is
 //! rendered twice: as a draft, and with a code that is made of all drafts of the call and stands in none of them. Nobody
 //! who writes a part of the prompt can write a fence of it, whatever other part he knows.
 

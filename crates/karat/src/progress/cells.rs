@@ -34,7 +34,7 @@ impl Cells {
             Event::Started { cell_line, .. } => {
                 let _ = self.format.set(cell_line.map(str::to_owned));
             }
-            Event::CellFinished(cell) => self.finished(cell),
+            Event::CellFinished(cell) => self.print_cell(cell),
             Event::Finished { .. } => self.end(),
             Event::Warning(_) | Event::Retrying { .. } => {}
         }
@@ -54,7 +54,7 @@ impl Cells {
         self.format.get().and_then(Option::as_deref)
     }
 
-    fn finished(&self, cell: &CellProgress<'_>) {
+    fn print_cell(&self, cell: &CellProgress<'_>) {
         if self.is_complete() {
             return self.lines.print(cell.ordinal, cell.done, CellLine::new(cell, self.format()));
         }

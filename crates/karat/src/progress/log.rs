@@ -40,7 +40,7 @@ impl Log {
         Self { printer, cells, state: Arc::new(Mutex::new(state)), ticker: Mutex::new(None) }
     }
 
-    fn started(&self, run: &str, cells: u64, done: u64) {
+    fn announce(&self, run: &str, cells: u64, done: u64) {
         let cells = count_noun(cells, "cell");
         self.printer.say(&match done {
             0 => format!("run {run}: {cells}"),
@@ -64,7 +64,7 @@ impl Observer for Log {
         lock(&self.state).status.update(event);
         self.cells.on(event);
         match event {
-            Event::Started { run, cells, done, .. } => self.started(run, *cells, *done),
+            Event::Started { run, cells, done, .. } => self.announce(run, *cells, *done),
             Event::Warning(text) => self.printer.say(&format!("warning: {text}")),
             Event::Finished { .. } => drop(lock(&self.ticker).take()),
             Event::CellFinished(_) | Event::Retrying { .. } => {}

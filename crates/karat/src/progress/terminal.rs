@@ -36,7 +36,7 @@ impl Terminal {
         Self { bar, printer, cells, status: Arc::new(Mutex::new(Status::new())), ticker: Mutex::new(None) }
     }
 
-    fn started(&self, run: &str) {
+    fn announce(&self, run: &str) {
         self.printer.say(&format!("run {run}"));
         let (bar, status) = (self.bar.clone(), self.status.clone());
         let show = move || {
@@ -57,7 +57,7 @@ impl Observer for Terminal {
     fn on(&self, event: &Event<'_>) {
         lock(&self.status).update(event);
         match event {
-            Event::Started { run, .. } => self.started(run),
+            Event::Started { run, .. } => self.announce(run),
             Event::Warning(text) => self.bar.suspend(|| self.printer.say(&format!("warning: {text}"))),
             Event::Finished { .. } => {
                 drop(lock(&self.ticker).take());

@@ -1,4 +1,4 @@
-//! What a judge must reply, and what is made of what it does reply.
+//! The form of a judge's reply, and the reading of the replies it sends.
 //!
 //! [`schema`] and [`form`] say what is wanted; [`read`] reads a reply and compares it with that. Numbers and words are
 //! taken leniently only where there is no doubt (`"7"`, `"8/10"` on a scale to 10, `Pass`), and every lenience leaves a

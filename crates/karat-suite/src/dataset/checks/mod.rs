@@ -39,16 +39,16 @@ struct Count {
     examples: Vec<String>,
 }
 
-/// What a check of the dataset has counted.
+/// The counts of one check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckCounts {
     /// Its name.
     pub name: String,
-    /// What was counted: rows, or different values, by group; the only group has no name.
+    /// Rows or distinct values, by group; a single group has no name.
     pub counts: Vec<(String, u64)>,
-    /// At least so many are wanted in each group.
+    /// Smallest count in each group.
     pub min: Option<f64>,
-    /// At most so many are wanted in each group.
+    /// Largest count in each group.
     pub max: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ impl Check {
         }
     }
 
-    /// What no row may meet, where the check says that of each row by itself.
+    /// Returns the condition that no row may meet, if the check is about single rows.
     pub fn rule(&self) -> Option<ForbiddenCondition> {
         let is_of_rows = self.by.is_none() && self.distinct.is_none() && self.max.is_some_and(|max| max < 1.0);
         let broken_by = self.condition.clone().filter(|_| is_of_rows)?;
@@ -103,7 +103,7 @@ impl Check {
         }
     }
 
-    /// What it has counted.
+    /// Returns its counts.
     pub fn counts_so_far(&self) -> CheckCounts {
         let found = |count: &Count| if self.distinct.is_some() { count.values.len() as u64 } else { count.rows };
         let mut counts: Vec<(String, u64)> =
@@ -145,7 +145,7 @@ impl Check {
                 if count.examples.is_empty() { String::new() } else { format!(": {}", count.examples.join(", ")) };
             problems
                 .error(&self.place, format!("the check \"{}\" does not hold", self.name))
-                .hint(format!("{bound} {what}{within} are wanted, there are {found}{examples}"));
+                .hint(format!("expected {bound} {what}{within}, found {found}{examples}"));
         }
     }
 }

@@ -21,16 +21,16 @@ const RUBRIC: &str = "rubric";
 /// The metric of these checks, after the column's name.
 const JUDGED: &str = "judged";
 
-/// What the judge of them is asked.
+/// The question for the judge of row checks.
 const ASK: &str = "Decide whether the output meets every requirement that is listed. It passes only if it meets all of \
      them; say which it does not meet.";
 
 const KEYS: &[&str] = &["id", "metric", "with", "output", "reference", "value", "min", "max", "not"];
 
-/// What is wrong, and what to do.
+/// The message and the hint.
 type Wrong = (String, Option<String>);
 
-/// Where a dataset's rows hold checks, and what may stand there.
+/// The column with the checks of rows, and the checks that it may hold.
 #[derive(Debug, Clone)]
 pub(crate) struct RowChecks {
     /// Their place in the row.
@@ -38,14 +38,14 @@ pub(crate) struct RowChecks {
     metrics: BTreeMap<String, Metric>,
 }
 
-/// What of a metric matters in a check.
+/// The properties of a metric that matter in a check.
 #[derive(Debug, Clone)]
 struct Metric {
-    /// Whether it is pass/fail of itself.
+    /// True if it is pass/fail of itself.
     binary: bool,
-    /// Whether it asks a service or a program, which rows must not name.
+    /// True if it asks a service or a program, which rows must not name.
     outside: bool,
-    /// Where it says nothing without something to compare with: the options of which one stands in its place.
+    /// Options that replace the reference of a metric that needs one.
     reference_unless: Option<Vec<String>>,
 }
 
@@ -62,12 +62,12 @@ impl RowChecks {
         Self { path, metrics: metrics.collect() }
     }
 
-    /// Whether a row has any that a metric decides.
+    /// Returns whether a row has any that a metric decides.
     pub fn are_in(&self, row: &Value) -> bool {
         self.items(row).any(|check| check.get(RUBRIC).is_none())
     }
 
-    /// Whether a row has any that a judge decides.
+    /// Returns whether a row has any that a judge decides.
     pub fn are_judged_in(&self, row: &Value) -> bool {
         self.items(row).any(|check| check.get(RUBRIC).is_some())
     }
@@ -146,16 +146,17 @@ impl RowChecks {
         match self.path.first(row) {
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(items)) => items.iter().try_for_each(|item| self.item(item, has_reference)),
-            Some(_) => {
-                Err(("`assert` is no list of scorers".to_owned(), Some("write `assert: [ { metric: … } ]`".to_owned())))
-            }
+            Some(_) => Err((
+                "`assert` must be a list of checks".to_owned(),
+                Some("write `assert: [ { metric: … } ]`".to_owned()),
+            )),
         }
     }
 
     fn item(&self, item: &Value, has_reference: bool) -> Result<(), Wrong> {
         let Value::Object(check) = item else {
             return Err((
-                "a check of `assert` is no mapping".to_owned(),
+                "a check in `assert` must be a map".to_owned(),
                 Some("write `{ metric: …, value: … }`".to_owned()),
             ));
         };
@@ -163,21 +164,27 @@ impl RowChecks {
             return requirement(check, rubric);
         }
         if let Some(key) = check.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err((format!("a check of `assert` has no key `{key}`"), did_you_mean(key, KEYS.iter().copied())));
+            return Err((
+                format!("unknown key `{key}` in a check of `assert`"),
+                did_you_mean(key, KEYS.iter().copied()),
+            ));
         }
         let Some(metric) = check.get("metric").and_then(Value::as_str) else {
-            return Err(("a check of `assert` names no `metric`".to_owned(), None));
+            return Err(("a check in `assert` needs `metric`".to_owned(), None));
         };
         let Some(known) = self.metrics.get(metric) else {
             let known = self.metrics.keys().map(String::as_str);
             return Err((format!("there is no metric `{metric}`"), did_you_mean(metric, known)));
         };
         if known.outside {
-            let hint = "make it a scorer of the suite: what a row says is never asked or executed".to_owned();
-            return Err((format!("`{metric}` in `assert` asks a service or a program"), Some(hint)));
+            let hint = "make it a scorer of the suite: rows cannot call services or run programs".to_owned();
+            return Err((
+                format!("`{metric}` is not allowed in `assert`: it calls a service or a program"),
+                Some(hint),
+            ));
         }
         if !has_reference && known.reference_unless.as_ref().is_some_and(|options| is_left_to_row(check, options)) {
-            let hint = "give the check a `value`, or the row a reference".to_owned();
+            let hint = "add `value` to the check, or a reference to the row".to_owned();
             return Err((format!("`{metric}` in `assert` has nothing to compare with"), Some(hint)));
         }
         decides(metric, known.binary, check)
@@ -193,20 +200,20 @@ fn requirement(check: &Map<String, Value>, rubric: &Value) -> Result<(), Wrong> 
     }
     match check.keys().find(|key| !["id", RUBRIC].contains(&key.as_str())) {
         Some(key) => {
-            let hint = "say it in the requirement's own words".to_owned();
+            let hint = "describe it in the text of the requirement".to_owned();
             Err((format!("a `rubric` in `assert` has no `{key}` beside it"), Some(hint)))
         }
         None => Ok(()),
     }
 }
 
-/// The name under which the checks stand among the names that are read.
+/// The name of the checks in lists of read names.
 fn column_name(path: &str) -> String {
     let path = path.trim_start_matches("$.");
     format!("sample.{}", path.split(['.', '[']).next().unwrap_or_default())
 }
 
-/// Whether a check names nothing to compare with: neither a place nor a literal, nor an option in their place.
+/// Returns whether a check names nothing to compare with: neither a place nor a literal, nor an option in their place.
 fn is_left_to_row(check: &Map<String, Value>, options: &[String]) -> bool {
     let is_given = |map: &Map<String, Value>, key: &str| map.get(key).is_some_and(|value| !value.is_null());
     let has_option = check.get("with").and_then(Value::as_object).is_some_and(|with| {
@@ -221,7 +228,7 @@ fn decides(metric: &str, binary: bool, check: &Map<String, Value>) -> Result<(),
     if binary || check.contains_key("min") || check.contains_key("max") {
         return Ok(());
     }
-    Err((format!("`{metric}` in `assert` is neither passed nor failed"), Some("give it a `min` or a `max`".to_owned())))
+    Err((format!("`{metric}` in `assert` needs a limit: it gives a number"), Some("add `min` or `max`".to_owned())))
 }
 
 fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {

@@ -1,9 +1,9 @@
 //! The JSON Schema of a row: fills defaults, opens up short forms, types the cells of a table, then validates.
 //!
-//! Beyond JSON Schema two keywords count. `"x-main": "text"` on an object's schema lets a bare text stand for the object
+//! Two keywords extend JSON Schema. `"x-main": "text"` on an object's schema accepts a bare text in place of the object
 //! `{"text": …}`, as the suite language itself does: so an older shape of a file can be read with a notice.
-//! `"x-near-names": "refuse"` lets an object have other members than the schema names, but none that is written almost like
-//! one that it lacks: `key_action` beside no `key_actions` is a slip, and would be read as nothing at all.
+//! `"x-near-names": "refuse"` lets an object have other members than the schema names, but none that is written almost
+//! like one that it lacks: `key_action` beside no `key_actions` is a slip, and would be read as nothing at all.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::dataset::DatasetError;
 use crate::dataset::source::raw::RowPlace;
 use crate::diagnostics::nearest::nearest;
 
-/// Most problems of one value that are told.
+/// Largest number of problems that are reported of one value.
 const SHOWN: usize = 20;
 
 /// A compiled row schema.
@@ -26,21 +26,21 @@ pub(crate) struct RowSchema {
     columns: BTreeMap<String, Validator>,
 }
 
-/// What was read leniently, counted over all rows.
+/// A kind of lenient reading, counted over all rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Leniency {
     /// An absent field got its default.
     Filled { field: String, default: String },
-    /// A bare text was taken for an object.
+    /// A bare text was read as an object.
     Opened { field: String, main: String },
 }
 
 impl fmt::Display for Leniency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Filled { field, default } => write!(f, "`{field}` is absent and read as {default}"),
+            Self::Filled { field, default } => write!(f, "`{field}` is missing and is read as {default}"),
             Self::Opened { field, main } => {
-                write!(f, "`{field}` holds bare texts (an older shape); each is read as an object with `{main}`")
+                write!(f, "`{field}` contains bare texts (an older format); each is read as an object with `{main}`")
             }
         }
     }
@@ -64,7 +64,7 @@ impl RowSchema {
         self.columns.keys().map(String::as_str)
     }
 
-    /// Whether the schema describes what stands at a path such as `gold.slides[*].title`: then rows may do without it.
+    /// Returns whether the schema describes a path such as `gold.slides[*].title`: then rows need not have it.
     pub fn describes(&self, path: &str) -> bool {
         let parts = path.trim_start_matches("$.").split('.').flat_map(|part| {
             let (name, items) =
@@ -81,7 +81,7 @@ impl RowSchema {
         schema.is_some()
     }
 
-    /// Fills, opens and validates a row as it stands in its file.
+    /// Fills, expands and validates a row of the source.
     pub fn row(
         &self,
         row: &mut Value,
@@ -124,7 +124,7 @@ impl Slip {
         let owner = if owner.is_empty() { "the row".to_owned() } else { format!("`{owner}`") };
         at.problem_with_hint(
             &name,
-            format!("{owner} has `{name}`, which its schema does not know"),
+            format!("{owner} has `{name}`, which is not in its schema"),
             Some(format!("did you mean `{meant}`?")),
         )
     }
@@ -187,8 +187,8 @@ fn problem(error: &ValidationError<'_>, within: &str, at: &RowPlace) -> DatasetE
             });
             at.problem_with_hint(&last, format!("{owner} has no `{name}`, which is required"), hint)
         }
-        _ if field.is_empty() => at.problem("", format!("this row is not as its schema says: {error}")),
-        _ => at.problem(&last, format!("`{field}` is not as its schema says: {error}")),
+        _ if field.is_empty() => at.problem("", format!("this row does not match its schema: {error}")),
+        _ => at.problem(&last, format!("`{field}` does not match its schema: {error}")),
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::dataset::date;
 
-/// How far back it looks.
+/// The distance to look back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Window {
     /// The calendar days before the row's own; at least 1.
@@ -50,7 +50,8 @@ impl EarlierValues {
         }
     }
 
-    /// The earlier values of a row, the oldest first; lists are joined. `None` when the row has no date to look back from.
+    /// The earlier values of a row, the oldest first; lists are joined. `None` when the row has no date to look back
+    /// from.
     pub fn value(&self, ordinal: u64, row: &Value) -> Option<Value> {
         let values: Vec<&Value> = match self.window {
             Window::Rows(rows) => {

@@ -13,7 +13,7 @@ use crate::dataset::rows::{KeptRow, Rows};
 use crate::dataset::source::raw::RowPlace;
 use crate::dataset::{Dataset, DatasetError};
 
-/// A check that no row may meet: what is fetched is held against it before it is kept.
+/// A condition that no row may meet: fetched content is tested before it is written.
 pub(crate) struct ForbiddenCondition {
     pub name: String,
     pub broken_by: Expression,
@@ -28,7 +28,7 @@ pub struct Fetch {
     pub column: String,
     /// The path that the file belongs at.
     pub path: FilePath,
-    /// What is asked for its content; the error is a template that cannot be rendered.
+    /// The request for its content, or the error of a template that cannot be rendered.
     pub request: Result<Request, String>,
     row: Value,
     at: Arc<RowPlace>,
@@ -66,16 +66,16 @@ impl Dataset {
         wanted.collect()
     }
 
-    /// Whether what came for a file can be the file: what the column, its schema and the checks that no row may meet say of
-    /// it. The error ends a sentence that begins with the file.
+    /// Checks fetched content against the column, the row schema and the checks that no row may meet. The error completes a
+    /// sentence that begins with the file.
     pub fn accepts(&self, fetch: &Fetch, bytes: &[u8]) -> Result<(), String> {
         let message = |error: DatasetError| error.problem().message.clone();
         let mut value = columns::content(&fetch.path.to_string(), bytes.to_vec()).map_err(message)?;
         if value.as_str().is_some_and(is_web_page) && !is_for_web_pages(&fetch.path.path) {
-            return Err("it is a web page, most likely one that says what went wrong".to_owned());
+            return Err("it is a web page, most likely an error page".to_owned());
         }
         if columns::is_empty(&value) {
-            return Err("it holds nothing".to_owned());
+            return Err("it is empty".to_owned());
         }
         if let Some(schema) = &self.row_schema {
             schema.column(&fetch.column, &mut value, &fetch.at, &mut BTreeMap::new()).map_err(message)?;

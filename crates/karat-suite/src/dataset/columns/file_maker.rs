@@ -1,11 +1,11 @@
-//! How a column's absent files are made.
+//! Ways to create the files of a column that do not exist yet.
 
 use karat_text::env_template::GapTemplate;
 use karat_text::template::{Context, Template};
 use karat_types::{CommandRequest, HttpRequest, Protocol, Request};
 use serde_json::Value;
 
-/// How a column's absent files are made.
+/// Ways to create the files of a column that do not exist yet.
 #[derive(Debug, Clone)]
 pub(crate) enum FileMaker {
     Command { run: Vec<Template>, folder: String },
@@ -13,7 +13,7 @@ pub(crate) enum FileMaker {
 }
 
 impl FileMaker {
-    /// What is asked for the file of a row; the error is a template that cannot be rendered.
+    /// Returns the request for the file of a row, or the error of a template that cannot be rendered.
     pub fn request(&self, context: &Context) -> Result<Request, String> {
         let made = match self {
             Self::Command { run, folder } => {

@@ -30,13 +30,13 @@ use crate::files::{Files, RowPath, is_outside, jsonl};
 pub(crate) struct Column {
     pub name: String,
     pub kind: ColumnKind,
-    /// Whether an absent value is null, not an error.
+    /// True if an absent value is null, not an error.
     pub may_be_empty: bool,
-    /// How `dataset fetch` makes an absent file.
+    /// The way `dataset fetch` creates a file that does not exist yet.
     pub fetch: Option<FileMaker>,
 }
 
-/// How a column is made.
+/// The source of a column's values.
 #[derive(Clone)]
 pub(crate) enum ColumnKind {
     /// From the row.
@@ -51,11 +51,11 @@ pub(crate) enum ColumnKind {
     Resolve(ColumnResolver),
 }
 
-/// What making the columns of rows has come across.
+/// Side results of making the columns of rows.
 pub(crate) struct ColumnEffects<'a> {
     /// Over the files that were read.
     pub contents: &'a mut blake3::Hasher,
-    /// What rows and files contradict each other in.
+    /// Contradictions between rows and files.
     pub mismatches: Vec<String>,
 }
 
@@ -77,9 +77,9 @@ impl Column {
         seen: &mut ColumnEffects<'_>,
     ) -> Result<Value, DatasetError> {
         match &self.kind {
-            ColumnKind::Resolve(resolving) => self.resolved(resolving, row, at, seen),
+            ColumnKind::Resolve(resolving) => self.resolver_value(resolving, row, at, seen),
             ColumnKind::Prior(prior) => prior.value(ordinal, row).ok_or_else(|| {
-                let hint = "a `prior` of `days` needs a date in every row".to_owned();
+                let hint = "`prior` with `days` needs a date in every row".to_owned();
                 at.problem_with_hint("", format!("the column `{}`: this row has no date", self.name), Some(hint))
             }),
             ColumnKind::Value(template) => template.value(&Context::new().with("sample", row)).map_err(|error| {
@@ -90,7 +90,7 @@ impl Column {
         }
     }
 
-    /// Where the column's value for a row stands, where that is another file.
+    /// Returns the place of the column's value for a row, if that is in another file.
     pub fn place(&self, row: &Value, files: &dyn Files) -> Option<RowPlace> {
         let text = |path: &FilePath| String::from_utf8(files.read_path(path).ok()?).ok();
         let (file, span, text) = match &self.kind {
@@ -136,9 +136,8 @@ impl Column {
             }
             Err(_) if self.may_be_empty => return Ok(Value::Null),
             Err(error) => {
-                let message =
-                    format!("the column `{}` wants the file {path}, which cannot be read: {error}", self.name);
-                let hint = "write the file, or say `missing: empty`";
+                let message = format!("the file {path} of the column `{}` cannot be read: {error}", self.name);
+                let hint = "add the file, or set `missing: empty` on the column";
                 return Err(at.problem_with_hint("", message, Some(hint.to_owned())));
             }
         };
@@ -153,7 +152,7 @@ impl Column {
         })
     }
 
-    fn resolved(
+    fn resolver_value(
         &self,
         resolving: &ColumnResolver,
         row: &Value,
@@ -167,8 +166,9 @@ impl Column {
             }
             None if self.may_be_empty => Ok(Value::Null),
             None => {
-                let hint = Some("give the row what it is resolved from, or say `missing: empty`".to_owned());
-                let message = format!("the column `{}`: `{}` finds nothing to resolve here", self.name, resolving.name);
+                let hint = Some("add the missing values to the row, or set `missing: empty` on the column".to_owned());
+                let message =
+                    format!("the column `{}`: `{}` found nothing to resolve in this row", self.name, resolving.name);
                 Err(at.problem_with_hint("", message, hint))
             }
         }
@@ -194,7 +194,11 @@ impl Column {
                     }
                     None => format!("the column `{}`: this row has no `{key}` to look up", self.name),
                 };
-                Err(at.problem_with_hint(key, message, Some("add the row, or say `missing: empty`".to_owned())))
+                Err(at.problem_with_hint(
+                    key,
+                    message,
+                    Some("add the row, or set `missing: empty` on the column".to_owned()),
+                ))
             }
         }
     }

@@ -73,7 +73,7 @@ impl<'a> ResolverFiles<'a> {
         names
     }
 
-    /// The rows of a JSON list or JSONL file, as far as they can be read. A file that is not there has none.
+    /// The rows of a JSON list or JSONL file, as many as can be read. A missing file has none.
     pub fn rows(&mut self, path: &FilePath) -> Vec<Value> {
         let Some(text) = self.text(path) else { return Vec::new() };
         let (rows, problems) = jsonl::rows(&path.to_string(), &text);

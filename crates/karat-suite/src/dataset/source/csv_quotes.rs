@@ -1,9 +1,9 @@
-//! The quotes of a CSV file, seen on its way to the parser: of one that never ends the parser says nothing, and takes
-//! everything behind it into one cell.
+//! Tracks the quotes of a CSV file on its way to the parser: a quote that never ends is no error there, and takes
+//! everything after it into one cell.
 
 use std::io::{self, Read};
 
-/// Reads on, and knows where in a cell the last byte stood.
+/// A reader that tracks the state of quotes.
 pub(crate) struct QuoteReader<R> {
     reader: R,
     state: QuoteState,
@@ -21,7 +21,7 @@ enum QuoteState {
     /// In a cell without quotes, or behind its last one.
     Plain,
     Quoted,
-    /// Behind a quote within quotes: the last one, or the first of two that stand for one.
+    /// After a quote within quotes: the closing one, or the first of two that mean one.
     Ending,
 }
 

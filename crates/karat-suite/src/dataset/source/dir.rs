@@ -11,8 +11,8 @@ use crate::dataset::DatasetError;
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::files::{Files, is_outside, join, jsonl};
 
-/// The pattern of a dataset's files below its folder: `{name}` binds a column, `*` and `?` stand for anything, `/` goes a
-/// folder down. `{date}` stands for YYYY-MM-DD only.
+/// The pattern of a dataset's files below its folder: `{name}` binds a column, `*` and `?` match anything, `/` goes a
+/// folder down. `{date}` only matches YYYY-MM-DD.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pattern {
     segments: Vec<Vec<PatternPiece>>,
@@ -27,12 +27,12 @@ enum PatternPiece {
 }
 
 impl Pattern {
-    /// Reads a pattern; the error says what is wrong.
+    /// Parses a pattern. The error is a message.
     pub fn parse(text: &str) -> Result<Self, String> {
         let segments =
             text.split('/').filter(|segment| !segment.is_empty()).map(pieces).collect::<Result<Vec<_>, _>>()?;
         if segments.is_empty() {
-            return Err("it names no file".to_owned());
+            return Err("it is empty".to_owned());
         }
         Ok(Self { segments })
     }
@@ -59,7 +59,7 @@ fn pieces(segment: &str) -> Result<Vec<PatternPiece>, String> {
             let (name, behind) = inner.split_once('}').ok_or_else(|| "a `{` is not closed".to_owned())?;
             let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
             if !is_name {
-                return Err(format!("`{{{name}}}` is no name of a column"));
+                return Err(format!("`{{{name}}}` is not a column name"));
             }
             pieces.push(PatternPiece::Column(name.to_owned()));
             rest = behind;
@@ -74,10 +74,10 @@ fn pieces(segment: &str) -> Result<Vec<PatternPiece>, String> {
     Ok(pieces)
 }
 
-/// What may stand for `{date}`.
+/// Test for a text that `{date}` may match.
 type DateTest = fn(&str) -> bool;
 
-/// Whether a name fits; what the columns stand for is appended. A column takes as little as it can.
+/// Returns whether a name matches, and appends the values of its columns. A column matches as little as possible.
 fn fits(pieces: &[PatternPiece], name: &str, dates: DateTest, bound: &mut Vec<(String, String)>) -> bool {
     let Some((piece, rest)) = pieces.split_first() else { return name.is_empty() };
     let ends = || name.char_indices().map(|(at, c)| at + c.len_utf8());
@@ -106,19 +106,19 @@ fn is_date(text: &str) -> bool {
     text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok()
 }
 
-/// Whether somebody meant a date: 2026-02-30, 2026-3-1, 20260301.
+/// Returns whether a text looks like a date: 2026-02-30, 2026-3-1, 20260301.
 fn is_like_date(text: &str) -> bool {
     let digits = text.chars().filter(char::is_ascii_digit).count();
     digits >= 6 && text.chars().all(|c| c.is_ascii_digit() || "-_.".contains(c))
 }
 
-/// Whether a date that a calendar knows begins where the columns found something like one.
+/// Returns whether a date that a calendar knows begins where the columns found something like one.
 fn has_date(name: &str, columns: &[(String, String)]) -> bool {
     let meant = columns.iter().rfind(|(column, _)| column == "date").and_then(|(_, meant)| name.find(meant.as_str()));
     meant.and_then(|at| name.get(at..at + 10)).is_some_and(is_date)
 }
 
-/// A file of the dataset and what its name says.
+/// A file of the dataset with the columns in its name.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RowFile {
     /// Its path; `path.path` is its path below the dataset's folder.
@@ -132,14 +132,15 @@ pub(crate) struct Dir {
     pub files: Arc<Vec<RowFile>>,
     pub reader: Reader,
     pub rules: Arc<ReaderRules>,
-    /// The column that is the id, where a file's name says it: so a broken file has one too.
+    /// The column with the id, if it is in the file's name: so a broken file has an id too.
     pub id: Option<String>,
 }
 
-/// What a folder holds of a pattern.
+/// The entries of a folder that a pattern matches, and those that it nearly matches.
 #[derive(Debug, Default)]
 pub(crate) struct FolderMatches {
-    /// The files that fit, in the order of their names. What is no folder counts as a file, whether it can be read or not.
+    /// The files that fit, in the order of their names. What is no folder counts as a file, whether it can be read or
+    /// not.
     pub files: Vec<RowFile>,
     /// Files that fit but for their date, which no calendar knows.
     pub undated: Vec<String>,
@@ -199,7 +200,7 @@ fn descend(
 }
 
 impl RowFile {
-    /// What makes two files of several folders the same row.
+    /// Returns the key by which files of several folders are the same row.
     pub fn identity(&self) -> String {
         match self.columns.is_empty() {
             true => self.path.path.clone(),
@@ -223,7 +224,7 @@ impl Dir {
         let path = file.path.to_string();
         let problem = |message: String| Box::new(Diagnostic::of_file(Severity::Error, &path, message));
         let bytes = files.read_path(&file.path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => problem("the file is a link that leads nowhere".to_owned()),
+            std::io::ErrorKind::NotFound => problem("the file is a broken link".to_owned()),
             _ if is_outside(&error) => {
                 let mut problem = problem("the file is a link to a place outside of the dataset's folder".to_owned());
                 problem.hint("put the file itself there, or name the folder where it lies as `source` or under `more`");

@@ -40,7 +40,7 @@ pub(crate) enum Format {
 impl Format {
     pub const NAMES: &'static [&'static str] = &["jsonl", "json", "csv"];
 
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "jsonl" | "ndjson" => Some(Self::Jsonl),
             "json" => Some(Self::Json),
@@ -50,7 +50,7 @@ impl Format {
     }
 }
 
-/// Where rows come from.
+/// The source of the rows.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     /// Files of one form, in order.
@@ -159,7 +159,7 @@ fn json(path: &str, bytes: Vec<u8>) -> RowStream {
         Ok(text) => text,
         Err(broken) => {
             let line = broken.as_bytes()[..broken.utf8_error().valid_up_to()].iter().filter(|it| **it == b'\n').count();
-            let message = "this line holds bytes that are no UTF-8 text";
+            let message = "this line is not UTF-8 text";
             let mut problem = Diagnostic::of_line(path, line + 1, "", 0..0, message);
             problem.hint("save the file as UTF-8: some programs write UTF-16 or Windows-1252");
             return once(problem);
@@ -207,7 +207,8 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
         && let Some(mark) = [';', '\t', '|'].into_iter().find(|mark| only.contains(*mark))
     {
         let mut problem = Diagnostic::of_line(&file, 1, only, 0..only.len(), "the header is a single column");
-        problem.hint(format!("columns are parted by commas, and this line has {mark:?}: save the table with commas"));
+        problem
+            .hint(format!("columns are separated by commas, but this line has {mark:?}: save the table with commas"));
         return Box::new(std::iter::once(Err(DatasetError::new(problem))));
     }
     let mut records = table.into_records();
@@ -229,12 +230,11 @@ fn csv_rows(path: &str, reader: Box<dyn BufRead + Send>) -> RowStream {
     }))
 }
 
-/// The parser takes all that stands behind such a quote into one cell.
+/// The parser reads everything after such a quote into one cell.
 fn unclosed_quote_error(file: &Arc<str>, line: usize) -> DatasetError {
-    let message =
-        "a quote that opens a cell in this line is never closed: all rows behind it would be part of that cell";
+    let message = "a quote in this line is never closed, so all following rows would be part of its cell";
     let mut problem = Diagnostic::of_line(file, line, "", 0..0, message);
-    problem.hint("close it; a quote within quotes is written twice");
+    problem.hint("close it; write a quote within quotes twice");
     DatasetError { hides_rows: true, ..DatasetError::new(problem) }
 }
 
@@ -243,13 +243,13 @@ fn csv_error(file: &Arc<str>, error: &csv::Error) -> DatasetError {
     let (message, hint) = match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => (
             format!("this row has {len} cells, the header has {expected_len}"),
-            Some("a cell that holds a comma, a quote or a line break stands in double quotes"),
+            Some("put a cell that contains a comma, a quote or a line break in double quotes"),
         ),
         csv::ErrorKind::Utf8 { .. } => (
-            "this row holds bytes that are no UTF-8 text".to_owned(),
+            "this row is not UTF-8 text".to_owned(),
             Some("save the table as UTF-8: spreadsheets often write UTF-16 or Windows-1252"),
         ),
-        _ => (format!("this is no valid CSV: {error}"), None),
+        _ => (format!("invalid CSV: {error}"), None),
     };
     let mut problem = Diagnostic::of_line(file, line, "", 0..0, message);
     problem.maybe_hint(hint.map(str::to_owned));

@@ -1,4 +1,4 @@
-//! A row before anything is added to it, and where it stands.
+//! A row of the source, and its place.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(crate) struct SourceRow {
     pub at: Arc<RowPlace>,
 }
 
-/// Where a row stands.
+/// File, line and text of a row.
 #[derive(Debug, Clone)]
 pub(crate) struct RowPlace {
     pub file: Arc<str>,
@@ -38,7 +38,7 @@ impl RowPlace {
         DatasetError::new(Diagnostic::of_line(&self.file, line, text, span, message))
     }
 
-    /// As [`RowPlace::problem`], and what to do.
+    /// The same as [`RowPlace::problem`], with a hint.
     pub fn problem_with_hint(&self, what: &str, message: impl Into<String>, hint: Option<String>) -> DatasetError {
         let mut error = self.problem(what, message);
         error.problem.maybe_hint(hint);

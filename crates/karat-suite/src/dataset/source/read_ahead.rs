@@ -1,4 +1,4 @@
-//! Rows that are read and parsed by a thread of their own, a bounded number ahead of whoever looks at them.
+//! A read-ahead iterator: a thread reads and parses rows, a bounded number ahead of the consumer.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -6,14 +6,14 @@ use std::vec::IntoIter;
 
 use crate::dataset::source::{RowResult, RowStream};
 
-/// So many rows are read where they are looked at: fewer are read sooner than a thread begins.
+/// Rows that are read without a thread: a thread takes longer to start.
 const ALONE: usize = 512;
 /// Rows that are handed over together.
 const BATCH: usize = 64;
-/// Batches that may lie ready.
+/// Number of batches in the queue.
 const BATCHES: usize = 8;
 
-/// The same rows in the same order.
+/// An iterator over the same rows in the same order.
 pub(crate) enum ReadAhead {
     Alone { rows: RowStream, left: usize },
     Beside { batch: IntoIter<RowResult>, batches: Receiver<Vec<RowResult>>, reader: Option<JoinHandle<()>> },
@@ -55,7 +55,7 @@ impl Iterator for ReadAhead {
                 if batch.as_slice().is_empty() {
                     *batch = batches.recv().unwrap_or_default().into_iter();
                 }
-                // A reader that died has not come to the end of the rows: nobody takes it for that.
+                // A thread that panicked must not look like the end of the rows.
                 if batch.as_slice().is_empty()
                     && let Some(Err(died)) = reader.take().map(JoinHandle::join)
                 {
@@ -76,7 +76,7 @@ mod tests {
     use super::super::raw::{RowPlace, SourceRow};
     use super::*;
 
-    /// Whoever reads ahead reads the same rows, and stops when nobody looks at them any more.
+    /// The read-ahead thread yields the same rows, and stops once its consumer is dropped.
     #[test]
     fn the_same_rows_come_in_the_same_order() {
         for count in [0, 1, ALONE, ALONE + 1, ALONE + 3 * BATCH, ALONE + (2 * BATCHES + 1) * BATCH + 5] {

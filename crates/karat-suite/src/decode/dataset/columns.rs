@@ -49,20 +49,20 @@ impl Decoder<'_> {
             self.lookup(node)?
         };
         if let Some(with) = node.field("with").filter(|_| !matches!(kind, ColumnKind::Resolve(_))) {
-            self.problems.error(&with.place, "`with` has the options of a `resolve`");
+            self.problems.error(&with.place, "`with` needs `resolve`: it contains the options of the resolver");
         }
         if let Some(on) = node.field("on").filter(|_| !matches!(kind, ColumnKind::Lookup { .. })) {
-            self.problems.error(&on.place, "`on` belongs to a `lookup`");
+            self.problems.error(&on.place, "`on` needs `lookup`");
         }
         let may_be_empty = node.text_of("missing") == Some("empty") || fetching && node.field("fetch").is_some();
         let fetch = node.field("fetch").and_then(|fetch| self.maker(fetch, &kind));
         Some(Column { name: entry.key.clone(), kind, may_be_empty, fetch })
     }
 
-    /// How an absent file of a column is made.
+    /// Decodes `fetch`.
     fn maker(&mut self, node: &Node, kind: &ColumnKind) -> Option<FileMaker> {
         if !matches!(kind, ColumnKind::File(_)) {
-            self.problems.error(&node.place, "`fetch` makes absent files, so it stands beside `file`");
+            self.problems.error(&node.place, "`fetch` needs `file`: it creates files that do not exist");
             return None;
         }
         if let Some(command) = node.field("command") {
@@ -98,14 +98,14 @@ impl Decoder<'_> {
                 (None, Some(rows)) => Window::Rows(rows),
                 _ => {
                     self.problems
-                        .error(&prior.place, "a `prior` needs `days` or `rows`, one of them")
-                        .hint("how far back it looks");
+                        .error(&prior.place, "`prior` needs either `days` or `rows`")
+                        .hint("they say how far to look back");
                     return None;
                 }
             };
         if matches!(window, Window::Days(_)) && roles.date.is_none() {
             self.problems
-                .error(&prior.place, "a `prior` of `days` needs the dataset's `date`")
+                .error(&prior.place, "`prior` with `days` needs `date` in the dataset")
                 .hint("name the column with the row's date: `date: COLUMN` in `dataset`");
             return None;
         }
@@ -157,7 +157,7 @@ impl Decoder<'_> {
         }
         let folder = self.path(given)?.trim_end_matches('/').to_owned();
         let Err(error) = self.files.list(&folder) else { return Some(Some(folder)) };
-        let empty = if may_be_empty { " Leave it empty where there are none: -p NAME=" } else { "" };
+        let empty = if may_be_empty { " If there are none, leave it empty: -p NAME=" } else { "" };
         self.problems
             .error(&given.place, format!("the folder {folder} cannot be listed: {error}"))
             .hint(format!("{what}{empty}"));
@@ -175,8 +175,8 @@ impl Decoder<'_> {
         let file = node.field("lookup")?;
         let Some(on) = node.field("on") else {
             self.problems
-                .error(&node.place, "a `lookup` needs `on`")
-                .hint("the column that both the row and the file have");
+                .error(&node.place, "`lookup` needs `on`")
+                .hint("name name the column that both the row and the file have");
             return None;
         };
         let key = on.text()?.to_owned();

@@ -10,13 +10,13 @@ use karat_types::{FilePath, SourceDigest};
 
 use crate::files::Files;
 
-/// So many bytes are hashed at once: fewer are hashed sooner than a thread begins.
+/// Bytes that are hashed without a thread: a thread takes longer to start.
 const ALONE: u64 = 256 * 1024;
 
 /// A file that rows come from.
 pub(crate) struct SourceFile {
     pub path: FilePath,
-    /// What it is called where it is shown.
+    /// Its name in messages and reports.
     pub name: String,
 }
 
@@ -90,7 +90,7 @@ impl FileHasher {
         }
     }
 
-    /// Takes no more than so many bytes, and says how many.
+    /// Hashes up to `most` bytes. Returns the number of bytes.
     fn some(&mut self, most: u64) -> Result<u64, UnreadFile> {
         match self.hasher.update_reader((&mut self.reader).take(most)) {
             Ok(_) => Ok(self.hasher.count()),
@@ -158,7 +158,7 @@ mod tests {
         Digests::begin(&files, sources.collect())?.finish()
     }
 
-    /// Wherever a thread begins, the hashes are those of the files, in order.
+    /// The hashes are those of the files, in order, wherever the thread takes over.
     #[test]
     fn each_file_has_its_hash() {
         for sizes in [vec![], vec![0], vec![10, 0, 20], vec![ALONE], vec![ALONE - 1, 1, 5], vec![3, 2 * ALONE, 0, 7]] {
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Bad input: which file could not be read is told, on whichever thread.
+    /// Bad input: the file that could not be read is named, on either thread.
     #[test]
     fn a_file_that_breaks_off_is_named() {
         for paths in

@@ -31,18 +31,18 @@ pub fn dir_options() -> Value {
         "additionalProperties": false,
         "required": ["files"],
         "properties": {
-            "files": { "type": "string", "description": "Names of the files: `{date}-card.json`; `{name}` binds a column, `*` is anything." },
-            "as": { "enum": names, "description": "How a file is read; by its extension without it." },
-            "columns": { "type": "object", "additionalProperties": { "type": "string" }, "description": "With `as: json`: columns by path into the document; its members without it." },
-            "bullets": { "description": "How a line begins that is a headline.", "default": ["- "], "type": "array", "items": { "type": "string" } },
-            "own_hosts": { "description": "Hosts of the publication itself: links to them are no sources.", "type": "array", "items": { "type": "string" } },
-            "more": { "description": "More folders, searched after `source`: the first that has a row wins.", "type": "array", "items": texts["items"] },
+            "files": { "type": "string", "description": "Pattern of the file names, such as `{date}-card.json`: `{name}` becomes a column, `*` matches anything." },
+            "as": { "enum": names, "description": "Reader of the files. Default: by extension." },
+            "columns": { "type": "object", "additionalProperties": { "type": "string" }, "description": "For `as: json`: name of each column to path in the document. Default: the document's members." },
+            "bullets": { "description": "Prefixes of lines that are headlines.", "default": ["- "], "type": "array", "items": { "type": "string" } },
+            "own_hosts": { "description": "Hosts of the publication itself: links to them do not count as sources.", "type": "array", "items": { "type": "string" } },
+            "more": { "description": "More folders. If several contain the same row, the first folder wins.", "type": "array", "items": texts["items"] },
         },
     })
 }
 
 impl Decoder<'_> {
-    /// Whether a path leads to a folder.
+    /// Returns whether a path leads to a folder.
     pub fn is_folder(&self, path: &str) -> bool {
         !self.files.is_file(path) && self.files.list(path).is_ok()
     }
@@ -52,7 +52,7 @@ impl Decoder<'_> {
         let Some(with) = node.field("with") else {
             self.problems
                 .error(&source.place, "a folder needs `with: { files: … }`")
-                .hint("say which files are rows: with: { files: \"{id}.json\" }");
+                .hint("name the files: `with: { files: \"{id}.json\" }`");
             return None;
         };
         let before = self.problems.errors();
@@ -64,7 +64,7 @@ impl Decoder<'_> {
         let pattern = match Pattern::parse(named.text()?) {
             Ok(pattern) => pattern,
             Err(problem) => {
-                self.problems.error(&named.place, format!("this pattern cannot be read: {problem}"));
+                self.problems.error(&named.place, format!("invalid pattern: {problem}"));
                 return None;
             }
         };
@@ -77,8 +77,8 @@ impl Decoder<'_> {
         let files = self.files_in(&folders, &pattern)?;
         if files.is_empty() {
             self.problems
-                .error(&named.place, format!("no file in {path} fits `{}`", named.text().unwrap_or_default()))
-                .hint("`{name}` binds a column, `{date}` is YYYY-MM-DD, `*` is anything");
+                .error(&named.place, format!("no file in {path} matches `{}`", named.text().unwrap_or_default()))
+                .hint("`{name}` becomes a column, `{date}` matches YYYY-MM-DD, `*` matches anything");
             return None;
         }
         let digest = self.dir_digest(source, path, &files);
@@ -89,7 +89,7 @@ impl Decoder<'_> {
 
     fn reader(&mut self, with: &Node, named: &Node) -> Option<Reader> {
         if let Some(name) = with.text_of("as") {
-            return Reader::named(name);
+            return Reader::from_name(name);
         }
         let extension = named.text()?.rsplit_once('.').map_or("", |(_, extension)| extension);
         let reader = match extension {
@@ -101,10 +101,12 @@ impl Decoder<'_> {
         };
         if reader.is_none() {
             let names = Reader::NAMES.iter().map(|(name, _)| *name);
-            self.problems.error(&named.place, "how these files are read cannot be told from their names").maybe_hint(
-                suggestion("as", names.clone())
-                    .or_else(|| Some(format!("add `as:` {}", names.collect::<Vec<_>>().join(", ")))),
-            );
+            self.problems
+                .error(&named.place, "the format of these files is not clear from their extension")
+                .maybe_hint(
+                    suggestion("as", names.clone())
+                        .or_else(|| Some(format!("add `as:` {}", names.collect::<Vec<_>>().join(", ")))),
+                );
         }
         reader
     }
@@ -117,7 +119,7 @@ impl Decoder<'_> {
             match entry.node.text().map(Path::parse) {
                 Some(Ok(path)) => paths.push((entry.key.clone(), path)),
                 Some(Err(error)) => {
-                    self.problems.error(&entry.node.place, format!("this is no path: {}", error.problem));
+                    self.problems.error(&entry.node.place, format!("this is not a path: {}", error.problem));
                 }
                 None => {}
             }
@@ -143,25 +145,29 @@ impl Decoder<'_> {
             };
             if found.empty_folders > 0 {
                 let skipped = found.empty_folders;
-                self.problems
-                    .notice(&node.place, format!("{skipped} folders in {folder} hold no such file and are left out"));
+                self.problems.notice(
+                    &node.place,
+                    format!("{skipped} folders in {folder} contain no matching file and are skipped"),
+                );
             }
             if !found.undated.is_empty() {
                 let names = list_names(&found.undated);
                 self.problems
-                    .warn(&node.place, format!("no calendar knows the date of {names} in {folder}: left out"))
-                    .hint("a date is written YYYY-MM-DD");
+                    .warn(&node.place, format!("skipped in {folder}, because the date does not exist: {names}"))
+                    .hint("write dates as YYYY-MM-DD");
             }
             if !found.unfit.is_empty() {
                 let names = list_names(&found.unfit);
                 self.problems
-                    .warn(&node.place, format!("the pattern `files` does not fit {names} in {folder}: left out"))
-                    .hint("rename them, or widen the pattern: `*` stands for anything, nothing included");
+                    .warn(
+                        &node.place,
+                        format!("skipped in {folder}, because the pattern `files` does not match: {names}"),
+                    )
+                    .hint("rename them, or widen the pattern: `*` matches any characters, or none");
             }
             if !found.folders.is_empty() {
                 let names = list_names(&found.folders);
-                self.problems
-                    .warn(&node.place, format!("{names} in {folder}: a folder, where a file should be: left out"));
+                self.problems.warn(&node.place, format!("skipped in {folder}, because they are folders: {names}"));
             }
             let mut twice = Vec::new();
             for file in found.files {
@@ -175,7 +181,7 @@ impl Decoder<'_> {
             }
             if !twice.is_empty() {
                 let message =
-                    format!("left out of {folder}, because another file is the same row: {}", list_names(&twice));
+                    format!("skipped in {folder}, because another file is the same row: {}", list_names(&twice));
                 self.problems.warn(&node.place, message);
             }
         }
@@ -206,7 +212,7 @@ impl Decoder<'_> {
     }
 }
 
-/// How many there are, and the first few by name.
+/// Their number, and the first few by name.
 fn list_names(names: &[String]) -> String {
     let files = if names.len() == 1 { "file" } else { "files" };
     let more = if names.len() > NAMED { ", …" } else { "" };

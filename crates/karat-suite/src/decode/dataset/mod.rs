@@ -36,7 +36,7 @@ use crate::syntax::node::{Node, Place};
 /// A decoded dataset and what is known of it before its rows are read.
 pub(crate) struct DecodedDataset {
     pub dataset: Dataset,
-    /// Ids of the samples that are asked for, as they were given; empty = all.
+    /// Ids of the requested samples, as given; empty = all.
     pub asked: Vec<String>,
     pub checks: Vec<Check>,
     pub sources: Digests,
@@ -117,7 +117,7 @@ impl Decoder<'_> {
         RowSchema::new(&schema)
     }
 
-    /// What the dataset says of its source; nothing where another source was given in place of the one that the suite
+    /// A key that describes the dataset's source; `None` if another source was given in place of the one that the suite
     /// speaks of.
     fn of_source<'n>(&self, node: &'n Node, key: &str) -> Option<&'n Node> {
         let source =
@@ -130,8 +130,8 @@ impl Decoder<'_> {
         let (path, text) = self.text(file)?;
         if let Some(version) = version.filter(|version| !text.contains(version)) {
             self.problems
-                .warn(&file.place, format!("the changelog says nothing of version {version}"))
-                .hint("add what changed, or correct `version`");
+                .warn(&file.place, format!("the changelog does not mention version {version}"))
+                .hint("describe the changes there, or correct `version`");
         }
         Some(SourceDigest {
             path: shown_name(file, &path).to_owned(),
@@ -150,7 +150,7 @@ impl Decoder<'_> {
             return self.dir(node, source, &path);
         }
         if let Some(with) = node.field("with") {
-            self.problems.error(&with.place, "`with` has the options of `format: dir`; other formats have none");
+            self.problems.error(&with.place, "`with` needs `format: dir`; other formats have no options");
         }
         let paths = self.expand(source, &path)?;
         let format = self.format(node, source, &paths)?;
@@ -200,7 +200,7 @@ impl Decoder<'_> {
         }
         let folder = folder(path);
         if folder.contains('*') {
-            self.problems.error(&node.place, "a pattern may only stand in the file's name, not in a folder's");
+            self.problems.error(&node.place, "`*` is only allowed in the file name, not in the folder");
             return None;
         }
         match self.files.list(folder) {
@@ -228,14 +228,14 @@ impl Decoder<'_> {
                 let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase());
                 let Some(extension) = extension else {
                     self.problems
-                        .error(&source.place, format!("the form of {name} cannot be told from its name"))
+                        .error(&source.place, format!("the format of {name} is not clear from its extension"))
                         .hint("add `format: jsonl`, `json`, `csv` or `dir`");
                     return None;
                 };
                 (source.place.clone(), extension)
             }
         };
-        let format = Format::named(&name);
+        let format = Format::from_name(&name);
         if format.is_none() {
             if unimplemented::is_format(&name) {
                 self.problems.error(&place, unimplemented::message(&format!("the format `{name}`")));
@@ -273,14 +273,14 @@ impl Decoder<'_> {
         }
     }
 
-    /// The days that count: as many as `days` says, the last one being that of the run.
+    /// The first and last day to use: `days` days that end on the day of the run.
     fn days(&mut self, node: &Node, roles: &Roles, overrides: &Overrides) -> Option<(String, String)> {
         let as_of = match &overrides.as_of {
             Some(text) => match text.parse::<Date>() {
                 Ok(day) => Some(day),
                 Err(_) => {
                     let (_, place) = self.on_command_line("--as-of", text);
-                    self.problems.error(&place, format!("`{text}` is no date")).hint("write 2026-01-31");
+                    self.problems.error(&place, format!("`{text}` is not a date")).hint("write a date as 2026-01-31");
                     return None;
                 }
             },
@@ -295,7 +295,9 @@ impl Decoder<'_> {
         }
         let count = super::integer_at::<i64>(node, "days").filter(|count| *count >= 1)?;
         let Some(last) = as_of else {
-            self.problems.error(&days.place, "which days is not known").hint("say which day is the last: --as-of DATE");
+            self.problems
+                .error(&days.place, "`days` needs to know the last day")
+                .hint("pass the last day: --as-of DATE");
             return None;
         };
         self.as_of = Some(last.to_string());
@@ -345,7 +347,7 @@ impl Decoder<'_> {
     }
 }
 
-/// What a file is called in reports: as it is written; the path that it leads to where parameters stand in it.
+/// The name of a file in reports: as written, or the resolved path if it contains parameters.
 pub(super) fn shown_name<'a>(node: &'a Node, path: &'a str) -> &'a str {
     node.text().filter(|text| !text.contains("{{")).unwrap_or(path)
 }

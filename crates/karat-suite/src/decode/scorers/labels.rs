@@ -17,7 +17,7 @@ use crate::syntax::node::Node;
 /// The form of a label.
 const FORM: &str = "a label is a line such as {\"sample\": \"s1\", \"output\": …, \"scores\": {\"NAME\": 7}}";
 
-/// What a label may say. Other keys are the file's own, unless they are nearly one of these.
+/// Keys of a label. Other keys are ignored unless they look like a misspelling of one of these.
 const KEYS: [&str; 9] = ["sample", "model", "variant", "annotator", "rater", "output", "scores", "note", "notes"];
 
 /// Most problems of one file that are shown.
@@ -35,7 +35,7 @@ impl Decoder<'_> {
             let rows = jsonl::places(&text);
             for (span, message) in repeated_scores(&text, &rows, &rubric.labels).into_iter().take(SHOWN) {
                 let mut problem = jsonl::problem_in_row(&path, &text, span, message);
-                problem.hint("leave one of the two out, or correct `annotator`");
+                problem.hint("remove one of the two, or correct `annotator`");
                 self.problems.push(problem);
             }
             let wrong = rows.into_iter().zip(&rubric.labels).flat_map(|(span, row)| checked.wrong(&text, &span, row));
@@ -47,7 +47,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Says which labels are about samples that a whole dataset does not have.
+    /// Reports labels of samples that a complete dataset does not have.
     pub fn labels_of_no_sample(
         &mut self,
         node: Option<&Node>,
@@ -71,15 +71,15 @@ impl Decoder<'_> {
             // A warning may be about all labels of another dataset, so it is one.
             let is_one = severity != Severity::Error;
             let others = match strays.len().saturating_sub(1) {
-                more if is_one && more > 0 => format!("; {more} more are about such samples, too"),
+                more if is_one && more > 0 => format!("; {more} more rows have the same problem"),
                 _ => String::new(),
             };
             for (span, sample) in strays.iter().take(if is_one { 1 } else { SHOWN }) {
                 let message =
-                    format!("this label is about the sample {sample:?}, which the dataset does not have{others}");
+                    format!("this label belongs to the sample {sample:?}, which is not in the dataset{others}");
                 let mut problem = jsonl::problem_in_row(&path, &text, span.clone(), message);
                 problem.severity = severity;
-                problem.hint("correct the id, or leave the label out");
+                problem.hint("correct the id, or remove the label");
                 self.problems.push(problem);
             }
         }
@@ -96,7 +96,7 @@ impl Decoder<'_> {
             let near = self.nearest_file(&path).map(|near| format!("{near} ")).unwrap_or_default();
             self.problems
                 .error(&file.place, format!("there is no file {path}"))
-                .hint(format!("{near}`karat annotate import` makes it; until then, leave `labels` out"));
+                .hint(format!("{near}create it with `karat annotate import`, or remove `labels` until then"));
         }
         None
     }
@@ -114,8 +114,8 @@ impl Decoder<'_> {
                 return None;
             }
             if rubric.labels.is_empty() {
-                let mut problem = Diagnostic::of_file(Severity::Error, &path, "these labels are empty");
-                problem.hint(format!("{FORM}; or leave `labels` out"));
+                let mut problem = Diagnostic::of_file(Severity::Error, &path, "the file has no labels");
+                problem.hint(format!("{FORM}; or remove `labels`"));
                 self.problems.push(problem);
                 return None;
             }
@@ -147,7 +147,7 @@ fn names(scorers: &[ScorerSpec]) -> Vec<String> {
     scorers.iter().flat_map(of).collect()
 }
 
-/// What the labels of one scorer may say.
+/// The names and values that labels of one scorer may have.
 struct Labels<'a> {
     scorer: &'a str,
     dimensions: &'a [Dimension],
@@ -162,7 +162,7 @@ struct Wrong {
 }
 
 impl Labels<'_> {
-    /// What is wrong with the row that stands at `span` of the file's text.
+    /// A problem of the row at `span` of the file's text.
     fn wrong(&self, text: &str, span: &Range<usize>, row: &Value) -> Vec<Wrong> {
         let wrong = |message: &str| {
             vec![Wrong { span: span.clone(), message: message.to_owned(), hint: Some(FORM.to_owned()) }]
@@ -177,17 +177,17 @@ impl Labels<'_> {
             return vec![misspelt];
         }
         if !row.get("sample").is_some_and(|sample| sample.is_string() || sample.is_number()) {
-            return wrong("this label names no `sample`: an id, as a text or a number");
+            return wrong("this label has no `sample` (an id, as text or number)");
         }
         if self.need_output && row.get("output").is_none_or(Value::is_null) {
-            return wrong("this label has no `output`, so no judge can be held beside it");
+            return wrong("this label has no `output`, so no judge can be compared with it");
         }
         let scores = match row.get("scores") {
             Some(Value::Object(scores)) if scores.values().any(|score| !score.is_null()) => scores,
             None | Some(Value::Null | Value::Object(_)) => {
-                return wrong("this label scores nothing: it has no `scores`");
+                return wrong("this label has no `scores`");
             }
-            Some(_) => return wrong("the `scores` of this label are no object of names and scores"),
+            Some(_) => return wrong("`scores` of this label must be an object: name to score"),
         };
         let found = scores.iter().filter_map(|(name, score)| {
             let (message, hint) = self.misfit(name, score)?;
@@ -199,7 +199,7 @@ impl Labels<'_> {
     fn misfit(&self, name: &str, score: &Value) -> Option<(String, Option<String>)> {
         if !self.known.iter().any(|known| known == name) {
             let own = self.dimensions.iter().map(|dimension| dimension.name.as_str());
-            return Some((format!("`{name}` is nothing that is scored here"), suggestion(name, own)));
+            return Some((format!("this scorer has no dimension `{name}`"), suggestion(name, own)));
         }
         let own = name.strip_prefix(self.scorer).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name);
         let dimension = self.dimensions.iter().find(|dimension| dimension.name == own)?;
@@ -211,24 +211,25 @@ impl Labels<'_> {
             (Value::String(word), Scale::Choices(choices)) => {
                 let is_it = |(known, _): &(String, f64)| known.eq_ignore_ascii_case(word.trim());
                 let words = || choices.iter().map(|(word, _)| word.as_str());
-                (!choices.iter().any(is_it))
-                    .then(|| (format!("`{name}` is {word:?}, which is none of its choices"), suggestion(word, words())))
+                (!choices.iter().any(is_it)).then(|| {
+                    (format!("`{name}` is {word:?}, which is not one of its choices"), suggestion(word, words()))
+                })
             }
             _ => {
-                let hint = format!("write a number from {lo} to {hi}, or leave it out");
-                Some((format!("`{name}` is {score}, and its scale goes from {lo} to {hi}"), Some(hint)))
+                let hint = format!("write a number from {lo} to {hi}, or remove it");
+                Some((format!("`{name}` is {score}, but its scale is {lo} to {hi}"), Some(hint)))
             }
         }
     }
 }
 
-/// Where a key of the scores stands within a row; the row where it is written in another way.
+/// The span of a key of the scores within a row; the whole row if the key is written in another way.
 fn key(text: &str, row: &Range<usize>, name: &str) -> Range<usize> {
     let own = text.get(row.clone()).unwrap_or_default();
     within_row(text, row, own.find("\"scores\"").unwrap_or(0), name)
 }
 
-/// Where a key stands within a row from a byte of it on; the row where it is written in another way.
+/// The span of a key within a row, searched from a byte on; the whole row if the key is written in another way.
 fn within_row(text: &str, row: &Range<usize>, from: usize, name: &str) -> Range<usize> {
     let own = text.get(row.clone()).unwrap_or_default();
     let quoted = Value::from(name).to_string();
@@ -236,7 +237,7 @@ fn within_row(text: &str, row: &Range<usize>, from: usize, name: &str) -> Range<
     at.map_or(row.clone(), |at| at..at + quoted.len())
 }
 
-/// The rows in which somebody scores the same of the same output again, with what is wrong.
+/// The rows in which a person scores the same dimension of the same output again, each with a message.
 fn repeated_scores(text: &str, rows: &[Range<usize>], labels: &[Value]) -> Vec<(Range<usize>, String)> {
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = Vec::new();
@@ -252,10 +253,10 @@ fn repeated_scores(text: &str, rows: &[Range<usize>], labels: &[Value]) -> Vec<(
             let earlier = *first.entry(what).or_insert(line);
             (earlier != line).then_some((name, earlier))
         });
-        // All are entered, one is told.
+        // Records all repeats but reports each label once.
         let again: Vec<(&String, usize)> = again.collect();
         if let Some((name, earlier)) = again.first() {
-            found.push((span.clone(), format!("{by:?} scores `{name}` of this output again, after line {earlier}")));
+            found.push((span.clone(), format!("{by:?} has already scored `{name}` of this output in line {earlier}")));
         }
     }
     found

@@ -85,7 +85,7 @@ impl Decoder<'_> {
             {
                 self.problems.error(
                     &reduce.place,
-                    format!("`{text}` takes {k} trials, and there are {trials}; raise `run.trials` or lower {k}"),
+                    format!("`{text}` needs {k} trials, but there are {trials}; raise `run.trials` or lower {k}"),
                 );
             }
         }
@@ -95,7 +95,7 @@ impl Decoder<'_> {
         let given = node.field("margin")?;
         let (value, percent) = share(given)?;
         if value <= 0.0 {
-            self.problems.error(&given.place, format!("`margin` is {value}: it has to be above 0"));
+            self.problems.error(&given.place, format!("`margin` must be above 0, not {value}"));
         }
         Some(Threshold { value, percent })
     }
@@ -115,7 +115,7 @@ impl Decoder<'_> {
 
     fn metric(&mut self, node: &Node, metric: &Node) -> Option<ScorerKind> {
         for entry in node.entries().iter().filter(|entry| RUBRIC_ONLY.contains(&entry.key.as_str())) {
-            self.problems.error(&entry.place, format!("`{}` belongs to a scorer with a rubric", entry.key));
+            self.problems.error(&entry.place, format!("`{}` needs a scorer with a rubric", entry.key));
         }
         let entry = self.catalog.find(Kind::Metric, metric, &mut self.problems)?;
         if let Some(aggregate) =
@@ -123,18 +123,18 @@ impl Decoder<'_> {
         {
             let text = aggregate.text().unwrap_or_default();
             self.problems
-                .error(&aggregate.place, format!("`{text}` is a figure of labels, and this metric names none"))
+                .error(&aggregate.place, format!("`{text}` needs labels, and this metric has none"))
                 .hint("use the metric `label`, or `set_f1` and `token_f1` for an F1 of each output");
         }
         if entry.reference_unless.as_ref().is_some_and(|options| references::is_left_to_rows(node, options)) {
-            self.pending.push(names::PendingName::compared(metric.text()?, metric.place.clone()));
+            self.pending.push(names::PendingName::of_metric(metric.text()?, metric.place.clone()));
         }
         let (schema, binary) = (entry.options.clone(), entry.binary);
         let bounded = node.field("min").is_some() || node.field("max").is_some();
         if let Some(not) = node.field("not").filter(|not| not.boolean() == Some(true) && !binary && !bounded) {
             self.problems
-                .error(&not.place, format!("`not` turns pass and fail, and `{}` is neither", metric.text()?))
-                .hint("give the scorer a `min` or a `max`");
+                .error(&not.place, format!("`not` swaps pass and fail, but `{}` gives a number", metric.text()?))
+                .hint("add `min` or `max`");
         }
         let mut with = self.options(node.field("with"), &schema);
         if schema.pointer(&format!("/properties/{FOLDER}/format")).is_some_and(|format| format == FOLDER) {
@@ -200,11 +200,11 @@ impl Decoder<'_> {
         overrides: &Overrides,
     ) -> Option<ScorerKind> {
         if let Some(entry) = node.entries().iter().find(|entry| entry.key == "with") {
-            self.problems.error(&entry.place, "`with` belongs to a scorer with a metric");
+            self.problems.error(&entry.place, "`with` needs a scorer with a metric");
         }
         if let Some(aggregate) = node.field("aggregate").filter(|it| is_label_figure(it)) {
             let text = aggregate.text().unwrap_or_default();
-            self.problems.error(&aggregate.place, format!("`{text}` is a figure of labels, and a rubric gives none"));
+            self.problems.error(&aggregate.place, format!("`{text}` needs labels, and a rubric gives none"));
         }
         let decoded = self.rubric(node.field("rubric")?, id)?;
         let labels = self.labels_file(node).and_then(|labels| self.rows(labels)).unwrap_or_default();
@@ -246,15 +246,15 @@ impl Decoder<'_> {
         let Some(given) = node.field("versus") else {
             if let Some(orders) = node.field("orders") {
                 self.problems
-                    .error(&orders.place, "`orders` are those of a pair, and this scorer compares nothing")
-                    .hint("say what outputs are compared with: `versus: variant:ID` or `versus: model:ID`");
+                    .error(&orders.place, "`orders` needs `versus`: it is about pairs of outputs")
+                    .hint("add `versus: variant:ID` or `versus: model:ID`");
             }
             return None;
         };
         let versus = Versus::parse(given.text()?);
         if versus.is_none() {
             self.problems
-                .error(&given.place, format!("`versus` is `{}`, which names no system", given.text()?))
+                .error(&given.place, format!("`versus` is `{}`, which is not a system", given.text()?))
                 .hint("write `variant:ID` or `model:ID`");
         }
         let alone = [
@@ -267,13 +267,13 @@ impl Decoder<'_> {
             let what = left_out.join(", ");
             self.problems.warn(
                 &given.place,
-                format!("a judge of pairs says which of two is better, so the rubric's {what} are left out"),
+                format!("judges of pairs only say which output is better, so the rubric's {what} are ignored"),
             );
         }
         versus
     }
 
-    /// What outputs are compared with has to run, too.
+    /// Reports comparisons with a system that does not run.
     pub fn partners(&mut self, node: Option<&Node>, scorers: &[ScorerSpec], variants: &[String], models: &[String]) {
         for scorer in scorers {
             let ScorerKind::Rubric(rubric) = &scorer.kind else { continue };
@@ -288,9 +288,9 @@ impl Decoder<'_> {
             };
             if !known.contains(id) {
                 let hint = suggestion(id, known.iter().map(String::as_str));
-                let hint =
-                    hint.or_else(|| Some(format!("what outputs are compared with has to run: {}", known.join(", "))));
-                self.problems.error(&place.place, format!("no {kind} `{id}` runs")).maybe_hint(hint);
+                let hint = hint
+                    .or_else(|| Some(format!("the system in `versus` must be part of the run: {}", known.join(", "))));
+                self.problems.error(&place.place, format!("the {kind} `{id}` is not part of the run")).maybe_hint(hint);
             }
         }
     }
@@ -299,11 +299,13 @@ impl Decoder<'_> {
     fn weights(&mut self, node: &Node, consensus: &Consensus, judges: &[String]) {
         let Some(weights) = node.field("consensus").and_then(|it| it.field("weights")) else { return };
         if consensus.method != ConsensusMethod::Mean {
-            self.problems.error(&weights.place, "`weights` count in the mean only").hint("leave out `method`");
+            self.problems.error(&weights.place, "`weights` need `method: mean`").hint("remove `method`");
         }
         for entry in weights.entries().iter().filter(|entry| !judges.is_empty() && !judges.contains(&entry.key)) {
             let hint = suggestion(&entry.key, judges.iter().map(String::as_str));
-            self.problems.error(&entry.place, format!("`{}` is no judge of this scorer", entry.key)).maybe_hint(hint);
+            self.problems
+                .error(&entry.place, format!("`{}` is not a judge of this scorer", entry.key))
+                .maybe_hint(hint);
         }
     }
 
@@ -312,14 +314,17 @@ impl Decoder<'_> {
         items.filter_map(|item| Some(self.known_model(item.text()?, &item.place, registry)?.id)).collect()
     }
 
-    /// One judge is fine, unless a consensus was asked for.
+    /// One judge is fine unless the suite declares a consensus.
     fn enough_judges(&mut self, node: &Node, judges: usize) {
         let Some(asked) = node.field("consensus").filter(|_| judges > 0) else { return };
         let least = super::integer_at::<usize>(asked, "min_judges").unwrap_or(2);
         if judges < least {
             let (there, stands) = match judges {
-                1 => ("is 1".to_owned(), "its scores stand alone"),
-                _ => (format!("are {judges}"), "what fewer than `min_judges` say stands, and every cell is warned of"),
+                1 => ("is 1".to_owned(), "its scores are used alone"),
+                _ => (
+                    format!("are {judges}"),
+                    "scores of fewer than `min_judges` judges are used, with a warning per cell",
+                ),
             };
             self.problems
                 .warn(&asked.place, format!("a consensus of {least} judges is asked for, but there {there}"))

@@ -28,15 +28,15 @@ impl Decoder<'_> {
         };
         if let Some(other) = node.entries().iter().find(|entry| entry.key != "file") {
             self.problems
-                .error(&other.place, format!("`{}` stands beside `file`", other.key))
-                .hint("a rubric is a file, or written here");
+                .error(&other.place, format!("`{}` cannot be combined with `file`", other.key))
+                .hint("a rubric is either a file or written here");
         }
         let (path, text) = self.text(file)?;
         let place = self.register(&path, &text);
         let tree = yaml::read_tree(&text, place.file, &mut self.problems)?;
         check::check_at(&tree, &RUBRIC, &["rubric"], self.catalog, &mut self.problems);
         if let Some(entry) = tree.entries().iter().find(|entry| entry.key == "file") {
-            self.problems.error(&entry.place, "a rubric file cannot name another one");
+            self.problems.error(&entry.place, "a rubric file cannot refer to another rubric file");
             return None;
         }
         let stem = path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or(scorer);
@@ -45,13 +45,13 @@ impl Decoder<'_> {
 
     fn inline_rubric(&mut self, node: &Node, name: &str) -> Option<Decoded> {
         let Some(ask) = node.text_of("ask") else {
-            self.problems.error(&node.place, "a rubric needs `ask`").hint("the task in words");
+            self.problems.error(&node.place, "a rubric needs `ask`").hint("describe the judge's task");
             return None;
         };
         if let Some(asked) = node.field("ask").filter(|_| ask.contains("{{")) {
             self.problems
-                .warn(&asked.place, "`ask` goes to the judge as it stands: nothing is inserted for `{{ … }}`")
-                .hint("name what the judge is to see: `show: { question: \"{{ sample.question }}\" }`");
+                .warn(&asked.place, "`ask` is not a template: the judge reads `{{ … }}` literally")
+                .hint("list the values for the judge: `show: { question: \"{{ sample.question }}\" }`");
         }
         let mut reads = Vec::new();
         let reference = word_at::<ReferenceUse>(node, "reference");
@@ -126,7 +126,7 @@ impl Decoder<'_> {
     fn scale(&mut self, node: &Node) -> Option<Scale> {
         if let Some(choices) = node.field("choices") {
             if let Some(step) = node.field("step") {
-                self.problems.error(&step.place, "`step` belongs to a `scale`, not to `choices`");
+                self.problems.error(&step.place, "`step` needs `scale`; it cannot be combined with `choices`");
             }
             let choices: Vec<_> =
                 choices.entries().iter().filter_map(|entry| Some((entry.key.clone(), entry.node.number()?))).collect();
@@ -156,7 +156,7 @@ impl Decoder<'_> {
                 }
                 _ => {
                     self.problems
-                        .error(&entry.place, format!("the anchor `{}` is no value from {lo} to {hi}", entry.key));
+                        .error(&entry.place, format!("the anchor `{}` is not a value from {lo} to {hi}", entry.key));
                 }
             }
         }
@@ -173,19 +173,18 @@ impl Decoder<'_> {
             None => None,
         };
         if let Some(at) = node.field("line").filter(|_| form != ShowAs::Lines) {
-            self.problems.error(&at.place, "`line` writes one line of a list, so it needs `as: lines`");
+            self.problems.error(&at.place, "`line` needs `as: lines`: it is the template of one line");
         }
         let chunk = node.field("chunk");
         if let Some(chunk) = chunk.filter(|it| it.field("tokens").is_some() && it.field("items").is_some()) {
-            self.problems.error(&chunk.place, "`tokens` and `items` stand beside each other").hint("one size only");
+            self.problems.error(&chunk.place, "`tokens` cannot be combined with `items`").hint("keep one of the two");
         }
         let times = match node.field("times") {
             Some(times) => Some(self.rubric_template(times, names::RUBRIC, reads)?),
             None => None,
         };
         if let Some(at) = node.field("times").filter(|_| chunk.is_none()) {
-            self.problems
-                .error(&at.place, "`times` says where the pieces of a cut text were said, so it needs `chunk`");
+            self.problems.error(&at.place, "`times` needs `chunk`: it gives the times of the pieces");
         }
         Some(ShowItem {
             name: entry.key.clone(),
@@ -210,7 +209,7 @@ impl Decoder<'_> {
         let node = chunk.field("window")?;
         let (share, _) = share(node)?;
         if share <= 0.0 || share > 1.0 {
-            self.problems.error(&node.place, "`window` is a share of the judge's window").hint("such as 80%");
+            self.problems.error(&node.place, "`window` is a share of the judge's context window").hint("such as 80%");
         }
         Some(share)
     }
@@ -288,7 +287,7 @@ impl Decoder<'_> {
             if let Some(default) = default.as_ref().filter(|default| !words.contains(default)) {
                 let place = node.field("default").map_or(&node.place, |default| &default.place);
                 self.problems
-                    .error(place, format!("the default `{default}` is none of the words"))
+                    .error(place, format!("the default `{default}` is not one of the words"))
                     .maybe_hint(suggestion(default, words.iter().map(String::as_str)));
             }
             FieldType::OneOf { words, default }
@@ -296,7 +295,7 @@ impl Decoder<'_> {
             let name = list.text()?;
             if !shown.iter().any(|known| known == name) {
                 self.problems
-                    .error(&list.place, format!("nothing that is shown is called `{name}`"))
+                    .error(&list.place, format!("`show` has no `{name}`"))
                     .maybe_hint(suggestion(name, shown.iter().map(String::as_str)));
             }
             if node.text_of("default") != Some("-1") {
@@ -328,7 +327,7 @@ impl Decoder<'_> {
         match names.as_slice() {
             [one, other] if known(one) && known(other) => Some((one.clone(), other.clone())),
             _ => {
-                self.problems.error(&given.place, "`differ` names two fields of `each`");
+                self.problems.error(&given.place, "`differ` needs the names of two fields of `each`");
                 None
             }
         }
@@ -336,7 +335,7 @@ impl Decoder<'_> {
 
     fn no_default(&mut self, node: &Node) {
         if let Some(default) = node.field("default") {
-            let message = crate::grammar::unimplemented::message("`default` of a field that is not `one_of`");
+            let message = crate::grammar::unimplemented::message("`default` needs `one_of`");
             self.problems.warn(&default.place, message);
         }
     }
@@ -352,7 +351,7 @@ impl Decoder<'_> {
             reads.extend(expression.reads().iter().cloned());
             let max = cap.field("max").map(Node::entries).unwrap_or_default();
             for entry in max {
-                self.bound(entry, dimensions);
+                self.check_cap_limit(entry, dimensions);
             }
             if caps.iter().any(|earlier| earlier.id == id) {
                 self.problems.error(&cap.place, format!("two caps have the id `{id}`"));
@@ -367,8 +366,8 @@ impl Decoder<'_> {
         caps
     }
 
-    /// Whether the bound of a cap is a value that its dimension may take: where the cap holds, it becomes the score.
-    fn bound(&mut self, entry: &Entry, dimensions: &[Dimension]) {
+    /// Checks that the limit of a cap is a value of its dimension: where the cap applies, it becomes the score.
+    fn check_cap_limit(&mut self, entry: &Entry, dimensions: &[Dimension]) {
         let Some(dimension) = dimensions.iter().find(|known| known.name == entry.key) else {
             self.problems
                 .error(&entry.place, format!("there is no dimension `{}`", entry.key))
@@ -379,7 +378,7 @@ impl Decoder<'_> {
             self.problems.error(
                 &entry.node.place,
                 format!(
-                    "the cap `{}: {value}` is no value of that dimension, which goes {}",
+                    "the cap `{}: {value}` is not a value of that dimension, which is {}",
                     entry.key, dimension.scale
                 ),
             );
@@ -414,8 +413,8 @@ impl Decoder<'_> {
         let read = [reads(&system), reads(&user)].concat();
         for needed in ["sections", "dimensions", "format"].into_iter().filter(|name| !read.iter().any(|it| it == name))
         {
-            let message = format!("this prompt leaves out `{{{{ {needed} }}}}`, which the judge must see");
-            self.problems.error(&node.place, message).hint("write it into the file of `system` or of `user`");
+            let message = format!("this prompt lacks `{{{{ {needed} }}}}`, which the judge must see");
+            self.problems.error(&node.place, message).hint("add it to the file of `system` or `user`");
         }
         Some(RubricPrompt { system, user })
     }
@@ -429,13 +428,13 @@ impl Decoder<'_> {
             match at.text() {
                 Some("once") if !cut_text => {
                     self.problems
-                        .error(&at.place, "`once` judges beside the pieces of a text, and no shown text has `chunk`")
-                        .hint("let a text under `show` be cut with `chunk`");
+                        .error(&at.place, "`once` needs a text under `show` with `chunk`")
+                        .hint("add `chunk` to a text under `show`");
                 }
                 Some("members") if !routed => {
                     self.problems
-                        .error(&at.place, "`members` weighs by routed members, and nothing shown has a `route`")
-                        .hint("give a list under `show` a `route`");
+                        .error(&at.place, "`members` needs a list under `show` with `route`")
+                        .hint("add `route` to a list under `show`");
                 }
                 _ => {}
             }
@@ -446,8 +445,8 @@ impl Decoder<'_> {
         let shown = node.field("show").map(Node::entries).unwrap_or_default();
         if let Some(second) = shown.iter().filter_map(|entry| entry.node.field("chunk")).nth(1) {
             self.problems
-                .error(&second.place, "this is the second shown value with `chunk`, and only one can be cut")
-                .hint("give a list a `route` to the value that is cut");
+                .error(&second.place, "only one value under `show` can have `chunk`, and this is the second")
+                .hint("for a list that belongs to it, use `route`");
         }
         for entry in shown {
             let Some(route) = entry.node.field("route") else { continue };
@@ -456,7 +455,10 @@ impl Decoder<'_> {
                 let chunked = rubric.show.iter().filter(|item| item.chunk.is_some()).map(|item| item.name.as_str());
                 let name = route.text().unwrap_or_default();
                 self.problems
-                    .error(&route.place, format!("`route` must name a shown value with `chunk`, `{name}` is none"))
+                    .error(
+                        &route.place,
+                        format!("`route` must name a value under `show` with `chunk`; `{name}` is not one"),
+                    )
                     .maybe_hint(suggestion(name, chunked));
             }
         }
@@ -470,7 +472,7 @@ impl Decoder<'_> {
             let id = rubric.overall.as_ref().map(|it| it.id.as_str()).unwrap_or_default();
             if rubric.dimensions.iter().any(|dimension| dimension.name == id) {
                 self.problems
-                    .error(&overall.place, format!("`{id}` is a dimension already"))
+                    .error(&overall.place, format!("there is already a dimension `{id}`"))
                     .hint("give `overall` another id");
             }
         }

@@ -1,4 +1,4 @@
-//! `meter`: which facts stand where in an answer or row.
+//! `meter`: the paths of facts in a response or row.
 
 use karat_text::path::Path;
 use karat_types::{MeterSpec, MeteredTokens};
@@ -24,7 +24,7 @@ impl Decoder<'_> {
             let Some(name) = model.text() else { continue };
             let model = if name.starts_with('$') {
                 if let Err(error) = Path::parse(name) {
-                    self.problems.error(&model.place, format!("`{name}` is no path: {}", error.problem));
+                    self.problems.error(&model.place, format!("`{name}` is not a path: {}", error.problem));
                 }
                 // Which model a path leads to is only known by row, so every price may be needed.
                 meter.prices.extend(registry.models().map(|model| (model.id.clone(), model.price.clone())));

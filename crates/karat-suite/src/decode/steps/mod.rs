@@ -22,14 +22,14 @@ use crate::syntax::names;
 use crate::syntax::node::{Node, Place};
 use crate::syntax::notation;
 
-/// Where a step stands in its variant.
+/// Position of a step in its variant.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position {
     /// From 0.
     pub index: usize,
-    /// Whether a step before it, in a variant that uses this one too, has made an output.
+    /// True if a step before it, in a variant that uses this one too, has made an output.
     pub has_output: bool,
-    /// Whether it works on pieces, so that its templates see `chunk`.
+    /// True if it works on pieces, so that its templates see `chunk`.
     pub is_chunked: bool,
 }
 
@@ -50,11 +50,8 @@ impl Decoder<'_> {
         let version = self.version(node).or_else(|| self.version_of_service(&reads));
         if action.is_outside() && version.is_none() {
             self.problems
-                .warn(
-                    &node.place,
-                    format!("the step `{id}` has no `version`, so it counts as `unknown-v0`: only `resume` reuses it"),
-                )
-                .hint("declare the version of what answers: `version: …`");
+                .warn(&node.place, format!("the step `{id}` has no `version`, so it counts as `unknown-v0`: only `resume` reuses its results"))
+                .hint("add `version:`, the version of the program or service");
         }
         Some(StepSpec {
             id,
@@ -139,12 +136,18 @@ impl Decoder<'_> {
             return Some(system.flatten().into_iter().chain([user]).collect());
         }
         if let Some(system) = prompt.field("system") {
-            self.problems
-                .error(&system.place, "`system` stands without `user`")
-                .hint("write prompt: { system: …, user: … }");
+            self.problems.error(&system.place, "`system` needs `user`").hint("write `prompt: { system: …, user: … }`");
         }
         if let Some(text) = prompt.field("text").filter(|_| prompt.text().is_none()) {
             return message(self, Role::User, text).map(|message| vec![message]);
+        }
+        if let Some(text) = prompt.text().filter(|text| reads_row(text)) {
+            let message =
+                format!("a bare string under `prompt` is the path of a template file, but `{text}` reads the row");
+            self.problems
+                .error(&prompt.place, message)
+                .hint("for a prompt in the suite write `prompt: { text: \"…\" }`");
+            return None;
         }
         let file = prompt.main("file")?;
         let content = self.template_file(file, roots, position, reads)?;
@@ -200,7 +203,7 @@ impl Decoder<'_> {
             let at = notation::name_within(place, text, output, &self.problems);
             self.problems
                 .error(&at, "the first step has no `output` to read")
-                .hint("`output` is what the step before this one made");
+                .hint("`output` is the output of the previous step");
         }
     }
 
@@ -215,7 +218,7 @@ impl Decoder<'_> {
                 return None;
             };
             if let Some(by) = node.field("by") {
-                self.problems.error(&by.place, "`by` finds a row in a file, so it needs `from`");
+                self.problems.error(&by.place, "`by` needs `from`: it finds a row in that file");
             }
             if let Some(at) = node.field("column") {
                 self.require_match(at);
@@ -247,7 +250,7 @@ impl Decoder<'_> {
         Some(RecordedSpec::File { from: template, by, column, missing, broken })
     }
 
-    /// What identifies a recording in one file or folder: its content. `missing` is about single outputs: where the
+    /// The identity of a recording in one file or folder: its content. `missing` is about single outputs: if the
     /// whole recording is absent, the path is wrong.
     fn recording(&mut self, from: &Node) -> Option<String> {
         let path = self.path(from)?;
@@ -265,7 +268,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Demands the folder in which the files of rows lie, where its path is the same for every row.
+    /// Reports a missing folder of per-row files, if its path is the same for every row.
     fn fixed_folder(&mut self, from: &Node, folder: &str) -> Option<()> {
         if self.files.list(folder).is_ok() {
             return Some(());
@@ -277,13 +280,13 @@ impl Decoder<'_> {
     fn no_recording(&mut self, from: &Node, what: &str, path: &str) {
         let near = self.nearest_file(path);
         self.problems
-            .error(&from.place, format!("{what}: every output of this step would be missing"))
-            .hint("make it, or correct the path; `missing` is about single outputs")
+            .error(&from.place, format!("{what}, so every output of this step would be missing"))
+            .hint("create it, or correct the path; `missing` only covers single outputs")
             .maybe_hint(near);
     }
 
-    /// Hash over the names and contents of a folder's files, and of those in folders directly below it. That a file cannot
-    /// be read is the error of the sample that wants it.
+    /// Hash over the names and contents of a folder's files, and of those in folders directly below it. That a file
+    /// cannot be read is the error of the sample that wants it.
     fn folder_digest(&self, path: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut add = |name: &str, bytes: &[u8]| {
@@ -321,7 +324,9 @@ impl Decoder<'_> {
         self.names(expression.reads(), of.text()?, &of.place, names::STEP, position);
         let size = match (integer_at(node, "tokens"), integer_at(node, "items")) {
             (Some(_), Some(_)) => {
-                self.problems.error(&node.place, "`tokens` and `items` stand beside each other").hint("one size only");
+                self.problems
+                    .error(&node.place, "`tokens` cannot be combined with `items`")
+                    .hint("keep one of the two");
                 return None;
             }
             (Some(tokens), None) => Some(ChunkSize::Tokens(tokens)),
@@ -333,7 +338,7 @@ impl Decoder<'_> {
             && overlap >= least
         {
             let place = node.field("overlap").map_or(&node.place, |overlap| &overlap.place);
-            self.problems.error(place, format!("`overlap` must be smaller than a piece ({least}), not {overlap}"));
+            self.problems.error(place, format!("`overlap` ({overlap}) must be smaller than a piece ({least})"));
         }
         Some(ChunkSpec { of: inlined, size, overlap, max: integer_at(node, "max") })
     }
@@ -362,7 +367,7 @@ impl Decoder<'_> {
         let each = node.field("each");
         if let Some(path) = node.main("path") {
             if let Some(each) = each {
-                self.problems.error(&each.place, "`each` belongs to `as`, which names what is taken of each member");
+                self.problems.error(&each.place, "`each` needs `as`: the new names for each member");
             }
             return Some(TakeSpec::Path(path.text()?.to_owned()));
         }
@@ -373,7 +378,7 @@ impl Decoder<'_> {
 
     fn beside_the_action(&mut self, node: &Node, action: &Action) {
         let (what, foreign): (&str, &[&str]) = match action {
-            Action::Prompt(_) => ("a prompt step's facts come from its provider", &["meter"]),
+            Action::Prompt(_) => ("the facts of a prompt step come from its provider", &["meter"]),
             Action::Http(_) => ("an http step calls no model", &["model", "parameters", "requires"]),
             Action::Command(_) => ("a command step calls no model", &["model", "parameters", "requires"]),
             Action::Recorded(_) => {
@@ -381,19 +386,24 @@ impl Decoder<'_> {
             }
         };
         for entry in node.entries().iter().filter(|entry| foreign.contains(&entry.key.as_str())) {
-            self.problems.error(&entry.place, format!("{what}, so `{}` means nothing here", entry.key));
+            self.problems.error(&entry.place, format!("{what}, so `{}` has no effect", entry.key));
         }
         let pieces = node.field("chunk").is_some();
         let sized = |chunk: &&Node| chunk.field("tokens").is_some() || chunk.field("items").is_some();
         if let Some(chunk) = node.field("chunk").filter(|chunk| action.is_outside() && !sized(chunk)) {
             self.problems
-                .error(&chunk.place, "`chunk` has no size, and there is no model whose window the pieces could fit")
-                .hint("say how large a piece is: `tokens` of a text or `items` of a list");
+                .error(&chunk.place, "`chunk` needs a size: there is no model whose context window would set it")
+                .hint("add `tokens` for a text or `items` for a list");
         }
         if let Some(entry) = node.entries().iter().find(|entry| entry.key == "merge" && !pieces) {
-            self.problems.error(&entry.place, "`merge` joins pieces, but this step has no `chunk`");
+            self.problems.error(&entry.place, "`merge` needs `chunk`: it joins the outputs of the pieces");
         }
     }
+}
+
+/// Returns whether a template reads anything but parameters.
+fn reads_row(text: &str) -> bool {
+    Template::compile(text).is_ok_and(|template| template.reads().iter().any(|name| !name.starts_with("params.")))
 }
 
 fn merge(node: &Node) -> Option<MergeSpec> {
@@ -410,7 +420,7 @@ fn requires(node: &Node) -> Requires {
     node.field("requires").and_then(|it| serde_json::from_value(it.json()).ok()).unwrap_or_default()
 }
 
-/// The name under which a path into the row stands among the names that are read.
+/// The name that a path into the row has in lists of read names.
 fn column_name(path: &str) -> String {
     let path = path.trim_start_matches("$.").trim_start_matches('$');
     let column = path.split(['.', '[']).next().unwrap_or_default();

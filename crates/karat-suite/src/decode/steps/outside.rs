@@ -37,14 +37,14 @@ impl Decoder<'_> {
                 self.problems
                     .error(
                         &item.place,
-                        "with `protocol: jsonl` one process answers for all rows, so its arguments read none",
+                        "with `protocol: jsonl` one process serves all rows, so its arguments cannot read a row",
                     )
-                    .hint("put what it needs into `stdin`");
+                    .hint("pass the values of the row in `stdin`");
             }
             reads.extend(own);
         }
         if run.is_empty() {
-            self.problems.error(&list.place, "`run` names no program");
+            self.problems.error(&list.place, "`run` is empty: it needs a program");
         }
         let stdin = match node.field("stdin") {
             Some(stdin) => Some(self.outside_template(stdin, stdin.text()?, position, reads)?),
@@ -73,7 +73,7 @@ impl Decoder<'_> {
         for entry in entries {
             let Some(command) = entry.node.field("command") else { continue };
             if command.items().is_empty() {
-                self.problems.error(&command.place, "`command` names no program");
+                self.problems.error(&command.place, "`command` is empty: it needs a program");
             }
             let version = entry.node.field("version").and_then(|at| {
                 let text = self.service_text(at)?;
@@ -182,7 +182,7 @@ impl Decoder<'_> {
     fn refuse_gaps(&mut self, spliced: &str, node: &Node) {
         if environment::mentions(spliced) {
             self.problems
-                .error(&node.place, "`${…}` may not stand here")
+                .error(&node.place, "`${…}` is not allowed here")
                 .hint("only url, headers, env and version read the environment");
         }
     }
@@ -200,9 +200,7 @@ impl Decoder<'_> {
                     self.problems.error(&place, format!("there is no service `{id}`")).maybe_hint(hint);
                 }
                 _ => {
-                    self.problems
-                        .error(&place, format!("`{name}` is nothing of a service"))
-                        .hint("write services.ID.url");
+                    self.problems.error(&place, format!("a service has no `{name}`")).hint("write services.ID.url");
                 }
             }
         }

@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use crate::syntax::node::{Entry, Node};
 
 impl Decoder<'_> {
-    /// Every variant of the suite but those that only stand there because a sweep is made of them.
+    /// Every variant of the suite except those that a sweep replaces.
     pub fn variants(
         &mut self,
         node: Option<&Node>,
@@ -23,7 +23,7 @@ impl Decoder<'_> {
         let entries = node.map(Node::entries).unwrap_or_default();
         if let Some(node) = node.filter(|_| entries.is_empty()) {
             self.problems
-                .error(&node.place, "there is no variant")
+                .error(&node.place, "the suite has no variant")
                 .hint("write at least one: NAME: [ { prompt: FILE } ]");
         }
         let mut all = Vec::new();
@@ -81,8 +81,8 @@ impl Decoder<'_> {
         let Some(name) = used.text() else { return Vec::new() };
         if let Some(other) = step.entries().iter().find(|entry| entry.key != "use") {
             self.problems
-                .error(&other.place, format!("`{}` stands beside `use`", other.key))
-                .hint("a used variant's steps are taken as they are; put it in a step of its own");
+                .error(&other.place, format!("`{}` cannot be combined with `use`", other.key))
+                .hint("`use` inserts the steps unchanged: write this key in a step of its own");
         }
         let Some(target) = variants.iter().find(|entry| entry.key == name) else {
             let known = variants.iter().map(|entry| entry.key.as_str());
@@ -93,7 +93,7 @@ impl Decoder<'_> {
         };
         if trail.contains(&name) {
             let circle = trail.iter().copied().chain([name]).collect::<Vec<_>>().join(" → ");
-            self.problems.error(&used.place, format!("`use` goes round in a circle: {circle}"));
+            self.problems.error(&used.place, format!("`use` is circular: {circle}"));
             return Vec::new();
         }
         trail.push(name);
@@ -112,8 +112,11 @@ impl Decoder<'_> {
             let is_recorded = matches!(step.action, Action::Recorded(_));
             if index > 0 && is_recorded {
                 self.problems
-                    .error(&entry.place, format!("in `{}`, step {} is recorded but not the first", entry.key, step.id))
-                    .hint("a recorded step makes an output of its own and drops what came before it");
+                    .error(
+                        &entry.place,
+                        format!("in `{}`, step {} is recorded, but only the first step can be", entry.key, step.id),
+                    )
+                    .hint("a recorded step ignores the output of the steps before it");
             }
             if variant.steps.iter().take(index).any(|earlier| earlier.id == step.id) {
                 self.problems
@@ -124,7 +127,7 @@ impl Decoder<'_> {
     }
 }
 
-/// What the command line says goes before what the step says of itself.
+/// The command line overrides the step's own settings.
 fn limit(step: &mut StepSpec, overrides: &Overrides) {
     if !matches!(step.action, Action::Recorded(_)) {
         step.timeout_ms = overrides.timeout_ms.or(step.timeout_ms);

@@ -227,7 +227,7 @@ fn every_dimension_must_be_labelled() {
     place.write("labels.jsonl", &labels([9, 11, 9, 8], ", \"dept\": 4"));
     let said = place.karat(&["calibrate", "-q"]);
     assert_eq!(said.code, 1, "{}", said.all());
-    for wanted in ["labels.jsonl:2:", "`truth` is 11", "its scale goes from 0 to 10", "did you mean `depth`?"] {
+    for wanted in ["labels.jsonl:2:", "`truth` is 11", "its scale is 0 to 10", "did you mean `depth`?"] {
         assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
     }
 }
@@ -252,7 +252,7 @@ fn no_label_vanishes() {
     for command in ["validate", "calibrate"] {
         let said = place.karat(&[command, "-q"]);
         assert_eq!(said.code, 1, "{}", said.all());
-        for wanted in ["labels.jsonl:2:", "has no `output`", "labels.jsonl:3:", "scores nothing"] {
+        for wanted in ["labels.jsonl:2:", "has no `output`", "labels.jsonl:3:", "has no `scores`"] {
             assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
         }
     }
@@ -309,5 +309,5 @@ fn the_first_labels_are_made_with_the_suite_that_names_them() {
     std::fs::remove_file(place.path().join("labels.jsonl")).unwrap();
     let absent = place.karat(&["validate"]);
     assert!(absent.code == 1 && absent.stderr.contains("there is no file labels.jsonl"), "{}", absent.all());
-    assert!(absent.stderr.contains("`karat annotate import` makes it"), "{}", absent.stderr);
+    assert!(absent.stderr.contains("create it with `karat annotate import`"), "{}", absent.stderr);
 }

@@ -94,7 +94,7 @@ fn sweeps_compare_limits_in_one_run() {
 fn a_variant_runs_without_its_base() {
     let place = Place::new();
     let said = place.fine(&["plan", "claims", "--variants", "single-pass"]);
-    assert!(said.stderr.contains("`variant_delta` is left out: it compares with `raw`"), "{}", said.all());
+    assert!(said.stderr.contains("`variant_delta` is skipped: it compares with `raw`"), "{}", said.all());
     let sweep = ["--variants", "raw", "--sweep", "variants.raw.extract.parameters.max_tokens=900,4000"];
     let small = ["run", "claims", "--models", "sim-faithful", "--sample", "kr-oats-01", "--judges", "sim-judge-strict"];
     place.fine(&[&small[..], &sweep, &["--no-gate", "-q", "--run-id", "r"]].concat());

@@ -74,7 +74,7 @@ fn an_invalidated_run_is_generated_again() {
     place.fine(&["run", "--run-id", "b"]);
     assert_eq!((provider.requests(), place.canonical("a")), (10, before));
     assert!(place.fine(&["cache", "ls"]).stdout.contains('b'));
-    assert!(place.fine(&["cache", "prune", "--older-than", "1ms"]).stdout.starts_with("5 results taken"));
+    assert!(place.fine(&["cache", "prune", "--older-than", "1ms"]).stdout.starts_with("5 results invalidated"));
     assert_eq!(place.fine(&["cache", "ls", "--json"]).stdout.trim(), "[]");
     let (before, report) = (size_of_store(&place), place.canonical("b"));
     let said = place.fine(&["cache", "prune", "--older-than", "1ms", "--traces"]).stdout;

@@ -55,7 +55,7 @@ fn a_broken_check_is_refused_with_its_row() {
         ("{ metric: contains, vlaue: x }", "did you mean `value`"),
         ("{ metric: length }", "`max`"),
         ("{ rubric: { asks: calm } }", "one requirement in words"),
-        ("{ metric: http, with: { url: 'http://127.0.0.1:1/x' } }", "asks a service or a program"),
+        ("{ metric: http, with: { url: 'http://127.0.0.1:1/x' } }", "calls a service or a program"),
     ] {
         place.write("karat.yaml", &SUITE.replace("[ { metric: length, min: 1 } ]", &format!("[ {check} ]")));
         let said = place.karat(&["validate"]);
@@ -63,7 +63,7 @@ fn a_broken_check_is_refused_with_its_row() {
     }
     place.write("karat.yaml", &SUITE.replace("with: { unit: words }", "not: true"));
     let said = place.karat(&["validate"]);
-    assert!(said.code == 1 && said.stderr.contains("`not` turns pass and fail"), "{}", said.all());
+    assert!(said.code == 1 && said.stderr.contains("`not` swaps pass and fail"), "{}", said.all());
 }
 
 /// BY-01, BY-15: what a program answers with true or false is a pass or a fail like any other: in `pass`, in its

@@ -262,7 +262,7 @@ fn fetched_files_are_checked() {
     std::fs::create_dir(place.path().join("talks")).unwrap();
     let said = place.karat(&["dataset", "fetch"]);
     assert_eq!((said.code, said.stdout.trim()), (1, "1 file fetched, 5 failed"), "{}", said.all());
-    for wanted in ["no valid JSON", "holds nothing", "`of`", "the check \"the right talk\"", "nothing was written"] {
+    for wanted in ["invalid JSON", "it is empty", "`of`", "the check \"the right talk\"", "nothing was written"] {
         assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
     }
     let kept: Vec<_> =

@@ -9,12 +9,12 @@ use crate::files::jsonl;
 pub(super) fn document(text: &str) -> Result<Document, ReadError> {
     let card = jsonl::parse_strict(text).map_err(ReadError::Syntax)?;
     if !card.is_object() {
-        return Err(ReadError::Form("it is no JSON object, so it is no card".to_owned()));
+        return Err(ReadError::Form("it is not a JSON object, so it is not a card".to_owned()));
     }
     let mut document = Document::default();
     walk(&card, &mut document);
     if document.blocks.is_empty() {
-        return Err(ReadError::Form("it has no TextBlock with a text, so there is nothing to judge".to_owned()));
+        return Err(ReadError::Form("it has no TextBlock with text, so there is nothing to judge".to_owned()));
     }
     Ok(document)
 }

@@ -3,20 +3,20 @@
 
 use super::{Block, Document, links};
 
-/// Elements whose content nobody sees.
+/// Elements whose content is not displayed.
 const HIDDEN: &[&str] = &["script", "style", "noscript", "template", "svg"];
-/// Elements that stand in a line with their neighbours.
+/// Inline elements.
 const INLINE: &[&str] = &[
     "a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "dfn", "em", "font", "i", "img", "kbd", "label", "mark",
     "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr",
 ];
 
-/// Elements that show code: what stands there is an example, and no source.
+/// Elements for code: links in them are examples, not sources.
 const CODE: &[&str] = &["code", "pre", "samp", "kbd"];
 
 /// Elements that hold a document, or a part of it.
 const CONTENT: &[&str] = &["article", "main", "section"];
-/// Elements that stand around a document, where they are not within one: the same on every page of a site.
+/// Elements around a document, the same on every page of a site.
 const AROUND: &[&str] = &["nav", "header", "footer", "aside"];
 
 /// The document of a page.
@@ -50,7 +50,7 @@ pub(super) fn document(text: &str) -> Document {
     page.document
 }
 
-/// Where the tag that a text begins with ends: at its `>`, those in quotes apart.
+/// Returns the end of the tag at the beginning of a text: its first `>` outside of quotes.
 fn tag_end(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut before = ' ';
@@ -70,7 +70,7 @@ fn tag_end(text: &str) -> Option<usize> {
     text.find('>')
 }
 
-/// What follows the end of an element.
+/// The text after the end of an element.
 fn text_after<'a>(text: &'a str, name: &str) -> &'a str {
     let is_end = |at: &usize| {
         let rest = text.as_bytes().get(at + 2..at + 2 + name.len());
@@ -84,7 +84,7 @@ fn text_after<'a>(text: &'a str, name: &str) -> &'a str {
 struct Page {
     document: Document,
     block: String,
-    /// What of the block is neither code nor the text of a link.
+    /// The text of the block without code and link texts.
     prose: String,
     is_heading: bool,
     is_title: bool,
@@ -92,7 +92,7 @@ struct Page {
     code: Vec<String>,
     /// Elements around that say whether this is the document or the site.
     parts: Vec<String>,
-    /// Whether a block of code is open.
+    /// True if a block of code is open.
     is_code: bool,
     is_link: bool,
 }
@@ -138,7 +138,8 @@ impl Page {
         }
     }
 
-    /// Whether this is the site around the document: its navigation, or what stands outside of every part of it.
+    /// Returns whether this is the site around the document: its navigation, or text outside of every part of the
+    /// document.
     fn is_around(&self) -> bool {
         let is_outside = self.parts.first().is_some_and(|part| AROUND.contains(&part.as_str()));
         is_outside || self.parts.iter().any(|part| part == "nav")

@@ -1,5 +1,5 @@
-//! JSON: its members are the columns, or chosen parts of it. Where `body_text` is chosen the file is a document, and has the
-//! columns of one: what is not chosen is found in the text, which is read as Markdown.
+//! JSON: its members are the columns, or chosen parts of it. Where `body_text` is chosen the file is a document, and
+//! has the columns of one: what is not chosen is found in the text, which is read as Markdown.
 
 use karat_text::path::Path;
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ pub(super) fn columns(text: &str, rules: &ReaderRules) -> Result<Map<String, Val
         return match document {
             Value::Object(members) => Ok(members),
             _ => Err(ReadError::Form(
-                "it is no JSON object, so it has no columns; choose parts with `columns`".to_owned(),
+                "it is not a JSON object, so it has no columns; choose parts with `columns`".to_owned(),
             )),
         };
     }
@@ -46,7 +46,7 @@ fn of_document(
 ) -> Result<Map<String, Value>, ReadError> {
     let texts = chosen.get(BODY).map(texts).unwrap_or_default();
     if texts.iter().all(|text| text.trim().is_empty()) {
-        return Err(ReadError::Form(format!("`{BODY}` ({path}) holds no text in it, so there is nothing to judge")));
+        return Err(ReadError::Form(format!("`{BODY}` ({path}) is not text, so there is nothing to judge")));
     }
     let body = texts.join("\n");
     if let Some(sources) = chosen.get_mut(SOURCES) {

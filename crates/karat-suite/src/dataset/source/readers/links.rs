@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 
 /// Schemes of the web.
 const SCHEMES: [&str; 2] = ["https", "http"];
-/// What ends a link that stands in a text; so does a `)` that closes no `(` of the link.
+/// Characters that end a link in a text; so does a `)` without a `(` in the link.
 const ENDS: &[char] = &[' ', '\t', '\n', '\r', '"', '\'', '<', '>', ']', '}', '|', '\\', '`'];
-/// What belongs to the sentence around a link, not to it.
+/// Punctuation that belongs to the sentence around a link.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '*', '_'];
 
-/// Web addresses of other hosts sorted, each once, without those of the publication itself: an address without a host, such
-/// as a mail address or a script, is no source.
+/// Web addresses of other hosts sorted, each once, without those of the publication itself: an address without a host,
+/// such as a mail address or a script, is no source.
 pub(super) fn sources<'a>(links: impl Iterator<Item = &'a str>, own_hosts: &[String]) -> Vec<String> {
     let all: BTreeSet<String> = links.filter_map(web).collect();
     let is_source = |url: &String| !own_hosts.iter().any(|own| is_below(host(url), own));
     all.into_iter().filter(is_source).collect()
 }
 
-/// The links that stand in a text.
+/// The links in a text.
 pub(super) fn inline(text: &str) -> impl Iterator<Item = &str> {
     let starts = text.match_indices("://").filter_map(|(at, _)| {
         let start = |scheme: &str| at.checked_sub(scheme.len()).filter(|from| is_there(text, *from, scheme));
@@ -31,12 +31,12 @@ pub(super) fn inline(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a scheme stands at a place in a text.
+/// Returns whether there is a scheme at a position of a text.
 fn is_there(text: &str, from: usize, scheme: &str) -> bool {
     text.get(from..from + scheme.len()).is_some_and(|found| found.eq_ignore_ascii_case(scheme))
 }
 
-/// Where the link ends that a text begins with.
+/// Returns the end of the link at the beginning of a text.
 fn end(text: &str) -> usize {
     let mut open = 0_u32;
     let is_end = |c: char| match c {
@@ -53,8 +53,8 @@ fn end(text: &str) -> usize {
     text.find(is_end).unwrap_or(text.len())
 }
 
-/// The web address that a link leads to, its scheme in small letters: without a scheme (`//host/path`) it is that of
-/// `https`. `None` where it leads to no host.
+/// The web address of a link, its scheme in small letters: without a scheme (`//host/path`) it is
+/// `https`. `None` if it has no host.
 pub(super) fn web(url: &str) -> Option<String> {
     let url = url.trim();
     let (scheme, rest) = url.strip_prefix("//").map(|rest| ("https", rest)).or(url.split_once("://"))?;
@@ -70,7 +70,7 @@ fn host(url: &str) -> &str {
     host.split(':').next().unwrap_or_default().trim_end_matches('.')
 }
 
-/// Whether a host is another or lies below it.
+/// Returns whether a host equals another or is a subdomain of it.
 fn is_below(host: &str, own: &str) -> bool {
     let (host, own) = (host.to_ascii_lowercase(), own.to_ascii_lowercase());
     host == own || host.strip_suffix(&own).is_some_and(|rest| rest.ends_with('.'))

@@ -31,8 +31,8 @@ pub(super) fn document(text: &str) -> Document {
                         document.blocks.push(block);
                     }
                     Tag::HtmlBlock => document.blocks.extend(html::document(raw).blocks),
-                    Tag::CodeBlock(_) => document.blocks.push(Block { is_apart: true, ..written(raw) }),
-                    _ => document.blocks.push(written(raw)),
+                    Tag::CodeBlock(_) => document.blocks.push(Block { is_apart: true, ..unchanged_text(raw) }),
+                    _ => document.blocks.push(unchanged_text(raw)),
                 }
             }
             Event::Start(_) => depth += 1,
@@ -42,15 +42,15 @@ pub(super) fn document(text: &str) -> Document {
     }
     document.title = document.title.or(first_heading);
     document.blocks.retain(|block| !block.text.is_empty());
-    // What a link is in Markdown, HTML says: reference links, raw HTML, code and images among them.
+    // Rendering to HTML first decides what a link is: reference links, raw HTML, code, images.
     let mut page = String::with_capacity(text.len());
     pulldown_cmark::html::push_html(&mut page, events.into_iter().map(|(event, _)| event));
     document.links = html::document(&page).links;
     document
 }
 
-/// A block as it stands in the text.
-fn written(raw: &str) -> Block {
+/// A block of the text, unchanged.
+fn unchanged_text(raw: &str) -> Block {
     let text = raw.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
     Block { text, ..Block::default() }
 }

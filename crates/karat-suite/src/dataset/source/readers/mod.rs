@@ -13,7 +13,7 @@ mod markdown;
 use karat_text::path::Path;
 use serde_json::{Map, Value, json};
 
-/// How a file is read.
+/// The reader of a file's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
     Json,
@@ -23,10 +23,10 @@ pub(crate) enum Reader {
     AdaptiveCard,
 }
 
-/// What of a document counts as what.
+/// Rules for the parts of a document: headlines, sources, columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ReaderRules {
-    /// How a line begins that is a headline; the prefix stays.
+    /// Prefixes of lines that are headlines; the headline keeps its prefix.
     pub bullets: Vec<String>,
     /// Hosts of the publication itself: links to them, and below them, are no sources.
     pub own_hosts: Vec<String>,
@@ -34,23 +34,23 @@ pub(crate) struct ReaderRules {
     pub columns: Vec<(String, Path)>,
 }
 
-/// A piece of a document that stands alone.
+/// A block of a document.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Block {
     pub text: String,
     pub is_heading: bool,
-    /// Whether it is a block of code, or of the site around the document: what stands there is no headline and no heading.
+    /// True if it is a block of code, or of the site around the document: its text is neither a headline nor a heading.
     pub is_apart: bool,
 }
 
 /// A document, whatever it was written in.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Document {
-    /// Where the document has a title of its own; else its first block is it.
+    /// The title of the document; else its first block.
     pub title: Option<String>,
     pub blocks: Vec<Block>,
-    /// Every link: in the text, on words of it, beside it. What stands in code is an example and no link; neither is the
-    /// address of an image, nor what stands in the site around the document.
+    /// Every link: in the text, on words of it, beside it. Text in code is an example and not a link; neither is the
+    /// address of an image, nor anything in the site around the document.
     pub links: Vec<String>,
 }
 
@@ -64,11 +64,11 @@ impl Reader {
         ("adaptive_card", Self::AdaptiveCard),
     ];
 
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, reader)| *reader)
     }
 
-    /// The columns of a text; the error says what is wrong with it, and where.
+    /// Returns the columns of a text, or a problem with its place.
     pub fn read(self, text: &str, rules: &ReaderRules) -> Result<Map<String, Value>, ReadError> {
         let text = text.trim_start_matches('\u{feff}');
         let document = match self {
@@ -79,7 +79,7 @@ impl Reader {
             Self::AdaptiveCard => adaptive_card::document(text)?,
         };
         if document.blocks.is_empty() {
-            return Err(ReadError::Form("the document holds no text, so there is nothing to judge".to_owned()));
+            return Err(ReadError::Form("the document has no text, so there is nothing to judge".to_owned()));
         }
         Ok(columns(&document, rules))
     }
@@ -204,14 +204,14 @@ mod tests {
         for text in [r#"{"text": ""}"#, r#"{"text": " \n\t"}"#, r#"{"text": ["", " "]}"#, r#"{"text": 7}"#, "{}"] {
             let refused = Reader::Json.read(text, &rules);
             let said =
-                matches!(&refused, Err(ReadError::Form(form)) if form.contains("`body_text` ($.text) holds no text"));
+                matches!(&refused, Err(ReadError::Form(form)) if form.contains("`body_text` ($.text) is not text"));
             assert!(said, "{text}: {refused:?}");
         }
         assert!(Reader::Json.read(r#"{"text": ["", "x"]}"#, &rules).is_ok());
         assert!(Reader::Markdown.read(" \n", &rules).is_err() && Reader::Text.read("\n\n", &rules).is_err());
     }
 
-    /// BR-01, BR-04: what stands in code is an example: no source and no headline; the address of an image is no source.
+    /// BR-01, BR-04: code is neither source nor headline; the address of an image is not a source.
     #[test]
     fn code_and_images_hold_no_source() {
         let markdown = [
@@ -237,8 +237,8 @@ mod tests {
         );
     }
 
-    /// BR-04, BR-19: the site around a document is the same on every page, and no source; what an article itself has at its
-    /// foot is.
+    /// BR-04, BR-19: the site around a document is the same on every page, and no source; what an article itself has at
+    /// its foot is.
     #[test]
     fn the_site_around_a_document_is_no_source() {
         let page = "<title>News</title><header><a href='https://site.example/app'>App</a><h1>Site</h1></header><nav><ul><li><a href=https://social.example/u>Us</a></ul></nav>\
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// BR-01: schemes in capitals, and links that leave theirs out, lead to the same sources.
+    /// BR-01: links with capital or missing schemes are the same sources.
     #[test]
     fn a_link_is_a_source_however_its_scheme_is_written() {
         let card = r#"{"body": [{"type": "TextBlock", "text": "News of HTTP://b.example/x and ftp://c.example, //no.example"}],
