@@ -511,28 +511,6 @@ fn changes_within_the_margin_are_not_worse() {
     assert_eq!(found.exit(&[ComparisonVerdict::Worse, ComparisonVerdict::Undecided]), Exit::Pass);
 }
 
-/// BY-01, BY-08: a difference between instruments decides nothing unless requested.
-#[test]
-fn another_instrument_is_undecided() {
-    let run = sketch(40, 1.0, 0.5).run();
-    let mut after = findings(&run);
-    let before = after.clone();
-    let mut plan = (*after.plan).clone();
-    plan.scorers[0].reduce = "median".to_owned();
-    after.plan = plan.into();
-    let side = |label, findings, model| Side::of(label, findings, Some(model), None).unwrap();
-    let found = |options: &CompareOptions| {
-        compare(&side("before", &before, "model-a"), &side("after", &after, "model-b"), options).unwrap()
-    };
-    let strict = found(&CompareOptions::default());
-    let metric = only(&strict);
-    assert_eq!((metric.verdict, &metric.needed), (ComparisonVerdict::Undecided, &None));
-    assert!(metric.impossible.as_ref().is_some_and(|why| why.contains("different judges or rules")), "{metric:?}");
-    assert!(strict.warnings.iter().any(|it| it.starts_with("The rules of `quality` changed: `reduce`")), "{strict:?}");
-    let lenient = found(&CompareOptions { any_instrument: true, ..CompareOptions::default() });
-    assert_eq!((only(&lenient).verdict, &lenient.warnings), (ComparisonVerdict::Better, &strict.warnings));
-}
-
 /// BY-01: changed samples are listed, and not paired.
 #[test]
 fn changed_samples_are_not_paired() {

@@ -38,7 +38,7 @@ fn agreement_needs_two_raters() {
     let alone = place.karat(&["agree"]);
     assert!(alone.code == 1 && alone.stderr.contains("raters of this run: sim-judge-strict"), "{}", alone.all());
     let unknown = place.karat(&["agree", "--between", "nobody"]);
-    assert!(unknown.code == 1 && unknown.stderr.contains("no rater of this run"), "{}", unknown.all());
+    assert!(unknown.code == 1 && unknown.stderr.contains("unknown rater"), "{}", unknown.all());
     place.write("labels.jsonl", "{\"sample\": 1}\n");
     let label = |grade: &str| format!("\n{{\"sample\": \"x\", \"scores\": {{\"accuracy\": {grade}}}}}\n");
     let by = |who: &str, grade: u8| {

@@ -227,7 +227,7 @@ fn every_dimension_must_be_labelled() {
     place.write("labels.jsonl", &labels([9, 11, 9, 8], ", \"dept\": 4"));
     let said = place.karat(&["calibrate", "-q"]);
     assert_eq!(said.code, 1, "{}", said.all());
-    for wanted in ["labels.jsonl:2:", "`truth` is 11", "its scale goes from 0 to 10", "did you mean `depth`?"] {
+    for wanted in ["labels.jsonl:2:", "`truth` is 11", "its scale is 0 to 10", "did you mean `depth`?"] {
         assert!(said.stderr.contains(wanted), "{wanted}: {}", said.all());
     }
 }

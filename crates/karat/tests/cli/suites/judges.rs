@@ -197,7 +197,7 @@ fn wrong_pairs_and_requirements_are_refused() {
         (r#"versus: "variant:old""#, "versus: old", "`variant:ID` or `model:ID`"),
         (r#"versus: "variant:old""#, "orders: one", "needs `versus`"),
         ("{ ask: The reply is in German. } } ] }", "{ ask: x, version: 2 } } ] }", "one requirement in words"),
-        ("id: language, rubric", "id: language, not: true, rubric", "own words"),
+        ("id: language, rubric", "id: language, not: true, rubric", "in the text of the requirement"),
         ("votes: 3", "votes: 0", "at least 1"),
     ] {
         let broken = PAIRS.replace(right, wrong);
