@@ -3,14 +3,12 @@
 use std::num::NonZeroUsize;
 
 use divan::Bencher;
-use karat_stats::{
-    bootstrap::{Resampling, bootstrap, bootstrap_clustered_mean, bootstrap_mean, jackknife},
-    compare::{WilcoxonZeros, hodges_lehmann, sign_flip_exact, sign_flip_sampled, wilcoxon},
-    describe::{mean, median},
-    interval::Level,
-    power::{Alternative, paired_t_items},
-    seed::Seed,
-};
+use karat_stats::bootstrap::{Resampling, bootstrap, bootstrap_clustered_mean, bootstrap_mean, jackknife};
+use karat_stats::compare::{WilcoxonZeros, hodges_lehmann, sign_flip_exact, sign_flip_sampled, wilcoxon};
+use karat_stats::describe::{mean, median};
+use karat_stats::interval::Level;
+use karat_stats::numeric::seed::Seed;
+use karat_stats::power::{Alternative, paired_t_items};
 
 fn main() {
     divan::main();

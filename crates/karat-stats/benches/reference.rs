@@ -14,7 +14,7 @@ use karat_stats::agreement::{
     Contingency, Measurement, Weighting, cohen_kappa, krippendorff_alpha_of_pairs, score_indices,
 };
 use karat_stats::bootstrap::{Resampling, bootstrap_mean};
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 use testkit::{Timing, time_in_python, time_work};
 
 const VALUES: usize = 10_000;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::special::{StudentT, normal_quantile};
+use crate::numeric::special::{StudentT, normal_quantile};
 
 /// A confidence level, strictly between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]

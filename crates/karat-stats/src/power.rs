@@ -9,11 +9,9 @@
 //! assert_eq!(pairs.map(f64::ceil), Some(34.0));
 //! ```
 
-use crate::{
-    compare::cohen_h,
-    interval::Level,
-    special::{NoncentralT, StudentT, find_root, normal_quantile, normal_sf},
-};
+use crate::compare::cohen_h;
+use crate::interval::Level;
+use crate::numeric::special::{NoncentralT, StudentT, find_root, normal_quantile, normal_sf};
 
 /// The differences that count against the null hypothesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -281,7 +279,8 @@ mod tests {
     /// BY-01, BY-16: what equivalence takes, by simulation of its two one-sided tests on a difference of 0.
     #[test]
     fn equivalence_is_planned_by_its_own_power() {
-        use crate::{compare::paired_t, seed::Seed};
+        use crate::compare::paired_t;
+        use crate::numeric::seed::Seed;
         use rand_chacha::rand_core::Rng;
         let design = PairedDesign { deviation: 1.0, cluster_size: 1.0 };
         let items = design.clusters_for_equivalence(0.4, 0.8, Level::P95).unwrap();

@@ -27,7 +27,7 @@ use karat_stats::agreement::{
 };
 use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices, jackknife_fisher};
 use karat_stats::interval::{Interval, Level, Method};
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 use serde::Serialize;
 
 use crate::figures::estimate::{self, Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};

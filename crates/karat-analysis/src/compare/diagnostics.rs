@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use karat_stats::compare::multiplicity::local_levels;
 use karat_stats::interval::Level;
-use karat_stats::multiplicity::local_levels;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -1,7 +1,7 @@
 //! Paired results of two systems, compared by any aggregate.
 
 use karat_stats::bootstrap::Resampling;
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 use karat_types::PlanHeader;
 
 use super::scores::{Kind, PairedScores, PairedTest};

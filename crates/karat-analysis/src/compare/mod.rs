@@ -21,9 +21,9 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use karat_stats::compare::multiplicity::{StepRule, local_levels};
 use karat_stats::interval::Level;
-use karat_stats::multiplicity::{StepRule, local_levels};
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 use karat_types::{Better, Exit, Policy, Threshold};
 use serde::Serialize;
 

@@ -19,9 +19,9 @@ use karat_stats::compare::{
 };
 use karat_stats::describe::{cluster_sums, clustered_mean, is_constant, mean, standard_deviation};
 use karat_stats::interval::{Interval, Level, Method};
+use karat_stats::numeric::seed::Seed;
+use karat_stats::numeric::special::StudentT;
 use karat_stats::power::PairedDesign;
-use karat_stats::seed::Seed;
-use karat_stats::special::StudentT;
 
 use crate::figures::finding::Finding;
 use crate::figures::resampled::Resampled;

@@ -5,7 +5,7 @@
 //! the result reflects the series' own spread, but no weekly patterns.
 
 use karat_stats::describe::median;
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 use serde::Serialize;
 
 use super::{DriftOptions, Method, Series, WatchedMetric, Worse, date_of};

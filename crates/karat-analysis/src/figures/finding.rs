@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use karat_stats::interval::Interval;
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A statistic with its n, interval, method and seed.

@@ -2,7 +2,7 @@
 
 use karat_stats::bootstrap::Resampling;
 use karat_stats::interval::Level;
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 use karat_types::{MetricSpec, PlanHeader};
 
 use crate::figures::estimate;

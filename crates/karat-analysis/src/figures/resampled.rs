@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use karat_stats::bootstrap::{Distribution, Resampling, bootstrap_indices, bootstrap_mean, jackknife_mean};
 use karat_stats::describe::{is_constant, mean};
 use karat_stats::interval::{Interval, Level};
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 
 use crate::figures::finding::Finding;
 use crate::score::observations::{Aggregate, BOOTSTRAP_FROM, Observations, RESAMPLED_UP_TO};

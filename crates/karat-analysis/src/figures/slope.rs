@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use karat_stats::describe::{clustered_mean, is_constant, mean};
 use karat_stats::interval::Level;
-use karat_stats::sum::sum_of;
+use karat_stats::numeric::sum::sum_of;
 
 use crate::figures::finding::Finding;
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use karat_stats::compare::multiplicity::{StepRule, local_levels};
 use karat_stats::compare::{paired_t, sign_flip_exact, sign_flip_interval};
 use karat_stats::interval::Level;
-use karat_stats::multiplicity::{StepRule, local_levels};
 use serde::Serialize;
 
 use crate::figures::finding::Finding;

@@ -111,7 +111,7 @@ impl Aggregate {
             Self::Median => karat_stats::describe::median(values),
             Self::Min => values.iter().copied().reduce(f64::min),
             Self::Max => values.iter().copied().reduce(f64::max),
-            Self::Sum => Some(karat_stats::sum::sum(values)),
+            Self::Sum => Some(karat_stats::numeric::sum::sum(values)),
             Self::Percentile(p) => nearest_rank_of(values, f64::from(p) / 100.0),
             Self::Labels(_) => None,
         }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use karat_analysis::Findings;
 use karat_analysis::compare::{CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, changed_samples};
+use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::interval::Level;
-use karat_stats::multiplicity::StepRule;
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 use karat_types::{Exit, PlanHeader, RunRows, Threshold};
 
 use crate::analyse::baseline::findings;

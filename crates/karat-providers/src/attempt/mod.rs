@@ -2,7 +2,7 @@
 //!
 //! Read in this order: `exchange` (a call and its result, and the `Payer` who is asked before each attempt), `dispatch` (the
 //! retry loop that all calls pass), `retry` (the waits between attempts), `failure` (a failed attempt: its code, its message,
-//! and the part of its cost that is unknown), `excerpt` (foreign bytes quoted in messages).
+//! and the part of its cost that is unknown), `request_check` (refuses a body with a known key), `excerpt` (foreign bytes quoted in messages).
 //!
 //! `registry::providers` and `process::external_call` build an `AttemptSource` and hand it to `dispatch`, which passes
 //! `limiter` before each attempt.
@@ -11,4 +11,5 @@ pub(crate) mod dispatch;
 pub(crate) mod excerpt;
 pub(crate) mod exchange;
 pub(crate) mod failure;
+mod request_check;
 pub(crate) mod retry;

@@ -9,7 +9,6 @@ use karat_text::redact::Redactor;
 use regex::bytes::Regex;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::attempt::exchange::{Exchange, unsent_exchange};
 use crate::capture::escapes::{ESCAPES, NUMBERED, Spelling};
 
 /// The replacement of a secret.
@@ -107,23 +106,6 @@ impl Secrets {
     /// Returns whether the bytes contain a known secret, in any form that [`Self::clean`] finds.
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         self.patterns.as_ref().is_some_and(|patterns| !patterns.find_all(bytes, NESTED).is_empty())
-    }
-
-    /// The stored form of a request whose body is about to be sent.
-    ///
-    /// # Errors
-    /// The body contains a known secret: a key belongs into a header, and the receiver of a body may store it. `who` names
-    /// the receiver in the message.
-    pub fn check_request(&self, who: &str, body: &Bytes) -> Result<Bytes, Box<Exchange>> {
-        if !self.are_in(body) {
-            return Ok(body.clone());
-        }
-        let problem = format!(
-            "{who}: not sent: the request contains the value of a key that is set in the environment. Remove it from the \
-             row, prompt or file that it comes from; if the value is not a secret but a placeholder, use one of fewer than \
-             {SHORTEST_SECRET} characters"
-        );
-        Err(Box::new(Exchange { request: self.clean(body.clone()), ..unsent_exchange(problem) }))
     }
 
     /// Like [`Secrets::clean`] for bytes that broke off: the beginning of a secret at their end is removed, too.

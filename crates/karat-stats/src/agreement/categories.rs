@@ -1,7 +1,7 @@
 //! Declared categories: looking labels up, weighting disagreements, counting ratings.
 
 use super::codebook::Codebook;
-use crate::input::InputError;
+use crate::numeric::input::InputError;
 
 /// The agreement of two categories of a declared, ordered list: 1 if they are the same, 0 if they are farthest apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

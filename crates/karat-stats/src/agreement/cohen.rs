@@ -1,10 +1,8 @@
 //! Cohen's kappa, weighted and unweighted, with its large-sample standard error.
 
 use super::Weighting;
-use crate::{
-    input::{InputError, same_length},
-    interval::{Interval, Level, Method},
-};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::input::{InputError, same_length};
 
 /// Counts of the pairs in which rater A chose `i` and rater B chose `j`, over one declared list of labels.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! Pearson and Spearman correlation.
 
-use crate::{
-    describe::{extent, is_constant, mean},
-    input::{InputError, finite_pairs},
-    interval::{Interval, Level, Method},
-    special::StudentT,
-    sum::sum_of,
-};
+use crate::describe::{extent, is_constant, mean};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::input::{InputError, finite_pairs};
+use crate::numeric::special::StudentT;
+use crate::numeric::sum::sum_of;
 
 /// A correlation with its p-value.
 #[derive(Debug, Clone, Copy, PartialEq)]

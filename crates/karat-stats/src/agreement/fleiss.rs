@@ -1,7 +1,7 @@
 //! Fleiss' kappa and Randolph's free-marginal kappa.
 
 use super::CountTable;
-use crate::input::InputError;
+use crate::numeric::input::InputError;
 
 /// Agreement of a panel in which every item has the same number of ratings.
 #[derive(Debug, Clone, Copy, PartialEq)]

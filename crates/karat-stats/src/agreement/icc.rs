@@ -1,10 +1,8 @@
 //! Intraclass correlations from a two-way table of items and raters.
 
-use crate::{
-    input::{InputError, finite},
-    interval::{Interval, Level, Method},
-    special::FisherF,
-};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::input::{InputError, finite};
+use crate::numeric::special::FisherF;
 
 /// The six intraclass correlations; each is `None` where its denominator is 0.
 ///

@@ -1,11 +1,9 @@
 //! The distance of a judge's scores from human scores, in the units of the score.
 
-use crate::{
-    describe::{is_constant, mean, standard_deviation},
-    input::{InputError, finite_pairs},
-    interval::{Interval, Level, Method},
-    sum::sum_of,
-};
+use crate::describe::{is_constant, mean, standard_deviation};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::input::{InputError, finite_pairs};
+use crate::numeric::sum::sum_of;
 
 /// Errors of a judge against human scores.
 #[derive(Debug, Clone, Copy, PartialEq)]

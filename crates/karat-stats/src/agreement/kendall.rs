@@ -1,9 +1,7 @@
 //! Kendall's rank correlation tau-b.
 
-use crate::{
-    input::{InputError, finite_pairs},
-    special::normal_sf,
-};
+use crate::numeric::input::{InputError, finite_pairs};
+use crate::numeric::special::normal_sf;
 
 /// Kendall's τ-b with its p-values.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,11 +1,9 @@
 //! Krippendorff's alpha and its bootstrap interval over units.
 
 use super::{Ratings, codebook::Codebook};
-use crate::{
-    describe::{quantile_of_sorted, sorted},
-    input::{InputError, finite_pairs, in_domain},
-    interval::{Interval, Level, Method},
-};
+use crate::describe::{quantile_of_sorted, sorted};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::input::{InputError, finite_pairs, in_domain};
 
 /// The level of measurement, which sets the squared difference δ² of two ratings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@
 //! assert!(alpha.is_some_and(|alpha| alpha > 0.9));
 //! // Raters who never vary say nothing of agreement: neither 1 nor 0.
 //! assert_eq!(krippendorff_alpha_of_pairs(&[2.0; 3], &[2.0; 3], Measurement::Nominal)?, None);
-//! # Ok::<(), karat_stats::input::InputError>(())
+//! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
 
 mod categories;

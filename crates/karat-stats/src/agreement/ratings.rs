@@ -1,6 +1,6 @@
 //! Ratings of units by any number of raters, with gaps.
 
-use crate::input::{InputError, finite, same_length};
+use crate::numeric::input::{InputError, finite, same_length};
 
 /// The ratings that each unit got; raters are anonymous and may skip units.
 ///

@@ -1,10 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    input::InputError,
-    interval::{Level, Method},
-};
+use crate::interval::{Level, Method};
+use crate::numeric::input::InputError;
 
 const SCALE: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];
 

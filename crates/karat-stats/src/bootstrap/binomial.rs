@@ -1,7 +1,7 @@
 //! Binomial and multinomial random numbers.
 
 use super::draws::Draws;
-use crate::special::stirling_error;
+use crate::numeric::special::stirling_error;
 
 /// A draw from Binomial(n, p), exact up to the rounding of doubles.
 pub(super) fn binomial(draws: &mut Draws, n: u64, p: f64) -> u64 {
@@ -107,10 +107,8 @@ fn log_relative(n: f64, k: f64, mode: f64, p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        seed::Seed,
-        special::{Binomial, ChiSquared},
-    };
+    use crate::numeric::seed::Seed;
+    use crate::numeric::special::{Binomial, ChiSquared};
 
     #[test]
     fn draws_follow_the_distribution() {

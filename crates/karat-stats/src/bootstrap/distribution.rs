@@ -1,11 +1,9 @@
 //! Intervals from a bootstrap distribution.
 
-use crate::{
-    describe::{is_constant, mean, quantile_of_sorted, sorted, standard_deviation},
-    interval::{Interval, Level, Method},
-    special::{normal_cdf, normal_quantile},
-    sum::sum_of,
-};
+use crate::describe::{is_constant, mean, quantile_of_sorted, sorted, standard_deviation};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::special::{normal_cdf, normal_quantile};
+use crate::numeric::sum::sum_of;
 
 /// An estimate and its replicates.
 #[derive(Debug, Clone, PartialEq)]

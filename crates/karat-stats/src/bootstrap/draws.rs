@@ -112,7 +112,8 @@ impl Draws {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{seed::Seed, special::ChiSquared};
+    use crate::numeric::seed::Seed;
+    use crate::numeric::special::ChiSquared;
 
     /// The p-value of a chi-squared test of equal counts.
     fn evenness(counts: &[u64]) -> f64 {

@@ -2,7 +2,7 @@
 
 use crate::describe::{is_constant, mean, t_interval};
 use crate::interval::{Interval, Level, Method};
-use crate::sum::sum_of;
+use crate::numeric::sum::sum_of;
 
 /// The interval of a coefficient from −1 to 1 over few clusters, by Fisher's z of the coefficients without each cluster in turn.
 ///

@@ -6,7 +6,8 @@ use super::{
     draws::{Draws, width},
     resample::{Resampling, replicate},
 };
-use crate::{describe::mean, sum::sum};
+use crate::describe::mean;
+use crate::numeric::sum::sum;
 
 /// Up to this many distinct values, the number of each is drawn instead of the items.
 const MAX_DISTINCT: usize = 32;

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, thread};
 
 use super::{Distribution, draws::Draws};
-use crate::seed::Seed;
+use crate::numeric::seed::Seed;
 
 /// The number of resamples, the seed, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

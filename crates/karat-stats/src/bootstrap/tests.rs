@@ -3,11 +3,9 @@ use std::num::NonZeroUsize;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{
-    describe::{mean, median, population_variance},
-    interval::{Level, Method},
-    seed::Seed,
-};
+use crate::describe::{mean, median, population_variance};
+use crate::interval::{Level, Method};
+use crate::numeric::seed::Seed;
 
 fn resampling(resamples: usize, threads: usize) -> Resampling {
     Resampling { resamples, seed: Seed(42), threads: NonZeroUsize::new(threads).unwrap() }

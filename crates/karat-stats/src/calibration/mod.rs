@@ -6,14 +6,12 @@
 //! let found = calibration(&[0.9, 0.9, 0.5, 0.5], &[true, true, true, false], 10)?;
 //! // |0.9 − 1| · ½ + |0.5 − 0.5| · ½
 //! assert!(found.summary.is_some_and(|summary| (summary.ece - 0.05).abs() < 1e-12));
-//! # Ok::<(), karat_stats::input::InputError>(())
+//! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
 
-use crate::{
-    describe::mean,
-    input::{InputError, in_domain, in_unit_interval, same_length},
-    sum::sum_of,
-};
+use crate::describe::mean;
+use crate::numeric::input::{InputError, in_domain, in_unit_interval, same_length};
+use crate::numeric::sum::sum_of;
 
 /// One bin of a reliability diagram.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 //! Classification metrics: precision, recall, F1, MCC, ROC AUC, average precision.
 
-use crate::input::{InputError, finite, same_length};
+use crate::numeric::input::{InputError, finite, same_length};
 
 /// Precision, recall and F1; a quotient 0/0 is 0.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,11 +1,9 @@
 //! Non-inferiority and equivalence of the candidate, with a margin set before looking.
 
 use super::paired::t_statistic;
-use crate::{
-    describe::{mean, standard_error},
-    interval::Level,
-    special::StudentT,
-};
+use crate::describe::{mean, standard_error};
+use crate::interval::Level;
+use crate::numeric::special::StudentT;
 
 /// One-sided t tests of the mean difference against a margin.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,9 +1,7 @@
 //! McNemar's test of two pass rates on the same items.
 
-use crate::{
-    interval::{Interval, Level, Method},
-    special::{Binomial, ChiSquared, boundary, two_sided_p},
-};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::special::{Binomial, ChiSquared, boundary, two_sided_p};
 
 /// A critical value so little below a score leaves it out.
 const JUST_BELOW: f64 = 1.0 - 1e-6;

@@ -18,12 +18,13 @@
 //! // Pass or fail, (baseline, candidate): only items on which the two differ tell them apart.
 //! let outcomes = PairedOutcomes::count([(true, true), (false, true), (false, true), (true, false)]);
 //! assert_eq!(outcomes.mcnemar().discordant, 3);
-//! # Ok::<(), karat_stats::input::InputError>(())
+//! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
 
 mod effect;
 mod equivalence;
 mod mcnemar;
+pub mod multiplicity;
 mod paired;
 mod sign;
 mod sign_flip;

@@ -1,11 +1,9 @@
 //! Paired differences and their t test.
 
-use crate::{
-    describe::{is_rounding, magnitude, mean, standard_deviation, t_interval},
-    input::{InputError, same_length},
-    interval::{Interval, Level},
-    special::StudentT,
-};
+use crate::describe::{is_rounding, magnitude, mean, standard_deviation, t_interval};
+use crate::interval::{Interval, Level};
+use crate::numeric::input::{InputError, same_length};
+use crate::numeric::special::StudentT;
 
 /// Differences of the items that both systems have a value for.
 #[derive(Debug, Clone, PartialEq, Default)]

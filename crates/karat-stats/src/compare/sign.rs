@@ -1,6 +1,6 @@
 //! The exact sign test.
 
-use crate::special::{Binomial, two_sided_p};
+use crate::numeric::special::{Binomial, two_sided_p};
 
 /// The binomial test on the signs of the differences; zeros are dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]

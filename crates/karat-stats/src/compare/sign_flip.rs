@@ -5,13 +5,11 @@
 
 use rand_chacha::rand_core::Rng;
 
-use crate::{
-    describe::{is_constant, mean, sorted},
-    interval::{Interval, Level, Method},
-    seed::Seed,
-    special::boundary,
-    sum::sum,
-};
+use crate::describe::{is_constant, mean, sorted};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::seed::Seed;
+use crate::numeric::special::boundary;
+use crate::numeric::sum::sum;
 
 /// The largest number of differences for which [`sign_flip`] enumerates every pattern.
 pub const EXACT_UP_TO: usize = 20;

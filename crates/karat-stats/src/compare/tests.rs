@@ -1,7 +1,8 @@
 use rand_chacha::rand_core::Rng;
 
 use super::*;
-use crate::{interval::Level, seed::Seed};
+use crate::interval::Level;
+use crate::numeric::seed::Seed;
 
 /// A uniform draw from [0, 1).
 fn uniform(rng: &mut impl Rng) -> f64 {

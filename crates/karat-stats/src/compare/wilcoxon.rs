@@ -3,7 +3,7 @@
 //! It tests symmetry about 0, not the mean. With ties or zeros the classical tables are not exact;
 //! the exact p-values here are those of the conditional distribution given the ranks observed.
 
-use crate::special::normal_sf;
+use crate::numeric::special::normal_sf;
 
 /// The treatment of differences of 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

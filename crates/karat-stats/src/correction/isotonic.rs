@@ -1,6 +1,6 @@
 //! Isotonic regression by pooling adjacent violators.
 
-use crate::input::{InputError, finite, finite_pairs, in_domain, same_length};
+use crate::numeric::input::{InputError, finite, finite_pairs, in_domain, same_length};
 
 /// The direction of the fitted function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

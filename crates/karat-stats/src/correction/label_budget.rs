@@ -1,9 +1,7 @@
 //! The number of human labels that a wanted precision needs.
 
-use crate::{
-    input::{InputError, in_domain},
-    interval::Level,
-};
+use crate::interval::Level;
+use crate::numeric::input::{InputError, in_domain};
 
 /// The quantities known or guessed before labelling.
 #[derive(Debug, Clone, Copy, PartialEq)]

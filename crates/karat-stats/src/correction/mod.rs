@@ -13,7 +13,7 @@
 //! let unlabelled = [4.0, 3.5, 3.0, 4.5, 2.5, 4.0];
 //! let found = ppi_mean(&human, &judge, &unlabelled, Level::P95)?;
 //! assert!(found.is_some_and(|mean| mean.rectifier == -0.5 && mean.tuned.estimate < mean.judge_only_mean));
-//! # Ok::<(), karat_stats::input::InputError>(())
+//! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
 
 mod isotonic;

@@ -1,11 +1,9 @@
 //! Prediction-powered estimation of a mean: many judged items anchored by a few human labels.
 
-use crate::{
-    describe::{is_constant, mean, population_variance, variance},
-    input::{InputError, finite, finite_pairs},
-    interval::{Interval, Level, Method},
-    sum::sum_of,
-};
+use crate::describe::{is_constant, mean, population_variance, variance};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::input::{InputError, finite, finite_pairs};
+use crate::numeric::sum::sum_of;
 
 /// One estimate of the mean human score with two intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]

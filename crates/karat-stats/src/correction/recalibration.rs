@@ -1,11 +1,9 @@
 //! Recalibrating a judge's scores to the human scale, with errors measured out of fold.
 
 use super::{Direction, Isotonic};
-use crate::{
-    describe::{is_constant, mean},
-    input::{InputError, finite_pairs, same_length},
-    sum::sum_of,
-};
+use crate::describe::{is_constant, mean};
+use crate::numeric::input::{InputError, finite_pairs, same_length};
+use crate::numeric::sum::sum_of;
 
 /// y = intercept + slope·x.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,9 +1,7 @@
 //! The pass rate behind an imperfect binary judge (Rogan & Gladen 1978).
 
-use crate::{
-    input::{InputError, in_domain},
-    interval::{Interval, Level, Method},
-};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::input::{InputError, in_domain};
 
 /// Counts of a binary judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

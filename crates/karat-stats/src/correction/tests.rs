@@ -2,11 +2,9 @@ use proptest::prelude::*;
 use rand_chacha::rand_core::Rng;
 
 use super::*;
-use crate::{
-    describe::mean,
-    interval::{Level, Method},
-    seed::Seed,
-};
+use crate::describe::mean;
+use crate::interval::{Level, Method};
+use crate::numeric::seed::Seed;
 
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))

@@ -1,11 +1,9 @@
 //! Means of clustered items: several questions about one passage, several turns of one dialogue.
 
 use super::{is_constant, is_rounding, magnitude, mean, standard_error, variance};
-use crate::{
-    input::{InputError, same_length},
-    interval::{Interval, Level, Method},
-    sum::{sum, sum_of},
-};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::input::{InputError, same_length};
+use crate::numeric::sum::{sum, sum_of};
 
 /// The mean of clustered items with its cluster-robust precision.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 //! Mean, variance, standard deviation and error.
 
-use crate::sum::{sum, sum_of};
+use crate::numeric::sum::{sum, sum_of};
 
 /// The arithmetic mean; `None` for an empty slice, a value that is not finite, or when the sum overflows.
 pub fn mean(values: &[f64]) -> Option<f64> {

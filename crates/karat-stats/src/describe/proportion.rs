@@ -1,9 +1,7 @@
 //! Intervals of a pass rate (Brown, Cai & DasGupta 2001).
 
-use crate::{
-    interval::{Interval, Level, Method},
-    special::Beta,
-};
+use crate::interval::{Interval, Level, Method};
+use crate::numeric::special::Beta;
 
 /// `successes` among `n` independent trials. Both may be fractional: an effective sample size.
 #[derive(Debug, Clone, Copy, PartialEq)]

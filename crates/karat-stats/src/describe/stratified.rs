@@ -1,7 +1,7 @@
 //! Means of stratified samples (Cochran 1977, ch. 5).
 
 use super::{mean, standard_deviation};
-use crate::sum::sum_of;
+use crate::numeric::sum::sum_of;
 
 /// A stratum: how many items the population holds, and those that were scored.
 #[derive(Debug, Clone, PartialEq)]

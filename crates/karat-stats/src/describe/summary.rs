@@ -1,7 +1,7 @@
 //! The descriptive summary of one metric.
 
 use super::{mean, median_absolute_deviation, population_variance, quantile_of_sorted, sorted, variance};
-use crate::sum::sum;
+use crate::numeric::sum::sum;
 
 /// The statistics of one metric in a table. Every field is in the units of the values; variances are squared.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

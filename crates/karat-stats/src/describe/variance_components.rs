@@ -1,7 +1,7 @@
 //! Repeated trials per question: how much of the noise is the questions, how much the model.
 
 use super::{mean, standard_error};
-use crate::sum::sum_of;
+use crate::numeric::sum::sum_of;
 
 /// One-way random effects over questions with any number of trials each.
 #[derive(Debug, Clone, Copy, PartialEq)]

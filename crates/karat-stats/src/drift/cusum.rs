@@ -1,6 +1,6 @@
 //! The two-sided tabular CUSUM chart.
 
-use crate::input::{InputError, finite, in_domain, is_usable};
+use crate::numeric::input::{InputError, finite, in_domain, is_usable};
 
 /// The chart's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]

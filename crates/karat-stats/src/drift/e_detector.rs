@@ -1,6 +1,6 @@
 //! Betting e-detectors: change detection with a guaranteed time to a false alarm.
 
-use crate::input::{InputError, in_domain, in_unit_interval, open_probability};
+use crate::numeric::input::{InputError, in_domain, in_unit_interval, open_probability};
 
 /// The detector's run over a series; indices count from 0.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! The exponentially weighted moving average chart.
 
-use crate::input::{InputError, finite, in_domain};
+use crate::numeric::input::{InputError, finite, in_domain};
 
 /// The chart's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]

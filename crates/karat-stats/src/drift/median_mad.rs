@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    describe::{median, median_absolute_deviation},
-    input::{InputError, in_domain, is_usable},
-};
+use crate::describe::{median, median_absolute_deviation};
+use crate::numeric::input::{InputError, in_domain, is_usable};
 
 /// The relative distance beyond its threshold at which a z still counts as on it.
 const NOISE: f64 = 1e-9;

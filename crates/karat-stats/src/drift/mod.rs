@@ -13,7 +13,7 @@
 //! let rule = DriftRule::default();
 //! assert_eq!(median_mad(&scores, 29, &rule)?.status, DriftStatus::Ok);
 //! assert_eq!(median_mad(&scores, 36, &rule)?.status, DriftStatus::Alert);
-//! # Ok::<(), karat_stats::input::InputError>(())
+//! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
 
 mod cusum;

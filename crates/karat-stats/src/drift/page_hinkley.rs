@@ -1,6 +1,6 @@
 //! The Page-Hinkley test.
 
-use crate::input::{InputError, finite, in_domain};
+use crate::numeric::input::{InputError, finite, in_domain};
 
 /// The changes of the mean that raise an alarm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

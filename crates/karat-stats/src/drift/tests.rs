@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::input::InputError;
+use crate::numeric::input::InputError;
 
 fn daily(scores: &[f64]) -> Vec<DayScore> {
     let days = scores.iter().zip(1..);

@@ -6,7 +6,7 @@ use super::{
     Games,
     information::{Information, maximise},
 };
-use crate::input::{InputError, in_domain};
+use crate::numeric::input::{InputError, in_domain};
 
 /// Fitted strengths.
 #[derive(Debug, Clone, PartialEq)]

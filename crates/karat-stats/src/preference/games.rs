@@ -1,6 +1,6 @@
 //! The outcomes of pairwise comparisons.
 
-use crate::input::{InputError, in_domain};
+use crate::numeric::input::{InputError, in_domain};
 
 /// The comparisons of two models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! let games = Games::new(3, vec![pairing(0, 1, 8, 2), pairing(1, 2, 7, 3), pairing(0, 2, 9, 1)])?;
 //! let ranked = bradley_terry(&games, 0.0)?.map(|found| found.log_strength);
 //! assert!(ranked.is_some_and(|strength| strength[0] > strength[1] && strength[1] > strength[2]));
-//! # Ok::<(), karat_stats::input::InputError>(())
+//! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
 
 mod bradley_terry;

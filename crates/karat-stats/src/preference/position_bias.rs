@@ -1,10 +1,8 @@
 //! Does a pairwise judge favour a position? Both orders of every pair tell.
 
-use crate::{
-    describe::Proportion,
-    interval::{Interval, Level},
-    special::two_sided_p,
-};
+use crate::describe::Proportion;
+use crate::interval::{Interval, Level};
+use crate::numeric::special::two_sided_p;
 
 /// The system that the judge preferred, by identity and not by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The asymptotic confidence sequence, for metrics without known bounds.
 
-use crate::input::{InputError, finite, in_domain, open_probability};
+use crate::numeric::input::{InputError, finite, in_domain, open_probability};
 
 /// A time-uniform central limit theorem: x̄_t ± s_t·√(2(tρ²+1)/(t²ρ²)·ln(√(tρ²+1)/α)), narrowest at `t_opt`.
 ///

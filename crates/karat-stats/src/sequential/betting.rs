@@ -1,10 +1,8 @@
 //! The hedged-capital betting confidence sequence, with and without replacement.
 
 use super::predictable::bets;
-use crate::{
-    input::{InputError, in_domain, in_unit_interval, open_probability},
-    special::find_root,
-};
+use crate::numeric::input::{InputError, in_domain, in_unit_interval, open_probability};
+use crate::numeric::special::find_root;
 
 /// A bet is capped so that one value loses at most this share of the wealth.
 const MOST_LOST: f64 = 0.5;

@@ -1,7 +1,7 @@
 //! The empirical-Bernstein confidence sequence.
 
 use super::predictable::bets;
-use crate::input::{InputError, in_domain, in_unit_interval, open_probability};
+use crate::numeric::input::{InputError, in_domain, in_unit_interval, open_probability};
 
 /// Bounds of the mean after one more value.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Stopping a threshold gate early: is the mean of a fixed set of items at least the threshold?
 
 use super::predictable::Predictable;
-use crate::input::{InputError, in_domain, in_unit_interval, open_probability};
+use crate::numeric::input::{InputError, in_domain, in_unit_interval, open_probability};
 
 /// A gate over a fixed set of items with scores in \[0, 1\].
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,10 +2,8 @@
 
 use std::f64::consts::{E, PI};
 
-use crate::{
-    input::{InputError, in_domain, open_probability},
-    special::{find_root, normal_pdf, normal_quantile, normal_sf},
-};
+use crate::numeric::input::{InputError, in_domain, open_probability};
+use crate::numeric::special::{find_root, normal_pdf, normal_quantile, normal_sf};
 
 /// The division of the error α over the looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

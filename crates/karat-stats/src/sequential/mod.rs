@@ -11,7 +11,7 @@
 //! let found = sequential_paired(&before, &after, 0.05)?;
 //! assert!(found.stop_improvement.is_some_and(|items| items < 60), "enough is known before the end");
 //! assert_eq!(found.stop_regression, None);
-//! # Ok::<(), karat_stats::input::InputError>(())
+//! # Ok::<(), karat_stats::numeric::input::InputError>(())
 //! ```
 
 mod asymptotic;

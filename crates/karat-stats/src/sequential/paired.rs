@@ -1,7 +1,7 @@
 //! An anytime-valid paired test.
 
 use super::predictable::bets;
-use crate::input::{InputError, finite_pairs, in_unit_interval, open_probability};
+use crate::numeric::input::{InputError, finite_pairs, in_unit_interval, open_probability};
 
 /// E-processes of a paired comparison; one value per pair, stops count pairs from 1.
 #[derive(Debug, Clone, PartialEq)]

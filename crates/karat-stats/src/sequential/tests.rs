@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use rand_chacha::rand_core::Rng;
 
 use super::*;
-use crate::seed::Seed;
+use crate::numeric::seed::Seed;
 
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs())

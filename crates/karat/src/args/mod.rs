@@ -9,6 +9,7 @@
 
 mod ci;
 mod data;
+mod gate_flags;
 mod history;
 mod housekeeping;
 mod output;
@@ -20,10 +21,11 @@ mod suite;
 use clap::{Arg, ArgAction, Args, Parser, Subcommand};
 
 pub use ci::{
-    BaselineCommand, DriftArgs, EnforceArgs, GateArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs,
-    GoldenPinArgs, MethodArg,
+    BaselineCommand, DriftArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs,
+    MethodArg,
 };
 pub use data::{DatasetCommand, ExportArgs, ExportFormatArg, ImportArgs, ImportKindArg};
+pub use gate_flags::{EnforceArgs, GateArgs};
 pub use history::{
     CompareArgs, CorrectionArg, DateRangeArgs, DigestArgs, FailOnArg, JudgedByArgs, LsArgs, ReportArgs, ShowArgs,
     StatusArg, TableFormatArg, TraceArgs, WhyArgs, WindowArgs,

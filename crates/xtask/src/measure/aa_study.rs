@@ -8,8 +8,8 @@ use std::io::Write;
 use karat_analysis::compare::{Kind, LabelPair, PairedFigures};
 use karat_stats::bootstrap::Resampling;
 use karat_stats::interval::Level;
-use karat_stats::seed::Seed;
-use karat_stats::special::normal_quantile;
+use karat_stats::numeric::seed::Seed;
+use karat_stats::numeric::special::normal_quantile;
 use rand_chacha::{ChaCha8Rng, rand_core::Rng};
 
 /// Samples in one cluster, in generators with clusters.

@@ -299,7 +299,7 @@ fn prediction_powered(
     clustered: bool,
     level: Level,
 ) -> Result<PoweredMean, String> {
-    let failed = |error: karat_stats::input::InputError| error.to_string();
+    let failed = |error: karat_stats::numeric::input::InputError| error.to_string();
     if samples.unlabelled.len() < 2 {
         return labels_alone(samples, clustered, level);
     }

@@ -218,17 +218,17 @@ impl Bleu {
     /// ```
     #[must_use]
     pub fn sentence_signature(&self, references: usize) -> String {
-        self.signature(&references.to_string(), EffectiveOrder::Yes)
+        self.format_signature(&references.to_string(), EffectiveOrder::Yes)
     }
 
     /// sacrebleu's signature of a corpus score; `references` per segment, `None` where it varies.
     #[must_use]
     pub fn signature(&self, references: Option<usize>) -> String {
         let references = references.map_or_else(|| "var".to_owned(), |n| n.to_string());
-        self.signature(&references, EffectiveOrder::No)
+        self.format_signature(&references, EffectiveOrder::No)
     }
 
-    fn signature(&self, references: &str, effective: EffectiveOrder) -> String {
+    fn format_signature(&self, references: &str, effective: EffectiveOrder) -> String {
         let case = if self.lowercase { "lc" } else { "mixed" };
         let effective = match effective {
             EffectiveOrder::Yes => "yes",

@@ -1,14 +1,12 @@
 //! Adapters of the comparisons of two systems.
 
-use karat_stats::{
-    compare::{
-        PairedOutcomes, SignedRank, WilcoxonZeros, cohen_h, effect_sizes, hodges_lehmann, non_inferiority, pair,
-        paired_t, sign_flip_exact, sign_test, wilcoxon,
-    },
-    describe::mean,
-    interval::Level,
-    multiplicity::{Correction, adjust},
+use karat_stats::compare::multiplicity::{Correction, adjust};
+use karat_stats::compare::{
+    PairedOutcomes, SignedRank, WilcoxonZeros, cohen_h, effect_sizes, hodges_lehmann, non_inferiority, pair, paired_t,
+    sign_flip_exact, sign_test, wilcoxon,
 };
+use karat_stats::describe::mean;
+use karat_stats::interval::Level;
 use serde_json::{Map, Value, json};
 
 use crate::vectors::Adapter;

@@ -1,17 +1,15 @@
 //! Adapters of the descriptive statistics, intervals, distributions and bootstraps.
 
-use karat_stats::{
-    bootstrap::{Distribution, jackknife},
-    describe::{
-        Proportion, Stratum, Task, clustered_mean, mean, mean_with_normal_interval, mean_with_t_interval, median,
-        nearest_rank, pass_at_k, quantile_of_sorted, sorted, standard_deviation, stratified_mean, summarize,
-        variance_components,
-    },
-    special::{
-        Beta, Binomial, ChiSquared, FisherF, NoncentralT, StudentT, ln_gamma, normal_cdf, normal_quantile, normal_sf,
-    },
-    sum::sum,
+use karat_stats::bootstrap::{Distribution, jackknife};
+use karat_stats::describe::{
+    Proportion, Stratum, Task, clustered_mean, mean, mean_with_normal_interval, mean_with_t_interval, median,
+    nearest_rank, pass_at_k, quantile_of_sorted, sorted, standard_deviation, stratified_mean, summarize,
+    variance_components,
 };
+use karat_stats::numeric::special::{
+    Beta, Binomial, ChiSquared, FisherF, NoncentralT, StudentT, ln_gamma, normal_cdf, normal_quantile, normal_sf,
+};
+use karat_stats::numeric::sum::sum;
 use serde_json::{Map, Value, json};
 
 use crate::vectors::Adapter;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use karat_stats::bootstrap::Resampling;
 use karat_stats::describe::mean;
-use karat_stats::seed::Seed;
+use karat_stats::numeric::seed::Seed;
 use karat_types::{AnalysisSpec, CellStatus, PlanHeader, ScorerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Adjusting p-values for the number of questions asked.
 //!
 //! ```
-//! use karat_stats::multiplicity::{Correction, adjust};
+//! use karat_stats::compare::multiplicity::{Correction, adjust};
 //!
 //! let p_values = [Some(0.01), None, Some(0.04), Some(0.03)];
 //! assert_eq!(adjust(&p_values, Correction::Holm), [Some(0.03), None, Some(0.06), Some(0.06)]);
