@@ -72,17 +72,16 @@ impl Canary {
         let p_values: Vec<Option<f64>> = tests.iter().map(|(_, test)| test.p(alpha)).collect();
         let (adjusted, levels) = (StepRule::Holm.adjust(&p_values), local_levels(&p_values, StepRule::Holm, alpha));
         let decided = tests.iter().zip(p_values).zip(adjusted.into_iter().zip(levels));
-        let shift =
-            |(((metric, test), p), (p_adjusted, level)): ((&(&String, ShiftTest), Option<f64>), (Option<f64>, f64))| {
-                Some(MetricShift {
-                    metric: (*metric).clone(),
-                    change: test.change(Level::from_alpha(level)?)?,
-                    p,
-                    p_adjusted,
-                    moved: p_adjusted.is_some_and(|p| p <= alpha),
-                })
-            };
-        let mut shifts: Vec<MetricShift> = decided.filter_map(shift).collect();
+        let shifts = decided.filter_map(|(((metric, test), p), (p_adjusted, level))| {
+            Some(MetricShift {
+                metric: (*metric).clone(),
+                change: test.change(Level::from_alpha(level)?)?,
+                p,
+                p_adjusted,
+                moved: p_adjusted.is_some_and(|p| p <= alpha),
+            })
+        });
+        let mut shifts: Vec<MetricShift> = shifts.collect();
         shifts.sort_by_key(|shift| !shift.moved);
         let instrument = match shifts.first()? {
             first if first.moved => InstrumentStatus::Moved,

@@ -72,7 +72,7 @@ fn is_aside(text: &str, found: &Quantity, parentheses: Parentheses) -> bool {
     let in_column = line.len() > before.len() + 1 || line.ends_with('\t');
     let before = before.trim_end_matches(['*', '_', '`', '"', '”', '’', '\'']);
     let word = before.rsplit(is_inline_space).next().unwrap_or_default();
-    let leads_on = LEADING.contains(&word.to_lowercase().as_str());
+    let leads_on = LEADING.contains(word.to_lowercase().as_str());
     let named = word.contains(char::is_alphabetic) && word.ends_with(char::is_alphanumeric) || is_date(word);
     let row = is_row(before, &text[found.span.end..], parentheses);
     named && !in_column && !leads_on && !row && !direction::is_loss(before, &found.phrase)

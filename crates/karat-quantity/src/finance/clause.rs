@@ -55,8 +55,8 @@ fn ends_clause(word: &str, next: &str) -> bool {
         Some('.') => !bare.contains('.') && !next.starts_with(char::is_lowercase),
         Some(',') => {
             let date = bare.bytes().all(|byte| byte.is_ascii_digit()) && periods::is_period(next.trim_end_matches(','));
-            let of_company = COMPANIES.contains(&next.trim_end_matches([',', '.']).to_lowercase().as_str());
-            !date && !of_company && !COMPANIES.contains(&bare.as_str())
+            let of_company = COMPANIES.contains(next.trim_end_matches([',', '.']).to_lowercase().as_str());
+            !date && !of_company && !COMPANIES.contains(bare.as_str())
         }
         _ => false,
     }

@@ -130,7 +130,7 @@ fn after_name(text: &str, colon: usize) -> Option<Declaration> {
     let name = before[start..].to_lowercase();
     let after = text[colon..].trim_start_matches([':', '：']);
     let rest = after.trim_start_matches(|c| is_inline_space(c) || QUOTES.contains(&c));
-    let (declared, length) = expression(rest).filter(|_| NAMED_NAMES.contains(&name.as_str()))?;
+    let (declared, length) = expression(rest).filter(|_| NAMED_NAMES.contains(name.as_str()))?;
     Some(Declaration { span: start..text.len() - rest.len() + length, declared })
 }
 

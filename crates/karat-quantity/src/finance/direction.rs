@@ -36,7 +36,7 @@ pub(crate) fn fall_between(text: &str, previous: &Quantity, start: usize) -> Fal
     let before = text[..previous.span.start].trim_end_matches(is_inline_space);
     let between = text.get(previous.span.end..start).map_or("", str::trim);
     let (middle, joint) = between.rsplit_once(is_inline_space).unwrap_or(("", between));
-    let changed = || before.rsplit(is_inline_space).next().is_some_and(|word| CHANGED.contains(&&*word.to_lowercase()));
+    let changed = || before.rsplit(is_inline_space).next().is_some_and(|word| CHANGED.contains(&word.to_lowercase()));
     let subject = match joint {
         "to" if periods::is_whole(middle) => {
             let led = [" by", " from"].iter().find_map(|word| before.strip_suffix(word));
@@ -58,7 +58,7 @@ pub(crate) fn fall_between(text: &str, previous: &Quantity, start: usize) -> Fal
 fn fall_restated(between: &str, previous: &Quantity, number: &str) -> Fall {
     /// Characters of the longest number in parentheses that is looked at.
     const NUMBER: usize = 40;
-    let noun = between.split_once(is_inline_space).filter(|(word, _)| BEHIND.contains(&word.trim_end_matches(',')));
+    let noun = between.split_once(is_inline_space).filter(|(word, _)| BEHIND.contains(word.trim_end_matches(',')));
     let joint = noun.map_or(between, |(_, joint)| joint).trim_start_matches(',').trim().trim_end_matches(',');
     let enclosed =
         joint == "(" || joint.is_empty() && number.starts_with('(') && noun.is_none_or(|(_, rest)| rest.is_empty());
@@ -67,7 +67,7 @@ fn fall_restated(between: &str, previous: &Quantity, number: &str) -> Fall {
         matches!(previous.unit, Unit::Money(_)) && inside.is_some_and(|(inside, _)| inside.ends_with('%'))
     };
     match previous.fall {
-        fall if JOINTS.contains(&joint) => fall,
+        fall if JOINTS.contains(joint) => fall,
         Fall::Certain if enclosed && !is_share() => Fall::Possible,
         fall if enclosed => fall,
         _ => Fall::No,
@@ -76,7 +76,7 @@ fn fall_restated(between: &str, previous: &Quantity, number: &str) -> Fall {
 
 /// True if words near a number in parentheses say that it is a loss: "Net loss for the year (1,234)", "fell (4%)".
 pub(crate) fn is_loss(before: &str, phrase: &[String]) -> bool {
-    let loss = |word: &str| LOSSES.contains(&word.trim_end_matches([',', ':']).to_lowercase().as_str());
+    let loss = |word: &str| LOSSES.contains(word.trim_end_matches([',', ':']).to_lowercase().as_str());
     let mut words = before.rsplit(is_inline_space).take(NEAR).take_while(|word| !word.ends_with('.'));
     fall_before(before) > Fall::No || words.any(loss) || phrase.iter().any(|word| loss(word))
 }
@@ -91,15 +91,15 @@ fn fall_before(before: &str) -> Fall {
         apart |= matches!(word.as_str(), "year," | "quarter,") && matches!(previous, "over" | "on");
         let word = if apart { word.trim_end_matches(',') } else { word };
         match word {
-            word if AMOUNTS.contains(&word) => return Fall::Possible,
+            word if AMOUNTS.contains(word) => return Fall::Possible,
             // "ein Minus von"; "10 minus 5" subtracts.
             "minus" if behind == "von" => return Fall::Certain,
             "red" if previous == "the" => return Fall::Certain,
             "zahlen" if matches!(previous, "rote" | "roten") => return Fall::Certain,
-            word if is_falling(word) && EXPENSES.contains(&previous) => return Fall::Possible,
+            word if is_falling(word) && EXPENSES.contains(previous) => return Fall::Possible,
             word if is_falling(word) => return Fall::Certain,
             word if !labelled && periods::holds(word, behind) => {}
-            word if BETWEEN.contains(&word) || word.len() > 4 && word.ends_with("ly") => looked_at += 1,
+            word if BETWEEN.contains(word) || word.len() > 4 && word.ends_with("ly") => looked_at += 1,
             _ => break,
         }
         behind = word;
@@ -116,22 +116,22 @@ fn fall_before(before: &str) -> Fall {
 /// de ". A decline in costs may be given as an amount.
 fn of_change(before: &str) -> Fall {
     let mut words =
-        clause::clause_back(before).skip_while(|word| HEDGES.contains(&word.as_str()) || word.ends_with("ly"));
-    if !words.next().is_some_and(|word| LEADING.contains(&word.as_str())) {
+        clause::clause_back(before).skip_while(|word| HEDGES.contains(word.as_str()) || word.ends_with("ly"));
+    if !words.next().is_some_and(|word| LEADING.contains(word.as_str())) {
         return Fall::No;
     }
     let words: Vec<String> = words.take(NEAR).collect();
-    let falls = |word: &str| OF_CHANGE_NOUNS.contains(&word) || is_german(word);
-    let at = words.windows(2).position(|pair| OBJECT.contains(&pair[0].as_str()) && falls(&pair[1]));
+    let falls = |word: &str| OF_CHANGE_NOUNS.contains(word) || is_german(word);
+    let at = words.windows(2).position(|pair| OBJECT.contains(pair[0].as_str()) && falls(&pair[1]));
     match at.and_then(|at| words.get(..at)) {
-        Some(object) if object.iter().any(|word| COSTS.contains(&word.as_str())) => Fall::Possible,
+        Some(object) if object.iter().any(|word| COSTS.contains(word.as_str())) => Fall::Possible,
         Some(_) => Fall::Certain,
         None => Fall::No,
     }
 }
 
 fn is_falling(word: &str) -> bool {
-    FALLING.contains(&word) || is_german(word)
+    FALLING.contains(word) || is_german(word)
 }
 
 fn is_german(word: &str) -> bool {
@@ -140,13 +140,13 @@ fn is_german(word: &str) -> bool {
 
 /// The same in other languages: "Der Nettoverlust lag bei ", "Las pérdidas ascendieron a ".
 fn is_foreign_result(before: &str) -> bool {
-    let is_loss = |word: &str| FOREIGN.contains(&word) || GERMAN_LOSSES.iter().any(|end| word.ends_with(end));
+    let is_loss = |word: &str| FOREIGN.contains(word) || GERMAN_LOSSES.iter().any(|end| word.ends_with(end));
     let mut behind = String::new();
     for word in words_back(before).take(WORDS).map(|word| word.replace('’', "'")) {
         if is_loss(&word) {
             return true;
         }
-        let links = FOREIGN_LINKS.contains(&word.as_str()) || FALLING.contains(&word.as_str());
+        let links = FOREIGN_LINKS.contains(word.as_str()) || FALLING.contains(word.as_str());
         if !links && !periods::holds(&word, &behind) {
             return false;
         }
@@ -159,29 +159,29 @@ fn is_foreign_result(before: &str) -> bool {
 /// "Loss before tax: ". A loss that nothing says to be a result may be an expense: "Losses on loans were ".
 fn of_result(before: &str) -> Fall {
     let words: Vec<String> = clause::clause_back(before).take(WORDS).collect();
-    let links = |word: &String| LINKS.contains(&word.as_str()) || CHANGED.contains(&word.as_str());
+    let links = |word: &String| LINKS.contains(word.as_str()) || CHANGED.contains(word.as_str());
     let label = clause::is_label(before);
     if !label && !words.first().is_some_and(links) {
         return Fall::No;
     }
     for (at, word) in words.iter().enumerate().skip(usize::from(!label)) {
         let (behind, qualifier) = (&words[..at], words.get(at + 1).map_or("", String::as_str));
-        if LOSSES.contains(&word.as_str()) {
+        if LOSSES.contains(word.as_str()) {
             let linked = behind.last().is_some_and(links);
-            let named = RESULTS.contains(&qualifier) || !EXPENSES.contains(&qualifier) && is_of_result(behind);
+            let named = RESULTS.contains(qualifier) || !EXPENSES.contains(qualifier) && is_of_result(behind);
             let of = behind.last().is_some_and(|word| word == "of");
-            let alone = linked && !of && word.starts_with("loss") && !EXPENSES.contains(&qualifier);
+            let alone = linked && !of && word.starts_with("loss") && !EXPENSES.contains(qualifier);
             return match (named || alone, linked) {
                 (true, _) => Fall::Certain,
                 (false, true) => Fall::Possible,
                 (false, false) => Fall::No,
             };
         }
-        let operations = word == "from" && LOSSES.contains(&qualifier) && is_of_result(&words[..=at]);
+        let operations = word == "from" && LOSSES.contains(qualifier) && is_of_result(&words[..=at]);
         let dated = || words[at.saturating_sub(1)..].iter().take(3).any(|word| periods::is_period(word));
         let figure = word.contains(|c| digit(c).is_some()) && !dated();
         let income = word == "income" && !behind.last().is_some_and(|word| word.starts_with("tax"));
-        if ENDS.contains(&word.as_str()) && !operations || income || figure {
+        if ENDS.contains(word.as_str()) && !operations || income || figure {
             return Fall::No;
         }
     }
@@ -195,8 +195,8 @@ fn is_of_result(behind: &[String]) -> bool {
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     match first {
         "before" | "per" | "attributable" => true,
-        "after" => TAXES.contains(&second),
-        "from" => OPERATIONS.contains(&second),
+        "after" => TAXES.contains(second),
+        "from" => OPERATIONS.contains(second),
         "for" => periods::is_period(second) || words.take(NEAR).any(periods::is_period),
         _ => false,
     }
@@ -205,18 +205,18 @@ fn is_of_result(behind: &[String]) -> bool {
 /// "a negative free cash flow of ", "EBITDA was negative at ", "ein negatives Ergebnis von "; an impact may be of either sign.
 fn is_negative_result(before: &str) -> bool {
     let mut words =
-        words_back(before).take(2 * NEAR).skip_while(|word| IS_NEGATIVE_RESULT_BETWEEN.contains(&word.as_str()));
-    let linked = words_back(before).next().is_some_and(|word| IS_NEGATIVE_RESULT_BETWEEN.contains(&word.as_str()));
-    linked && words.next().is_some_and(|word| NEGATIVE.contains(&word.as_str()))
+        words_back(before).take(2 * NEAR).skip_while(|word| IS_NEGATIVE_RESULT_BETWEEN.contains(word.as_str()));
+    let linked = words_back(before).next().is_some_and(|word| IS_NEGATIVE_RESULT_BETWEEN.contains(word.as_str()));
+    linked && words.next().is_some_and(|word| NEGATIVE.contains(word.as_str()))
 }
 
 fn fall_behind(phrase: &[String]) -> Fall {
-    let Some(at) = phrase.iter().position(|word| BEHIND.contains(&word.as_str()) || AMOUNTS.contains(&word.as_str()))
+    let Some(at) = phrase.iter().position(|word| BEHIND.contains(word.as_str()) || AMOUNTS.contains(word.as_str()))
     else {
         return Fall::No;
     };
-    let expense = at.checked_sub(1).is_some_and(|before| EXPENSES.contains(&phrase[before].as_str()));
-    let amount = AMOUNTS.contains(&phrase[at].as_str());
+    let expense = at.checked_sub(1).is_some_and(|before| EXPENSES.contains(phrase[before].as_str()));
+    let amount = AMOUNTS.contains(phrase[at].as_str());
     // "$5 million loss provision" is no loss.
     let last = at + 1 == phrase.len() || phrase[at] == "lower";
     if expense || amount || !last { Fall::Possible } else { Fall::Certain }
@@ -237,9 +237,9 @@ fn lost_behind(after: &str) -> Fall {
     };
     let mut words = what.split(|c: char| !c.is_alphanumeric() && c != '-').filter(|word| !word.is_empty()).take(2);
     match (words.next().unwrap_or_default(), words.next().unwrap_or_default()) {
-        (noun, _) if LOST_BEHIND_NOUNS.contains(&noun) => Fall::Certain,
-        (kind, noun) if LOST_BEHIND_NOUNS.contains(&noun) && RESULTS.contains(&kind) => Fall::Certain,
-        (_, noun) if LOST_BEHIND_NOUNS.contains(&noun) => Fall::Possible,
+        (noun, _) if LOST_BEHIND_NOUNS.contains(noun) => Fall::Certain,
+        (kind, noun) if LOST_BEHIND_NOUNS.contains(noun) && RESULTS.contains(kind) => Fall::Certain,
+        (_, noun) if LOST_BEHIND_NOUNS.contains(noun) => Fall::Possible,
         _ => Fall::No,
     }
 }
@@ -272,12 +272,12 @@ pub(crate) fn changes(before: &str) -> bool {
     let mut of = false;
     while let Some(word) = words.next() {
         let word = word.to_lowercase();
-        if CHANGED.contains(&word.as_str()) || (of && CHANGES.contains(&word.as_str())) {
-            return !words.any(|word| PLANNED.contains(&word.to_lowercase().as_str()));
+        if CHANGED.contains(word.as_str()) || (of && CHANGES.contains(word.as_str())) {
+            return !words.any(|word| PLANNED.contains(word.to_lowercase().as_str()));
         }
         of |= word == "of";
         let adverb = word.len() > 4 && word.ends_with("ly");
-        if !adverb && !BETWEEN.contains(&word.as_str()) {
+        if !adverb && !BETWEEN.contains(word.as_str()) {
             return false;
         }
     }

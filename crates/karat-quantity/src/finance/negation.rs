@@ -31,10 +31,10 @@ fn denies(before: &str) -> bool {
         let word = &rest[rest.rfind(is_inline_space).map_or(0, |at| at + 1).min(rest.len())..];
         let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
         let neither = word == "noch" && near.contains("weder");
-        if DENYING.contains(&word) || word.ends_with("n't") || neither {
+        if DENYING.contains(word) || word.ends_with("n't") || neither {
             return true;
         }
-        if !BETWEEN.contains(&word) {
+        if !BETWEEN.contains(word) {
             return false;
         }
         rest = &rest[..rest.len() - word.len()];
@@ -60,7 +60,7 @@ fn denies_statement(before: &str) -> bool {
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let refuses = |at: usize| {
         let (word, next) = (words[at], words.get(at + 1).copied().unwrap_or_default());
-        let refuses = REFUSING.contains(&word) || word.ends_with("n't") || word.starts_with("n'");
+        let refuses = REFUSING.contains(word) || word.ends_with("n't") || word.starts_with("n'");
         refuses && !matches!(next, "only" | "just" | "nur")
     };
     let denied = |at: &usize| {

@@ -12,14 +12,14 @@ word_lists!("periods.txt": PERIODS, LEADING, COMPARISONS);
 
 /// True if a lower-cased word belongs to such a phrase, where `behind` is the word after it.
 pub(crate) fn holds(word: &str, behind: &str) -> bool {
-    let leads = LEADING.contains(&word) || word == "to" || word.bytes().all(|b| b.is_ascii_digit());
-    let before_period = || is_period(behind) || LEADING.contains(&behind);
+    let leads = LEADING.contains(word) || word == "to" || word.bytes().all(|b| b.is_ascii_digit());
+    let before_period = || is_period(behind) || LEADING.contains(behind);
     is_period(word) || leads && before_period()
 }
 
 /// True if a lower-cased word ends such a phrase: "quarter", "q2", "2025", "june".
 pub(crate) fn is_period(word: &str) -> bool {
-    PERIODS.contains(&word) || is_dated(word)
+    PERIODS.contains(word) || is_dated(word)
 }
 
 /// "q2", "h1", "fy25", "2025", "june".

@@ -124,7 +124,7 @@ mod tests {
 
     fn text(folder: &Path, path: &str) -> Result<String, bool> {
         let mut text = String::new();
-        let opened = open(folder.to_str().unwrap(), path).and_then(|mut file| file.read_to_string(&mut text));
+        let opened = open(&folder.display().to_string(), path).and_then(|mut file| file.read_to_string(&mut text));
         opened.map(|_| text).map_err(|error| is_outside(&error))
     }
 

@@ -328,8 +328,8 @@ pub fn of(path: &str) -> &'static [Example] {
 /// Changes the command at a path, such as `golden pin`.
 fn at(command: Command, path: &str, change: impl FnOnce(Command) -> Command) -> Command {
     match path.split_once(' ') {
-        Some((name, rest)) => command.mut_subcommand(name.to_owned(), |sub| at(sub, rest, change)),
-        None => command.mut_subcommand(path.to_owned(), change),
+        Some((name, rest)) => command.mut_subcommand(name, |sub| at(sub, rest, change)),
+        None => command.mut_subcommand(path, change),
     }
 }
 

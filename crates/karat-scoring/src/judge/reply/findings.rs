@@ -76,16 +76,16 @@ impl FindingReader<'_, '_> {
                 });
                 Value::Object(read.collect())
             }
-            (fields, Value::String(text)) => self.from_text(fields, text, pointer),
+            (fields, Value::String(text)) => self.read_text(fields, text, pointer),
             (_, other) => {
                 self.remarks.problem(pointer, format!("is {}, but must be an object", kind(other)));
-                self.from_text(&spec.fields, UNKNOWN, pointer)
+                self.read_text(&spec.fields, UNKNOWN, pointer)
             }
         }
     }
 
     /// A text where an object is expected: clear when the object has one text, else the other fields are missing.
-    fn from_text(&mut self, fields: &[(String, FieldType)], text: &str, pointer: &str) -> Value {
+    fn read_text(&mut self, fields: &[(String, FieldType)], text: &str, pointer: &str) -> Value {
         let first = fields.iter().position(|(_, kind)| kind.is_text());
         if fields.len() == 1 && first.is_some() {
             self.remarks.lenience(format!("an item of `{}` was a bare text", self.spec.name));

@@ -151,7 +151,7 @@ fn a_plan_says_what_a_difference_takes() {
     assert_eq!(assumed["metrics"][0]["needed"]["samples"], 199);
     assert!(place.fine(&["plan", "--mde", "0.1"]).stdout.contains("0.100 takes 199 samples"));
     let share = place.karat(&["plan", "--mde", "hit=5%"]);
-    assert!(share.code == 1 && share.stderr.contains("no stored run has it"), "{}", share.all());
+    assert!(share.code == 1 && share.stderr.contains("no stored run has one"), "{}", share.all());
     let unknown = place.karat(&["plan", "--mde", "chars=1"]);
     assert!(unknown.code == 1 && unknown.stderr.contains("no range"), "{}", unknown.all());
     let wrong = place.karat(&["plan", "--mde", "hit=much"]);

@@ -104,5 +104,5 @@ fn a_variant_runs_without_its_base() {
         (&"raw{max_tokens=900}".into(), &"raw{max_tokens=4000}".into())
     );
     let unknown = place.karat(&["plan", "claims", "--set", "analyses=[{analysis: delta, with: {base: rwa}}]"]);
-    assert!(unknown.code == 1 && unknown.stderr.contains("base is \"rwa\""), "{}", unknown.all());
+    assert!(unknown.code == 1 && unknown.stderr.contains("base: \"rwa\" is not part of this run"), "{}", unknown.all());
 }

@@ -297,7 +297,7 @@ fn advice_needs_a_verdict() {
     let span = json!({"text": "dog", "confidence": 0.2, "start": 0});
     place.write("none.json", &json!({"results": [{"promptId": "a", "output": "dog", "spans": [span]}]}).to_string());
     let said = place.fine(&["import", "span-snapshot", "none.json"]);
-    assert!(said.stdout.contains("nothing can be said") && !said.stdout.contains("no threshold"), "{}", said.all());
+    assert!(said.stdout.contains("no recommendation:") && !said.stdout.contains("no threshold"), "{}", said.all());
     assert!(said.stderr.contains("the snapshot has no summary"), "{}", said.all());
 }
 
@@ -489,7 +489,7 @@ fn lists_that_are_lacking_are_not_zero() {
     let place = Place::new();
     let confusion = json!([{"spanIndex": 1, "text": "beta", "assignedRole": "a.b", "expectedRole": "c.d"}]);
     let old = snapshot(&place, "old", &vec![Some(json!({"missedElements": []})); 8]);
-    assert!(old.contains("nothing can be said") && !old.contains("falsePositives"), "{old}");
+    assert!(old.contains("no recommendation:") && !old.contains("falsePositives"), "{old}");
     snapshot(&place, "new", &vec![Some(json!({"falsePositives": false_one(0), "taxonomyErrors": confusion})); 8]);
     let found = compared(&place, "old", "new");
     let rate = &found["sectionErrorRates"]["main"]["falsePositives"];

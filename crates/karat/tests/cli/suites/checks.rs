@@ -128,7 +128,10 @@ fn a_run_without_applicable_metrics_fails() {
     );
     place.write("karat.yaml", &suite("scorers: { hit: { metric: exact }, words: { metric: length } }\n"));
     let some = place.fine(&["run"]).stdout;
-    assert!(some.contains("without any score: hit;") && !some.contains("failed:"), "{some}");
+    assert!(
+        some.contains("Metrics without a score, because they apply to no output: hit;") && !some.contains("failed:"),
+        "{some}"
+    );
     place.write("karat.yaml", &suite(""));
     let outputs = place.fine(&["run"]).stdout;
     assert!(outputs.contains("warning: Nothing is scored: no scorer is on."), "{outputs}");

@@ -189,7 +189,7 @@ fn doctor_shows_proxies_without_their_passwords() {
         unused.all()
     );
     let broken = doctor("HTTP_PROXY", "socks5://me:hunter2@proxy:3128");
-    assert!(broken.code != 0 && broken.stdout.contains("only http and https can be used"), "{}", broken.all());
+    assert!(broken.code != 0 && broken.stdout.contains("only http and https are supported"), "{}", broken.all());
     assert!([fine, unused, broken].iter().all(|said| !said.all().contains("hunter2")));
 }
 

@@ -107,10 +107,10 @@ fn usage_above_what_was_reserved_is_warned_about() {
     place.fine(&["run", "--run-id", "a"]);
     let report = place.report("a");
     let warnings = report["warnings"].as_array().unwrap();
-    let breach = warnings.iter().filter_map(|it| it.as_str()).find(|it| it.contains("than was reserved")).unwrap();
+    let breach = warnings.iter().filter_map(|it| it.as_str()).find(|it| it.contains("more than was reserved")).unwrap();
     assert!(breach.contains(": 2.") && breach.contains("mock counted more tokens"), "{breach}");
     let page = place.fine(&["report", "a", "--format", "md", "-o", "-"]);
-    assert!(page.stdout.contains("more usage than was reserved"), "{}", page.stdout);
+    assert!(page.stdout.contains("more than was reserved"), "{}", page.stdout);
 }
 
 /// BY-05: a usage of zero beside a reply counts as missing: usage and cost are estimated, and the report says so.

@@ -100,7 +100,7 @@ fn questions_that_mean_nothing_are_refused() {
     for (words, part) in [
         (&["drift", "briefing", "--as-of", "2026-04-05", "--since", "2026-04-06"][..], "`--since 2026-04-06` is after"),
         (&["show", "briefing", "--since", "2026-04-06", "--until", "2026-04-05"], "is after `--until 2026-04-05`"),
-        (&["drift", "briefing", "--as-of", "2026-04-06", "--close", " "], "`--close` says nothing"),
+        (&["drift", "briefing", "--as-of", "2026-04-06", "--close", " "], "`--close` needs a reason"),
         (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "cusum", "--z-thresh", "2"], "takes is `h`"),
         (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "ewma", "--z-thresh", "2"], "takes is `limit`"),
     ] {
@@ -224,7 +224,7 @@ fn drift_tells_two_folders_apart() {
         both.all()
     );
     let show = place.fine(&["show", "briefing"]);
-    assert!(show.stderr.contains("A and B have 2 samples"), "{}", show.all());
+    assert!(show.stderr.contains("A and B contain 2 samples"), "{}", show.all());
     for (folder, n) in [("A", 2), ("./A", 2), ("B", 3)] {
         let said = with(&ask, folder);
         assert_eq!((&json(&said)["n"], &json(&said)["warnings"]), (&json!(n), &json!([])), "{}", said.all());
@@ -268,7 +268,7 @@ fn one_day_is_not_enough_for_drift() {
     assert!(report.contains("1 scores in 7 days and 1 in 30, where 3 and 7 are needed"), "{report}");
     for numbers in [["--long-window", "2147483647"], ["--streak", "4294967295"], ["--short-window", "2"]] {
         let said = place.karat(&[&["drift", "briefing", "--as-of", "2026-04-06"], &numbers[..]].concat());
-        assert!(said.code == 1 && said.stderr.contains("cannot be made"), "{}", said.all());
+        assert!(said.code == 1 && said.stderr.contains("cannot be run"), "{}", said.all());
     }
 }
 
@@ -308,7 +308,7 @@ fn systems_drift_by_themselves() {
     assert_eq!(medians, [&json!(0.0), &json!(1.0)]);
     let week = place.fine(&["digest", "--as-of", "2026-04-10"]).stdout;
     assert!(week.contains("## falls\n") && week.contains("## rises\n"), "{week}");
-    assert!(place.karat(&["golden", "pin"]).stderr.contains("`--system` names it"));
+    assert!(place.karat(&["golden", "pin"]).stderr.contains("select it with `--system`"));
     place.fine(&["golden", "pin", "--system", "falls", "--until", "2026-03-02"]);
     assert_eq!(json(&place.fine(&["golden", "check", "--json", "-q"]))["cards"][0]["composite"], 1.0);
 }

@@ -51,7 +51,7 @@ fn a_golden_set_of_another_judge_decides_nothing() {
     assert!(versioned[1].as_str().unwrap().contains("`version` v1 → v2"), "{versioned}");
     let check = place.karat(&["golden", "check", "mine", "--judge", "second"]);
     assert!(
-        check.code == 2 && check.stdout.contains("the pinned prompt version is v1, this one is v2"),
+        check.code == 2 && check.stdout.contains("the pinned prompt version is v1, the current one is v2"),
         "{}",
         check.all()
     );
@@ -75,7 +75,7 @@ fn a_golden_set_of_one_system_binds_no_other() {
         (&json!(3), &json!("published"))
     );
     let other = place.karat(&["golden", "check", "mine", "--variants", "alt"]);
-    assert!(other.stdout.contains("the pinned system is published, this one is alt"), "{}", other.all());
+    assert!(other.stdout.contains("the pinned system is published, the current one is alt"), "{}", other.all());
 }
 
 /// BR-11: a folder that is not there yet is made, also where its name has a dot; a pinned run is none.

@@ -119,7 +119,11 @@ fn every_judge_failure_is_reported() {
     let path = fake_claude(&place, "");
     place.write("bin/claude", "#!/no/such/interpreter\n");
     let said = judged(&place, &path, None, &["--run-id", "i"]);
-    assert!(place.report("i").to_string().contains("it is there, but what its first line names"), "{}", said.all());
+    assert!(
+        place.report("i").to_string().contains("it exists, but the interpreter in its first line"),
+        "{}",
+        said.all()
+    );
     let row = ["--run-id", "s", "--format", "json", "-o", "-"];
     let said = judged(&place, "/nowhere", None, &row);
     assert!(said.code == 1 && said.stderr.contains("is not installed, or not on PATH"), "{}", said.all());

@@ -132,7 +132,7 @@ fn judges_of_one_run_are_one_grade_everywhere() {
         (&together["composite"]["median"], &together["judges"]),
         (&json!(3.68), &json!(["second-v1 + stub-v1"]))
     );
-    assert!(together["warnings"][0].as_str().unwrap().contains("`--judge` looks at one alone"), "{together}");
+    assert!(together["warnings"][0].as_str().unwrap().contains("select one judge with `--judge`"), "{together}");
     assert_eq!(digest(&["--judge", "second"])["composite"]["median"], 3.0);
     let drift = json(&place.fine(&["drift", "mine", "--as-of", "2026-03-04"]));
     assert_eq!((&drift["judges"], &drift["warnings"]), (&together["judges"], &together["warnings"]));
