@@ -34,7 +34,7 @@
 //! assert_eq!((report.corpus_size, report.overall_mean), (2, 0.5));
 //!
 //! let gates = Gates { min_overall: Some(0.7), ..Gates::default() };
-//! assert_eq!(gates.failed(&report), ["overall_mean 0.500 < gate 0.700"]);
+//! assert_eq!(gates.failed_gates(&report), ["overall_mean 0.500 < gate 0.700"]);
 //! ```
 //!
 //! # Judge with a closure

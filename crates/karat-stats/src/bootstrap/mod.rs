@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use karat_stats::bootstrap::{Resampling, bootstrap_mean};
-//! use karat_stats::{interval::Level, seed::Seed};
+//! use karat_stats::{interval::Level, numeric::seed::Seed};
 //!
 //! let latencies: Vec<f64> = (1..=40).map(|i| f64::from(i * i)).collect();
 //! let drawn = bootstrap_mean(&latencies, &Resampling::new(Seed(1))).and_then(|it| it.percentile(Level::P95));

@@ -36,10 +36,9 @@ const OPENINGS: &[&str] = &[
     "So that ",
 ];
 
-/// Irregular participles. Words that are verbs or nouns in the same form (`read`, `set`, `put`, `left`) are not listed.
+/// Irregular participles. Words that are verbs or nouns in the same form (`bound`, `read`, `set`, `split`) are not listed.
 const IRREGULAR: &[&str] = &[
     "begun",
-    "bound",
     "brought",
     "built",
     "born",
@@ -75,11 +74,9 @@ const IRREGULAR: &[&str] = &[
     "seen",
     "sent",
     "shown",
-    "shut",
     "sold",
     "spent",
     "spoken",
-    "split",
     "sprung",
     "stood",
     "stolen",
