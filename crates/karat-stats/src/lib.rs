@@ -8,7 +8,7 @@
 //! | question | module |
 //! |---|---|
 //! | how good is one system? | [`describe`], [`bootstrap`], [`classification`], [`calibration`] |
-//! | is the other one better? | [`compare`], [`multiplicity`], [`power`], [`preference`] |
+//! | is the other one better? | [`compare`], [`compare::multiplicity`], [`power`], [`preference`] |
 //! | may I stop early? did it get worse? | [`sequential`], [`drift`] |
 //! | can the judge be trusted? | [`agreement`], [`correction`] |
 //!
