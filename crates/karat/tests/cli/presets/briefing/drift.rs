@@ -101,8 +101,8 @@ fn questions_that_mean_nothing_are_refused() {
         (&["drift", "briefing", "--as-of", "2026-04-05", "--since", "2026-04-06"][..], "`--since 2026-04-06` is after"),
         (&["show", "briefing", "--since", "2026-04-06", "--until", "2026-04-05"], "is after `--until 2026-04-05`"),
         (&["drift", "briefing", "--as-of", "2026-04-06", "--close", " "], "`--close` needs a reason"),
-        (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "cusum", "--z-thresh", "2"], "takes is `h`"),
-        (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "ewma", "--z-thresh", "2"], "takes is `limit`"),
+        (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "cusum", "--z-thresh", "2"], "use `h` instead"),
+        (&["drift", "briefing", "--as-of", "2026-04-06", "--method", "ewma", "--z-thresh", "2"], "use `limit` instead"),
     ] {
         let said = place.karat(words);
         assert!(said.code == 1 && said.stderr.contains(part), "{words:?}: {}", said.all());

@@ -146,7 +146,7 @@ fn judges_of_one_run_are_one_grade_everywhere() {
     let same = place.fine(&[&["golden", "check", "mine", "--json"], &both[..]].concat());
     assert_eq!((&json(&same)["warnings"], &json(&same)["cards"][0]["delta"]), (&json!([]), &json!(0.0)));
     let other = place.fine(&["golden", "check", "mine", "--json"]);
-    assert!(json(&other)["warnings"][0].as_str().unwrap().contains("this one is stub-v1"), "{}", other.all());
+    assert!(json(&other)["warnings"][0].as_str().unwrap().contains("the current one is stub-v1"), "{}", other.all());
     place.fine(&["golden", "pin", "mine", "--judge", "second"]);
     assert_eq!((&pinned()["baseline_composite"], &pinned()["baseline_judge"]), (&json!(3.0), &json!("second-v1")));
 }
