@@ -134,7 +134,7 @@ fn a_run_without_applicable_metrics_fails() {
     );
     place.write("karat.yaml", &suite(""));
     let outputs = place.fine(&["run"]).stdout;
-    assert!(outputs.contains("warning: Nothing is scored: no scorer is on."), "{outputs}");
+    assert!(outputs.contains("warning: No output is scored, because no scorer is enabled."), "{outputs}");
 }
 
 /// BY-07: summary and report say why a scorer program gave no score, and how often.
