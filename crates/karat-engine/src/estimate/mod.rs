@@ -119,7 +119,7 @@ impl Estimate {
         self.judgments_reused += other.judgments_reused;
     }
 
-    /// Counts a cell that makes no call.
+    /// Counts a cell that makes no API calls.
     fn count_idle(&mut self, why: &Reason) {
         let count = if let Reason::Skipped(_) = why { &mut self.skipped } else { &mut self.failing };
         *count += 1;

@@ -217,7 +217,7 @@ impl Resolver {
 /// The first calls of a step, given the output before it.
 ///
 /// # Errors
-/// The step makes no call: it is skipped or fails.
+/// The step makes no API calls: it is skipped or fails.
 pub(crate) fn first_asks(
     row: &Row,
     system: &ReadySystem,

@@ -72,7 +72,7 @@ impl PromptMachine {
         parameters
     }
 
-    /// Renders every piece. The error is the end of a step that makes no call.
+    /// Renders every piece. The error is the end of a step that makes no API calls.
     fn start(&mut self) -> Result<Vec<Ask>, StepEnd> {
         let pieces = self.prompt.cutter.cut(&self.step, &self.input.context, || self.room())?;
         self.notes.extend(pieces.note);

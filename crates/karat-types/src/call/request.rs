@@ -147,7 +147,7 @@ impl fmt::Display for FilePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.beneath.as_deref() {
             None | Some("" | ".") => f.write_str(&self.path),
-            // What is wrong with it is that it is absolute.
+            // Valid apart from being absolute.
             Some(_) if self.path.starts_with('/') => f.write_str(&self.path),
             Some(folder) if folder.ends_with('/') => write!(f, "{folder}{}", self.path),
             Some(folder) => write!(f, "{folder}/{}", self.path),

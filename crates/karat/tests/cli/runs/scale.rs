@@ -192,5 +192,6 @@ fn a_large_run_that_has_begun_stops_at_the_ceiling() {
     assert!(said.code == 5 && said.stderr.contains("does not fit the budget of $25.00"), "{}", said.all());
     let report = place.report("a");
     let (paid, cells) = (report["cost"]["actual_cost_usd"].as_f64().unwrap(), &report["totals"]["cells"]);
+    // Row s5000 stops the run. Rows before it that wait for a slot at that moment are not made.
     assert!((0.1..=25.0).contains(&paid) && cells.as_u64() >= Some(4_900), "{paid}, {cells}");
 }
