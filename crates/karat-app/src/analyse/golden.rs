@@ -10,7 +10,7 @@ use karat_analysis::{
     FailingJudge, GradeRow, GradedCell, Pinned, PinnedRun, RowFilter, for_each_graded, primary_metric, system_id,
 };
 use karat_store::StoredRun;
-use karat_suite::{Files, Plan};
+use karat_suite::{Files, Overrides, Plan};
 use karat_types::{CellStatus, Exit, PlanHeader, RunRows, RunStatus, System};
 use serde::Serialize;
 
@@ -169,16 +169,20 @@ impl App {
         execution: Execution,
     ) -> Result<(GoldenCheck, RunEnd), AppError> {
         let judges = asked.judge.iter().cloned().collect::<Vec<_>>();
-        let judges = if judges.is_empty() { invocation.judges.clone() } else { judges };
-        let invocation = Invocation { judges, no_cache: !asked.cached, of_ruler: true, ..invocation.clone() };
-        let whole = self.load(&Invocation { samples: Vec::new(), limit: None, ..invocation.clone() })?.plan;
+        let mut invocation = invocation.clone();
+        if !judges.is_empty() {
+            invocation.overrides.judges = judges;
+        }
+        invocation.overrides.no_cache = !asked.cached;
+        invocation.overrides.golden_check = true;
+        let whole = self.load(&with_samples(&invocation, Vec::new()))?.plan;
         let folder = self.golden_folder(&whole)?;
         let pinned: Vec<Golden> = read_folder(&folder, &whole.header)?.into_iter().map(|(_, golden)| golden).collect();
         if pinned.is_empty() {
             return Err(GoldenError::Empty { folder: folder.display().to_string() }.into());
         }
         let all = pinned.len();
-        let golden = filter_chosen(pinned, &invocation);
+        let golden = filter_chosen(pinned, &invocation.overrides);
         if golden.is_empty() {
             return Err(GoldenError::NoneAsked { all }.into());
         }
@@ -189,8 +193,7 @@ impl App {
             let folder = folder.display().to_string();
             return Err(GoldenError::NoneInDataset { count: golden.len(), folder }.into());
         }
-        let invocation =
-            limit_to_pinned_systems(Invocation { samples, limit: None, ..invocation }, &golden, &whole.header);
+        let invocation = limit_to_pinned_systems(with_samples(&invocation, samples), &golden, &whole.header);
         let plan = self.load(&invocation)?.plan;
         let is_frozen = plan.header.systems.iter().all(|system| system.model.is_none());
         let metric = golden.first().map(|pinned| pinned.baseline_metric.clone()).unwrap_or_default();
@@ -287,16 +290,17 @@ impl App {
 }
 
 /// The requested samples: all, those of `--sample`, or the first `--limit`.
-fn filter_chosen(pinned: Vec<Golden>, invocation: &Invocation) -> Vec<Golden> {
-    let is_named = |golden: &Golden| invocation.samples.is_empty() || invocation.samples.contains(&golden.sample);
-    let most = invocation.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+fn filter_chosen(pinned: Vec<Golden>, overrides: &Overrides) -> Vec<Golden> {
+    let is_named = |golden: &Golden| overrides.samples.is_empty() || overrides.samples.contains(&golden.sample);
+    let most = overrides.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     pinned.into_iter().filter(is_named).take(most).collect()
 }
 
 /// Limits the invocation to the pinned systems, if every sample names one that the suite still has and the command line
 /// chooses no others.
-fn limit_to_pinned_systems(invocation: Invocation, golden: &[Golden], plan: &PlanHeader) -> Invocation {
-    let chooses = !invocation.variants.is_empty() || !invocation.models.is_empty() || invocation.tier.is_some();
+fn limit_to_pinned_systems(mut invocation: Invocation, golden: &[Golden], plan: &PlanHeader) -> Invocation {
+    let Overrides { variants, models, tier, .. } = &invocation.overrides;
+    let chooses = !variants.is_empty() || !models.is_empty() || tier.is_some();
     let named = |id: &str| plan.systems.iter().enumerate().find(|(at, _)| system_id(plan, *at) == id).map(|(_, it)| it);
     let pinned: Option<Vec<&System>> = golden.iter().map(|it| named(it.system.as_deref()?)).collect();
     let Some(systems) = pinned.filter(|_| !chooses) else { return invocation };
@@ -304,11 +308,17 @@ fn limit_to_pinned_systems(invocation: Invocation, golden: &[Golden], plan: &Pla
         |of: &mut dyn Iterator<Item = Option<String>>| of.flatten().collect::<BTreeSet<_>>().into_iter().collect();
     let variant = |system: &System| Some(plan.variants.get(system.variant)?.id.clone());
     let model = |system: &System| Some(plan.models.get(system.model?)?.id.clone());
-    Invocation {
-        variants: ids(&mut systems.iter().map(|system| variant(system))),
-        models: ids(&mut systems.iter().map(|system| model(system))),
-        ..invocation
-    }
+    invocation.overrides.variants = ids(&mut systems.iter().map(|system| variant(system)));
+    invocation.overrides.models = ids(&mut systems.iter().map(|system| model(system)));
+    invocation
+}
+
+/// The same invocation for these samples alone; all samples if there are none.
+fn with_samples(invocation: &Invocation, samples: Vec<String>) -> Invocation {
+    let mut chosen = invocation.clone();
+    chosen.overrides.samples = samples;
+    chosen.overrides.limit = None;
+    chosen
 }
 
 fn sample_ids(plan: &Plan) -> BTreeSet<String> {

@@ -86,8 +86,11 @@ impl App {
         plan: &PlanHeader,
     ) -> Result<Option<BTreeSet<String>>, AppError> {
         let own = source_of(plan);
-        let without = Invocation { params: Vec::new(), ..invocation.clone() };
-        if invocation.params.is_empty() || self.load(&without).is_ok_and(|it| source_of(&it.plan.header) == own) {
+        let mut without = invocation.clone();
+        without.overrides.params.clear();
+        if invocation.overrides.params.is_empty()
+            || self.load(&without).is_ok_and(|it| source_of(&it.plan.header) == own)
+        {
             return Ok(None);
         }
         let mut stored = BTreeSet::new();

@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use karat_suite::LoadPurpose;
 use karat_types::{CellStatus, Dimension, Key, KeyBuilder, PlanHeader, RubricScorer, RunRows, ScorerKind, output_key};
 use serde_json::{Map, Value, json};
 
@@ -145,7 +146,7 @@ impl App {
 
     /// The plan of a suite whose labels may not exist yet.
     fn labelled_suite(&self, invocation: &Invocation) -> Result<Arc<PlanHeader>, AppError> {
-        Ok(self.load_with(invocation, Arc::new(SuiteFiles), |it| it.labelling = true)?.plan.header)
+        Ok(self.load_with(invocation, Arc::new(SuiteFiles), |it| it.context.purpose = LoadPurpose::Label)?.plan.header)
     }
 
     /// The labelling status of each sample.

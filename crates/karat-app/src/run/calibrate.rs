@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use karat_analysis::{Calibration, Findings};
 use karat_report::CalibrationRound;
-use karat_suite::{Files, LABELLED};
-use karat_types::{CachePolicy, Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_example, output_key};
+use karat_suite::{Files, LABELLED, LoadPurpose};
+use karat_types::{Label, PlanHeader, RubricScorer, RunRows, ScorerKind, is_example, output_key};
 use serde_json::{Map, Value, json};
 
 use crate::analyse::baseline::findings;
@@ -61,10 +61,13 @@ impl App {
         invocation: &Invocation,
         asked: &CalibrationRequest,
     ) -> Result<LoadedSuite, AppError> {
-        if invocation.trials.is_some_and(|trials| trials > 1) {
+        if invocation.overrides.trials.is_some_and(|trials| trials > 1) {
             return Err(LabelError::TrialsOfRound {}.into());
         }
-        let suite = self.load_with(invocation, Arc::new(SuiteFiles), |it| it.calibrating = true)?.plan.header;
+        let suite = self
+            .load_with(invocation, Arc::new(SuiteFiles), |it| it.context.purpose = LoadPurpose::Calibrate)?
+            .plan
+            .header;
         let (id, rubric) = scorer(&suite, asked.scorer.as_deref())?;
         let labelled = LabelledOutputs::new(&rubric.labels);
         if labelled.sets.is_empty() {
@@ -92,12 +95,12 @@ impl App {
         let samples: Vec<String> = labelled.sets.keys().cloned().collect();
         self.load_with(invocation, Arc::new(labelled), |overrides| {
             overrides.set.extend(changes);
-            overrides.scorers = Some(vec![id.to_owned()]);
-            overrides.variants = None;
-            overrides.models = None;
+            overrides.context.scorers = Some(vec![id.to_owned()]);
+            overrides.variants.clear();
+            overrides.models.clear();
             overrides.sweep.clear();
             overrides.trials = Some(1);
-            overrides.cache = Some(CachePolicy::Off);
+            overrides.no_cache = true;
             if overrides.samples.is_empty() {
                 overrides.samples = samples;
             }

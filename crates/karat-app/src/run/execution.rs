@@ -304,8 +304,10 @@ impl App {
         if let Some(header) = &found.header {
             return Ok(store.reopen(&header.id)?);
         }
+        let mut dated = invocation.clone();
+        dated.overrides.as_of.clone_from(&plan.as_of);
         let begun = StoredInvocation {
-            invocation: Invocation { as_of: plan.as_of.clone(), ..invocation.clone() },
+            invocation: dated,
             rules: terms.rules.clone(),
             score_of: found.outputs.as_ref().map(|run| run.header().id.clone()),
             tape: terms.tape.clone(),

@@ -57,7 +57,7 @@ impl App {
         let mut invocation = read_stored_invocation(source.header())?.invocation.with_execution(&rescoring.execution);
         invocation.suite = rescoring.suite.clone().unwrap_or(invocation.suite);
         if !rescoring.judges.is_empty() {
-            invocation.judges.clone_from(&rescoring.judges);
+            invocation.overrides.judges.clone_from(&rescoring.judges);
         }
         let mut plan = self.load(&invocation)?.plan;
         let AdoptedScorers { kept, lost } = crate::run::rescore_plan::rescore_plan(&mut plan, source.header());

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use karat_providers::{ExternalCall, ExternalTexts, Providers, Settings};
-use karat_suite::{Fetch, Registry, Suite, place_beneath};
+use karat_suite::{Fetch, LoadPurpose, Registry, Suite, place_beneath};
 use karat_types::{EnvTemplate, Request, SilentObserver};
 
 use crate::error::{Lines, RunError};
@@ -41,8 +41,8 @@ impl App {
     ) -> Result<Vec<FetchedFile>, AppError> {
         let files = std::sync::Arc::new(SuiteFiles);
         let path = load::find_suite(&invocation.suite, &*files)?;
-        let mut overrides = invocation.overrides(&self.lookup, self.clock.now());
-        overrides.fetching = true;
+        let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
+        overrides.context.purpose = LoadPurpose::Fetch;
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let absent = suite.missing_files();
         let providers = self.fetcher(&absent)?;

@@ -37,7 +37,7 @@ impl App {
         change: impl FnOnce(&mut Overrides),
     ) -> Result<LoadedSuite, AppError> {
         let path = find_suite(&invocation.suite, &*files)?;
-        let mut overrides = invocation.overrides(&self.lookup, self.clock.now());
+        let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
         change(&mut overrides);
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         let plan = suite.plan()?;
@@ -54,7 +54,7 @@ impl App {
     pub fn dataset_checks(&self, invocation: &Invocation) -> Result<(u64, Vec<karat_suite::CheckCounts>), AppError> {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find_suite(&invocation.suite, &*files)?;
-        let overrides = invocation.overrides(&self.lookup, self.clock.now());
+        let overrides = invocation.overrides_at(&self.lookup, self.clock.now());
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
     }
@@ -64,7 +64,7 @@ impl App {
         let Some(suite) = suite else { return Ok(Registry::builtin().models().cloned().collect()) };
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find_suite(suite, &*files)?;
-        let overrides = Invocation::default().overrides(&self.lookup, self.clock.now());
+        let overrides = Invocation::default().overrides_at(&self.lookup, self.clock.now());
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
         Ok(suite.registry().models().cloned().collect())
     }
@@ -111,7 +111,7 @@ mod tests {
     /// SU-06: the preset's judge and the library's get the same request.
     #[test]
     fn the_summary_rubric_equals_the_library_rubric() {
-        let overrides = Overrides { judges: Some(vec!["sim-summary-judge".to_owned()]), ..Overrides::default() };
+        let overrides = Overrides { judges: vec!["sim-summary-judge".to_owned()], ..Overrides::default() };
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = "preset:summary/karat.yaml";
         let suite = Suite::load(files, path, &overrides, &catalog::compose(), &Registry::builtin()).unwrap();

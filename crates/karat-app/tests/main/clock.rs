@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use karat_app::{App, CallRecording, Execution, Format, Invocation, RunEnd, Stop};
+use karat_app::{App, CallRecording, Execution, Format, Invocation, Overrides, RunEnd, Stop};
 use karat_store::StoreUrl;
 use karat_types::{Clock, Moment, RunStatus, SilentObserver};
 
@@ -34,7 +34,8 @@ fn app(folder: &Path) -> App {
 }
 
 fn run(app: &App, id: &str) -> RunEnd {
-    let invocation = Invocation { suite: "claims".to_owned(), limit: Some(1), ..Invocation::default() };
+    let invocation =
+        Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
     let execution = Execution {
         run_id: Some(id.to_owned()),
         resume: false,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_app::{App, CallRecording, DriftRequest, DriftStatus, Execution, Invocation, Stop};
+use karat_app::{App, CallRecording, DriftRequest, DriftStatus, Execution, Invocation, Overrides, Stop};
 use karat_store::{JournalEntry, Store, StoreUrl};
 use karat_types::{Clock, Moment, SilentObserver};
 use serde_json::json;
@@ -28,7 +28,8 @@ fn an_alert_without_a_system_stands() {
         own_program: None,
         opened: karat_app::Session::default(),
     };
-    let invocation = Invocation { suite: "briefing".to_owned(), limit: Some(20), ..Invocation::default() };
+    let invocation =
+        Invocation { overrides: Overrides { limit: Some(20), ..Overrides::default() }, ..Invocation::of("briefing") };
     let execution = Execution {
         run_id: Some("a".to_owned()),
         resume: false,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_app::{App, CallRecording, Execution, Invocation, Session, Stop, StoreUrl};
+use karat_app::{App, CallRecording, Execution, Invocation, Overrides, Session, Stop, StoreUrl};
 use karat_types::{Clock, Moment, SilentObserver};
 
 struct Still;
@@ -27,7 +27,7 @@ fn app(folder: &Path) -> App {
 }
 
 fn suite(limit: u64) -> Invocation {
-    Invocation { suite: "claims".to_owned(), limit: Some(limit), ..Invocation::default() }
+    Invocation { overrides: Overrides { limit: Some(limit), ..Overrides::default() }, ..Invocation::of("claims") }
 }
 
 fn run(app: &App, id: &str, limit: u64) {

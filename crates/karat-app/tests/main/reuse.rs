@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_app::{App, CallRecording, Execution, Invocation, ReuseStatus, Session, Stop, StoreUrl};
+use karat_app::{App, CallRecording, Execution, Invocation, Overrides, ReuseStatus, Session, Stop, StoreUrl};
 use karat_store::Store;
 use karat_types::{Clock, Event, Moment, Observer, OutputOrigin, RunRows, RunStatus};
 
@@ -91,23 +91,23 @@ fn plan_why_and_run_agree() {
         let app = app(folder.path());
         std::fs::write(folder.path().join("rows.jsonl"), ROWS).unwrap();
         let suite = folder.path().join("karat.yaml");
-        let invocation = Invocation { suite: suite.display().to_string(), ..Invocation::default() };
+        let with = |overrides| Invocation { overrides, ..Invocation::of(suite.display().to_string()) };
         let write = |prompt: &str, rubric: &str| {
             std::fs::write(&suite, SUITE.replace("PROMPT", prompt).replace("RUBRIC", rubric)).unwrap();
         };
 
         write("Answer", "Is it good?");
         if is(0) {
-            run(&app, "limited", &Invocation { limit: Some(2), ..invocation.clone() });
+            run(&app, "limited", &with(Overrides { limit: Some(2), ..Overrides::default() }));
         }
         if is(1) {
-            run(&app, "chain", &Invocation { variants: vec!["chain".to_owned()], ..invocation.clone() });
+            run(&app, "chain", &with(Overrides { variants: vec!["chain".to_owned()], ..Overrides::default() }));
         }
         if is(0) && is(2) {
             app.invalidate("limited", &["s1/m/direct".to_owned()], false).unwrap();
         }
         write(if is(3) { "Reply" } else { "Answer" }, if is(4) { "Is it true?" } else { "Is it good?" });
-        let invocation = Invocation { no_cache: is(5), ..invocation };
+        let invocation = with(Overrides { no_cache: is(5), ..Overrides::default() });
 
         let plan = app.load(&invocation).unwrap().plan;
         let estimate = app.estimate(&plan).unwrap();

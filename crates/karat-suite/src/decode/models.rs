@@ -25,12 +25,12 @@ impl Decoder<'_> {
         &mut self,
         list: Option<&Node>,
         flag: &str,
-        given: Option<&[String]>,
+        given: &[String],
         registry: &Registry,
     ) -> Vec<ModelSpec> {
         let references: Vec<(String, Place)> = match given {
-            Some(names) => names.iter().map(|name| self.on_command_line(flag, name)).collect(),
-            None => {
+            names if !names.is_empty() => names.iter().map(|name| self.on_command_line(flag, name)).collect(),
+            _ => {
                 let items = list.map(Node::items).unwrap_or_default().iter();
                 let named = items.filter_map(|item| Some((item, item.main("id")?.text()?)));
                 // An entry that could not be read has been reported already.

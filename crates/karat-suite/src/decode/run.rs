@@ -30,10 +30,10 @@ pub(crate) fn decode(node: Option<&Node>, overrides: &Overrides) -> (RunSpec, u3
         cell_line: node.and_then(|node| node.text_of("cell_line")).map(str::to_owned),
         capture: node.and_then(|node| word_at(node, "capture")).unwrap_or_default(),
         prints_rows: node.and_then(|node| node.text_of("stdout")) == Some("row"),
-        cache: overrides.cache.unwrap_or_else(|| cache(node)),
-        of_ruler: overrides.of_ruler,
+        cache: if overrides.no_cache { CachePolicy::Off } else { cache(node) },
+        of_ruler: overrides.golden_check,
         layout: node.and_then(|node| word_at(node, "layout")).unwrap_or_default(),
-        seed: overrides.seed.or(large("seed")).unwrap_or(1),
+        seed: large("seed").unwrap_or(1),
     };
     (run, overrides.trials.or(number("trials")).unwrap_or(1))
 }

@@ -1,16 +1,19 @@
 //! Changes that the command line, or another caller, makes to a suite.
 //!
-//! - here: [`Overrides`], the list of changes
+//! - here: [`Overrides`], the list of changes, stored with each run; [`LoadContext`], the circumstances of one load
 //! - `changes.rs` applies `--set` and sweeps to the tree before it is checked; `address.rs` finds the place to change
 
 pub(crate) mod address;
 pub(crate) mod changes;
 
-use crate::syntax::environment::Environment;
-use karat_types::{CachePolicy, Moment, Tier};
+use serde::{Deserialize, Serialize};
 
-/// Changes to a suite. Each one replaces a value of the suite; `None` and empty lists change nothing.
-#[derive(Debug, Clone, Default)]
+use crate::syntax::environment::Environment;
+use karat_types::{Moment, Tier};
+
+/// Changes to a suite. Each one replaces a value of the suite; `None`, `false` and empty lists change nothing.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Overrides {
     /// `-p name=value`: parameters. Files are relative to the working directory.
     pub params: Vec<(String, String)>,
@@ -19,33 +22,21 @@ pub struct Overrides {
     /// `--sweep address=a,b`; each value is YAML.
     pub sweep: Vec<(String, String)>,
     /// `--models`: ids, in any spelling.
-    pub models: Option<Vec<String>>,
+    pub models: Vec<String>,
     /// `--tier`: only models of this tier.
     pub tier: Option<Tier>,
     /// `--variants`: ids.
-    pub variants: Option<Vec<String>>,
+    pub variants: Vec<String>,
     /// `--judges`: ids, for every rubric scorer.
-    pub judges: Option<Vec<String>>,
-    /// Ids of the scorers that score, instead of all.
-    pub scorers: Option<Vec<String>>,
+    pub judges: Vec<String>,
     /// `--sample`: ids of samples. A text with commas is the id of a sample that has it, else a list of ids.
     pub samples: Vec<String>,
     /// `--limit`: the number of rows to use, from the first.
     pub limit: Option<u64>,
-    /// `--as-of`: the day that the run is about, YYYY-MM-DD.
+    /// `--as-of`: the day that the run is about, YYYY-MM-DD. Stored with a run that has started.
     pub as_of: Option<String>,
-    /// The current time: without `as_of`, the run is about the day before in the dataset's time zone.
-    pub now: Option<Moment>,
     /// `--safe`: true if keys that run a program are errors.
     pub safe: bool,
-    /// True if files that `fetch` would make may be absent.
-    pub fetching: bool,
-    /// True for a calibration: each label must have an output and belong to a sample of the dataset.
-    pub calibrating: bool,
-    /// True if the run measures the judges, not the systems (golden check).
-    pub of_ruler: bool,
-    /// True if labels are being gathered: then their file may be empty or not be there yet.
-    pub labelling: bool,
     /// `--trials`.
     pub trials: Option<u32>,
     /// `--max-concurrency`.
@@ -66,10 +57,39 @@ pub struct Overrides {
     pub judge_timeout_ms: Option<u64>,
     /// `--max-chunks` of every chunked step.
     pub max_chunks: Option<u32>,
-    /// Seed of everything random.
-    pub seed: Option<u64>,
-    /// `--no-cache`: which results of earlier runs are reused.
-    pub cache: Option<CachePolicy>,
+    /// `--no-cache`: no results of earlier runs are reused.
+    pub no_cache: bool,
+    /// True if the run measures the judges, not the systems (`karat golden check`).
+    #[serde(rename = "of_ruler")]
+    pub golden_check: bool,
+    /// Circumstances of this load; not stored.
+    #[serde(skip)]
+    pub context: LoadContext,
+}
+
+/// The circumstances in which a suite is loaded. They come from the caller, not from the user.
+#[derive(Debug, Clone, Default)]
+pub struct LoadContext {
+    /// The current time: without `as_of`, the run is about the day before in the dataset's time zone.
+    pub now: Option<Moment>,
     /// Answers `${NAME}` in the paths of parameters; nothing else is resolved while loading.
     pub environment: Environment,
+    /// The task that the suite is loaded for.
+    pub purpose: LoadPurpose,
+    /// Ids of the scorers that score, instead of all.
+    pub scorers: Option<Vec<String>>,
+}
+
+/// The task that a suite is loaded for: it decides which files may be absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LoadPurpose {
+    /// A plan, or a run.
+    #[default]
+    Run,
+    /// `karat dataset fetch`: files that it writes may be absent, and dataset checks do not apply.
+    Fetch,
+    /// `karat annotate`: files of labels may be absent or empty.
+    Label,
+    /// `karat calibrate`: each label must have an output and belong to a sample of the dataset.
+    Calibrate,
 }

@@ -23,8 +23,8 @@ use crate::decode::{Decoder, gates, run};
 use crate::diagnostics::{Diagnostics, Severity};
 use crate::files::Files;
 use crate::grammar::SUITE;
-use crate::overrides::Overrides;
 use crate::overrides::changes;
+use crate::overrides::{LoadPurpose, Overrides};
 use crate::registry::{self, Registry};
 use crate::suite::{hash, orphaned_files, safe, versions};
 use crate::syntax::names;
@@ -81,7 +81,7 @@ struct LoadedSource {
 /// # Errors
 /// The file cannot be read, or is not YAML.
 fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> Result<LoadedSource, Diagnostics> {
-    decoder.labelling = overrides.labelling;
+    decoder.labelling = overrides.context.purpose == LoadPurpose::Label;
     let (text, mut node) = read(path, "suite", decoder)?;
     changes::apply_sets(&mut node, overrides, &mut decoder.problems);
     let swept = changes::apply_sweeps(&mut node, overrides, &mut decoder.problems);
@@ -96,7 +96,7 @@ fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> 
 
 /// Phase 2: gives the decoder parameters, environment and services, and returns the models that the suite knows.
 fn read_registry(node: &Node, overrides: &Overrides, builtin: &Registry, decoder: &mut Decoder<'_>) -> Registry {
-    let environment = &overrides.environment;
+    let environment = &overrides.context.environment;
     decoder.params = Params::decode(node.field("params"), &overrides.params, environment, &mut decoder.problems);
     decoder.environment = environment.clone();
     decoder.services = decoder.services(node.field("services"));
@@ -138,10 +138,10 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
     let variants = decoder.variants(node.field("variants"), &source.swept, known, overrides);
     let declared_variants = variants.iter().map(|variant| variant.id.clone()).collect();
     let variants = select_variants(variants, overrides, decoder);
-    let models = decoder.select_models(node.field("models"), "--models", overrides.models.as_deref(), known);
+    let models = decoder.select_models(node.field("models"), "--models", &overrides.models, known);
     let models = decoder.filter_by_tier(models, overrides.tier, known);
     check_models(node, &variants, &models, decoder);
-    let judges = decoder.select_models(node.field("judges"), "--judges", overrides.judges.as_deref(), known);
+    let judges = decoder.select_models(node.field("judges"), "--judges", &overrides.judges, known);
     let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
     let scorers = decoder.scorers(node.field("scorers"), &judges, known, overrides);
     versions::missing(node, &variants, &scorers, decoder);
@@ -176,7 +176,11 @@ fn decode_assessment(
     let scorers = node.field("scorers");
     decoder.partners(scorers, &matrix.scorers, &variants, &models);
     let mut analyses = decoder.analyses(node.field("analyses"));
-    decoder.labels(scorers, &matrix.scorers, overrides.calibrating || only_calibrates(&analyses));
+    decoder.labels(
+        scorers,
+        &matrix.scorers,
+        overrides.context.purpose == LoadPurpose::Calibrate || only_calibrates(&analyses),
+    );
     let notes = drop_baseless_analyses(&mut analyses, &matrix.declared_variants, &variants, (overrides, &models));
     let gates = decoder.gates(node.field("gates"));
     let mut left_out = gates::variants_left_out(&matrix.declared_variants, &variants);
@@ -260,7 +264,8 @@ fn warn_of_orphans(
     orphaned_files::warn(&scanned.dataset, decoder);
     if scanned.dataset.is_unfiltered() {
         orphaned_files::warn_of_annotations(&scanned.dataset, decoder);
-        let severity = if overrides.calibrating { Severity::Error } else { Severity::Warning };
+        let severity =
+            if overrides.context.purpose == LoadPurpose::Calibrate { Severity::Error } else { Severity::Warning };
         decoder.labels_of_no_sample(node.field("scorers"), scorers, &scanned.dataset, severity);
     }
 }
@@ -298,7 +303,7 @@ impl Assembly<'_> {
         scorers.extend(judged_checks.map(|checks| checks.judge_scorer(&matrix.judges, row_checks.has_input)));
         let (mut scorers, mut notes) = drop_unjudged(scorers);
         notes.extend(assessment.notes);
-        if let Some(wanted) = &overrides.scorers {
+        if let Some(wanted) = &overrides.context.scorers {
             scorers.retain(|scorer| wanted.contains(&scorer.id));
         }
         scorers.extend(row_checks.metrics.then(|| row_check_scorer(&dataset, &scorers)).flatten());

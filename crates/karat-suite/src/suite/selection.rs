@@ -17,7 +17,10 @@ pub(super) fn select_variants(
     overrides: &Overrides,
     decoder: &mut Decoder<'_>,
 ) -> Vec<VariantSpec> {
-    let Some(wanted) = &overrides.variants else { return all };
+    let wanted = &overrides.variants;
+    if wanted.is_empty() {
+        return all;
+    }
     let is = |variant: &VariantSpec, name: &str| {
         variant.id == name || variant.id.strip_prefix(name).is_some_and(|rest| rest.starts_with('{'))
     };
@@ -62,7 +65,7 @@ pub(super) fn drop_baseless_analyses(
         let is_there = |ids: &[String]| ids.iter().any(|id| id.split('{').next() == Some(base) || id == base);
         let of_models = spec.with.get("over").is_some_and(|over| over == "model");
         let absent = if of_models {
-            (overrides.models.is_some() || overrides.tier.is_some()) && !is_there(models)
+            (!overrides.models.is_empty() || overrides.tier.is_some()) && !is_there(models)
         } else {
             is_there(declared) && !is_there(variants)
         };

@@ -1,6 +1,6 @@
 //! Messages for broken suites: every problem with its place and a hint.
 
-use karat_suite::{Environment, Overrides};
+use karat_suite::{Environment, LoadContext, Overrides};
 
 use crate::world::World;
 
@@ -87,7 +87,8 @@ fn versions_read_the_environment() {
     let suite = format!("{suite}services: {{ api: {{ command: [api], version: \"v-${{COMMIT}}\" }} }}\n");
     let world = world().with("karat.yaml", &suite);
     let environment = Environment::new(|name| (name == "COMMIT").then(|| "c1".to_owned()));
-    let plan = world.plan(&Overrides { environment, ..Overrides::default() });
+    let plan = world
+        .plan(&Overrides { context: LoadContext { environment, ..LoadContext::default() }, ..Overrides::default() });
     assert_eq!(plan.header.dataset.version.as_deref(), Some("c1"));
     assert_eq!(plan.header.services["api"].version.as_deref(), Some("v-c1"));
     assert_eq!(plan.header.variants[0].steps[0].version.as_deref(), Some("v-c1"));
@@ -254,9 +255,9 @@ fn bad_addresses_of_set() {
 #[test]
 fn unknown_names_on_the_command_line() {
     let overrides = Overrides {
-        models: Some(vec!["gpt-5-mni".to_owned()]),
-        variants: Some(vec!["dirct".to_owned()]),
-        judges: Some(vec!["cmd:cluade".to_owned()]),
+        models: vec!["gpt-5-mni".to_owned()],
+        variants: vec!["dirct".to_owned()],
+        judges: vec!["cmd:cluade".to_owned()],
         samples: vec!["aa".to_owned()],
         params: vec![("x".to_owned(), "1".to_owned())],
         ..Overrides::default()

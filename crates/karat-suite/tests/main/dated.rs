@@ -1,6 +1,6 @@
 //! Folders of dated documents: readers, earlier days, the days that count, draws.
 
-use karat_suite::Overrides;
+use karat_suite::{LoadContext, Overrides};
 use karat_types::{Moment, Sample};
 use serde_json::json;
 
@@ -122,7 +122,8 @@ fn days_end_on_the_day_that_is_asked_for() {
     assert_eq!(world.plan(&as_of("2026-03-08")).header.as_of.as_deref(), Some("2026-03-08"));
     // 23:30 in London is the next day in Berlin.
     let now = "2026-03-09T23:30:00Z".parse::<jiff::Timestamp>().unwrap().as_millisecond();
-    let now = Overrides { now: Some(Moment(now)), ..Overrides::default() };
+    let now =
+        Overrides { context: LoadContext { now: Some(Moment(now)), ..LoadContext::default() }, ..Overrides::default() };
     assert_eq!(ids(&samples(&world, &now)), ["2026-03-08", "2026-03-09"]);
     assert_ne!(world.plan(&as_of("2026-03-09")).header.plan_hash, world.plan(&as_of("2026-03-10")).header.plan_hash);
     let problems = world.problems(&as_of("2027-01-01"));

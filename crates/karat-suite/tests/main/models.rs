@@ -140,8 +140,8 @@ fn selections_replace_the_suites() {
         let plan = world().plan(&overrides);
         plan.header.models.iter().map(|model| model.id.clone()).collect::<Vec<_>>()
     };
-    let plain = Some(vec!["plain".to_owned()]);
-    let models = Some(vec!["openai/gpt-5".to_owned(), "priced".to_owned()]);
+    let plain = vec!["plain".to_owned()];
+    let models = vec!["openai/gpt-5".to_owned(), "priced".to_owned()];
     assert_eq!(ids(Overrides { models, variants: plain.clone(), ..Overrides::default() }), ["gpt-5", "priced"]);
     assert_eq!(ids(Overrides { tier: Some(Tier::Midtier), variants: plain, ..Overrides::default() }), ["gpt-5-mini"]);
 }
@@ -167,7 +167,7 @@ fn a_sweep_makes_variants() {
     assert_eq!(plan.header.variants[2].steps[0].parameters.temperature, Some(0.5));
     let swept = Overrides {
         sweep: vec![("variants.strict.ask.parameters.max_tokens".to_owned(), "5, 6".to_owned())],
-        variants: Some(vec!["strict".to_owned()]),
+        variants: vec!["strict".to_owned()],
         ..Overrides::default()
     };
     let plan = world().plan(&swept);

@@ -1,6 +1,6 @@
 //! Rubrics: files, inline ones, the one-question shorthand, and the metrics they make.
 
-use karat_suite::{Overrides, Plan};
+use karat_suite::{LoadContext, LoadPurpose, Overrides, Plan};
 use karat_types::{FindingMerge, ReferenceUse, Rubric, Scale, ScorerKind, ShowAs};
 
 use crate::world::World;
@@ -145,7 +145,7 @@ fn without_judges_a_rubric_scorer_is_off() {
     let plan = world.plan(&Overrides::default());
     assert_eq!(plan.header.scorers.iter().map(|scorer| scorer.id.as_str()).collect::<Vec<_>>(), ["exact", "sums"]);
     assert_eq!(plan.notes.len(), 2);
-    let named = Overrides { judges: Some(vec!["gpt-4o".to_owned()]), ..Overrides::default() };
+    let named = Overrides { judges: vec!["gpt-4o".to_owned()], ..Overrides::default() };
     let plan = world.plan(&named);
     assert_eq!(plan.header.judges.iter().map(|judge| judge.id.as_str()).collect::<Vec<_>>(), ["gpt-4o"]);
     assert!(
@@ -153,8 +153,7 @@ fn without_judges_a_rubric_scorer_is_off() {
         "{}",
         plan.warnings
     );
-    let both =
-        Overrides { judges: Some(vec!["gpt-4o".to_owned(), "openai:gpt-4.1".to_owned()]), ..Overrides::default() };
+    let both = Overrides { judges: vec!["gpt-4o".to_owned(), "openai:gpt-4.1".to_owned()], ..Overrides::default() };
     let three = World::new(&[
         ("karat.yaml", &SUITE.replace("min_judges: 2", "min_judges: 3")),
         ("rubrics/quality.yaml", QUALITY),
@@ -216,7 +215,10 @@ fn labels_of_another_dataset_are_one_warning() {
     let said = world.plan(&Overrides::default()).warnings.to_string();
     assert_eq!(said.matches("which is not in the dataset").count(), 1, "{said}");
     assert!(said.contains("8 more rows have the same problem"), "{said}");
-    let calibrating = Overrides { calibrating: true, ..Overrides::default() };
+    let calibrating = Overrides {
+        context: LoadContext { purpose: LoadPurpose::Calibrate, ..LoadContext::default() },
+        ..Overrides::default()
+    };
     assert_eq!(world.problems(&calibrating).matches("which is not in the dataset").count(), 9);
 }
 

@@ -81,7 +81,10 @@ fn the_plan_hash_is_that_of_the_content() {
     for world in changed {
         assert_ne!(hash(&world, &Overrides::default()), base);
     }
-    assert_ne!(hash(&world(), &Overrides { seed: Some(2), ..Overrides::default() }), base);
+    assert_ne!(
+        hash(&world(), &Overrides { set: vec![("run.seed".to_owned(), "2".to_owned())], ..Overrides::default() }),
+        base
+    );
     assert_ne!(hash(&world(), &Overrides { limit: Some(1), ..Overrides::default() }), base);
     let one = |id: &str| Overrides { samples: vec![id.to_owned()], ..Overrides::default() };
     assert_ne!(hash(&world(), &one("a")), hash(&world(), &one("b")));

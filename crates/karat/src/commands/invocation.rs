@@ -1,6 +1,6 @@
 //! Flags become an [`Invocation`] of the app, or a [`RowFilter`] of rows.
 
-use karat_app::{Invocation, RowFilter};
+use karat_app::{Invocation, Overrides, RowFilter};
 use karat_types::Tier;
 
 use crate::args::{DateRangeArgs, ExecutionArgs, JudgedByArgs, SelectionArgs, SuiteArgs, TierArg};
@@ -9,7 +9,8 @@ use crate::failure::Failure;
 /// Returns the invocation of a suite with models and variants.
 pub fn from_selection(selection: &SelectionArgs, execution: &ExecutionArgs) -> Result<Invocation, Failure> {
     let SelectionArgs { suite, systems } = selection;
-    Ok(Invocation {
+    let mut invocation = from_suite(suite, execution)?;
+    invocation.overrides = Overrides {
         sweep: parse_pairs("--sweep", &systems.sweep)?,
         models: systems.models.clone(),
         tier: systems.tier.map(|tier| match tier {
@@ -18,16 +19,17 @@ pub fn from_selection(selection: &SelectionArgs, execution: &ExecutionArgs) -> R
             TierArg::Budget => Tier::Budget,
         }),
         variants: systems.variants.clone(),
-        ..from_suite(suite, execution)?
-    })
+        ..invocation.overrides
+    };
+    Ok(invocation)
 }
 
 /// Returns the invocation of a suite.
 pub fn from_suite(suite: &SuiteArgs, execution: &ExecutionArgs) -> Result<Invocation, Failure> {
     let mut params = parse_pairs("-p", &suite.param)?;
     params.extend(suite.corpus.iter().map(|corpus| ("corpus".to_owned(), corpus.clone())));
-    Ok(Invocation {
-        suite: suite.suite.clone(),
+    let limits = from_execution(execution)?;
+    let overrides = Overrides {
         params,
         set: parse_pairs("--set", &suite.set)?,
         as_of: suite.as_of.clone(),
@@ -40,27 +42,29 @@ pub fn from_suite(suite: &SuiteArgs, execution: &ExecutionArgs) -> Result<Invoca
         max_chunks: suite.max_chunks,
         judge_max_tokens: suite.judge_max_tokens,
         judge_timeout_ms: parse_duration("--judge-timeout", suite.judge_timeout.as_deref())?,
-        ..from_execution(execution)?
-    })
+        ..limits.overrides
+    };
+    Ok(Invocation { suite: suite.suite.clone(), overrides, ..limits })
 }
 
 /// Returns an invocation with the limits of a run alone.
 pub fn from_execution(execution: &ExecutionArgs) -> Result<Invocation, Failure> {
-    Ok(Invocation {
+    let overrides = Overrides {
         max_concurrency: execution.max_concurrency,
         max_calls: execution.max_calls,
         budget_usd: execution.budget_usd,
         timeout_ms: parse_duration("--timeout", execution.timeout.as_deref())?,
         retries: execution.retries,
-        yes: execution.yes,
         no_cache: execution.no_cache,
-        ..Invocation::default()
-    })
+        ..Overrides::default()
+    };
+    Ok(Invocation { overrides, yes: execution.yes, ..Invocation::default() })
 }
 
 /// Returns the invocation of a suite with parameters alone.
 pub fn from_params(suite: &str, params: &[String]) -> Result<Invocation, Failure> {
-    Ok(Invocation { suite: suite.to_owned(), params: parse_pairs("-p", params)?, ..Invocation::default() })
+    let overrides = Overrides { params: parse_pairs("-p", params)?, ..Overrides::default() };
+    Ok(Invocation { overrides, ..Invocation::of(suite) })
 }
 
 /// Returns the choice of rows by date and judge.

@@ -29,7 +29,7 @@ use crate::dataset::{Dataset, DatasetSource, Role, Roles, RowRedaction, RowSchem
 use crate::diagnostics::nearest::suggestion;
 use crate::files::{folder, matches};
 use crate::grammar::unimplemented;
-use crate::overrides::Overrides;
+use crate::overrides::{LoadPurpose, Overrides};
 use crate::syntax::names;
 use crate::syntax::node::{Node, Place};
 
@@ -51,7 +51,8 @@ impl Decoder<'_> {
     pub fn dataset(&mut self, node: &Node, overrides: &Overrides) -> Option<DecodedDataset> {
         let roles = self.roles(node);
         let source = self.source(node);
-        let columns = self.columns(node.field("columns"), &roles, overrides.fetching);
+        let is_fetch = overrides.context.purpose == LoadPurpose::Fetch;
+        let columns = self.columns(node.field("columns"), &roles, is_fetch);
         let row_schema = node.field("row_schema").and_then(|file| self.row_schema(file));
         let condition = node.field("where").and_then(|condition| self.dataset_expression(condition));
         let days = self.days(node, &roles, overrides);
@@ -62,7 +63,7 @@ impl Decoder<'_> {
         let checks = self.checks(node.field("checks"));
         let rules = checks.iter().filter_map(Check::rule).collect();
         // What is counted may not be there yet.
-        let checks = if overrides.fetching { Vec::new() } else { checks };
+        let checks = if is_fetch { Vec::new() } else { checks };
         let version = self.of_source(node, "version").and_then(|at| self.expand_version(at, at.text()?));
         let changelog = self.of_source(node, "changelog").and_then(|file| self.changelog(version.as_deref(), file));
         let asserts = node
@@ -284,7 +285,7 @@ impl Decoder<'_> {
                     return None;
                 }
             },
-            None => overrides.now.and_then(|now| yesterday(now, &roles.zone)),
+            None => overrides.context.now.and_then(|now| yesterday(now, &roles.zone)),
         };
         let days = node.field("days")?;
         if roles.date.is_none() {

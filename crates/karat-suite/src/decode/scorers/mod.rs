@@ -218,7 +218,7 @@ impl Decoder<'_> {
         }
         let parameters = Parameters { max_tokens: overrides.judge_max_tokens, ..Parameters::default() }
             .or(&self.parameters(node.field("parameters")));
-        let judges = match node.field("judges").filter(|_| overrides.judges.is_none()) {
+        let judges = match node.field("judges").filter(|_| overrides.judges.is_empty()) {
             Some(own) => self.own_judges(own, registry),
             None => judges.to_vec(),
         };

@@ -35,7 +35,7 @@ fn span_snapshot(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit
         count_noun(imported.samples as u64, "sample"),
         imported.without_verdict
     ));
-    let invocation = Invocation { suite, ..Invocation::default() };
+    let invocation = Invocation::of(suite);
     let loaded = context.app.load(&invocation)?;
     let execution = Execution { run_id, ..run_output::execution(context, false, ProgressArgs::default()) };
     let end = context.app.run(loaded.plan, &invocation, execution)?;

@@ -27,7 +27,7 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
         (None, None) => CallRecording::None,
     };
     let mut invocation = invocation::from_selection(&args.selection, &args.execution)?;
-    invocation.no_cache |= tape != CallRecording::None;
+    invocation.overrides.no_cache |= tape != CallRecording::None;
     invocation.gates = gate::gate_flags(&args.gates, &args.enforce)?;
     invocation.output_dir.clone_from(&args.output.output_dir);
     let loaded = context.app.load(&invocation)?;

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 const ENOUGH_FOR_CALIBRATION: usize = 5;
 
 pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Result<Exit, Failure> {
-    let suite = |suite: &String| Invocation { suite: suite.clone(), ..Invocation::default() };
+    let suite = |suite: &String| Invocation::of(suite);
     match command {
         AnnotateCommand::Create { run, scorer, per_sample, seed, output } => {
             let annotating = AnnotationRequest { scorer: scorer.clone(), per_sample: *per_sample, seed: *seed };
