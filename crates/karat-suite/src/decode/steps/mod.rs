@@ -150,8 +150,28 @@ impl Decoder<'_> {
             return None;
         }
         let file = prompt.main("file")?;
+        if prompt.text().is_some() && self.is_no_file(file) {
+            return None;
+        }
         let content = self.template_file(file, roots, position, reads)?;
         Some(vec![Message { role: Role::User, content }])
+    }
+
+    /// Reports a bare prompt that is no file: most likely it is meant as the text.
+    fn is_no_file(&mut self, node: &Node) -> bool {
+        let Some(path) = self.path(node) else { return true };
+        if self.files.is_file(&path) {
+            return false;
+        }
+        let write = "for a prompt in the suite write `prompt: { text: \"…\" }`";
+        let hint = self.nearest_file(&path).map_or_else(|| write.to_owned(), |near| format!("{near} Or {write}"));
+        self.problems
+            .error(
+                &node.place,
+                format!("there is no file `{path}`: a bare string under `prompt` is the path of a file"),
+            )
+            .hint(hint);
+        true
     }
 
     /// The template of a node, parameters written in, names checked.
