@@ -294,9 +294,11 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
     let allowed = percent(rules.policy.max_errors);
     let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
         format!(
-            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause, then `karat retry RUN`",
+            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause and run the suite again, which reuses \
+             finished cells (after an outage: `karat retry {}`)",
             it.system,
-            percent(it.share())
+            percent(it.share()),
+            header.id
         )
     });
     let mut failures: Vec<String> = too_many.collect();

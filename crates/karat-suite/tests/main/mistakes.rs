@@ -118,6 +118,7 @@ fn templates_and_paths_are_checked() {
             "D10: a metric reads a field that no output has",
             take.replace("metric: exact", "metric: exact, output: $.scroe"),
         ),
+        ("a form in place of a schema", with("ticket }}\" }", "ticket }}\" }\n      parse: json")),
         ("D27: a model without an id", with("  - id: small\n    provider", "  - provider")),
     ]);
     insta::assert_snapshot!(shown);

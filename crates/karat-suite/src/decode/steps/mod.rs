@@ -22,6 +22,9 @@ use crate::syntax::names;
 use crate::syntax::node::{Node, Place};
 use crate::syntax::notation;
 
+/// Forms of a reply, which a bare `parse` does not take.
+const PARSED_FORMS: &[&str] = &["json", "text", "lines", "bullets", "yaml", "csv"];
+
 /// Position of a step in its variant.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position {
@@ -364,6 +367,15 @@ impl Decoder<'_> {
     }
 
     fn parse(&mut self, node: &Node) -> Option<ParseSpec> {
+        if let Some(word) = node.text().filter(|text| PARSED_FORMS.contains(text)) {
+            self.problems
+                .error(
+                    &node.place,
+                    format!("a bare string under `parse` is the path of a schema, and `{word}` is a form"),
+                )
+                .hint(format!("write `parse: {{ as: {word} }}`"));
+            return None;
+        }
         let schema = match node.main("schema") {
             Some(file) => Some(self.schema(file)?),
             None => None,

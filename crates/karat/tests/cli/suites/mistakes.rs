@@ -10,7 +10,7 @@ const TICKETS: &str = "{\"id\": \"t01\", \"ticket\": \"My card was charged twice
 const SUITE: &str = r#"name: tickets
 dataset: { source: tickets.jsonl, id: id, reference: category }
 models: [ { id: small, provider: scripted, with: { reply: '{"category": "billing", "priority": 2}' } } ]
-variants: { plain: [ { prompt: { text: "Classify {{ sample.ticket }}" }, parse: json } ] }
+variants: { plain: [ { prompt: { text: "Classify {{ sample.ticket }}" }, parse: { as: json } } ] }
 scorers: { label: { metric: exact, output: $.category } }
 "#;
 
@@ -116,7 +116,7 @@ fn a_path_that_matches_no_output_is_an_error() {
     let reply = "'{\"category\": \"billing\", \"priority\": 2}'";
     let some = with(
         reply,
-        "'{% if \"again\" in request.user %}{\"other\": 1}{% else %}{\"category\": \"billing\"}{% endif %}'",
+        "'{% if \"again\" in user %}{\"other\": 1}{% else %}{\"category\": \"billing\"}{% endif %}'",
     );
     let partly = place(&some);
     let said = partly.karat(&["run", "--run-id", "a"]);
