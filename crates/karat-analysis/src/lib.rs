@@ -52,5 +52,6 @@ pub use run::instrument::Instrument;
 pub use run::metric_names::primary_metric;
 pub use run::pass::{Options, analyse, check};
 pub use run::served_models::{ServedJudge, ServedModel};
+pub use run::unmatched_outputs::UnmatchedOutput;
 pub use score::checks::resolve_checks;
 pub use score::consensus::{CellScores, Consensus, merge_diagnostics};

@@ -61,7 +61,7 @@ pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, 
 pub use karat_providers::end_processes;
 pub use karat_report::count_noun;
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
-pub use karat_suite::{CheckCounts, Diagnostics, Overrides, Plan, parse_duration as duration_ms};
+pub use karat_suite::{CheckCounts, Diagnostics, Overrides, Plan, Registry, nearest, parse_duration as duration_ms};
 pub use karat_types::{Layout, Threshold};
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");

@@ -254,10 +254,14 @@ fn apply_marks(unit: String, currency: Option<String>, marks: &str) -> Option<(S
 /// The unit with its scale, and the currency, of a number in a row: the row's own; else, where its label says that it is
 /// not an amount of the table's money, the label's; else the table's.
 fn unit_of(table: &Value, row: &Value, label: &str, value: f64) -> (String, Option<String>) {
-    let of = |from: &Value, key: &str| from.get(key).and_then(Value::as_str).map(str::to_owned);
+    let of = |from: &Value, key: &str| match from.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(factor) if key == "scale" => Some(scale_word(factor.as_f64()?)),
+        _ => None,
+    };
     let own = |key: &str| of(row, key).or_else(|| of(table, key));
     let whole = |scale: Option<String>, unit: Option<String>| {
-        let said: Vec<String> = scale.into_iter().chain(unit).collect();
+        let said: Vec<String> = scale.into_iter().chain(unit).filter(|word| !word.is_empty()).collect();
         said.join(" ")
     };
     let known = |unit: &str, currency: Option<String>| {
@@ -280,6 +284,15 @@ fn unit_of(table: &Value, row: &Value, label: &str, value: f64) -> (String, Opti
         }
         _ => known(&whole(own("scale"), own("unit")), own("currency")),
     }
+}
+
+/// The word for a scale that is written as a factor, as in `"scale": 1000000`. A factor without a word stands in the unit
+/// as it is, which equals no other unit: it is never taken for 1.
+fn scale_word(factor: f64) -> String {
+    const WORDS: [(f64, &str); 5] =
+        [(1.0, ""), (1e3, "thousand"), (1e6, "million"), (1e9, "billion"), (1e12, "trillion")];
+    let word = WORDS.iter().find(|(known, _)| (known - factor).abs() < SAME * known);
+    word.map_or_else(|| format!("×{factor}"), |(_, word)| (*word).to_owned())
 }
 
 /// The scale in a label: "Diluted shares (millions)".
@@ -395,6 +408,30 @@ mod tests {
             .map(|it| format!("{} {} {}", it.value, it.unit, it.currency.as_deref().unwrap_or("-")))
             .collect();
         assert_eq!(read, ["3400.5 million USD USD", "-12.3 million USD USD", "41.8 percent -", "1.2 bn EUR EUR"]);
+    }
+
+    /// B.3: the scale of a table may be a factor; one that has no word is never taken for 1.
+    #[test]
+    fn a_scale_is_a_word_or_a_factor() {
+        let unit = |scale: Value| {
+            let table = json!({ "scale": scale, "unit": "USD", "currency": "USD", "columns": ["Q2 2025"],
+                "rows": [{"label": "Revenue", "values": [1234.5]}] });
+            Cell::all(&table).remove(0)
+        };
+        for (scale, written) in [
+            (json!(1_000_000), "million USD"),
+            (json!(1e6), "million USD"),
+            (json!(1000), "thousand USD"),
+            (json!(1_000_000_000), "billion USD"),
+            (json!(1), "USD"),
+            (json!(100_000), "×100000 USD"),
+            (json!("million"), "million USD"),
+        ] {
+            assert_eq!(unit(scale.clone()).unit, written, "{scale}");
+        }
+        let right = expected(json!(1.2345), "billion USD");
+        assert!(right.is(unit(json!(1_000_000)).figure()) && !right.is(unit(json!(100_000)).figure()));
+        assert!(!expected(json!(1234.5), "USD").is(unit(json!(100_000)).figure()));
     }
 
     fn expected(value: Value, unit: &str) -> Expected {

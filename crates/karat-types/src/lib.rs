@@ -48,4 +48,4 @@ pub use run::{
     RunStatus, SampleRecord, SilentObserver, StepCost, StepRecord,
 };
 pub use sample::Sample;
-pub use score::Score;
+pub use score::{NOTHING_AT, Score};

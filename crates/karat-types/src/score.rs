@@ -34,6 +34,9 @@ pub enum Score {
     },
 }
 
+/// The beginning of the reason for a score whose output has nothing at the scorer's path.
+pub const NOTHING_AT: &str = "the output has nothing at ";
+
 impl Score {
     /// A score from a number; a number that is not finite becomes *unscored*.
     pub fn value(value: f64) -> Self {

@@ -19,6 +19,7 @@ use crate::figures::spread::Spread;
 use crate::run::baseline_variants::{BaselineVariant, mean_on_sample};
 use crate::run::instrument::MeasuredRun;
 use crate::run::served_models::ServedJudge;
+use crate::run::unmatched_outputs::UnmatchedOutput;
 use crate::score::table::ScoreTable;
 
 /// The short answer, in the run's primary metric, on the cells that all models share (CL-18).
@@ -105,6 +106,8 @@ pub struct Findings {
     pub baselines: Vec<BaselineVariant>,
     /// The requested analyses, then those that always run.
     pub analyses: Vec<AnalysisResult>,
+    /// Scorers of a finished run whose path matches no output.
+    pub unmatched_outputs: Vec<UnmatchedOutput>,
     /// Warnings about the figures.
     pub warnings: Vec<String>,
     /// Recommendations, most important first.

@@ -8,6 +8,7 @@
 //! - `recommend`: advice drawn from the findings
 //! - `instrument`: the judges and rules that measured, and whether they changed between two runs
 //! - `served_models`: the names under which models and judges answered
+//! - `unmatched_outputs`: scorers whose path leads to nothing in any output
 //! - `matched_cells`: pairs the cells of two systems trial by trial, for `compare` and `gate`
 
 pub(crate) mod baseline_variants;
@@ -18,3 +19,4 @@ pub(crate) mod metric_names;
 pub(crate) mod pass;
 mod recommend;
 pub(crate) mod served_models;
+pub(crate) mod unmatched_outputs;

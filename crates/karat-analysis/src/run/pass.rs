@@ -22,6 +22,7 @@ use crate::run::findings::{Findings, SampleCosts, Summary};
 use crate::run::metric_names::primary_metric;
 use crate::run::recommend;
 use crate::run::served_models::{ServedModels, several_names_warnings};
+use crate::run::unmatched_outputs::{OutputPaths, UnmatchedOutput};
 use crate::score::checks::resolve_checks;
 use crate::score::consensus::CellScores;
 use crate::score::table::{ScoreTable, TableBuilder};
@@ -75,7 +76,13 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
             suite: pass.plan.suite.clone(),
             planned: pass.plan.cells(),
         }),
-        None => Ok(pass.finish(measures, options.baseline.as_deref())),
+        None => {
+            let unmatched = match pass.is_finished {
+                true => pass.paths.unmatched(&pass.plan, rows).map_err(unreadable)?,
+                false => Vec::new(),
+            };
+            Ok(pass.finish(measures, unmatched, options.baseline.as_deref()))
+        }
     }
 }
 
@@ -124,6 +131,7 @@ struct PassState {
     costs: SampleCosts,
     breakdown: BreakdownSums,
     answers: ServedModels,
+    paths: OutputPaths,
 }
 
 impl PassState {
@@ -140,6 +148,7 @@ impl PassState {
             costs: SampleCosts::default(),
             breakdown: BreakdownSums::default(),
             answers: ServedModels::of(&plan),
+            paths: OutputPaths::of(&plan),
         })
     }
 
@@ -166,6 +175,7 @@ impl PassState {
         *sum += spend;
         self.breakdown.add(&self.plan, row);
         self.answers.add(row);
+        self.paths.add(&self.plan, row);
         let sample = self.table.add(row, &scores);
         self.costs.add(sample, spend.cost());
         let cell = ScoredCell { row: *row, scores: &scores, sample, output };
@@ -173,9 +183,19 @@ impl PassState {
         Ok(())
     }
 
-    fn finish(self, mut measures: Vec<Measure>, baseline: Option<&Pinned>) -> Findings {
+    fn finish(
+        self,
+        mut measures: Vec<Measure>,
+        unmatched_outputs: Vec<UnmatchedOutput>,
+        baseline: Option<&Pinned>,
+    ) -> Findings {
         let plan = self.plan;
-        let table = self.table.finish();
+        let mut table = self.table.finish();
+        for (metric, spec) in plan.metrics.iter().enumerate() {
+            if unmatched_outputs.iter().any(|unmatched| unmatched.scorer == spec.scorer) {
+                table.unscore(metric);
+            }
+        }
         for (metric, measure) in measures.iter_mut().enumerate() {
             measure.binary = table.is_binary(metric);
         }
@@ -216,6 +236,7 @@ impl PassState {
             primary,
             baselines: compare_baseline_variants(&plan, &table, &measures),
             analyses,
+            unmatched_outputs,
             warnings: Vec::new(),
             recommendations: Vec::new(),
             costs: self.costs,

@@ -185,6 +185,15 @@ impl ScoreTable {
         }
     }
 
+    /// Takes the values of a metric away: they measure nothing.
+    pub(crate) fn unscore(&mut self, metric: usize) {
+        let Some(column) = self.columns.get_mut(metric) else { return };
+        let trials = column.trials.iter_mut().map(|(state, _)| state);
+        column.states.iter_mut().chain(trials).filter(|state| **state == State::Value).for_each(|state| {
+            *state = State::Unscored;
+        });
+    }
+
     /// The value of an entry, if it has one.
     pub(crate) fn value(&self, metric: usize, sample: usize, system: usize) -> Option<f64> {
         let at = sample * self.systems + system;

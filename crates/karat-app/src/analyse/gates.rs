@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use karat_analysis::gate::{check, decide, misspelt_paths, systems_over_error_limit};
-use karat_analysis::{Findings, Outcome, Pinned, References, Spread, Verdicts, primary_metric};
+use karat_analysis::{Findings, Outcome, Pinned, References, Spread, UnmatchedOutput, Verdicts, primary_metric};
 use karat_store::StoredRun;
 use karat_suite::{Files, load_policy};
 use karat_types::{Exit, Gate, GateReference, GateRules, PlanHeader, RunHeader, RunRows, RunStatus, Threshold};
@@ -294,9 +294,11 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
     let allowed = percent(rules.policy.max_errors);
     let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
         format!(
-            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause, then `karat retry RUN`",
+            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause and run the suite again, which reuses \
+             finished cells (after an outage: `karat retry {}`)",
             it.system,
-            percent(it.share())
+            percent(it.share()),
+            header.id
         )
     });
     let mut failures: Vec<String> = too_many.collect();
@@ -311,7 +313,9 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
             spread.n_na() > 0 && spread.n_unscored() as f64 <= rules.policy.max_unscored * all as f64
         };
         let silent = spreads.filter(|(_, spread)| spread.n() == 0 && spread.n_unscored() > 0 && !is_tolerable(spread));
-        failures.extend(silent.map(|(metric, _)| {
+        failures.extend(findings.unmatched_outputs.iter().map(|unmatched| unmatched_failure(findings, unmatched)));
+        let is_unmatched = |scorer: usize| findings.unmatched_outputs.iter().any(|it| it.scorer == scorer);
+        failures.extend(silent.filter(|(metric, _)| !is_unmatched(metric.scorer)).map(|(metric, _)| {
             let scorer = findings.plan.scorers.get(metric.scorer).map_or("", |scorer| &scorer.id);
             let why = findings.errors().and_then(|errors| errors.of_scorer(scorer));
             format!("{}: every score of it failed{}", metric.name, why.map_or(String::new(), |why| format!(": {why}")))
@@ -331,6 +335,24 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
         }));
     }
     failures
+}
+
+/// The failure of a scorer whose path matches no output: the fields that there are, and the likely one.
+fn unmatched_failure(findings: &Findings, unmatched: &UnmatchedOutput) -> String {
+    let UnmatchedOutput { scorer, path, outputs, fields } = unmatched;
+    let id = findings.plan.scorers.get(*scorer).map_or("", |scorer| &scorer.id);
+    let outputs = karat_report::count_noun(*outputs, "output");
+    let wrong = format!("{id}: `output: {path}` matches nothing in any of {outputs}, so it has no score");
+    let field = path.trim_start_matches(['$', '.']).split(['.', '[']).next().unwrap_or_default();
+    let near = karat_suite::nearest(field, fields.iter().map(String::as_str));
+    match near.filter(|near| *near != field) {
+        Some(near) => {
+            let meant = path.replacen(field, near, 1);
+            format!("{wrong}: did you mean `{meant}`? Correct it and run the suite again, which reuses the outputs")
+        }
+        None if fields.is_empty() => format!("{wrong}: no output is an object"),
+        None => format!("{wrong}; the outputs have: {}", fields.join(", ")),
+    }
 }
 
 /// Returns whether there are metrics and outputs to score, but not a single score.

@@ -8,7 +8,11 @@ errors! {
         NotFoundNear { suite: String, preset: String } => "there is no suite file and no preset `{suite}`"
             hint "did you mean the preset `{preset}`?";
         NotFound { suite: String, presets: Names } => "there is no suite file and no preset `{suite}`"
-            hint "name a suite file, or one of the presets: {presets}";
+            hint "name a suite file, or one of the presets: {presets}; `karat init` writes a suite of your own";
+        NotFoundHere { presets: Names } => "there is no `karat.yaml` in this folder"
+            hint "`karat init faq .` writes one here, `karat run faq` runs a preset without writing anything; presets: {presets}";
+        NoSuiteInFolder { folder: String, also: String } => "the folder `{folder}` has no `karat.yaml`{also}"
+            hint "name the suite file itself, or write a suite there with `karat init faq {folder}`";
         Problems { problems: Lines<Box<dyn std::error::Error + Send + Sync>> } => "{problems}";
         NoPresetNear { preset: String, near: String } => "there is no preset `{preset}`" hint "did you mean `{near}`?";
         NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`" hint "the presets are {presets}";

@@ -134,6 +134,42 @@ fn judge_calls(scorer: &RubricScorer, judgment: &JudgmentRecord) -> Vec<Option<J
 }
 
 impl App {
+    /// Returns whether a word names a stored run.
+    pub fn has_run(&self, word: &str) -> bool {
+        self.existing_store().is_ok_and(|store| store.resolve(word).is_ok())
+    }
+
+    /// The error of a trace without a cell: it shows the address of one that is there, a failed one if any.
+    pub fn without_cell(&self, run: &str) -> AppError {
+        match self.example_cell(run) {
+            Ok(Some(cell)) => {
+                let run = if run == "latest" { String::new() } else { format!("{run} ") };
+                StoredError::CellNotNamed { run, cell }.into()
+            }
+            Ok(None) => {
+                StoredError::CellNotNamed { run: String::new(), cell: "sample/model/variant".to_owned() }.into()
+            }
+            Err(error) => error,
+        }
+    }
+
+    fn example_cell(&self, run: &str) -> Result<Option<String>, AppError> {
+        let store = self.existing_store()?;
+        let run = store.resolve(run)?;
+        let rows = store.rows(&run)?;
+        let plan = rows.header().plan.clone();
+        let mut example = None;
+        rows.for_each(&mut |row| {
+            let failed = row.cell.error.is_some();
+            if failed || example.is_none() {
+                let path = address::path(&plan, &row.sample.id, row.system);
+                example = Some(if row.trial > 0 { format!("{path}/{}", row.trial) } else { path });
+            }
+            if failed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(example)
+    }
+
     /// The calls of one cell: by its number, or by `sample/model/variant[/trial]` (`sample/variant` without a model).
     pub fn trace(&self, run: &str, cell: &str) -> Result<Trace, AppError> {
         let store = self.existing_store()?;

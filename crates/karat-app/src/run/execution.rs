@@ -109,6 +109,13 @@ impl App {
         self.run_phases(store, plan, &invocation, execution, found)
     }
 
+    /// The id of a stored run, if it is finished.
+    pub fn finished_run(&self, run: &str) -> Result<Option<String>, AppError> {
+        let store = self.existing_store()?;
+        let header = store.run(&store.resolve(run)?)?;
+        Ok((header.status == RunStatus::Finished).then_some(header.id))
+    }
+
     /// Plans a stored run again from its suite, and returns it as the run to resume.
     pub(crate) fn reopen(
         &self,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use karat_providers::{Providers, Settings};
 use karat_suite::Plan;
+use karat_text::host::is_this_machine;
 use karat_types::{ModelSpec, Pricing};
 
 use crate::App;
@@ -35,5 +36,31 @@ impl App {
             ));
         }
         missing
+    }
+
+    /// The models on this machine whose key variable is not set, a sentence each: they are asked without a key, which a
+    /// misspelt name would not tell. Elsewhere a missing key is an error.
+    pub fn keyless_models(&self, plan: &Plan) -> Vec<String> {
+        let header = &plan.header;
+        let mut notes: Vec<String> = Vec::new();
+        for model in header.models.iter().chain(&header.judges) {
+            let (Some(variable), Some(url)) = (&model.api_key_env, &model.base_url) else { continue };
+            let is_set = (self.lookup)(variable).is_some_and(|value| !value.trim().is_empty());
+            let note = format!("model {}: {variable} is not set, so {url} is asked without a key", model.id);
+            if !is_set && host_of(url).is_some_and(is_this_machine) && !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
+    }
+}
+
+/// The host of an address.
+fn host_of(url: &str) -> Option<&str> {
+    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next(),
+        None => host.split(':').next(),
     }
 }

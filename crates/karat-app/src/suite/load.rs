@@ -59,14 +59,14 @@ impl App {
         Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
     }
 
-    /// The models of the registry, extended by a suite's registry files.
-    pub fn models(&self, suite: Option<&str>) -> Result<Vec<karat_types::ModelSpec>, AppError> {
-        let Some(suite) = suite else { return Ok(Registry::builtin().models().cloned().collect()) };
+    /// The registry, extended by a suite's registry files.
+    pub fn registry(&self, suite: Option<&str>) -> Result<Registry, AppError> {
+        let Some(suite) = suite else { return Ok(Registry::builtin()) };
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find_suite(suite, &*files)?;
         let overrides = Invocation::default().overrides_at(&self.lookup, self.clock.now());
         let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
-        Ok(suite.registry().models().cloned().collect())
+        Ok(suite.registry().clone())
     }
 }
 
@@ -94,13 +94,33 @@ pub(crate) fn find_suite(suite: &str, files: &dyn Files) -> Result<String, AppEr
     if files.is_file(&in_folder) {
         return Ok(in_folder);
     }
+    Err(missing_suite(suite, files).into())
+}
+
+/// The suite that a bare command runs.
+const DEFAULT_SUITE: &str = "karat.yaml";
+
+/// The error for a suite that is not there: it says where it was looked for.
+fn missing_suite(suite: &str, files: &dyn Files) -> SuiteError {
     let presets = names();
+    if suite == DEFAULT_SUITE {
+        return SuiteError::NotFoundHere { presets: Names::of(presets) };
+    }
+    if let Ok(entries) = files.list(suite) {
+        let is_yaml = |name: &String| name.ends_with(".yaml") || name.ends_with(".yml");
+        let mut candidates: Vec<String> = entries.into_iter().filter(is_yaml).collect();
+        candidates.sort();
+        candidates.truncate(3);
+        let folder = suite.trim_end_matches('/').to_owned();
+        let paths: Vec<String> = candidates.iter().map(|name| format!("`{folder}/{name}`")).collect();
+        let also = if paths.is_empty() { String::new() } else { format!(", but {}", paths.join(", ")) };
+        return SuiteError::NoSuiteInFolder { folder, also };
+    }
     let wanted = suite.to_owned();
-    Err(match karat_suite::nearest(suite, presets.iter().copied()) {
+    match karat_suite::nearest(suite, presets.iter().copied()) {
         Some(name) => SuiteError::NotFoundNear { suite: wanted, preset: name.to_owned() },
         None => SuiteError::NotFound { suite: wanted, presets: Names::of(presets) },
     }
-    .into())
 }
 
 #[cfg(test)]

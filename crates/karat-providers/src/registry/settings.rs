@@ -73,7 +73,8 @@ impl Settings {
         let is_short = self.lookup(name)?.len() < SHORTEST_SECRET;
         is_short.then(|| {
             format!(
-                "{name} has fewer than {SHORTEST_SECRET} characters: it counts as a placeholder and is not removed from stored calls"
+                "{name} has fewer than {SHORTEST_SECRET} characters, so it counts as a placeholder: it is sent, but not removed from \
+                 stored calls. If it is a real key, check that it is whole; if the server needs none, leave {name} unset"
             )
         })
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use karat_text::ladder::{self, Expectation};
 use karat_text::path::Path;
 use karat_text::template::{Context, Template};
-use karat_types::{Request, Score, ScorerSpec};
+use karat_types::{NOTHING_AT, Request, Score, ScorerSpec};
 use serde_json::{Map, Value};
 
 use super::metric::{Metric, MetricInput, Needs};
@@ -137,7 +137,7 @@ impl BoundMetric {
             },
             other => Cow::Borrowed(other),
         };
-        let nothing = || format!("the output has nothing at {}", self.output);
+        let nothing = || format!("{NOTHING_AT}{}", self.output);
         if self.output.is_plural() {
             return Ok(Cow::Owned(Value::Array(self.output.all(&document).into_iter().cloned().collect())));
         }

@@ -157,7 +157,7 @@ impl Checker<'_> {
     fn check_required(&mut self, node: &Node, object: &'static Object) {
         let place = &node.place;
         for key in object.keys.iter().filter(|key| key.required && node.get(key.name).is_none()) {
-            self.problems.error(place, format!("{} needs `{}`", article(object.name), key.name)).hint(key.about);
+            self.problems.error(place, format!("{} needs `{}`", article(object.name), key.name)).hint(about(key));
         }
         let given: Vec<&Entry> =
             node.entries().iter().filter(|entry| object.one_of.contains(&entry.key.as_str())).collect();
@@ -305,6 +305,15 @@ pub(crate) fn share(node: &Node) -> Option<(f64, bool)> {
             number.is_finite().then_some((number / 100.0, true))
         }
     }
+}
+
+/// The meaning of a key, with an example where one is short.
+fn about(key: &Key) -> String {
+    if key.example.len() > 60 || key.example.contains('\n') {
+        return key.about.to_owned();
+    }
+    let meaning = key.about.trim_end_matches('.');
+    format!("{meaning}; for example `{}: {}`", key.name, key.example)
 }
 
 fn names(object: &'static Object) -> Vec<&'static str> {

@@ -3,6 +3,7 @@
 use karat_types::{ScorerKind, ScorerSpec};
 
 use crate::dataset::aliases::{LIKELY_REFERENCE, REFERENCE};
+use crate::dataset::checks::row_checks::COLUMN;
 use crate::diagnostics::Problems;
 use crate::syntax::names::{AvailableNames, PendingName};
 use crate::syntax::node::Node;
@@ -31,6 +32,13 @@ pub(crate) fn settle(
         scorers.iter().any(|scorer| matches!(&scorer.kind, ScorerKind::Rubric(rubric) if !rubric.judges.is_empty()));
     for waiting in pending.iter().filter(|waiting| !held.has(waiting)) {
         let Some(metric) = &waiting.metric else { continue };
+        if metric == COLUMN {
+            let message = format!("`{metric}` scores the checks that rows hold for themselves, and no row has any");
+            let hint = "write checks into the rows, such as `\"assert\": [{\"metric\": \"contains\", \"value\": \"refund\"}]`, \
+                        which need no scorer here; to check every output alike, name its metric, such as `metric: contains`";
+            problems.error(&waiting.place, message).hint(hint);
+            continue;
+        }
         let message = format!("`{metric}` has nothing to compare with: no row of the dataset has a reference");
         let problem = match is_judged {
             true => problems.warn(&waiting.place, message),

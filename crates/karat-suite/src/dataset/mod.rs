@@ -3,13 +3,15 @@
 //!
 //! - `source/` reads rows from files; `columns/` adds columns; `checks/` holds the rules for rows
 //! - `rows.rs` turns rows into samples, with `roles.rs`, `date.rs` and `draw.rs`; start reading there
-//! - `scan.rs` passes over all rows once while a suite is loaded; `representative_rows.rs` keeps some of them
+//! - `scan.rs` passes over all rows once while a suite is loaded; `representative_rows.rs` keeps some of them, and
+//!   `ragged_columns.rs` finds those that lack a column
 //! - `row_redaction.rs` redacts what messages quote of a row
 
 pub(crate) mod checks;
 pub(crate) mod columns;
 pub(crate) mod date;
 pub(crate) mod draw;
+mod ragged_columns;
 mod representative_rows;
 mod roles;
 mod row_redaction;

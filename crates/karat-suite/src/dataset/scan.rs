@@ -12,9 +12,11 @@ use serde_json::Value;
 use super::checks::row_schema::Leniency;
 use super::checks::{Check, CheckCounts};
 use super::columns::{Column, ColumnKind};
+use super::ragged_columns::RaggedColumns;
 use super::representative_rows::RowSampler;
 use super::rows::{KeptRow, Rows};
-use super::{Dataset, DatasetError, RepresentativeRows, Role, RowRedaction};
+use super::source::common_hosts::CommonHosts;
+use super::{Dataset, DatasetError, DatasetSource, RepresentativeRows, Role, RowRedaction};
 use crate::decode::RequiredPath;
 use crate::diagnostics::nearest::{nearest, suggestion};
 use crate::diagnostics::{Diagnostic, Problems, Severity};
@@ -23,6 +25,8 @@ use crate::syntax::node::Place;
 
 /// Most problems of rows that are shown.
 const SHOWN: usize = 20;
+/// Most ids that a hint lists.
+const SHOWN_IDS: usize = 8;
 /// Most contradictions between rows and files that are shown, and that are kept.
 const SHOWN_MISMATCHES: u64 = 5;
 const KEPT_MISMATCHES: usize = 100;
@@ -79,6 +83,8 @@ struct Scanner<'a> {
     wanted: BTreeSet<String>,
     matched: Vec<bool>,
     gathering: RowSampler,
+    ragged: RaggedColumns,
+    hosts: CommonHosts,
     /// Columns that may be empty and have been so in every row.
     empty: BTreeSet<String>,
     /// Redaction of messages about rows.
@@ -97,7 +103,7 @@ impl Dataset {
         problems: &mut Problems,
     ) -> Scan {
         let mut rows = Rows::with_read_ahead(self.clone());
-        let mut scanner = Scanner::new(self, watched, problems);
+        let mut scanner = Scanner::new(self, watched, pending, problems);
         while let Some(row) = rows.next_kept() {
             match row {
                 Ok(mut kept) => {
@@ -135,7 +141,12 @@ impl Dataset {
 }
 
 impl<'a> Scanner<'a> {
-    fn new(dataset: &'a Dataset, watched: &[RequiredPath], problems: &'a mut Problems) -> Self {
+    fn new(
+        dataset: &'a Dataset,
+        watched: &[RequiredPath],
+        pending: &[PendingName],
+        problems: &'a mut Problems,
+    ) -> Self {
         let mut columns: BTreeSet<String> = dataset.columns.iter().map(|column| column.name.clone()).collect();
         columns.extend(dataset.row_schema.iter().flat_map(|schema| schema.columns().map(str::to_owned)));
         Self {
@@ -164,6 +175,8 @@ impl<'a> Scanner<'a> {
             wanted: dataset.only.clone(),
             matched: vec![false; watched.len()],
             gathering: RowSampler::default(),
+            ragged: RaggedColumns::new(pending),
+            hosts: CommonHosts::default(),
             empty: dataset
                 .columns
                 .iter()
@@ -199,6 +212,9 @@ impl<'a> Scanner<'a> {
         for (matched, path) in self.matched.iter_mut().zip(watched).filter(|(matched, _)| !**matched) {
             *matched = path.path.first(row).is_some_and(|value| !value.is_null());
         }
+        if matches!(dataset.source, DatasetSource::Dir(_)) {
+            self.hosts.see(row);
+        }
         self.empty.retain(|column| row.get(column).is_none_or(Value::is_null));
         self.asserts(dataset, kept, row);
         self.found.has_input |= sample.input.is_some();
@@ -209,6 +225,7 @@ impl<'a> Scanner<'a> {
         let is_drawn = dataset.is_drawn(self.kept - 1);
         if is_drawn && dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.found.rows < limit) {
             let number = self.found.rows;
+            self.ragged.see(kept, row);
             if let Some(columns) = row.as_object() {
                 let sample = || Sample { row: number, columns: columns.clone(), ..sample.clone() };
                 self.gathering.see(number, columns, sample);
@@ -313,6 +330,9 @@ impl<'a> Scanner<'a> {
             self.problems.error(place, format!("the dataset has no rows{days}{condition}")).hint(hint);
             return;
         }
+        self.hosts.warn(place, self.problems);
+        let ragged = std::mem::replace(&mut self.ragged, RaggedColumns::new(&[]));
+        ragged.report(dataset, |column| self.found.columns.contains(column), self.problems);
         let more = self.found.mismatches.count.saturating_sub(SHOWN_MISMATCHES);
         if more > 0 {
             self.problems.warn(place, format!("{more} more contradictions between rows and the files beside them"));
@@ -321,9 +341,10 @@ impl<'a> Scanner<'a> {
             checks.into_iter().for_each(|check| check.report(self.problems, self.discretion));
         }
         for id in std::mem::take(&mut self.wanted) {
-            self.problems
-                .error(place, format!("the dataset has no sample `{id}`"))
-                .maybe_hint(Self::near_id(dataset, &id));
+            let file = self.problems.command_line("--sample", &id);
+            let place = Place { file, span: 0..id.len() };
+            let hint = Self::hint_for_id(dataset, &id);
+            self.problems.error(&place, format!("the dataset has no sample `{id}`")).hint(hint);
         }
         for (_, watched) in self.matched.iter().zip(watched).filter(|(matched, _)| !**matched && self.kept > 0) {
             let text = self.problems.text(watched.place.file);
@@ -366,13 +387,21 @@ impl<'a> Scanner<'a> {
         (format!("`{written}` matches no row of the dataset"), hint)
     }
 
-    fn near_id(dataset: &Arc<Dataset>, id: &str) -> Option<String> {
+    /// The nearest id, or some that there are.
+    fn hint_for_id(dataset: &Arc<Dataset>, id: &str) -> String {
         let mut rows = Rows::new(dataset.clone());
         let ids: Vec<Arc<str>> = std::iter::from_fn(|| rows.next_kept())
             .filter_map(Result::ok)
             .take(10_000)
             .map(|it| it.sample.id)
             .collect();
-        nearest(id, ids.iter().map(|id| &**id)).map(|near| format!("did you mean `{near}`?"))
+        match nearest(id, ids.iter().map(|id| &**id)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let shown: Vec<&str> = ids.iter().take(SHOWN_IDS).map(|id| &**id).collect();
+                let more = if ids.len() > SHOWN_IDS { ", …" } else { "" };
+                format!("ids of the dataset: {}{more}", shown.join(", "))
+            }
+        }
     }
 }

@@ -23,6 +23,7 @@ use karat_types::{Parameters, ServiceSpec};
 use serde_json::Value;
 
 use crate::catalog::Catalog;
+use crate::decode::scorers::output_fields::OutputFields;
 use crate::diagnostics::Problems;
 use crate::files::{Files, join, jsonl};
 use crate::syntax::duration;
@@ -52,6 +53,8 @@ pub(crate) struct Decoder<'a> {
     pub recordings: BTreeMap<String, String>,
     /// Paths into the row that must match at least one row.
     pub watched: Vec<RequiredPath>,
+    /// The fields of the outputs, once the variants are known.
+    pub output_fields: Option<OutputFields>,
     /// True if files of labels may be empty or not be there yet.
     pub labelling: bool,
 }
@@ -84,6 +87,7 @@ impl<'a> Decoder<'a> {
             digests: BTreeSet::new(),
             recordings: BTreeMap::new(),
             watched: Vec::new(),
+            output_fields: None,
             labelling: false,
         }
     }

@@ -40,6 +40,10 @@ impl Decoder<'_> {
         };
         let mut models: Vec<ModelSpec> = Vec::new();
         for (reference, place) in references {
+            if let Some(ids) = registry.set(&reference).filter(|_| registry.find(&reference).is_none()) {
+                self.add_set(ids, &place, registry, &mut models);
+                continue;
+            }
             let Some(model) = self.known_model(&reference, &place, registry) else { continue };
             if models.iter().any(|earlier| earlier.id == model.id) {
                 self.problems.error(&place, format!("the model `{}` is listed twice", model.id));
@@ -48,6 +52,14 @@ impl Decoder<'_> {
             models.push(model);
         }
         models
+    }
+
+    /// Adds the models of a set, except those that are there already.
+    fn add_set(&mut self, ids: &[String], place: &Place, registry: &Registry, models: &mut Vec<ModelSpec>) {
+        for id in ids {
+            let model = self.known_model(id, place, registry);
+            models.extend(model.filter(|model| !models.iter().any(|earlier| earlier.id == model.id)));
+        }
     }
 
     /// Keeps the models of a tier; without models, those of the registry that can be counted on.

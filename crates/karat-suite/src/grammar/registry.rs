@@ -14,6 +14,12 @@ pub(crate) static REGISTRY: Object = Object::new(
             "The entries.",
             r#"[{ id: my-llama, provider: openai, base_url: "http://localhost:11434/v1", price: unmetered }]"#,
         ),
+        may(
+            "sets",
+            Shape::Map(&Shape::List(&Shape::Text)),
+            "Named sets of models. In `models` and `--models`, the name of a set stands for its models.",
+            "{ small: [gpt-5-mini, gemini-2.5-flash] }",
+        ),
     ],
 );
 

@@ -15,7 +15,7 @@ pub(crate) static SUITE: Object = Object::new(
         may("params", Shape::Map(&Shape::Any), "Parameters: name to default value, or `{ path: FILE }` for a file. A parameter whose default is null must be given. Set one with `-p NAME=VALUE`, read it with `{{ params.NAME }}`.", "{ style: short, tickets: { path: data/tickets.jsonl } }"),
         must("dataset", Shape::Object(&DATASET), "The test cases: where their rows come from, and which columns are id, input and reference.", "{ source: data/tickets.jsonl, id: id, reference: category }"),
         may("registry", Shape::List(&Shape::File), "Model registry files that add entries to the built-in registry.", "[models/local.yaml]"),
-        may("models", Shape::List(&Shape::Short(&MODEL, "id")), "The models to test: ids from the registry, or entries of your own. Each runs with each variant that calls a model.", "[gpt-5-mini, claude-haiku-4-5]"),
+        may("models", Shape::List(&Shape::Short(&MODEL, "id")), "The models to test: ids and sets from the registry, or entries of your own. Each runs with each variant that calls a model.", "[gpt-5-mini, claude-haiku-4-5]"),
         may("judges", Shape::List(&Shape::Short(&MODEL, "id")), "The models that grade with rubrics. An empty list turns rubric scorers off.", "[gpt-5]"),
         must("variants", Shape::Map(&Shape::List(&Shape::Object(&STEP))), "Pipelines under test: id to list of steps.", "{ short: [{ prompt: prompts/short.md }] }"),
         may("sweep", Shape::Map(&Shape::List(&Shape::Any)), "Values to try: address of a setting to list of values. Each combination becomes a variant of its own.", "{ variants.short.0.parameters.temperature: [0, 0.7] }"),

@@ -65,6 +65,28 @@ fn extend(node: &Node, registry: &mut Registry, decoder: &mut Decoder<'_>) {
             registry.add(model);
         }
     }
+    for set in node.field("sets").map(Node::entries).unwrap_or_default() {
+        add_set(set, registry, &mut decoder.problems);
+    }
+}
+
+/// Adds a set of models, each by any spelling that names one.
+fn add_set(set: &Entry, registry: &mut Registry, problems: &mut Problems) {
+    if registry.get(&set.key).is_some() {
+        problems.error(&set.place, format!("`{}` is the id of a model", set.key)).hint("give the set another name");
+    }
+    if set.node.items().is_empty() {
+        problems.error(&set.place, format!("the set `{}` has no models", set.key)).hint("list their ids");
+    }
+    let mut ids: Vec<String> = Vec::new();
+    for item in set.node.items() {
+        let Some(reference) = item.text() else { continue };
+        match registry.find(reference) {
+            Some(model) => ids.push(model.id.clone()),
+            None => registry.report_unknown(reference, &item.place, problems),
+        }
+    }
+    registry.add_set(&set.key, ids);
 }
 
 /// Turns the seed's spellings into the language's own, with a notice.
@@ -129,6 +151,9 @@ pub(crate) fn model(
     let mut model = base.unwrap_or_else(|| empty(&id));
     model.id = id;
     model.provider = provider;
+    if let Some(price) = node.field("price") {
+        report_tiny_prices(price, &mut decoder.problems);
+    }
     overlay(&mut model, node, decoder);
     model.price = price(node, context, &model);
     Some(model)
@@ -243,8 +268,21 @@ fn price(node: &Node, context: &EntryContext, model: &ModelSpec) -> Pricing {
     }
 }
 
+/// Nano-dollars of a price. A price above 0 is never free: below a nano-dollar it counts as one.
 fn nano_per_million(usd: f64) -> u64 {
-    (usd * 1e9).round() as u64
+    let nano = (usd * 1e9).round() as u64;
+    if usd > 0.0 { nano.max(1) } else { nano }
+}
+
+/// Says that a price is rounded up, which a reader of the bill would wonder at.
+fn report_tiny_prices(price: &Node, problems: &mut Problems) {
+    for entry in price.entries() {
+        if entry.node.number().is_some_and(|usd| usd > 0.0 && usd * 1e9 < 1.0) {
+            problems
+                .warn(&entry.node.place, format!("the price `{}` is below $0.000000001, and counts as that", entry.key))
+                .hint("prices are in US dollars per million tokens");
+        }
+    }
 }
 
 fn runs_here(model: &ModelSpec, node: &Node) -> bool {
@@ -283,9 +321,11 @@ mod tests {
         }
     }
 
+    /// S3: a price below a nano-dollar is rounded up, never to free.
     #[test]
     fn prices_are_exact() {
         assert_eq!(nano_per_million(0.1), 100_000_000);
         assert_eq!(nano_per_million(1.25), 1_250_000_000);
+        assert_eq!((nano_per_million(0.0), nano_per_million(1e-10), nano_per_million(1e-300)), (0, 1, 1));
     }
 }

@@ -1,12 +1,12 @@
 //! The model registry: the known models by id. It runs nothing.
 //!
-//! - here: [`Registry`]; `entry.rs`: one entry, with `like`, prices and the spellings of other tools
+//! - here: [`Registry`] and its sets; `entry.rs`: one entry, with `like`, prices and the spellings of other tools
 //! - `script.rs`: options of scripted models
 
 mod entry;
 mod script;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use karat_text::env_template;
@@ -23,14 +23,14 @@ pub(crate) use entry::{EntryContext, model, read_file};
 /// The registry file that ships with the product.
 const BUILTIN: &str = include_str!("../../registry/models.yaml");
 
-/// At most four models that make a good first comparison: the ceiling, a likely default, the cost floor, the longest
-/// context.
-pub const STARTER: [&str; 4] = ["gpt-5", "claude-sonnet-4", "gpt-5-mini", "gemini-2.5-pro"];
+/// The shipped set for a first comparison, of at most four models.
+const STARTER: &str = "starter";
 
-/// Known models in order. Ids are unique.
+/// Known models in order, and named sets of them. Ids are unique.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Registry {
     models: Vec<ModelSpec>,
+    sets: BTreeMap<String, Vec<String>>,
 }
 
 static SHIPPED: LazyLock<Registry> = LazyLock::new(|| entry::builtin_registry(BUILTIN).0);
@@ -57,9 +57,25 @@ impl Registry {
         self.get(reference).or_else(by_spelling).or_else(by_name)
     }
 
-    /// The id that an unknown reference was most likely meant to be.
+    /// The ids of the models of a set.
+    pub fn set(&self, name: &str) -> Option<&[String]> {
+        self.sets.get(name).map(Vec::as_slice)
+    }
+
+    /// The sets by name, each with the ids of its models.
+    pub fn sets(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.sets.iter().map(|(name, ids)| (name.as_str(), ids.as_slice()))
+    }
+
+    /// The ids of the models for a first comparison, for hints.
+    pub(crate) fn starter_ids(&self) -> String {
+        self.set(STARTER).unwrap_or_default().join(",")
+    }
+
+    /// The id or the name of a set that an unknown reference was most likely meant to be.
     pub fn nearest(&self, reference: &str) -> Option<&str> {
-        let ids = || self.models.iter().map(|model| model.id.as_str());
+        let sets = self.sets.keys().map(String::as_str);
+        let ids = || self.models.iter().map(|model| model.id.as_str()).chain(sets.clone());
         let name = reference.split_once([':', '/']).map_or(reference, |(_, name)| name);
         nearest(reference, ids()).or_else(|| nearest(name, ids()))
     }
@@ -87,6 +103,11 @@ impl Registry {
         }
     }
 
+    /// Adds a set; it replaces one of the same name.
+    pub(crate) fn add_set(&mut self, name: &str, ids: Vec<String>) {
+        self.sets.insert(name.to_owned(), ids);
+    }
+
     /// Fills `${NAME}` in the names of models: who answers is part of identity. A variable that is not set is left for
     /// the connection to complain about.
     pub(crate) fn name_models(&mut self, environment: &Environment) {
@@ -100,15 +121,18 @@ impl Registry {
     /// Records that a reference names nothing.
     pub(crate) fn report_unknown(&self, reference: &str, place: &Place, problems: &mut Problems) {
         let hint = match self.nearest(reference) {
-            Some(id) => {
-                format!("did you mean `{id}`? For a model of your own add an entry {{ id, provider, model, price }}")
-            }
-            None => {
-                "list the known models with `karat models`, or add an entry { id, provider, model, price }".to_owned()
-            }
+            Some(id) => format!("did you mean `{id}`? {}", own_entry(reference)),
+            None => format!("`karat models` lists the known models. {}", own_entry(reference)),
         };
         problems.error(place, format!("there is no model `{reference}` in the registry")).hint(hint);
     }
+}
+
+/// The advice for a model that the registry does not know: an entry that can be copied.
+fn own_entry(reference: &str) -> String {
+    let name = reference.split_once([':', '/']).map_or(reference, |(_, name)| name);
+    let entry = format!("{{ id: {name}, provider: openai, model: {name}, price: {{ input: 1, output: 2 }} }}");
+    format!("For a model of your own add an entry to the suite: `{entry}`")
 }
 
 #[cfg(test)]

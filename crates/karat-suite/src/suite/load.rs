@@ -19,6 +19,7 @@ use crate::dataset::checks::CheckCounts;
 use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
 use crate::decode::dataset::DecodedDataset;
 use crate::decode::dataset::digests::UnreadFile;
+use crate::decode::scorers::output_fields::OutputFields;
 use crate::decode::{Decoder, gates, run};
 use crate::diagnostics::{Diagnostics, Severity};
 use crate::files::Files;
@@ -136,11 +137,12 @@ impl Matrix {
 fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry, decoder: &mut Decoder<'_>) -> Matrix {
     let node = &source.node;
     let variants = decoder.variants(node.field("variants"), &source.swept, known, overrides);
+    decoder.output_fields = OutputFields::of(&variants);
     let declared_variants = variants.iter().map(|variant| variant.id.clone()).collect();
     let variants = select_variants(variants, overrides, decoder);
     let models = decoder.select_models(node.field("models"), "--models", &overrides.models, known);
     let models = decoder.filter_by_tier(models, overrides.tier, known);
-    check_models(node, &variants, &models, decoder);
+    check_models(node, &variants, &models, known, decoder);
     let judges = decoder.select_models(node.field("judges"), "--judges", &overrides.judges, known);
     let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
     let scorers = decoder.scorers(node.field("scorers"), &judges, known, overrides);

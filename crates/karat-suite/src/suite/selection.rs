@@ -8,7 +8,7 @@ use crate::dataset::checks::row_checks;
 use crate::decode::Decoder;
 use crate::decode::models::report_unknown_id;
 use crate::overrides::Overrides;
-use crate::registry::STARTER;
+use crate::registry::Registry;
 use crate::syntax::node::Node;
 
 /// Returns the selected variants. The name of a swept variant selects all variants of the sweep.
@@ -33,7 +33,13 @@ pub(super) fn select_variants(
 }
 
 /// Reports a variant that calls a model where no model is named, and models that no variant calls.
-pub(super) fn check_models(node: &Node, variants: &[VariantSpec], models: &[ModelSpec], decoder: &mut Decoder<'_>) {
+pub(super) fn check_models(
+    node: &Node,
+    variants: &[VariantSpec],
+    models: &[ModelSpec],
+    known: &Registry,
+    decoder: &mut Decoder<'_>,
+) {
     let calling = variants.iter().find(|variant| variant.calls_matrix_model());
     let had_any = node.field("models").is_some_and(|list| !list.items().is_empty() || list.text().is_some());
     match calling {
@@ -42,7 +48,7 @@ pub(super) fn check_models(node: &Node, variants: &[VariantSpec], models: &[Mode
             decoder
                 .problems
                 .error(place, format!("the variant `{}` calls a model, but no model is named", variant.id))
-                .hint(format!("add `models:`, or pass --models; for a first comparison: {}", STARTER.join(",")));
+                .hint(format!("add `models:`, or pass --models; for a first comparison: {}", known.starter_ids()));
         }
         None if !models.is_empty() && !variants.is_empty() && decoder.problems.errors() == 0 => {
             let place = node.field("models").map_or(&node.place, |models| &models.place);

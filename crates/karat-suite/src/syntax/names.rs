@@ -43,6 +43,21 @@ pub(crate) struct PendingName {
     pub place: Place,
     /// The metric that compares with it, where no text reads it.
     pub metric: Option<String>,
+    /// The effect of a row that lacks its column.
+    pub absence: Absence,
+}
+
+/// The effect of a row that lacks a column which other rows have. Ordered by gravity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Absence {
+    /// None, or it is told where the row is read.
+    Harmless,
+    /// The text has a default for it.
+    Defaulted,
+    /// The text reads it under a condition.
+    MayFail,
+    /// Every cell of the row fails.
+    Fails,
 }
 
 /// Columns and roles that the rows of a dataset have.
@@ -58,7 +73,8 @@ pub(crate) struct AvailableNames<'a> {
 impl AvailableNames<'_> {
     /// Returns whether a name can be read in a row.
     pub fn has(&self, waiting: &PendingName) -> bool {
-        waiting.column().is_none_or(|column| self.columns.contains(column)) && self.lacks_role(waiting).is_none()
+        waiting.absence == Absence::Defaulted
+            || waiting.column().is_none_or(|column| self.columns.contains(column)) && self.lacks_role(waiting).is_none()
     }
 
     /// The role that a name reads and no row has.
@@ -74,12 +90,21 @@ impl AvailableNames<'_> {
 impl PendingName {
     /// The name that a text reads.
     pub fn read(name: String, place: Place) -> Self {
-        Self { name, place, metric: None }
+        Self { name, place, metric: None, absence: Absence::Harmless }
+    }
+
+    /// The name that a text of a cell reads.
+    fn of_cell(name: String, place: Place, text: &str) -> Self {
+        // Of a part that is not always computed, nothing is known without computing it.
+        let is_conditional = ["{%", " if ", " and ", " or "].iter().any(|word| text.contains(word));
+        let absence = if is_conditional { Absence::MayFail } else { Absence::Fails };
+        Self { absence, ..Self::read(name, place) }
     }
 
     /// The reference that a metric compares with.
     pub fn of_metric(metric: &str, place: Place) -> Self {
-        Self { name: "reference".to_owned(), place, metric: Some(metric.to_owned()) }
+        let metric = Some(metric.to_owned());
+        Self { name: "reference".to_owned(), place, metric, absence: Absence::Harmless }
     }
 
     /// The column of the dataset that the name reads.
@@ -118,11 +143,22 @@ pub(crate) fn check(
                         .maybe_hint(suggestion(field, known.iter().copied()));
                     continue;
                 }
-                pending.push(PendingName::read(name.clone(), at));
+                pending.push(match is_of_cell(roots) {
+                    true => PendingName::of_cell(name.clone(), at, text),
+                    false => PendingName::read(name.clone(), at),
+                });
+            }
+            "sample" if is_of_cell(roots) && has_default(text, name) => {
+                pending.push(PendingName { absence: Absence::Defaulted, ..PendingName::read(name.clone(), at) });
             }
             _ => {}
         }
     }
+}
+
+/// Returns whether these are the names of a text that is computed for a cell, not for a row of the dataset.
+fn is_of_cell(roots: &[&str]) -> bool {
+    roots.contains(&"output") || roots == ROW
 }
 
 /// The field that a name looks for where there is none, and those that there are.
@@ -148,12 +184,15 @@ fn hint_for(root: &str, roots: &[&str]) -> Option<String> {
 }
 
 /// Returns whether the template handles an absent value: `sample.x | default(…)`, or a test before it is read.
-fn is_defaulted(text: &str, name: &str) -> bool {
-    let filtered = text.match_indices(name).any(|(at, _)| {
+pub(crate) fn is_defaulted(text: &str, name: &str) -> bool {
+    has_default(text, name) || asks_for(text, name)
+}
+
+fn has_default(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
         let filter = text[at + name.len()..].trim_start().strip_prefix('|');
         filter.is_some_and(|filter| filter.trim_start().starts_with("default"))
-    });
-    filtered || asks_for(text, name)
+    })
 }
 
 /// Returns whether a text asks for a name before it reads it, as a prompt does that several steps share:
@@ -167,7 +206,7 @@ fn asks_for(text: &str, name: &str) -> bool {
 
 /// Checks the names that waited for the dataset's columns and roles.
 pub(crate) fn settle(pending: &[PendingName], held: &AvailableNames<'_>, problems: &mut Problems) {
-    for waiting in pending.iter().filter(|waiting| waiting.metric.is_none()) {
+    for waiting in pending.iter().filter(|it| it.metric.is_none() && it.absence != Absence::Defaulted) {
         let place = &waiting.place;
         if let Some(column) = waiting.column().filter(|column| !held.columns.contains(*column)) {
             problems

@@ -50,10 +50,14 @@ impl Params {
         }
         for (name, text) in given.iter().filter(|(name, _)| !params.values.contains_key(name)) {
             let file = problems.command_line("-p", &format!("{name}={text}"));
-            let known = params.values.keys().map(String::as_str);
+            let known: Vec<&str> = params.values.keys().map(String::as_str).collect();
+            let hint = suggestion(name, known.iter().copied()).unwrap_or_else(|| match known.as_slice() {
+                [] => format!("declare it in the suite: `params: {{ {name}: DEFAULT }}`, and read `params.{name}`"),
+                _ => format!("known: {}", known.join(", ")),
+            });
             problems
                 .error(&Place { file, span: 0..name.len() }, format!("the suite has no parameter `{name}`"))
-                .maybe_hint(suggestion(name, known));
+                .hint(hint);
         }
         params
     }

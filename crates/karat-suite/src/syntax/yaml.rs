@@ -11,6 +11,7 @@ use serde_saphyr::{Location, Options, Spanned};
 
 use crate::diagnostics::Problems;
 use crate::syntax::node::{Entry, FileId, Node, Place, Tree, finite};
+use crate::syntax::yaml_error::{self, YamlError};
 
 /// Reads one document. Syntax errors and duplicate keys become problems; a document with duplicate keys is still
 /// returned, so that everything else in it is checked too.
@@ -61,15 +62,27 @@ fn is_duplicate(error: &serde_saphyr::Error) -> bool {
 
 fn syntax(error: &serde_saphyr::Error, source: &str, file: FileId, problems: &mut Problems) {
     let span = error.location().map_or(0..0, |location| range(&location, source));
-    let message = match error.without_snippet() {
-        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => format!("duplicate key `{key}`"),
-        other => format!("invalid YAML: {}", first_line(&other.to_string())),
-    };
-    let line = line_around(source, span.start);
-    let problem = problems.error(&Place { file, span }, message);
-    if line.contains("{{") {
-        problem.hint("a value that contains `{{ }}` must be quoted: key: \"{{ … }}\"");
+    if let serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } = error.without_snippet() {
+        problems.error(&Place { file, span }, format!("duplicate key `{key}`"));
+        return;
     }
+    let YamlError { message, hint, span } =
+        yaml_error::explain(first_line(&error.without_snippet().to_string()), source, span.start);
+    if let Some(bare) = bare_template(source, span.start) {
+        problems
+            .error(&Place { file, span: bare }, "invalid YAML: a value begins with `{{`, which YAML reads as a map")
+            .hint("a value that contains `{{ }}` must be quoted: key: \"{{ … }}\"");
+        return;
+    }
+    problems.error(&Place { file, span }, message).maybe_hint(hint);
+}
+
+/// The `{{` outside of quotes in the line of an offset.
+fn bare_template(source: &str, at: usize) -> Option<Range<usize>> {
+    let line = line_around(source, at);
+    let open = line.find("{{").filter(|open| !line[..*open].contains(['"', '\'', '#']))?;
+    let start = source[..at.min(source.len())].rfind('\n').map_or(0, |newline| newline + 1);
+    Some(start + open..start + open + 2)
 }
 
 /// The first line of a message, without the place that the diagnostic shows anyway.
@@ -154,9 +167,15 @@ fn spelling(value: &Value, source: &str, span: &Range<usize>) -> String {
     }
 }
 
+/// The bytes of a location. Those of a syntax error are counted in characters only.
 fn range(at: &Location, source: &str) -> Range<usize> {
     let limit = source.len() as u64;
-    let start = at.span().byte_offset().unwrap_or(0).min(limit) as usize;
+    let Some(start) = at.span().byte_offset() else {
+        let index = usize::try_from(at.span().offset()).unwrap_or(usize::MAX);
+        let start = source.char_indices().nth(index).map_or(source.len(), |(start, _)| start);
+        return start..start;
+    };
+    let start = start.min(limit) as usize;
     let length = at.span().byte_len().unwrap_or(0).min(limit - start as u64) as usize;
     start..start + length
 }

@@ -7,6 +7,7 @@ mod world;
 mod broken;
 mod dataset;
 mod dated;
+mod mistakes;
 mod models;
 mod rubrics;
 mod short_form;

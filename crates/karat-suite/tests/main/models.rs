@@ -1,6 +1,6 @@
 //! The registry, models and systems.
 
-use karat_suite::{Overrides, Registry, STARTER};
+use karat_suite::{Overrides, Registry};
 use karat_types::{Availability, JsonMode, Money, Pricing, ScorerKind, Tier};
 
 use crate::world::World;
@@ -53,10 +53,19 @@ fn the_shipped_registry() {
         "qwen3-235b",
     ];
     let judges = ["gpt-4o", "gpt-4.1", "gpt-4o-mini", "claude-haiku-4-5-20251001"];
-    for id in candidates.into_iter().chain(judges).chain(STARTER) {
+    for id in candidates.into_iter().chain(judges) {
         let model = registry.get(id).unwrap_or_else(|| panic!("{id}"));
         assert!(model.context_window.is_some() && model.max_output.is_some() && model.tier.is_some(), "{id}");
     }
+    let starter = registry.set("starter").unwrap();
+    assert!(starter.len() <= 4 && starter.iter().all(|id| registry.get(id).is_some()), "{starter:?}");
+    let availability = |set: &str| {
+        let ids = registry.set(set).unwrap();
+        ids.iter().map(|id| registry.get(id).unwrap().availability).collect::<Vec<_>>()
+    };
+    assert!(availability("starter").iter().all(|it| *it == Availability::Stable));
+    assert!(availability("experimental").iter().all(|it| *it == Availability::Experimental));
+    assert!(availability("free-tier").iter().all(|it| *it == Availability::FreeTier));
     assert_eq!(registry.get("gpt-4o").unwrap().max_output, Some(4096));
     let embedding = registry.get("text-embedding-3-large").unwrap();
     assert_eq!(embedding.price.cost(&usage(1_000_000, 0)), Some(Money(130_000_000)));

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior};
 
-use super::{TemplateError, filters, json};
+use super::growth::{self, Insertions};
+use super::{TemplateError, code, filters, json, limits};
 
 /// Instructions that one rendering may run: far above any prompt, far below a hang.
 const FUEL: u64 = 5_000_000;
@@ -23,22 +24,39 @@ static BASE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.set_debug(true);
     environment.remove_global("debug");
     filters::add(&mut environment);
+    growth::add(&mut environment);
     environment
 });
 
 fn write(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &minijinja::Value) -> Result<(), minijinja::Error> {
     match json::json_text(value) {
-        Some(Ok(text)) => out.write_str(&text).map_err(Into::into),
+        Some(Ok(text)) => growth::count(text.len()).and_then(|()| out.write_str(&text).map_err(Into::into)),
         Some(Err(problem)) => Err(minijinja::Error::new(minijinja::ErrorKind::BadSerialization, problem)),
         None => match value.kind() {
             ValueKind::Bool => out.write_str(if value.is_true() { "true" } else { "false" }).map_err(Into::into),
-            _ => minijinja::escape_formatter(out, state, value),
+            _ => {
+                growth::count(value.as_str().map_or(0, str::len))?;
+                minijinja::escape_formatter(out, state, value)
+            }
         },
     }
 }
 
-/// An environment that holds one template, and the names that the template reads.
-pub(super) fn template(name: &'static str, source: &str) -> Result<(Environment<'static>, Vec<String>), TemplateError> {
+/// A template that compiled.
+pub(super) struct TextTemplate {
+    /// An environment that holds it, and nothing else.
+    pub environment: Environment<'static>,
+    /// The names that it reads.
+    pub reads: Vec<String>,
+    /// The difference between the compiled source and the author's.
+    pub insertions: Insertions,
+}
+
+/// Compiles a template.
+pub(super) fn template(name: &'static str, source: &str) -> Result<TextTemplate, TemplateError> {
+    limits::check_length(source)?;
+    let blocks = code::blocks(source);
+    limits::check_chains(source, &blocks)?;
     let mut environment = BASE.clone();
     let reads = {
         environment
@@ -48,16 +66,28 @@ pub(super) fn template(name: &'static str, source: &str) -> Result<(Environment<
             environment.get_template(name).map_err(|error| TemplateError::at_compile_time(&error, source))?;
         reads(template.undeclared_variables(true))
     };
-    Ok((environment, reads))
+    limits::check_names(source, &blocks, &BASE)?;
+    let mut insertions = Insertions::default();
+    if let Some((written, inserted)) = growth::instrument(source, &blocks) {
+        environment
+            .add_template_owned(name, written)
+            .map_err(|error| TemplateError::at_compile_time(&error, source))?;
+        insertions = inserted;
+    }
+    Ok(TextTemplate { environment, reads, insertions })
 }
 
 /// An expression, and the names that it reads.
 pub(super) fn expression(
     source: &str,
 ) -> Result<(minijinja::Expression<'static, 'static>, Vec<String>), TemplateError> {
+    limits::check_length(source)?;
+    let blocks = [code::expression(source)];
+    limits::check_chains(source, &blocks)?;
     let expression = BASE
         .compile_expression_owned(source.to_owned())
         .map_err(|error| TemplateError::at_compile_time(&error, source))?;
+    limits::check_names(source, &blocks, &BASE)?;
     let reads = reads(expression.undeclared_variables(true));
     Ok((expression, reads))
 }

@@ -6,6 +6,7 @@ use minijinja::ErrorKind;
 use minijinja::value::ValueKind;
 
 use super::Context;
+use super::growth::{Insertions, TOO_LARGE};
 use crate::similar::nearest;
 
 /// A template or expression that does not compile, or cannot be computed for a context.
@@ -24,7 +25,7 @@ pub struct TemplateError {
 
 impl TemplateError {
     pub(super) fn at_compile_time(error: &minijinja::Error, source: &str) -> Self {
-        let mut this = Self::with_location(error, source);
+        let mut this = Self::with_location(error, source, &Insertions::default());
         this.hint = match error.kind() {
             ErrorKind::UnknownFilter => Some("see the list of filters in the suite reference".to_owned()),
             _ => None,
@@ -32,8 +33,14 @@ impl TemplateError {
         this
     }
 
-    pub(super) fn at_run_time(error: &minijinja::Error, source: &str, context: &Context) -> Self {
-        let mut this = Self::with_location(error, source);
+    /// An error of a rendering. `insertions` are what the compiled source has beyond the author's.
+    pub(super) fn at_run_time(
+        error: &minijinja::Error,
+        source: &str,
+        insertions: &Insertions,
+        context: &Context,
+    ) -> Self {
+        let mut this = Self::with_location(error, source, insertions);
         let undefined = error.detail().and_then(undefined_name);
         match (error.kind(), undefined) {
             (ErrorKind::OutOfFuel, _) => {
@@ -41,22 +48,31 @@ impl TemplateError {
                 this.hint = Some("look for a loop over a very long list".to_owned());
             }
             (_, Some(name)) => this.hint = hint(name, context),
+            // Only the sink that collects the text refuses to be written to.
+            (ErrorKind::WriteFailure, _) => this.set_too_large(),
+            (ErrorKind::InvalidOperation, _) if error.detail() == Some(TOO_LARGE) => this.set_too_large(),
             _ => {}
         }
         this
+    }
+
+    fn set_too_large(&mut self) {
+        self.message = format!("the template makes a value {TOO_LARGE}");
+        self.hint = Some("look for a text that is repeated, indented or appended to itself".to_owned());
     }
 
     pub(super) fn undefined_value(name: &str, context: &Context) -> Self {
         Self { message: format!("`{name}` is undefined"), line: None, span: None, hint: hint(name, context) }
     }
 
-    fn with_location(error: &minijinja::Error, source: &str) -> Self {
+    fn with_location(error: &minijinja::Error, source: &str, insertions: &Insertions) -> Self {
         let message = match (error.detail(), error.kind()) {
             (Some(detail), ErrorKind::UndefinedError) => detail.to_owned(),
             (Some(detail), kind) => format!("{kind}: {detail}"),
             (None, kind) => kind.to_string(),
         };
-        let span = error.range().filter(|span| span.end <= source.len() && span.start <= span.end);
+        let span = error.range().map(|span| insertions.original(span.start)..insertions.original(span.end));
+        let span = span.filter(|span| span.end <= source.len() && span.start <= span.end);
         Self { message, line: error.line(), span, hint: None }
     }
 }

@@ -3,12 +3,36 @@
 use minijinja::value::{Value, ValueKind};
 use serde_json::{Map, Number};
 
+use super::growth::{MEMBERS, SIZE};
+
 /// Nesting beyond which a value is refused.
 const DEPTH: usize = 128;
 
+/// The problem with a value that would be larger.
+const TOO_LARGE: &str = "is larger than 64 MiB";
+
+/// The members and bytes that a conversion may still make: a short list can hold one large text a million times.
+struct Budget {
+    members: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    fn new() -> Self {
+        Self { members: 4 * MEMBERS, bytes: SIZE }
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<(), String> {
+        let left = self.members.checked_sub(1).zip(self.bytes.checked_sub(bytes));
+        let (members, bytes) = left.ok_or(TOO_LARGE)?;
+        *self = Self { members, bytes };
+        Ok(())
+    }
+}
+
 /// The value as JSON, or what is wrong with it, worded to follow the expression's name.
 pub(super) fn value(value: &Value) -> Result<serde_json::Value, String> {
-    convert(value, DEPTH)
+    convert(value, DEPTH, &mut Budget::new())
 }
 
 /// Formats a value for a text, where minijinja writes it differently: a list or object as JSON, none as nothing.
@@ -16,7 +40,7 @@ pub(super) fn json_text(value: &Value) -> Option<Result<String, String>> {
     match value.kind() {
         ValueKind::None => Some(Ok(String::new())),
         ValueKind::Seq | ValueKind::Map | ValueKind::Iterable => {
-            Some(convert(value, DEPTH).map(|json| json.to_string()))
+            Some(convert(value, DEPTH, &mut Budget::new()).map(|json| json.to_string()))
         }
         _ => None,
     }
@@ -31,28 +55,35 @@ pub fn text(value: &serde_json::Value) -> String {
     }
 }
 
-fn convert(value: &Value, depth: usize) -> Result<serde_json::Value, String> {
+fn convert(value: &Value, depth: usize, budget: &mut Budget) -> Result<serde_json::Value, String> {
     let deeper = depth.checked_sub(1).ok_or_else(|| format!("is nested more than {DEPTH} deep"))?;
+    budget.spend(value.as_str().map_or(0, str::len))?;
     match value.kind() {
         ValueKind::Undefined => Err("holds an undefined value".to_owned()),
         ValueKind::None => Ok(serde_json::Value::Null),
         ValueKind::Bool => Ok(serde_json::Value::Bool(value.is_true())),
         ValueKind::Number => number(value),
         ValueKind::Seq | ValueKind::Iterable => {
+            if value.len().is_some_and(|members| members > budget.members) {
+                return Err(TOO_LARGE.to_owned());
+            }
             let items = value.try_iter().map_err(|error| format!("cannot be listed: {error}"))?;
-            items.map(|item| convert(&item, deeper)).collect::<Result<Vec<_>, _>>().map(serde_json::Value::Array)
+            items
+                .map(|item| convert(&item, deeper, budget))
+                .collect::<Result<Vec<_>, _>>()
+                .map(serde_json::Value::Array)
         }
-        ValueKind::Map => map(value, deeper),
+        ValueKind::Map => map(value, deeper, budget),
         ValueKind::String => Ok(serde_json::Value::String(value.as_str().unwrap_or_default().to_owned())),
         kind => Err(format!("is a {kind}, which is no JSON value")),
     }
 }
 
-fn map(value: &Value, depth: usize) -> Result<serde_json::Value, String> {
+fn map(value: &Value, depth: usize, budget: &mut Budget) -> Result<serde_json::Value, String> {
     let mut map = Map::new();
     for key in value.try_iter().map_err(|error| format!("cannot be listed: {error}"))? {
         let member = value.get_item(&key).map_err(|error| format!("has no member {key}: {error}"))?;
-        map.insert(key.to_string(), convert(&member, depth)?);
+        map.insert(key.to_string(), convert(&member, depth, budget)?);
     }
     Ok(serde_json::Value::Object(map))
 }

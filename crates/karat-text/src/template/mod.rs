@@ -5,7 +5,8 @@
 //! template can neither include a file nor see anything but its [`Context`].
 //!
 //! Map: this file has the public types; `context` the names and values, `engine` the minijinja set-up, `json` conversions,
-//! `filters` and `fences` the own filters, `inserting` a fast path for templates of plain text, `error` the messages.
+//! `filters` and `fences` the own filters, `inserting` a fast path for templates of plain text, `error` the messages;
+//! `limits` bounds what is compiled and `growth` what is made, both on the tokens of `code`.
 //!
 //! ```
 //! use karat_text::template::{Context, Expression, Template};
@@ -22,25 +23,31 @@
 //! # Ok::<(), karat_text::template::TemplateError>(())
 //! ```
 
+#[cfg(test)]
+mod bounds_tests;
+mod code;
 mod context;
 mod engine;
 mod error;
 mod fences;
 mod filters;
+mod growth;
 mod inserting;
 mod json;
+mod limits;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 use std::sync::Arc;
 
-use minijinja::Environment;
 use serde_json::Value;
 
 pub use context::{Context, Source};
+use engine::TextTemplate;
 pub use error::TemplateError;
 use fences::Fences;
+use growth::Insertions;
 use inserting::PlainInsertion;
 pub use json::text;
 
@@ -63,7 +70,7 @@ enum Form {
     /// No `{{ }}` in it at all.
     Plain(String),
     /// Text with holes.
-    Text(Box<Environment<'static>>),
+    Text(Box<TextTemplate>),
     /// One lone `{{ }}`: its value keeps its type.
     Lone(Expression),
 }
@@ -81,8 +88,9 @@ impl Template {
             let reads = expression.reads().to_vec();
             (Form::Lone(expression), reads)
         } else {
-            let (environment, reads) = engine::template(NAME, source)?;
-            (Form::Text(Box::new(environment)), reads)
+            let template = engine::template(NAME, source)?;
+            let reads = template.reads.clone();
+            (Form::Text(Box::new(template)), reads)
         };
         let inserting = PlainInsertion::of(text, &reads);
         Ok(Self(Arc::new(Compiled { source: source.to_owned(), reads, form, inserting })))
@@ -135,10 +143,25 @@ impl Template {
         match &self.0.form {
             Form::Plain(text) => Ok(text.clone()),
             Form::Lone(expression) => expression.render_fenced(context, fences).map(|value| text(&value)),
-            Form::Text(environment) => environment
-                .get_template(NAME)
-                .and_then(|template| template.render(context.root(fences)))
-                .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, context)),
+            Form::Text(template) => self.render_text(template, context, fences),
+        }
+    }
+
+    fn render_text(
+        &self,
+        template: &TextTemplate,
+        context: &Context,
+        fences: &Arc<Fences>,
+    ) -> Result<String, TemplateError> {
+        growth::start();
+        let mut sink = growth::Sink::default();
+        let rendered = template
+            .environment
+            .get_template(NAME)
+            .and_then(|compiled| compiled.render_captured_to(context.root(fences), &mut sink).map(drop));
+        match rendered {
+            Ok(()) => Ok(sink.into_text()),
+            Err(error) => Err(TemplateError::at_run_time(&error, &self.0.source, &template.insertions, context)),
         }
     }
 
@@ -240,11 +263,12 @@ impl Expression {
     }
 
     fn raw(&self, context: &Context, fences: &Arc<Fences>) -> Result<minijinja::Value, TemplateError> {
+        growth::start();
         let result = self
             .0
             .expression
             .eval(context.root(fences))
-            .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, context))?;
+            .map_err(|error| TemplateError::at_run_time(&error, &self.0.source, &Insertions::default(), context))?;
         if result.is_undefined() {
             Err(TemplateError::undefined_value(self.0.source.trim(), context))
         } else {

@@ -97,7 +97,7 @@ fn syntax_errors_have_a_line_and_a_span() {
     let error = Template::compile("one\n{{ input").unwrap_err();
     assert_eq!(error.line, Some(2));
     assert!(error.message.contains("syntax error"), "{error}");
-    assert!(Template::compile("{{ input | nope }}").unwrap().render(&context()).is_err());
+    assert!(Template::compile("{{ input | nope }}").is_err());
     assert!(Template::compile("{% include 'x' %}").unwrap().render(&context()).is_err());
 }
 

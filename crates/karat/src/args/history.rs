@@ -160,13 +160,12 @@ pub struct LsArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(allow_missing_positional = true)]
+#[command(override_usage = "karat trace [RUN] <CELL>")]
 pub struct TraceArgs {
-    /// Id of the run, the beginning of one, or `latest`
-    #[arg(default_value = "latest")]
-    pub run: String,
+    /// Id of the run, the beginning of one, or `latest` [default: latest]
+    pub run: Option<String>,
     /// Cell: its number in `karat show`, or `sample/model/variant[/trial]`
-    pub cell: String,
+    pub cell: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -46,7 +46,8 @@ impl<'a> CommandContext<'a> {
         if !warnings.is_empty() {
             self.printer.say(&if self.printer.colour_err { warnings.render_coloured() } else { warnings.plain() });
         }
-        plan.notes.iter().for_each(|note| self.printer.say(&format!("note: {note}")));
+        let notes = plan.notes.iter().cloned().chain(self.app.keyless_models(plan));
+        notes.for_each(|note| self.printer.say(&format!("note: {note}")));
     }
 
     /// Prints the same, and content that changed since earlier runs without a new version.

@@ -26,15 +26,26 @@ pub fn explain(error: clap::Error, command: &Command, variable: impl Fn(&str) ->
     let hint = match error.kind() {
         ErrorKind::UnknownArgument => text(&error, ContextKind::InvalidArg).and_then(foreign).map(str::to_owned),
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => source(&error, command, variable),
+        ErrorKind::InvalidSubcommand => nearest_command(&error, command),
         _ => None,
     };
     let Some(hint) = hint else { return error };
     let mut error = error;
-    // Suggestion and usage are those of the flag with the nearest spelling.
+    // Suggestion and usage are those of the flag or command with the nearest spelling.
     error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::SuggestedSubcommand);
     error.remove(ContextKind::Usage);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(hint)]));
     error
+}
+
+/// Suggests a command for a misspelt one. Clap itself overlooks two letters in the wrong order, as in `rnu`.
+fn nearest_command(error: &clap::Error, command: &Command) -> Option<String> {
+    let given = text(error, ContextKind::InvalidSubcommand)?;
+    let levels = command.get_subcommands().chain(command.get_subcommands().flat_map(Command::get_subcommands));
+    let names: Vec<&str> = levels.flat_map(Command::get_name_and_visible_aliases).collect();
+    let near = karat_app::nearest(given, names)?;
+    Some(format!("did you mean `{near}`?"))
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {

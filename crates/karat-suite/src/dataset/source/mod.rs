@@ -2,8 +2,10 @@
 //!
 //! - here: JSONL, JSON and CSV files, and rows in the suite; `raw.rs` is a row with its place
 //! - `dir.rs`: a folder with a file per row, read by one of the `readers/`
-//! - `csv_quotes.rs` finds quotes that never end; `read_ahead.rs` reads on a thread
+//! - `csv_quotes.rs` finds quotes that never end; `read_ahead.rs` reads on a thread; `common_hosts.rs` finds hosts that all
+//!   documents link to
 
+pub(crate) mod common_hosts;
 pub(crate) mod csv_quotes;
 pub(crate) mod dir;
 pub(crate) mod raw;

@@ -1,9 +1,11 @@
 //! Decoding of `scorers` and `analyses`.
 //!
 //! - here: scorers with a metric, judges and consensus; `rubric.rs`: rubrics
+//! - `output_fields.rs`: fields of the outputs, which rubrics show and metrics read
 //! - `labels.rs`: labels by people, which must be about something that is scored, and on its scale (CL-08)
 
 pub(crate) mod labels;
+pub(crate) mod output_fields;
 pub(crate) mod rubric;
 
 use karat_types::{
@@ -55,6 +57,11 @@ impl Decoder<'_> {
         };
         if let Some(reference) = node.field("reference") {
             self.require_match(reference);
+        }
+        if let Some(output) = node.field("output")
+            && let Some(field) = output.text().and_then(output_fields::first_field)
+        {
+            self.check_output_field(output.text().unwrap_or_default(), field, &output.place);
         }
         self.bounds(node);
         Some(ScorerSpec {

@@ -12,6 +12,7 @@ use crate::diagnostics::nearest::suggestion;
 use crate::grammar::RUBRIC;
 use crate::syntax::names;
 use crate::syntax::node::{Entry, Node};
+use crate::syntax::notation;
 use crate::syntax::yaml;
 
 /// A decoded rubric and the names that its templates and expressions read.
@@ -237,6 +238,12 @@ impl Decoder<'_> {
         let inlined = self.params.inline_template(text, &node.place, &mut self.problems);
         let template = Template::compile(&inlined).ok()?;
         names::check(template.reads(), text, &node.place, roots, &mut self.pending, &mut self.problems);
+        for name in template.reads().iter().filter(|name| !names::is_defaulted(text, name)) {
+            if let Some(field) = name.strip_prefix("output.").and_then(|rest| rest.split('.').next()) {
+                let at = notation::name_within(&node.place, text, name, &self.problems);
+                self.check_output_field(name, field, &at);
+            }
+        }
         let known = |name: &&String| names::RUBRIC.contains(&name.split('.').next().unwrap_or_default());
         reads.extend(template.reads().iter().filter(known).cloned());
         Some(inlined)
@@ -403,7 +410,7 @@ impl Decoder<'_> {
                     Some(text)
                 }
                 Err(error) => {
-                    crate::syntax::notation::report(&error, "template", &text, &place, &mut self.problems);
+                    notation::report(&error, "template", &text, &place, &mut self.problems);
                     None
                 }
             }

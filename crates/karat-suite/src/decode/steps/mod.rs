@@ -22,6 +22,9 @@ use crate::syntax::names;
 use crate::syntax::node::{Node, Place};
 use crate::syntax::notation;
 
+/// Forms of a reply, which a bare `parse` does not take.
+const PARSED_FORMS: &[&str] = &["json", "text", "lines", "bullets", "yaml", "csv"];
+
 /// Position of a step in its variant.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position {
@@ -150,8 +153,28 @@ impl Decoder<'_> {
             return None;
         }
         let file = prompt.main("file")?;
+        if prompt.text().is_some() && self.is_no_file(file) {
+            return None;
+        }
         let content = self.template_file(file, roots, position, reads)?;
         Some(vec![Message { role: Role::User, content }])
+    }
+
+    /// Reports a bare prompt that is no file: most likely it is meant as the text.
+    fn is_no_file(&mut self, node: &Node) -> bool {
+        let Some(path) = self.path(node) else { return true };
+        if self.files.is_file(&path) {
+            return false;
+        }
+        let write = "for a prompt in the suite write `prompt: { text: \"…\" }`";
+        let hint = self.nearest_file(&path).map_or_else(|| write.to_owned(), |near| format!("{near} Or {write}"));
+        self.problems
+            .error(
+                &node.place,
+                format!("there is no file `{path}`: a bare string under `prompt` is the path of a file"),
+            )
+            .hint(hint);
+        true
     }
 
     /// The template of a node, parameters written in, names checked.
@@ -344,6 +367,15 @@ impl Decoder<'_> {
     }
 
     fn parse(&mut self, node: &Node) -> Option<ParseSpec> {
+        if let Some(word) = node.text().filter(|text| PARSED_FORMS.contains(text)) {
+            self.problems
+                .error(
+                    &node.place,
+                    format!("a bare string under `parse` is the path of a schema, and `{word}` is a form"),
+                )
+                .hint(format!("write `parse: {{ as: {word} }}`"));
+            return None;
+        }
         let schema = match node.main("schema") {
             Some(file) => Some(self.schema(file)?),
             None => None,

@@ -40,6 +40,13 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
 }
 
 pub fn resume(context: &CommandContext<'_>, args: ResumeArgs) -> Result<Exit, Failure> {
+    let wants_report = args.json || args.output.output_dir.is_some() || !args.output.format.is_empty();
+    if !wants_report && let Some(run) = context.app.finished_run(&args.run)? {
+        context
+            .printer
+            .say(&format!("run {run} is finished: there is nothing to resume; `karat report {run}` writes its report"));
+        return Ok(context.app.summary(&run)?.1);
+    }
     continue_run(context, args, App::resume)
 }
 

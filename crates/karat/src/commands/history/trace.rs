@@ -1,6 +1,6 @@
 //! `karat trace`: prompts and raw responses of one cell.
 
-use karat_app::{Trace, TracedCall, count_noun};
+use karat_app::{AppError, StoredError, Trace, TracedCall, count_noun};
 use karat_types::Exit;
 
 use crate::args::TraceArgs;
@@ -8,8 +8,21 @@ use crate::commands::CommandContext;
 use crate::commands::table::visible;
 use crate::failure::Failure;
 
+/// The run of a bare cell.
+const LATEST: &str = "latest";
+
 pub fn trace(context: &CommandContext<'_>, args: &TraceArgs) -> Result<Exit, Failure> {
-    let trace = context.app.trace(&args.run, &args.cell)?;
+    let trace = match (args.run.as_deref(), args.cell.as_deref()) {
+        (Some(run), Some(cell)) => context.app.trace(run, cell)?,
+        // One word is a cell of the latest run, or a run without its cell.
+        (Some(word), None) => match context.app.trace(LATEST, word) {
+            Err(AppError::Stored(StoredError::NoCell { .. })) if context.app.has_run(word) => {
+                return Err(context.app.without_cell(word).into());
+            }
+            outcome => outcome?,
+        },
+        (None, _) => return Err(context.app.without_cell(LATEST).into()),
+    };
     if args.json {
         context.print_json(&trace)?;
     } else {

@@ -8,9 +8,13 @@ use crate::commands::table::table;
 use crate::failure::Failure;
 
 pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, Failure> {
-    let mut models = context.app.models(args.suite.as_deref())?;
+    let registry = context.app.registry(args.suite.as_deref())?;
+    let mut models: Vec<ModelSpec> = registry.models().cloned().collect();
     if let Some(part) = &args.part {
-        models.retain(|model| model.id.to_lowercase().contains(&part.to_lowercase()));
+        match registry.set(part) {
+            Some(ids) => models.retain(|model| ids.contains(&model.id)),
+            None => models.retain(|model| model.id.to_lowercase().contains(&part.to_lowercase())),
+        }
         if models.is_empty() {
             let unknown = format!("no model id contains `{part}`; `karat models` lists all models");
             return Err(Failure::Message(unknown));
@@ -36,6 +40,11 @@ pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, F
     });
     let head = ["id", "provider", "tier", "context", "max output", "$/M in", "$/M out", "price as of", "availability"];
     context.printer.data(&table(context, &head, rows))?;
+    if args.part.is_none() && !context.quiet {
+        let sets = registry.sets().map(|(name, ids)| format!("  {name}: {}", ids.join(", ")));
+        let sets: Vec<String> = sets.collect();
+        context.printer.say(&format!("\nsets, as in `--models starter`:\n{}", sets.join("\n")));
+    }
     Ok(Exit::Pass)
 }
 

@@ -63,7 +63,8 @@ pub(super) fn web(url: &str) -> Option<String> {
     (!host(&address).is_empty()).then_some(address)
 }
 
-fn host(url: &str) -> &str {
+/// The host of a web address.
+pub(crate) fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();

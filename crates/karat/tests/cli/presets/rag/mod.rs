@@ -440,7 +440,7 @@ fn the_terminal_says_what_failed() {
     let said = run_own(&place, &service, &["--retries", "0", "-j", "1", "--run-id", "r", "-q"]);
     assert_eq!(said.code, 1, "{}", said.all());
     for expected in [
-        "failed: service: 2 of 2 cells failed (100 %), more than the 2 % of `policy.max_errors`; fix the cause, then",
+        "failed: service: 2 of 2 cells failed (100 %), more than the 2 % of `policy.max_errors`; fix the cause and run",
         "$/cell is the total cost divided by all cells, including failed ones",
         "error: 1 cell, malformed: service: step `query`: the answer cannot be read: `$.answer` is missing; there is `reply`",
         "error: 1 cell, server_error: service: step query at http://",

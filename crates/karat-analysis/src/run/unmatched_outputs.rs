@@ -1,0 +1,89 @@
+//! Scorers whose path into the output leads to nothing in any output. That is a misspelt path, not a bad result, so their
+//! metrics have no figure. A path that a part of the outputs lacks is the fault of those outputs: they score lowest.
+
+use std::collections::BTreeSet;
+
+use karat_types::{CellRow, CellStatus, NOTHING_AT, PlanHeader, RowError, RunRows, Score};
+use serde_json::Value;
+
+/// Most outputs whose fields are listed.
+const SAMPLED: usize = 20;
+
+/// A scorer whose path matches no output of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmatchedOutput {
+    /// Index of the scorer in the plan.
+    pub scorer: usize,
+    /// Its path into the output.
+    pub path: String,
+    /// Number of outputs that it was tried on.
+    pub outputs: u64,
+    /// Fields that the first of these outputs have at their root, sorted.
+    pub fields: Vec<String>,
+}
+
+/// Counts the outputs in which the path of each scorer leads to something.
+pub(crate) struct OutputPaths(Vec<PathCount>);
+
+#[derive(Clone, Default)]
+struct PathCount {
+    matched: u64,
+    missed: u64,
+    /// The first cells without a match.
+    first: Vec<u64>,
+}
+
+impl OutputPaths {
+    pub(crate) fn of(plan: &PlanHeader) -> Self {
+        Self(vec![PathCount::default(); plan.scorers.len()])
+    }
+
+    pub(crate) fn add(&mut self, plan: &PlanHeader, row: &CellRow<'_>) {
+        if row.cell.status != CellStatus::Ok {
+            return;
+        }
+        let mut counted = None;
+        for (metric, score) in &row.cell.scores {
+            let Some(scorer) = plan.metrics.get(usize::from(*metric)).map(|metric| metric.scorer) else { continue };
+            let (Some(count), Score::Value { reason, .. }) = (self.0.get_mut(scorer), score) else { continue };
+            if counted.replace(scorer) == Some(scorer) {
+                continue;
+            }
+            if reason.as_ref().is_some_and(|reason| reason.starts_with(NOTHING_AT)) {
+                count.missed += 1;
+                if count.first.len() < SAMPLED {
+                    count.first.push(row.cell.ordinal);
+                }
+            } else {
+                count.matched += 1;
+            }
+        }
+    }
+
+    /// The scorers whose path matched nothing.
+    ///
+    /// # Errors
+    /// An output cannot be read.
+    pub(crate) fn unmatched(&self, plan: &PlanHeader, rows: &dyn RunRows) -> Result<Vec<UnmatchedOutput>, RowError> {
+        let counts = self.0.iter().enumerate().filter(|(_, count)| count.matched == 0 && count.missed > 0);
+        counts
+            .map(|(scorer, count)| {
+                let path = plan.scorers.get(scorer).map(|scorer| scorer.output.clone()).unwrap_or_default();
+                Ok(UnmatchedOutput { scorer, path, outputs: count.missed, fields: fields(&count.first, rows)? })
+            })
+            .collect()
+    }
+}
+
+/// The fields at the root of some outputs; of a text, those of the JSON that it is.
+fn fields(cells: &[u64], rows: &dyn RunRows) -> Result<Vec<String>, RowError> {
+    let mut names = BTreeSet::new();
+    for ordinal in cells {
+        let output = match rows.output(*ordinal)? {
+            Some(Value::String(text)) => serde_json::from_str(&text).ok(),
+            output => output,
+        };
+        names.extend(output.as_ref().and_then(Value::as_object).into_iter().flat_map(|map| map.keys().cloned()));
+    }
+    Ok(names.into_iter().collect())
+}

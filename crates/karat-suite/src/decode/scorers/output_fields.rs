@@ -1,0 +1,74 @@
+//! The fields that outputs can have, where the last steps of the variants tell: what a rubric shows and a metric reads is
+//! checked against them before a judge is paid.
+
+use std::collections::BTreeSet;
+
+use karat_types::{StepSpec, VariantSpec};
+use serde_json::Value;
+
+use crate::decode::Decoder;
+use crate::diagnostics::nearest::nearest;
+use crate::syntax::node::Place;
+
+/// The fields of the outputs of a suite.
+pub(crate) struct OutputFields {
+    names: BTreeSet<String>,
+    /// True if no output has any other.
+    is_closed: bool,
+}
+
+impl OutputFields {
+    /// The fields that the variants declare; `None` if the outputs of any of them can be anything.
+    pub fn of(variants: &[VariantSpec]) -> Option<Self> {
+        let mut fields = Self { names: BTreeSet::new(), is_closed: true };
+        for variant in variants {
+            let Self { names, is_closed } = Self::of_step(variant.steps.last()?)?;
+            fields.names.extend(names);
+            fields.is_closed &= is_closed;
+        }
+        (!fields.names.is_empty()).then_some(fields)
+    }
+
+    fn of_step(step: &StepSpec) -> Option<Self> {
+        if step.chunk.is_some() || step.merge.is_some() {
+            return None;
+        }
+        if !step.take.is_empty() {
+            return Some(Self { names: step.take.keys().cloned().collect(), is_closed: true });
+        }
+        let parse = step.parse.as_ref()?;
+        if let Some(into) = &parse.into {
+            return Some(Self { names: BTreeSet::from([into.clone()]), is_closed: true });
+        }
+        let schema = parse.schema.as_ref()?;
+        let names = schema.get("properties")?.as_object()?.keys().cloned().collect();
+        Some(Self { names, is_closed: schema.get("additionalProperties") == Some(&Value::Bool(false)) })
+    }
+}
+
+impl Decoder<'_> {
+    /// Reports a field of the output that no output can have; `name` is what reads it, as it is written. Where outputs
+    /// may have other fields than those that are declared, only a likely slip of the pen is reported.
+    pub(super) fn check_output_field(&mut self, name: &str, field: &str, place: &Place) {
+        let Some(fields) = self.output_fields.as_ref().filter(|fields| !fields.names.contains(field)) else { return };
+        let known: Vec<&str> = fields.names.iter().map(String::as_str).collect();
+        let near = nearest(field, known.iter().copied()).map(|near| {
+            let meant = name.replacen(field, near, 1);
+            format!("did you mean `{meant}`?")
+        });
+        if fields.is_closed {
+            let hint = near.unwrap_or_else(|| format!("fields of the outputs: {}", known.join(", ")));
+            self.problems.error(place, format!("no output has the field `{field}`, which `{name}` reads")).hint(hint);
+        } else if let Some(near) = near {
+            let message = format!("the schema of the outputs has no `{field}`, which `{name}` reads");
+            self.problems.warn(place, message).hint(near);
+        }
+    }
+}
+
+/// The first field of a path such as `$.claims[0].text`; nothing of the root.
+pub(super) fn first_field(path: &str) -> Option<&str> {
+    let path = path.trim_start_matches('$').trim_start_matches('.');
+    let field = path.split(['.', '[']).next().unwrap_or_default();
+    (!field.is_empty()).then_some(field)
+}

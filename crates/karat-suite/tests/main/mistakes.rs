@@ -1,0 +1,250 @@
+//! Mistakes as a newcomer makes them: each message in one file that a person can read.
+
+use std::fmt::Write as _;
+
+use karat_suite::Overrides;
+
+use crate::world::World;
+
+const DATA: &str = r#"{"id": "t01", "ticket": "My card was charged twice", "category": "billing", "tools": ["refund"]}
+{"id": "t02", "ticket": "The app is slow", "category": "performance", "tools": []}
+"#;
+
+const SUITE: &str = r#"name: tickets
+dataset: { source: tickets.jsonl, id: id, reference: category }
+models:
+  - id: small
+    provider: openai
+    base_url: "http://127.0.0.1:1/v1"
+variants:
+  plain:
+    - prompt: { text: "Classify {{ sample.ticket }}" }
+scorers:
+  label: { metric: exact }
+"#;
+
+fn world(suite: &str) -> World {
+    World::new(&[("karat.yaml", suite), ("tickets.jsonl", DATA)])
+}
+
+/// The suite with a part replaced.
+fn with(part: &str, by: &str) -> String {
+    assert!(SUITE.contains(part), "{part}");
+    SUITE.replacen(part, by, 1)
+}
+
+/// What is said of a suite, and whether it can be used.
+fn told(world: &World, overrides: &Overrides) -> String {
+    match world.load(overrides) {
+        Ok(suite) => format!("(valid)\n{}", suite.warnings().plain()),
+        Err(problems) => problems.plain(),
+    }
+}
+
+fn table(mistakes: &[(&str, String)]) -> String {
+    let mut shown = String::new();
+    for (what, said) in mistakes {
+        let _ = writeln!(shown, "── {what}\n{said}\n");
+    }
+    shown
+}
+
+fn told_of(mistakes: &[(&str, String)]) -> String {
+    let told: Vec<(&str, String)> =
+        mistakes.iter().map(|(what, suite)| (*what, told(&world(suite), &Overrides::default()))).collect();
+    table(&told)
+}
+
+/// D4, D5, D18: errors of YAML stand at the character that has to change, in plain words.
+#[test]
+fn yaml_errors_are_at_their_place() {
+    let shown = told_of(&[
+        ("a tab before a key", with("    provider", "\tprovider")),
+        ("a tab at the top", with("dataset:", "\tdataset:")),
+        ("a tab in a list", with("  - id: small", "\t- id: small")),
+        ("a key one column too far left", with("    provider: openai", "   provider: openai")),
+        ("a key one column too far right", with("    provider: openai", "     provider: openai")),
+        ("a list item too far left", with("    - prompt", " - prompt")),
+        ("a nested key below a value", with("dataset: {", "  dataset: {")),
+        ("an unclosed double quote", with("ticket }}\"", "ticket }}")),
+        ("an unclosed quote within braces", with("ticket }}\" }", "ticket }} }")),
+        ("an unclosed single quote", with("name: tickets", "name: 'tickets")),
+        (
+            "an unclosed quote with others in it",
+            with("\"Classify {{ sample.ticket }}\"", "\"say 'yes' to it's {{ sample.ticket }}"),
+        ),
+        ("a quote within a quote", with("Classify {{", "Classify \"this\" {{")),
+        ("an unclosed bracket", with("reference: category }", "reference: category")),
+        ("the wrong bracket", with("reference: category }", "reference: category ]")),
+        ("a missing comma", with("id: id, reference", "id: id reference: x, r")),
+        ("a second colon", with("name: tickets", "name: tickets: mine")),
+        ("a line without a colon", with("name: tickets", "name")),
+        ("a backslash", with("Classify {{", "Classify \\d {{")),
+        ("a text that begins with @", with("name: tickets", "name: @tickets")),
+        ("a text that begins with *", with("name: tickets", "name: *tickets")),
+        ("characters of several bytes before it", with("name: tickets", "about: \"ü日本🎫\"\nname: 'ü日本🎫' x")),
+        (
+            "an unquoted template",
+            with("prompt: { text: \"Classify {{ sample.ticket }}\" }", "prompt: { text: {{ sample.ticket }} }"),
+        ),
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+/// D25, D33, D54, D59, D60: mistakes in templates and paths are found before the run.
+#[test]
+fn templates_and_paths_are_checked() {
+    let judged = "judges: [gpt-4o]\nscorers:\n  good: { rubric: { ask: \"Is it good?\", show: { reply: \"{{ output.replie }}\" } } }\n";
+    let take = with(
+        "    - prompt: { text: \"Classify {{ sample.ticket }}\" }",
+        "    - prompt: { text: \"Classify {{ sample.ticket }}\" }\n      take: { reply: $.text, score: $.n }",
+    );
+    let rubric = take.split("scorers:").next().unwrap().to_owned() + judged;
+    let shown = told_of(&[
+        ("D54: a filter that does not exist", with("sample.ticket }}", "sample.ticket | uper }}")),
+        ("D54: a test that does not exist", with("sample.ticket }}", "'x' if sample.ticket is strng }}")),
+        (
+            "D33: a prompt that reads the row",
+            with("{ text: \"Classify {{ sample.ticket }}\" }", "\"Classify {{ sample.ticket }}\""),
+        ),
+        ("D33: a prompt that is no file", with("{ text: \"Classify {{ sample.ticket }}\" }", "Classify the ticket.")),
+        ("D59: a reference as a template", with("reference: category", "reference: \"{{ sample.tools }}\"")),
+        (
+            "D59: a scorer's reference as a template",
+            with("metric: exact", "metric: exact, reference: \"{{ sample.tools }}\""),
+        ),
+        ("D60: a rubric shows a field that no output has", rubric),
+        (
+            "D10: a metric reads a field that no output has",
+            take.replace("metric: exact", "metric: exact, output: $.scroe"),
+        ),
+        ("a form in place of a schema", with("ticket }}\" }", "ticket }}\" }\n      parse: json")),
+        ("D27: a model without an id", with("  - id: small\n    provider", "  - provider")),
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+/// D25: a row without a column that a template reads is found at its line; a default makes it a notice.
+#[test]
+fn ragged_columns_are_found() {
+    let ragged = format!(
+        "{DATA}{{\"id\": \"t03\", \"category\": \"billing\"}}\n{{\"id\": \"t04\", \"category\": \"billing\"}}\n"
+    );
+    let load = |suite: &str, overrides: &Overrides| told(&world(suite).with("tickets.jsonl", &ragged), overrides);
+    let plain = Overrides::default();
+    let only = Overrides { samples: vec!["t01".to_owned()], ..Overrides::default() };
+    let default = with("sample.ticket }}", "sample.ticket | default('none') }}");
+    let asks = with("Classify {{ sample.ticket }}", "{% if sample.ticket is defined %}{{ sample.ticket }}{% endif %}");
+    let condition =
+        with("Classify {{ sample.ticket }}", "{% if sample.category == 'x' %}{{ sample.ticket }}{% endif %}");
+    let reported = with("id: id,", "id: id, broken: report,");
+    let private = format!("{SUITE}privacy: {{ sensitive: true }}\n");
+    let shown = table(&[
+        ("a row lacks the column", load(SUITE, &plain)),
+        ("the template has a default", load(&default, &plain)),
+        ("the template asks for it first", load(&asks, &plain)),
+        ("the template reads it under a condition", load(&condition, &plain)),
+        ("bad rows are reported", load(&reported, &plain)),
+        ("the row is not run", load(SUITE, &only)),
+        ("nothing of a row may be shown", load(&private, &plain)),
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+/// D38, D44, D46, CL-03: what the command line names and the suite does not have.
+#[test]
+fn flags_that_name_nothing() {
+    let world = world(SUITE);
+    let params =
+        World::new(&[("karat.yaml", &format!("{SUITE}params: {{ tone: kind, limit: 3 }}\n")), ("tickets.jsonl", DATA)]);
+    let models = |names: &[&str]| Overrides {
+        models: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+        ..Overrides::default()
+    };
+    let sample = |id: &str| Overrides { samples: vec![id.to_owned()], ..Overrides::default() };
+    let param = Overrides { params: vec![("foo".to_owned(), "1".to_owned())], ..Overrides::default() };
+    let shown = table(&[
+        ("D38: --models gpt-6", told(&world, &models(&["gpt-6"]))),
+        ("CL-03: --models startr", told(&world, &models(&["startr"]))),
+        ("D44: --sample t99", told(&world, &sample("t99"))),
+        ("D44: --sample t0", told(&world, &sample("t0"))),
+        ("D46: -p foo=1", told(&params, &param)),
+        ("D46: -p foo=1 of a suite without parameters", told(&world, &param)),
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+/// CL-03: the name of a set stands for its models, in lists and with `--models`; own files add sets.
+#[test]
+fn sets_of_models_are_selected_by_name() {
+    let ids = |suite: &str, names: Option<&[&str]>| {
+        let models = names.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+        let own = "models: []\nsets: { mine: [gpt-5-mini, openai:gpt-4o] }\n";
+        let plan = world(suite).with("own.yaml", own).plan(&Overrides { models, ..Overrides::default() });
+        plan.header.models.iter().map(|model| model.id.clone()).collect::<Vec<_>>()
+    };
+    let starter = ["gpt-5", "claude-sonnet-4", "gpt-5-mini", "gemini-2.5-pro"];
+    assert_eq!(ids(SUITE, Some(&["starter"])), starter);
+    assert_eq!(ids(SUITE, Some(&["gpt-5-mini", "starter"])).len(), 4);
+    assert_eq!(ids(SUITE, Some(&["free-tier"])), ["llama-4-maverick-free", "deepseek-r1-free"]);
+    let own = format!("{}registry: [own.yaml]\n", with("models:\n  - id: small", "models:\n  - mine\n  - id: small"));
+    assert_eq!(ids(&own, None), ["gpt-5-mini", "gpt-4o", "small"]);
+    assert_eq!(ids(&own, Some(&["mine"])), ["gpt-5-mini", "gpt-4o"]);
+    let broken = "models: []\nsets: { gpt-5: [gpt-4o], none: [], odd: [gpt-5-mni] }\n";
+    let said = world(&own).with("own.yaml", broken).problems(&Overrides::default());
+    for wanted in ["`gpt-5` is the id of a model", "the set `none` has no models", "did you mean `gpt-5-mini`?"] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+}
+
+/// D1: a suite whose template would end the process is refused at its place.
+#[test]
+fn templates_that_overflow_are_refused() {
+    let chain = format!("{{{{ {}sample.ticket }}}}", "not ".repeat(30_000));
+    let said = world(&with("Classify {{ sample.ticket }}", &chain)).problems(&Overrides::default());
+    assert!(
+        said.contains("more than 250 operators hang together") && said.contains("karat.yaml:9:"),
+        "{}",
+        &said[..400]
+    );
+}
+
+/// S3: a price below a nano-dollar is said to be rounded up.
+#[test]
+fn tiny_prices_are_rounded_up() {
+    let priced = with("    provider: openai", "    provider: openai\n    price: { input: 0.0000000001, output: 0 }");
+    let suite = world(&priced).load(&Overrides::default()).unwrap();
+    assert!(
+        suite.warnings().plain().contains("the price `input` is below $0.000000001"),
+        "{}",
+        suite.warnings().plain()
+    );
+}
+
+/// B.3: a host that every document links to is most likely the publication itself.
+#[test]
+fn a_host_that_all_documents_link_to_is_named() {
+    let suite = "name: x\ndataset: { source: posts, format: dir, with: { files: \"{date}.md\", as: markdown }, id: date }\n\
+                 variants: { given: [ { recorded: { column: body_text } } ] }\nscorers: { l: { metric: length } }\n";
+    let said = |posts: usize, own: bool, linked: usize| {
+        let suite = if own {
+            suite.replace("as: markdown", "as: markdown, own_hosts: [blog.example]")
+        } else {
+            suite.to_owned()
+        };
+        let mut world = World::new(&[("karat.yaml", &suite)]);
+        for at in 0..posts {
+            let link = if at < linked { "https://www.blog.example/a" } else { "https://b.example/x" };
+            world = world.with(
+                &format!("posts/2026-01-0{}.md", at + 1),
+                &format!("# T\n\n[a]({link}) https://s{at}.example/y\n"),
+            );
+        }
+        told(&world, &Overrides::default())
+    };
+    let warning = said(6, false, 6);
+    assert!(warning.contains("all 6 documents link to www.blog.example") && warning.contains("own_hosts"), "{warning}");
+    for silent in [said(6, true, 6), said(6, false, 5), said(4, false, 4)] {
+        assert!(!silent.contains("documents link to"), "{silent}");
+    }
+}

@@ -1,0 +1,160 @@
+//! D1: no template ends the process, however it is written.
+
+use serde_json::json;
+
+use super::limits::{FILTERS, TESTS};
+use super::*;
+
+fn context() -> Context {
+    Context::new().with("sample", &json!({"a": {"b": 1}, "text": "x", "list": ["x", "y"]})).with("b", &json!(true))
+}
+
+/// The message of a template that must be refused, and the text at its place.
+fn refusal(source: &str) -> (String, String) {
+    let error = match Template::compile(source) {
+        Ok(template) => template.render(&context()).unwrap_err(),
+        Err(error) => error,
+    };
+    let at = error.span.clone().map(|span| source[span].to_owned()).unwrap_or_default();
+    (error.message, at)
+}
+
+fn render(source: &str) -> String {
+    Template::compile(source).unwrap().render(&context()).unwrap()
+}
+
+/// D1: a chain that overflows the stack is an error with its place.
+#[test]
+fn long_chains_are_refused() {
+    const N: usize = 30_000;
+    let chains = [
+        format!("{{{{ {}b }}}}", "not ".repeat(N)),
+        format!("x {{{{ {}b }}}}", "- ".repeat(N)),
+        format!("x {{{{ 1{} }}}}", " + 1".repeat(N)),
+        format!("{{{{ sample{} }}}}", ".a".repeat(N)),
+        format!("x {{{{ sample{} }}}}", "[0]".repeat(N)),
+        format!("x {{{{ sample{} }}}}", "|list".repeat(N)),
+        format!("x {{{{ 'a'{} }}}}", " ~ 'a'".repeat(N)),
+        format!("x {{{{ {} }}}}", "1 if b else ".repeat(N) + "0"),
+        format!("x {{{{ b{} }}}}", " and b".repeat(N)),
+        format!("x {{{{ [{}1] }}}}", "1 + ".repeat(N)),
+    ];
+    for source in &chains {
+        let (message, at) = refusal(source);
+        assert_eq!(message, "more than 250 operators hang together", "{}", &source[..40]);
+        assert!(!at.is_empty());
+        let inner = source.trim_start_matches("x ").trim_matches(['{', '}']);
+        let error = Expression::compile(inner).map(drop).unwrap_err();
+        assert_eq!(error.message, "more than 250 operators hang together");
+    }
+    let (message, at) = refusal(&format!("{{% if b %}}{}{{% endif %}}", "{% elif b %}x".repeat(N)));
+    assert_eq!((message.as_str(), at.as_str()), ("more than 100 `elif` hang together", "elif"));
+    let (message, _) = refusal(&format!("{{{{ b }}}}{}", "x".repeat(5 << 20)));
+    assert_eq!(message, "the template has 5 MiB, and at most 4 MiB are allowed");
+}
+
+/// D1: the longest chains that are allowed fit on the stack of a thread.
+#[test]
+fn allowed_chains_render() {
+    assert_eq!(render(&format!("{{{{ {}b }}}} ", "not ".repeat(250))), "true ");
+    assert_eq!(render(&format!("x {{{{ 1{} }}}}", " + 1".repeat(250))), "x 251");
+    assert_eq!(render(&format!("x {{{{ {}0 }}}}", "1 if not b else ".repeat(80))), "x 0");
+    let elifs = "{% elif not b %}x".repeat(100);
+    assert_eq!(render(&format!("{{% if not b %}}{elifs}{{% else %}}y{{% endif %}}")), "y");
+    let numbers = vec!["-1.5"; 20_000].join(", ");
+    assert_eq!(render(&format!("x {{{{ [{numbers}] | length }}}}")), "x 20000");
+    let objects = vec!["{'a': [1 + 2, {'b': 1}]}"; 2_000].join(", ");
+    assert_eq!(render(&format!("x {{{{ [{objects}] | length }}}}")), "x 2000");
+}
+
+/// D1: a template that makes a value larger than 64 MiB is refused, and the place is that of the author's source.
+#[test]
+fn large_values_are_refused() {
+    let doubling = format!("{{% set a = 'xxxxxxxx' %}}{}{{{{ a }}}}", "{% set a = a ~ a %}".repeat(40));
+    let within =
+        "{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set ns.s = ns.s + ns.s %}{% endfor %}";
+    let nested = format!("{}x{}", "{% for s in [s ~ s] %}".repeat(60), "{% endfor %}".repeat(60));
+    let with =
+        format!("{{% set s = 'xxxxxxxx' %}}{}x{}", "{% with s = s ~ s %}".repeat(60), "{% endwith %}".repeat(60));
+    let sources = [
+        doubling,
+        within.to_owned(),
+        format!("{{% set s = 'xxxxxxxx' %}}{nested}"),
+        with,
+        "{% macro m(s) %}{{ m(s ~ s) }}{% endmacro %}{{ m('xxxxxxxx') }}".to_owned(),
+        "{% set l = [1] %}".to_owned() + &"{% set l = l + l %}".repeat(40) + "{{ l | length }}",
+        "x {{ sample.text | indent(2000000000, true) }}".to_owned(),
+        "x {{ sample.text | indent(width=2000000000) }}".to_owned(),
+        "x {{ '%999999999d' | format(1) }}".to_owned(),
+        "x {{ '%.*f' | format(999999999, 1.5) }}".to_owned(),
+        "x {{ ('x' * 9000) | replace('x', 'x' * 9000) }}".to_owned(),
+        "x {{ ('x' * 9000) | replace('', 'x' * 9000) }}".to_owned(),
+        "x {{ (['x'] * 9000) | join('x' * 9000) }}".to_owned(),
+        "x {{ ('x' * 9000) | join(d='x' * 9000) }}".to_owned(),
+        "x {{ sample.list | batch(2000000000, 1) | list }}".to_owned(),
+        "x {{ sample.list | slice(2000000000) | list }}".to_owned(),
+        "x {{ sample.list | tojson(indent=2000000000) }}".to_owned(),
+        "x {{ ['x'] * 90000000 }}".to_owned(),
+        "x {{ ['x' * 1000000] * 1000 }}".to_owned(),
+        "{% for i in range(9000) %}{{ 'x' * 9000 }}{% endfor %}".to_owned(),
+        "{% set s %}{% for i in range(9000) %}{{ 'x' * 9000 }}{% endfor %}{% endset %}".to_owned(),
+        format!("{{% for i in range(9000) %}}{}{{% endfor %}}", "x".repeat(9000)),
+    ];
+    for source in &sources {
+        let (message, _) = refusal(source);
+        let is_bounded = message.contains("larger than 64 MiB") || message.contains("recursion");
+        assert!(is_bounded, "{}: {message}", &source[..source.len().min(60)]);
+    }
+    let (_, at) = refusal("{% set a = ('x' ~ 'y') %}{{ a }} {{ sample.text | indent(2000000000) }}");
+    assert_eq!(at, "indent(2000000000)");
+}
+
+/// D1: an assignment that can grow gives the same as without a limit.
+#[test]
+fn bounded_assignments_keep_their_value() {
+    assert_eq!(render("{% set a = 'x' ~ 1 if b else 'y' %}{{ a }}"), "x1");
+    assert_eq!(render("{% set a, c = 'x' ~ 1, 2 + 3 %}{{ a }} {{ c }}"), "x1 5");
+    assert_eq!(
+        render("{% with a = 'x' ~ 1, c = [1 + 1, sample.list] %}{{ a }} {{ c }}{% endwith %}"),
+        "x1 [2,[\"x\",\"y\"]]"
+    );
+    assert_eq!(render("{% set a = 'abcd'[1 + 1:] %}{{ a }}"), "cd");
+    assert_eq!(
+        render(
+            "{% macro m(a, c='x' ~ 'y') %}{{ a }}{{ c }}{% endmacro %}{{ m(1 + 1, c='z' ~ 1) }}{{ m({'k': 1 + 1}.k) }}"
+        ),
+        "2z12xy"
+    );
+    assert_eq!(render("{% for a in ['x' ~ 'y'] if a ~ 'z' == 'xyz' %}{{ a }}{% endfor %}"), "xy");
+    assert_eq!(render("{% set t = '}}' ~ '%}' %}{{ t }}{# {% set #}{% raw %}{{ a + }}{% endraw %}"), "}}%}{{ a + }}");
+    let error =
+        Template::compile("{% set a = 'x' ~ 'y' %}\n{{ a }}{{ sample.none }}").unwrap().render(&context()).unwrap_err();
+    assert_eq!(error.line, Some(2));
+}
+
+/// D54: an unknown filter or test is an error when the template is read, with the nearest known one.
+#[test]
+fn unknown_filters_and_tests_are_found() {
+    let refused = |source: &str| Template::compile(source).map(drop).unwrap_err();
+    let error = refused("Say {{ sample.text | uper }}");
+    assert_eq!(error.to_string(), "there is no filter `uper`; did you mean `upper`?");
+    assert_eq!(error.span, Some(21..25));
+    assert_eq!(refused("{{ sample.text | uper }}").message, "there is no filter `uper`");
+    assert_eq!(refused("{% filter uper %}x{% endfilter %}").message, "there is no filter `uper`");
+    assert_eq!(refused("x{{ b is not definde }}").to_string(), "there is no test `definde`; did you mean `defined`?");
+    assert!(refused("{{ b | qqqqqqqq }}").hint.unwrap().starts_with("filters: abs, attr"));
+    assert!(Expression::compile("b | uper").is_err());
+    assert_eq!(render("{{ 'a|uper' }} {# b | uper #}{% raw %}{{ b | uper }}{% endraw %}"), "a|uper {{ b | uper }}");
+    assert_eq!(render("{{ b is not none }} {{ 'x' | upper | lower }}"), "true x");
+}
+
+/// D54: every filter and test that a hint can name exists.
+#[test]
+fn suggested_names_exist() {
+    for name in FILTERS {
+        assert!(Expression::compile(&format!("b | {name}")).is_ok(), "{name}");
+    }
+    for name in TESTS {
+        assert!(Expression::compile(&format!("b is {name}")).is_ok(), "{name}");
+    }
+}

@@ -1,0 +1,156 @@
+//! Mistakes as a newcomer makes them on the command line: message, place and exit code, in one file that a person can read.
+
+use std::fmt::Write as _;
+
+use crate::place::Place;
+
+const TICKETS: &str = "{\"id\": \"t01\", \"ticket\": \"My card was charged twice\", \"category\": \"billing\"}\n\
+                       {\"id\": \"t02\", \"ticket\": \"I was charged again\", \"category\": \"billing\"}\n";
+
+const SUITE: &str = r#"name: tickets
+dataset: { source: tickets.jsonl, id: id, reference: category }
+models: [ { id: small, provider: scripted, with: { reply: '{"category": "billing", "priority": 2}' } } ]
+variants: { plain: [ { prompt: { text: "Classify {{ sample.ticket }}" }, parse: { as: json } } ] }
+scorers: { label: { metric: exact, output: $.category } }
+"#;
+
+fn place(suite: &str) -> Place {
+    let place = Place::new();
+    place.write("tickets.jsonl", TICKETS);
+    place.write("karat.yaml", suite);
+    place
+}
+
+/// The suite with a part replaced.
+fn with(part: &str, by: &str) -> String {
+    assert!(SUITE.contains(part), "{part}");
+    SUITE.replacen(part, by, 1)
+}
+
+/// Exit code and messages of a command.
+fn told(place: &Place, arguments: &[&str]) -> String {
+    let said = place.karat(arguments);
+    format!("$ karat {}\n(exit {})\n{}", arguments.join(" "), said.code, said.stderr.trim_end())
+}
+
+/// D12, D34, D36, D38, D42, D44, D46, D47, D50, D58, D61: what the command line says of mistakes, and what it advises.
+#[test]
+fn mistakes_on_the_command_line() {
+    let empty = Place::new();
+    empty.write("folder/suite.yaml", SUITE);
+    empty.write("other/readme.txt", "x");
+    let tickets = place(SUITE);
+    tickets.fine(&["run", "--run-id", "a"]);
+    let asserts =
+        place(&with("metric: exact, output: $.category", "metric: assert").replace(", reference: category", ""));
+    let http = "{ id: small, provider: openai, base_url: \"http://127.0.0.1:1/v1\", api_key_env: NO_SUCH_KEY }";
+    let scripted = "{ id: small, provider: scripted, with: { reply: '{\"category\": \"billing\", \"priority\": 2}' } }";
+    let keyless = place(&with(scripted, http));
+    let elsewhere = place(&with(scripted, &http.replace("http://127.0.0.1:1", "https://api.example")));
+    let mut shown = String::new();
+    for (what, place, arguments) in [
+        ("D34: no suite here", &empty, &["run"][..]),
+        ("D34: no suite of this name", &empty, &["run", "mysuite"]),
+        ("D50: a folder with another file", &empty, &["run", "folder"]),
+        ("D50: a folder without a suite", &empty, &["run", "other/"]),
+        ("D36: a misspelt command", &empty, &["rnu"]),
+        ("D36: a misspelt command", &empty, &["vaildate"]),
+        ("D38: a model that is not known", &tickets, &["validate", "--models", "gpt-6"]),
+        ("D42: resume of a finished run", &tickets, &["resume", "a"]),
+        ("D44: a sample that is not there", &tickets, &["run", "--sample", "t99"]),
+        ("D46: a parameter that is not there", &tickets, &["validate", "-p", "foo=1"]),
+        ("D47: trace without a cell", &tickets, &["trace"]),
+        ("D47: trace of a run without a cell", &tickets, &["trace", "a"]),
+        ("D58: row checks as a scorer", &asserts, &["validate"]),
+        ("D12: a key that is not set, on this machine", &keyless, &["validate"]),
+        ("D12: a key that is not set, elsewhere", &elsewhere, &["validate"]),
+    ] {
+        let _ = writeln!(shown, "── {what}\n{}\n", told(place, arguments));
+    }
+    insta::assert_snapshot!(shown);
+}
+
+/// D47: the example of a trace without a cell works when it is followed; one word is a cell or a run.
+#[test]
+fn the_advice_of_a_trace_works() {
+    let tickets = place(SUITE);
+    tickets.fine(&["run", "--run-id", "a"]);
+    let said = tickets.karat(&["trace"]);
+    let advice = said.stderr.split("`karat trace ").nth(1).and_then(|rest| rest.split('`').next()).unwrap().to_owned();
+    assert_eq!((said.code, advice.as_str()), (1, "t01/small/plain"));
+    for arguments in [&["trace", &advice][..], &["trace", "0"], &["trace", "a", "0"], &["trace", "a", &advice]] {
+        assert!(tickets.fine(arguments).stdout.contains("t01 × small × plain"), "{arguments:?}");
+    }
+    assert!(tickets.karat(&["trace", "nope"]).stderr.contains("no cell `nope`"));
+}
+
+/// D34, D50: the advice for a missing suite works when it is followed.
+#[test]
+fn the_advice_of_a_missing_suite_works() {
+    let empty = Place::new();
+    empty.fine(&["init", "faq", "."]);
+    empty.fine(&["run"]);
+    empty.write("other/readme.txt", "x");
+    empty.fine(&["init", "faq", "other"]);
+    empty.fine(&["run", "other/"]);
+}
+
+/// D10: a path that matches no output is an error after the run, and no figure; a path that some outputs lack is a low
+/// score of those.
+#[test]
+fn a_path_that_matches_no_output_is_an_error() {
+    let wrong = place(&with("$.category", "$.kategory"));
+    let said = wrong.karat(&["run", "--run-id", "a"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let told = format!("{}\n{}", said.stdout, said.stderr);
+    assert!(told.contains("`output: $.kategory` matches nothing in any of 2 outputs"), "{told}");
+    assert!(told.contains("did you mean `$.category`?") && !told.contains("0.000"), "{told}");
+    let report = wrong.report("a");
+    assert!(report["metrics"]["label"]["value"].is_null(), "{}", report["metrics"]);
+    wrong.write("karat.yaml", SUITE);
+    let mended = wrong.fine(&["run", "--run-id", "b"]);
+    assert!(mended.all().contains("1.000"), "{}", mended.all());
+    let foreign = place(&with("$.category", "$.zzz.x"));
+    let said = foreign.karat(&["run"]);
+    assert!(said.all().contains("the outputs have: category, priority"), "{}", said.all());
+    let reply = "'{\"category\": \"billing\", \"priority\": 2}'";
+    let some = with(
+        reply,
+        "'{% if \"again\" in user %}{\"other\": 1}{% else %}{\"category\": \"billing\"}{% endif %}'",
+    );
+    let partly = place(&some);
+    let said = partly.karat(&["run", "--run-id", "a"]);
+    assert_eq!((said.code, &partly.report("a")["metrics"]["label"]["value"]), (0, &0.5.into()), "{}", said.all());
+}
+
+/// D1: a template that would overflow the stack or the memory is an error with its place, also in `validate`.
+#[test]
+fn templates_do_not_end_the_process() {
+    let chain = place(&with("{{ sample.ticket }}", &format!("{{{{ {}sample.ticket }}}}", "not ".repeat(30_000))));
+    for command in ["validate", "plan", "run"] {
+        let said = chain.karat(&[command]);
+        assert_eq!(said.code, 1, "{}", &said.stderr[..said.stderr.len().min(400)]);
+        assert!(said.stderr.contains("operators hang together") && said.stderr.contains("karat.yaml:4:"));
+    }
+    let large = place(&with("{{ sample.ticket }}", "{{ sample.ticket | indent(2000000000, true) }}"));
+    let said = large.karat(&["run", "--run-id", "a"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let error = large.report("a")["cells"][0]["error"]["message"].to_string();
+    assert!(error.contains("larger than 64 MiB"), "{error}");
+}
+
+/// CL-03: `karat plan claims --models starter`; `karat models` lists the sets.
+#[test]
+fn sets_of_models_are_planned() {
+    let place = Place::new();
+    let said = place.fine(&["plan", "claims", "--models", "starter"]);
+    for model in ["gpt-5", "claude-sonnet-4", "gpt-5-mini", "gemini-2.5-pro"] {
+        assert!(said.stdout.contains(model), "{model}: {}", said.stdout);
+    }
+    for (set, model) in [("experimental", "qwen3-235b"), ("free-tier", "deepseek-r1-free")] {
+        assert!(place.fine(&["plan", "claims", "--models", set, "--yes"]).stdout.contains(model), "{set}");
+        assert!(place.fine(&["models", set]).stdout.contains(model), "{set}");
+    }
+    assert!(place.fine(&["models"]).stderr.contains("starter: gpt-5, claude-sonnet-4, gpt-5-mini, gemini-2.5-pro"));
+    assert!(place.karat(&["plan", "claims", "--models", "startr"]).stderr.contains("did you mean `starter`?"));
+}
