@@ -425,6 +425,13 @@ mod tests {
             OPENAI.parse(body.as_bytes()).unwrap().usage
         };
         let full = r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}"#;
+        for list in ["[1,2]", "[]"] {
+            assert_eq!(
+                OPENAI.usage(format!("{{\"usage\":{list}}}").as_bytes()),
+                None,
+                "S3 of the field test: {list} is no usage"
+            );
+        }
         let expected = Usage { input_tokens: 10, cached_input_tokens: 4, output_tokens: 7, reasoning_tokens: 2 };
         assert_eq!(usage(full), Some(expected));
         let deepseek = usage(r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_cache_hit_tokens":3}"#).unwrap();
