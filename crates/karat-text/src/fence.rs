@@ -13,6 +13,9 @@ use std::fmt::Write;
 
 use karat_types::{Key, KeyBuilder};
 
+/// The description, in the schema of a reply, of the member that repeats the code of the prompt's fences.
+pub const CODE_DESCRIPTION: &str = "the code of the fences, as the prompt gives it";
+
 /// A fence whose nonce stands in none of the contents it was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fence {
@@ -114,6 +117,15 @@ pub fn sections(prompt: &str) -> Vec<(String, String)> {
     sections
 }
 
+/// The code of the first fenced section of a prompt.
+pub fn code(prompt: &str) -> Option<&str> {
+    prompt.match_indices("<<<").find_map(|(at, mark)| {
+        let after = &prompt[at + mark.len()..];
+        section(after)?;
+        Some(after.split_once(' ')?.1.get(..16)?)
+    })
+}
+
 /// Reads `LABEL nonce>>>\ncontent\n<<<END LABEL nonce>>>`: label, content and where it ends.
 fn section(text: &str) -> Option<(&str, &str, usize)> {
     let head = text.find(">>>\n")?;
@@ -148,6 +160,9 @@ mod tests {
         let prompt = fenced(&["one\ntwo".to_owned(), String::new()]);
         let expected = [("PART_0".to_owned(), "one\ntwo".to_owned()), ("PART_1".to_owned(), String::new())];
         assert_eq!(sections(&prompt), expected);
+        let fence = Fence::new(7);
+        assert_eq!(code(&format!("<<<no fence {}", fence.wrap("a", "x"))), Some(fence.nonce()));
+        assert_eq!(code("<<<A 0123456789abcdef>>>\nnever ends"), None);
     }
 
     /// CL-12: content cannot close its fence, even when it quotes one.

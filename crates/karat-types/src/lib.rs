@@ -37,9 +37,9 @@ pub use plan::{
     InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens,
     MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod, PASS,
     PairOrders, ParseAs, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptSpec, Rationale, RecordedSpec, ReferenceUse,
-    ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Scale, ScorerKind, ScorerSpec, ServiceSpec,
-    ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec, Threshold, Tier,
-    UnreadableOutput, VariantSpec, Versus,
+    ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec,
+    ServiceSpec, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec,
+    Threshold, Tier, UnreadableOutput, VariantSpec, Versus,
 };
 pub use reads::{Reads, read_label};
 pub use run::{

@@ -128,9 +128,9 @@ mod tests {
     use super::*;
     use karat_scoring::summary::{JudgeOptions, judge_rubric};
 
-    /// SU-06: the preset's judge and the library's get the same request.
+    /// SU-06: the library reads the preset's rubric as the suite's loader does.
     #[test]
-    fn the_summary_rubric_equals_the_library_rubric() {
+    fn the_summary_rubric_is_read_alike_by_the_library() {
         let overrides = Overrides { judges: vec!["sim-summary-judge".to_owned()], ..Overrides::default() };
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = "preset:summary/karat.yaml";
@@ -140,6 +140,6 @@ mod tests {
             ScorerKind::Rubric(judged) => Some(&judged.rubric),
             ScorerKind::Metric { .. } => None,
         });
-        assert_eq!(rubrics.collect::<Vec<_>>(), [&judge_rubric(&JudgeOptions::default())]);
+        assert_eq!(rubrics.collect::<Vec<_>>(), [&judge_rubric(&JudgeOptions::default()).unwrap()]);
     }
 }

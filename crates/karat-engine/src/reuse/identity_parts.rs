@@ -177,6 +177,7 @@ fn add_model(parts: &mut IdentityParts, role: &str, model: &ModelSpec) {
     parts.add(format!("{role}'s API root"), &model.base_url);
     parts.add(format!("{role}'s options"), &model.with);
     parts.add(format!("{role}'s default parameters"), &model.parameters);
+    parts.add(format!("{role}'s sampling"), model.sampling);
     parts.add(format!("{role}'s greatest reply"), model.max_output);
     parts.add(format!("{role}'s JSON mode"), model.json_mode);
 }

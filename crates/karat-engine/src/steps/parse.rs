@@ -25,6 +25,9 @@ impl ParseFailure {
             FinishReason::Length => {
                 Self(format!("{} (the reply was cut off at its limit of tokens: raise `max_tokens`)", self.0))
             }
+            FinishReason::Refusal => {
+                Self(format!("{} (the reply was ended by its provider's content filter, or is a refusal)", self.0))
+            }
             _ => self,
         }
     }

@@ -162,6 +162,13 @@ impl PromptMachine {
             let text = format!("a reply of step `{}` ran into max_tokens and is truncated", self.step.id);
             self.note(NoteKind::Truncated, text);
         }
+        if reply.finish == FinishReason::Refusal {
+            let text = format!(
+                "a reply of step `{}` was ended by its provider's content filter, or is a refusal",
+                self.step.id
+            );
+            self.note(NoteKind::Filtered, text);
+        }
         let prompt = self.prompt.clone();
         let Some(parser) = &prompt.parser else {
             self.pieces[at].state = PieceState::Done(Value::String(Arc::unwrap_or_clone(reply).text));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
-use crate::codec::usage::{Count, raw_member, usage};
+use crate::codec::usage::{Count, named_counts, raw_member, usage};
 
 /// The Messages API.
 pub(crate) struct Anthropic;
@@ -173,7 +173,7 @@ struct MessagesUsage {
 
 /// Here `input_tokens` excludes what the cache served or stored; elsewhere in Karat it is the whole request.
 fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: MessagesUsage = serde_json::from_str(raw.get()).ok()?;
+    let fields: MessagesUsage = named_counts(raw)?;
     let cached = fields.cache_read_input_tokens.or_zero();
     let input = fields.input_tokens + cached + fields.cache_creation_input_tokens.or_zero();
     usage(input, cached, fields.output_tokens, Count::default())

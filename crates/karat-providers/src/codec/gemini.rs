@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
-use crate::codec::usage::{Count, raw_member, usage};
+use crate::codec::usage::{Count, named_counts, raw_member, usage};
 
 /// The `generateContent` protocol.
 pub(crate) struct Gemini;
@@ -164,7 +164,7 @@ struct GenerateUsage {
 
 /// Here thinking tokens are counted beside those of the reply; elsewhere in Karat they are part of them.
 fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: GenerateUsage = serde_json::from_str(raw.get()).ok()?;
+    let fields: GenerateUsage = named_counts(raw)?;
     let thoughts = fields.thoughts_token_count.or_zero();
     let output = fields.candidates_token_count.or_zero() + thoughts;
     usage(fields.prompt_token_count, fields.cached_content_token_count, output, thoughts)

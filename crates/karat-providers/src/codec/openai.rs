@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
-use crate::codec::usage::{Count, raw_member, usage};
+use crate::codec::usage::{Count, named_counts, raw_member, usage};
 
 /// OpenAI's own dialect.
 pub(crate) static OPENAI: OpenAi = OpenAi { seed: "seed" };
@@ -43,7 +43,7 @@ impl Codec for OpenAi {
     }
 
     fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
-        let reasons = host == OFFICIAL && is_reasoning(&model.model);
+        let reasons = host == OFFICIAL && model.is_openai_reasoning();
         write_body(&CompletionRequest { model, request, seed: self.seed, reasons }, request)
     }
 
@@ -54,13 +54,6 @@ impl Codec for OpenAi {
     fn usage(&self, body: &[u8]) -> Option<Usage> {
         raw_member(body, "usage").and_then(read_usage)
     }
-}
-
-/// Returns whether OpenAI serves the model as a reasoning model, judged by its name.
-fn is_reasoning(name: &str) -> bool {
-    let name = name.rsplit('/').next().unwrap_or(name);
-    let is_o_series = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    is_o_series || (name.starts_with("gpt-5") && !name.contains("chat"))
 }
 
 struct CompletionRequest<'a> {
@@ -223,11 +216,13 @@ fn embedded_error(error: &Value) -> UnreadableReply {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct CompletionUsage {
+struct CompletionUsage<'a> {
     prompt_tokens: Count,
     completion_tokens: Count,
-    prompt_tokens_details: Option<Details>,
-    completion_tokens_details: Option<Details>,
+    #[serde(borrow)]
+    prompt_tokens_details: Option<&'a RawValue>,
+    #[serde(borrow)]
+    completion_tokens_details: Option<&'a RawValue>,
     /// DeepSeek's name for cached tokens.
     prompt_cache_hit_tokens: Count,
 }
@@ -240,10 +235,14 @@ struct Details {
 }
 
 fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: CompletionUsage = serde_json::from_str(raw.get()).ok()?;
-    let cached = fields.prompt_tokens_details.unwrap_or_default().cached_tokens.or(fields.prompt_cache_hit_tokens);
-    let reasoning = fields.completion_tokens_details.unwrap_or_default().reasoning_tokens;
+    let fields: CompletionUsage<'_> = named_counts(raw)?;
+    let cached = details(fields.prompt_tokens_details).cached_tokens.or(fields.prompt_cache_hit_tokens);
+    let reasoning = details(fields.completion_tokens_details).reasoning_tokens;
     usage(fields.prompt_tokens, cached, fields.completion_tokens, reasoning)
+}
+
+fn details(raw: Option<&RawValue>) -> Details {
+    raw.and_then(named_counts).unwrap_or_default()
 }
 
 /// The content of a message: a text, or a list of parts whose texts are joined.
@@ -358,10 +357,10 @@ mod tests {
     #[test]
     fn reasoning_models_are_known_by_name() {
         for name in ["gpt-5", "gpt-5-mini", "o1", "o3-mini", "openai/o4-mini"] {
-            assert!(is_reasoning(name), "{name}");
+            assert!(ModelSpec::new(name, "openai").is_openai_reasoning(), "{name}");
         }
         for name in ["gpt-4o", "gpt-5-chat-latest", "omni-moderation", "gpt-4.1"] {
-            assert!(!is_reasoning(name), "{name}");
+            assert!(!ModelSpec::new(name, "openai").is_openai_reasoning(), "{name}");
         }
     }
 
@@ -426,6 +425,13 @@ mod tests {
             OPENAI.parse(body.as_bytes()).unwrap().usage
         };
         let full = r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}"#;
+        for list in ["[1,2]", "[]"] {
+            assert_eq!(
+                OPENAI.usage(format!("{{\"usage\":{list}}}").as_bytes()),
+                None,
+                "S3 of the field test: {list} is no usage"
+            );
+        }
         let expected = Usage { input_tokens: 10, cached_input_tokens: 4, output_tokens: 7, reasoning_tokens: 2 };
         assert_eq!(usage(full), Some(expected));
         let deepseek = usage(r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_cache_hit_tokens":3}"#).unwrap();

@@ -34,6 +34,11 @@ pub(crate) fn raw_member<'a>(body: &'a [u8], name: &str) -> Option<&'a RawValue>
     serde_json::from_slice::<BTreeMap<String, &RawValue>>(without_bom(body)).ok()?.remove(name)
 }
 
+/// The named counts of a usage. A list names nothing: `[1, 2]` is no usage.
+pub(crate) fn named_counts<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+    raw.get().starts_with('{').then(|| serde_json::from_str(raw.get()).ok()).flatten()
+}
+
 /// Usage from its parts, or `None` without both main numbers. A part larger than its whole is dropped, which can only
 /// make the call more expensive.
 pub(crate) fn usage(input: Count, cached: Count, output: Count, reasoning: Count) -> Option<Usage> {

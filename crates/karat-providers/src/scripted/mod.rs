@@ -15,10 +15,10 @@ use std::sync::LazyLock;
 
 use karat_text::chunking::tokens::Tokenizer;
 use karat_text::fence;
-use karat_types::{ChatRequest, FinishReason, Role, Usage};
+use karat_types::{ChatRequest, FinishReason, ReplyFormat, Role, Usage};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior, context};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::registry::options::{Replies, ScriptedOptions, WrittenAnswer, WrittenReply};
 
@@ -80,11 +80,30 @@ impl Script {
 
     /// The reply to a request. The error is the end of a sentence that begins with the model.
     pub fn reply(&self, request: &ChatRequest) -> Result<String, String> {
-        match self {
+        let reply = match self {
             Self::Template { environment, vars } => render(environment, vars, request),
             Self::Written(rows) => find(rows, request),
             Self::Recorded { label, replies } => find_recorded(label, replies, request),
+        };
+        reply.map(|reply| with_code(request, reply))
+    }
+}
+
+/// A written reply that the schema wants with the code of the prompt's fences, with it: nobody can write the code down ahead of
+/// the call. A reply that is more than one JSON object stays as it is.
+fn with_code(request: &ChatRequest, reply: String) -> String {
+    let ReplyFormat::Schema { schema, .. } = &request.format else { return reply };
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let mut wanted = properties.filter(|(_, property)| schema_stub::is_code(property)).map(|(name, _)| name);
+    let prompt = join_contents(request, |_| true);
+    let Some((name, code)) = wanted.next().zip(fence::code(&prompt)) else { return reply };
+    match serde_json::from_str::<Map<String, Value>>(&reply) {
+        Ok(object) if !object.contains_key(name) => {
+            let mut signed = Map::from_iter([(name.clone(), Value::from(code))]);
+            signed.extend(object);
+            Value::Object(signed).to_string()
         }
+        _ => reply,
     }
 }
 
@@ -127,6 +146,7 @@ fn render(environment: &Environment<'_>, vars: &minijinja::Value, request: &Chat
         user => join_contents(request, |role| role == Role::User),
         messages => Serde(&request.messages),
         sections => Serde(&sections),
+        code => fence::code(&prompt).unwrap_or_default(),
         prompt,
         vars,
     };

@@ -1,5 +1,6 @@
 //! The stub model: a valid reply from the middle of the allowed range. It has no meaning.
 
+use karat_text::fence;
 use karat_types::{ChatRequest, ReplyFormat};
 use serde_json::{Number, Value};
 
@@ -11,14 +12,24 @@ pub(crate) fn reply(request: &ChatRequest) -> String {
     match &request.format {
         ReplyFormat::Text => "This is a stub's reply.".to_owned(),
         ReplyFormat::Json => "{}".to_owned(),
-        ReplyFormat::Schema { schema, .. } => Filler { root: schema }.fill(schema, DEPTH).to_string(),
+        ReplyFormat::Schema { schema, .. } => {
+            let prompt = super::join_contents(request, |_| true);
+            Filler { root: schema, code: fence::code(&prompt) }.fill(schema, DEPTH).to_string()
+        }
     }
+}
+
+/// True if a property of a schema repeats the code of the prompt's fences.
+pub(super) fn is_code(schema: &Value) -> bool {
+    schema["description"] == fence::CODE_DESCRIPTION
 }
 
 /// Builds a value for a JSON Schema: constants, middles of ranges, the middle choice, the shortest texts and lists, all
 /// properties.
 struct Filler<'a> {
     root: &'a Value,
+    /// The code of the prompt's fences.
+    code: Option<&'a str>,
 }
 
 impl Filler<'_> {
@@ -42,6 +53,7 @@ impl Filler<'_> {
             "integer" => middle(schema, true),
             "number" => middle(schema, false),
             "boolean" => true.into(),
+            "string" if is_code(schema) => self.code.unwrap_or_default().into(),
             "string" => text(schema).into(),
             _ => Value::Null,
         }
@@ -110,7 +122,7 @@ fn text(schema: &Value) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use karat_types::Parameters;
+    use karat_types::{Message, Parameters, Role};
     use serde_json::json;
 
     use super::*;
@@ -144,6 +156,17 @@ mod tests {
             "spans": [{ "at": 4 }], "none": [], "either": true, "fixed": 7,
         });
         assert_eq!(fill(schema), expected);
+    }
+
+    /// E1: a judge that is asked for the code of its call gives it.
+    #[test]
+    fn the_code_of_the_fences_is_repeated() {
+        let fence = fence::Fence::new(7);
+        let schema = json!({"type": "object", "properties": {"code": {"type": "string", "description": fence::CODE_DESCRIPTION}}});
+        let message = Message { role: Role::User, content: fence.wrap("output", "x") };
+        let format = ReplyFormat::Schema { name: "x".to_owned(), schema: Arc::new(schema) };
+        let request = ChatRequest { messages: vec![message], parameters: Parameters::default(), format };
+        assert_eq!(serde_json::from_str::<Value>(&reply(&request)).unwrap(), json!({"code": fence.nonce()}));
     }
 
     #[test]

@@ -214,17 +214,22 @@ fn errors(report: Report<'_>) -> Vec<String> {
     shown.chain(more).collect()
 }
 
-/// Returns warnings about truncated replies and dropped chunks, each with an example and advice.
+/// Returns warnings about truncated or filtered replies and dropped chunks, each with an example and advice.
 fn truncation_warnings(report: Report<'_>) -> Vec<String> {
     let kinds = report.findings.notes().map_or(&[][..], |notes| &notes.kinds);
     let warnings_by_kind = kinds.iter().filter_map(|note| {
         let (one, many, hint) = match note.kind {
             NoteKind::Truncated if note.cells == 0 => ("reply", "replies", "raise `--judge-max-tokens`"),
             NoteKind::Truncated => ("reply", "replies", "raise `max_tokens` (`--max-output-tokens`)"),
+            NoteKind::Filtered => ("reply", "replies", "read it with `karat trace CELL`"),
             NoteKind::DroppedChunks => ("chunk", "chunks", "raise `chunk.max` (`--max-chunks`)"),
             _ => return None,
         };
-        let done = if note.kind == NoteKind::DroppedChunks { "dropped" } else { "cut off" };
+        let done = match note.kind {
+            NoteKind::DroppedChunks => "dropped",
+            NoteKind::Filtered => "filtered or refused",
+            _ => "cut off",
+        };
         let (what, places) = (count_of(note.times, one, many), places(note));
         let (who, example) = (excerpt(&note.sample, WIDTH / 2), excerpt(&note.example, MESSAGE));
         Some(format!("{what} {done} in {places}: {who}: {example}; {hint}"))

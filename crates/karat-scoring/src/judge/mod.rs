@@ -15,8 +15,9 @@
 //! 2. A value that may be cut is cut where the judge's window is too small; then each piece is a call of its own, and
 //!    dimensions judged `once` get one more call. A value that does not fit and may not be cut is an error, never silently
 //!    shortened.
-//! 3. A reply is read through the [JSON ladder](karat_text::ladder) and checked against the rubric. An invalid one is asked for
-//!    again with the error and its JSON pointer; one that stays invalid is *unscored*, never a low score.
+//! 3. A reply is read through the [JSON ladder](karat_text::ladder) and checked against the rubric. The verdict is the object
+//!    with the call's code; one without it counts only if there is no other and it is not quoted from what was shown. An invalid
+//!    reply is asked for again with the error and its JSON pointer; one that stays invalid is *unscored*, never a low score.
 //! 4. Grades of pieces are combined, caps enforced, and the overall is recomputed.
 //! 5. Votes, and a pair in both orders, are rounds of one judgment; they become one verdict.
 //!
@@ -72,7 +73,7 @@ use round::prepare;
 use rubric::compiled::CompiledRubric;
 
 /// The version of the prompt's wording. Change it when the same rubric makes another prompt, so that stored judgments are not reused for it.
-pub const PROMPT_VERSION: &str = "karat/judge/4";
+pub const PROMPT_VERSION: &str = "karat/judge/5";
 
 /// A rubric made ready for one judge model. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -159,7 +159,7 @@ impl<C: Completer> CompleterJudge<C> {
 
     fn judge(&self) -> Result<RubricJudge, RubricError> {
         let scorer = RubricScorer {
-            rubric: judge_rubric(&self.options),
+            rubric: judge_rubric(&self.options)?,
             judges: Vec::new(),
             votes: 1,
             versus: None,

@@ -1,21 +1,12 @@
-//! The rubric for judges of summaries.
+//! The rubric for judges of summaries: that of the preset `summary`, whose file is its only source.
 
-use karat_types::{
-    AbsentDimension, Better, ChunkMerge, DiagnosticSpec, Dimension, FindingMerge, InvalidReplyAction, InvalidReplyRule,
-    OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape, Rubric, Scale, ShowAs, ShowItem,
-};
+use karat_types::Rubric;
+use serde_json::{Map, Value, json};
 
-/// Most suggestions that a judge is asked for.
-const SUGGESTIONS: u32 = 5;
+use crate::judge::RubricError;
 
-/// The definition of each dimension, in the order of [`DIMENSIONS`](super::DIMENSIONS).
-const DEFINITIONS: [(&str, &str); 5] = [
-    ("title", "The title names what the session was about."),
-    ("summary", "The text tells what mattered."),
-    ("key_actions", "The actions taken are all there and no others."),
-    ("outcome", "success, partial or failed is right."),
-    ("aha_moments", "Turning points are found."),
-];
+/// The preset's rubric in the language of suites.
+const PRESET: &str = include_str!("../../../../presets/summary/rubrics/summary.yaml");
 
 /// Options of a judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,62 +29,52 @@ impl Default for JudgeOptions {
 
 /// The rubric that [`CompleterJudge`](super::CompleterJudge) puts to its model: paired where there is a reference,
 /// absolute where not; strict JSON; an absent dimension counts 0, a score outside 0..=1 invalidates the reply.
-pub fn judge_rubric(options: &JudgeOptions) -> Rubric {
-    let dimension = |(name, definition): (&str, &str)| Dimension {
-        name: name.to_owned(),
-        definition: Some(definition.to_owned()),
-        scale: Scale::Range { lo: 0.0, hi: 1.0, step: None },
-        weight: 1.0,
-        anchors: Vec::new(),
-        better: Better::Higher,
-        chunks: ChunkMerge::Weighted,
-    };
-    let suggestions = DiagnosticSpec {
-        name: "suggestions".to_owned(),
-        fields: Vec::new(),
-        explain: Some("One concrete way to improve the summary each.".to_owned()),
-        max: Some(SUGGESTIONS),
-        chunks: FindingMerge::Any,
-        differ: None,
-    };
-    Rubric {
-        id: "session-summary".to_owned(),
-        version: Some("v1".to_owned()),
-        ask:
-            "Judge a summary of a working session. Meaning counts, not wording: a paraphrase that says the same is as \
-              good as the reference. Without a reference, judge the summary on its own merits."
-                .to_owned(),
-        show: vec![ShowItem {
-            name: "candidate".to_owned(),
-            value: "{{ output }}".to_owned(),
-            form: ShowAs::Json,
-            line: None,
-            shuffle: false,
-            route: None,
-            chunk: None,
-            times: None,
-            required: false,
-        }],
-        reference: ReferenceUse::Optional,
-        dimensions: DEFINITIONS.into_iter().map(dimension).collect(),
-        breakdowns: Vec::new(),
-        overall: Some(Overall { id: "overall".to_owned(), method: OverallMethod::Given, round: None }),
-        rationale: Rationale {
-            field: "rationale".to_owned(),
-            min_chars: 0,
-            max_chars: Some(options.max_rationale_chars),
-        },
-        diagnostics: options.include_suggestions.then_some(suggestions).into_iter().collect(),
-        caps: Vec::new(),
-        reply: ReplyShape::List,
-        examples: 0,
-        prompt: None,
-        invalid: InvalidReplyRule {
-            reask: 0,
-            out_of_range: OutOfRangeScore::Reject,
-            tolerance: 1e-6,
-            absent: AbsentDimension::Lowest,
-            then: InvalidReplyAction::Unscored,
-        },
+///
+/// # Errors
+/// A preset's file that was changed to something this reader does not know.
+pub fn judge_rubric(options: &JudgeOptions) -> Result<Rubric, RubricError> {
+    let unreadable = |problem: String| RubricError::Inconsistent { rubric: "session-summary".to_owned(), problem };
+    let written: Value = serde_saphyr::from_str(PRESET).map_err(|error| unreadable(error.to_string()))?;
+    let mut rubric: Rubric = serde_json::from_value(decode(written)).map_err(|error| unreadable(error.to_string()))?;
+    rubric.rationale.max_chars = Some(options.max_rationale_chars);
+    if !options.include_suggestions {
+        rubric.diagnostics.clear();
     }
+    Ok(rubric)
+}
+
+/// The few forms of the language that this rubric uses, in the form of a plan: named entries as lists, `[low, high]` as a range,
+/// `each: text` as items without fields. The preset's own loader reads all of them; a test compares both.
+fn decode(mut written: Value) -> Value {
+    for (part, decode_entry) in [
+        ("show", (|entry: Map<String, Value>| entry) as fn(Map<String, Value>) -> Map<String, Value>),
+        ("dimensions", dimension),
+        ("diagnostics", diagnostic),
+    ] {
+        if let Some(Value::Object(entries)) = written.get_mut(part).map(Value::take) {
+            let named = entries.into_iter().map(|(name, entry)| {
+                let entry = decode_entry(entry.as_object().cloned().unwrap_or_default());
+                Value::Object(Map::from_iter([("name".to_owned(), Value::String(name))].into_iter().chain(entry)))
+            });
+            written[part] = named.collect();
+        }
+    }
+    written
+}
+
+fn dimension(mut entry: Map<String, Value>) -> Map<String, Value> {
+    if let Some([low, high]) = entry.get("scale").and_then(Value::as_array).map(Vec::as_slice) {
+        let scale = json!({"range": {"lo": low, "hi": high, "step": null}});
+        entry.insert("scale".to_owned(), scale);
+    }
+    entry.entry("weight").or_insert_with(|| json!(1.0));
+    entry
+}
+
+fn diagnostic(mut entry: Map<String, Value>) -> Map<String, Value> {
+    if entry.get("each") == Some(&json!("text")) {
+        entry.remove("each");
+        entry.insert("fields".to_owned(), json!([]));
+    }
+    entry
 }

@@ -62,6 +62,13 @@ pub(crate) static MODEL: Object = Object::new(
         ),
         may("limits", Shape::Object(&LIMITS), "Rate limits to keep to.", "{ rpm: 500, tpm: 200000 }"),
         may("parameters", Shape::Open(&PARAMETERS), "Call settings of every call to this model.", "{ temperature: 0 }"),
+        may(
+            "sampling",
+            Shape::Words(&["free", "fixed"]),
+            "Sampling settings that the model takes. With `fixed`, judges send it no temperature unless `parameters` sets one; \
+             reasoning models of OpenAI are known by their names.",
+            "fixed",
+        ),
         may("timeout", Shape::Duration, "Time limit for one attempt of a call.", "120s"),
         may("notes", Shape::Text, "Remarks for readers.", "runs on the team's own GPU"),
     ],

@@ -212,6 +212,7 @@ fn empty(id: &str) -> ModelSpec {
         availability: Default::default(),
         limits: Limits::default(),
         parameters: Parameters::default(),
+        sampling: None,
         timeout_ms: None,
         notes: None,
         files: Default::default(),
@@ -240,6 +241,7 @@ fn overlay(model: &mut ModelSpec, node: &Node, decoder: &mut Decoder<'_>) {
     if let Some(parameters) = node.field("parameters") {
         model.parameters = decoder.parameters(Some(parameters)).or(&model.parameters);
     }
+    model.sampling = word_at(node, "sampling").or(model.sampling);
     model.timeout_ms = node.text_of("timeout").and_then(duration::parse).or(model.timeout_ms);
     model.notes = text("notes").or(model.notes.take());
 }

@@ -122,7 +122,11 @@ pub fn describe_changes(then: &PlanHeader, now: &PlanHeader) -> Vec<String> {
 }
 
 fn model_key(key: KeyBuilder, model: &ModelSpec) -> KeyBuilder {
-    key.text(&model.id).json(&model.identity()).number(model.context_window.unwrap_or(0))
+    let key = key.text(&model.id).json(&model.identity()).number(model.context_window.unwrap_or(0));
+    match model.sampling {
+        Some(sampling) => key.json(&sampling),
+        None => key,
+    }
 }
 
 fn bare_variant(variant: &VariantSpec, recordings: &BTreeMap<String, String>) -> VariantSpec {

@@ -67,11 +67,9 @@ pub(super) fn fences(text: &str) -> Vec<CodeFence<'_>> {
 /// Cuts a fence's body off at its closing mark: on the opening line if it stands there, else at the beginning of a line,
 /// else anywhere. `closes` remembers that no later line begins with a mark, so that the search runs once.
 fn close<'a>(body: &'a str, mark: &str, closes: &mut bool) -> (&'a str, &'a str) {
-    let line_end = body.find('\n').unwrap_or(body.len());
     let cut = |at: usize| (&body[..at], body[at..].trim_start_matches(&mark[..1]));
-    if let Some(at) = body[..line_end].find(mark) {
-        return cut(at);
-    }
+    let Some(first) = body.find(mark) else { return (body, "") };
+    let Some(line_end) = body[..first].find('\n') else { return cut(first) };
     if *closes {
         let mut from = line_end;
         while let Some(at) = body[from..].find(mark).map(|at| from + at) {
@@ -82,7 +80,7 @@ fn close<'a>(body: &'a str, mark: &str, closes: &mut bool) -> (&'a str, &'a str)
         }
         *closes = false;
     }
-    body.find(mark).map_or((body, ""), cut)
+    cut(first)
 }
 
 /// The most broken lists of numbers that may pass for citations. A bound keeps the search linear.
@@ -119,7 +117,7 @@ pub(super) fn regions(text: &str) -> Vec<Region> {
     regions
 }
 
-/// Strict JSON allows what [`begins::like_json`] does not look at: keys of any length.
+/// Strict JSON allows what [`sniff::like_json`] does not look at: keys of any length.
 fn may_be_strict(text: &str) -> bool {
     text.strip_prefix('{').is_some_and(|inner| inner.trim_start().starts_with('"'))
 }

@@ -11,11 +11,9 @@
 //!
 //! The marks of a Markdown quotation (`> `) around JSON are none of it.
 //!
-//! Reasoning (`<think>…</think>` and the like) is no answer on any rung, and a value within
-//! other elements than those for answers (`<plan>`) is no ranked one. Of several values, that
-//! which ranks highest counts ([`Ladder::ranking`]); where several of these differ, the last one, if it is announced as
-//! the final one, else the only one in a fence, unless that is introduced as a form or an example, and none otherwise. One
-//! whose scores the words after it give anew counts no more, nor one that the sentence before it says is not meant. Unranked, the first one of the highest rung counts.
+//! Reasoning (`<think>…</think>` and the like, or a fence marked so) is no answer on any rung. The words around a value are
+//! not read. Of several values [`Ladder::climb`] returns the first on the highest rung; who must know which one is meant takes
+//! all of them with [`Ladder::survey`] and decides by their content.
 //!
 //! Texts keep their content on every rung. What is not a number in JSON (`NaN`, `Infinity`) is refused on every rung, as
 //! are texts and lists that never end and lists abbreviated with `...`. Prose never becomes an object. Time is linear in the
@@ -30,33 +28,32 @@
 //! assert!(ladder::read("I would give it a 7.", Expectation::Object).is_err());
 //! # Ok::<(), ladder::LadderError>(())
 //! ```
+//!
+//! Map: this file is the face; `survey` walks the rungs; `candidates` finds stretches that may be JSON, `sniff` and `keys` tell
+//! by their beginning; `strict` parses JSON, `lenient` with `quotes` and `words` repairs it; `reasoning_blocks` and `markup`
+//! take away what stands around.
 
 mod candidates;
 mod keys;
 mod lenient;
 mod markup;
-mod prose;
 mod quotes;
 mod reasoning_blocks;
 mod sniff;
 mod strict;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use std::fmt;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use candidates::{CodeFence, Region, RegionKind};
-use prose::choice::{Candidate, choose};
-use prose::enclosing_elements::EnclosingElements;
-use prose::value_context;
 use strict::Parsed;
 
-use crate::kind::kind;
+pub use survey::{BrokenJson, Candidate, Survey};
 
 /// The kind of value that is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,8 +110,6 @@ pub struct Found {
     pub contradictions: Vec<String>,
     /// True if the reply ended before the value did: what is absent may have been to come.
     pub is_unfinished: bool,
-    /// The words around the value: the line before it and all that follows. Empty where the reply is the value.
-    pub around: String,
 }
 
 /// The reason why there is no value.
@@ -124,26 +119,11 @@ pub enum LadderError {
     #[error("the reply is empty")]
     Empty,
     /// Nothing in the reply begins like JSON.
-    #[error("the reply holds no JSON {0}")]
-    NoJson(&'static str),
+    #[error("the reply contains no JSON")]
+    NoJson,
     /// JSON, but not what is expected.
     #[error("the reply's JSON is {0}, where one object is expected")]
     WrongKind(&'static str),
-    /// Several values are equally what is looked for, but not the same.
-    #[error("the reply holds {0} JSON objects that differ, and none of them is announced as the final one")]
-    Several(usize),
-    /// The value is introduced as an example, or stands in a comment.
-    #[error("the reply's JSON object is introduced as an example, or stands in a comment")]
-    Example,
-    /// The sentence that the value stands in says that it is not meant, or not the model's own.
-    #[error("the words before the reply's JSON object say that it is no answer")]
-    Hypothetical,
-    /// The value stands where a model thinks or plans, and no other after it.
-    #[error("the reply's JSON object stands within notes, and none stands outside of them")]
-    Aside,
-    /// The words after the value give it up, or its scores anew.
-    #[error("the words after the reply's JSON object take it back, or give one of its scores anew and differently")]
-    TakenBack,
     /// JSON that is broken beyond what is repaired.
     #[error("the reply's JSON is broken at line {line}, column {column}: {problem}")]
     Broken {
@@ -177,17 +157,16 @@ pub fn read(text: &str, expectation: Expectation) -> Result<(Value, Rung), Ladde
 }
 
 /// A ladder with its settings.
-#[derive(Clone, Copy)]
-pub struct Ladder<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct Ladder {
     expectation: Expectation,
     truncated: bool,
-    ranking: Option<&'a dyn Fn(&Value) -> usize>,
 }
 
-impl<'a> Ladder<'a> {
+impl Ladder {
     /// A ladder for complete replies.
     pub fn new(expectation: Expectation) -> Self {
-        Self { expectation, truncated: false, ranking: None }
+        Self { expectation, truncated: false }
     }
 
     /// Says whether the reply is known to be cut off: then missing closing brackets are not filled in.
@@ -197,171 +176,30 @@ impl<'a> Ladder<'a> {
         self
     }
 
-    /// Among several values the highest-ranking ones count, on any rung; rank 0 means the value is not looked for.
-    #[must_use]
-    pub fn ranking(mut self, ranking: &'a dyn Fn(&Value) -> usize) -> Self {
-        self.ranking = Some(ranking);
-        self
-    }
-
-    /// Reads a reply.
+    /// Reads a reply: the first value on the highest rung, one that says something before empty ones.
     ///
     /// # Errors
     /// As [`read`].
     pub fn climb(&self, text: &str) -> Result<Found, LadderError> {
-        let text = text.trim_start_matches('\u{feff}');
-        if text.trim().is_empty() {
-            return Err(LadderError::Empty);
-        }
-        if let Some(found) = self.direct(text) {
-            return found;
-        }
-        if let Some(plain) = markup::unescape_html(text) {
-            let found = self.climb(&plain)?;
-            return Ok(Found { rung: Rung::Repaired, ..found }.noting("the reply was escaped for HTML"));
-        }
-        self.search(&markup::remove_quotation_marks(&reasoning_blocks::blank_reasoning(text)))
-    }
-
-    fn direct(&self, text: &str) -> Option<Result<Found, LadderError>> {
-        let parsed = strict::whole(text.trim())?;
-        let kind = kind(&parsed.value);
-        if let Some(found) = self.accept(parsed.clone(), Rung::Direct) {
-            return Some(Ok(found));
-        }
-        if let Value::String(inner) = &parsed.value
-            && let Some(found) = strict::whole(inner.trim()).and_then(|inner| self.accept(inner, Rung::Repaired))
-        {
-            return Some(Ok(found.noting("the object was written as a text")));
-        }
-        Some(Err(LadderError::WrongKind(kind)))
-    }
-
-    /// The rungs after the first. Ranked, all of them are looked at; else the first that bears.
-    fn search(&self, text: &str) -> Result<Found, LadderError> {
-        let fences = candidates::fences(text);
-        let asides = EnclosingElements::of(text, &fences);
-        let headless = sniff::headless(text.trim_start());
-        let mut regions = if headless { Vec::new() } else { candidates::regions(text) };
-        let fenced = fences.iter().filter_map(|fence| {
-            let parsed = strict::whole(fence.body.trim())?;
-            self.candidate(fence.span(), parsed, Rung::Fenced)
-        });
-        let mut whole: Vec<Candidate> = fenced.collect();
-        let embedded = regions.iter_mut().filter_map(|region| Some((region.span.clone(), region.value.take()?)));
-        whole.extend(embedded.filter_map(|(span, parsed)| self.candidate(span, parsed, Rung::Embedded)));
-        if self.ranking.is_none() && !whole.is_empty() {
-            return choose(text, &asides, whole).map(|chosen| chosen.found);
-        }
-        let (mended, broken) = self.repair(text, &fences, &regions, headless);
-        let first_problem = broken.first().map(|broken| broken.error.clone());
-        whole.extend(mended);
-        if whole.is_empty() {
-            return Err(first_problem.unwrap_or(match (self.expectation, regions.is_empty()) {
-                (Expectation::Object, false) => LadderError::WrongKind("no single object"),
-                (Expectation::Object, true) => LadderError::NoJson("object"),
-                (Expectation::Any, _) => LadderError::NoJson("value"),
-            }));
-        }
-        let chosen = choose(text, &asides, whole)?;
-        // What was begun anew after it and never ended may have been the answer.
-        let later = broken.into_iter().find(|broken| chosen.is_repeated(text, broken.span.clone()));
-        match later {
-            Some(later) => Err(later.error),
-            None if chosen.is_taken_back(text) => Err(LadderError::TakenBack),
-            None => Ok(Found { around: value_context::words(text, &chosen.span), ..chosen.found }),
-        }
-    }
-
-    fn candidate(&self, span: Range<usize>, parsed: Parsed, rung: Rung) -> Option<Candidate> {
-        self.accept(parsed, rung).map(|found| self.rank_candidate(span, found, rung == Rung::Fenced))
-    }
-
-    fn rank_candidate(&self, span: Range<usize>, found: Found, is_fenced: bool) -> Candidate {
-        Candidate { span, rank: self.ranking.map_or(0, |ranking| ranking(&found.value)), found, is_fenced }
-    }
-
-    /// Hints for values that cannot be repaired.
-    fn repair(
-        &self,
-        text: &str,
-        fences: &[CodeFence],
-        regions: &[Region],
-        headless: bool,
-    ) -> (Vec<Candidate>, Vec<Broken>) {
-        let bodies = fences.iter().filter(|fence| sniff::like_json(fence.body.trim_start()));
-        let bodies = bodies.map(|fence| (fence.span(), RegionKind::Open, true));
-        let regions = regions.iter().filter(|region| region.kind != RegionKind::Strict);
-        let regions = regions.map(|region| (region.span.clone(), region.kind, false));
-        let (mut mended, mut broken) = (Vec::new(), Vec::new());
-        for (span, kind, is_fenced) in bodies.chain(regions) {
-            let candidate = &text[span.clone()];
-            match self.mend(candidate, kind) {
-                Ok(found) => mended.push(self.rank_candidate(span, found, is_fenced)),
-                Err(Some(problem)) => broken.push(Broken { error: problem.into_ladder_error(text, candidate), span }),
-                Err(None) => {}
-            }
-        }
-        if headless {
-            mended
-                .extend(self.mend_headless(text.trim()).map(|found| self.rank_candidate(0..text.len(), found, false)));
-        }
-        (mended, broken)
-    }
-
-    /// Repairs what begins like JSON; an error without a problem means JSON of the wrong kind. Where brackets balance,
-    /// all of it must be read.
-    fn mend(&self, candidate: &str, kind: RegionKind) -> Result<Found, Option<lenient::ParseProblem>> {
-        if let Some(parsed) = strict::parse_escaped(candidate) {
-            let found = self.accept(parsed, Rung::Repaired).ok_or(None)?;
-            return Ok(found.noting("the quotes were escaped"));
-        }
-        let mended = lenient::parse(candidate, self.truncated).map_err(Some)?;
-        if kind == RegionKind::Broken && mended.end < candidate.len() {
-            return Err(Some(lenient::ParseProblem::new("something follows the value", mended.end)));
-        }
-        let found = self.accept(mended.parsed, Rung::Repaired).ok_or(None)?;
-        let found = Found { is_unfinished: mended.is_unfinished, ..found };
-        Ok(mended.repairs.into_iter().fold(found, Found::noting))
-    }
-
-    /// Repairs a reply that goes on where a `{` should stand before it; all of it must be read.
-    fn mend_headless(&self, text: &str) -> Option<Found> {
-        let whole = format!("{{{text}");
-        let mended = lenient::parse(&whole, self.truncated).ok().filter(|mended| mended.end == whole.len())?;
-        let found = self.accept(mended.parsed, Rung::Repaired)?;
-        let found = Found { is_unfinished: mended.is_unfinished, ..found };
-        Some(mended.repairs.into_iter().fold(found, Found::noting).noting("the opening brace was missing"))
-    }
-
-    fn accept(&self, parsed: Parsed, rung: Rung) -> Option<Found> {
-        let notes = parsed.notes();
-        let differing = parsed.duplicates.iter().filter(|duplicate| duplicate.differs);
-        let contradictions = differing.map(|duplicate| duplicate.key.clone()).collect();
-        let found = |value| Found { value, rung, notes, contradictions, is_unfinished: false, around: String::new() };
-        match (self.expectation, parsed.value) {
-            (Expectation::Any, value) | (Expectation::Object, value @ Value::Object(_)) => Some(found(value)),
-            (Expectation::Object, Value::Array(mut items)) if items.len() == 1 => {
-                let value = items.pop().filter(Value::is_object)?;
-                Some(found(value).noting("the object stood in a list"))
-            }
-            _ => None,
-        }
+        first(self.survey(text)?.candidates).map(|first| first.found).ok_or(LadderError::NoJson)
     }
 }
 
-/// A stretch that begins like JSON and cannot be read.
-struct Broken {
-    span: Range<usize>,
-    error: LadderError,
+/// The first of these values on the highest rung: strict JSON before repaired, one that says something before empty ones.
+pub fn first(mut candidates: Vec<Candidate>) -> Option<Candidate> {
+    if candidates.iter().any(|it| it.found.rung < Rung::Repaired) {
+        candidates.retain(|it| it.found.rung < Rung::Repaired);
+    }
+    let meant = candidates.iter().position(|it| is_substantial(&it.found.value)).unwrap_or(0);
+    candidates.into_iter().nth(meant)
 }
 
-impl fmt::Debug for Ladder<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ladder")
-            .field("expectation", &self.expectation)
-            .field("truncated", &self.truncated)
-            .finish_non_exhaustive()
+/// True if a value in prose is likely meant: `[1]` is often a citation, `{}` a turn of phrase.
+fn is_substantial(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => !members.is_empty(),
+        Value::Array(items) => items.iter().any(|item| item.is_object() || item.is_array() || item.is_string()),
+        _ => true,
     }
 }
 

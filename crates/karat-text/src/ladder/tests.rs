@@ -120,7 +120,7 @@ fn a_truncated_reply_is_not_closed() {
 fn errors_name_the_place() {
     let error = refused("Well:\n{\"a\": 1,\n \"b\": NaN}");
     assert_eq!(error.to_string(), "the reply's JSON is broken at line 3, column 7: NaN is no JSON number");
-    assert_eq!(refused("nothing").to_string(), "the reply holds no JSON object");
+    assert_eq!(refused("nothing").to_string(), "the reply contains no JSON");
     assert_eq!(refused("[1, 2]").to_string(), "the reply's JSON is a list, where one object is expected");
 }
 
@@ -143,84 +143,31 @@ fn lenience_is_noted() {
     assert_eq!(found("[{\"a\": 1}]").notes, ["the object stood in a list"]);
 }
 
+/// Every value is listed with its place; the content of a fence once; what stands in reasoning is none.
 #[test]
-fn the_preferred_value_is_taken() {
-    let wanted = |value: &Value| usize::from(value.get("score").is_some());
-    let ladder = Ladder::new(Expectation::Object).ranking(&wanted);
-    assert_eq!(ladder.climb("First {\"draft\": 1}, then {\"score\": 2}").unwrap().value, json!({"score": 2}));
-    assert_eq!(ladder.climb("Only {\"draft\": 1}").unwrap().value, json!({"draft": 1}));
+fn a_survey_lists_every_value() {
+    let survey = |text: &str| Ladder::new(Expectation::Object).survey(text).unwrap();
+    let listed = |text: &str| -> Vec<(Value, bool)> {
+        survey(text).candidates.into_iter().map(|it| (it.found.value, it.is_fenced)).collect()
+    };
+    let (one, two) = (json!({"a": 1}), json!({"a": 2}));
+    assert_eq!(listed("{\"a\": 1}"), [(one.clone(), false)]);
+    assert_eq!(listed("So {\"a\": 1}\n```json\n{\"a\": 2}\n```"), [(two.clone(), true), (one.clone(), false)]);
+    assert_eq!(listed("```\n{\"a\": 1}\n{a: 2}\n```"), [(one.clone(), true), (two.clone(), true)]);
+    assert_eq!(listed("<think>{\"a\": 1}</think> {\"a\": 2}"), [(two.clone(), false)]);
+    assert_eq!(listed("```thinking\n{\"a\": 1}\n```\n{\"a\": 2}"), [(two, false)]);
+    let broken = survey("{\"a\": 1} and {\"a\": NaN}").broken;
+    assert_eq!((broken.len(), broken[0].text.as_str()), (1, "{\"a\": NaN}"));
 }
 
-/// BR-06: a fenced object counts before a bare one that says something else, and a note says so; of two fenced ones none.
-#[test]
-fn a_fenced_object_counts_before_a_bare_one() {
-    let wanted = |value: &Value| usize::from(value.get("score").is_some());
-    let ladder = Ladder::new(Expectation::Object).ranking(&wanted);
-    let (two, nine) = (r#"{"score": 2}"#, r#"{"score": 9}"#);
-    for text in [
-        format!("I weigh {two}.\n```json\n{nine}\n```"),
-        format!("```json\n{nine}\n```\nor so {two}"),
-        format!("{two} {two}\n```\n{{\"score\": 9,}}\n```"),
-        format!("```json\n{{\"shape\": 1}}\n```\n{two}\n```json\n{nine}\n```"),
-    ] {
-        let found = ladder.climb(&text).unwrap();
-        assert_eq!(found.value, json!({"score": 9}), "{text}");
-        assert!(found.notes.iter().any(|note| note.contains("fenced object counts")), "{text}: {found:?}");
-    }
-    assert_eq!(ladder.climb(&format!("Final: {two}\n```json\n{nine}\n```")), Err(LadderError::Several(2)));
-    assert_eq!(ladder.climb(&format!("The format:\n```json\n{two}\n```\n{nine}")), Err(LadderError::Several(2)));
-    assert_eq!(ladder.climb(&format!("An example:\n```json\n{two}\n```")), Err(LadderError::Example));
-    let both = format!("{two}\n```json\n{two}\n```\n```json\n{nine}\n```");
-    assert!(matches!(ladder.climb(&both), Err(LadderError::Several(_))));
-    assert_eq!(ladder.climb(&format!("```json\n{two}\n```\nFinal: {nine}")).unwrap().value, json!({"score": 9}));
-}
-
-/// CL-15: of several that fit and differ none is taken silently; the last one is where it is announced.
-#[test]
-fn of_several_values_the_announced_one_counts() {
-    let wanted = |value: &Value| usize::from(value.get("score").is_some());
-    let ladder = Ladder::new(Expectation::Object).ranking(&wanted);
-    let climb = |text: &str| ladder.climb(text).map(|found| found.value);
-    let (two, nine) = (r#"{"score": 2}"#, r#"{"score": 9}"#);
-    for text in [
-        format!("{two}\n{nine}"),
-        format!("Draft: {two}\nAgain: {nine}"),
-        format!("Final: {two}\nThough one could also say {nine}"),
-        format!("Final: {two}\nFinal: {nine}"),
-        format!("{two}\nThis is not the final one: {nine}"),
-        format!("```json\n{two}\n```\nor\n```json\n{nine}\n```"),
-    ] {
-        assert_eq!(climb(&text), Err(LadderError::Several(2)), "{text}");
-    }
-    for text in [
-        format!("Draft: {two}\n\n**Final verdict:** {nine}"),
-        format!("{two}\nCorrection:\n```json\n{nine}\n```"),
-        format!("<think>{two}</think>{nine}"),
-        format!("It may be {two}.</think>{nine}"),
-        format!("{{\"type\": \"object\"}} {nine}"),
-        format!("{nine}\n{nine}"),
-    ] {
-        assert_eq!(climb(&text), Ok(json!({"score": 9})), "{text}");
-    }
-    assert!(matches!(
-        climb(&format!("First {two}. Final: {{\"score\": 9, \"list\": [\"a")),
-        Err(LadderError::Broken { .. })
-    ));
-    assert_eq!(climb(&format!("{two}\nOn reflection, the score is 9.")), Err(LadderError::TakenBack));
-    assert_eq!(climb(&format!("{nine}\nMy final score: 9.")), Ok(json!({"score": 9})));
-    assert_eq!(climb(&format!("<think>{two}</think>")), Err(LadderError::NoJson("object")));
-}
-
-/// A broken value that is meant is repaired before a whole one that is not.
+/// A value that is broken is repaired as a whole, not searched for smaller ones.
 #[test]
 fn a_broken_value_is_not_searched_for_smaller_ones() {
-    let wanted = |value: &Value| usize::from(value.get("score").is_some());
-    let ladder = Ladder::new(Expectation::Object).ranking(&wanted);
-    let found = ladder.climb("{\"score\": 1, \"list\": [{\"a\": 1}]], \"more\": {\"b\": 2}}").unwrap();
+    let found = Ladder::new(Expectation::Object)
+        .climb("{\"score\": 1, \"list\": [{\"a\": 1}]], \"more\": {\"b\": 2}}")
+        .unwrap();
     assert_eq!(found.value, json!({"score": 1, "list": [{"a": 1}], "more": {"b": 2}}));
     assert_eq!(found.rung, Rung::Repaired);
-    let found = ladder.climb("{\"other\": 1} and {score: 2}").unwrap();
-    assert_eq!((found.value, found.rung), (json!({"score": 2}), Rung::Repaired));
 }
 
 /// Ten megabytes of brackets, quotes and fences end quickly, without a stack overflow.
@@ -245,6 +192,8 @@ fn hostile_lengths_are_safe() {
         "<think></think>",
         "</think>",
         "{\"score\": 1} ",
+        "```{} ",
+        "```thinking\n{}\n```\n",
     ] {
         let text = unit.repeat(2_000_000 / unit.len());
         let _ = read(&text, Expectation::Any);
@@ -283,7 +232,7 @@ fn text() -> impl Strategy<Value = String> {
 
 fn json_container() -> impl Strategy<Value = Value> {
     json_value().prop_filter("a list or object that says something", |value| {
-        (value.is_object() || value.is_array()) && prose::choice::is_substantial(value)
+        (value.is_object() || value.is_array()) && is_substantial(value)
     })
 }
 

@@ -60,6 +60,16 @@ pub struct Limits {
     pub concurrency: Option<u32>,
 }
 
+/// The sampling settings that a model takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sampling {
+    /// A temperature and the like.
+    Free,
+    /// None: requests with a temperature are refused.
+    Fixed,
+}
+
 /// A model as the registry knows it, everything resolved. Secrets are named, never held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelSpec {
@@ -105,6 +115,9 @@ pub struct ModelSpec {
     /// Call settings of every call to it.
     #[serde(default)]
     pub parameters: Parameters,
+    /// The sampling settings that it takes; absent = known by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
     /// Timeout of one attempt in milliseconds, where it is not the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -129,6 +142,22 @@ impl ModelSpec {
 }
 
 impl ModelSpec {
+    /// Returns true if a temperature may be sent to it without being asked for: where `sampling` says so, or where it is not
+    /// known by its name to refuse one.
+    pub fn takes_temperature(&self) -> bool {
+        match self.sampling {
+            Some(sampling) => sampling == Sampling::Free,
+            None => !self.is_openai_reasoning(),
+        }
+    }
+
+    /// Returns true if it is one of OpenAI's reasoning models by its name: the o series, and `gpt-5` but for its chat models.
+    pub fn is_openai_reasoning(&self) -> bool {
+        let name = self.model.rsplit('/').next().unwrap_or(&self.model);
+        let is_o_series = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        is_o_series || (name.starts_with("gpt-5") && !name.contains("chat"))
+    }
+
     /// A model of which only the name is known: no price, no limits, the provider's own settings.
     pub fn new(id: impl Into<String>, provider: impl Into<String>) -> Self {
         let id = id.into();
@@ -148,6 +177,7 @@ impl ModelSpec {
             availability: Availability::default(),
             limits: Limits::default(),
             parameters: Parameters::default(),
+            sampling: None,
             timeout_ms: None,
             notes: None,
             files: BTreeMap::new(),

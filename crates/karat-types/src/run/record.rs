@@ -257,6 +257,8 @@ impl CellError {
 pub enum NoteKind {
     /// A reply ran into `max_tokens`.
     Truncated,
+    /// A reply was ended by the provider's content filter, or is a refusal.
+    Filtered,
     /// Chunks beyond `max` were dropped.
     DroppedChunks,
     /// A reply was read through a lenient rung of the JSON ladder.

@@ -104,7 +104,7 @@ static PROVIDERS: [ProviderExample; 12] = [
     ProviderExample { name: "together", about: OPENAI_LIKE, entry: "{ id: mixtral, provider: together, model: mistralai/Mixtral-8x7B-Instruct-v0.1, price: { input: 0.6, output: 0.6 } }" },
     ProviderExample { name: "azure", about: "A deployment of Azure OpenAI: `model` is the deployment's name, `AZURE_OPENAI_ENDPOINT` or `base_url` its resource.", entry: r#"{ id: team-gpt, provider: azure, model: my-deployment, base_url: "https://my-resource.openai.azure.com", price: { input: 2.5, output: 10.0 } }"# },
     ProviderExample { name: "command", about: "A program that prints the reply.", entry: r#"{ id: cmd:mine, provider: command, model: small, with: { command: [mine, --model, "{{ model }}", "{{ prompt }}"] } }"# },
-    ProviderExample { name: "scripted", about: "A template that replies, or recorded replies; makes no connection. It sees `system`, `user`, `prompt`, `messages`, `vars` and the fenced sections (`fenced(\"LABEL\")`).", entry: "{ id: parrot, provider: scripted, price: { input: 0.1, output: 0.4 }, with: { reply: parrot.j2 } }" },
+    ProviderExample { name: "scripted", about: "A template that replies, or recorded replies; makes no connection. It sees `system`, `user`, `prompt`, `messages`, `vars`, the fenced sections (`fenced(\"LABEL\")`) and their `code`, which a judge repeats in its verdict.", entry: "{ id: parrot, provider: scripted, price: { input: 0.1, output: 0.4 }, with: { reply: parrot.j2 } }" },
     ProviderExample { name: "stub", about: "Replies with the smallest valid JSON for the requested schema; makes no connection.", entry: "{ id: nothing, provider: stub }" },
 ];
 

@@ -198,6 +198,7 @@ fn note_row(note: &NoteCount) -> Vec<Inline> {
 fn note_name(kind: NoteKind) -> &'static str {
     match kind {
         NoteKind::Truncated => "reply cut at max_tokens",
+        NoteKind::Filtered => "reply ended by a content filter, or refused",
         NoteKind::DroppedChunks => "chunks dropped beyond the limit",
         NoteKind::Lenient => "reply parsed leniently",
         NoteKind::Reasked => "asked again",

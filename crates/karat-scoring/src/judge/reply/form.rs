@@ -1,13 +1,19 @@
 //! The form of a reply, as an example for the prompt and as a JSON Schema for providers that can force it.
 
+use karat_text::fence::CODE_DESCRIPTION;
 use karat_types::{DiagnosticSpec, Dimension, FieldType, OverallMethod, ReplyShape, Rubric, Scale};
 use serde_json::{Map, Value, json};
 
+use super::choice::code_field;
 use crate::judge::rubric::scale::placeholder;
 
-/// The reply's form as JSON with placeholders.
+/// The reply's form as JSON with placeholders. The rationale stands before the scores: a judge that reasons first grades better
+/// than one that finds reasons for its grade.
 pub fn form(rubric: &Rubric) -> String {
-    let mut fields: Vec<String> = Vec::new();
+    let mut fields = vec![
+        format!("{:?}: \"<the code of the fences>\"", code_field(rubric)),
+        format!("{:?}: \"{}\"", rubric.rationale.field, words(rubric)),
+    ];
     let line = |dimension: &Dimension| format!("{:?}: {}", dimension.name, placeholder(&dimension.scale));
     match rubric.reply {
         ReplyShape::Flat => fields.extend(rubric.dimensions.iter().map(line)),
@@ -18,7 +24,7 @@ pub fn form(rubric: &Rubric) -> String {
         ReplyShape::List => {
             let items = rubric.dimensions.iter().map(|dimension| {
                 let score = placeholder(&dimension.scale);
-                format!("{{\"dimension\": {:?}, \"score\": {score}, \"reason\": \"<text>\"}}", dimension.name)
+                format!("{{\"dimension\": {:?}, \"reason\": \"<text>\", \"score\": {score}}}", dimension.name)
             });
             fields.push(format!("\"dimensions\": [\n    {}\n  ]", items.collect::<Vec<_>>().join(",\n    ")));
         }
@@ -31,7 +37,6 @@ pub fn form(rubric: &Rubric) -> String {
         let rows = breakdown.over.iter().map(|member| format!("{member:?}: {{{}}}", scores.join(", ")));
         format!("{:?}: {{\n    {}\n  }}", breakdown.name, rows.collect::<Vec<_>>().join(",\n    "))
     }));
-    fields.push(format!("{:?}: \"{}\"", rubric.rationale.field, words(rubric)));
     fields.extend(rubric.diagnostics.iter().map(|spec| format!("{:?}: [{}]", spec.name, item(spec))));
     format!("{{\n  {}\n}}", fields.join(",\n  "))
 }
@@ -73,9 +78,14 @@ fn widest(rubric: &Rubric) -> Scale {
     Scale::Range { lo, hi, step: None }
 }
 
-/// The reply's JSON Schema: every field required, none beside them.
+/// The reply's JSON Schema: every field required, none beside them. It is the same for all calls of a rubric, since providers
+/// compile and cache schemas: the code's value stands in the prompt alone.
 pub fn schema(rubric: &Rubric) -> Value {
-    let mut properties = Map::new();
+    let code = json!({"type": "string", "description": CODE_DESCRIPTION});
+    let mut properties = Map::from_iter([
+        (code_field(rubric).to_owned(), code),
+        (rubric.rationale.field.clone(), json!({"type": "string"})),
+    ]);
     match rubric.reply {
         ReplyShape::Flat => properties.extend(scores(&rubric.dimensions)),
         ReplyShape::Nested => {
@@ -85,8 +95,8 @@ pub fn schema(rubric: &Rubric) -> Value {
             let names: Vec<&str> = rubric.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
             let fields = [
                 ("dimension", json!({"type": "string", "enum": names})),
-                ("score", rubric.dimensions.first().map_or(json!({"type": "number"}), |first| score(&first.scale))),
                 ("reason", json!({"type": "string"})),
+                ("score", rubric.dimensions.first().map_or(json!({"type": "number"}), |first| score(&first.scale))),
             ];
             let item = object(fields.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect());
             properties.insert("dimensions".to_owned(), json!({"type": "array", "items": item}));
@@ -99,7 +109,6 @@ pub fn schema(rubric: &Rubric) -> Value {
         let rows = breakdown.over.iter().map(|member| (member.clone(), object(scores(&breakdown.scores))));
         properties.insert(breakdown.name.clone(), object(rows.collect()));
     }
-    properties.insert(rubric.rationale.field.clone(), json!({"type": "string"}));
     for spec in &rubric.diagnostics {
         properties.insert(spec.name.clone(), json!({"type": "array", "items": finding(spec)}));
     }

@@ -1,17 +1,21 @@
 //! The form of a judge's reply, and the reading of the replies it sends.
 //!
-//! [`schema`] and [`form`] say what is wanted; [`read`] reads a reply and compares it with that. Numbers and words are
+//! [`schema`] and [`form`] say what is wanted; [`read`] reads a reply and compares it with that. `choice` picks the object that is
+//! the verdict; `places` finds the scores in it, `grade` reads one, `stated` compares the scale it states, `rationale` and
+//! `findings` read the rest; `reasons` notes a reason that names another score. Numbers and words are
 //! taken leniently only where there is no doubt (`"7"`, `"8/10"` on a scale to 10, `Pass`), and every lenience leaves a
 //! note.
 //!
 //! Scores count where a rubric may ask for them: at the top, under `scores`, under `dimensions`, and within one of
 //! `WRAPPINGS` that is all there is.
 
+mod choice;
 mod findings;
 mod form;
 mod grade;
 mod places;
 mod rationale;
+mod reasons;
 mod stated;
 
 use std::collections::BTreeMap;
@@ -26,6 +30,8 @@ use grade::ScoreReader;
 use places::ScorePlaces;
 use stated::Reach;
 
+pub use choice::JudgeCall;
+pub(crate) use choice::code_field;
 pub use form::{form, schema};
 
 /// One thing that is wrong with a reply.
@@ -76,26 +82,31 @@ pub struct Reading {
     pub degraded: Option<String>,
 }
 
-/// Reads a reply. `origins` are the original positions of the members of shown lists, by list.
+/// Reads a reply to a call. `origins` are the original positions of the members of shown lists, by list.
 ///
 /// # Errors
-/// The problem of a reply that holds no JSON object, or that the provider's filter or the judge's refusal ended: what
-/// stands in such a reply is no verdict.
-pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize>>) -> Result<Reading, Problem> {
+/// The problem of a reply that holds no JSON object, or none that is the judge's own for sure, or that the provider's filter or
+/// the judge's refusal ended: what stands in such a reply is no verdict.
+pub fn read(
+    rubric: &Rubric,
+    reply: &Reply,
+    origins: &BTreeMap<String, Vec<usize>>,
+    call: JudgeCall<'_>,
+) -> Result<Reading, Problem> {
     if reply.finish == FinishReason::Refusal {
         let message = "the judge refused, or a filter of its provider ended the reply".to_owned();
         return Err(Problem { pointer: String::new(), message });
     }
-    let fitness = |value: &Value| verdict_likeness(rubric, value, origins);
     let truncated = reply.finish == FinishReason::Length;
-    let ladder = Ladder::new(Expectation::Object).with_truncation(truncated).ranking(&fitness);
-    let found = ladder.climb(&reply.text).map_err(|error| Problem {
+    let ladder = Ladder::new(Expectation::Object).with_truncation(truncated);
+    let survey = ladder.survey(&reply.text).map_err(|error| Problem {
         pointer: String::new(),
         message: match reply.finish {
             FinishReason::Length => format!("{error} (the reply was cut off: it ran into its limit of tokens)"),
             _ => error.to_string(),
         },
     })?;
+    let found = choice::choose(rubric, survey, origins, call)?;
     // What an unfinished reply leaves out may have been to come: it is not absent on purpose.
     let strict = found.is_unfinished.then(|| {
         let mut rubric = rubric.clone();
@@ -106,16 +117,14 @@ pub fn read(rubric: &Rubric, reply: &Reply, origins: &BTreeMap<String, Vec<usize
     let opened = parse_nested_texts(rubric, &found.value);
     let mut reading = ReplyReader::new(rubric, opened.as_ref().unwrap_or(&found.value)).read(rubric, origins);
     reading.problems.extend(contradictions(rubric, &found.contradictions));
-    let scales = rubric.dimensions.iter().map(|dimension| &dimension.scale);
-    reading.problems.extend(stated::another_in_words(&found.around, scales).map(|stated| Problem {
-        pointer: String::new(),
-        message: format!("the words around it say that the scores are on a scale from {stated}"),
-    }));
     reading.rung = found.rung;
     if found.rung != Rung::Direct {
         reading.notes.insert(0, note(NoteKind::Lenient, format!("the reply was read on the rung `{}`", found.rung)));
     }
     reading.notes.extend(found.notes.into_iter().map(|text| note(NoteKind::Lenient, text)));
+    reading
+        .notes
+        .extend(reasons::contradictions(rubric, &reading).into_iter().map(|text| note(NoteKind::Lenience, text)));
     reading.notes = count_notes(std::mem::take(&mut reading.notes));
     Ok(reading)
 }

@@ -104,70 +104,6 @@ pub(super) fn other_scale_of(
     other_scale(&bounds.collect(), Reach::All, scale, |_| false)
 }
 
-/// Words for a scale, in the languages that judges write.
-const SCALE: [&str; 4] = ["scale", "skala", "escala", "échelle"];
-
-/// Words after which bounds or a highest score may stand without such a word: `scored 0-1`, `scores out of 100`.
-const SCORED: [&str; 4] = ["scored", "scores", "graded", "rated"];
-const FROM: [&str; 6] = ["are", "is", "from", "between", "on", "given"];
-
-/// The most bytes between such a word and its bounds, and the most bytes of the bounds.
-const NEAR: usize = 12;
-const WIDE: usize = 24;
-
-/// The scale that words around a verdict state (`on a scale of 1 to 5`, `a 0-100 scale`), where none of these scales ends
-/// there.
-pub(super) fn another_in_words<'a>(words: &str, mut scales: impl Iterator<Item = &'a Scale>) -> Option<String> {
-    let words = words.to_lowercase();
-    let places = SCALE.iter().flat_map(|word| words.match_indices(word));
-    let mut stated = places.filter_map(|(at, word)| {
-        let after = &words[at + word.len()..];
-        let after = &after[..after.floor_char_boundary(WIDE)];
-        let before = &words[words.floor_char_boundary(at.saturating_sub(WIDE))..at];
-        let is_near = after.find(|c: char| c.is_ascii_digit()).is_some_and(|start| start <= NEAR);
-        match (numbers_in(after).as_slice(), numbers_in(before).as_slice()) {
-            ([lowest, highest, ..], _) if is_near => Some((*lowest, *highest)),
-            (_, [.., lowest, highest])
-                if before.trim_end_matches([' ', '-']).ends_with(|c: char| c.is_ascii_digit()) =>
-            {
-                Some((*lowest, *highest))
-            }
-            _ => None,
-        }
-    });
-    let by_verb = || {
-        SCORED
-            .iter()
-            .flat_map(|verb| words.match_indices(verb))
-            .find_map(|(at, verb)| scale_after_verb(&words[at + verb.len()..]))
-    };
-    let (lowest, highest) = stated.find(|(lowest, highest)| lowest < highest).or_else(by_verb)?;
-    let is_one = scales.any(|scale| (scale.bounds().1 - highest).abs() <= TOLERANCE);
-    (!is_one).then(|| format!("{lowest} to {highest}"))
-}
-
-/// The scale that follows a verb of scoring: `0-1`, `from 1 to 5`, `out of 100`, `in percent`.
-fn scale_after_verb(after: &str) -> Option<(f64, f64)> {
-    let mut rest = after.split(". ").next().unwrap_or_default().trim_start();
-    while let Some(after) = FROM.iter().find_map(|word| rest.strip_prefix(word)?.strip_prefix(' ')) {
-        rest = after.trim_start();
-    }
-    if rest.starts_with("in percent") || rest.starts_with("as percent") {
-        return Some((0.0, 100.0));
-    }
-    let (lowest, rest) = match rest.strip_prefix("out of ") {
-        Some(rest) => (Some(0.0), rest),
-        None => (None, rest),
-    };
-    let bounds =
-        rest.find(|c: char| !c.is_ascii_digit() && !['-', '–', '.', ' ', 't', 'o'].contains(&c)).unwrap_or(rest.len());
-    match (lowest, numbers_in(&rest[..bounds]).as_slice()) {
-        (Some(lowest), [highest]) => Some((lowest, *highest)),
-        (None, [lowest, highest]) if lowest < highest && *lowest <= 1.0 => Some((*lowest, *highest)),
-        _ => None,
-    }
-}
-
 /// The numbers that a value states: itself, those in its words (`"0-1"`, `"out of 5"`, `"percent"`), or those of a list or
 /// an object in their order.
 fn numbers(value: &Value) -> Vec<f64> {
@@ -243,23 +179,6 @@ mod tests {
             (json!({"score": 70, "scale": "percent"}), "`scale` is \"percent\""),
         ] {
             assert_eq!(said(other).as_deref(), Some(words));
-        }
-        let in_words = |words: &str| another_in_words(words, [&ten].into_iter());
-        assert_eq!(in_words("On a scale of 1 to 5: 3").as_deref(), Some("1 to 5"));
-        for hundred in ["Scores on a 0-100 scale:", "Scores out of 100.", "All dimensions are scored in percent:"] {
-            assert_eq!(in_words(hundred).as_deref(), Some("0 to 100"), "{hundred}");
-        }
-        assert_eq!(in_words("Each dimension is scored 0-1.").as_deref(), Some("0 to 1"));
-        for same in [
-            "On a scale from 0 to 10:",
-            "a 1-10 scale",
-            "3 of 5 claims; the scale of the effect",
-            "at scale",
-            "It scored 3. 5 claims are wrong",
-            "scores 4 to 5 of 6",
-            "Scores out of 10.",
-        ] {
-            assert_eq!(in_words(same), None, "{same}");
         }
         let sums = json!({"depth": 4, "truth": 5, "total": 9, "best": 5});
         assert_eq!(other_scale(sums.as_object().unwrap(), Reach::All, &ten, |_| false), None);

@@ -11,11 +11,14 @@ use karat_types::{
 use crate::judge::chunks::chunk_verdicts;
 use crate::judge::prompt::round_prompt::RoundInput;
 use crate::judge::reply;
-use crate::judge::reply::{Problem, Reading};
+use crate::judge::reply::{JudgeCall, Problem, Reading};
 use crate::judge::round::call_labels::part_slot;
 use crate::judge::round::prepare::{Piece, PreparedRound};
 use crate::judge::rubric::compiled::CompiledRubric;
 use crate::judge::verdict::{Verdict, note};
+
+/// Characters of a reply that a message quotes.
+const QUOTED: usize = 200;
 
 /// Problems that are named when a judge is asked again.
 const NAMED_PROBLEMS: usize = 5;
@@ -163,19 +166,28 @@ impl PieceProgress {
         if reply.finish == FinishReason::Length {
             self.notes.push(note(NoteKind::Truncated, "the judge's reply ran into its limit of tokens"));
         }
-        let read = reply::read(&setup.view(piece.aspect).rubric, &reply, &piece.origins);
+        if reply.finish == FinishReason::Refusal {
+            let text = "the judge refused, or its provider's content filter ended the reply";
+            self.notes.push(note(NoteKind::Filtered, text));
+        }
+        let call = JudgeCall {
+            code: self.fence.as_ref().unwrap_or(&piece.fence).nonce(),
+            request: &piece.request,
+            is_last: self.reasked >= setup.rubric.invalid.reask,
+        };
+        let read = reply::read(&setup.view(piece.aspect).rubric, &reply, &piece.origins, call);
         let problems = match &read {
             Ok(reading) => reading.problems.clone(),
             Err(problem) => vec![problem.clone()],
         };
         if let (true, Ok(reading)) = (problems.is_empty(), &read) {
             self.outcome = Some(Ok(reading.clone()));
-        } else if self.reasked < setup.rubric.invalid.reask {
+        } else if !call.is_last {
             self.reasked += 1;
             self.notes.push(note(NoteKind::Reasked, format!("the judge was asked again: {}", summary(&problems))));
             self.next = Some(self.reask_request(piece, &reply, &problems));
         } else {
-            self.outcome = Some(self.give_up(setup, read, &problems));
+            self.outcome = Some(self.give_up(setup, &reply, read, &problems));
         }
     }
 
@@ -199,6 +211,7 @@ impl PieceProgress {
     fn give_up(
         &mut self,
         setup: &CompiledRubric,
+        reply: &Reply,
         read: Result<Reading, Problem>,
         problems: &[Problem],
     ) -> Result<Reading, CellError> {
@@ -208,9 +221,23 @@ impl PieceProgress {
                 self.notes.push(note(NoteKind::Lenience, format!("degraded: {error}")));
                 Ok(Reading { degraded: Some(error), ..reading })
             }
-            _ => Err(CellError::new(CellError::UNREADABLE, format!("the judge's reply is not as it must be: {error}"))),
+            _ => Err(CellError::new(CellError::UNREADABLE, unusable(reply, &error))),
         }
     }
+}
+
+/// The message of a judgment whose last reply cannot be used: the problem, the reply's beginning, and the command that shows
+/// all of it.
+fn unusable(reply: &Reply, error: &str) -> String {
+    let problem = match error.strip_prefix("the reply") {
+        Some(problem) => format!("the judge's reply{problem}"),
+        None => format!("the judge's reply cannot be used: {error}"),
+    };
+    let text = reply.text.trim();
+    let cut = if text.chars().count() > QUOTED { "…" } else { "" };
+    let excerpt: String = text.chars().take(QUOTED).chain(cut.chars()).collect();
+    let excerpt = if text.is_empty() { String::new() } else { format!(": {excerpt:?}") };
+    format!("{problem}{excerpt} (see `karat trace CELL`)")
 }
 
 /// The problems in one line, the first few in full.
@@ -235,7 +262,7 @@ fn reask_message(reply: &Reply, problems: &[Problem]) -> String {
     let begin = if reply.text.trim().is_empty() { "Your reply was empty." } else { "Your reply cannot be used." };
     format!(
         "{begin} What is wrong, with the JSON pointer of the place:\n{}\n\nJudge again and reply with the whole JSON object \
-         in the form given, and nothing else.",
+         in the form given, with the code that now stands in the fences, and nothing else.",
         list.join("\n")
     )
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use karat_text::template::{Expression, Template, TemplateError};
 use karat_types::{
-    Cap, ChunkMerge, FieldType, FindingMerge, JsonMode, Key, ModelSpec, PairOrders, Parameters, ReplyFormat, Rubric,
-    RubricPrompt, RubricScorer, ShowItem,
+    Cap, ChunkMerge, FieldType, FindingMerge, JsonMode, Key, KeyBuilder, ModelSpec, PairOrders, Parameters,
+    ReplyFormat, Rubric, RubricPrompt, RubricScorer, ShowItem,
 };
 
 use super::examples::Examples;
@@ -25,6 +25,13 @@ pub(crate) enum Aspect {
     Parts,
     /// The part that is judged once, beside the pieces.
     Once,
+}
+
+/// The temperature of a judge's calls: the one that is set, or 0, so that the same output gets the same grade. Beside a `top_p`,
+/// or for a model that refuses one, the provider's own.
+fn temperature(parameters: &Parameters, judge: &ModelSpec) -> Option<f64> {
+    let is_default = parameters.top_p.is_none() && judge.takes_temperature();
+    parameters.temperature.or_else(|| is_default.then_some(0.0))
 }
 
 /// A rubric as one call sees it.
@@ -72,6 +79,8 @@ pub(crate) struct CompiledRubric {
     pub window: Option<u64>,
     pub reads: Vec<String>,
     pub identity: Key,
+    /// The hash of the rubric, for the codes of calls.
+    pub rubric_hash: String,
     /// True if two outputs are shown, and the judge says which is better.
     pub is_pair: bool,
     /// Rows for which it does not hold are not judged.
@@ -105,6 +114,7 @@ impl CompiledRubric {
             .chain(caps.iter().flat_map(|(_, when)| when.reads()));
         let mut parameters = scorer.parameters.or(&judge.parameters);
         let asked = parameters.max_tokens.unwrap_or(REPLY_TOKENS);
+        parameters.temperature = temperature(&parameters, judge);
         parameters.max_tokens = Some(judge.max_output.map_or(asked, |bound| asked.min(bound)));
         Ok(Self {
             judge: judge.id.clone(),
@@ -119,6 +129,7 @@ impl CompiledRubric {
             times,
             window: judge.context_window,
             identity: identity(scorer),
+            rubric_hash: KeyBuilder::new("karat/judge/code/1").json(&scorer.rubric).finish().to_string(),
             is_pair,
             only_where: scorer.only_where.as_deref().map(|text| only_where(&scorer.rubric, text)).transpose()?,
             orders: scorer.orders,

@@ -189,8 +189,14 @@ fn the_format_follows_the_judges_json_mode() {
     let ReplyFormat::Schema { name, schema } = format("schema") else { panic!("a schema is expected") };
     assert_eq!(name, "claim-set");
     let validator = jsonschema::validator_for(&schema).unwrap();
-    assert!(validator.is_valid(&rubrics::claims_reply([7.0; 4])));
-    assert!(!validator.is_valid(&rubrics::claims_reply([11.0; 4])));
+    let reply_with_code = |scores| {
+        let mut reply = rubrics::claims_reply(scores);
+        reply["code"] = json!("0123456789abcdef");
+        reply
+    };
+    assert!(validator.is_valid(&reply_with_code([7.0; 4])));
+    assert!(!validator.is_valid(&reply_with_code([11.0; 4])));
+    assert!(!validator.is_valid(&rubrics::claims_reply([7.0; 4])));
     for rubric in [rubrics::briefing(), rubrics::spans(), rubrics::summary(), rubrics::answer()] {
         let rubric = serde_json::from_value(rubric).unwrap();
         assert!(jsonschema::meta::is_valid(&reply::schema(&rubric)));

@@ -42,3 +42,17 @@ fn every_reply_of_the_corpus_ends_as_expected() {
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
+
+/// E1: whatever form a verdict has, it does not count where it stands in the judged output, too.
+#[test]
+fn no_reply_of_the_corpus_counts_where_it_is_quoted() {
+    let rows: Vec<Row> = CORPUS.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let scored = rows.iter().filter(|row| row.rung.is_some()).filter(|row| {
+        let mut claims = rubrics::Claims::new();
+        claims.output["claims"][0]["text"] = json!(row.reply);
+        let answer = || reply(row.reply.clone(), row.finish);
+        Driven::new(claims.machine(), [answer(), answer()]).verdict.error.is_none()
+    });
+    let scored: Vec<&str> = scored.map(|row| row.id.as_str()).collect();
+    assert!(scored.is_empty(), "{} of {}: {scored:?}", scored.len(), rows.len());
+}

@@ -5,6 +5,7 @@ mod contract;
 mod corpus;
 mod injections;
 mod planted;
+mod quoted;
 mod replies;
 mod rounds;
 mod rubrics;

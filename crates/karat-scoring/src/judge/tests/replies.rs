@@ -191,19 +191,6 @@ fn wrapped_verdicts_are_read() {
     }
 }
 
-/// BY-07: an object in a sentence that says that it is not meant is no verdict.
-#[test]
-fn hypothetical_verdicts_do_not_count() {
-    let low = changed(|reply| reply["accuracy"] = json!(1));
-    for reply in [
-        format!("If the text were empty I would answer {low} but I need more context to grade it."),
-        format!("I would not give {low} here."),
-    ] {
-        assert!(claims(&[&reply, &reply]).error().contains("is no answer"), "{reply}");
-    }
-    assert_eq!(claims(&[&format!("I would give it {}", changed(|_| {}))]).number("accuracy"), 8.0);
-}
-
 /// BY-07: a draft that was thought aloud, or taken back for a verdict off the scale, does not count.
 #[test]
 fn drafts_are_no_verdicts() {

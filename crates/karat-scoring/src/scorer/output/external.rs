@@ -10,7 +10,7 @@ use karat_text::env_template;
 use karat_types::{CommandRequest, EnvTemplate, HttpRequest, Protocol, Request, Score};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 
@@ -105,6 +105,15 @@ impl Metric for ExternalMetric {
     }
 }
 
+/// The answers that an object gives; null gives none.
+fn given(object: &Map<String, Value>) -> Vec<String> {
+    let names = ["score", "na", "unscored"].into_iter();
+    names
+        .filter(|name| object.get(*name).is_some_and(|value| !value.is_null()))
+        .map(|name| format!("`{name}`"))
+        .collect()
+}
+
 /// The score in an answer.
 pub(crate) fn read(answer: &str) -> Score {
     let unreadable = || {
@@ -117,7 +126,12 @@ pub(crate) fn read(answer: &str) -> Score {
         Ok(Value::Bool(passed)) => Score::verdict(passed),
         Ok(Value::Number(number)) => number.as_f64().map_or_else(unreadable, Score::value),
         Ok(Value::Null) => Score::not_applicable("the scorer says that it does not apply"),
+        Ok(Value::Object(object)) if given(&object).len() > 1 => Score::unscored(format!(
+            "the scorer answered {} at once, which contradict each other: give exactly one of them",
+            given(&object).join(" and ")
+        )),
         Ok(Value::Object(mut object)) => {
+            object.retain(|_, value| !value.is_null());
             if let Some(score) = object.remove("score") {
                 let score = score.as_f64().map(Score::value).or_else(|| score.as_bool().map(Score::verdict));
                 let reason = object.get("reason").and_then(Value::as_str).map(str::to_owned);
@@ -133,7 +147,7 @@ pub(crate) fn read(answer: &str) -> Score {
 mod tests {
     use super::*;
 
-    /// BY-15: a scorer in any language says a number, a verdict, a reason, or that it cannot say.
+    /// S3 of the field test, BY-15: a scorer in any language says a number, a verdict, a reason, or that it cannot say.
     #[test]
     fn answers_become_scores() {
         assert_eq!(read("0.5").number(), Some(0.5));
@@ -145,6 +159,14 @@ mod tests {
         assert_eq!(read(r#"{"score": 3, "reason": "short"}"#), Score::value_because(3.0, "short"));
         assert_eq!(read(r#"{"na": "no gold"}"#), Score::not_applicable("no gold"));
         assert_eq!(read(r#"{"unscored": "model down"}"#), Score::unscored("model down"));
+        let two = read(r#"{"score": 1, "na": "no gold"}"#);
+        assert_eq!(
+            two,
+            Score::unscored(
+                "the scorer answered `score` and `na` at once, which contradict each other: give exactly one of them"
+            )
+        );
+        assert_eq!(read(r#"{"score": 1, "na": null, "unscored": null}"#), Score::value(1.0));
         for nonsense in ["", "good", "[1]", r#"{"score": "high"}"#, r#"{"points": 3}"#] {
             assert!(read(nonsense).is_unscored(), "{nonsense}");
         }

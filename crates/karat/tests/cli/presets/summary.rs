@@ -124,6 +124,27 @@ fn missing_references_differ_from_broken_ones() {
     assert!(said.code == 1 && said.stderr.contains("reference.json"), "{}", said.all());
 }
 
+/// SU-06: with `-p mode=absolute` rows need no reference, and one that is there is not shown.
+#[test]
+fn summaries_are_judged_without_references() {
+    let place = Place::new();
+    place.write("d/one.json", &json!({"title": "Fix the login", "summary": "It looped."}).to_string());
+    place.write("c/one/reference.json", &json!({"name": "one"}).to_string());
+    let paired = place.karat(&["validate", "summary", "-p", "corpus=c", "-p", "candidates=d"]);
+    assert!(paired.code == 1 && paired.stderr.contains("the row has no `reference`"), "{}", paired.all());
+    let absolute = ["-p", "mode=absolute", "--judges", "sim-summary-judge"];
+    let own = ["run", "summary", "-p", "corpus=c", "-p", "candidates=d", "--run-id", "own"];
+    place.fine(&[&own[..], &absolute[..]].concat());
+    place.fine(&[&["run", "summary", "--sample", "auth-cookie-loop", "--run-id", "shipped"], &absolute[..]].concat());
+    for run in ["own", "shipped"] {
+        let cell = &place.report(run)["cells"][0];
+        assert_eq!(cell["judgments"][0]["reasoning"], "Judged by itself.", "{cell}");
+        assert!(cell["scores"]["judged.overall"]["value"].is_number(), "{cell}");
+    }
+    let other = place.karat(&["validate", "summary", "-p", "mode=other"]);
+    assert!(other.code == 1 && other.stderr.contains("schemas/other.json"), "{}", other.all());
+}
+
 /// SU-03, SU-04: a candidate that is not text, or is empty, is broken, not missing, and counts.
 #[test]
 fn a_candidate_without_text_is_broken() {
