@@ -60,6 +60,7 @@ pub use karat_analysis::planning::MetricPower;
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
 pub use karat_providers::end_processes;
 pub use karat_report::count_noun;
+pub use karat_report::html::page as html_page;
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
 pub use karat_suite::{CheckCounts, Diagnostics, Plan, parse_duration as duration_ms};
 pub use karat_types::{Layout, Threshold};

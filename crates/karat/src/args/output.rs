@@ -67,4 +67,17 @@ pub enum TextFormatArg {
     Md,
     /// JSON
     Json,
+    /// A page that loads nothing from elsewhere
+    Html,
+}
+
+impl TextFormatArg {
+    /// Returns the extension of its files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Md => "md",
+            Self::Json => "json",
+            Self::Html => "html",
+        }
+    }
 }

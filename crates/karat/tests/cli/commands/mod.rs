@@ -3,6 +3,7 @@
 mod agree;
 mod calibration;
 mod compare;
+mod compare_systems;
 mod flags;
 mod gates;
 mod help;
