@@ -41,6 +41,9 @@ pub struct ReportArgs {
     /// Leave out what differs between interrupted and uninterrupted runs
     #[arg(long)]
     pub canonical: bool,
+    /// Write the comment on the run of this report.json instead of a stored run
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["run", "canonical", "window", "as_of"])]
+    pub from: Option<String>,
     #[command(flatten)]
     pub window: WindowArgs,
     #[command(flatten)]

@@ -56,6 +56,8 @@ pub enum FormatArg {
     Junit,
     /// cells.csv, for spreadsheets
     Csv,
+    /// comment.md, a short comment on a pull request
+    Comment,
     /// md and json
     Both,
 }

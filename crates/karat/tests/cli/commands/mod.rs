@@ -2,6 +2,7 @@
 
 mod agree;
 mod calibration;
+mod comment;
 mod compare;
 mod compare_systems;
 mod flags;
