@@ -43,6 +43,7 @@ pub use crate::run::calibrate::Rounds;
 pub use crate::run::execution::{Execution, RunEnd};
 pub use crate::run::recording::CallRecording;
 pub use crate::run::rescore::Rescoring;
+pub use crate::suite::ci::{CiService, CiWorkflow};
 pub use crate::suite::fetch::FetchedFile;
 pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
 pub use crate::suite::load::LoadedSuite;

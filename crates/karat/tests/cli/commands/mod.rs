@@ -2,6 +2,7 @@
 
 mod agree;
 mod calibration;
+mod ci_workflow;
 mod comment;
 mod compare;
 mod compare_systems;
