@@ -41,7 +41,7 @@ pub use figures::cost::{Bill, Spend};
 pub use figures::finding::Finding;
 pub use figures::groups::{CellCounts, Group, system_id};
 pub use figures::leaderboard::{Gap, Leaderboard, RankedPlace};
-pub use figures::spread::Spread;
+pub use figures::spread::{Spread, Weighting};
 pub use gate::{Decision, Kpi, KpiBound, References, Verdict, Verdicts};
 pub use pinned::{BASELINE_SCHEMA, Pinned, PinnedRun};
 pub use reference::history::{Day, GradeRow, GradedCell, History, RowFilter, for_each_graded, source_of};

@@ -8,18 +8,22 @@ use serde_json::{Map, Value};
 use crate::shared::history_row::{AFTER, BEFORE, row};
 use crate::shared::visible::one_line;
 
+/// The column that marks rows of golden checks; only there if one is listed.
+const GOLDEN: &str = "golden_check";
+
 /// Returns the column names and the fields of each row. No field can control a terminal or contain a separator.
 pub fn table<'a>(rows: impl Iterator<Item = &'a GradeRow>) -> (Vec<String>, Vec<Vec<String>>) {
     let rows: Vec<Value> = rows.map(row).collect();
-    let fixed: BTreeSet<&str> = BEFORE.iter().chain(&AFTER).copied().chain(["caps"]).collect();
+    let fixed: BTreeSet<&str> = BEFORE.iter().chain(&AFTER).copied().chain(["caps", GOLDEN]).collect();
     let mut axes: Vec<&str> = Vec::new();
     for name in rows.iter().filter_map(Value::as_object).flat_map(Map::keys) {
         if !fixed.contains(name.as_str()) && !axes.contains(&name.as_str()) {
             axes.push(name);
         }
     }
-    let names: Vec<String> =
-        BEFORE.iter().chain(&axes).chain(&AFTER).copied().chain(["caps"]).map(str::to_owned).collect();
+    let golden = rows.iter().any(|row| row.get(GOLDEN).is_some()).then_some(GOLDEN);
+    let names = BEFORE.iter().chain(&axes).chain(&AFTER).copied().chain(["caps"]).chain(golden);
+    let names: Vec<String> = names.map(str::to_owned).collect();
     let texts = rows.iter().map(|row| names.iter().map(|name| field(&row[name])).collect()).collect();
     (names, texts)
 }

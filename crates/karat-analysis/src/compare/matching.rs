@@ -59,6 +59,13 @@ pub(super) struct MetricPair<'a> {
     candidate: usize,
 }
 
+impl<'a> MetricPair<'a> {
+    /// The candidate's definition of the metric.
+    pub(super) fn spec(&self) -> &'a MetricSpec {
+        self.spec
+    }
+}
+
 /// The scores of a metric on both sides.
 struct Paired {
     figures: PairedFigures,
@@ -255,6 +262,19 @@ impl<'a> Matching<'a> {
             }
         }
         paired
+    }
+
+    /// Calls `of` with each common sample and pair of systems that have scores on both sides: the sample's position in the
+    /// candidate, the pair, and the scores of baseline and candidate.
+    pub(super) fn each_change(&self, place: MetricPair<'_>, of: &mut dyn FnMut(usize, (usize, usize), (f64, f64))) {
+        for (own, other) in &self.samples.matched {
+            let cells = self.matched_cells(place, *own, *other);
+            for (pair, values) in self.pairs.iter().zip(cells.iter().map(MatchedCells::values)) {
+                if let Some(values) = values {
+                    of(*other, *pair, values);
+                }
+            }
+        }
     }
 
     /// The baseline's definition of the metric.

@@ -4,18 +4,22 @@
 //! Samples are paired by id; within a sample, cells are paired by system and trial, and reduced over the cells that
 //! both sides have, first trials, then systems. Each metric gets the test of its kind ([`PairedScores`]), p-values are
 //! corrected over the metrics, and each interval has the level at which its metric is decided, so verdict, p-value and
-//! interval never contradict each other. Reading order: `sides` (pairs of systems), `matching` (paired scores,
-//! warnings), `scores` and `figures` (the tests), `significance` (the verdict of a metric), `diagnostics` and
-//! `evaluations`, `content` (samples that changed).
+//! interval never contradict each other. Systems whose cached results both runs share are left out ([`results_of_both`]).
+//! Reading order: `sides` (pairs of systems), `reused` (which of them changed), `matching` (paired scores, warnings),
+//! `scores` and `figures` (the tests), `significance` (the verdict of a metric), `systems` (each system by itself), `movers`
+//! (samples that got better or worse), `diagnostics` and `evaluations`, `content` (samples that changed).
 
 mod content;
 mod diagnostics;
 mod evaluations;
 pub(crate) mod figures;
 mod matching;
+mod movers;
+mod reused;
 pub(crate) mod scores;
 mod sides;
 mod significance;
+mod systems;
 #[cfg(test)]
 mod tests;
 
@@ -30,10 +34,14 @@ use serde::Serialize;
 pub use content::changed_samples;
 pub use diagnostics::{Change, DiagnosticsChange, MovedSample, SectionChange, SectionCount, TestedChange};
 pub use figures::{LabelPair, PairedFigures};
+pub use movers::{BothOutputs, CutOutput, Mover, Movers, add_outputs};
+pub use reused::{SystemResults, results_of_both};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use sides::{Side, UnknownSystem};
+pub use systems::SystemChange;
 
 use crate::figures::finding::Finding;
+use crate::figures::groups::system_id;
 use crate::planning::needed::Needed;
 use crate::run::findings::Findings;
 use matching::{MatchedSamples, Matching};
@@ -63,9 +71,16 @@ pub struct CompareOptions {
     pub any_instrument: bool,
     /// Ids of samples whose content differs between the sides; they are not paired.
     pub changed: BTreeSet<String>,
+    /// The results of the systems of both runs, if they are two: systems with the same cached results are left out.
+    pub results: Option<[Vec<SystemResults>; 2]>,
+    /// The largest number of movers listed in each direction.
+    pub movers: usize,
     /// Seed of random methods.
     pub seed: Seed,
 }
+
+/// Number of movers listed in each direction unless another is asked for.
+pub const MOVERS: usize = 10;
 
 impl Default for CompareOptions {
     fn default() -> Self {
@@ -77,8 +92,21 @@ impl Default for CompareOptions {
             max_unscored: Policy::default().max_unscored,
             any_instrument: false,
             changed: BTreeSet::new(),
+            results: None,
+            movers: MOVERS,
             seed: Seed(1),
         }
+    }
+}
+
+impl CompareOptions {
+    /// The pairs of systems with the same cached results on both sides, and the other pairs.
+    fn split_by_results(&self, pairs: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+        let is_same = |(from, to): &(usize, usize)| {
+            let results = self.results.as_ref().and_then(|[before, after]| before.get(*from).zip(after.get(*to)));
+            results.is_some_and(|(before, after)| before.is_same_as(after))
+        };
+        pairs.iter().partition(|pair| is_same(pair))
     }
 }
 
@@ -242,6 +270,12 @@ pub struct RunComparison {
     /// Ids of samples whose content differs between the sides; they are not paired.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub changed: BTreeSet<String>,
+    /// Systems whose results are the same cached results in both runs. They are left out, unless all systems are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchanged: Vec<String>,
+    /// The two sides are parts of one run.
+    #[serde(skip)]
+    pub of_one_run: bool,
     /// Confidence level of the family.
     pub level: f64,
     /// The correction over the metrics: `holm`, `bh`, `none`.
@@ -250,7 +284,15 @@ pub struct RunComparison {
     pub family: u64,
     /// Cost of one more sample under both sides; `None` if a price is unknown.
     pub cost_per_sample_usd: Option<f64>,
-    /// The metrics, in the plan's order.
+    /// The change of each compared system by itself, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub systems: Vec<SystemChange>,
+    /// Number of p-values of `systems` corrected together.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub system_family: u64,
+    /// Samples that got better or worse, by metric, the primary metric first.
+    pub movers: Vec<Movers>,
+    /// The metrics over all compared systems, in the plan's order.
     pub metrics: Vec<ComparedMetric>,
     /// Metrics of both sides that cannot be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -262,7 +304,16 @@ pub struct RunComparison {
     pub warnings: Vec<String>,
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl RunComparison {
+    /// Returns true if all systems have the same cached results in both runs, so that all of them are compared.
+    pub fn all_unchanged(&self) -> bool {
+        !self.unchanged.is_empty() && self.candidate.systems == self.unchanged
+    }
+
     /// The exit code if some verdicts are binding: *worse* is a regression, *undecided* has its own code.
     pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
         let code = |verdict: ComparisonVerdict| match verdict {
@@ -358,11 +409,13 @@ pub fn compare(
     candidate: &Side<'_>,
     options: &CompareOptions,
 ) -> Result<RunComparison, CompareError> {
-    let pairs = sides::pairs(baseline, candidate);
-    if pairs.is_empty() {
+    let all_pairs = sides::pairs(baseline, candidate);
+    if all_pairs.is_empty() {
         let list = |side: &Side<'_>| side.ids().join(", ");
         return Err(CompareError::NoPair { baseline: list(baseline), candidate: list(candidate) });
     }
+    let (unchanged, changed) = options.split_by_results(&all_pairs);
+    let pairs = if changed.is_empty() { all_pairs } else { changed };
     let samples = MatchedSamples::of(baseline.findings, candidate.findings, &options.changed);
     if samples.matched.is_empty() && !samples.changed.is_empty() {
         return Err(CompareError::OtherContent { n: samples.changed.len() });
@@ -392,15 +445,24 @@ pub fn compare(
     let cost = matching.cost_per_sample();
     let decided = tested.iter().zip(&originals).filter_map(|(it, original)| {
         let local = Level::from_alpha(*levels.get(*original)?).unwrap_or(options.level);
-        it.decide(*adjusted.get(*original)?, local, cost, options)
+        let decided = it.decide(*adjusted.get(*original)?, local, cost, options)?;
+        Some(ComparedMetric { beside: it.second_tests(local, options), ..decided })
     });
-    let metrics: Vec<ComparedMetric> = decided.collect();
+    let decided: Vec<ComparedMetric> = decided.collect();
     let diagnostics = diagnostics::changes(&matching, options);
+    let (systems, system_family) =
+        if pairs.len() > 1 { systems::changes(&matching, &metrics, options) } else { (Vec::new(), 0) };
+    let id = |(_, system): &(usize, usize)| system_id(&candidate.findings.plan, *system);
     Ok(RunComparison {
         baseline: matching.summary(baseline, &samples.only_baseline),
         candidate: matching.summary(candidate, &samples.only_candidate),
         matched: samples.matched.len() as u64,
-        changed: samples.changed,
+        movers: movers::movers(&matching, &metrics, options),
+        unchanged: unchanged.iter().map(id).collect(),
+        of_one_run: std::ptr::eq(baseline.findings, candidate.findings),
+        systems,
+        system_family,
+        changed: samples.changed.clone(),
         level: options.level.get(),
         correction: match options.correction {
             StepRule::Alone => "none",
@@ -410,7 +472,7 @@ pub fn compare(
         family: p_values.iter().flatten().count() as u64,
         cost_per_sample_usd: cost,
         diagnostics,
-        metrics,
+        metrics: decided,
         not_compared,
         warnings,
     })

@@ -29,7 +29,7 @@ const OTHER_INSTRUMENT: &str = "the two sides were measured by different judges 
                                 outputs again with `karat score RUN`, or decide anyway with `--allow-changed`";
 
 impl TestedMetric<'_> {
-    /// The result for the metric at its local level. `None` only without samples.
+    /// The result for the metric at its local level, without further tests. `None` only without samples.
     pub(super) fn decide(
         &self,
         p_adjusted: Option<f64>,
@@ -64,7 +64,7 @@ impl TestedMetric<'_> {
             test: self.test.test().as_str(),
             p: self.test.p(),
             p_adjusted,
-            beside: self.second_tests(local, options),
+            beside: Vec::new(),
             left_out: self.left_out,
             bounds: self.bounds,
             margin,
@@ -113,7 +113,7 @@ impl TestedMetric<'_> {
     }
 
     /// Further tests, with intervals clipped to possible differences.
-    fn second_tests(&self, level: Level, options: &CompareOptions) -> Vec<SecondTest> {
+    pub(super) fn second_tests(&self, level: Level, options: &CompareOptions) -> Vec<SecondTest> {
         let widest = self.aggregate.max_change(self.spec.range).unwrap_or(f64::INFINITY);
         let within = |(lo, hi): (f64, f64)| (lo.clamp(-widest, widest), hi.clamp(-widest, widest));
         let tests = self.test.second_tests(level, options.seed).into_iter();

@@ -1,11 +1,11 @@
 //! Aggregates the scores of a group of systems in one metric (CL-18).
 
-use karat_stats::describe::{extent, median, standard_deviation};
+use karat_stats::describe::{extent, mean, median, standard_deviation};
 
 use crate::figures::estimate;
 use crate::figures::finding::finite;
 use crate::figures::measure::Measure;
-use crate::figures::spread::Spread;
+use crate::figures::spread::{Spread, Weighting};
 use crate::score::observations::{Aggregate, Observations};
 use crate::score::table::{ScoreTable, State};
 
@@ -39,9 +39,11 @@ pub(crate) fn spread(
     let figure = if one_sample { estimate::plain_mean(&observed) } else { measure.figure(&observed) };
     let bounds = measure.range.filter(|_| measure.aggregate == Aggregate::Mean && n_unscored + n_errors > 0);
     let extent = extent(&observed.values);
+    let weighs_systems = !one_sample && !observed.is_one_stratum();
     Spread {
         figure,
-        mean: estimate::plain_mean(&observed).map(|found| found.value()),
+        weighting: if weighs_systems { Weighting::Systems } else { Weighting::Units },
+        mean: mean(&observed.values).and_then(finite),
         median: median(&observed.values).and_then(finite),
         min: extent.and_then(|(min, _)| finite(min)),
         max: extent.and_then(|(_, max)| finite(max)),
@@ -68,7 +70,7 @@ fn mean_with_failures(observed: &Observations, failures: &[u64], value: f64) -> 
         .filter(|((_, n), failed)| n + **failed > 0)
         .map(|((sum, n), failed)| (sum + value * *failed as f64) / (n + failed) as f64)
         .collect();
-    karat_stats::describe::mean(&means).and_then(finite)
+    mean(&means).and_then(finite)
 }
 
 #[cfg(test)]
@@ -86,6 +88,21 @@ mod tests {
         assert_eq!((spread.min(), spread.max()), (Some(2.0), Some(9.0)));
         assert!((spread.stddev().unwrap() - (26.0_f64 / 3.0).sqrt()).abs() < 1e-12);
         assert_eq!(spread.bounds(), None);
+    }
+
+    /// CL-18: with unequal numbers of scores, `mean` is that of the n units, and the figure says that systems weigh the
+    /// same.
+    #[test]
+    fn unbalanced_groups_say_their_weighting() {
+        // The first variant has three scores, the second one.
+        let run = Sketch::new(1, 2, 3).value(0, 0, 2.0).value(1, 0, 4.0).value(2, 0, 6.0).value(0, 1, 8.0).run();
+        let findings = analyse(&run, &Options::default()).unwrap();
+        let spread = &findings.models[0].metrics[0];
+        assert_eq!((spread.n(), spread.mean(), spread.value()), (4, Some(5.0), Some(6.0)));
+        let json = serde_json::to_value(spread).unwrap();
+        assert_eq!((&json["weighting"], &json["mean"], &json["value"]), (&"systems".into(), &5.0.into(), &6.0.into()));
+        let system = serde_json::to_value(&findings.systems[0].metrics[0]).unwrap();
+        assert!(system.get("weighting").is_none() && system["mean"] == system["value"], "{system}");
     }
 
     /// Invariant: the interval of a bounded metric stays within the metric's range.

@@ -4,10 +4,21 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::figures::finding::Finding;
 
+/// The weights behind a group's figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Weighting {
+    /// Each unit weighs the same.
+    #[default]
+    Units,
+    /// Each system weighs the same, whatever its number of units: the figure is the mean of the systems' figures.
+    Systems,
+}
+
 /// A metric over a group of cells. The unit is sample × system with trials reduced; `n` counts units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
     pub(crate) figure: Option<Finding>,
+    pub(crate) weighting: Weighting,
     pub(crate) mean: Option<f64>,
     pub(crate) median: Option<f64>,
     pub(crate) min: Option<f64>,
@@ -19,8 +30,8 @@ pub struct Spread {
     pub(crate) bounds: Option<(f64, f64)>,
 }
 
-/// `{n, mean, median, min, max, stddev, value, se, ci, level, method, seed?, degenerate?, n_unscored, n_errors,
-/// n_na, bounds?}`.
+/// `{n, mean, median, min, max, stddev, value, weighting?, se, ci, level, method, seed?, degenerate?, n_unscored,
+/// n_errors, n_na, bounds?}`. `weighting` is `systems` if `value` weighs systems equally; all else is over units.
 impl Serialize for Spread {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let figure = self.figure.as_ref();
@@ -32,6 +43,9 @@ impl Serialize for Spread {
         map.serialize_entry("max", &self.max)?;
         map.serialize_entry("stddev", &self.stddev)?;
         map.serialize_entry("value", &self.value())?;
+        if self.weighting == Weighting::Systems {
+            map.serialize_entry("weighting", "systems")?;
+        }
         map.serialize_entry("se", &figure.and_then(Finding::se))?;
         map.serialize_entry("ci", &figure.and_then(Finding::interval))?;
         map.serialize_entry("level", &figure.and_then(Finding::level))?;
@@ -63,12 +77,18 @@ impl Spread {
         self.figure.as_ref().map(Finding::value)
     }
 
+    /// The weights behind the figure.
+    pub fn weighting(&self) -> Weighting {
+        self.weighting
+    }
+
     /// Number of units with a value.
     pub fn n(&self) -> u64 {
         self.figure.as_ref().map_or(0, Finding::n)
     }
 
-    /// Arithmetic mean of all units.
+    /// Arithmetic mean of all units. It differs from the figure if systems weigh the same and have unequal numbers of
+    /// units.
     pub fn mean(&self) -> Option<f64> {
         self.mean
     }

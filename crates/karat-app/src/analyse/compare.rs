@@ -1,18 +1,28 @@
 //! Compares stored runs, or models and variants of one run. Makes no API calls.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use karat_analysis::Findings;
-use karat_analysis::compare::{CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, changed_samples};
+use karat_analysis::compare::{
+    CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, add_outputs, changed_samples,
+    results_of_both,
+};
 use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
+use karat_suite::Files;
 use karat_types::{Exit, PlanHeader, RunRows, Threshold};
 
 use crate::analyse::baseline::findings;
-use crate::error::{AnalyseError, Names};
+use crate::error::{AnalyseError, Names, StoredError};
 use crate::run::stored_invocation::read_stored_invocation;
+use crate::suite::load;
+use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError};
+
+/// Number of runs that an error lists.
+const LISTED_RUNS: usize = 8;
 
 /// One side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,6 +60,10 @@ pub struct CompareRequest {
     pub margins: BTreeMap<String, Threshold>,
     /// True if the comparison is decided even though the judge, or the content of samples, differs between the sides.
     pub allow_changed: bool,
+    /// The largest number of movers listed in each direction.
+    pub movers: usize,
+    /// True if the outputs of the listed movers are shown.
+    pub outputs: bool,
 }
 
 /// A finished comparison.
@@ -67,6 +81,11 @@ impl Comparison {
         karat_report::markdown::comparison(&self.0)
     }
 
+    /// As a page.
+    pub fn html(&self) -> String {
+        karat_report::html::page("Comparison", &self.markdown())
+    }
+
     /// The exit code if some verdicts bind: 2 for a metric that is worse, 4 for an undecided one.
     pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
         self.0.exit(binding)
@@ -79,15 +98,41 @@ impl Comparison {
 }
 
 impl App {
-    /// Resolves two words: two runs, or else two models, variants or systems (`model/variant`) of `run`.
+    /// The newest run of the suite in this folder; without a suite here, the newest of all runs.
+    ///
+    /// # Errors
+    /// There is no stored run.
+    pub fn latest_run_here(&self) -> Result<String, AppError> {
+        let store = self.existing_store()?;
+        match self.suite_here() {
+            None => Ok(store.resolve("latest")?),
+            Some(suite) => match store.runs_of_suite(&suite, 1)?.into_iter().next() {
+                Some(run) => Ok(run),
+                None => Err(StoredError::NoRuns { suite }.into()),
+            },
+        }
+    }
+
+    /// The name of the suite in this folder, or of the one that `KARAT_SUITE` names.
+    fn suite_here(&self) -> Option<String> {
+        let path = (self.lookup)("KARAT_SUITE").unwrap_or_else(|| "karat.yaml".to_owned());
+        let files: Arc<dyn Files> = Arc::new(SuiteFiles);
+        let path = load::find_suite(&path, &*files).ok()?;
+        karat_suite::name_of(files, &path).ok()
+    }
+
+    /// Resolves two words: two runs, or else two models, variants or systems (`model/variant`) of `run`, by default the
+    /// latest run of the suite in this folder.
     pub fn parties(&self, words: [&str; 2], run: Option<&str>) -> Result<[Party; 2], AppError> {
         let store = self.existing_store()?;
         let runs = words.map(|word| store.resolve(word.strip_prefix("run:").unwrap_or(word)));
         if let (None, [Ok(baseline), Ok(candidate)]) = (run, &runs) {
             return Ok([baseline, candidate].map(|run| Party { run: run.clone(), ..Party::default() }));
         }
-        let within = run.unwrap_or("latest");
-        let id = store.resolve(within)?;
+        let id = match run {
+            Some(run) => store.resolve(run)?,
+            None => self.latest_run_here()?,
+        };
         let plan = store.run(&id)?.plan;
         let [baseline, candidate] = words.map(|word| party_named(&plan, word));
         let is_run = |word: &str| words.iter().zip(&runs).any(|(it, run)| *it == word && run.is_ok());
@@ -101,6 +146,8 @@ impl App {
                 let unknown = if found.is_none() && !is_run(words[0]) { words[0] } else { words[1] };
                 Err(AnalyseError::NoSide {
                     name: unknown.to_owned(),
+                    suite: plan.suite.clone(),
+                    runs: Names::of(store.runs_of_suite(&plan.suite, LISTED_RUNS)?),
                     run: id,
                     models: Names::of(plan.models.iter().map(|it| &it.id)),
                     variants: Names::of(plan.variants.iter().map(|it| &it.id)),
@@ -133,8 +180,15 @@ impl App {
         let after_findings = other_findings.as_ref().unwrap_or(&before_findings);
         let baseline = side(baseline, &before.header().id, &before_findings, one_run)?;
         let candidate = side(candidate, &after.header().id, after_findings, one_run)?;
-        let compared = karat_analysis::compare::compare(&baseline, &candidate, &options);
-        compared.map(Comparison).map_err(AppError::from)
+        if !one_run {
+            let (own, other) = ((&before as &dyn RunRows, &before_findings), (&after as &dyn RunRows, after_findings));
+            options.results = Some(results_of_both(own, other, &options.changed)?);
+        }
+        let mut compared = karat_analysis::compare::compare(&baseline, &candidate, &options)?;
+        if comparing.outputs {
+            add_outputs(&mut compared, &before, &after)?;
+        }
+        Ok(Comparison(compared))
     }
 }
 
@@ -188,6 +242,7 @@ fn options(comparing: &CompareRequest) -> Result<CompareOptions, AppError> {
         metrics: comparing.metrics.clone(),
         margins: comparing.margins.clone(),
         any_instrument: comparing.allow_changed,
+        movers: comparing.movers,
         seed: Seed(1),
         ..CompareOptions::default()
     })

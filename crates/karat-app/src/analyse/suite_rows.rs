@@ -33,19 +33,24 @@ pub struct SuiteRows {
 }
 
 impl SuiteRows {
+    /// Warnings about the rows, and a note on golden checks among them.
+    pub fn warnings(&self) -> Vec<String> {
+        self.history.warnings().into_iter().chain(self.history.golden_check_note()).collect()
+    }
+
     /// A JSON list with one object per row.
     pub fn json(&self) -> String {
-        karat_report::json::history(self.history.latest())
+        karat_report::json::history(self.history.with_golden_checks())
     }
 
     /// Tab-separated values, with a header.
     pub fn tsv(&self) -> String {
-        karat_report::tsv::history(self.history.latest())
+        karat_report::tsv::history(self.history.with_golden_checks())
     }
 
     /// Column names and cells of a table.
     pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        karat_report::tsv::table(self.history.latest())
+        karat_report::tsv::table(self.history.with_golden_checks())
     }
 }
 

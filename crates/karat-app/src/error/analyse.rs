@@ -5,9 +5,9 @@ use super::{Names, errors};
 errors! {
     /// An analysis of stored runs that cannot be made.
     enum AnalyseError {
-        NoSide { name: String, run: String, models: Names, variants: Names } =>
+        NoSide { name: String, run: String, suite: String, runs: Names, models: Names, variants: Names } =>
             "`{name}` is no stored run, and no model or variant of run {run}"
-            hint "`karat ls` lists the runs; models of this one: {models}; variants: {variants}";
+            hint "the newest runs of {suite}: {runs}; models of run {run}: {models}; variants: {variants}; `karat ls` lists all runs";
         Itself {} => "a run is compared with itself"
             hint "name two runs, or two models or variants of one with `--models A B` or `--variants A B`";
         Unlike { run: String, part: String, of: String } =>

@@ -15,6 +15,8 @@ errors! {
             hint "give its number in `karat show`, or `sample/model/variant` (`sample/variant` without a model)";
         NoMetric { metric: String, known: Names } => "no stored run has the metric `{metric}`"
             hint "`karat ls` lists the runs; the metrics of the latest: {known}";
+        NoReport { path: String, problem: String } => "{path} is not a report of karat: {problem}"
+            hint "`karat run -o DIR` and `karat report RUN -o DIR` write DIR/report.json";
         NoRuns { suite: String } => "the suite {suite} has no stored run" hint "`karat run` makes one";
         NoRunsOfData { suite: String, own: String, stored: Names } => "no stored run of the suite {suite} has read {own}"
             hint "there are runs of: {stored}; `karat run` with the same `-p` makes one";

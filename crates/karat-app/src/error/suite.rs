@@ -18,6 +18,10 @@ errors! {
         NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`" hint "the presets are {presets}";
         WouldReplace { preset: String, files: String } => "writing the preset `{preset}`: {files} would be replaced"
             hint "name another folder, or allow it with `--force`";
+        WorkflowExists { path: String } => "writing the workflow {path}: the file exists"
+            hint "`--force` replaces it, `-o FILE` names another, and `-o -` prints it";
+        UnusablePath { path: String } => "a workflow cannot name the path `{path}`"
+            hint "use letters, digits, `.`, `-`, `_`, `/` and spaces in the names of folders and suites";
         NoDemo { preset: String, presets: Names } => "`{preset}` has no demo service" hint "there is one for {presets}";
         Serve { preset: String, port: u16, source: std::io::Error } =>
             "serving the demo of `{preset}` on port {port}: {source}"

@@ -14,8 +14,35 @@ use crate::{App, AppError};
 const FIGURES: &str = "spans";
 
 /// Names that snapshots use for our figures.
-const ALIASES: [(&str, &str); 3] =
-    [("confidenceAnalysis", "confidence"), ("confidenceCorrelation", "confidence"), ("latency", "latencyMs")];
+const ALIASES: [(&str, &str); 4] = [
+    ("confidenceAnalysis", "confidence"),
+    ("confidenceCorrelation", "confidence"),
+    ("latency", "latencyMs"),
+    ("latencyStats", "latencyMs"),
+];
+
+/// Lists of common texts in snapshots, and the list of findings that each is made of.
+const COMMON: [(&str, &str); 2] =
+    [("commonMissedElements", "missedElements"), ("commonIncorrectExtractions", "falsePositives")];
+
+/// Number of common texts that a snapshot lists.
+const LISTED: usize = 10;
+
+/// Figures that snapshots define otherwise: the first member of their path, and the two definitions.
+const DEFINITIONS: [(&str, &str); 5] = [
+    (
+        "latency",
+        "here percentiles are nearest ranks over results with an output; the snapshot counts failed results too and takes \
+         rank ⌊n·p⌋ + 1",
+    ),
+    (
+        "avgCategoryScores",
+        "here a score of 0 is not assessed; the snapshot leaves out a category only if all of its scores are 0",
+    ),
+    ("commonMissedElements", "here upper and lower case are counted together"),
+    ("commonIncorrectExtractions", "here upper and lower case are counted together"),
+    ("avgScore", "here every result with scores counts; the snapshot leaves out those with a total of 0"),
+];
 
 /// The comparison of a snapshot's figures with those of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,6 +88,12 @@ impl SnapshotCheck {
             Value::Object(members) => {
                 for (name, value) in members {
                     let inner = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+                    if let Some(listed) = common_texts(again, name)
+                        && let Value::Array(items) = value
+                    {
+                        self.texts(&inner, items, listed);
+                        continue;
+                    }
                     self.figures(&inner, value, again.and_then(|again| counterpart(again, name)));
                 }
             }
@@ -97,17 +130,82 @@ impl SnapshotCheck {
         }
     }
 
+    /// Compares a list of common texts, such as `["dog (4x)"]`, with ours: by text, in any order, ignoring case.
+    fn texts(&mut self, place: &str, own: &[Value], listed: &[Value]) {
+        let mut counts: Vec<(String, Option<u64>)> = Vec::new();
+        for (text, count) in own.iter().filter_map(text_count) {
+            match counts.iter_mut().find(|(known, _)| known.to_lowercase() == text.to_lowercase()) {
+                Some((_, known)) => *known = known.zip(count).map(|(known, count)| known + count),
+                None => counts.push((text, count)),
+            }
+        }
+        let says = |item: &&Value, text: &str| {
+            item.get("text").and_then(Value::as_str).is_some_and(|own| own.to_lowercase() == text.to_lowercase())
+        };
+        let is_full = listed.len() >= LISTED;
+        let lowest = listed.iter().filter_map(|item| item.get("count")?.as_u64()).min();
+        for (text, count) in &counts {
+            let place = format!("{place}[{text}]");
+            let here = listed.iter().find(|item| says(item, text)).and_then(|item| item.get("count")?.as_u64());
+            match (count, here) {
+                (Some(count), Some(here)) if *count != here => {
+                    self.differing.push(describe(&place, &count.to_string(), &here.to_string()));
+                }
+                (_, Some(_)) => self.same += 1,
+                // It may have lost a tie for the last place.
+                (_, None) if is_full && count.zip(lowest).is_none_or(|(count, lowest)| count <= lowest) => {
+                    self.unknown.push(place);
+                }
+                (_, None) => self.differing.push(format!("{place} is in the snapshot and not here")),
+            }
+        }
+        if own.len() < LISTED {
+            let is_known = |item: &&Value| counts.iter().any(|(text, _)| says(item, text));
+            let texts = listed.iter().filter(|item| !is_known(item)).filter_map(|item| item.get("text")?.as_str());
+            self.differing.extend(texts.map(|text| format!("{place}[{text}] is here and not in the snapshot")));
+        }
+    }
+
     fn figure(&mut self, place: &str, own: &Value, again: Option<&Value>) {
         match again {
             Some(again) if are_equal(own, again) => self.same += 1,
             // A null figure in a snapshot says nothing.
             _ if own.is_null() && again.is_none_or(|again| again.is_object() || again.is_array()) => {}
             Some(again) if !again.is_object() && !again.is_array() => {
-                self.differing.push(format!("{place} is {own} in the snapshot and {again} here"));
+                self.differing.push(describe(place, &own.to_string(), &again.to_string()));
             }
             _ => self.unknown.push(place.to_owned()),
         }
     }
+}
+
+/// Describes a difference, with both definitions if they are known to differ.
+fn describe(place: &str, own: &str, again: &str) -> String {
+    let first = place.split(['.', '[']).next().unwrap_or_default();
+    let definition =
+        DEFINITIONS.iter().find(|(name, _)| first == *name || first.starts_with("latency") && *name == "latency");
+    let why = definition.map_or_else(String::new, |(_, why)| format!(" ({why})"));
+    format!("{place} is {own} in the snapshot and {again} here{why}")
+}
+
+/// Our list of the common texts that a snapshot lists under `name`; empty if no verdict has the findings.
+fn common_texts<'a>(again: Option<&'a Value>, name: &str) -> Option<&'a [Value]> {
+    let (_, list) = COMMON.iter().find(|(known, _)| *known == name)?;
+    let all = again?.get("common")?;
+    Some(all.get(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default())
+}
+
+/// A text with its count: `{text, count}`, `dog (4x)`, or a text alone.
+fn text_count(item: &Value) -> Option<(String, Option<u64>)> {
+    if let Some(text) = item.get("text").and_then(Value::as_str) {
+        return Some((text.to_owned(), item.get("count").and_then(Value::as_u64)));
+    }
+    let whole = item.as_str()?;
+    let counted = whole.strip_suffix(')').and_then(|rest| {
+        let (text, count) = rest.rsplit_once(" (")?;
+        Some((text.to_owned(), count.strip_suffix('x').unwrap_or(count).parse().ok()?))
+    });
+    Some(counted.map_or_else(|| (whole.to_owned(), None), |(text, count): (String, u64)| (text, Some(count))))
 }
 
 /// Returns whether an entry may have lost a tie for the last place of a list sorted by count.
@@ -179,7 +277,8 @@ mod tests {
         assert_eq!(found.same, 4);
         let differing = [
             "errorCount is 1 in the snapshot and 2 here",
-            "avgCategoryScores.shot.coverage is 4.5 in the snapshot and 4.4 here",
+            "avgCategoryScores.shot.coverage is 4.5 in the snapshot and 4.4 here (here a score of 0 is not assessed; the snapshot \
+             leaves out a category only if all of its scores are 0)",
             "scoreDistribution.18-22 is 1 in the snapshot and 3 here",
         ];
         assert_eq!(found.differing, differing);
@@ -201,6 +300,58 @@ mod tests {
         assert_eq!(found.unknown, ["top[d → x].count"]);
         let longer = compare_figure(&json!({"top": []}), &again);
         assert_eq!(longer.differing, ["top has 0 entries in the snapshot and 3 more here"]);
+    }
+
+    /// SP-09: common texts and latencies are compared under the names that snapshots use, and differences are named.
+    #[test]
+    fn common_texts_and_latencies_are_compared() {
+        let own = json!({
+            "latencyStats": {"avg": 12_000, "p50": 13_225},
+            "commonMissedElements": ["Dog (3x)", "dog (1x)", "a cat (fat) (2x)", "mouse (1x)"],
+            "commonIncorrectExtractions": ["wide", "shot (5x)"],
+        });
+        let again = json!({
+            "latencyMs": {"avg": 12_000.2, "p50": 13_340.0},
+            "common": {
+                "missedElements": [{"text": "dog", "count": 3}, {"text": "a cat (fat)", "count": 2}, {"text": "owl", "count": 1}],
+                "falsePositives": [{"text": "Wide", "count": 7}, {"text": "shot", "count": 5}],
+            },
+        });
+        let found = compare_figure(&own, &again);
+        assert_eq!((found.same, found.unknown.len()), (4, 0), "{found:?}");
+        let parts = [
+            "commonMissedElements[Dog] is 4 in the snapshot and 3 here (here upper and lower case",
+            "commonMissedElements[mouse] is in the snapshot and not here",
+            "commonMissedElements[owl] is here and not in the snapshot",
+            "latencyStats.p50 is 13225 in the snapshot and 13340.0 here (here percentiles are nearest ranks",
+        ];
+        assert_eq!(found.differing.len(), parts.len(), "{:?}", found.differing);
+        for part in parts {
+            assert!(found.differing.iter().any(|it| it.starts_with(part)), "{part}: {:?}", found.differing);
+        }
+    }
+
+    /// SP-09: a common text that may have lost a tie for the tenth place is not compared.
+    #[test]
+    fn a_text_beyond_the_list_is_not_a_difference() {
+        let listed: Vec<Value> = (0..10).map(|at| json!({"text": format!("t{at}"), "count": 2})).collect();
+        let again = json!({"common": {"missedElements": listed}});
+        let found = compare_figure(&json!({"commonMissedElements": ["u (2x)"; 10]}), &again);
+        assert_eq!(found.differing, ["commonMissedElements[u] is in the snapshot and not here"]);
+        let mut own: Vec<String> = (0..9).map(|at| format!("t{at} (2x)")).collect();
+        own.push("u (2x)".to_owned());
+        let found = compare_figure(&json!({"commonMissedElements": own}), &again);
+        assert_eq!((found.same, found.unknown.as_slice()), (9, &["commonMissedElements[u]".to_owned()][..]));
+    }
+
+    /// SP-09: an average that leaves out zeros names both rules.
+    #[test]
+    fn a_category_average_names_both_rules() {
+        let found = compare_figure(
+            &json!({"avgCategoryScores": {"camera": {"coverage": 3.5}}}),
+            &json!({"avgCategoryScores": {"camera": {"coverage": 4.0}}}),
+        );
+        assert!(found.differing[0].contains("a score of 0 is not assessed"), "{:?}", found.differing);
     }
 
     /// SP-09: figures of old formats have other names; numbers in lists are compared by position.

@@ -8,15 +8,18 @@ use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::json::CELLS_FILE;
 use karat_report::{Context, RenderError, Report};
 use karat_store::StoredRun;
+use karat_suite::Files;
 use karat_types::{Exit, Layout, RunHeader, RunRows};
 
 use crate::analyse::baseline::findings;
 use crate::analyse::gates::{exit, failures, no_verdict_note};
 use crate::atomic_file::{AtomicFile, lock_dir, report_write_error};
+use crate::error::{FileError, StoredError};
 use crate::report::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::report::manifest::{Listed, MANIFEST, Manifest};
 use crate::run::stored_invocation::{StoredInvocation, stored_estimate};
 use crate::run::unbilled_risk::possible_unbilled_cost;
+use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError};
 
 /// A format of the report.
@@ -34,6 +37,8 @@ pub enum Format {
     Junit,
     /// `cells.csv`.
     Csv,
+    /// `comment.md`, a comment on a pull request.
+    Comment,
 }
 
 /// The target and formats of a report.
@@ -67,6 +72,7 @@ fn path(layout: Layout, run: &str, name: &str) -> String {
         (Layout::Flat, "report.json") => format!("results/{stem}.json"),
         (Layout::Flat, "report.md") => format!("reports/{stem}.md"),
         (Layout::Flat, "report.html") => format!("reports/{stem}.html"),
+        (Layout::Flat, "comment.md") => format!("reports/{stem}.comment.md"),
         (Layout::Flat, "junit.xml") => format!("reports/{stem}.junit.xml"),
         (Layout::Flat, name) => format!("results/{stem}.{name}"),
     }
@@ -131,6 +137,16 @@ impl App {
         Ok(exit)
     }
 
+    /// The comment on the run of a `report.json`.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no report.
+    pub fn comment_of_file(&self, file: &Path) -> Result<String, AppError> {
+        let bytes = SuiteFiles.read(&file.to_string_lossy()).map_err(|error| FileError::reading(file, error))?;
+        karat_report::markdown::comment_of_document(&bytes)
+            .map_err(|problem| StoredError::NoReport { path: file.display().to_string(), problem }.into())
+    }
+
     /// The summary of a run for a terminal, and the exit code of its results.
     pub fn summary(&self, run: &str) -> Result<(String, Exit), AppError> {
         let stored = self.stored_run(run)?;
@@ -175,6 +191,7 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
         Format::Cells => karat_report::json::write_cells(report.cells(), "-", &mut out).map(|_| ()),
         Format::Junit => karat_report::junit::write(report, out),
         Format::Csv => karat_report::csv::write(report, out),
+        Format::Comment => text(out, karat_report::markdown::comment(report)?),
     }
     .map_err(AppError::from)
 }
@@ -205,6 +222,7 @@ impl ReportFolder<'_> {
             Format::Html => "report.html",
             Format::Junit => "junit.xml",
             Format::Csv => "cells.csv",
+            Format::Comment => "comment.md",
         };
         let (target, mut out) = self.writer(name)?;
         let beside = match format {

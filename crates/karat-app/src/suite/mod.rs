@@ -4,11 +4,13 @@
 //! - `preset` holds the built-in suites, `init` copies one.
 //! - `catalog` lists metrics and analyses for the suite crate.
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
+//! - `ci` writes the workflow that runs a suite in CI.
 //! - `dates` is the day that a plan is about.
 //!
 //! Read `invocation`, then `load`.
 
 pub(crate) mod catalog;
+pub(crate) mod ci;
 pub(crate) mod dates;
 pub(crate) mod fetch;
 pub(crate) mod init;

@@ -18,12 +18,26 @@ pub fn render(report: Report<'_>) -> String {
     // The charts follow the summary, which is the first section.
     let second = words.match_indices("<h2").nth(1).map_or(words.len(), |(at, _)| at);
     let (summary, rest) = words.split_at(second);
+    let title = format!("{}: evaluation report", report.findings.plan.suite);
+    whole(&title, &format!("{summary}{contents}{charts}{rest}"))
+}
+
+/// Returns a document of another command, given as Markdown, as a page without charts.
+pub fn page(title: &str, markdown: &str) -> String {
+    let (words, contents) = with_contents(&body(markdown));
+    let first = words.find("<h2").unwrap_or(words.len());
+    let (head, rest) = words.split_at(first);
+    whole(title, &format!("{head}{contents}{rest}"))
+}
+
+/// Puts the content into a page that loads nothing.
+fn whole(title: &str, content: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{}: evaluation report</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{summary}{contents}{charts}{rest}</main>\n</body>\n</html>\n",
-        escape(&report.findings.plan.suite)
+         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{content}</main>\n</body>\n</html>\n",
+        escape(title)
     )
 }
 

@@ -33,6 +33,11 @@ fn one(page: &mut Page, digest: &SystemDigest, window: u32, level: usize) {
         facts.push(Inline::plain("Judges:").bold().and(" ").and_text(digest.judges.join(", ")));
     }
     facts.into_iter().for_each(|fact| page.paragraph(fact));
+    if digest.composite.is_some() {
+        page.paragraph(Inline::plain(
+            "The composite of a day comes from the latest run that judged it; golden checks do not count.",
+        ));
+    }
     page.list(digest.warnings.iter().map(Inline::text));
     if !digest.axes.is_empty() {
         page.heading(level, Inline::plain("Axis medians"));

@@ -2,10 +2,11 @@
 //!
 //! [`render`] lists the sections in their order. `summary/` has the overall figures, `changes/` comparisons,
 //! `judging/` everything about judges, `samples/` parts of the dataset and single cells. `digest` and some files of
-//! the folders also make documents of their own. `page` builds the Markdown: every text from a suite, a dataset, a
+//! the folders also make documents of their own, and `comment/` the comment on a pull request. `page` builds the Markdown: every text from a suite, a dataset, a
 //! model or a provider goes through `page::Inline::text` or `page::Inline::code`, which escape it.
 
 mod changes;
+mod comment;
 mod digest;
 mod judging;
 mod page;
@@ -13,6 +14,7 @@ mod samples;
 mod summary;
 
 pub use self::changes::comparison::comparison;
+pub use self::comment::{comment, comment_of_document};
 pub use self::digest::digest;
 pub use self::judging::agreement::agreement;
 pub use self::judging::calibration::calibration;

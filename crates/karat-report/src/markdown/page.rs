@@ -1,7 +1,7 @@
 //! A Markdown page under construction: headings, paragraphs, lists and tables made of inline pieces. A piece is
 //! escaped when it is made.
 
-use crate::shared::visible::one_line;
+use crate::shared::visible::{one_line, several_lines};
 
 /// A piece of one line. Only [`Inline::plain`] accepts Markdown, and only from source code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -169,6 +169,18 @@ impl Page {
             lines.push(line((0..columns.len()).map(cell).collect()));
         }
         self.block(&lines.join("\n"));
+    }
+
+    /// Adds an HTML comment that programs find the document by. The name has no `-->`.
+    pub(crate) fn marker(&mut self, name: &str) {
+        self.block(&format!("<!-- {name} -->"));
+    }
+
+    /// Adds any text in a code fence that it cannot close. Control characters become visible.
+    pub(crate) fn fenced(&mut self, language: &'static str, text: &str) {
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+        let fence = "`".repeat(longest.max(2) + 1);
+        self.block(&format!("{fence}{language}\n{}\n{fence}", several_lines(text)));
     }
 
     fn block(&mut self, text: &str) {

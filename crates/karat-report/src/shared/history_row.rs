@@ -11,7 +11,7 @@ pub(crate) const BEFORE: [&str; 4] = ["card_date", "judge_model", "prompt_versio
 pub(crate) const AFTER: [&str; 5] = ["notes", "sample", "system", "ran_at", "run"];
 
 /// Returns one row: `{card_date, judge_model, prompt_version, composite, <axes>, notes, sample, system, ran_at, run,
-/// caps?}`.
+/// caps?, golden_check?}`.
 pub fn row(judged: &GradeRow) -> Value {
     let mut row = Map::new();
     let mut put = |name: &str, value: Value| row.insert(name.to_owned(), value);
@@ -29,6 +29,9 @@ pub fn row(judged: &GradeRow) -> Value {
     put("run", json!(judged.run));
     if !judged.caps.is_empty() {
         put("caps", json!(judged.caps));
+    }
+    if judged.is_golden_check {
+        put("golden_check", json!(true));
     }
     Value::Object(row)
 }

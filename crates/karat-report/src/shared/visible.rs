@@ -20,6 +20,12 @@ pub(crate) fn exact_name(name: &str) -> String {
     name.chars().map(harmless).collect()
 }
 
+/// Returns the text with its line breaks and tabs, and everything else as in [`one_line`].
+pub(crate) fn several_lines(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { harmless(c) }).collect()
+}
+
 /// Replaces a character that has an effect by one that is only shown.
 fn harmless(c: char) -> char {
     match c {

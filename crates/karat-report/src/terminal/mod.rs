@@ -11,6 +11,7 @@ mod comparison;
 mod gates;
 mod golden;
 mod kpis;
+mod movers;
 
 use std::fmt::Write as _;
 

@@ -141,8 +141,8 @@ pub(crate) fn p_value(p: Option<f64>) -> String {
 }
 
 /// Returns a metric's result in one sentence.
-pub(crate) fn conclusion(metric: &ComparedMetric) -> String {
-    if let Some(sentence) = no_difference(metric) {
+pub(crate) fn conclusion(compared: &RunComparison, metric: &ComparedMetric) -> String {
+    if let Some(sentence) = no_difference(compared, metric) {
         return sentence;
     }
     let difference = &metric.difference;
@@ -196,14 +196,15 @@ fn collapse_note(metric: &ComparedMetric) -> Option<String> {
 }
 
 /// Returns the sentence for a metric in which no sample differs and no margin decides.
-fn no_difference(metric: &ComparedMetric) -> Option<String> {
+fn no_difference(compared: &RunComparison, metric: &ComparedMetric) -> Option<String> {
     let is_equal = metric.difference.is_degenerate() && metric.difference.value().abs() <= 0.0;
     if !is_equal || metric.margin.is_some() {
         return None;
     }
     let lost = missing_scores(metric.left_out).map_or_else(String::new, |lost| format!(" ({lost})"));
+    let sides = if compared.of_one_run { "on both sides" } else { "in both runs" };
     Some(format!(
-        "no difference: all {} samples scored the same on both sides{lost}; this does not prove equality, set a margin to \
+        "no difference: all {} samples scored the same {sides}{lost}; this does not prove equality, set a margin to \
          test for it",
         count(metric.difference.n())
     ))

@@ -1,4 +1,4 @@
-//! Flags of the commands for CI: gates, baselines, golden sets, drift.
+//! Flags of the commands for CI: workflows, gates, baselines, golden sets, drift.
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -20,6 +20,27 @@ pub struct GateCommandArgs {
     /// Formats to write
     #[arg(long, value_name = "FORMAT,…", value_delimiter = ',')]
     pub format: Vec<TextFormatArg>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CiCommand {
+    /// Write a GitHub Actions workflow that runs a suite
+    Github(CiArgs),
+    /// Write a GitLab CI pipeline that runs a suite
+    Gitlab(CiArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct CiArgs {
+    /// Suite file, or the name of a preset
+    #[arg(default_value = "karat.yaml", env = "KARAT_SUITE")]
+    pub suite: String,
+    /// File to write, or `-` for stdout [default: where the service looks for it]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<String>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -41,6 +41,9 @@ pub struct ReportArgs {
     /// Leave out what differs between interrupted and uninterrupted runs
     #[arg(long)]
     pub canonical: bool,
+    /// Write the comment on the run of this report.json instead of a stored run
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["run", "canonical", "window", "as_of"])]
+    pub from: Option<String>,
     #[command(flatten)]
     pub window: WindowArgs,
     #[command(flatten)]
@@ -53,7 +56,7 @@ pub struct CompareArgs {
     /// of one run. With `--models` or `--variants`, the run alone
     #[arg(value_name = "BASELINE CANDIDATE", num_args = 1..=2)]
     pub sides: Vec<String>,
-    /// Run whose models or variants are compared [default: latest]
+    /// Run whose models or variants are compared [default: the latest run of this folder's suite]
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
     /// Model of the baseline and model of the candidate
@@ -78,13 +81,19 @@ pub struct CompareArgs {
     /// Also decide if judges, scorer rules or the content of samples changed between the two
     #[arg(long)]
     pub allow_changed: bool,
+    /// Maximum number of samples listed that got better, and of those that got worse
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = parse::whole::<usize>)]
+    pub movers: usize,
+    /// Show both outputs of each listed sample
+    #[arg(long)]
+    pub outputs: bool,
     /// Verdicts that set the exit code: 2 for `worse`, 4 for `undecided` [default: none]
     #[arg(long, value_name = "VERDICT,…", value_delimiter = ',')]
     pub fail_on: Vec<FailOnArg>,
-    /// Folder of compare.md and compare.json, or `-` for stdout [default: a summary on stdout]
+    /// Folder of compare.md, compare.json and compare.html, or `-` for stdout [default: a summary on stdout]
     #[arg(short, long, visible_alias = "output", value_name = "DIR")]
     pub output_dir: Option<String>,
-    /// Formats to write
+    /// Formats to write [default: md,json; on stdout a summary for a terminal]
     #[arg(long, value_name = "FORMAT,…", value_delimiter = ',')]
     pub format: Vec<TextFormatArg>,
 }

@@ -21,8 +21,8 @@ mod suite;
 use clap::{Arg, ArgAction, Args, Parser, Subcommand};
 
 pub use ci::{
-    BaselineCommand, DriftArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs,
-    MethodArg,
+    BaselineCommand, CiCommand, DriftArgs, GateCommandArgs, GoldenCheckArgs, GoldenCommand, GoldenListArgs,
+    GoldenPinArgs, MethodArg,
 };
 pub use data::{DatasetCommand, ExportArgs, ExportFormatArg, ImportArgs, ImportKindArg};
 pub use gate_flags::{EnforceArgs, GateArgs};
@@ -121,6 +121,9 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare two runs, models or variants
     Compare(CompareArgs),
+    /// Write a CI workflow that runs a suite and comments on changes
+    #[command(subcommand)]
+    Ci(CiCommand),
     /// Apply quality gates to a stored run
     Gate(GateCommandArgs),
     /// Pin a run as the baseline that gates compare with

@@ -56,6 +56,8 @@ pub enum FormatArg {
     Junit,
     /// cells.csv, for spreadsheets
     Csv,
+    /// comment.md, a short comment on a pull request
+    Comment,
     /// md and json
     Both,
 }
@@ -67,4 +69,17 @@ pub enum TextFormatArg {
     Md,
     /// JSON
     Json,
+    /// A page that loads nothing from elsewhere
+    Html,
+}
+
+impl TextFormatArg {
+    /// Returns the extension of its files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Md => "md",
+            Self::Json => "json",
+            Self::Html => "html",
+        }
+    }
 }

@@ -28,7 +28,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-use ci::{drift, gate, golden};
+use ci::{drift, gate, golden, workflow};
 use context::CommandContext;
 use data::{dataset, export, import};
 use everyday::{compare, init, plan, report, run, validate};
@@ -48,6 +48,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Run(args) => run::run(&context, *args),
         Command::Report(args) => report::report(&context, &args),
         Command::Compare(args) => compare::compare(&context, &args),
+        Command::Ci(command) => workflow::workflow(&context, &command),
         Command::Gate(args) => gate::gate(&context, &args),
         Command::Baseline(command) => gate::baseline(&context, &command),
         Command::Golden(command) => golden::golden(&context, &command),

@@ -10,13 +10,13 @@ use crate::failure::Failure;
 /// Checks before any work that the formats can be written to the destination.
 pub fn check(folder: Option<&str>, formats: &[TextFormatArg]) -> Result<(), Failure> {
     if folder.is_none_or(|folder| folder == "-") && formats.len() > 1 {
-        let message = "stdout takes one format: use `--format json` or `--format md`, or name a folder with `-o`";
+        let message = "stdout takes one format: use `--format json`, `--format md` or `--format html`, or name a folder with `-o`";
         return Err(Failure::Message(message.to_owned()));
     }
     Ok(())
 }
 
-/// Writes `NAME.md` and `NAME.json` into a folder, or one format to stdout if the folder is `-`. Without a folder, the
+/// Writes `NAME.md` and `NAME.json`, or the formats that were asked for, into a folder, or one format to stdout if the folder is `-`. Without a folder, the
 /// format that was asked for goes to stdout, or the summary for a terminal (`text(None)`).
 pub fn write(
     context: &CommandContext<'_>,
@@ -39,8 +39,7 @@ pub fn write(
     fs::create_dir_all(folder).map_err(unwritable)?;
     let all = [TextFormatArg::Md, TextFormatArg::Json];
     for format in if formats.is_empty() { &all[..] } else { formats } {
-        let extension = if *format == TextFormatArg::Md { "md" } else { "json" };
-        fs::write(folder.join(format!("{name}.{extension}")), text(Some(*format))?).map_err(unwritable)?;
+        fs::write(folder.join(format!("{name}.{}", format.extension())), text(Some(*format))?).map_err(unwritable)?;
     }
     context.printer.summary(&text(None)?)
 }

@@ -50,8 +50,30 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "compare",
         &[
             ("karat compare main candidate", "Compare the runs main and candidate"),
+            ("karat compare main candidate --outputs --movers 3", "Show what the samples that moved most answered"),
             ("karat compare latest --variants raw edited", "Compare two variants of the latest run"),
             ("karat compare main latest --margin hit=2% --fail-on worse", "Exit with 2 if a metric got worse"),
+        ],
+    ),
+    (
+        "ci",
+        &[
+            ("karat ci github", "Write .github/workflows/karat.yml for karat.yaml"),
+            ("karat ci gitlab evals/karat.yaml -o -", "Print a GitLab pipeline for another suite"),
+        ],
+    ),
+    (
+        "ci github",
+        &[
+            ("karat ci github", "Write .github/workflows/karat.yml for karat.yaml"),
+            ("karat ci github --force", "Replace the workflow"),
+        ],
+    ),
+    (
+        "ci gitlab",
+        &[
+            ("karat ci gitlab -o -", "Print the pipeline"),
+            ("karat ci gitlab -o deploy/karat.gitlab-ci.yml", "Write it to a file that .gitlab-ci.yml includes"),
         ],
     ),
     (

@@ -7,7 +7,7 @@ use clap::Command;
 /// Headings, and the commands under each in the order of the help.
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("Everyday", &["init", "validate", "plan", "run", "report", "compare"]),
-    ("CI", &["gate", "baseline", "golden", "drift"]),
+    ("CI", &["ci", "gate", "baseline", "golden", "drift"]),
     ("Judges and people", &["calibrate", "agree", "annotate"]),
     ("Data", &["dataset", "import", "export"]),
     ("History", &["ls", "show", "why", "trace", "digest", "resume", "retry", "score"]),

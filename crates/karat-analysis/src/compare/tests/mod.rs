@@ -1,5 +1,6 @@
 mod aliases;
 mod diagnostics;
+mod planned;
 
 use karat_types::{Money, Score};
 use serde_json::json;

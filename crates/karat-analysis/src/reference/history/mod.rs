@@ -381,11 +381,23 @@ impl History {
         self.current_rows().map(|(_, row)| row)
     }
 
-    /// The latest row of each key, golden checks included, as a table of grades shows them.
-    pub fn latest(&self) -> impl Iterator<Item = &GradeRow> {
-        self.current_rows().map(|(place, row)| {
+    /// The rows, each followed by a later golden check of its judge. The check is shown but does not count: the row before
+    /// it is the one that digests and drift use.
+    pub fn with_golden_checks(&self) -> impl Iterator<Item = &GradeRow> {
+        self.current_rows().flat_map(|(place, row)| {
             let check = self.checks.get(place).filter(|check| check.made_at > row.made_at);
-            check.unwrap_or(row)
+            std::iter::once(row).chain(check)
+        })
+    }
+
+    /// A note on the rows of golden checks that are listed beside those that count; `None` without any.
+    pub fn golden_check_note(&self) -> Option<String> {
+        let listed = self.with_golden_checks().count() - self.len();
+        (listed > 0).then(|| {
+            format!(
+                "{listed} rows marked `golden_check` come from golden checks. They measure the judge: digest, drift and golden \
+                 sets use the other row of the sample"
+            )
         })
     }
 

@@ -3,12 +3,15 @@
 use karat_analysis::Finding;
 use karat_analysis::compare::{ComparedMetric, RunComparison, SideSummary};
 
+use super::metric_name::name;
+use super::movers;
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures::{self, NONE, count, percent};
 use crate::wording::comparison::{
-    aggregate_name, bounds, changed_samples, conclusion, how_made, magnitude, missing_scores_short, p_value,
-    pairing_line, second_test, signed_difference, unmatched_samples, verdict_word,
+    bounds, changed_samples, conclusion, how_made, magnitude, missing_scores_short, p_value, pairing_line, second_test,
+    signed_difference, unmatched_samples, verdict_word,
 };
+use crate::wording::movers::unchanged_systems;
 
 /// Returns the comparison as Markdown.
 pub fn comparison(compared: &RunComparison) -> String {
@@ -19,11 +22,21 @@ pub fn comparison(compared: &RunComparison) -> String {
     let left_out = [&compared.baseline, &compared.candidate]
         .into_iter()
         .filter_map(unmatched_samples)
-        .chain(changed_samples(compared));
+        .chain(changed_samples(compared))
+        .chain(unchanged_systems(compared));
     page.list(left_out.map(Inline::text));
-    results(&mut page, compared);
+    let several = compared.candidate.systems.len() > 1;
+    if several {
+        movers::write_systems(&mut page, compared);
+        movers::write(&mut page, compared);
+        page.heading(2, Inline::plain("Average over systems"));
+        results(&mut page, compared);
+    } else {
+        results(&mut page, compared);
+        movers::write(&mut page, compared);
+    }
     page.heading(2, Inline::plain("In words"));
-    page.list(compared.metrics.iter().map(|metric| name(metric).and(": ").and_text(conclusion(metric))));
+    page.list(compared.metrics.iter().map(|metric| name(metric).and(": ").and_text(conclusion(compared, metric))));
     page.list(
         compared.not_compared.iter().map(|it| Inline::code(&it.metric).and(": not compared; ").and_text(&it.reason)),
     );
@@ -39,15 +52,6 @@ pub fn comparison(compared: &RunComparison) -> String {
 fn side(role: &'static str, side: &SideSummary) -> Inline {
     let systems = Inline::list(side.systems.iter().map(Inline::code));
     Inline::plain(role).and_code(&side.label).and(" (").then(systems).and(")")
-}
-
-/// Returns the name of a metric, with the kind of its figures unless they are means.
-fn name(metric: &ComparedMetric) -> Inline {
-    let name = Inline::code(&metric.metric);
-    match aggregate_name(metric) {
-        Some(aggregate) => name.and(" (").and_text(aggregate).and(")"),
-        None => name,
-    }
 }
 
 fn results(page: &mut Page, compared: &RunComparison) {

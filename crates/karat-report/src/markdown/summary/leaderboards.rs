@@ -13,6 +13,11 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
         return;
     }
     page.heading(2, Inline::plain("Leaderboards"));
+    if !report.findings.models.is_empty() && report.findings.plan.variants.len() > 1 {
+        page.paragraph(Inline::plain(
+            "A score is the mean over variants, each with the same weight; n counts samples × variants.",
+        ));
+    }
     let ranked = if report.findings.models.is_empty() { "Variant" } else { "Model" };
     for (at, metric) in report.metrics() {
         if let Some(board) = report.findings.leaderboards.get(at) {

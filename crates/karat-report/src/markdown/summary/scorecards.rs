@@ -1,6 +1,6 @@
 //! Section with one scorecard a model: every metric with its spread, and a profile of its dimensions in words.
 
-use karat_analysis::{Group, Spread};
+use karat_analysis::{Group, Spread, Weighting};
 use karat_types::MetricSpec;
 
 use crate::markdown::page::{Inline, Page, columns};
@@ -14,6 +14,13 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     let findings = report.findings;
     let groups = if findings.models.is_empty() { &findings.variants } else { &findings.models };
     page.heading(2, Inline::plain("Scorecards"));
+    let weighs_systems = |group: &Group| group.metrics.iter().any(|it| it.weighting() == Weighting::Systems);
+    if groups.iter().any(weighs_systems) {
+        page.paragraph(Inline::plain(
+            "A figure is the mean of the figures of the group's systems: each system weighs the same, also with fewer scores. \
+             n counts samples × systems, and the other columns are over those.",
+        ));
+    }
     for group in groups {
         page.heading(3, Inline::code(&group.id));
         profile(report, group).into_iter().for_each(|words| page.paragraph(words));

@@ -21,6 +21,7 @@ fn text(gated: &GateReport, format: Option<TextFormatArg>) -> Result<String, Fai
         None => Ok(gated.terminal()),
         Some(TextFormatArg::Md) => Ok(gated.markdown()),
         Some(TextFormatArg::Json) => Ok(gated.json()?),
+        Some(TextFormatArg::Html) => Ok(karat_app::html_page("Gates", &gated.markdown())),
     }
 }
 

@@ -1,5 +1,6 @@
-//! Commands for CI: each has an exit code that fails a build.
+//! Commands for CI. All but `ci` have an exit code that fails a build.
 //!
+//! - `workflow`: writes the workflow of a CI service
 //! - `gate`: applies gates; also `karat baseline`
 //! - `golden`: pins and checks golden sets
 //! - `drift`: checks the history of a suite
@@ -7,3 +8,4 @@
 pub mod drift;
 pub mod gate;
 pub mod golden;
+pub mod workflow;

@@ -21,6 +21,8 @@ pub fn compare(context: &CommandContext<'_>, args: &CompareArgs) -> Result<Exit,
         confidence: args.confidence,
         margins: parse_margins(&args.margin)?,
         allow_changed: args.allow_changed,
+        movers: args.movers,
+        outputs: args.outputs,
     };
     let [baseline, candidate] = sides(context, args)?;
     let comparison = context.app.compare(&baseline, &candidate, &comparing)?;
@@ -38,6 +40,7 @@ fn text(comparison: &Comparison, format: Option<TextFormatArg>) -> Result<String
         None => Ok(comparison.terminal()),
         Some(TextFormatArg::Md) => Ok(comparison.markdown()),
         Some(TextFormatArg::Json) => Ok(comparison.json()?),
+        Some(TextFormatArg::Html) => Ok(comparison.html()),
     }
 }
 
@@ -48,13 +51,14 @@ fn sides(context: &CommandContext<'_>, args: &CompareArgs) -> Result<[Party; 2],
     let mut sides = match (args.sides.as_slice(), args.run.as_deref()) {
         ([baseline, candidate], run) => context.app.parties([baseline, candidate], run)?,
         ([run], None) if is_narrowed => within(run),
-        ([], run) if is_narrowed => within(run.unwrap_or("latest")),
+        ([], Some(run)) if is_narrowed => within(run),
+        ([], None) if is_narrowed => within(&context.app.latest_run_here()?),
         (given, _) => {
             let given =
                 given.first().map_or("two sides are missing".to_owned(), |side| format!("`{side}` is one side"));
             return Err(Failure::Message(format!(
                 "a comparison needs a baseline and a candidate, and {given}. Write `karat compare RUN RUN`, \
-                 `karat compare RUN --models A B` or `karat compare RUN --variants A B`; without RUN, the latest run is used"
+                 `karat compare RUN --models A B` or `karat compare RUN --variants A B`; without RUN, the latest run of this folder's suite is used"
             )));
         }
     };

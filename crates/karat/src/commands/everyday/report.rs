@@ -23,7 +23,29 @@ pub fn report(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, F
                 .to_owned(),
         ));
     }
+    if let Some(file) = &args.from {
+        return comment_of_file(context, file, &args.output);
+    }
     write_report(context, &args.run, &args.output, args.canonical, false)?;
+    Ok(Exit::Pass)
+}
+
+/// Writes the comment on the run of a report.json to stdout, or into a folder.
+fn comment_of_file(context: &CommandContext<'_>, file: &str, output: &OutputArgs) -> Result<Exit, Failure> {
+    if output.format != [FormatArg::Comment] {
+        let message = "`--from` makes a comment from a report.json: use it with `--format comment`";
+        return Err(Failure::Message(message.to_owned()));
+    }
+    let comment = context.app.comment_of_file(Path::new(file))?;
+    let Some(folder) = output.output_dir.as_deref().filter(|folder| *folder != "-") else {
+        context.printer.data(&comment)?;
+        return Ok(Exit::Pass);
+    };
+    let target = Path::new(folder).join("comment.md");
+    fs::create_dir_all(folder).and_then(|()| fs::write(&target, comment)).map_err(|error| {
+        Failure::Message(format!("writing {}: {error}. Name another folder with `-o`", target.display()))
+    })?;
+    context.printer.data(&target.display().to_string())?;
     Ok(Exit::Pass)
 }
 
@@ -33,9 +55,10 @@ fn report_window(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit
     let format = match args.output.format[..] {
         [FormatArg::Md] => Some(TextFormatArg::Md),
         [FormatArg::Json] => Some(TextFormatArg::Json),
+        [FormatArg::Html] => Some(TextFormatArg::Html),
         [] | [FormatArg::Both] => None,
         _ => {
-            let message = "a digest has two formats: use `--format md` or `--format json`";
+            let message = "a digest has three formats: use one of `--format md`, `--format json` and `--format html`";
             return Err(Failure::Message(message.to_owned()));
         }
     };
@@ -129,6 +152,7 @@ fn formats(asked: &[FormatArg]) -> Vec<Format> {
             FormatArg::Html => &[Format::Html],
             FormatArg::Junit => &[Format::Junit],
             FormatArg::Csv => &[Format::Csv],
+            FormatArg::Comment => &[Format::Comment],
             FormatArg::Both => &[Format::Markdown, Format::Json],
         };
         formats.extend(more.iter().filter(|format| !formats.contains(*format)).copied().collect::<Vec<_>>());

@@ -45,14 +45,15 @@ pub fn write(
     let by_extension = match path.extension().and_then(|extension| extension.to_str()) {
         Some("md") => Some(TextFormatArg::Md),
         Some("json") => Some(TextFormatArg::Json),
+        Some("html") => Some(TextFormatArg::Html),
         _ => None,
     };
     let files = match by_extension {
         Some(by_extension) => vec![(path.to_owned(), format.unwrap_or(by_extension))],
         None => {
-            let both = [("digest.md", TextFormatArg::Md), ("digest.json", TextFormatArg::Json)];
-            let wanted = both.into_iter().filter(|(_, it)| format.is_none_or(|format| format == *it));
-            wanted.map(|(name, format)| (path.join(name), format)).collect()
+            let both = [TextFormatArg::Md, TextFormatArg::Json];
+            let wanted = format.map_or(both.to_vec(), |format| vec![format]);
+            wanted.into_iter().map(|it| (path.join(format!("digest.{}", it.extension())), it)).collect()
         }
     };
     for (file, format) in files {
@@ -70,5 +71,6 @@ fn text(digested: &DigestReport, format: TextFormatArg) -> Result<String, Failur
     match format {
         TextFormatArg::Md => Ok(digested.markdown()),
         TextFormatArg::Json => Ok(digested.json()?),
+        TextFormatArg::Html => Ok(karat_app::html_page("Digest", &digested.markdown())),
     }
 }

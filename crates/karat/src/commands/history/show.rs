@@ -45,7 +45,7 @@ fn print_suite_rows(context: &CommandContext<'_>, args: &ShowArgs, choice: RowFi
         ));
     }
     let rows = context.app.history(&RowsRequest { suite: args.run.clone(), choice })?;
-    context.print_warnings(rows.history.warnings());
+    context.print_warnings(rows.warnings());
     match format(args) {
         TableFormatArg::Json => context.printer.data(&rows.json())?,
         TableFormatArg::Tsv => context.printer.data(&rows.tsv())?,

@@ -21,5 +21,6 @@ fn text(agreement: &Agreement, format: Option<TextFormatArg>) -> Result<String, 
         None => Ok(agreement.terminal()),
         Some(TextFormatArg::Md) => Ok(agreement.markdown()),
         Some(TextFormatArg::Json) => Ok(agreement.json()?),
+        Some(TextFormatArg::Html) => Ok(karat_app::html_page("Agreement", &agreement.markdown())),
     }
 }

@@ -61,6 +61,7 @@ fn write(
         None => Ok(rounds.terminal()),
         Some(TextFormatArg::Md) => Ok(rounds.markdown()),
         Some(TextFormatArg::Json) => Ok(rounds.json()?),
+        Some(TextFormatArg::Html) => Ok(karat_app::html_page("Calibration", &rounds.markdown())),
     })?;
     Ok(Exit::Pass)
 }

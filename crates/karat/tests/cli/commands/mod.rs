@@ -2,7 +2,10 @@
 
 mod agree;
 mod calibration;
+mod ci_workflow;
+mod comment;
 mod compare;
+mod compare_systems;
 mod flags;
 mod gates;
 mod help;

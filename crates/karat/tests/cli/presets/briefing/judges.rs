@@ -280,10 +280,27 @@ fn a_golden_check_is_no_history() {
     let check = karat(&path, &["golden", "check", "--run-id", "check"]);
     assert_eq!((check.code, calls()), (2, 24), "{}", check.all());
     assert_eq!(views(), before);
-    // BR-12: the new judgment is stored, and a table of grades shows what was said last.
-    let shown: Value = serde_json::from_str(&place.fine(&["show", "mine", "--format", "json"]).stdout).unwrap();
-    let shown = shown.as_array().unwrap();
-    assert!(shown.len() == 12 && shown.iter().all(|row| row["run"] == "check"), "{shown:?}");
+    // BR-12, B4: the new judgment is stored and shown beside the row that counts, which is the digest's.
+    let said = place.fine(&["show", "mine", "--format", "json"]);
+    assert!(said.stderr.contains("12 rows marked `golden_check`"), "{}", said.all());
+    let shown: Value = serde_json::from_str(&said.stdout).unwrap();
+    let (checks, rows): (Vec<&Value>, Vec<&Value>) =
+        shown.as_array().unwrap().iter().partition(|row| row["golden_check"] == true);
+    assert!(checks.len() == 12 && checks.iter().all(|row| row["run"] == "check"), "{shown:?}");
+    let digest = ["digest", "mine", "--as-of", "2026-03-12", "--window", "12", "--format", "json"];
+    let digest: Value = serde_json::from_str(&place.fine(&digest).stdout).unwrap();
+    let composite = |rows: &[Value], date: &str| -> Vec<f64> {
+        let of = |row: &Value| [&row["date"], &row["card_date"]].contains(&&json!(date));
+        rows.iter().filter(|row| of(row)).filter_map(|row| row["composite"].as_f64()).collect()
+    };
+    let rows: Vec<Value> = rows.into_iter().cloned().collect();
+    let days = digest["days"].as_array().unwrap();
+    assert_eq!(days.len(), 12);
+    for day in days {
+        let date = day["date"].as_str().unwrap();
+        assert_eq!(composite(&rows, date), composite(days, date), "{date}");
+    }
+    assert!(place.fine(&["digest", "mine", "--as-of", "2026-03-12"]).stdout.contains("golden checks do not count"));
     let again = karat(&path, &["run", "-q", "--run-id", "again"]);
     assert_eq!((again.code, calls()), (0, 24), "{}", again.all());
     let composite = |run: &str| place.report(run)["metrics"]["quality.composite"]["value"].clone();

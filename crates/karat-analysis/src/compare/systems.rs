@@ -1,0 +1,128 @@
+//! The change of each system by itself.
+//!
+//! These results are a family of tests of their own, over systems and metrics. They explain the average over systems,
+//! whose metrics are the family that decides; neither family needs a correction for the other, because each has its own
+//! guarantee and says over how many tests.
+
+use karat_stats::compare::multiplicity::local_levels;
+use karat_stats::interval::Level;
+use serde::Serialize;
+
+use super::matching::{Matching, MetricPair};
+use super::significance::TestedMetric;
+use super::{CompareOptions, ComparedMetric, first_with_same_scores};
+use crate::figures::groups::system_id;
+
+/// The change of one system.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SystemChange {
+    /// The baseline's system.
+    pub baseline: String,
+    /// The candidate's system.
+    pub candidate: String,
+    /// Its metrics, in the plan's order.
+    pub metrics: Vec<ComparedMetric>,
+}
+
+/// The tests of one pair of systems.
+struct TestedPair<'a> {
+    pair: (usize, usize),
+    tested: Vec<TestedMetric<'a>>,
+    cost: Option<f64>,
+}
+
+/// The changes of all pairs of systems, and the number of p-values that are corrected together.
+pub(super) fn changes(
+    matching: &Matching<'_>,
+    metrics: &[MetricPair<'_>],
+    options: &CompareOptions,
+) -> (Vec<SystemChange>, u64) {
+    let pairs: Vec<TestedPair<'_>> =
+        matching.pairs.chunks(1).filter_map(|pair| test_pair(matching, pair, metrics, options)).collect();
+    let originals: Vec<Vec<usize>> = pairs.iter().map(|it| first_with_same_scores(&it.tested)).collect();
+    let p_of = |it: &TestedPair<'_>, own: &[usize]| -> Vec<Option<f64>> {
+        let once = |(at, tested): (usize, &TestedMetric<'_>)| tested.test.p().filter(|_| own.get(at) == Some(&at));
+        it.tested.iter().enumerate().map(once).collect()
+    };
+    let p_values: Vec<Option<f64>> = pairs.iter().zip(&originals).flat_map(|(it, own)| p_of(it, own)).collect();
+    let adjusted = options.correction.adjust(&p_values);
+    let levels = local_levels(&p_values, options.correction, options.level.alpha());
+    let mut first = 0;
+    let mut changes = Vec::new();
+    for (it, own) in pairs.iter().zip(&originals) {
+        let decide = |(tested, original): (&TestedMetric<'_>, &usize)| {
+            let at = first + *original;
+            let local = Level::from_alpha(*levels.get(at)?).unwrap_or(options.level);
+            tested.decide(*adjusted.get(at)?, local, it.cost, options)
+        };
+        changes.push(SystemChange {
+            baseline: system_id(&matching.baseline.findings.plan, it.pair.0),
+            candidate: system_id(&matching.candidate.findings.plan, it.pair.1),
+            metrics: it.tested.iter().zip(own).filter_map(decide).collect(),
+        });
+        first += it.tested.len();
+    }
+    (changes, p_values.iter().flatten().count() as u64)
+}
+
+fn test_pair<'a>(
+    matching: &Matching<'a>,
+    pair: &'a [(usize, usize)],
+    metrics: &[MetricPair<'a>],
+    options: &CompareOptions,
+) -> Option<TestedPair<'a>> {
+    let alone = Matching { pairs: pair, ..*matching };
+    let tested = alone.test_all(metrics, options).0;
+    Some(TestedPair { pair: *pair.first()?, tested, cost: alone.cost_per_sample() })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compare::{CompareOptions, ComparisonVerdict, Side, compare};
+    use crate::testing::Sketch;
+    use crate::{Options, analyse};
+    use karat_stats::compare::multiplicity::StepRule;
+
+    /// Two models: the first does not move on average, the second gains 1.
+    fn found(correction: StepRule) -> crate::compare::RunComparison {
+        let run = |lead: [f64; 2]| {
+            let sketch = (0..40).fold(Sketch::new(2, 1, 40), |sketch, sample| {
+                let base = 3.0 + (sample % 5) as f64;
+                let shift = |salt: usize| 0.4 * (((sample * 7919 + salt) % 13) as f64 / 6.0 - 1.0);
+                sketch.value(sample, 0, base + lead[0] * shift(3)).value(sample, 1, base + lead[1] + lead[0] * shift(5))
+            });
+            analyse(&sketch.run(), &Options::default()).unwrap()
+        };
+        let (before, after) = (run([0.0, 0.0]), run([1.0, 1.0]));
+        let side = |label, findings| Side::of(label, findings, None, None).unwrap();
+        let options = CompareOptions { correction, ..CompareOptions::default() };
+        compare(&side("before", &before), &side("after", &after), &options).unwrap()
+    }
+
+    /// C5: each system has its own change, corrected over systems and metrics; the average has its own family.
+    #[test]
+    fn each_system_has_its_own_change() {
+        let found = found(StepRule::Holm);
+        assert_eq!((found.systems.len(), found.system_family, found.family), (2, 2, 1));
+        let verdicts: Vec<ComparisonVerdict> = found.systems.iter().map(|it| it.metrics[0].verdict).collect();
+        assert_eq!(verdicts, [ComparisonVerdict::Undecided, ComparisonVerdict::Better]);
+        let second = &found.systems[1];
+        assert_eq!(second.candidate, "model-b/variant-0");
+        assert!((second.metrics[0].difference.value() - 1.0).abs() < 0.1);
+        assert!(second.metrics[0].p_adjusted >= second.metrics[0].p);
+        let average = found.metrics[0].difference.value();
+        let own: f64 = found.systems.iter().map(|it| it.metrics[0].difference.value()).sum();
+        assert!((average - own / 2.0).abs() < 1e-9, "{average} and {own}");
+    }
+
+    /// C5: each system's interval stands at the level at which it is decided.
+    #[test]
+    fn the_correction_covers_all_systems() {
+        let (with, without) = (found(StepRule::Holm), found(StepRule::Alone));
+        let level =
+            |it: &crate::compare::RunComparison, at: usize| it.systems[at].metrics[0].difference.level().unwrap();
+        assert!((level(&without, 1) - 0.95).abs() < 1e-12);
+        assert!((level(&with, 1) - 0.975).abs() < 1e-12, "{}", level(&with, 1));
+        assert!((level(&with, 0) - 0.95).abs() < 1e-12, "{}", level(&with, 0));
+    }
+}
