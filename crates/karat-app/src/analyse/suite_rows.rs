@@ -33,19 +33,29 @@ pub struct SuiteRows {
 }
 
 impl SuiteRows {
+    /// Says by which rule the rows count, if golden checks said something else.
+    pub fn note(&self) -> Option<String> {
+        let checked = self.history.rows_with_checks().filter(|(_, check)| check.is_some()).count();
+        (checked > 0).then(|| {
+            "a grade counts for its day as in `karat digest` and `karat drift`: that of the latest run; `golden_check` is what \
+             a later golden check said, which measures the judge and does not count"
+                .to_owned()
+        })
+    }
+
     /// A JSON list with one object per row.
     pub fn json(&self) -> String {
-        karat_report::json::history(self.history.latest())
+        karat_report::json::history(self.history.rows_with_checks())
     }
 
     /// Tab-separated values, with a header.
     pub fn tsv(&self) -> String {
-        karat_report::tsv::history(self.history.latest())
+        karat_report::tsv::history(self.history.rows_with_checks())
     }
 
     /// Column names and cells of a table.
     pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        karat_report::tsv::table(self.history.latest())
+        karat_report::tsv::table(self.history.rows_with_checks())
     }
 }
 

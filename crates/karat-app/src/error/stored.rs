@@ -9,6 +9,8 @@ errors! {
             hint "`karat run` makes one; `--store` names another place";
         NoCell { run: String, cell: String } => "run {run} has no cell `{cell}`"
             hint "give its number in `karat show`, or `sample/model/variant[/trial]`";
+        NoSample { target: String, sample: String } => "{target} has no cell of the sample `{sample}`"
+            hint "`karat show {target}` lists its samples";
         NoPlannedCell { suite: String, cell: String } => "the plan of {suite} has no cell `{cell}`"
             hint "give its number in `karat show`, or `sample/model/variant` (`sample/variant` without a model)";
         NoMetric { metric: String, known: Names } => "no stored run has the metric `{metric}`"

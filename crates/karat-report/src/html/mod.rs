@@ -1,31 +1,39 @@
 //! report.html: report.md as one self-contained page with charts, without scripts and without external resources.
 //!
-//! The text comes from [`crate::markdown`]. Raw HTML in it is shown as text, and links may only lead to web pages.
+//! The text comes from [`crate::markdown`], but for the inputs and outputs of cells, which `outputs` puts side by side. Raw HTML in it is shown as text, and links may only lead to web pages.
 
 mod chart;
+mod outputs;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 
-use crate::markdown;
-use crate::shared::report::Report;
+use crate::markdown::{self, Parts};
+use crate::shared::report::{RenderError, Report};
 
 const STYLE: &str = include_str!("style.css");
 
 /// Returns the report as a page.
-pub fn render(report: Report<'_>) -> String {
-    let (words, contents) = with_contents(&body(&markdown::render(report)));
+///
+/// # Errors
+/// Rows that cannot be read.
+pub fn render(report: Report<'_>) -> Result<String, RenderError> {
+    let Parts { opening, gates, figures, details } = markdown::parts(report);
     let charts = chart::all(report);
-    // The charts follow the summary, which is the first section.
-    let second = words.match_indices("<h2").nth(1).map_or(words.len(), |(at, _)| at);
-    let (summary, rest) = words.split_at(second);
-    format!(
+    let outputs = outputs::section(report)?;
+    let after = format!("{}{charts}{}{outputs}{}", body(&gates), body(&figures), body(&details));
+    let (words, contents) = with_contents(&format!("{}{CONTENTS}{after}", body(&opening)));
+    let words = words.replacen(CONTENTS, &contents, 1);
+    Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>{}: evaluation report</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{summary}{contents}{charts}{rest}</main>\n</body>\n</html>\n",
+         <title>{}: evaluation report</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{words}</main>\n</body>\n</html>\n",
         escape(&report.findings.plan.suite)
-    )
+    ))
 }
+
+/// Place of the list of sections. Content cannot hold it: its characters are escaped there.
+const CONTENTS: &str = "<!--contents-->";
 
 /// Converts Markdown to HTML in which only Karat's own markup is markup.
 fn body(text: &str) -> String {

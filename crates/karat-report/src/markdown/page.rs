@@ -171,6 +171,13 @@ impl Page {
         self.block(&lines.join("\n"));
     }
 
+    /// Adds a text as it is, in a fence that it cannot close.
+    pub(crate) fn fence(&mut self, text: &str) {
+        let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        self.block(&format!("{fence}text\n{}\n{fence}", text.trim_end_matches('\n')));
+    }
+
     fn block(&mut self, text: &str) {
         if !self.0.is_empty() {
             self.0.push('\n');
@@ -252,6 +259,25 @@ mod tests {
             assert!(matches!(events.first(), Some(Event::Start(Tag::Paragraph))), "{events:?}");
         }
         assert_eq!(Inline::text("7.75 +1.04 -x 1.5").0, "7.75 +1.04 -x 1.5");
+    }
+
+    /// CL-19, field test C1: no content closes its fence.
+    #[test]
+    fn content_does_not_close_its_fence() {
+        for hostile in ["```\n# h", "a\n~~~\n``````\n<script>x</script>", "", "    ```", "\t`````", "> ```\n"] {
+            let mut page = Page::default();
+            page.fence(hostile);
+            page.paragraph(Inline::plain("after"));
+            let text = page.finish();
+            let events: Vec<Event<'_>> = Parser::new_ext(&text, Options::all()).collect();
+            let blocks = events.iter().filter(|it| matches!(it, Event::Start(Tag::CodeBlock(_)))).count();
+            let last = events.iter().rev().find_map(|it| if let Event::Text(text) = it { Some(text) } else { None });
+            assert_eq!((blocks, last.map(|it| &**it)), (1, Some("after")), "{text}");
+            assert!(
+                !events.iter().any(|it| matches!(it, Event::Html(_) | Event::Start(Tag::Heading { .. }))),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -10,9 +10,15 @@ pub(crate) const BEFORE: [&str; 4] = ["card_date", "judge_model", "prompt_versio
 
 pub(crate) const AFTER: [&str; 5] = ["notes", "sample", "system", "ran_at", "run"];
 
+/// A row, and what a later golden check said of the same.
+pub type CheckedRow<'a> = (&'a GradeRow, Option<&'a GradeRow>);
+
+/// Name of the composite of a later golden check.
+pub(crate) const CHECKED: &str = "golden_check";
+
 /// Returns one row: `{card_date, judge_model, prompt_version, composite, <axes>, notes, sample, system, ran_at, run,
-/// caps?}`.
-pub fn row(judged: &GradeRow) -> Value {
+/// caps?, golden_check?}`.
+pub fn row((judged, check): CheckedRow<'_>) -> Value {
     let mut row = Map::new();
     let mut put = |name: &str, value: Value| row.insert(name.to_owned(), value);
     put("card_date", json!(judged.date));
@@ -29,6 +35,9 @@ pub fn row(judged: &GradeRow) -> Value {
     put("run", json!(judged.run));
     if !judged.caps.is_empty() {
         put("caps", json!(judged.caps));
+    }
+    if let Some(check) = check {
+        put(CHECKED, number(check.composite));
     }
     Value::Object(row)
 }

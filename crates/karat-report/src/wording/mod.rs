@@ -8,5 +8,6 @@ pub(crate) mod changes;
 pub(crate) mod comparison;
 pub(crate) mod gates;
 pub(crate) mod kpis;
+pub(crate) mod outputs;
 pub(crate) mod provenance;
 pub(crate) mod session_gates;

@@ -381,11 +381,10 @@ impl History {
         self.current_rows().map(|(_, row)| row)
     }
 
-    /// The latest row of each key, golden checks included, as a table of grades shows them.
-    pub fn latest(&self) -> impl Iterator<Item = &GradeRow> {
+    /// The rows, each with what a later golden check said of the same. Such a grade is shown and does not count.
+    pub fn rows_with_checks(&self) -> impl Iterator<Item = (&GradeRow, Option<&GradeRow>)> {
         self.current_rows().map(|(place, row)| {
-            let check = self.checks.get(place).filter(|check| check.made_at > row.made_at);
-            check.unwrap_or(row)
+            (row, self.checks.get(place).filter(|check| check.made_at > row.made_at && !row.is_golden_check))
         })
     }
 

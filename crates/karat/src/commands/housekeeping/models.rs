@@ -35,7 +35,7 @@ pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, F
         ]
     });
     let head = ["id", "provider", "tier", "context", "max output", "$/M in", "$/M out", "price as of", "availability"];
-    context.printer.data(&table(context, &head, rows))?;
+    context.printer.text(&table(context, &head, rows))?;
     Ok(Exit::Pass)
 }
 
