@@ -1,6 +1,6 @@
 //! Selects metrics of a plan: the primary one, and those that match a pattern.
 
-use karat_types::{PlanHeader, ScorerKind};
+use karat_types::{MetricSpec, PlanHeader, ScorerKind};
 
 /// Index of the primary metric: a rubric's composite, else one named `overall`, else the first that depends on neither
 /// time nor price.
@@ -31,7 +31,9 @@ pub fn headline_metrics(plan: &PlanHeader) -> Vec<usize> {
         return shown;
     }
     shown.extend(primary_metric(plan));
-    let steady = || plan.metrics.iter().enumerate().filter(|(_, metric)| !metric.volatile);
+    // `pass` belongs to no scorer: it repeats the others.
+    let is_own = |metric: &MetricSpec| !metric.volatile && metric.scorer < plan.scorers.len();
+    let steady = || plan.metrics.iter().enumerate().filter(|(_, metric)| is_own(metric));
     let main = |scorer: usize| {
         let own = || steady().filter(move |(_, metric)| metric.scorer == scorer);
         let primary = shown.first().copied().filter(|at| own().any(|(own, _)| own == *at));
@@ -44,7 +46,7 @@ pub fn headline_metrics(plan: &PlanHeader) -> Vec<usize> {
     let all: Vec<usize> = if steady().count() <= HEADLINE {
         steady().map(|(at, _)| at).collect()
     } else {
-        judged.into_iter().chain(plain).filter_map(main).chain(plan.pass()).collect()
+        judged.into_iter().chain(plain).filter_map(main).collect()
     };
     for at in all {
         if shown.len() < HEADLINE && !shown.contains(&at) {

@@ -25,6 +25,13 @@ impl Inline {
         Self(if fits { format!("`{id}`") } else { escape(&id) })
     }
 
+    /// Makes a piece from a sentence in which backticks enclose code.
+    pub(crate) fn sentence(text: &str) -> Self {
+        let pieces = text.split('`').enumerate();
+        let piece = |(at, part)| if at % 2 == 1 { Self::code(part) } else { Self(escape(part)) };
+        pieces.map(piece).fold(Self::default(), Self::then)
+    }
+
     /// Appends a text from the source code.
     pub(crate) fn and(mut self, text: &'static str) -> Self {
         self.0.push_str(text);

@@ -51,7 +51,7 @@ pub(crate) struct Selection<'a> {
     pub(crate) ordinals: Vec<u64>,
     /// Number of cells that failed.
     pub(crate) failed: u64,
-    /// Number of all cells.
+    /// Number of all cells that were not skipped.
     pub(crate) of: u64,
     /// Number of cells that were asked for.
     pub(crate) asked: u64,
@@ -71,6 +71,10 @@ pub(crate) fn select<'a>(report: Report<'a>, shown: ShownOutputs) -> Result<Sele
     let limit = report.context.outputs.cells;
     let (mut failed, mut others): (Vec<Ranked>, Vec<u64>) = (Vec::new(), Vec::new());
     report.cells().each_row(|row| {
+        // A skipped cell has nothing to show.
+        if row.cell.status == CellStatus::Skipped {
+            return Ok(());
+        }
         selection.of += 1;
         let scores = CellScores::of(&report.findings.plan, &row);
         match selection.thresholds.failure(&row, &scores) {
@@ -81,7 +85,7 @@ pub(crate) fn select<'a>(report: Report<'a>, shown: ShownOutputs) -> Result<Sele
                     keep_worst(&mut failed, limit);
                 }
             }
-            None if others.len() < limit && row.cell.status == CellStatus::Ok => others.push(row.cell.ordinal),
+            None if others.len() < limit => others.push(row.cell.ordinal),
             None => {}
         }
         Ok(())

@@ -15,10 +15,10 @@ const COLUMNS: usize = 80;
 
 /// Number of lines of figures. Gates take some of the space.
 const FIGURES: usize = 15;
-const FIGURES_BESIDE_GATES: usize = 10;
+const FIGURES_BESIDE_GATES: usize = 8;
 
 /// Least number of systems shown, and of metrics where they stand below each other.
-const FEW: usize = 3;
+const FEW: usize = 2;
 
 /// Length of an id, in characters.
 const NAME: usize = 32;

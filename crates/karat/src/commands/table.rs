@@ -90,4 +90,25 @@ mod tests {
         assert!(narrow.lines().all(|line| line.chars().count() <= 30) && narrow.lines().count() > 2, "{narrow}");
         assert_eq!(render(None, &["run", "says"], rows()).lines().count(), 2);
     }
+
+    /// H2: a table of many rows is printed while they come, and holds only the first of them.
+    #[test]
+    fn a_long_table_is_streamed() {
+        let mut table = StreamedTable {
+            head: ["cell", "sample"].map(str::to_owned).to_vec(),
+            terminal: None,
+            rows: Vec::new(),
+            widths: Vec::new(),
+        };
+        let mut out = Vec::new();
+        for at in 0..3 * ROWS {
+            table.add(vec![at.to_string(), format!("s{at}\u{9b}\n")], &mut out).unwrap();
+            assert!(table.rows.len() < ROWS && (at + 1 < ROWS || !out.is_empty()));
+        }
+        table.end(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.lines().count(), 1 + 3 * ROWS);
+        assert!(text.starts_with(" cell  sample\n 0     s0\u{fffd}␊\n"), "{}", &text[..60]);
+        assert!(text.ends_with(" 2999  s2999\u{fffd}␊\n"));
+    }
 }

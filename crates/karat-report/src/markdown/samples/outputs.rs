@@ -13,7 +13,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) -> Result<
     let selection = select(report, shown)?;
     if let Some(words) = introduction(shown, &selection) {
         page.heading(2, Inline::plain(TITLE));
-        page.paragraph(Inline::text(words));
+        page.paragraph(Inline::sentence(&words));
         each_sample(report, &selection, |it| {
             sample(page, &it);
             Ok(())
@@ -54,7 +54,7 @@ fn cell(page: &mut Page, cell: &CellText) {
 
 fn block(page: &mut Page, title: Inline, text: &Excerpt, command: &str) {
     page.paragraph(match text.cut_note(command) {
-        Some(note) => title.and(" (").and_text(note).and(")"),
+        Some(note) => title.and(" (").then(Inline::sentence(&note)).and(")"),
         None => title,
     });
     page.fence(&text.text);

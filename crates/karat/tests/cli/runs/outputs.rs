@@ -64,8 +64,8 @@ fn rows_of_a_suite_have_its_columns() {
     let place = ran(SUITE);
     let rows = place.fine(&["show", "tickets", "--format", "tsv"]).stdout;
     let lines: Vec<&str> = rows.lines().collect();
-    assert_eq!(lines[0], "sample\tsystem\ttrial\tcategory\tpolite\tpass\tverdict\tcost\trun");
-    assert_eq!(lines[3], "t2\tsmall/v1\t0\t0.000\t1.000\t0.000\tfail\tunknown\ta", "{rows}");
+    assert_eq!(lines[0], "sample\tsystem\ttrial\tcategory\tpolite\tverdict\tcost\trun");
+    assert_eq!(lines[3], "t2\tsmall/v1\t0\t0.000\t1.000\tfail\t$0.00\ta", "{rows}");
     assert_eq!(lines.len(), 7, "{rows}");
     place.write("karat.yaml", &format!("{SUITE}headline: [polite]\n"));
     place.fine(&["run", "-q", "--run-id", "b"]);
@@ -85,10 +85,11 @@ fn a_sample_shows_all_systems() {
     let place = ran(SUITE);
     let text = place.fine(&["show", "a", "--sample", "t2"]).stdout;
     let parts = ["sample t2", "input: Refund my invoice.", "reference: billing", "── small/v1 (cell 2, failed) ──"];
-    let more = ["output: question", "── small/v2 (cell 3) ──", "output: billing", "It answers the ticket."];
+    let more = ["output: question", "── small/v2 (cell 3) ──", "output: billing"];
     let places: Vec<usize> =
         parts.iter().chain(&more).map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
     assert!(places.is_sorted(), "{text}");
+    assert_eq!(text.matches("reason of polite by grader: It answers the ticket.").count(), 2, "{text}");
     assert_eq!(place.fine(&["show", "tickets", "--sample", "t2"]).stdout, text);
     let failed = place.fine(&["show", "a", "--outputs", "failed"]).stdout;
     assert!(failed.contains("── small/v1 (cell 2, failed) ──") && !failed.contains("I was charged"), "{failed}");
@@ -186,5 +187,13 @@ fn a_summary_shows_all_headline_metrics() {
     assert!(summary.contains("category") && summary.contains("polite"), "{summary}");
     assert!(table.iter().all(|line| line.chars().count() <= 80), "{summary}");
     let intervals: usize = table.iter().map(|line| line.matches(" to ").count()).sum();
-    assert!(intervals >= 6, "{summary}");
+    assert!(intervals >= 4, "{summary}");
+}
+
+/// Field test B4: one judge is no warning where the suite asks for no number of judges.
+#[test]
+fn one_judge_is_enough_unless_several_are_asked_for() {
+    let place = Place::new();
+    let said = place.fine(&["validate", "claims"]);
+    assert!(!said.stderr.contains("a consensus of"), "{}", said.all());
 }

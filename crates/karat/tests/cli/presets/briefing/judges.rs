@@ -280,10 +280,12 @@ fn a_golden_check_is_no_history() {
     let check = karat(&path, &["golden", "check", "--run-id", "check"]);
     assert_eq!((check.code, calls()), (2, 24), "{}", check.all());
     assert_eq!(views(), before);
-    // BR-12: the new judgment is stored, and a table of grades shows what was said last.
+    // BR-12, field test B4: a table of grades counts as `digest` does; the stored judgment of the check stands beside it.
     let shown: Value = serde_json::from_str(&place.fine(&["show", "mine", "--format", "json"]).stdout).unwrap();
     let shown = shown.as_array().unwrap();
-    assert!(shown.len() == 12 && shown.iter().all(|row| row["run"] == "check"), "{shown:?}");
+    let is_checked = |row: &Value| row["run"] == "first" && row["golden_check"].as_f64() < row["composite"].as_f64();
+    assert!(shown.len() == 12 && shown.iter().all(is_checked), "{shown:?}");
+    assert!(place.fine(&["show", "mine"]).stderr.contains("`golden_check` is what a later golden check said"));
     let again = karat(&path, &["run", "-q", "--run-id", "again"]);
     assert_eq!((again.code, calls()), (0, 24), "{}", again.all());
     let composite = |run: &str| place.report(run)["metrics"]["quality.composite"]["value"].clone();
