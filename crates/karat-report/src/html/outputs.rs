@@ -18,7 +18,7 @@ pub(super) fn section(report: Report<'_>) -> Result<String, RenderError> {
     let shown = report.context.outputs.shown.unwrap_or_default();
     let selection = select(report, shown)?;
     let Some(words) = introduction(shown, &selection) else { return Ok(String::new()) };
-    let mut html = format!("<h2>{TITLE}</h2>\n<p>{}</p>\n", escape(&words.replace('`', "")));
+    let mut html = format!("<h2>{TITLE}</h2>\n<p>{}</p>\n", sentence(&words));
     let mut at = 0;
     each_sample(report, &selection, |it| {
         sample(&mut html, &it, at < OPEN);
@@ -93,6 +93,15 @@ fn block(text: &Excerpt, command: &str) -> String {
 }
 
 fn note(text: &Excerpt, command: &str) -> String {
-    let note = text.cut_note(command).map(|note| escape(&note.replace('`', "")));
+    let note = text.cut_note(command).map(|note| sentence(&note));
     note.map_or_else(String::new, |note| format!("<p class=\"soft\">{note}</p>\n"))
+}
+
+/// A sentence in which backticks enclose code.
+fn sentence(text: &str) -> String {
+    let part = |(at, part): (usize, &str)| {
+        let part = escape(part);
+        if at % 2 == 1 { format!("<code>{part}</code>") } else { part }
+    };
+    text.split('`').enumerate().map(part).collect()
 }
