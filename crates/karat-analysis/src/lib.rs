@@ -33,7 +33,7 @@ pub use analyses::{
     PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions, SampleMove, SectionRange, Services,
     SetDelta, Shortfall, SkippedCells, Slice, Slices, SlicesOptions, SpanFigures, Stage, SummaryCorpus,
     SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange, TextCount, TextDelta, ThresholdDecision,
-    ValueShare, VoteConsistency, catalog,
+    ValueShare, VoteConsistency, catalog, shortfall_severity,
 };
 pub use error::{AnalysisError, GateProblem};
 pub use figures::breakdown::{Breakdown, CostLine};
@@ -49,7 +49,7 @@ pub use reference::{canary, digest, golden};
 pub use run::baseline_variants::BaselineVariant;
 pub use run::findings::{Findings, Recommendation, SampleFindings, Summary};
 pub use run::instrument::Instrument;
-pub use run::metric_names::primary_metric;
+pub use run::metric_names::{headline_metrics, primary_metric};
 pub use run::pass::{Options, analyse, check};
 pub use run::served_models::{ServedJudge, ServedModel};
 pub use run::unmatched_outputs::UnmatchedOutput;

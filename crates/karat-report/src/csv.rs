@@ -3,13 +3,18 @@
 use std::io::Write;
 
 use karat_analysis::CellScores;
-use karat_types::{CellRow, CellStatus, Score};
+use karat_types::{CellRow, CellStatus, SampleText, Score};
 
-use crate::shared::report::{RenderError, Report};
+use crate::outputs::cell_text::{CellText, Excerpt, texts_of};
+use crate::outputs::select::Thresholds;
+use crate::shared::report::{RenderError, Report, ShownOutputs};
 use crate::shared::visible::{MESSAGE, exact_name, excerpt};
 
+/// Number of characters of a text in a field. Spreadsheets hold 32,767 in all.
+const FIELD: usize = 15_000;
+
 /// Writes the run's cells as CSV (RFC 4180, UTF-8). An empty field under a metric means *not applicable* or
-/// *unscored*; the column `unscored` names the latter. Texts that a spreadsheet would compute get an apostrophe in
+/// *unscored*; the column `unscored` names the latter. The last columns hold input, output, reference and reasons. Texts that a spreadsheet would compute get an apostrophe in
 /// front.
 ///
 /// # Errors
@@ -18,8 +23,20 @@ pub fn write(report: Report<'_>, out: &mut dyn Write) -> Result<(), RenderError>
     let mut head = vec!["cell", "sample", "model", "variant", "trial", "status"];
     head.extend(report.metrics().map(|(_, metric)| metric.name.as_str()));
     head.extend(["unscored", "input_tokens", "output_tokens", "cost_usd", "error"]);
+    head.extend(["input", "output", "reference", "reasons"]);
     line(head.into_iter().map(text), out)?;
-    report.cells().each_row(|row| line(fields(report, &row).into_iter(), out))
+    let (thresholds, shown) = (Thresholds::of(report), report.context.outputs.shown.unwrap_or(ShownOutputs::All));
+    report.cells().each_row(|row| {
+        let scores = CellScores::of(&report.findings.plan, &row);
+        let has_texts = match shown {
+            ShownOutputs::All => true,
+            ShownOutputs::Failed => thresholds.failure(&row, &scores).is_some(),
+            ShownOutputs::None => false,
+        };
+        let mut fields = fields(report, &row, &scores);
+        fields.extend(if has_texts { texts(report, &thresholds, &row)? } else { Default::default() });
+        line(fields.into_iter(), out)
+    })
 }
 
 /// Returns the run's cells as CSV.
@@ -32,9 +49,8 @@ pub fn render(report: Report<'_>) -> Result<String, RenderError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn fields(report: Report<'_>, row: &CellRow<'_>) -> Vec<String> {
+fn fields(report: Report<'_>, row: &CellRow<'_>, scores: &CellScores) -> Vec<String> {
     let plan = &report.findings.plan;
-    let scores = CellScores::of(plan, row);
     let status = match row.cell.status {
         CellStatus::Ok => "ok",
         CellStatus::Error => "error",
@@ -65,6 +81,37 @@ fn fields(report: Report<'_>, row: &CellRow<'_>) -> Vec<String> {
     fields
 }
 
+/// Returns input, output, reference and reasons of a cell.
+fn texts(report: Report<'_>, thresholds: &Thresholds<'_>, row: &CellRow<'_>) -> Result<[String; 4], RenderError> {
+    let cell = CellText::with_limit(report, thresholds, row, FIELD)?;
+    let (reference, inputs): (Vec<_>, Vec<_>) =
+        texts_of(row.sample, FIELD).into_iter().partition(|(name, _)| name == SampleText::REFERENCE);
+    let plain = |text: &Excerpt| match text.cut_note(&cell.command) {
+        Some(note) => format!("{} … ({})", text.text, note.replace('`', "")),
+        None => text.text.clone(),
+    };
+    let named = |(name, text): &(String, Excerpt)| {
+        if name == SampleText::INPUT || name == SampleText::REFERENCE {
+            plain(text)
+        } else {
+            format!("{name}: {}", plain(text))
+        }
+    };
+    let join = |texts: &[(String, Excerpt)]| texts.iter().map(named).collect::<Vec<_>>().join("\n\n");
+    let reasons = cell.reasons().into_iter().map(|(whose, text)| format!("{whose}: {}", plain(text)));
+    let reasons = reasons.collect::<Vec<_>>().join("\n");
+    let output = cell.output.as_ref().map_or_else(String::new, plain);
+    Ok([join(&inputs), output, join(&reference), reasons].map(|text| no_formula(fit(text))))
+}
+
+/// Cuts a text to what a spreadsheet holds in a field.
+fn fit(text: String) -> String {
+    match text.char_indices().nth(2 * FIELD) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
 fn line(fields: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(), RenderError> {
     let quoted: Vec<String> = fields.map(|field| quote(&field)).collect();
     out.write_all(quoted.join(",").as_bytes())?;
@@ -77,7 +124,7 @@ fn text(text: &str) -> String {
 }
 
 fn no_formula(text: String) -> String {
-    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
 }
 
 fn quote(field: &str) -> String {

@@ -2,7 +2,7 @@
 //! `csv.rs`, `junit.rs`, `tsv.rs`; in each, one file a topic.
 //!
 //! `shared/` has what every format uses: its input ([`Report`]), numbers as text, and harmless forms of texts from
-//! outside. `wording/` has sentences that several formats show. Start with `shared/report.rs`, then `terminal/mod.rs`
+//! outside. `wording/` has sentences that several formats show, `outputs/` the texts of single cells. Start with `shared/report.rs`, then `terminal/mod.rs`
 //! or `markdown/mod.rs`, which list their sections in order.
 //!
 //! Nothing here computes a statistic: a number in a report is a count or comes from a
@@ -14,6 +14,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+mod outputs;
 mod shared;
 pub mod terminal;
 pub mod tsv;
@@ -22,4 +23,5 @@ mod wording;
 pub use shared::calibration_round::CalibrationRound;
 pub use shared::figures::{count_noun, usd};
 pub use shared::reliability_curve;
-pub use shared::report::{Cells, Context, Estimate, RenderError, Report};
+pub use shared::report::{Cells, Context, Estimate, Outputs, RenderError, Report, ShownOutputs};
+pub use shared::visible::{escape_json, visible, visible_name};

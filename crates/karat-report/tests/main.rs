@@ -11,6 +11,8 @@ mod gates;
 mod json;
 #[path = "render/markdown.rs"]
 mod markdown;
+#[path = "render/outputs.rs"]
+mod outputs;
 #[path = "render/terminal.rs"]
 mod terminal;
 

@@ -319,6 +319,7 @@ fn header(cells: u64) -> RunHeader {
         trials: 1,
         scorers: Vec::new(),
         metrics: Vec::new(),
+        headline: Vec::new(),
         analyses: Vec::new(),
         statistics: Default::default(),
         run: RunSpec {

@@ -45,7 +45,7 @@ pub use reads::{Reads, read_label};
 pub use run::{
     CallRecord, CellCost, CellError, CellProgress, CellRecord, CellRow, CellStatus, Event, JudgeRound, JudgmentRecord,
     JudgmentRow, Note, NoteKind, Observer, OutputOrigin, Record, ResponseFacts, RowError, RunHeader, RunRows,
-    RunStatus, SampleRecord, SilentObserver, StepCost, StepRecord,
+    RunStatus, SampleRecord, SampleText, SilentObserver, StepCost, StepRecord,
 };
 pub use sample::Sample;
 pub use score::{NOTHING_AT, Score};

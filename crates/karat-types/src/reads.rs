@@ -4,11 +4,14 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::{Key, KeyBuilder, Sample};
+use crate::{Key, KeyBuilder, Sample, SampleText};
 
 /// Names of the roles among what is read. No column's, since templates reach columns through `sample`.
 const INPUT: &str = "{{ input }}";
 const REFERENCE: &str = "{{ reference }}";
+
+/// Number of columns whose text is kept for reports.
+const SHOWN_COLUMNS: usize = 8;
 
 /// The parts of a cell that the templates of a step or rubric read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -83,6 +86,29 @@ impl Reads {
         self.entries(sample).chain(unread).map(|(name, value)| (name.to_owned(), digest(&value))).collect()
     }
 
+    /// The texts that a reader needs beside an output: the sample's input and reference, and what is read besides them,
+    /// each value once.
+    pub fn texts(&self, sample: &Sample) -> Vec<SampleText> {
+        let is_column = |name: &str| ![INPUT, REFERENCE, "id"].contains(&name);
+        let named = self.columns.iter().filter_map(|name| Some((name, sample.columns.get(name)?)));
+        let whole_row = self.whole_row.then(|| sample.columns.iter()).into_iter().flatten();
+        let mut values: Vec<&Value> = Vec::new();
+        let mut texts = Vec::new();
+        let roles = [(SampleText::INPUT, &sample.input), (SampleText::REFERENCE, &sample.reference)];
+        for (name, value) in roles.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+            values.push(value);
+            texts.push(SampleText::of(name, value));
+        }
+        let roles = texts.len();
+        for (name, value) in named.chain(whole_row).filter(|(name, value)| is_column(name) && !value.is_null()) {
+            if texts.len() < roles + SHOWN_COLUMNS && !values.contains(&value) {
+                values.push(value);
+                texts.push(SampleText::of(name, value));
+            }
+        }
+        texts
+    }
+
     /// The parts that are read, each with the name of its role or column.
     fn entries<'a>(&'a self, sample: &'a Sample) -> impl Iterator<Item = (&'a str, Cow<'a, Value>)> {
         let or_null = |value: Option<&'a Value>| value.map_or(Cow::Owned(Value::Null), Cow::Borrowed);
@@ -123,6 +149,26 @@ mod tests {
             columns,
             metadata: serde_json::Map::new(),
         }
+    }
+
+    /// CL-19, field test C1: input, reference and the columns that are read are kept for reports, each value once, and
+    /// long ones are cut.
+    #[test]
+    fn texts_for_reports_are_kept_once_and_cut() {
+        let mut row =
+            sample(json!({"ticket": "help", "lang": "en", "unread": 1, "long": "ü".repeat(5_000), "id": "a"}));
+        row.input = Some(json!("help"));
+        row.reference = Some(json!({"category": "billing"}));
+        let texts = Reads::new(["sample.ticket", "sample.long", "sample.lang", "sample.id", "output.x"]).texts(&row);
+        let names: Vec<&str> = texts.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["input", "reference", "lang", "long"]);
+        assert_eq!(texts[1].text, r#"{"category":"billing"}"#);
+        assert_eq!((texts[3].text.chars().count(), texts[3].chars), (SampleText::STORED, 5_000));
+        let all = Reads::new(["sample"]).texts(&row);
+        assert_eq!(
+            all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
+            ["input", "reference", "lang", "unread", "long"]
+        );
     }
 
     /// CL-07, BY-06: a gold answer that no step reads is not part of a cell's identity.

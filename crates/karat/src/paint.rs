@@ -29,6 +29,60 @@ const VERDICTS: &[(&str, Style)] = &[
     ("undecided", Style::new().yellow()),
 ];
 
+/// Makes a text harmless in which colours (`ESC [ … m`) stay.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, part) in text.split("\u{1b}[").enumerate() {
+        if at == 0 {
+            out.push_str(&karat_app::visible(part));
+            continue;
+        }
+        let codes = part.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(part.len());
+        let (code, rest) = part.split_at(codes);
+        let is_colour = rest.starts_with('m');
+        out.push_str(if is_colour { "\u{1b}[" } else { "␛[" });
+        out.push_str(code);
+        out.push_str(&karat_app::visible(rest));
+    }
+    out
+}
+
+/// Least width at which lines are broken.
+const NARROW: usize = 40;
+
+/// Breaks long lines at words; what follows is indented. Columns (two spaces between words) stay as they are.
+pub fn wrap(text: &str, width: usize) -> String {
+    let width = width.max(NARROW);
+    let lines: Vec<Cow<'_, str>> = text.split('\n').map(|line| wrap_line(line, width)).collect();
+    lines.join("\n")
+}
+
+fn wrap_line(line: &str, width: usize) -> Cow<'_, str> {
+    let start = line.trim_start();
+    let indent = line.len() - start.len();
+    // The verdict of a check and its name are two columns, and the rest is a sentence.
+    let is_table = start.contains("  ") && !VERDICTS.iter().any(|(word, _)| start.starts_with(word));
+    if line.chars().count() <= width || is_table {
+        return line.into();
+    }
+    let mut out = line[..indent].to_owned();
+    let mut column = indent;
+    for (at, word) in start.split(' ').enumerate() {
+        let length = word.chars().count();
+        if at > 0 && column + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent + 2));
+            column = indent + 2;
+        } else if at > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.into()
+}
+
 /// Returns a message with its first word in colour.
 pub fn message(text: &str) -> Cow<'_, str> {
     let line = text.trim_start();
@@ -67,6 +121,25 @@ mod tests {
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
+    }
+
+    /// Field test C12: lines of a summary fit the terminal, and nothing of them is lost.
+    #[test]
+    fn long_lines_are_broken_at_words() {
+        let long = format!("warning: {}end", "some words ".repeat(30));
+        let table = format!("a  {}", "b ".repeat(60));
+        let wrapped = wrap(&format!("{long}\n{table}\nshort"), 80);
+        assert!(wrapped.lines().filter(|line| !line.starts_with("a  ")).all(|line| line.chars().count() <= 80));
+        assert!(wrapped.contains(&table) && wrapped.ends_with("\nshort"), "{wrapped}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&wrapped), words(&format!("{long} {table} short")));
+    }
+
+    /// D2: in a painted text only colours stay.
+    #[test]
+    fn only_colours_stay() {
+        let painted = "\u{1b}[31mred\u{1b}[0m \u{1b}[2Jclear \u{1b}]0;title\u{7} \u{9b}31m\r\u{202e}";
+        assert_eq!(visible(painted), "\u{1b}[31mred\u{1b}[0m ␛[2Jclear ␛]0;title␇ \u{fffd}31m␍\u{fffd}");
     }
 
     #[test]

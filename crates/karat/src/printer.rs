@@ -1,8 +1,11 @@
 //! Output: data to stdout, messages to stderr. Nothing else in the binary prints.
+//!
+//! Ids and content come from datasets and models. Everything that people read goes through [`karat_app::visible`] before
+//! colour is added, so that nothing in it acts on a terminal; data for programs does so if stdout is a terminal.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use karat_app::AppError;
+use karat_app::{AppError, Diagnostics, visible};
 
 use crate::failure::Failure;
 use crate::paint;
@@ -32,14 +35,25 @@ impl Printer {
         }
     }
 
-    /// Prints a summary to stdout, with messages and verdicts in colour.
+    /// Prints a summary to stdout, with messages and verdicts in colour. On a terminal, long lines are broken at words.
     pub fn summary(&self, text: &str) -> Result<(), Failure> {
-        if self.colour_out { self.data(&paint::summary(text)) } else { self.data(text) }
+        let text = visible(text);
+        let text = self.width.map_or_else(|| text.to_string(), |width| paint::wrap(&text, width.into()));
+        self.write(&if self.colour_out { paint::summary(&text) } else { text })
     }
 
-    /// Prints data to stdout.
+    /// Prints a text for people to stdout.
+    pub fn text(&self, text: &str) -> Result<(), Failure> {
+        self.write(&visible(text))
+    }
+
+    /// Prints data for programs to stdout.
     pub fn data(&self, text: &str) -> Result<(), Failure> {
-        self.stream(|out| {
+        if self.width.is_some() { self.text(text) } else { self.write(text) }
+    }
+
+    fn write(&self, text: &str) -> Result<(), Failure> {
+        self.stream_raw(|out| {
             // An error is kept and reported at the end.
             let _ = out.write_all(text.as_bytes());
             Ok(())
@@ -48,6 +62,21 @@ impl Printer {
 
     /// Prints data of any size while it is made. It is made to its end even if the pipe is closed.
     pub fn stream<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
+        if self.width.is_none() { self.stream_raw(make) } else { self.stream_text(make) }
+    }
+
+    /// Prints a text for people while it is made.
+    pub fn stream_text<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
+        self.stream_raw(|out| {
+            let mut lines = VisibleLines { out, line: Vec::new() };
+            let made = make(&mut lines)?;
+            // An error is kept and reported at the end.
+            let _ = lines.end_line();
+            Ok(made)
+        })
+    }
+
+    fn stream_raw<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
         let mut out = Stdout { out: anstream::stdout().lock(), last: b'\n', failed: None };
         let made = make(&mut out);
         if out.last != b'\n' {
@@ -64,10 +93,24 @@ impl Printer {
 
     /// Prints a message to stderr, in one write so that lines of several threads do not mix.
     pub fn say(&self, text: &str) {
-        let text = if self.colour_err { paint::message(text) } else { text.into() };
+        let text = visible(text);
+        self.write_message(&if self.colour_err { paint::message(&text) } else { text.as_ref().into() });
+    }
+
+    /// Prints a message that has colours already: only these stay.
+    pub fn say_painted(&self, text: &str) {
+        self.write_message(&paint::visible(text));
+    }
+
+    fn write_message(&self, text: &str) {
         let choice = if self.colour_err { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never };
         let mut err = anstream::AutoStream::new(io::stderr().lock(), choice);
         let _ = err.write_all(format!("{text}\n").as_bytes());
+    }
+
+    /// Prints diagnostics to stderr.
+    pub fn diagnostics(&self, problems: &Diagnostics) {
+        if self.colour_err { self.say_painted(&problems.render_coloured()) } else { self.say(&problems.plain()) }
     }
 
     /// Prints a failure to stderr; help that was asked for goes to stdout.
@@ -77,7 +120,7 @@ impl Printer {
                 let _ = error.print();
             }
             Failure::App(AppError::Diagnostics(problems)) => {
-                self.say(&if self.colour_err { problems.render_coloured() } else { problems.plain() });
+                self.diagnostics(problems);
             }
             Failure::App(error) => {
                 self.say(&format!("error: {error}"));
@@ -87,6 +130,35 @@ impl Printer {
             }
             Failure::Message(message) => self.say(&format!("error: {message}")),
         }
+    }
+}
+
+/// Makes lines harmless for a terminal.
+struct VisibleLines<'a> {
+    out: &'a mut dyn Write,
+    line: Vec<u8>,
+}
+
+impl VisibleLines<'_> {
+    fn end_line(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        self.out.write_all(visible(&String::from_utf8_lossy(&line)).as_bytes())
+    }
+}
+
+impl Write for VisibleLines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                self.end_line()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Selects metrics of a plan: the primary one, and those that match a pattern.
 
-use karat_types::{PlanHeader, ScorerKind};
+use karat_types::{MetricSpec, PlanHeader, ScorerKind};
 
 /// Index of the primary metric: a rubric's composite, else one named `overall`, else the first that depends on neither
 /// time nor price.
@@ -12,6 +12,48 @@ pub fn primary_metric(plan: &PlanHeader) -> Option<usize> {
     let named = || plan.metrics.iter().position(|it| it.name == "overall" || it.name.ends_with(".overall"));
     let steady = || plan.metrics.iter().position(|it| !it.volatile);
     composite.or_else(named).or_else(steady)
+}
+
+/// Number of metrics that a summary shows unless the suite names them.
+const HEADLINE: usize = 6;
+
+/// Indices of the metrics that summaries show: those that the suite names under `headline`, in that order. Without any,
+/// the primary metric, then the others that depend on neither time nor price; of many, the main one of each scorer,
+/// judges first.
+pub fn headline_metrics(plan: &PlanHeader) -> Vec<usize> {
+    let mut shown: Vec<usize> = Vec::new();
+    for name in &plan.headline {
+        let fits = plan.metrics.iter().enumerate().filter(|(_, metric)| matches_pattern(name, &metric.name));
+        let fits: Vec<usize> = fits.map(|(at, _)| at).filter(|at| !shown.contains(at)).collect();
+        shown.extend(fits);
+    }
+    if !shown.is_empty() {
+        return shown;
+    }
+    shown.extend(primary_metric(plan));
+    // `pass` belongs to no scorer: it repeats the others.
+    let is_own = |metric: &MetricSpec| !metric.volatile && metric.scorer < plan.scorers.len();
+    let steady = || plan.metrics.iter().enumerate().filter(|(_, metric)| is_own(metric));
+    let main = |scorer: usize| {
+        let own = || steady().filter(move |(_, metric)| metric.scorer == scorer);
+        let primary = shown.first().copied().filter(|at| own().any(|(own, _)| own == *at));
+        let whole = own().find(|(_, metric)| !metric.name.contains('.') || metric.name.ends_with(".overall"));
+        primary.or_else(|| whole.or_else(|| own().next()).map(|(at, _)| at))
+    };
+    let is_judged =
+        |scorer: &usize| matches!(plan.scorers.get(*scorer), Some(it) if matches!(it.kind, ScorerKind::Rubric(_)));
+    let (judged, plain): (Vec<usize>, Vec<usize>) = (0..plan.scorers.len()).partition(is_judged);
+    let all: Vec<usize> = if steady().count() <= HEADLINE {
+        steady().map(|(at, _)| at).collect()
+    } else {
+        judged.into_iter().chain(plain).filter_map(main).collect()
+    };
+    for at in all {
+        if shown.len() < HEADLINE && !shown.contains(&at) {
+            shown.push(at);
+        }
+    }
+    shown
 }
 
 /// Returns true if `name` matches a pattern in which `*` stands for any text.
@@ -30,6 +72,21 @@ pub(crate) fn matches_pattern(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Field test C12: a summary shows the metrics that the suite names, else the main one of each scorer.
+    #[test]
+    fn a_summary_shows_the_main_metrics() {
+        let mut plan = crate::testing::example().header.plan.as_ref().clone();
+        let names = |plan: &PlanHeader| {
+            let shown = headline_metrics(plan).into_iter();
+            shown.map(|at| plan.metrics[at].name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&plan), ["quality.overallScore", "recall_of_ideal", "mentions"]);
+        plan.headline = ["mentions", "quality.acc*"].map(str::to_owned).to_vec();
+        assert_eq!(names(&plan), ["mentions", "quality.accuracy"]);
+        plan.headline = vec!["nothing".to_owned()];
+        assert_eq!(names(&plan).len(), 3);
+    }
 
     #[test]
     fn a_star_matches_any_text() {

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use karat_types::{
-    CellCost, CellError, CellStatus, JudgmentRecord, Key, Moment, Money, Note, NoteKind, SampleRecord, Score, Usage,
+    CellCost, CellError, CellStatus, JudgmentRecord, Key, Moment, Money, Note, NoteKind, SampleRecord, SampleText,
+    Score, Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -50,7 +51,14 @@ fn sample(row: usize, id: &str) -> SampleRecord {
         date: None,
         metadata: Map::from_iter([("topic".to_owned(), json!(if row == 2 { HOSTILE } else { "works" }))]),
         reads: Vec::new(),
+        texts: texts(row, id),
     }
+}
+
+fn texts(row: usize, id: &str) -> Vec<SampleText> {
+    let input = if row == 2 { format!("Summarize: {HOSTILE}") } else { format!("Summarize the talk about {id}.") };
+    let reference = "rust ".repeat(if row == 3 { 900 } else { 2 });
+    vec![SampleText::of("input", &json!(input)), SampleText::of("reference", &json!(reference))]
 }
 
 /// Systems 0 to 8 are model × variant, models outermost; system 9 is the recorded variant.

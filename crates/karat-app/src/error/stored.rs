@@ -11,6 +11,8 @@ errors! {
             hint "give its number in `karat show`, or `sample/model/variant[/trial]`";
         CellNotNamed { run: String, cell: String } => "`karat trace` needs a cell"
             hint "name one, such as `karat trace {run}{cell}`; `karat show` lists the cells of a run";
+        NoSample { target: String, sample: String } => "{target} has no cell of the sample `{sample}`"
+            hint "`karat show {target}` lists its samples";
         NoPlannedCell { suite: String, cell: String } => "the plan of {suite} has no cell `{cell}`"
             hint "give its number in `karat show`, or `sample/model/variant` (`sample/variant` without a model)";
         NoMetric { metric: String, known: Names } => "no stored run has the metric `{metric}`"

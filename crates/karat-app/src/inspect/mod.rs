@@ -1,12 +1,16 @@
 //! Looking at stored runs and at what later runs would reuse.
 //!
-//! - `runs` lists runs and cells, `trace` the calls of one cell, `history` a metric over runs.
+//! - `runs` lists runs, `cells` the cells of one, `suite_cells` those of all runs of a suite, `history` a metric over runs.
+//! - `trace` shows the calls of one cell; `messages` reads their requests and replies.
 //! - `why` explains what a run would reuse; `invalidate` takes results out of reuse.
 //! - `address` resolves the names of cells.
 
 pub(crate) mod address;
+pub(crate) mod cells;
 pub(crate) mod history;
 pub(crate) mod invalidate;
+pub(crate) mod messages;
 pub(crate) mod runs;
+pub(crate) mod suite_cells;
 pub(crate) mod trace;
 pub(crate) mod why;

@@ -1,14 +1,15 @@
-//! The list of stored runs, and the cells of one.
+//! The list of stored runs.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-
-use karat_analysis::{CellScores, resolve_checks};
+use karat_analysis::headline_metrics;
 use karat_store::{RunSummary, Store};
-use karat_types::{CellError, CellRow, CellStatus, PlanHeader, RunRows, RunStatus, Score, ScorerKind};
+use karat_types::{RunStatus, ScorerKind};
 use serde::Serialize;
 
+use crate::analyse::baseline::findings;
 use crate::{App, AppError};
+
+/// Number of cells from which on a list leaves out a run's verdict and figure: they need a pass over its cells.
+const MAX_SUMMARIZED: u64 = 100_000;
 
 /// A stored run in one line.
 #[derive(Debug, Clone, Serialize)]
@@ -27,27 +28,24 @@ pub struct RunLine {
     pub errors: u64,
     /// Start of the run, RFC 3339.
     pub started_at: String,
+    /// Verdict of its gates: `pass`, `fail`, `undecided` or `review`; `None` without gates.
+    pub verdict: Option<String>,
+    /// Its first headline metric.
+    pub metric: Option<String>,
+    /// The metric's value: the mean over systems.
+    pub value: Option<f64>,
+    /// Dollars that the run paid.
+    pub cost_usd: Option<f64>,
+    /// True if every model and judge was simulated, so that the cost was not billed.
+    pub simulated: bool,
 }
 
-/// A cell in one line.
-#[derive(Debug, Clone, Serialize)]
-pub struct CellLine {
-    /// Its ordinal in the plan.
-    pub cell: u64,
-    /// Id of its sample.
-    pub sample: String,
-    /// Registry id of its model.
-    pub model: Option<String>,
-    /// Its variant.
-    pub variant: String,
-    /// Repetition, from 0.
-    pub trial: u32,
-    /// Its status.
-    pub status: CellStatus,
-    /// Scores by metric; the mean over judges if there are several.
-    pub scores: BTreeMap<String, Score>,
-    /// The reason for a missing output.
-    pub error: Option<CellError>,
+/// Verdict and first headline metric of a run.
+#[derive(Default)]
+struct RunFigures {
+    verdict: Option<String>,
+    metric: Option<String>,
+    value: Option<f64>,
 }
 
 impl App {
@@ -58,7 +56,14 @@ impl App {
         }
         let store = self.store_to_read()?;
         let line = |run: RunSummary| {
+            // A run that cannot be analysed is still listed; `karat report RUN` says why.
+            let figures = self.run_figures(&run).unwrap_or_default();
             Ok(RunLine {
+                verdict: figures.verdict,
+                metric: figures.metric,
+                value: figures.value,
+                cost_usd: Some(run.totals.spending.spent.usd()),
+                simulated: store.run(&run.id)?.plan.is_simulated(),
                 status: serialized_name(&run.status),
                 cells: count_done(&store, &run)?,
                 errors: run.totals.errors,
@@ -70,36 +75,23 @@ impl App {
         };
         store.runs(limit)?.into_iter().map(line).collect()
     }
-
-    /// The cells of a run, and the names of its metrics.
-    pub fn cells(&self, run: &str) -> Result<(Vec<String>, Vec<CellLine>), AppError> {
-        let store = self.existing_store()?;
-        let rows = store.rows(&store.resolve(run)?)?;
-        let plan = resolve_checks(&rows)?;
-        let mut lines = Vec::new();
-        let read = rows.for_each(&mut |row| {
-            lines.push(CellLine {
-                cell: row.cell.ordinal,
-                sample: row.sample.id.clone(),
-                model: plan.system_model(row.system).map(|model| model.id.clone()),
-                variant: plan.system_variant(row.system).to_owned(),
-                trial: row.trial,
-                status: row.cell.status,
-                scores: scores(&plan, &row),
-                error: row.cell.error.clone(),
-            });
-            ControlFlow::Continue(())
-        });
-        read?;
-        Ok((plan.metrics.iter().map(|metric| metric.name.clone()).collect(), lines))
-    }
 }
 
-/// Scores by metric name as in reports: averaged over judges, bounds applied.
-fn scores(plan: &PlanHeader, row: &CellRow<'_>) -> BTreeMap<String, Score> {
-    let scores = CellScores::of(plan, row).scores;
-    let named = plan.metrics.iter().zip(scores).filter_map(|(metric, score)| Some((metric.name.clone(), score?)));
-    named.collect()
+impl App {
+    fn run_figures(&self, run: &RunSummary) -> Result<RunFigures, AppError> {
+        if run.totals.cells == 0 || run.totals.cells > MAX_SUMMARIZED {
+            return Ok(RunFigures::default());
+        }
+        let stored = self.stored_run(&run.id)?;
+        let findings = findings(&stored)?;
+        let (context, _) = self.context(&stored, &findings, false)?;
+        let at = headline_metrics(&findings.plan).first().copied();
+        Ok(RunFigures {
+            verdict: context.verdicts.verdict().map(|verdict| verdict.as_str().to_owned()),
+            metric: at.and_then(|at| findings.plan.metrics.get(at)).map(|metric| metric.name.clone()),
+            value: at.and_then(|at| findings.run.metrics.get(at)?.value()),
+        })
+    }
 }
 
 /// A moment as RFC 3339 in UTC; empty if it is out of range.

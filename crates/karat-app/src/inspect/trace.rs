@@ -1,17 +1,19 @@
 //! The calls of one cell, with their raw bytes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::ControlFlow;
 
+use karat_analysis::resolve_checks;
 use karat_engine::call_key;
 use karat_providers::text_or_hex;
 use karat_scoring::judge::{CallLabel, call_labels};
-use karat_types::{JudgmentRecord, Key, RubricScorer, RunRows, ScorerKind};
+use karat_types::{JudgmentRecord, Key, RubricScorer, RunRows, SampleText, Score, ScorerKind};
 use serde::Serialize;
 
 use crate::error::StoredError;
 use crate::inspect::address;
+use crate::inspect::cells::{self, JudgeWords};
 use crate::{App, AppError};
 
 /// The calls of one cell.
@@ -33,6 +35,17 @@ pub struct Trace {
     pub calls: Vec<TracedCall>,
     /// Its output, as text or JSON.
     pub output: Option<String>,
+    /// The reason for a missing output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Input, reference and columns of its sample.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<SampleText>,
+    /// Scores by metric; judges joined.
+    pub scores: BTreeMap<String, Score>,
+    /// What each judge said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judges: Vec<JudgeWords>,
 }
 
 /// One call with its raw bytes.
@@ -176,6 +189,8 @@ impl App {
         let run = store.resolve(run)?;
         let rows = store.rows(&run)?;
         let plan = rows.header().plan.clone();
+        // Whether a metric is a check may only be known from the scores.
+        let scored_plan = resolve_checks(&rows)?;
         let mut found = None;
         let read = rows.for_each(&mut |row| {
             if !address::is_row(cell, &plan, &row) {
@@ -202,6 +217,10 @@ impl App {
                 trial: row.trial,
                 calls: Vec::new(),
                 output: None,
+                error: row.cell.error.as_ref().map(|error| format!("{}: {}", error.code, error.message)),
+                texts: row.sample.texts.clone(),
+                scores: cells::scores(&scored_plan, &row),
+                judges: row.judgments.iter().map(|judgment| JudgeWords::of(&scored_plan, judgment)).collect(),
             };
             found = Some((trace, keys));
             ControlFlow::Break(())

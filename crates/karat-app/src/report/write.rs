@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use karat_analysis::{Findings, Outcome, Verdicts};
 use karat_report::json::CELLS_FILE;
-use karat_report::{Context, RenderError, Report};
+use karat_report::{Cells, Context, Outputs, RenderError, Report};
 use karat_store::StoredRun;
 use karat_suite::Files;
 use karat_types::{Exit, Layout, RunHeader, RunRows};
@@ -50,6 +50,8 @@ pub struct ReportTo {
     pub layout: Option<Layout>,
     /// Its formats.
     pub formats: Vec<Format>,
+    /// The cells that are shown with their texts.
+    pub outputs: Outputs,
 }
 
 impl ReportTo {
@@ -110,6 +112,7 @@ impl App {
             };
             let findings = findings(&stored)?;
             let (mut context, exit) = self.context(&stored, &findings, canonical)?;
+            context.outputs = to.outputs;
             let report = Report { findings: &findings, rows: &stored, context: &context };
             let mut files = Vec::new();
             for format in formats {
@@ -129,10 +132,18 @@ impl App {
     }
 
     /// Streams the report of a run in one format; cells as JSON lines.
-    pub fn export(&self, run: &str, format: Format, canonical: bool, out: &mut dyn Write) -> Result<Exit, AppError> {
+    pub fn export(
+        &self,
+        run: &str,
+        format: Format,
+        outputs: Outputs,
+        canonical: bool,
+        out: &mut dyn Write,
+    ) -> Result<Exit, AppError> {
         let stored = self.stored_run(run)?;
         let findings = findings(&stored)?;
-        let (context, exit) = self.context(&stored, &findings, canonical)?;
+        let (mut context, exit) = self.context(&stored, &findings, canonical)?;
+        context.outputs = outputs;
         stream(Report { findings: &findings, rows: &stored, context: &context }, format, out)?;
         Ok(exit)
     }
@@ -156,7 +167,12 @@ impl App {
     }
 
     /// The context of the findings, and the exit code of both.
-    fn context(&self, stored: &StoredRun, findings: &Findings, canonical: bool) -> Result<(Context, Exit), AppError> {
+    pub(crate) fn context(
+        &self,
+        stored: &StoredRun,
+        findings: &Findings,
+        canonical: bool,
+    ) -> Result<(Context, Exit), AppError> {
         let header = stored.header();
         let begun: Option<StoredInvocation> = serde_json::from_value(header.invocation.clone()).ok();
         let (rules, flags) =
@@ -173,7 +189,20 @@ impl App {
         let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
         let warnings = warnings.into_iter().collect();
         let files = Vec::new();
-        Ok((Context { estimate, paid, canonical, verdicts, verdict_note, failures, warnings, files }, exit))
+        Ok((
+            Context {
+                estimate,
+                paid,
+                canonical,
+                verdicts,
+                verdict_note,
+                failures,
+                warnings,
+                outputs: Outputs::default(),
+                files,
+            },
+            exit,
+        ))
     }
 
     pub(crate) fn stored_run(&self, run: &str) -> Result<StoredRun, AppError> {
@@ -182,13 +211,18 @@ impl App {
     }
 }
 
+/// The cells with their whole outputs: a file of its own has room for them.
+fn whole_cells(report: Report<'_>) -> Cells<'_> {
+    Cells { whole_outputs: true, ..report.cells() }
+}
+
 fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result<(), AppError> {
     let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(RenderError::from);
     match format {
-        Format::Markdown => text(out, karat_report::markdown::render(report)),
-        Format::Html => text(out, karat_report::html::render(report)),
+        Format::Markdown => karat_report::markdown::render(report).and_then(|page| text(out, page)),
+        Format::Html => karat_report::html::render(report).and_then(|page| text(out, page)),
         Format::Json => karat_report::json::write(report, out),
-        Format::Cells => karat_report::json::write_cells(report.cells(), "-", &mut out).map(|_| ()),
+        Format::Cells => karat_report::json::write_cells(whole_cells(report), "-", &mut out).map(|_| ()),
         Format::Junit => karat_report::junit::write(report, out),
         Format::Csv => karat_report::csv::write(report, out),
         Format::Comment => text(out, karat_report::markdown::comment(report)?),
@@ -273,7 +307,7 @@ impl ReportFolder<'_> {
         let folder = self.path("cells");
         fs::create_dir_all(&folder).map_err(|error| report_write_error(&folder, error))?;
         let mut lines = Vec::new();
-        karat_report::json::write_cells(report.cells(), CELLS_FILE, &mut lines)?;
+        karat_report::json::write_cells(whole_cells(report), CELLS_FILE, &mut lines)?;
         for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
             let target = folder.join(format!("{at:06}.json"));
             fs::write(&target, line).map_err(|error| report_write_error(&target, error))?;

@@ -61,7 +61,7 @@ fn a_clock_that_jumps_changes_no_result() {
     );
     let report = |run, format, canonical| {
         let mut report = Vec::new();
-        app.export(run, format, canonical, &mut report).unwrap();
+        app.export(run, format, karat_app::Outputs::default(), canonical, &mut report).unwrap();
         String::from_utf8(report).unwrap()
     };
     for format in [Format::Json, Format::Markdown, Format::Html] {

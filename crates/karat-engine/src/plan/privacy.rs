@@ -43,6 +43,11 @@ impl Privacy {
         !self.drops_content && self.capture != Capture::Hash
     }
 
+    /// Returns whether the text of requests may be stored, and so that of rows.
+    pub fn keeps_requests(&self) -> bool {
+        !self.drops_content && self.capture.is_full()
+    }
+
     /// Returns whether there are redaction rules.
     pub fn has_rules(&self) -> bool {
         self.redactor.is_some()

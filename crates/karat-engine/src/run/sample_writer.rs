@@ -76,13 +76,17 @@ impl<'a> SampleWriter<'a> {
     async fn write_samples(&self, samples: impl Iterator<Item = &Sample>) -> bool {
         let RunContext { systems, ledger, stop, .. } = self.context;
         let records = samples.map(|sample| {
+            let redacted = systems.privacy.row(sample);
+            let row = redacted.as_ref().unwrap_or(sample);
+            let keeps_texts = systems.privacy.keeps_requests();
             Record::Sample(SampleRecord {
                 row: sample.row,
                 id: sample.id.to_string(),
                 cluster: sample.cluster.clone(),
                 date: sample.date.clone(),
-                metadata: systems.privacy.row(sample).map_or_else(|| sample.metadata.clone(), |row| row.metadata),
+                metadata: row.metadata.clone(),
                 reads: systems.all_reads.digests(sample),
+                texts: if keeps_texts { systems.all_reads.texts(row) } else { Vec::new() },
             })
         });
         let records: Vec<Record> = records.collect();

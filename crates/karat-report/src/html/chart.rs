@@ -11,18 +11,18 @@ use crate::shared::report::Report;
 use crate::shared::visible::excerpt;
 
 /// Number of systems in one chart, the best first.
-const SYSTEMS: usize = 20;
+const SYSTEMS: usize = 10;
 /// Number of metrics that get a chart.
-const METRICS: usize = 12;
+const METRICS: usize = 3;
 /// Width of names, bars and figures, and height of a row, in pixels.
 const NAMES: f64 = 260.0;
 const BARS: f64 = 420.0;
 const FIGURES: f64 = 190.0;
 const ROW: f64 = 26.0;
 
-/// Returns a chart for each metric that has a figure of at least one system, then the reliability curves.
+/// Returns a chart for each of the first headline metrics that two systems have a figure of, then the reliability curves.
 pub(super) fn all(report: Report<'_>) -> String {
-    let of_metrics = report.metrics().take(METRICS).filter_map(|(at, metric)| chart(report, at, metric));
+    let of_metrics = report.headline().into_iter().take(METRICS).filter_map(|(at, metric)| chart(report, at, metric));
     let charts: Vec<String> = of_metrics.chain(curves(report)).collect();
     if charts.is_empty() { String::new() } else { format!("<h2>Charts</h2>\n{}", charts.concat()) }
 }
@@ -46,7 +46,8 @@ fn chart(report: Report<'_>, at: usize, metric: &MetricSpec) -> Option<String> {
     let sign = if metric.better == Better::Lower { 1.0 } else { -1.0 };
     bars.sort_by(|one, other| (sign * one.1.value()).total_cmp(&(sign * other.1.value())));
     bars.truncate(SYSTEMS);
-    let scale = Scale::of(metric, &bars)?;
+    // A single bar has nothing to stand beside.
+    let scale = Scale::of(metric, &bars).filter(|_| bars.len() > 1)?;
     let height = ROW * bars.len() as f64 + 24.0;
     let name = escape(&excerpt(&metric.name, 80));
     let mut svg = format!(

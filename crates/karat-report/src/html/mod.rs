@@ -1,25 +1,29 @@
 //! report.html: report.md as one self-contained page with charts, without scripts and without external resources.
 //!
-//! The text comes from [`crate::markdown`]. Raw HTML in it is shown as text, and links may only lead to web pages.
+//! The text comes from [`crate::markdown`], but for the inputs and outputs of cells, which `outputs` puts side by side. Raw HTML in it is shown as text, and links may only lead to web pages.
 
 mod chart;
+mod outputs;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
 
-use crate::markdown;
-use crate::shared::report::Report;
+use crate::markdown::{self, Parts};
+use crate::shared::report::{RenderError, Report};
 
 const STYLE: &str = include_str!("style.css");
 
 /// Returns the report as a page.
-pub fn render(report: Report<'_>) -> String {
-    let (words, contents) = with_contents(&body(&markdown::render(report)));
+///
+/// # Errors
+/// Rows that cannot be read.
+pub fn render(report: Report<'_>) -> Result<String, RenderError> {
+    let Parts { opening, gates, figures, details } = markdown::parts(report);
     let charts = chart::all(report);
-    // The charts follow the summary, which is the first section.
-    let second = words.match_indices("<h2").nth(1).map_or(words.len(), |(at, _)| at);
-    let (summary, rest) = words.split_at(second);
+    let outputs = outputs::section(report)?;
+    let after = format!("{}{charts}{}{outputs}{}", body(&gates), body(&figures), body(&details));
+    let (words, contents) = with_contents(&format!("{}{CONTENTS}{after}", body(&opening)));
     let title = format!("{}: evaluation report", report.findings.plan.suite);
-    whole(&title, &format!("{summary}{contents}{charts}{rest}"))
+    Ok(whole(&title, &words.replacen(CONTENTS, &contents, 1)))
 }
 
 /// Returns a document of another command, given as Markdown, as a page without charts.
@@ -40,6 +44,9 @@ fn whole(title: &str, content: &str) -> String {
         escape(title)
     )
 }
+
+/// Place of the list of sections. Content cannot hold it: its characters are escaped there.
+const CONTENTS: &str = "<!--contents-->";
 
 /// Converts Markdown to HTML in which only Karat's own markup is markup.
 fn body(text: &str) -> String {

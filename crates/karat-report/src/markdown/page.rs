@@ -1,7 +1,7 @@
 //! A Markdown page under construction: headings, paragraphs, lists and tables made of inline pieces. A piece is
 //! escaped when it is made.
 
-use crate::shared::visible::{one_line, several_lines};
+use crate::shared::visible::{one_line, visible};
 
 /// A piece of one line. Only [`Inline::plain`] accepts Markdown, and only from source code.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,6 +23,13 @@ impl Inline {
         let id = one_line(id.as_ref());
         let fits = !id.is_empty() && !id.contains(['`', '|', '\\']);
         Self(if fits { format!("`{id}`") } else { escape(&id) })
+    }
+
+    /// Makes a piece from a sentence in which backticks enclose code.
+    pub(crate) fn sentence(text: &str) -> Self {
+        let pieces = text.split('`').enumerate();
+        let piece = |(at, part)| if at % 2 == 1 { Self::code(part) } else { Self(escape(part)) };
+        pieces.map(piece).fold(Self::default(), Self::then)
     }
 
     /// Appends a text from the source code.
@@ -180,7 +187,7 @@ impl Page {
     pub(crate) fn fenced(&mut self, language: &'static str, text: &str) {
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
         let fence = "`".repeat(longest.max(2) + 1);
-        self.block(&format!("{fence}{language}\n{}\n{fence}", several_lines(text)));
+        self.block(&format!("{fence}{language}\n{}\n{fence}", visible(text).trim_end_matches('\n')));
     }
 
     fn block(&mut self, text: &str) {
@@ -264,6 +271,25 @@ mod tests {
             assert!(matches!(events.first(), Some(Event::Start(Tag::Paragraph))), "{events:?}");
         }
         assert_eq!(Inline::text("7.75 +1.04 -x 1.5").0, "7.75 +1.04 -x 1.5");
+    }
+
+    /// CL-19, field test C1: no content closes its fence.
+    #[test]
+    fn content_does_not_close_its_fence() {
+        for hostile in ["```\n# h", "a\n~~~\n``````\n<script>x</script>", "", "    ```", "\t`````", "> ```\n"] {
+            let mut page = Page::default();
+            page.fenced("text", hostile);
+            page.paragraph(Inline::plain("after"));
+            let text = page.finish();
+            let events: Vec<Event<'_>> = Parser::new_ext(&text, Options::all()).collect();
+            let blocks = events.iter().filter(|it| matches!(it, Event::Start(Tag::CodeBlock(_)))).count();
+            let last = events.iter().rev().find_map(|it| if let Event::Text(text) = it { Some(text) } else { None });
+            assert_eq!((blocks, last.map(|it| &**it)), (1, Some("after")), "{text}");
+            assert!(
+                !events.iter().any(|it| matches!(it, Event::Html(_) | Event::Start(Tag::Heading { .. }))),
+                "{text}"
+            );
+        }
     }
 
     #[test]

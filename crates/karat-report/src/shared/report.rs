@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::{ControlFlow, Range};
 
-use karat_analysis::{Findings, Group, Verdicts};
+use karat_analysis::{Findings, Group, Verdicts, headline_metrics};
 use karat_types::{Better, CellRow, Money, PlanHeader, RowError, RunRows};
 
 /// The estimated cost of a run, as if nothing were cached.
@@ -26,6 +26,38 @@ impl Estimate {
     }
 }
 
+/// The cells that a report shows with input, output, reference and reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ShownOutputs {
+    /// All, those that failed first.
+    All,
+    /// Those that failed: without an output, with a score below its threshold, or unscored.
+    #[default]
+    Failed,
+    /// None.
+    None,
+}
+
+/// The texts that a report shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outputs {
+    /// The cells; by default those that failed, and in cells.csv all.
+    pub shown: Option<ShownOutputs>,
+    /// Largest number of cells, except in cells.csv.
+    pub cells: usize,
+}
+
+impl Outputs {
+    /// Number of cells that are shown unless another is asked for.
+    pub const CELLS: usize = 40;
+}
+
+impl Default for Outputs {
+    fn default() -> Self {
+        Self { shown: None, cells: Self::CELLS }
+    }
+}
+
 /// Facts that a report shows besides the findings.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Context {
@@ -45,6 +77,8 @@ pub struct Context {
     pub failures: Vec<String>,
     /// Warnings about the course of the run. The canonical form has none.
     pub warnings: Vec<String>,
+    /// The texts of cells that are shown.
+    pub outputs: Outputs,
     /// Paths of the report's files, for the terminal.
     pub files: Vec<String>,
 }
@@ -71,6 +105,8 @@ pub struct Cells<'a> {
     pub estimate: Option<&'a Estimate>,
     /// See [`Context::canonical`].
     pub canonical: bool,
+    /// True if long outputs are written whole, in place of a reference.
+    pub whole_outputs: bool,
 }
 
 impl<'a> Cells<'a> {
@@ -111,7 +147,13 @@ impl<'a> Report<'a> {
     /// Returns the cells of the report.
     pub fn cells(self) -> Cells<'a> {
         let Context { estimate, canonical, .. } = self.context;
-        Cells { plan: &self.findings.plan, rows: self.rows, estimate: estimate.as_ref(), canonical: *canonical }
+        Cells {
+            plan: &self.findings.plan,
+            rows: self.rows,
+            estimate: estimate.as_ref(),
+            canonical: *canonical,
+            whole_outputs: false,
+        }
     }
 
     /// Returns the amount that the run paid, without reused results.
@@ -140,6 +182,13 @@ impl<'a> Report<'a> {
     pub(crate) fn primary(self) -> Option<(usize, &'a karat_types::MetricSpec)> {
         let at = self.findings.primary?;
         Some((at, self.findings.plan.metrics.get(at)?))
+    }
+
+    /// Returns the metrics that summaries show, with their index, most important first.
+    pub(crate) fn headline(self) -> Vec<(usize, &'a karat_types::MetricSpec)> {
+        let shown = headline_metrics(&self.findings.plan).into_iter();
+        let metric = |at| Some((at, self.findings.plan.metrics.get(at)?));
+        shown.filter_map(metric).filter(|(_, metric)| !(self.context.canonical && metric.volatile)).collect()
     }
 
     /// Returns the estimated cost of all cells of a group, without sharing between cells.

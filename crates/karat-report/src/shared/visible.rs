@@ -1,4 +1,8 @@
-//! Texts from outside, made harmless for readers and terminals.
+//! Texts from outside, made harmless for readers and terminals: nothing in them acts on a terminal.
+//!
+//! Control characters become their pictures, and characters that move text around or hide it become U+FFFD.
+
+use std::borrow::Cow;
 
 /// Length of an error message, in characters. Messages quote up to 400 characters of a program's output, which
 /// escaping lengthens.
@@ -17,26 +21,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// Returns a name without loss, so that different names stay different: line breaks become pictures, and spaces stay.
 pub(crate) fn exact_name(name: &str) -> String {
-    name.chars().map(harmless).collect()
-}
-
-/// Returns the text with its line breaks and tabs, and everything else as in [`one_line`].
-pub(crate) fn several_lines(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { harmless(c) }).collect()
-}
-
-/// Replaces a character that has an effect by one that is only shown.
-fn harmless(c: char) -> char {
-    match c {
-        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
-        '\u{7f}' => '\u{2421}',
-        '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => '\u{fffd}',
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' => '\u{fffd}',
-        '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => '\u{fffd}',
-        '\u{e0000}'..='\u{e007f}' => '\u{fffd}',
-        _ => c,
-    }
+    visible_name(name).into_owned()
 }
 
 /// Returns the first `limit` characters of the text on one line, with an ellipsis if something was cut.
@@ -48,9 +33,77 @@ pub(crate) fn excerpt(text: &str, limit: usize) -> String {
     }
 }
 
+/// Returns a text of several lines. Line breaks and tabs stay; so do the joiners that some scripts need.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let stays = |c: char| matches!(c, '\n' | '\t' | '\u{200c}' | '\u{200d}') || harmless(c) == c;
+    if text.chars().all(stays) {
+        return Cow::Borrowed(text);
+    }
+    // A line break of Windows is one line break.
+    let text = text.replace("\r\n", "\n");
+    Cow::Owned(text.chars().map(|c| if stays(c) { c } else { harmless(c) }).collect())
+}
+
+/// Returns a name on one line without loss: different names stay different.
+pub fn visible_name(name: &str) -> Cow<'_, str> {
+    if name.chars().all(|c| harmless(c) == c) { name.into() } else { name.chars().map(harmless).collect() }
+}
+
+/// Returns JSON in which harmful characters are escaped as `\uXXXX`. They only stand in its strings, so the value is the
+/// same.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    let stays = |c: char| c == '\n' || harmless(c) == c;
+    if json.chars().all(stays) {
+        return json.into();
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    let mut units = [0; 2];
+    for c in json.chars() {
+        if stays(c) {
+            out.push(c);
+        } else {
+            c.encode_utf16(&mut units).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    out.into()
+}
+
+/// Replaces a character that has an effect by one that is only shown.
+pub fn harmless(c: char) -> char {
+    match c {
+        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => '\u{fffd}',
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' => '\u{fffd}',
+        '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => '\u{fffd}',
+        '\u{e0000}'..='\u{e007f}' => '\u{fffd}',
+        _ => c,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// D2: C1 controls, direction overrides and carriage returns have no effect, in texts, names and JSON.
+    #[test]
+    fn nothing_acts_on_a_terminal() {
+        let hostile = "a\u{9b}31mb\u{9d}0;title\u{7}\u{202e}gnp\r\u{1b}[2Jend\u{2066}";
+        for shown in [visible(hostile), visible_name(hostile)] {
+            assert!(shown.chars().all(|c| harmless(c) == c), "{shown:?}");
+        }
+        let json = serde_json::to_string(hostile).unwrap();
+        let escaped = escape_json(&json);
+        assert!(escaped.is_ascii(), "{escaped}");
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), hostile);
+    }
+
+    #[test]
+    fn ordinary_text_stays() {
+        let text = "naïve\n\t東京 👩\u{200d}🔬";
+        assert!(matches!(visible(text), Cow::Borrowed(same) if same == text));
+        assert_eq!(visible("a\r\nb\rc"), "a\nb␍c");
+    }
 
     #[test]
     fn control_sequences_lose_their_effect() {

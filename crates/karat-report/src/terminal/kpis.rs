@@ -9,7 +9,7 @@ use crate::shared::visible::excerpt;
 use crate::wording::kpis::{bounds_text, change_text, gate_state, has_many_systems, is_notable};
 
 /// Number of rows shown.
-const ROWS: usize = 6;
+const ROWS: usize = 5;
 /// Length of a name, in characters.
 const NAME: usize = 50;
 

@@ -1,8 +1,8 @@
 //! The terminal formats: the summary at the end of a run, and the results of `agree`, `calibrate`, `compare`, `gate`
 //! and `golden`.
 //!
-//! This file has the summary ([`render`]): at most [`LINES`] lines, readable without colour. `kpis` and `analyses`
-//! are parts of it; the other files are documents of their own.
+//! This file has the summary ([`render`]): at most [`LINES`] lines, readable without colour. `metrics` (the table of the
+//! headline metrics), `kpis` and `analyses` are parts of it; the other files are documents of their own.
 
 mod agreement;
 mod analyses;
@@ -12,10 +12,11 @@ mod gates;
 mod golden;
 mod kpis;
 mod movers;
+mod metrics;
+mod outputs;
 
 use std::fmt::Write as _;
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use karat_analysis::{NoteCount, Stage};
 use karat_types::NoteKind;
 
@@ -24,6 +25,7 @@ pub use self::calibration::calibration;
 pub use self::comparison::comparison;
 pub use self::gates::gates;
 pub use self::golden::golden;
+pub use self::outputs::{outputs, sample_outputs};
 
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
@@ -32,10 +34,6 @@ use crate::wording::provenance;
 
 /// Largest number of lines that [`render`] returns.
 pub const LINES: usize = 40;
-
-/// Number of systems shown, best by the primary metric first. Gates take some of the space.
-const SYSTEMS: usize = 15;
-const SYSTEMS_BESIDE_GATES: usize = 5;
 
 /// Number of gates shown that did not pass.
 const GATES: usize = 4;
@@ -95,11 +93,7 @@ pub fn render(report: Report<'_>) -> String {
         ));
     }
     line(String::new());
-    table(report).lines().for_each(|it| line(it.trim_end().to_owned()));
-    let left = findings.systems.len().saturating_sub(systems(report));
-    if left > 0 {
-        line(format!("… and {left} more systems in the report"));
-    }
+    metrics::lines(report).into_iter().for_each(&mut line);
     line(String::new());
     kpis::lines(report).into_iter().for_each(&mut line);
     ranking(report).into_iter().for_each(&mut line);
@@ -117,38 +111,6 @@ pub fn render(report: Report<'_>) -> String {
         line(format!("report: {}", excerpt(file, 3 * WIDTH)));
     }
     text
-}
-
-/// Returns the number of systems to show.
-fn systems(report: Report<'_>) -> usize {
-    if report.context.verdicts.decisions.is_empty() { SYSTEMS } else { SYSTEMS_BESIDE_GATES }
-}
-
-fn table(report: Report<'_>) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let Some((at, metric)) = report.primary() else { return table };
-    let right = |text: String| Cell::new_owned(text).set_alignment(CellAlignment::Right);
-    let head = ["system", "", "interval", "n", "failed", "unscored", "$/cell"];
-    let name = excerpt(&metric.name, WIDTH / 2);
-    table.set_header(head.iter().enumerate().map(|(column, head)| match column {
-        0 => Cell::new(head),
-        1 => right(name.clone()),
-        _ => right((*head).to_owned()),
-    }));
-    for group in report.systems_by_rank().into_iter().take(systems(report)) {
-        let figure = group.metrics.get(at).and_then(|spread| spread.figure());
-        table.add_row([
-            Cell::new_owned(excerpt(&group.id, WIDTH / 2)),
-            right(figures::value_or_none(metric, figure.map(|it| it.value()))),
-            right(figure.map_or(figures::NONE.to_owned(), |it| figures::interval(metric, it))),
-            right(count(figure.map_or(0, |it| it.n()))),
-            right(count(group.tally.errors)),
-            right(count(group.tally.unscored)),
-            right(figures::usd(group.spend.per_cell_usd())),
-        ]);
-    }
-    table
 }
 
 fn ranking(report: Report<'_>) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use karat_analysis::{Decision, Verdict, Verdicts};
 
-use crate::shared::figures::count;
+use crate::shared::figures::{count, to_digits};
 use crate::shared::visible::excerpt;
 
 /// Length of an id or a message on one line, in characters.
@@ -13,6 +13,9 @@ const WIDTH: usize = 100;
 /// Largest number of decisions in one document. Decisions that did not pass come first, so the least interesting ones
 /// are left out.
 pub(crate) const MOST: usize = 10_000;
+
+/// Decimals of a limit, without trailing zeros.
+const SIGNIFICANT: usize = 4;
 
 /// Number of decisions that people are shown.
 pub(crate) const SHOWN: usize = 50;
@@ -92,17 +95,37 @@ pub(crate) fn check_name(decision: &Decision) -> String {
     format!("{}{}", excerpt(&decision.id, WIDTH / 2), cells(decision))
 }
 
+/// Returns the condition of a check, for example `category ≥ 0.8 (gpt-5/v2)`.
+pub(crate) fn condition(decision: &Decision) -> String {
+    let sign = match decision.bound {
+        "min" => "≥",
+        "max" => "≤",
+        "max_drop" => "drop ≤",
+        _ => "rise ≤",
+    };
+    let limit = decision.threshold.map_or_else(|| "unknown".to_owned(), |limit| to_digits(limit, SIGNIFICANT));
+    let limit = if limit.contains('.') { limit.trim_end_matches('0').trim_end_matches('.') } else { &limit };
+    let cells = cells_of(decision);
+    let cells = if cells.is_empty() { cells } else { format!(" ({cells})") };
+    format!("{} {sign} {limit}{cells}", excerpt(&decision.subject, WIDTH / 2))
+}
+
+fn cells_of(decision: &Decision) -> String {
+    let group = decision.group.as_ref().map(|(column, value)| {
+        format!("{column} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    });
+    let cells: Vec<String> = [decision.system.clone(), decision.sample.clone(), group].into_iter().flatten().collect();
+    excerpt(&cells.join(", "), WIDTH)
+}
+
 fn cells(decision: &Decision) -> String {
     let mut text = String::new();
     if decision.subject != decision.id {
         let _ = write!(text, " ({})", excerpt(&decision.subject, WIDTH / 2));
     }
-    let group = decision.group.as_ref().map(|(column, value)| {
-        format!("{column} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-    });
-    let cells: Vec<String> = [decision.system.clone(), decision.sample.clone(), group].into_iter().flatten().collect();
+    let cells = cells_of(decision);
     if !cells.is_empty() {
-        let _ = write!(text, " {}", excerpt(&cells.join(", "), WIDTH));
+        let _ = write!(text, " {cells}");
     }
     text
 }

@@ -35,16 +35,20 @@ fn gated() -> Example {
 #[test]
 fn verdicts_lead_the_report() {
     let example = gated();
-    let text = markdown::render(example.report());
+    let text = markdown::render(example.report()).unwrap();
     let section = text.split("## Gates").nth(1).unwrap().split("\n## ").next().unwrap();
     insta::assert_snapshot!("the_gates_of_the_example", section);
-    assert!(text.contains("**Verdict:** "), "{text}");
+    let verdict = text.lines().find(|line| line.contains("**Verdict:** ")).unwrap();
+    assert!(verdict.contains("**Verdict:** **fail**: ") && verdict.contains("`quality.accuracy ≥ 6 ("), "{verdict}");
+    let order = ["**Verdict:**", "## Recommendations", "## Gates", "## Summary table", "## Inputs and outputs"];
+    let places: Vec<usize> = order.iter().map(|part| text.find(part).unwrap()).collect();
+    assert!(places.is_sorted(), "{places:?}");
     let shown = terminal::render(example.report());
     assert!(shown.lines().count() <= terminal::LINES, "{shown}");
     assert!(shown.lines().nth(1).unwrap().starts_with("verdict fail"), "{shown}");
     assert_eq!(shown.matches("verdict fail").count(), 1, "{shown}");
     insta::assert_snapshot!("gates_for_a_terminal", terminal::gates("run-1", &example.context.verdicts, &[]));
-    let page = html::render(example.report());
+    let page = html::render(example.report()).unwrap();
     assert!(page.contains("too good") && !page.contains("<b>|"), "{page}");
 }
 

@@ -31,7 +31,7 @@ fn an_estimate_names_its_basis() {
     let of = |example: &mut Example, change: &dyn Fn(&mut Estimate)| {
         change(example.context.estimate.as_mut().unwrap());
         let cost = serde_json::from_str::<Value>(&json::render(example.report()).unwrap()).unwrap()["cost"].take();
-        (terminal::render(example.report()), markdown::render(example.report()), cost)
+        (terminal::render(example.report()), markdown::render(example.report()).unwrap(), cost)
     };
     let (text, page, cost) = of(&mut example, &|estimate| estimate.sampled = true);
     assert!(text.contains("cost: estimate $0.075 to $0.75 (from a sample of rows);"), "{text}");

@@ -1,11 +1,11 @@
 //! Samples: the facts of a row of `samples`.
 
-use karat_types::SampleRecord;
+use karat_types::{SampleRecord, SampleText};
 
 use crate::block::pack::{Damage, Packer, Unpacker};
 
-/// Format version. 2 added the digests of the files that are read.
-const VERSION: u8 = 2;
+/// Format version. 2 added the digests of what is read, 3 the texts for reports.
+const VERSION: u8 = 3;
 
 pub(crate) fn pack_sample(packer: &mut Packer, sample: &SampleRecord) {
     packer.byte(VERSION);
@@ -19,6 +19,11 @@ pub(crate) fn pack_sample(packer: &mut Packer, sample: &SampleRecord) {
         packer.text(name);
         packer.key(*digest);
     });
+    packer.list(&sample.texts, |packer, it| {
+        packer.text(&it.name);
+        packer.text(&it.text);
+        packer.number(it.chars);
+    });
 }
 
 pub(crate) fn unpack_sample(row: u64, facts: &[u8]) -> Result<SampleRecord, Damage> {
@@ -30,9 +35,16 @@ pub(crate) fn unpack_sample(row: u64, facts: &[u8]) -> Result<SampleRecord, Dama
         date: unpacker.option(Unpacker::text)?.map(str::to_owned),
         metadata: unpacker.option(Unpacker::json)?.unwrap_or_default(),
         reads: Vec::new(),
+        texts: Vec::new(),
     };
     if version > 1 {
         sample.reads = unpacker.list(|unpacker| Ok((unpacker.text()?.to_owned(), unpacker.key()?)))?;
+    }
+    if version > 2 {
+        sample.texts = unpacker.list(|unpacker| {
+            let (name, text) = (unpacker.text()?.to_owned(), unpacker.text()?.to_owned());
+            Ok(SampleText { name, text, chars: unpacker.number()? })
+        })?;
     }
     unpacker.end()?;
     Ok(sample)

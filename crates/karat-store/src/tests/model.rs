@@ -147,8 +147,10 @@ prop_compose! {
         (row, id, metadata) in (0..ROWS, text(), object()),
         (cluster, date) in (prop::option::of(text()), prop::option::of(text())),
         reads in prop::collection::vec((text(), any::<[u8; 16]>().prop_map(Key)), 0..3),
+        texts in prop::collection::vec((text(), text(), any::<u64>()), 0..3),
     ) -> SampleRecord {
-        SampleRecord { row, id, cluster, date, metadata, reads }
+        let texts = texts.into_iter().map(|(name, text, chars)| SampleText { name, text, chars }).collect();
+        SampleRecord { row, id, cluster, date, metadata, reads, texts }
     }
 }
 

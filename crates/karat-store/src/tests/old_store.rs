@@ -26,6 +26,7 @@ fn old_sample() -> SampleRecord {
         date: Some("2026-01-31".to_owned()),
         metadata: Map::from_iter([("level".to_owned(), json!(2))]),
         reads: Vec::new(),
+        texts: Vec::new(),
     }
 }
 

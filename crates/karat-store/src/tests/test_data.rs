@@ -49,6 +49,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
         trials,
         scorers: Vec::new(),
         metrics: Vec::new(),
+        headline: Vec::new(),
         analyses: Vec::new(),
         statistics: Default::default(),
         run: RunSpec {

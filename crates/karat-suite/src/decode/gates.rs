@@ -73,15 +73,16 @@ impl Decoder<'_> {
         gates
     }
 
-    /// Reports gates on metrics of scorers that the suite does not declare. Which figures a scorer has, and what rows
-    /// add, is known once everything else is right.
-    pub fn gated_scorers(&mut self, gates: Option<&Node>, scorers: Option<&Node>) {
+    /// Reports gates and headlines on metrics of scorers that the suite does not declare. Which figures a scorer has, and
+    /// what rows add, is known once everything else is right.
+    pub fn gated_scorers(&mut self, gates: Option<&Node>, headline: Option<&Node>, scorers: Option<&Node>) {
         let known: Vec<&str> =
             scorers.map(Node::entries).unwrap_or_default().iter().map(|it| it.key.as_str()).collect();
         let is_of = |metric: &str, id: &str| {
             metric.strip_prefix(id).is_some_and(|dimension| dimension.is_empty() || dimension.starts_with('.'))
         };
-        for at in gates.map(Node::items).unwrap_or_default().iter().filter_map(|gate| gate.field("metric")) {
+        let gated = gates.map(Node::items).unwrap_or_default().iter().filter_map(|gate| gate.field("metric"));
+        for at in gated.chain(headline.map(Node::items).unwrap_or_default()) {
             let Some(metric) = at.text().filter(|metric| !metric.contains('*')) else { continue };
             if !known.iter().chain(&[PASS, row_checks::COLUMN]).any(|id| is_of(metric, id)) {
                 let id = metric.split('.').next().unwrap_or(metric);

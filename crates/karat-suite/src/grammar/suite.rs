@@ -21,6 +21,7 @@ pub(crate) static SUITE: Object = Object::new(
         may("sweep", Shape::Map(&Shape::List(&Shape::Any)), "Values to try: address of a setting to list of values. Each combination becomes a variant of its own.", "{ variants.short.0.parameters.temperature: [0, 0.7] }"),
         may("services", Shape::Map(&Shape::Object(&SERVICE)), "Programs that Karat starts before the run and stops after it.", r#"{ search: { command: [python, serve.py, --port, "{{ port }}"], ready: /health } }"#),
         may("scorers", Shape::Map(&Shape::Object(&SCORER)), "Scorers by id. The id is the name of the metric in reports and gates.", "{ correct: { metric: label, reference: category } }"),
+        may("headline", TEXTS, "Metrics that summaries show: names, in which `*` stands for any characters. Default: the main metric of each scorer.", "[correct, polite]"),
         may("analyses", Shape::List(&Shape::Short(&ANALYSIS, "analysis")), "Analyses to run in addition to those in every report.", "[agreement, { analysis: slices, with: { by: [channel] } }]"),
         may("baseline", Shape::File, "A pinned run to compare with, or a folder with one pinned file per sample.", "baseline.json"),
         may("gates", Shape::List(&Shape::Object(&GATE)), "Quality gates: limits for metrics and findings.", "[{ metric: correct, min: 90% }]"),

@@ -62,7 +62,7 @@ impl Suite {
         }
         // Gates of a suite without errors are checked against its plan, which knows every metric.
         if decoder.problems.errors() > 0 {
-            decoder.gated_scorers(node.field("gates"), node.field("scorers"));
+            decoder.gated_scorers(node.field("gates"), node.field("headline"), node.field("scorers"));
         }
         let assembly = Assembly { path, source: &source, registry, matrix, assessment, asked };
         assembly.finish(scanned, overrides, decoder)
@@ -326,6 +326,7 @@ impl Assembly<'_> {
             variants: matrix.variants,
             metrics: crate::suite::metrics::of_scorers(&scorers, decoder.catalog),
             scorers,
+            headline: metric_names(node.field("headline")),
             analyses: assessment.analyses,
             services: decoder.services,
             as_of: decoder.as_of,
@@ -345,6 +346,12 @@ impl Assembly<'_> {
             warnings,
         })
     }
+}
+
+/// The names under `headline`.
+fn metric_names(node: Option<&Node>) -> Vec<String> {
+    let names = node.map(Node::items).unwrap_or_default().iter();
+    names.filter_map(|name| name.text().map(str::to_owned)).collect()
 }
 
 /// Returns whether the only use of labels is a calibration, which needs the outputs that they are about.

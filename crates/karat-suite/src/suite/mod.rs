@@ -45,6 +45,7 @@ pub struct Suite {
     pub(crate) variants: Vec<VariantSpec>,
     pub(crate) scorers: Vec<ScorerSpec>,
     pub(crate) metrics: Vec<karat_types::MetricSpec>,
+    pub(crate) headline: Vec<String>,
     pub(crate) analyses: Vec<AnalysisSpec>,
     pub(crate) services: BTreeMap<String, ServiceSpec>,
     pub(crate) run: RunSpec,

@@ -95,6 +95,7 @@ impl Suite {
             trials: self.trials,
             scorers: self.scorers.clone(),
             metrics: self.metrics.clone(),
+            headline: self.headline.clone(),
             analyses: self.analyses.clone(),
             services: self.used_services(),
             as_of: self.as_of.clone(),

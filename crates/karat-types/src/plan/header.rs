@@ -40,6 +40,9 @@ pub struct PlanHeader {
     pub scorers: Vec<ScorerSpec>,
     /// Every metric of the run, in the scorers' order: a score's index counts in this list.
     pub metrics: Vec<MetricSpec>,
+    /// Names of the metrics that summaries show, where the suite names them; `*` stands for any text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headline: Vec<String>,
     /// The analyses asked for.
     #[serde(default)]
     pub analyses: Vec<AnalysisSpec>,

@@ -11,6 +11,6 @@ mod rows;
 pub use event::{CellProgress, Event, Observer, OutputOrigin, SilentObserver};
 pub use record::{
     CallRecord, CellCost, CellError, CellRecord, CellStatus, JudgeRound, JudgmentRecord, Note, NoteKind, Record,
-    ResponseFacts, RunHeader, RunStatus, SampleRecord, StepCost, StepRecord,
+    ResponseFacts, RunHeader, RunStatus, SampleRecord, SampleText, StepCost, StepRecord,
 };
 pub use rows::{CellRow, JudgmentRow, RowError, RunRows};

@@ -96,6 +96,49 @@ pub struct SampleRecord {
     /// which of them changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<(String, Key)>,
+    /// The texts that a reader needs beside an output: the roles `input` and `reference`, and columns that steps and
+    /// judges read. Empty if the suite keeps no content.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<SampleText>,
+}
+
+/// A part of a sample as text, for reports.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SampleText {
+    /// `input`, `reference`, or the name of a column.
+    pub name: String,
+    /// Its beginning, up to [`SampleText::STORED`] characters.
+    pub text: String,
+    /// Length of the whole, in characters.
+    pub chars: u64,
+}
+
+impl SampleText {
+    /// Number of characters that are stored of a text.
+    pub const STORED: usize = 4_000;
+
+    /// Name of the role `input`.
+    pub const INPUT: &str = "input";
+
+    /// Name of the role `reference`.
+    pub const REFERENCE: &str = "reference";
+
+    /// The text of a value: strings as they are, everything else as JSON.
+    pub fn of(name: &str, value: &Value) -> Self {
+        let json;
+        let whole = match value {
+            Value::String(text) => text,
+            other => {
+                json = other.to_string();
+                &json
+            }
+        };
+        let end = whole.char_indices().nth(Self::STORED).map_or(whole.len(), |(end, _)| end);
+        let rest = whole.get(end..).unwrap_or_default().chars().count();
+        let text = whole.get(..end).unwrap_or_default().to_owned();
+        let chars = (text.chars().count() + rest) as u64;
+        Self { name: name.to_owned(), text, chars }
+    }
 }
 
 /// One request to a provider, all attempts included.

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{OutputArgs, SelectionArgs, TextFormatArg, parse};
+use super::{OutputArgs, OutputsArg, SelectionArgs, TextFormatArg, parse};
 
 /// Rows of a suite's history, by date and judge.
 #[derive(Debug, Clone, Default, Args)]
@@ -38,6 +38,9 @@ pub struct ReportArgs {
     pub run: String,
     #[command(flatten)]
     pub output: OutputArgs,
+    /// Maximum number of cells that are shown with input, output and reasons [default: 40]
+    #[arg(long, value_name = "N", value_parser = parse::whole::<usize>)]
+    pub cells: Option<usize>,
     /// Leave out what differs between interrupted and uninterrupted runs
     #[arg(long)]
     pub canonical: bool,
@@ -133,9 +136,15 @@ pub struct ShowArgs {
     /// Show cells with this status only
     #[arg(long, value_name = "STATUS")]
     pub status: Option<StatusArg>,
-    /// Show cells of this sample only
+    /// Show this sample: input, reference, and the outputs of all systems with scores and reasons
     #[arg(long, value_name = "ID")]
     pub sample: Option<String>,
+    /// Show input, output, reference, scores and reasons of these cells, in place of a table
+    #[arg(long, value_name = "CELLS")]
+    pub outputs: Option<OutputsArg>,
+    /// Maximum number of cells that `--outputs` shows [default: 40]
+    #[arg(long, value_name = "N", requires = "outputs", value_parser = parse::whole::<usize>)]
+    pub cells: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -175,8 +184,11 @@ pub struct TraceArgs {
     pub run: Option<String>,
     /// Cell: its number in `karat show`, or `sample/model/variant[/trial]`
     pub cell: Option<String>,
-    /// Print JSON
+    /// Print requests and replies as they were sent and received, not as text
     #[arg(long)]
+    pub raw: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "raw")]
     pub json: bool,
 }
 

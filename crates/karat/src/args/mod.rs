@@ -33,7 +33,7 @@ pub use history::{
 pub use housekeeping::{
     BuildArg, CacheCommand, CompletionsArgs, DemoArgs, DoctorArgs, InvalidateArgs, ModelsArgs, SchemaArg, SchemaArgs,
 };
-pub use output::{FormatArg, LayoutArg, OutputArgs, TextFormatArg};
+pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
 pub use run::{InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};

@@ -1,6 +1,7 @@
 //! Flags that say which reports are written, and where.
 
 use clap::{Args, ValueEnum};
+use karat_app::{Outputs, ShownOutputs};
 
 use super::heading;
 
@@ -13,6 +14,9 @@ pub struct OutputArgs {
     /// Report formats [default: md,json; on stdout, which takes one format, md]
     #[arg(long, value_name = "FORMAT,…", env = "KARAT_FORMAT", value_delimiter = ',', help_heading = heading::OUTPUT)]
     pub format: Vec<FormatArg>,
+    /// Cells that the report shows with input, output and reasons [default: failed; in cells.csv all]
+    #[arg(long, value_name = "CELLS", help_heading = heading::OUTPUT)]
+    pub outputs: Option<OutputsArg>,
     /// Layout of the report files [default: the suite's, or folder]
     #[arg(long, value_name = "LAYOUT", help_heading = heading::OUTPUT)]
     pub layout: Option<LayoutArg>,
@@ -31,6 +35,29 @@ impl OutputArgs {
             ([], false) => &[FormatArg::Both],
             (asked, _) => asked,
         }
+    }
+}
+
+/// Cells that are shown with their texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputsArg {
+    /// Every cell, those that failed first
+    All,
+    /// Cells without an output, with a score below its threshold, or unscored
+    Failed,
+    /// No cell
+    None,
+}
+
+impl OutputsArg {
+    /// Returns the app's form of a choice and of the number of cells.
+    pub fn outputs(shown: Option<Self>, cells: Option<usize>) -> Outputs {
+        let shown = shown.map(|shown| match shown {
+            Self::All => ShownOutputs::All,
+            Self::Failed => ShownOutputs::Failed,
+            Self::None => ShownOutputs::None,
+        });
+        Outputs { shown, cells: cells.unwrap_or(Outputs::CELLS) }
     }
 }
 

@@ -44,7 +44,7 @@ impl<'a> CommandContext<'a> {
         }
         let warnings = &plan.warnings;
         if !warnings.is_empty() {
-            self.printer.say(&if self.printer.colour_err { warnings.render_coloured() } else { warnings.plain() });
+            self.printer.diagnostics(warnings);
         }
         let notes = plan.notes.iter().cloned().chain(self.app.keyless_models(plan));
         notes.for_each(|note| self.printer.say(&format!("note: {note}")));
@@ -67,7 +67,7 @@ impl<'a> CommandContext<'a> {
     /// Prints data as JSON.
     pub fn print_json<T: serde::Serialize>(&self, value: &T) -> Result<(), Failure> {
         match serde_json::to_string_pretty(value) {
-            Ok(text) => self.printer.data(&text),
+            Ok(text) => self.printer.data(&karat_app::escape_json(&text)),
             Err(error) => Err(Failure::Message(format!("writing JSON: {error}. This is a bug in karat"))),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use karat_app::visible_name;
 use karat_types::{CellProgress, CellStatus, OutputOrigin};
 use owo_colors::OwoColorize;
 
@@ -53,6 +54,7 @@ fn standard(cell: &CellProgress<'_>) -> String {
         Some(model) => format!("{model}/{}", cell.variant),
         None => cell.variant.to_owned(),
     };
+    let system = visible_name(&system);
     let mut text = format!("[{DONE}/{}] {} {system}", cell.total, id(cell.sample));
     if cell.trial > 0 {
         let _ = write!(text, " trial {}", cell.trial);
@@ -74,12 +76,13 @@ fn standard(cell: &CellProgress<'_>) -> String {
 fn custom(cell: &CellProgress<'_>, format: &str) -> String {
     let sample = id(cell.sample);
     let (total, trial, took) = (cell.total.to_string(), cell.trial.to_string(), cell.duration_ms.to_string());
+    let (model, variant) = (visible_name(cell.model.unwrap_or("none")), visible_name(cell.variant));
     let fields = [
         ("{done}", DONE),
         ("{total}", &total),
         ("{sample}", &sample),
-        ("{model}", cell.model.unwrap_or("none")),
-        ("{variant}", cell.variant),
+        ("{model}", &model),
+        ("{variant}", &variant),
         ("{trial}", &trial),
         ("{status}", status(cell)),
         ("{duration_ms}", &took),
@@ -106,11 +109,13 @@ fn custom(cell: &CellProgress<'_>, format: &str) -> String {
 
 /// Returns an id from a dataset as one word without control characters.
 fn id(id: &str) -> String {
-    if id.chars().any(|c| c.is_whitespace() || c.is_control()) { format!("{id:?}") } else { id.to_owned() }
+    let is_word = !id.chars().any(|c| c.is_whitespace() || c.is_control());
+    if is_word { visible_name(id).into_owned() } else { visible_name(&format!("{id:?}")).into_owned() }
 }
 
 fn cut(message: &str) -> String {
-    let message: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let spaced: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let message = visible_name(&spaced).into_owned();
     match message.char_indices().nth(MESSAGE) {
         Some((at, _)) => format!("{}…", &message[..at]),
         None => message,

@@ -36,7 +36,7 @@ struct State {
 impl Log {
     pub fn new(printer: Printer, detail: Detail) -> Self {
         let state = State { status: Status::new(), pace: Pace::default() };
-        let cells = Cells::new(detail, Arc::new(move |line: &str| printer.say(line)));
+        let cells = Cells::new(detail, Arc::new(move |line: &str| printer.say_painted(line)));
         Self { printer, cells, state: Arc::new(Mutex::new(state)), ticker: Mutex::new(None) }
     }
 

@@ -31,7 +31,7 @@ impl Terminal {
             bar.set_style(style);
         }
         let above = bar.clone();
-        let print = Arc::new(move |line: &str| above.suspend(|| printer.say(line)));
+        let print = Arc::new(move |line: &str| above.suspend(|| printer.say_painted(line)));
         let cells = Cells::new(detail, print);
         Self { bar, printer, cells, status: Arc::new(Mutex::new(Status::new())), ticker: Mutex::new(None) }
     }

@@ -127,7 +127,7 @@ fn threshold(metric: &MetricSpec, options: &FailuresOptions) -> Option<f64> {
 }
 
 /// Distance of a value beyond its threshold, relative to the largest possible one; `None` if it is not beyond.
-fn severity(metric: &MetricSpec, value: f64, threshold: f64) -> Option<f64> {
+pub fn shortfall_severity(metric: &MetricSpec, value: f64, threshold: f64) -> Option<f64> {
     let (beyond, worst) = match metric.better {
         Better::Higher => (threshold - value, metric.range.map(|(lo, _)| threshold - lo)),
         Better::Lower => (value - threshold, metric.range.map(|(_, hi)| hi - threshold)),
@@ -149,7 +149,7 @@ impl FailuresFold {
         let mut found: Vec<_> = metrics
             .filter_map(|(at, (metric, limit))| {
                 let (value, threshold) = (cell.scores.number(at)?, (*limit)?);
-                let severity = severity(metric, value, threshold)?;
+                let severity = shortfall_severity(metric, value, threshold)?;
                 let shortfall =
                     Shortfall { metric: metric.name.clone(), value, threshold, why: shortfall_reason(cell, at) };
                 Some((severity, at, shortfall))

@@ -85,7 +85,12 @@ pub(super) struct Cell<'a> {
 struct OutputRef {
     hash: Key,
     bytes: usize,
+    /// Where the whole output is.
+    see: &'static str,
 }
+
+/// Text of [`OutputRef::see`].
+const SEE: &str = "longer than 2048 bytes: `karat export jsonl RUN` and `karat trace RUN CELL` have the whole output";
 
 /// A judgment in the report.
 #[derive(serde::Serialize)]
@@ -186,7 +191,7 @@ fn key<'a>(plan: &'a PlanHeader, metric: &'a MetricSpec) -> &'a str {
     if taken { &metric.name } else { own }
 }
 
-/// Returns the output if it is short, otherwise its hash and size.
+/// Returns the output if it is short or all are wanted, otherwise its hash and size.
 fn output(cells: Cells<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<OutputRef>), RowError> {
     if row.cell.status != CellStatus::Ok {
         return Ok((None, None));
@@ -195,10 +200,10 @@ fn output(cells: Cells<'_>, row: &CellRow<'_>) -> Result<(Option<Value>, Option<
     // Escaping turns one byte into at most six, so a short text need not be serialized to measure it.
     let is_short = value.as_str().is_some_and(|text| 2 + 6 * text.len() <= INLINE_OUTPUT);
     let bytes = if is_short { 0 } else { value.to_string().len() };
-    Ok(if bytes <= INLINE_OUTPUT {
+    Ok(if bytes <= INLINE_OUTPUT || cells.whole_outputs {
         (Some(value), None)
     } else {
-        (None, Some(OutputRef { hash: row.cell.output_hash, bytes }))
+        (None, Some(OutputRef { hash: row.cell.output_hash, bytes, see: SEE }))
     })
 }
 

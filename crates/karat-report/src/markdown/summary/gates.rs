@@ -1,15 +1,33 @@
 //! Section and document on the verdicts of gates.
 
-use karat_analysis::{Verdict, Verdicts};
+use karat_analysis::{Decision, Verdict, Verdicts};
 
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures::count;
 use crate::shared::report::Report;
-use crate::wording::gates::{SHOWN, headline, visible_checks};
+use crate::wording::gates::{SHOWN, condition, visible_checks, worst_first};
+
+/// Number of checks that the verdict names.
+const NAMED: usize = 5;
 
 /// Returns the verdict for the executive summary, or `None` without gates.
 pub(in crate::markdown) fn verdict(verdicts: &Verdicts) -> Option<Inline> {
-    headline(verdicts).map(|text| Inline::plain("**Verdict:** ").and_text(text))
+    let verdict = verdicts.verdict()?;
+    let all = verdicts.decisions.len() as u64;
+    let open: Vec<&Decision> = worst_first(verdicts).into_iter().filter(|it| it.verdict == verdict).collect();
+    let line = Inline::plain("**Verdict:** ").then(Inline::plain(verdict.as_str()).bold());
+    if verdict == Verdict::Pass {
+        return Some(line.and(": all ").and_text(count(all)).and(if all == 1 {
+            " check passed"
+        } else {
+            " checks passed"
+        }));
+    }
+    let n = open.len() as u64;
+    let named = Inline::list(open.iter().take(NAMED).map(|it| Inline::code(condition(it))));
+    let more = if open.len() > NAMED { format!(" and {} more", count(n - NAMED as u64)) } else { String::new() };
+    let line = line.and(": ").and_text(count(n)).and(" of ").and_text(count(all));
+    Some(line.and(if all == 1 { " check: " } else { " checks: " }).then(named).and_text(more))
 }
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
@@ -57,6 +75,6 @@ fn section(page: &mut Page, verdicts: &Verdicts) {
     page.list(verdicts.notes.iter().map(Inline::text));
 }
 
-fn n(decision: &karat_analysis::Decision) -> String {
+fn n(decision: &Decision) -> String {
     decision.finding.as_ref().map_or_else(|| "0".to_owned(), |finding| count(finding.n()))
 }

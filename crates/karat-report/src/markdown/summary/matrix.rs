@@ -1,4 +1,4 @@
-//! Section with a table of models × samples in the primary metric, with colour marks.
+//! Section with a table of models × samples in the primary metric; poor values are bold.
 
 use karat_analysis::Group;
 use karat_types::MetricSpec;
@@ -10,9 +10,6 @@ use crate::shared::report::Report;
 /// Number of samples shown. Of more, the hardest are shown.
 const SAMPLES: usize = 50;
 
-/// Share of the range from which a value is good.
-const GOOD: f64 = 0.7;
-
 /// Share of the range below which a value is poor, as in the failure analysis.
 const POOR: f64 = 0.4;
 
@@ -23,7 +20,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     page.paragraph(
         Inline::plain("Mean ")
             .and_code(&metric.name)
-            .and(" over variants and trials. 🟩 from 70 % of the range on, 🟨 from 40 %, 🟥 below, ⬜ no score."),
+            .and(" over variants and trials. Values in the worst 40 % of the range are bold."),
     );
     let shown = findings.hardest_samples(at, SAMPLES);
     if shown.len() < findings.samples() {
@@ -40,7 +37,8 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     let row = |sample: usize| {
         let cell = |group: &Group| {
             let value = findings.on_sample(at, sample, group).map(|found| found.value());
-            Inline::plain(heat(metric, value)).and(" ").and_text(figures::value_or_none(metric, value))
+            let text = Inline::text(figures::value_or_none(metric, value));
+            if is_poor(metric, value) { text.bold() } else { text }
         };
         let id = Inline::code(findings.sample_id(sample));
         std::iter::once(id).chain(groups.iter().map(cell)).collect()
@@ -48,12 +46,6 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     page.table(&heads, shown.into_iter().map(row));
 }
 
-fn heat(metric: &MetricSpec, value: Option<f64>) -> &'static str {
-    match value.map(|value| figures::goodness(metric, value)) {
-        None => "⬜",
-        Some(None) => "",
-        Some(Some(share)) if share >= GOOD => "🟩",
-        Some(Some(share)) if share >= POOR => "🟨",
-        Some(Some(_)) => "🟥",
-    }
+fn is_poor(metric: &MetricSpec, value: Option<f64>) -> bool {
+    value.and_then(|value| figures::goodness(metric, value)).is_some_and(|share| share < POOR)
 }

@@ -1,9 +1,8 @@
-//! Title, provenance of the numbers, and executive summary.
+//! Title and executive summary, which starts with the verdict.
 
 use crate::markdown::page::{Inline, Page};
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
-use crate::wording::provenance;
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     let findings = report.findings;
@@ -11,20 +10,11 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
     if let Some(about) = &findings.plan.about {
         page.paragraph(Inline::text(about));
     }
-    page.quote(how_made(report));
     page.heading(2, Inline::plain("Executive summary"));
     page.list(summary(report));
     for warning in report.warnings() {
-        page.paragraph(Inline::plain("⚠ ").and_text(warning));
+        page.paragraph(Inline::plain("**Warning:** ").and_text(warning));
     }
-}
-
-fn how_made(report: Report<'_>) -> Inline {
-    let mut line = Inline::plain("**How this number was made:** ");
-    for (at, (label, text)) in provenance::parts(report).into_iter().enumerate() {
-        line = line.and(if at > 0 { " · " } else { "" }).and_text(label).and(" ").and_code(text);
-    }
-    line
 }
 
 fn summary(report: Report<'_>) -> Vec<Inline> {

@@ -321,10 +321,10 @@ impl Decoder<'_> {
         items.filter_map(|item| Some(self.known_model(item.text()?, &item.place, registry)?.id)).collect()
     }
 
-    /// One judge is fine unless the suite declares a consensus.
+    /// One judge is fine unless the suite asks for several: `method` and `flag_variance` say what to do with several.
     fn enough_judges(&mut self, node: &Node, judges: usize) {
         let Some(asked) = node.field("consensus").filter(|_| judges > 0) else { return };
-        let least = super::integer_at::<usize>(asked, "min_judges").unwrap_or(2);
+        let Some(least) = super::integer_at::<usize>(asked, "min_judges") else { return };
         if judges < least {
             let (there, stands) = match judges {
                 1 => ("is 1".to_owned(), "its scores are used alone"),

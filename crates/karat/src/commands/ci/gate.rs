@@ -34,7 +34,7 @@ pub fn baseline(context: &CommandContext<'_>, command: &BaselineCommand) -> Resu
     }
     let (path, replaced) = context.app.pin(&run, output.as_deref())?;
     let replaced = replaced.map_or_else(String::new, |earlier| format!(" (replaces run {earlier})"));
-    context.printer.data(&format!("pinned run {run} as the baseline in {path}{replaced}"))?;
+    context.printer.text(&format!("pinned run {run} as the baseline in {path}{replaced}"))?;
     Ok(Exit::Pass)
 }
 

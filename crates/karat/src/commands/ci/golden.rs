@@ -4,7 +4,7 @@ use karat_app::{Execution, GoldenRequest, PinRequest, Pinning, count_noun};
 use karat_types::Exit;
 
 use crate::args::{GoldenCheckArgs, GoldenCommand, GoldenListArgs, GoldenPinArgs};
-use crate::commands::table::{table, visible};
+use crate::commands::table::table;
 use crate::commands::{CommandContext, invocation, run_output};
 use crate::failure::Failure;
 
@@ -29,14 +29,14 @@ fn pin(context: &CommandContext<'_>, args: &GoldenPinArgs) -> Result<Exit, Failu
             Pinning::Removed => "removed".to_owned(),
             Pinning::Same => return None,
         };
-        Some(format!("{} {change}", visible(sample)))
+        Some(format!("{} {change}", karat_app::visible_name(sample)))
     });
     let lines: Vec<String> = lines.collect();
     let same = pinned.files.len() - lines.len();
     let done = if args.dry_run { "would change" } else { "changed" };
     let files = count_noun(lines.len() as u64, "file");
     let sum = format!("{}: {done} {files}, {same} unchanged", pinned.folder.display());
-    context.printer.data(&lines.into_iter().chain([sum]).collect::<Vec<_>>().join("\n"))?;
+    context.printer.text(&lines.into_iter().chain([sum]).collect::<Vec<_>>().join("\n"))?;
     Ok(Exit::Pass)
 }
 
@@ -61,10 +61,10 @@ fn list(context: &CommandContext<'_>, args: &GoldenListArgs) -> Result<Exit, Fai
             or_empty(&pinned.baseline_prompt_version),
             pinned.baseline_ran_at.clone(),
         ];
-        fields.iter().map(|field| visible(field)).collect()
+        fields.to_vec()
     });
     let head = ["sample", "composite", "judge", "prompt version", "ran at"];
-    context.printer.data(&table(context, &head, rows))?;
+    context.printer.text(&table(context, &head, rows))?;
     Ok(Exit::Pass)
 }
 

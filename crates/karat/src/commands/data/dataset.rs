@@ -4,7 +4,6 @@ use karat_app::count_noun;
 use karat_types::Exit;
 
 use crate::args::{DatasetCommand, ExecutionArgs, SelectionArgs};
-use crate::commands::table::visible;
 use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
 
@@ -29,10 +28,10 @@ fn check(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit
             .map(|(group, n)| if group.is_empty() { n.to_string() } else { format!("{group} {n}") })
             .collect();
         let line = format!("ok  {}: {} ({})", check.name, counts.join(", "), wanted.join(", "));
-        context.printer.data(&visible(&line))?;
+        context.printer.text(&line)?;
     }
     let (rows, rules) = (count_noun(rows, "row"), count_noun(checks.len() as u64, "rule"));
-    context.printer.data(&format!("{rows}, {rules}: all passed"))?;
+    context.printer.text(&format!("{rows}, {rules}: all passed"))?;
     Ok(Exit::Pass)
 }
 

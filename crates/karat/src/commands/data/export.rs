@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use karat_app::{AtomicFile, Format};
+use karat_app::{AtomicFile, Format, Outputs};
 use karat_types::Exit;
 
 use crate::args::{ExportArgs, ExportFormatArg};
@@ -16,14 +16,14 @@ pub fn export(context: &CommandContext<'_>, args: &ExportArgs) -> Result<Exit, F
         ExportFormatArg::Junit => Format::Junit,
     };
     if args.output == "-" {
-        context.printer.stream(|out| context.app.export(&args.run, format, false, out))?;
+        context.printer.stream(|out| context.app.export(&args.run, format, Outputs::default(), false, out))?;
         return Ok(Exit::Pass);
     }
     let unwritable = |error: std::io::Error| {
         Failure::Message(format!("writing {}: {error}. Name another file with `-o`", args.output))
     };
     let mut out = AtomicFile::create(Path::new(&args.output)).map_err(unwritable)?;
-    context.app.export(&args.run, format, false, &mut out)?;
+    context.app.export(&args.run, format, Outputs::default(), false, &mut out)?;
     out.finish().map_err(unwritable)?;
     Ok(Exit::Pass)
 }

@@ -39,7 +39,7 @@ fn span_snapshot(context: &CommandContext<'_>, args: &ImportArgs) -> Result<Exit
     let loaded = context.app.load(&invocation)?;
     let execution = Execution { run_id, ..run_output::execution(context, false, ProgressArgs::default()) };
     let end = context.app.run(loaded.plan, &invocation, execution)?;
-    let output = OutputArgs { output_dir: None, format: Vec::new(), layout: None };
+    let output = OutputArgs { output_dir: None, format: Vec::new(), outputs: None, layout: None };
     run::finish(context, &end, &output, false)?;
     print_differences(context, &args.file, &end.run)?;
     Ok(end.exit())

@@ -13,7 +13,7 @@ pub fn init(context: &CommandContext<'_>, args: &InitArgs) -> Result<Exit, Failu
     let folder = PathBuf::from(args.dir.as_deref().unwrap_or(&args.preset));
     let written = context.app.init(&args.preset, &folder, args.force)?;
     let lines: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
-    context.printer.data(&lines.join("\n"))?;
+    context.printer.text(&lines.join("\n"))?;
     if !context.quiet {
         let folder = folder.display().to_string();
         // The bare name of a preset would run the preset, not the folder.

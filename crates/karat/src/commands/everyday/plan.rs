@@ -35,7 +35,7 @@ pub fn plan(
     } else {
         let plan = plan_text(context, &loaded.plan.header, &estimate, &reasons);
         let power = power.as_ref().map_or_else(String::new, |power| format!("\n{}", power::text(power)));
-        context.printer.data(&format!("{plan}{power}"))?;
+        context.printer.text(&format!("{plan}{power}"))?;
     }
     Ok(Exit::Pass)
 }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use karat_app::{Format, GateRequest, Layout, ReportTo, RowFilter};
+use karat_app::{Format, GateRequest, Layout, Outputs, ReportTo, RowFilter};
 use karat_types::Exit;
 
-use crate::args::{FormatArg, LayoutArg, OutputArgs, ReportArgs, TextFormatArg};
+use crate::args::{FormatArg, LayoutArg, OutputArgs, OutputsArg, ReportArgs, TextFormatArg};
 use crate::commands::CommandContext;
 use crate::commands::history::digest;
 use crate::commands::invocation::rows_judged_by;
@@ -26,7 +26,8 @@ pub fn report(context: &CommandContext<'_>, args: &ReportArgs) -> Result<Exit, F
     if let Some(file) = &args.from {
         return comment_of_file(context, file, &args.output);
     }
-    write_report(context, &args.run, &args.output, args.canonical, false)?;
+    let outputs = OutputsArg::outputs(args.output.outputs, args.cells);
+    write_report_with(context, &args.run, &args.output, outputs, args.canonical, false)?;
     Ok(Exit::Pass)
 }
 
@@ -89,7 +90,7 @@ pub fn print_rows(context: &CommandContext<'_>, run: &str, output: &OutputArgs) 
     let Some(rows) = context.app.printed_rows(run)? else { return Ok(None) };
     let (summary, exit) = context.app.summary(run)?;
     if !rows.is_empty() {
-        context.printer.data(&rows)?;
+        context.printer.data(&karat_app::escape_json(&rows))?;
     }
     match exit {
         Exit::GateFailed => context.printer.say(&context.app.gate(run, &GateRequest::default())?.terminal()),
@@ -108,12 +109,24 @@ pub fn write_report(
     canonical: bool,
     summary_to_stderr: bool,
 ) -> Result<(Exit, Vec<PathBuf>), Failure> {
+    let outputs = OutputsArg::outputs(output.outputs, None);
+    write_report_with(context, run, output, outputs, canonical, summary_to_stderr)
+}
+
+fn write_report_with(
+    context: &CommandContext<'_>,
+    run: &str,
+    output: &OutputArgs,
+    outputs: Outputs,
+    canonical: bool,
+    summary_to_stderr: bool,
+) -> Result<(Exit, Vec<PathBuf>), Failure> {
     if output.to_stdout() {
         let format = single_format(output)?;
-        let exit = context.printer.stream(|out| context.app.export(run, format, canonical, out))?;
+        let exit = context.printer.stream(|out| context.app.export(run, format, outputs, canonical, out))?;
         return Ok((exit, Vec::new()));
     }
-    let written = context.app.report_into(run, &destination(output), canonical)?;
+    let written = context.app.report_into(run, &ReportTo { outputs, ..destination(output) }, canonical)?;
     if summary_to_stderr {
         context.printer.say(&written.summary);
     } else {
@@ -128,7 +141,12 @@ pub fn destination(output: &OutputArgs) -> ReportTo {
         LayoutArg::Folder => Layout::Folder,
         LayoutArg::Flat => Layout::Flat,
     });
-    ReportTo { folder: output.output_dir.as_ref().map(PathBuf::from), layout, formats: formats(output.formats()) }
+    ReportTo {
+        folder: output.output_dir.as_ref().map(PathBuf::from),
+        layout,
+        formats: formats(output.formats()),
+        outputs: OutputsArg::outputs(output.outputs, None),
+    }
 }
 
 /// Returns the format for stdout.

@@ -23,6 +23,6 @@ pub fn validate(context: &CommandContext<'_>, selection: &SelectionArgs) -> Resu
         (header.judges.len() as u64, "judge"),
     ];
     let parts = parts.map(|(count, what)| count_noun(count, what)).join(", ");
-    context.printer.data(&format!("{}: valid; {parts}", header.suite))?;
+    context.printer.text(&format!("{}: valid; {parts}", header.suite))?;
     Ok(Exit::Pass)
 }

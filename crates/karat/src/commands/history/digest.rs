@@ -62,7 +62,7 @@ pub fn write(
         folder.map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&file, text)).map_err(|error| {
             Failure::Message(format!("writing {}: {error}. Name another file with `-o`", file.display()))
         })?;
-        context.printer.data(&file.display().to_string())?;
+        context.printer.text(&file.display().to_string())?;
     }
     Ok(Exit::Pass)
 }

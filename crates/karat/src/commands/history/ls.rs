@@ -1,11 +1,12 @@
 //! `karat ls`.
 
-use karat_app::MetricLine;
+use karat_app::{MetricLine, RunLine};
 use karat_types::Exit;
 
 use crate::args::LsArgs;
 use crate::commands::CommandContext;
 use crate::commands::table::table;
+use crate::commands::values::usd;
 use crate::failure::Failure;
 
 pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> {
@@ -26,11 +27,23 @@ pub fn ls(context: &CommandContext<'_>, args: &LsArgs) -> Result<Exit, Failure> 
             run.status.clone(),
             format!("{}/{}", run.cells, run.planned),
             run.errors.to_string(),
-            run.started_at.clone(),
+            run.verdict.clone().unwrap_or_default(),
+            run.metric
+                .as_ref()
+                .zip(run.value)
+                .map_or_else(String::new, |(metric, value)| format!("{metric} {value:.3}")),
+            cost(run),
+            run.started_at.get(..16).unwrap_or(&run.started_at).replace('T', " "),
         ]
     });
-    context.printer.data(&table(context, &["run", "suite", "status", "cells", "errors", "started"], rows))?;
+    let heads = ["run", "suite", "status", "cells", "errors", "verdict", "metric", "cost", "started (UTC)"];
+    context.printer.text(&table(context, &heads, rows))?;
     Ok(Exit::Pass)
+}
+
+fn cost(run: &RunLine) -> String {
+    let cost = run.cost_usd.map_or_else(|| "unknown".to_owned(), usd);
+    if run.simulated { "simulated".to_owned() } else { cost }
 }
 
 /// Prints one metric over the runs.
@@ -41,7 +54,7 @@ fn print_metric(context: &CommandContext<'_>, metric: &str, args: &LsArgs) -> Re
         return Ok(Exit::Pass);
     }
     let heads = ["run", "started", "n", metric, "interval", "min", "median", "max", "sd"];
-    context.printer.data(&table(context, &heads, lines.iter().map(metric_row)))?;
+    context.printer.text(&table(context, &heads, lines.iter().map(metric_row)))?;
     Ok(Exit::Pass)
 }
 

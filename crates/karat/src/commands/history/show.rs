@@ -1,35 +1,34 @@
-//! `karat show`: cells of a run, or rows of a suite, as a table, TSV or JSON.
+//! `karat show`: cells of a run, or rows of a suite, as a table, TSV or JSON; inputs and outputs as text.
 
-use karat_app::{CellLine, RowFilter, RowsRequest};
+use std::io::Write;
+
+use karat_app::{CellFilter, CellLine, RowFilter, RowsRequest, SuiteCell};
 use karat_types::{CellStatus, Exit, Score};
 
-use crate::args::{ShowArgs, StatusArg, TableFormatArg};
+use crate::args::{OutputsArg, ShowArgs, StatusArg, TableFormatArg};
 use crate::commands::CommandContext;
 use crate::commands::invocation::rows_in_range;
-use crate::commands::table::table;
+use crate::commands::table::{StreamedTable, table};
+use crate::commands::values::usd;
 use crate::failure::Failure;
 
 pub fn show(context: &CommandContext<'_>, args: &ShowArgs) -> Result<Exit, Failure> {
     let choice = rows_in_range(&args.range);
+    if let (Some(sample), TableFormatArg::Table) = (&args.sample, format(args)) {
+        context.printer.text(&context.app.show_sample(&args.run, sample)?)?;
+        return Ok(Exit::Pass);
+    }
     if choice != RowFilter::default() || context.app.is_suite(&args.run) {
         return print_suite_rows(context, args, choice);
     }
-    let (metrics, mut lines) = context.app.cells(&args.run)?;
-    lines.retain(|line| {
-        let status = args.status.is_none_or(|wanted| line.status == status(wanted));
-        status && args.sample.as_ref().is_none_or(|sample| line.sample == *sample)
-    });
-    match format(args) {
-        TableFormatArg::Json => context.print_json(&lines)?,
-        TableFormatArg::Tsv => {
-            let head = head(&metrics).join("\t");
-            let rows = lines.iter().map(|line| row(line, &metrics).join("\t"));
-            context.printer.data(&std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n"))?;
-        }
-        TableFormatArg::Table => {
-            context.printer.data(&table(context, &head(&metrics), lines.iter().map(|line| row(line, &metrics))))?
-        }
+    if let (Some(shown), TableFormatArg::Table) = (args.outputs, format(args)) {
+        let outputs = OutputsArg::outputs(Some(shown), args.cells);
+        context.printer.stream_text(|out| {
+            context.app.show_outputs(&args.run, outputs, &mut |text| out.write_all(text.as_bytes()))
+        })?;
+        return Ok(Exit::Pass);
     }
+    print_cells(context, args)?;
     Ok(Exit::Pass)
 }
 
@@ -37,21 +36,76 @@ fn format(args: &ShowArgs) -> TableFormatArg {
     if args.json { TableFormatArg::Json } else { args.format }
 }
 
-/// Prints the rows of all runs of a suite (BR-15).
+/// Prints the cells of a run while they are read.
+fn print_cells(context: &CommandContext<'_>, args: &ShowArgs) -> Result<(), Failure> {
+    let filter = CellFilter {
+        status: args.status.map(status),
+        sample: args.sample.clone(),
+        with_texts: args.sample.is_some() || args.outputs.is_some_and(|shown| shown != OutputsArg::None),
+    };
+    let metrics = context.app.metric_names(&args.run)?;
+    let head: Vec<&str> = head(&metrics);
+    let each = |each: &mut dyn FnMut(&CellLine) -> std::io::Result<()>| {
+        // The printer keeps an error of writing and reports it at the end.
+        context.app.each_cell(&args.run, &filter, &mut |line| {
+            let _ = each(line);
+            Ok(())
+        })
+    };
+    match format(args) {
+        TableFormatArg::Json => context.printer.stream(|out| {
+            print_json_list(out, |item| each(&mut |line| item(&serde_json::to_string(line).unwrap_or_default())))
+        }),
+        TableFormatArg::Tsv => context.printer.stream(|out| {
+            let _ = writeln!(out, "{}", head.iter().map(|name| one_field(name)).collect::<Vec<_>>().join("\t"));
+            each(&mut |line| writeln!(out, "{}", row(line, &metrics).join("\t")))
+        }),
+        TableFormatArg::Table => context.printer.stream_text(|out| {
+            let mut table = StreamedTable::new(context, &head);
+            each(&mut |line| table.add(row(line, &metrics), out))?;
+            let _ = table.end(out);
+            Ok(())
+        }),
+    }
+}
+
+/// Writes a JSON list with one item a line.
+fn print_json_list<E>(
+    out: &mut dyn Write,
+    items: impl FnOnce(&mut dyn FnMut(&str) -> std::io::Result<()>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut is_first = true;
+    items(&mut |item| {
+        let before = if std::mem::take(&mut is_first) { "[\n" } else { ",\n" };
+        write!(out, "{before}{}", karat_app::escape_json(item))
+    })?;
+    // The printer keeps an error of writing and reports it at the end.
+    let _ = out.write_all(if is_first { b"[]\n" } else { b"\n]\n" });
+    Ok(())
+}
+
+/// Prints the rows of all runs of a suite: the judged rows that it declares (BR-15), or its cells with its headline
+/// metrics.
 fn print_suite_rows(context: &CommandContext<'_>, args: &ShowArgs, choice: RowFilter) -> Result<Exit, Failure> {
-    if args.status.is_some() || args.sample.is_some() {
+    if args.status.is_some() || args.outputs.is_some() || args.sample.is_some() {
         return Err(Failure::Message(
-            "`--status` and `--sample` choose cells of a run, and `karat show SUITE` shows rows of a suite".to_owned(),
+            "`--status` and `--outputs` choose cells of a run, and `karat show SUITE` shows rows of a suite: name a run, \
+             or `latest`. `karat show SUITE --sample ID` shows a sample"
+                .to_owned(),
         ));
+    }
+    if let Some(metrics) = context.app.suite_headline(&args.run)? {
+        print_suite_cells(context, args, &choice, &metrics)?;
+        return Ok(Exit::Pass);
     }
     let rows = context.app.history(&RowsRequest { suite: args.run.clone(), choice })?;
     context.print_warnings(rows.warnings());
     match format(args) {
-        TableFormatArg::Json => context.printer.data(&rows.json())?,
+        TableFormatArg::Json => context.printer.data(&karat_app::escape_json(&rows.json()))?,
         TableFormatArg::Tsv => context.printer.data(&rows.tsv())?,
         TableFormatArg::Table => {
             let (names, rows) = rows.table();
-            context.printer.data(&table(
+            context.printer.text(&table(
                 context,
                 &names.iter().map(String::as_str).collect::<Vec<_>>(),
                 rows.into_iter(),
@@ -59,6 +113,48 @@ fn print_suite_rows(context: &CommandContext<'_>, args: &ShowArgs, choice: RowFi
         }
     }
     Ok(Exit::Pass)
+}
+
+/// Prints the latest cell of each sample and system of a suite while they are read.
+fn print_suite_cells(
+    context: &CommandContext<'_>,
+    args: &ShowArgs,
+    choice: &RowFilter,
+    metrics: &[String],
+) -> Result<(), Failure> {
+    let names = metrics.iter().map(String::as_str);
+    let head: Vec<&str> =
+        ["sample", "system", "trial"].into_iter().chain(names).chain(["verdict", "cost", "run"]).collect();
+    let each = |each: &mut dyn FnMut(&SuiteCell) -> std::io::Result<()>| {
+        // The printer keeps an error of writing and reports it at the end.
+        context.app.each_suite_cell(&args.run, choice, metrics, &mut |cell| {
+            let _ = each(cell);
+            Ok(())
+        })
+    };
+    match format(args) {
+        TableFormatArg::Json => context.printer.stream(|out| {
+            print_json_list(out, |item| each(&mut |cell| item(&serde_json::to_string(cell).unwrap_or_default())))
+        }),
+        TableFormatArg::Tsv => context.printer.stream(|out| {
+            let _ = writeln!(out, "{}", head.iter().map(|name| one_field(name)).collect::<Vec<_>>().join("\t"));
+            each(&mut |cell| writeln!(out, "{}", suite_row(cell).join("\t")))
+        }),
+        TableFormatArg::Table => context.printer.stream_text(|out| {
+            let mut table = StreamedTable::new(context, &head);
+            each(&mut |cell| table.add(suite_row(cell), out))?;
+            let _ = table.end(out);
+            Ok(())
+        }),
+    }
+}
+
+fn suite_row(cell: &SuiteCell) -> Vec<String> {
+    let scores = cell.scores.iter().map(|(_, score)| score.as_ref().map(figure).unwrap_or_default());
+    let fixed = [cell.sample.clone(), cell.system.clone(), cell.trial.to_string()];
+    let cost = cell.cost_usd.map_or_else(|| "unknown".to_owned(), usd);
+    let row = fixed.into_iter().chain(scores).chain([cell.verdict.to_owned(), cost, cell.run.clone()]);
+    row.map(|text| one_field(&text)).collect()
 }
 
 fn status(wanted: StatusArg) -> CellStatus {
@@ -103,12 +199,7 @@ fn figure(score: &Score) -> String {
     }
 }
 
-/// Returns a text as one field: without tabs, line breaks and control characters.
+/// Returns a text as one field: without tabs, line breaks, and characters that act on a terminal.
 fn one_field(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || is_bidi(c) { ' ' } else { c }).collect()
-}
-
-/// Returns whether a character changes the direction of text, and so what a reader sees.
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    karat_app::visible_name(&text.replace(['\t', '\n', '\r'], " ")).into_owned()
 }

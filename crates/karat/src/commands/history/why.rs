@@ -6,7 +6,6 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use crate::args::{ExecutionArgs, WhyArgs};
-use crate::commands::table::visible;
 use crate::commands::{CommandContext, invocation};
 use crate::failure::Failure;
 
@@ -23,16 +22,21 @@ pub fn why(context: &CommandContext<'_>, args: &WhyArgs) -> Result<Exit, Failure
     if args.json {
         context.print_json(&cell)?;
     } else {
-        context.printer.data(&text(&cell))?;
+        context.printer.text(&text(&cell))?;
     }
     Ok(Exit::Pass)
 }
 
 fn text(cell: &CellReuse) -> String {
-    let mut text = format!("cell {}: {}\noutput: {}\n", cell.cell, visible(&cell.path()), reuse_text(&cell.standing));
+    let mut text = format!(
+        "cell {}: {}\noutput: {}\n",
+        cell.cell,
+        karat_app::visible_name(&cell.path()),
+        reuse_text(&cell.standing)
+    );
     text.push_str(&changes(&cell.standing));
     for judgment in &cell.judgments {
-        let (scorer, judge) = (visible(&judgment.scorer), visible(&judgment.judge));
+        let (scorer, judge) = (karat_app::visible_name(&judgment.scorer), karat_app::visible_name(&judgment.judge));
         text.push_str(&format!("{scorer} by {judge}: {}\n", reuse_text(&judgment.standing)));
         text.push_str(&changes(&judgment.standing));
     }
@@ -62,7 +66,9 @@ fn reuse_text(standing: &ReuseStatus) -> String {
         }
         ReuseStatus::Withdrawn { run } => format!("fresh: the result of run {run} was invalidated or pruned"),
         ReuseStatus::Skipped => "skipped by a condition".to_owned(),
-        ReuseStatus::Fails { code, message } => format!("fails before any call ({code}): {}", visible(message)),
+        ReuseStatus::Fails { code, message } => {
+            format!("fails before any call ({code}): {}", karat_app::visible_name(message))
+        }
         ReuseStatus::Follows => "fresh: its output is generated first".to_owned(),
     }
 }
@@ -73,7 +79,8 @@ fn changes(standing: &ReuseStatus) -> String {
 }
 
 fn change(change: &Change) -> String {
-    let step = change.step.as_ref().map_or_else(String::new, |step| format!(" of step {}", visible(step)));
+    let step =
+        change.step.as_ref().map_or_else(String::new, |step| format!(" of step {}", karat_app::visible_name(step)));
     let head = format!("  {}{step}", change.part);
     if change.then.is_null() && change.now.is_null() {
         return format!("{head}: content changed\n");
@@ -115,7 +122,7 @@ fn is_short(value: &Value) -> bool {
 
 fn cut(text: &str) -> String {
     let short: String = text.chars().take(SHOWN).collect();
-    visible(&if short.len() < text.len() { format!("{short}…") } else { short })
+    karat_app::visible_name(&if short.len() < text.len() { format!("{short}…") } else { short }).into_owned()
 }
 
 fn moment(moment: Moment) -> String {

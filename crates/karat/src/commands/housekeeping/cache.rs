@@ -30,7 +30,7 @@ fn ls(context: &CommandContext<'_>, as_json: bool) -> Result<(), Failure> {
         let made_at = karat_app::rfc3339(run.started_at);
         vec![run.run.clone(), made_at, run.outputs.to_string(), run.judgments.to_string()]
     });
-    context.printer.data(&table(context, &["run", "started", "outputs", "judgments"], rows))
+    context.printer.text(&table(context, &["run", "started", "outputs", "judgments"], rows))
 }
 
 fn prune(context: &CommandContext<'_>, older_than: &str, traces: bool, dry_run: bool) -> Result<(), Failure> {
@@ -51,5 +51,5 @@ fn prune(context: &CommandContext<'_>, older_than: &str, traces: bool, dry_run: 
     if !dry_run {
         text.push_str(&format!("; {} KiB of disk space freed", kib(pruned.freed)));
     }
-    context.printer.data(&text)
+    context.printer.text(&text)
 }

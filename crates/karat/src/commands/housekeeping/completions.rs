@@ -29,6 +29,6 @@ fn man_pages(context: &CommandContext<'_>, folder: &Path) -> Result<Exit, Failur
     write().map_err(|error| {
         Failure::Message(format!("writing man pages into {}: {error}. Name another folder", folder.display()))
     })?;
-    context.printer.data(&format!("man pages written to {}; read one with `man {0}/karat-run.1`", folder.display()))?;
+    context.printer.text(&format!("man pages written to {}; read one with `man {0}/karat-run.1`", folder.display()))?;
     Ok(Exit::Pass)
 }

@@ -6,7 +6,6 @@ use karat_app::{Invalidation, ReusableResult, count_noun};
 use karat_types::Exit;
 
 use crate::commands::CommandContext;
-use crate::commands::table::visible;
 use crate::failure::Failure;
 
 /// Maximum number of cells that are listed.
@@ -14,7 +13,7 @@ const LISTED: usize = 20;
 
 pub fn invalidate(context: &CommandContext<'_>, run: &str, cells: &[String], dry_run: bool) -> Result<Exit, Failure> {
     let done = context.app.invalidate(run, cells, dry_run)?;
-    context.printer.data(&text(&done, dry_run))?;
+    context.printer.text(&text(&done, dry_run))?;
     Ok(Exit::Pass)
 }
 
@@ -55,7 +54,7 @@ fn list(done: &Invalidation, results: &[ReusableResult], why: impl Fn(&ReusableR
     }
     let line = |((nowhere, cell, why), (outputs, judgments)): (&(bool, u64, String), &(u64, u64))| {
         let name = match done.cells.get(cell) {
-            Some(name) if !nowhere => format!("cell {cell} {}", visible(name)),
+            Some(name) if !nowhere => format!("cell {cell} {}", karat_app::visible_name(name)),
             _ => "steps that no finished cell uses".to_owned(),
         };
         format!("  {name}: {}, {}{why}\n", count_noun(*outputs, "output"), count_noun(*judgments, "judgment"))

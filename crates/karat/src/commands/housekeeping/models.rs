@@ -39,7 +39,7 @@ pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, F
         ]
     });
     let head = ["id", "provider", "tier", "context", "max output", "$/M in", "$/M out", "price as of", "availability"];
-    context.printer.data(&table(context, &head, rows))?;
+    context.printer.text(&table(context, &head, rows))?;
     if args.part.is_none() && !context.quiet {
         let sets = registry.sets().map(|(name, ids)| format!("  {name}: {}", ids.join(", ")));
         let sets: Vec<String> = sets.collect();

@@ -25,7 +25,7 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
         }
         AnnotateCommand::Import { tasks, labels, scorer, suite: name } => {
             let joined = context.app.join_labels(&suite(name), scorer.as_deref(), tasks, labels)?;
-            context.printer.data(&format!(
+            context.printer.text(&format!(
                 "{}: {} added, {} replaced; {} without scores",
                 labels.display(),
                 count_noun(joined.added as u64, "label"),
@@ -40,7 +40,7 @@ pub fn annotate(context: &CommandContext<'_>, command: &AnnotateCommand) -> Resu
         AnnotateCommand::Status { suite: name, scorer } => {
             let status = context.app.label_status(&suite(name), scorer.as_deref())?;
             let head = ["sample", "labelled outputs", "annotators", ""];
-            context.printer.data(&table(context, &head, status.iter().map(status_row)))?;
+            context.printer.text(&table(context, &head, status.iter().map(status_row)))?;
         }
     }
     Ok(Exit::Pass)

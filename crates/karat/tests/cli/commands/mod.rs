@@ -9,5 +9,6 @@ mod compare_systems;
 mod flags;
 mod gates;
 mod help;
+mod hostile;
 mod inspect;
 mod progress;

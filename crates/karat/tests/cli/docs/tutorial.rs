@@ -17,3 +17,12 @@ fn the_tutorial_works() {
 fn the_guide_to_daily_documents_works() {
     session::run(&Page::read("docs/guides/daily-documents.md"), &Place::new());
 }
+
+/// PE-36, field test C1: the guide's commands print what it shows, on the tutorial's suite.
+#[test]
+fn the_guide_to_reports_works() {
+    let place = Place::new();
+    session::write_files(&Page::read("docs/start/tutorial.md"), &place);
+    assert_eq!(place.karat(&["run", "-q"]).code, 2);
+    session::run(&Page::read("docs/guides/reports.md"), &place);
+}

@@ -7,6 +7,7 @@ mod estimates;
 mod faults;
 mod interruption;
 mod kill;
+mod outputs;
 mod recording;
 mod reuse;
 mod scale;

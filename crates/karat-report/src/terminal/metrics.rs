@@ -1,0 +1,157 @@
+//! The table of the summary: the headline metrics of each system, with intervals.
+//!
+//! One metric has a line a system with its n. Several stand beside each other if they fit, else below each other.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use karat_analysis::{Finding, Group};
+use karat_types::MetricSpec;
+
+use crate::shared::figures::{self, count};
+use crate::shared::report::Report;
+use crate::shared::visible::excerpt;
+
+/// Number of columns of a terminal that a table is made for.
+const COLUMNS: usize = 80;
+
+/// Number of lines of figures. Gates take some of the space.
+const FIGURES: usize = 15;
+const FIGURES_BESIDE_GATES: usize = 8;
+
+/// Least number of systems shown, and of metrics where they stand below each other.
+const FEW: usize = 2;
+
+/// Length of an id, in characters.
+const NAME: usize = 32;
+
+/// Returns the table, the best systems by the primary metric first, and what it leaves out.
+pub(super) fn lines(report: Report<'_>) -> Vec<String> {
+    let metrics = report.headline();
+    let room = if report.context.verdicts.decisions.is_empty() { FIGURES } else { FIGURES_BESIDE_GATES };
+    let ranked = report.systems_by_rank();
+    let Some(first) = metrics.first().copied() else { return Vec::new() };
+    if metrics.len() == 1 {
+        let shown = &ranked[..ranked.len().min(room)];
+        return with_rest(text(&single(shown, first)), ranked.len() - shown.len(), "system");
+    }
+    let shown = &ranked[..ranked.len().min(room)];
+    let wide = text(&beside(shown, &metrics));
+    if wide.iter().all(|line| line.chars().count() <= COLUMNS) {
+        return with_rest(wide, ranked.len() - shown.len(), "system");
+    }
+    let systems = (room / metrics.len()).max(FEW).min(ranked.len());
+    let kept = (room / systems).max(FEW).min(metrics.len());
+    let shown = text(&below(&ranked[..systems], &metrics[..kept]));
+    let shown = with_rest(shown, ranked.len() - systems, "system");
+    with_rest(shown, metrics.len() - kept, "metric")
+}
+
+fn text(table: &Table) -> Vec<String> {
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn with_rest(mut lines: Vec<String>, left: usize, what: &str) -> Vec<String> {
+    if left > 0 {
+        lines.push(format!("… and {} in the report", figures::count_noun(left as u64, &format!("more {what}"))));
+    }
+    lines
+}
+
+fn new_table(head: Vec<Cell>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(head);
+    table
+}
+
+fn right(text: impl Into<String>) -> Cell {
+    Cell::new_owned(text.into()).set_alignment(CellAlignment::Right)
+}
+
+fn name(text: &str) -> Cell {
+    Cell::new_owned(excerpt(text, NAME))
+}
+
+fn figure<'a>(group: &'a Group, at: usize) -> Option<&'a Finding> {
+    group.metrics.get(at)?.figure()
+}
+
+fn value(metric: &MetricSpec, figure: Option<&Finding>) -> String {
+    figures::value_or_none(metric, figure.map(Finding::value))
+}
+
+/// The columns behind the figures: failures where there are any, and the cost of a cell.
+struct Tail {
+    failed: bool,
+    unscored: bool,
+}
+
+impl Tail {
+    fn of(shown: &[&Group]) -> Self {
+        Self {
+            failed: shown.iter().any(|group| group.tally.errors > 0),
+            unscored: shown.iter().any(|group| group.tally.unscored > 0),
+        }
+    }
+
+    fn heads(&self) -> impl Iterator<Item = Cell> {
+        let failed = self.failed.then(|| right("failed"));
+        failed.into_iter().chain(self.unscored.then(|| right("unscored"))).chain([right("$/cell")])
+    }
+
+    fn cells(&self, group: &Group) -> impl Iterator<Item = Cell> {
+        let failed = self.failed.then(|| right(count(group.tally.errors)));
+        let unscored = self.unscored.then(|| right(count(group.tally.unscored)));
+        failed.into_iter().chain(unscored).chain([right(figures::usd(group.spend.per_cell_usd()))])
+    }
+}
+
+fn single(shown: &[&Group], (at, metric): (usize, &MetricSpec)) -> Table {
+    let tail = Tail::of(shown);
+    let head = [Cell::new("system"), right(excerpt(&metric.name, NAME)), right("interval"), right("n")];
+    let mut table = new_table(head.into_iter().chain(tail.heads()).collect());
+    for group in shown {
+        let of = figure(group, at);
+        let row = [
+            name(&group.id),
+            right(value(metric, of)),
+            right(of.map_or(figures::NONE.to_owned(), |it| figures::interval(metric, it))),
+            right(count(of.map_or(0, Finding::n))),
+        ];
+        table.add_row(row.into_iter().chain(tail.cells(group)));
+    }
+    table
+}
+
+fn beside(shown: &[&Group], metrics: &[(usize, &MetricSpec)]) -> Table {
+    let tail = Tail::of(shown);
+    let heads = metrics.iter().map(|(_, metric)| right(excerpt(&metric.name, NAME)));
+    let mut table =
+        new_table([Cell::new("system")].into_iter().chain(heads).chain([right("n")]).chain(tail.heads()).collect());
+    for group in shown {
+        let of = |(at, metric): &(usize, &MetricSpec)| {
+            figure(group, *at).map_or(figures::NONE.to_owned(), |it| figures::value_with_interval(metric, it))
+        };
+        let figures = metrics.iter().map(|it| right(of(it)));
+        let n = metrics.iter().filter_map(|(at, _)| Some(figure(group, *at)?.n())).max().unwrap_or(0);
+        table.add_row([name(&group.id)].into_iter().chain(figures).chain([right(count(n))]).chain(tail.cells(group)));
+    }
+    table
+}
+
+fn below(shown: &[&Group], metrics: &[(usize, &MetricSpec)]) -> Table {
+    let head = [Cell::new("metric"), Cell::new("system"), right("value"), right("interval"), right("n")];
+    let mut table = new_table(head.into_iter().collect());
+    for (at, metric) in metrics {
+        for (row, group) in shown.iter().enumerate() {
+            let of = figure(group, *at);
+            table.add_row([
+                if row == 0 { name(&metric.name) } else { Cell::new("") },
+                name(&group.id),
+                right(value(metric, of)),
+                right(of.map_or(figures::NONE.to_owned(), |it| figures::interval(metric, it))),
+                right(count(of.map_or(0, Finding::n))),
+            ]);
+        }
+    }
+    table
+}
