@@ -14,7 +14,7 @@ use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Record};
 
 use crate::budget::limits::{Budget, Refusal};
 use crate::budget::reservations::ReservationPool;
-use crate::budget::service_costs::{FirstCallTurn, ServiceCosts};
+use crate::budget::service_costs::{RequestTurn, ServiceCosts};
 use crate::run::stop::Stop;
 
 /// The budgets that a call reserves from: in memory and on disk.
@@ -72,8 +72,8 @@ pub(crate) struct Claim<'a> {
 struct ClaimState {
     /// Upper bound of the current attempt, or of the last one.
     upper: Money,
-    /// ExchangeWithSlot while no other call of the step may be sent.
-    turn: Option<FirstCallTurn>,
+    /// The turn of the call among those of its step, while it runs.
+    turn: Option<RequestTurn>,
     /// True if an attempt is reserved in memory.
     is_open: bool,
     /// True if the reservation is on disk too, so that the attempt may have been sent.
