@@ -294,7 +294,7 @@ pub(crate) fn failures(header: &RunHeader, findings: &Findings, rules: &GateRule
     let allowed = percent(rules.policy.max_errors);
     let too_many = systems_over_error_limit(findings, &rules.policy).into_iter().map(|it| {
         format!(
-            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause, then `karat retry RUN`",
+            "{}: {it} ({}), more than the {allowed} of `policy.max_errors`; fix the cause and run the suite again: finished cells are reused",
             it.system,
             percent(it.share())
         )

@@ -16,7 +16,7 @@ use crate::atomic_file::{AtomicFile, lock_dir, report_write_error};
 use crate::report::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::report::manifest::{Listed, MANIFEST, Manifest};
 use crate::run::stored_invocation::{StoredInvocation, stored_estimate};
-use crate::run::unbilled_risk::possible_unbilled_cost;
+use crate::run::ending::unbilled_risk::possible_unbilled_cost;
 use crate::{App, AppError};
 
 /// A format of the report.
