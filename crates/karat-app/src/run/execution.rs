@@ -18,6 +18,7 @@ use crate::run::preflight_estimate::{PreflightEstimate, new_estimator};
 use crate::run::rescore_plan::rescore_plan;
 use crate::run::stored_invocation::{StoredInvocation, check_same_plan, read_stored_invocation};
 use crate::run::target::RunTarget;
+use crate::threads::check_threads;
 use crate::{App, AppError, CallRecording, Invocation};
 
 /// The settings for executing a run.
@@ -112,7 +113,7 @@ impl App {
     pub fn resume(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
-        if header.status == RunStatus::Finished {
+        if header.status == RunStatus::Finished && store.is_whole(&header.id)? {
             return Ok(RunEnd::of_finished(header, "resume", "the run is finished: there is nothing to resume"));
         }
         let (plan, invocation, found) = self.reopen(&store, header, later)?;
@@ -214,6 +215,8 @@ impl App {
             call_log: call_log.clone().map(|log| log as Arc<dyn CallLog>),
             outputs: found.outputs.clone(),
         };
+        // Each group of models reads the rows on a thread of its own.
+        check_threads(plan.header.systems.len())?;
         let runtime = runtime()?;
         let outcome = execute_job(&runtime, job, &found)?;
         drop(runtime);

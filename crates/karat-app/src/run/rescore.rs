@@ -31,7 +31,7 @@ impl App {
         let unscored = finished.judgments.values().any(|judged| !judged.unscored.is_empty())
             || !store.unscored_cells(&header.id)?.is_empty();
         let is_done = header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored;
-        if is_done {
+        if is_done && store.is_whole(&header.id)? {
             let notice = "no cell of this run failed: there is nothing to re-run";
             return Ok(RunEnd::of_finished(header, "retry", notice));
         }
