@@ -106,14 +106,32 @@ pub(crate) fn report_write_error(target: &Path, error: io::Error) -> AppError {
     FileError::writing(target, error).with_hint(OTHER_FOLDER).into()
 }
 
-/// Writes a file as a whole.
+/// Removes what a killed process has left of files that it was writing. The folder must be locked.
+pub(crate) fn remove_abandoned(targets: impl Iterator<Item = PathBuf>) {
+    for target in targets {
+        let _ = fs::remove_file(part_path(&target));
+    }
+}
+
+/// Writes a file as a whole, and durably: it may be the only copy of what a person decided.
 ///
 /// # Errors
 /// The file cannot be written; the old content stays.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes)?;
-    file.finish()
+    file.flush()?;
+    // A special file cannot be synced.
+    if let (Some(_), Some(out)) = (&file.part, &file.out) {
+        out.get_ref().sync_all()?;
+    }
+    let target = file.target.clone();
+    file.finish()?;
+    // The rename is durable once the folder is.
+    if let Some(folder) = target.parent().and_then(|folder| File::open(folder).ok()) {
+        let _ = folder.sync_all();
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod inspect;
 mod report;
 mod run;
 mod suite;
+mod threads;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,6 +39,7 @@ pub use crate::inspect::history::MetricLine;
 pub use crate::inspect::invalidate::Invalidation;
 pub use crate::inspect::messages::{Message, reply_text, request_messages};
 pub use crate::inspect::runs::{RunLine, rfc3339};
+pub use crate::inspect::store_check::CheckedStore;
 pub use crate::inspect::suite_cells::SuiteCell;
 pub use crate::inspect::trace::{Trace, TracedCall};
 pub use crate::inspect::why::ReuseReasons;
@@ -147,6 +149,7 @@ impl App {
     /// Opens the store for commands about stored runs: it must exist. It may be read-only.
     fn existing_store(&self) -> Result<Store, AppError> {
         if !self.store.exists() {
+            self.store.check_orphans()?;
             return Err(StoredError::NoStore { path: self.store.path().display().to_string() }.into());
         }
         self.store_to_read()

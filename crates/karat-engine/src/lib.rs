@@ -25,6 +25,7 @@ mod run;
 mod steps;
 
 pub use crate::call::log::{CallLog, LoggedCall};
+pub use crate::call::refusals::RefusingTarget;
 pub use crate::estimate::usage_history::UsageHistory;
 pub use crate::plan::services::external_needs;
 pub use crate::reuse::identity::call_key;
@@ -46,13 +47,13 @@ pub enum EngineError {
     /// The store could not be read.
     #[error(transparent)]
     Store(#[from] karat_store::StoreError),
-    /// The ledger could not be written. Everything recorded so far is kept.
-    #[error("recording results: {failure}. What was recorded is kept: make room, then `{next}`")]
+    /// The ledger could not be written.
+    #[error("recording results: {failure}; {advice}")]
     Ledger {
         /// The failed action and its error.
-        failure: String,
-        /// The command that goes on with the run.
-        next: String,
+        failure: karat_store::LedgerError,
+        /// The part that is kept, and the command that goes on with the run.
+        advice: String,
     },
     /// A task died.
     #[error("a cell's task died: {0}. This is a bug in karat; please report it with the command that led to it")]

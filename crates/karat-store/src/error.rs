@@ -96,6 +96,23 @@ pub enum StoreError {
         /// Message of the operating system.
         why: String,
     },
+    /// The file is no longer at its place.
+    #[error("cannot write to the store {path}: the file was deleted or replaced while it was being written")]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is missing, but the log of changes beside it is there.
+    #[error(
+        "the store {path} is missing, and its log {} is there: the file was deleted or moved. Put it back beside its log; or, if it is lost, remove the log and run the suites again",
+        log.display()
+    )]
+    Orphaned {
+        /// The file.
+        path: PathBuf,
+        /// Its log.
+        log: PathBuf,
+    },
     /// No run has this name.
     #[error("there is no run {wanted:?} in the store{}", suggestion(nearest))]
     NoSuchRun {
@@ -192,6 +209,10 @@ impl Attempt<'_> {
         match source.sqlite_error_code() {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { path },
             Some(ErrorCode::DiskFull) => StoreError::Full { path, why: source.to_string() },
+            // SQLite gives this name to a failure to enlarge the file that its processes share.
+            Some(ErrorCode::SystemIoFailure) if is_disk_full(self.path) => {
+                StoreError::Full { path, why: source.to_string() }
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 StoreError::Busy { path, waited_s: BUSY_SECONDS, holder: "the process is unknown".to_owned() }
             }
@@ -202,6 +223,17 @@ impl Attempt<'_> {
             _ => StoreError::Sql { path, doing: self.doing, source },
         }
     }
+}
+
+/// Returns whether the disk of a file has no room for the files that SQLite keeps beside it.
+fn is_disk_full(path: &Path) -> bool {
+    const NEEDED: u64 = 64 << 10;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    #[allow(clippy::useless_conversion, reason = "the width of these numbers differs between systems")]
+    let free = |disk: nix::sys::statvfs::Statvfs| {
+        u64::from(disk.blocks_available()).saturating_mul(u64::from(disk.fragment_size()))
+    };
+    nix::sys::statvfs::statvfs(folder).is_ok_and(|disk| free(disk) < NEEDED)
 }
 
 /// The reason why a read failed, before the file and the subject of the read are known.

@@ -26,6 +26,7 @@ pub use crate::block::call_log::Reservation;
 pub use crate::database::store_lease::{ResultLease, StoreLease};
 pub use crate::error::{LedgerError, StoreError};
 pub use crate::read::account::{Account, PaidCalls, Spending};
+pub use crate::read::check::{RunCheck, StoreCheck};
 pub use crate::read::finished::{FinishedCells, JudgedCells, OrdinalSet};
 pub use crate::read::lookup::StoredRecord;
 pub use crate::read::rows::StoredRun;

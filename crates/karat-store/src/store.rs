@@ -11,6 +11,7 @@ use crate::block::section::SectionWriter;
 use crate::block::section_cache::SectionCache;
 use crate::database::mutex::lock;
 use crate::database::schema::Access;
+use crate::database::state_folder::FilePlace;
 use crate::database::{run_lock, schema, state_folder};
 use crate::error::ReadFailure;
 use crate::reuse::index_writer::IndexWriter;
@@ -56,7 +57,14 @@ impl Store {
     /// [`StoreError::Busy`] while another process migrates it.
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
         let path = url.path();
-        let not_opened = |why: std::io::Error| StoreError::Open { path: path.to_owned(), why: why.to_string() };
+        // SQLite would throw the log away.
+        url.check_orphans()?;
+        let not_opened = |why: std::io::Error| match why.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                StoreError::Full { path: path.to_owned(), why: why.to_string() }
+            }
+            _ => StoreError::Open { path: path.to_owned(), why: why.to_string() },
+        };
         state_folder::prepare(path).map_err(not_opened)?;
         // SQLite would open the file read-only and leave files beside it that no process may write later.
         if !state_folder::may_write(path) {
@@ -71,6 +79,7 @@ impl Store {
         let encoded_pool = Arc::<EncodedPool>::default();
         let writer = Writer {
             path: path.to_owned(),
+            place: FilePlace::of(path),
             deferred: Arc::clone(&deferred),
             encoded_pool: Arc::clone(&encoded_pool),
             known_keys: Arc::clone(&known_keys),
@@ -97,22 +106,25 @@ impl Store {
         })))
     }
 
-    /// Opens a store to read it. A store on read-only files, folders or disks can be read; writing to it then fails
-    /// with [`StoreError::ReadOnly`].
+    /// Opens a store to read it. A store on read-only files, folders or disks, or on a full disk, can be read; writing to
+    /// it then fails.
     ///
     /// # Errors
     /// Those of [`Store::open`]; for a read-only store, only if it cannot be read either.
     pub fn open_to_read(url: &StoreUrl) -> Result<Self, StoreError> {
         match Self::open(url) {
-            Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. })) if url.exists() => {
-                Self::as_it_is(url).map_err(|why| if let StoreError::Older { .. } = why { why } else { error })
+            Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. } | StoreError::Full { .. }))
+                if url.exists() =>
+            {
+                Self::as_it_is(url, matches!(error, StoreError::Full { .. }))
+                    .map_err(|why| if let StoreError::Older { .. } = why { why } else { error })
             }
             opened => opened,
         }
     }
 
-    /// Opens a store without a writer.
-    pub(crate) fn as_it_is(url: &StoreUrl) -> Result<Self, StoreError> {
+    /// Opens a store without a writer. On a full disk, SQLite cannot create the files that its processes share.
+    pub(crate) fn as_it_is(url: &StoreUrl, is_full: bool) -> Result<Self, StoreError> {
         // A reader beside writers creates files that it shares with them. They would keep the permissions that the
         // store has now.
         let ways =
@@ -121,7 +133,8 @@ impl Store {
             let reader = schema::open_reader(url.path(), access)?;
             schema::readable(&reader, url.path()).map(|()| (reader, access))
         };
-        let (reader, access) = opened(ways[0]).or_else(|_| opened(ways[1]))?;
+        let alone = |error| if is_full { opened(Access::Alone) } else { Err(error) };
+        let (reader, access) = opened(ways[0]).or_else(|_| opened(ways[1])).or_else(alone)?;
         Ok(Self(Arc::new(Inner {
             url: url.clone(),
             readers: Mutex::default(),

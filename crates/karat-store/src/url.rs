@@ -27,6 +27,20 @@ impl StoreUrl {
     pub fn exists(&self) -> bool {
         !matches!(self.path.try_exists(), Ok(false))
     }
+
+    /// Checks that no log of changes is left of a store that does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Orphaned`].
+    pub fn check_orphans(&self) -> Result<(), StoreError> {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        let log = PathBuf::from(log);
+        if !self.exists() && std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+            return Err(StoreError::Orphaned { path: self.path.clone(), log });
+        }
+        Ok(())
+    }
 }
 
 impl FromStr for StoreUrl {

@@ -16,11 +16,14 @@ errors! {
         UnknownStart { run: String, source: serde_json::Error } =>
             "run {run} does not say what it was started with: {source}"
             hint "resume it with `karat run SUITE … --resume --run-id ID` and the flags it was started with";
-        PlanChanged { run: String, changes: Names } =>
+        PlanChanged { run: String, changes: Names, command: String } =>
             "run {run} cannot be resumed: {changes} changed since it was started"
-            hint "start a new run, which reuses unchanged results, or undo the change and resume";
+            hint "`{command}` starts a new run, which reuses finished cells that the change does not affect; or undo the change";
         StoreFailed { source: StoreError, command: &'static str, run: String } => "{source}"
             hint "`karat {command} {run}` resumes it";
+        Threads { needed: usize, started: usize, source: std::io::Error } =>
+            "starting threads: the system allows only {started} of the {needed} threads that are needed ({source})"
+            hint "raise `ulimit -u`, the limit on processes and threads of your user, or end other programs of yours";
         Runtime { source: std::io::Error } => "starting the runtime: {source}";
         NotConnected { errors: Lines<ProviderError> } => "{errors}";
         PrivateRecording {} => "`--record` writes calls as they are, and this suite has `privacy` rules"

@@ -3,6 +3,7 @@
 //! - `runs` lists runs, `cells` the cells of one, `suite_cells` those of all runs of a suite, `history` a metric over runs.
 //! - `trace` shows the calls of one cell; `messages` reads their requests and replies.
 //! - `why` explains what a run would reuse; `invalidate` takes results out of reuse.
+//! - `store_check` reads all of the store and reports damage.
 //! - `address` resolves the names of cells.
 
 pub(crate) mod address;
@@ -11,6 +12,7 @@ pub(crate) mod history;
 pub(crate) mod invalidate;
 pub(crate) mod messages;
 pub(crate) mod runs;
+pub(crate) mod store_check;
 pub(crate) mod suite_cells;
 pub(crate) mod trace;
 pub(crate) mod why;

@@ -52,6 +52,7 @@ impl App {
     /// The newest runs.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunLine>, AppError> {
         if !self.store.exists() {
+            self.store.check_orphans()?;
             return Ok(Vec::new());
         }
         let store = self.store_to_read()?;

@@ -13,12 +13,12 @@ use karat_types::{Exit, Layout, RunHeader, RunRows};
 
 use crate::analyse::baseline::findings;
 use crate::analyse::gates::{exit, failures, no_verdict_note};
-use crate::atomic_file::{AtomicFile, lock_dir, report_write_error};
+use crate::atomic_file::{AtomicFile, lock_dir, remove_abandoned, report_write_error};
 use crate::error::{FileError, StoredError};
 use crate::report::cells::{CellSource, CellsBeside, WrittenCells};
 use crate::report::manifest::{Listed, MANIFEST, Manifest};
+use crate::run::ending::unbilled_risk::possible_unbilled_cost;
 use crate::run::stored_invocation::{StoredInvocation, stored_estimate};
-use crate::run::unbilled_risk::possible_unbilled_cost;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError};
 
@@ -66,6 +66,13 @@ impl ReportTo {
     }
 }
 
+/// The note on gates that have failed and do not decide the exit code.
+const NOT_ENFORCED: &str =
+    "the gates do not decide the exit code, because the suite says `enforce: on_request`; `--gate` enforces them";
+
+/// The files of a report, apart from the cells and the manifest.
+const FILES: [&str; 5] = ["report.json", "report.md", "report.html", "junit.xml", "cells.csv"];
+
 /// The path of a file, relative to the folder.
 fn path(layout: Layout, run: &str, name: &str) -> String {
     let stem = run.replace(':', "_");
@@ -99,8 +106,12 @@ impl App {
         let run = store.resolve(run)?;
         let stored = store.rows(&run)?;
         let (folder, layout) = to.place(self, &run, stored.header().plan.run.layout);
-        let _held = lock_dir(&folder);
+        let held = lock_dir(&folder);
         let place = ReportFolder { folder: &folder, layout, run: &run };
+        if held.is_some() {
+            let files = FILES.iter().chain([&CELLS_FILE, &MANIFEST]);
+            remove_abandoned(files.map(|name| place.path(name)));
+        }
         let formats = &to.formats;
         let source = formats.contains(&Format::Json).then(|| CellSource::of(&store, &run, canonical)).transpose()?;
         // The file of cells and the findings both read the whole run and are independent.
@@ -178,8 +189,11 @@ impl App {
         let (rules, flags) =
             begun.as_ref().map(|begun| (begun.rules.clone(), begun.invocation.gates.clone())).unwrap_or_default();
         let verdict_note = no_verdict_note(header, &rules);
-        let verdicts =
+        let mut verdicts =
             if verdict_note.is_none() { self.decide_gates(stored, findings, &rules)? } else { Verdicts::default() };
+        if verdicts.exit() != Exit::Pass && rules.policy.on_request && flags.binds.is_none() {
+            verdicts.notes.insert(0, NOT_ENFORCED.to_owned());
+        }
         let failures = failures(header, findings, &rules);
         let exit = exit(&failures, &rules, &verdicts, &flags);
         let verdicts = if canonical { verdicts.steady(&findings.plan) } else { verdicts };

@@ -12,11 +12,13 @@ use tokio::runtime::Runtime;
 
 use crate::analyse::gates::check_rules;
 use crate::error::{Bug, Lines, RunError};
+use crate::run::ending::refusal::refusal_message;
 use crate::run::preflight_budget::{BudgetStop, EarlierCalls, check_limits, overspend_message, settle_limit};
 use crate::run::preflight_estimate::{PreflightEstimate, new_estimator};
 use crate::run::rescore_plan::rescore_plan;
 use crate::run::stored_invocation::{StoredInvocation, check_same_plan, read_stored_invocation};
 use crate::run::target::RunTarget;
+use crate::threads::check_threads;
 use crate::{App, AppError, CallRecording, Invocation};
 
 /// The settings for executing a run.
@@ -54,6 +56,8 @@ pub struct RunEnd {
     pub unpriced: u64,
     /// The reason why it stopped and the command to resume it, if its calls or its money are used up.
     pub stopped: Option<String>,
+    /// The models and services that refused every call, the cells that were left for it, and the way to make them.
+    pub refused: Option<String>,
     /// A message about the amount beyond the budget, if answers cost more than was reserved.
     pub overspent: Option<String>,
     /// A notice for the user.
@@ -61,11 +65,30 @@ pub struct RunEnd {
 }
 
 impl RunEnd {
+    /// The end of a stored run of which nothing is left to do.
+    pub(crate) fn of_finished(header: RunHeader, command: &'static str, notice: &str) -> Self {
+        Self {
+            run: header.id,
+            command,
+            status: RunStatus::Finished,
+            calls: 0,
+            requests: 0,
+            spent: Money::ZERO,
+            simulated: header.plan.is_simulated(),
+            unpriced: 0,
+            stopped: None,
+            refused: None,
+            overspent: None,
+            notice: Some(notice.to_owned()),
+        }
+    }
+
     /// The exit code of the run's end, apart from its results.
     pub fn exit(&self) -> Exit {
         match self.status {
             RunStatus::Finished if self.overspent.is_some() => Exit::Budget,
             RunStatus::Finished => Exit::Pass,
+            RunStatus::Running | RunStatus::Interrupted if self.refused.is_some() => Exit::HarnessError,
             RunStatus::Running | RunStatus::Interrupted => Exit::Interrupted,
             RunStatus::BudgetStopped => Exit::Budget,
         }
@@ -90,20 +113,8 @@ impl App {
     pub fn resume(&self, run: &str, later: &Invocation, execution: Execution) -> Result<RunEnd, AppError> {
         let store = Arc::new(self.existing_store()?);
         let header = store.run(&store.resolve(run)?)?;
-        if header.status == RunStatus::Finished {
-            return Ok(RunEnd {
-                run: header.id,
-                command: "resume",
-                status: RunStatus::Finished,
-                calls: 0,
-                requests: 0,
-                spent: Money::ZERO,
-                simulated: header.plan.is_simulated(),
-                unpriced: 0,
-                stopped: None,
-                overspent: None,
-                notice: Some("the run is finished: there is nothing to resume".to_owned()),
-            });
+        if header.status == RunStatus::Finished && store.is_whole(&header.id)? {
+            return Ok(RunEnd::of_finished(header, "resume", "the run is finished: there is nothing to resume"));
         }
         let (plan, invocation, found) = self.reopen(&store, header, later)?;
         self.run_phases(store, plan, &invocation, execution, found)
@@ -211,6 +222,8 @@ impl App {
             call_log: call_log.clone().map(|log| log as Arc<dyn CallLog>),
             outputs: found.outputs.clone(),
         };
+        // Each group of models reads the rows on a thread of its own.
+        check_threads(plan.header.systems.len())?;
         let runtime = runtime()?;
         let outcome = execute_job(&runtime, job, &found)?;
         drop(runtime);
@@ -235,6 +248,7 @@ impl App {
             simulated: plan.header.is_simulated(),
             unpriced: outcome.unpriced,
             stopped,
+            refused: refusal_message(&outcome.refusing),
             overspent: overspend_message(&plan.header.run, outcome.overspent),
             notice: Some(notices.join("\n")).filter(|notice| !notice.is_empty()),
         })

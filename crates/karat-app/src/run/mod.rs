@@ -5,12 +5,14 @@
 //! - `stored_invocation` is what a run remembers of its start.
 //! - `rescore` re-runs failed cells, and scores stored outputs again by a plan from `rescore_plan`.
 //! - `calibrate` runs a round of calibration, `readiness` lists what is missing before a run.
-//! - `recording` names a recording of calls, `call_log` writes calls to a file, `unbilled_risk` warns of cost that no row tells.
+//! - `recording` names a recording of calls, `call_log` writes calls to a file.
+//! - `ending` words what a user reads at the end of a run.
 //!
 //! Read `execution`; it calls the others from top to bottom.
 
 pub(crate) mod calibrate;
 pub(crate) mod call_log;
+pub(crate) mod ending;
 pub(crate) mod execution;
 pub(crate) mod preflight_budget;
 pub(crate) mod preflight_estimate;
@@ -20,4 +22,3 @@ pub(crate) mod rescore;
 pub(crate) mod rescore_plan;
 pub(crate) mod stored_invocation;
 pub(crate) mod target;
-pub(crate) mod unbilled_risk;

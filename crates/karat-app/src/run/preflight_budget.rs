@@ -95,7 +95,7 @@ impl BudgetStop<'_> {
         let Self { run, command, account, .. } = self;
         let spending = account.spending;
         let (low, high) = self.left.cost();
-        let high = high.max(self.cost_by_experience());
+        let high = high.max(self.cost_by_experience().min(self.largest_rest()));
         // Before the last call, its upper bound must fit beside the cost of all others.
         let enough = ((spending.committed_total().upper + high + self.refused).usd() * 100.0).ceil() / 100.0;
         let calls = self.left.calls().1.saturating_sub(self.unused_replies()).max(1);
@@ -119,13 +119,20 @@ impl BudgetStop<'_> {
     }
 
     /// The cost of the remaining calls at a tenth above the average of those billed before, if none fails: estimates
-    /// may know nothing of services, and too little of providers with other tokenizers.
+    /// may know nothing of services, and too little of providers with other tokenizers. If none was billed a known
+    /// amount, the average is over all calls, which count at their upper bound then.
     fn cost_by_experience(&self) -> Money {
         let left = self.left.calls().0.saturating_sub(self.unused_replies());
-        Money(
-            self.account.spending.committed_total().upper.0 * i128::from(left) * 11
-                / (10 * i128::from(self.account.billed.max(1))),
-        )
+        let spending = self.account.spending;
+        let calls = if self.account.billed > 0 { self.account.billed } else { spending.calls.max(1) };
+        Money(spending.committed_total().upper.0 * i128::from(left) * 11 / (10 * i128::from(calls)))
+    }
+
+    /// The most that the remaining calls can be billed: each attempt at the bound of the refused call.
+    fn largest_rest(&self) -> Money {
+        let attempts = i128::from(self.settings.retries) + 1;
+        let calls = i128::from(self.left.calls().1.saturating_sub(self.unused_replies()).max(1));
+        Money(self.refused.0.saturating_mul(attempts.saturating_mul(calls)))
     }
 
     /// The number of calls whose replies no cell uses yet.

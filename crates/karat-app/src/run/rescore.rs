@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_types::{Money, RunRows, RunStatus};
+use karat_types::{RunRows, RunStatus};
 
 use crate::run::execution::check_id;
 use crate::run::rescore_plan::AdoptedScorers;
@@ -30,20 +30,10 @@ impl App {
         let finished = store.finished_cells(&header.id)?;
         let unscored = finished.judgments.values().any(|judged| !judged.unscored.is_empty())
             || !store.unscored_cells(&header.id)?.is_empty();
-        if header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored {
-            return Ok(RunEnd {
-                run: header.id,
-                command: "retry",
-                status: RunStatus::Finished,
-                calls: 0,
-                requests: 0,
-                spent: Money::ZERO,
-                simulated: header.plan.is_simulated(),
-                unpriced: 0,
-                stopped: None,
-                overspent: None,
-                notice: Some("no cell of this run failed: there is nothing to re-run".to_owned()),
-            });
+        let is_done = header.status == RunStatus::Finished && finished.errors.is_empty() && !unscored;
+        if is_done && store.is_whole(&header.id)? {
+            let notice = "no cell of this run failed: there is nothing to re-run";
+            return Ok(RunEnd::of_finished(header, "retry", notice));
         }
         let (plan, invocation, found) = self.reopen(&store, header, later)?;
         self.run_phases(store, plan, &invocation, execution, RunTarget { retry: true, ..found })

@@ -7,6 +7,7 @@ use karat_types::{GateRules, Money, PlanHeader, RunHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Names, RunError};
+use crate::run::ending::run_command::run_command;
 use crate::{AppError, CallRecording, Invocation};
 
 /// The start of a run, stored under `invocation` of its header.
@@ -84,5 +85,5 @@ pub(crate) fn check_same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<()
         return Ok(());
     }
     let changes = Names::of(karat_suite::plan_changes(&stored.plan, now));
-    Err(RunError::PlanChanged { run: stored.id.clone(), changes }.into())
+    Err(RunError::PlanChanged { run: stored.id.clone(), changes, command: run_command(stored) }.into())
 }

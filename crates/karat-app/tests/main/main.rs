@@ -9,6 +9,7 @@
 )]
 
 mod clock;
+mod damage;
 mod journal;
 mod opened;
 mod reuse;

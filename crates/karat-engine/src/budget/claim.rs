@@ -10,11 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::FutureExt;
 use karat_providers::{Exchange, FailedAttempts, Payer};
 use karat_store::{Ledger, Reservation};
-use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Record};
+use karat_types::{CallError, CallErrorCode, Money, Record};
 
 use crate::budget::limits::{Budget, Refusal};
 use crate::budget::reservations::ReservationPool;
-use crate::budget::service_costs::{FirstCallTurn, ServiceCosts};
+use crate::budget::service_costs::{RequestTurn, ServiceCosts};
+use crate::call::refusals::Refusals;
+use crate::call::target::Target;
 use crate::run::stop::Stop;
 
 /// The budgets that a call reserves from: in memory and on disk.
@@ -23,6 +25,8 @@ pub(crate) struct Funds<'a> {
     pub pool: &'a Arc<ReservationPool>,
     pub ledger: &'a Ledger,
     pub stop: &'a Stop,
+    /// The recipients that are not called any more.
+    pub refusals: &'a Refusals,
 }
 
 /// The upper bound of an attempt's cost, as far as it is known.
@@ -63,8 +67,7 @@ impl Bill {
 pub(crate) struct Claim<'a> {
     funds: Funds<'a>,
     charge: Charge<'a>,
-    /// The model whose prices apply to the bill.
-    model: Option<&'a ModelSpec>,
+    target: &'a Target,
     state: Mutex<ClaimState>,
 }
 
@@ -72,8 +75,8 @@ pub(crate) struct Claim<'a> {
 struct ClaimState {
     /// Upper bound of the current attempt, or of the last one.
     upper: Money,
-    /// ExchangeWithSlot while no other call of the step may be sent.
-    turn: Option<FirstCallTurn>,
+    /// The turn of the call among those of its step, while it runs.
+    turn: Option<RequestTurn>,
     /// True if an attempt is reserved in memory.
     is_open: bool,
     /// True if the reservation is on disk too, so that the attempt may have been sent.
@@ -103,15 +106,16 @@ impl ClaimState {
 
 impl<'a> Claim<'a> {
     /// A claim that has reserved nothing yet.
-    pub fn new(funds: Funds<'a>, charge: Charge<'a>, model: Option<&'a ModelSpec>) -> Self {
-        Self { funds, charge, model, state: Mutex::default() }
+    pub fn new(funds: Funds<'a>, charge: Charge<'a>, target: &'a Target) -> Self {
+        Self { funds, charge, target, state: Mutex::default() }
     }
 
     /// Reserves the next attempt in memory. Waits while running calls may free money or reveal what a call costs.
     ///
     /// # Errors
-    /// The budget or the maximum of calls is used up.
+    /// The budget or the maximum of calls is used up, or the recipient refuses every call.
     pub async fn reserve(&self) -> Result<(), String> {
+        self.check_refusals()?;
         let (upper, turn) = match self.charge {
             Charge::Bound(upper) => (upper, None),
             Charge::Fee(service_costs, step) => service_costs.expected_cost(step).await,
@@ -120,6 +124,10 @@ impl<'a> Claim<'a> {
         let mut state = self.state();
         (state.upper, state.turn, state.is_open) = (upper, turn, true);
         Ok(())
+    }
+
+    fn check_refusals(&self) -> Result<(), String> {
+        self.funds.refusals.refusal(self.target).map_or(Ok(()), Err)
     }
 
     /// The exchange of a call that ended between two attempts, or before the first.
@@ -206,7 +214,7 @@ impl<'a> Claim<'a> {
     async fn reserve_block(&self, Reservation { calls, upper }: Reservation) -> Result<(), String> {
         let appended = self.funds.ledger.append(vec![Record::Reserved { calls, upper }]).await;
         appended.map(drop).map_err(|error| {
-            self.funds.stop.fail(error.to_string());
+            self.funds.stop.fail(&error);
             error.to_string()
         })
     }
@@ -232,6 +240,8 @@ impl Payer for Claim<'_> {
     type Refusal = String;
 
     async fn pay(&self) -> Result<(), String> {
+        // Again: the call may have waited long for its slot.
+        self.check_refusals()?;
         let upper = self.state().upper;
         let most = || self.funds.budget.unsettled_reservation();
         // Boxed: few calls need a block.
@@ -253,7 +263,7 @@ impl Payer for Claim<'_> {
     }
 
     fn attempt_failed(&self, wasted: &FailedAttempts) {
-        let billed = self.model.and_then(|model| model.price.cost(&wasted.usage)).unwrap_or_default();
+        let billed = self.target.model.as_ref().and_then(|model| model.price.cost(&wasted.usage)).unwrap_or_default();
         let mut state = self.state();
         state.lose(wasted.unknown);
         let spent = billed + state.lost;

@@ -1,9 +1,10 @@
 //! The costs that services and programs report in their answers (BY-05).
 //!
 //! Such a cost is known only afterwards. A request therefore reserves the cost of the dearest answer of its step so
-//! far, including earlier parts of the run. If a run has a budget and no answer of a step has reported a cost above 0,
-//! one request of the step runs at a time, plus one for each answer: a first answer that reports nothing, or 0, says
-//! little about the next, and a free service soon runs at full concurrency.
+//! far, including earlier parts of the run. If a run has a budget, one request of a step runs at a time at first. Each
+//! answer that is no dearer than those before it allows one more, so the number doubles with each round of answers, and a
+//! service whose cost is steady soon runs at full concurrency. A dearer answer starts over: requests under way have
+//! reserved too little, so there should be few of them while the cost rises.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,25 +12,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 use karat_types::Money;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+/// The largest number of requests of a step that may run at once; more than any run has.
+const WIDEST: usize = 1 << 16;
+
 /// The reported costs of all steps of a run.
 pub(crate) struct ServiceCosts {
     /// True if the run has a declared budget.
     pub is_careful: bool,
     /// The dearest call of earlier parts of the run; 0 if none is known to cost anything.
     earlier: Money,
-    steps: Mutex<BTreeMap<Arc<str>, StepFee>>,
+    steps: Mutex<BTreeMap<Arc<str>, Arc<StepFee>>>,
 }
 
-#[derive(Clone)]
 struct StepFee {
+    /// Limits the requests that run at once.
+    turns: Arc<Semaphore>,
+    state: Mutex<FeeState>,
+}
+
+struct FeeState {
     /// 0 until an answer reports more.
     dearest: Money,
-    /// Limits the requests until a cost is known; closed then, so that none waits any more.
-    turns: Arc<Semaphore>,
+    /// Requests that may run at once.
+    window: usize,
+    /// Turns that are given out or free; more than `window` until those of a wider window have ended.
+    turns: usize,
 }
 
-/// The permission to send a request while its cost is unknown; returned on drop.
-pub(crate) type FirstCallTurn = OwnedSemaphorePermit;
+/// The permission to send a request of a step; returned on drop.
+pub(crate) struct RequestTurn {
+    fee: Arc<StepFee>,
+    permit: Option<OwnedSemaphorePermit>,
+}
 
 impl ServiceCosts {
     pub fn new(is_careful: bool, earlier: Option<Money>) -> Self {
@@ -37,43 +51,80 @@ impl ServiceCosts {
     }
 
     /// The amount to reserve for a request of a step, once it may be sent.
-    pub async fn expected_cost(&self, step: &Arc<str>) -> (Money, Option<FirstCallTurn>) {
-        let StepFee { dearest, turns } = self.step_fee(step);
-        if dearest > Money::ZERO || !self.is_careful {
-            return (dearest, None);
+    pub async fn expected_cost(&self, step: &Arc<str>) -> (Money, Option<RequestTurn>) {
+        let fee = self.step_fee(step);
+        if !self.is_careful {
+            return (fee.dearest(), None);
         }
-        // Closed once a cost is known.
-        let turn = turns.acquire_owned().await.ok();
-        match self.step_fee(step).dearest {
-            Money::ZERO => (Money::ZERO, turn),
-            dearest => (dearest, None),
-        }
+        // Never closed.
+        let permit = fee.turns.clone().acquire_owned().await.ok();
+        (fee.dearest(), Some(RequestTurn { fee, permit }))
     }
 
     /// Records the reported cost of an answer.
     pub fn record_cost(&self, step: &Arc<str>, cost: Money) {
-        self.with(step, |fee| {
-            fee.dearest = fee.dearest.max(cost);
-            if fee.dearest > Money::ZERO { fee.turns.close() } else { fee.turns.add_permits(1) }
+        self.step_fee(step).record(cost);
+    }
+
+    fn step_fee(&self, step: &Arc<str>) -> Arc<StepFee> {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.entry(step.clone()).or_insert_with(|| Arc::new(StepFee::new(self.earlier))).clone()
+    }
+}
+
+impl StepFee {
+    fn new(dearest: Money) -> Self {
+        let state = Mutex::new(FeeState { dearest, window: 1, turns: 1 });
+        Self { turns: Arc::new(Semaphore::new(1)), state }
+    }
+
+    fn dearest(&self) -> Money {
+        self.change(|state| state.dearest)
+    }
+
+    fn record(&self, cost: Money) {
+        self.change(|state| {
+            if cost > state.dearest {
+                (state.dearest, state.window) = (cost, 1);
+                let surplus = state.turns - state.window;
+                state.turns -= self.turns.forget_permits(surplus);
+            } else if state.window < WIDEST {
+                state.window += 1;
+                if state.turns < state.window {
+                    state.turns += 1;
+                    self.turns.add_permits(1);
+                }
+            }
         });
     }
 
-    fn step_fee(&self, step: &Arc<str>) -> StepFee {
-        self.with(step, |fee| fee.clone())
+    fn change<T>(&self, work: impl FnOnce(&mut FeeState) -> T) -> T {
+        work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
 
-    fn with<T>(&self, step: &Arc<str>, work: impl FnOnce(&mut StepFee) -> T) -> T {
-        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || StepFee { dearest: self.earlier, turns: Arc::new(Semaphore::new(1)) };
-        work(steps.entry(step.clone()).or_insert_with(new))
+impl Drop for RequestTurn {
+    fn drop(&mut self) {
+        let Some(permit) = self.permit.take() else { return };
+        self.fee.change(|state| {
+            if state.turns > state.window {
+                state.turns -= 1;
+                permit.forget();
+            }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use futures::future::FutureExt;
+    use std::sync::atomic::{AtomicI64, Ordering};
+    use std::time::Duration;
+
+    use futures::future::{FutureExt, join_all};
+    use karat_store::Reservation;
 
     use super::*;
+    use crate::budget::limits::Budget;
 
     /// BY-05: under a budget, no second request is sent before the first answer; then requests reserve the dearest
     /// cost.
@@ -96,35 +147,78 @@ mod tests {
         assert!(two.0 == Money::ZERO && two.1.is_none());
     }
 
-    /// BY-05: each answer that reports nothing, or 0, allows one more request at a time; a failed request allows no
-    /// more. All other requests reserve the first reported cost, including those that wait.
+    /// Takes the turns that are free.
+    fn take_turns(service_costs: &ServiceCosts, step: &Arc<str>) -> Vec<(Money, Option<RequestTurn>)> {
+        std::iter::from_fn(|| service_costs.expected_cost(step).now_or_never()).collect()
+    }
+
+    /// B3: the number of requests doubles with each round of answers that cost no more than those before; a failed
+    /// request allows no more; a dearer answer leaves one at a time.
     #[tokio::test]
-    async fn answers_without_a_cost_add_one_request_each() {
+    async fn requests_double_until_an_answer_is_dearer() {
         let (service_costs, query): (_, Arc<str>) = (ServiceCosts::new(true, None), "query".into());
-        let mut under_way = Vec::new();
-        for answers in 0..4 {
-            while let Some((cost, turn)) = service_costs.expected_cost(&query).now_or_never() {
-                assert!(cost == Money::ZERO && turn.is_some());
-                under_way.push(turn);
-            }
-            assert_eq!(under_way.len(), answers + 1);
-            // One request fails, and the next is sent.
-            under_way.pop();
-            assert!(service_costs.expected_cost(&query).now_or_never().is_some());
-            service_costs.record_cost(&query, Money::ZERO);
+        for expected in [1, 2, 4, 8] {
+            let turns = take_turns(&service_costs, &query);
+            assert_eq!(turns.len(), expected);
+            turns.iter().for_each(|_| service_costs.record_cost(&query, Money::ZERO));
         }
-        under_way.extend([service_costs.expected_cost(&query).await.1, service_costs.expected_cost(&query).await.1]);
-        let mut waiting = Box::pin(service_costs.expected_cost(&query));
-        assert!(waiting.as_mut().now_or_never().is_none(), "it waits");
+        let mut turns = take_turns(&service_costs, &query);
+        assert_eq!(turns.len(), 16);
+        turns.pop();
+        turns.extend(take_turns(&service_costs, &query));
+        assert_eq!(turns.len(), 16, "one failed, and the next is sent");
         service_costs.record_cost(&query, Money(5));
-        assert!(waiting.now_or_never().is_some_and(|(cost, turn)| cost == Money(5) && turn.is_none()));
-        service_costs.record_cost(&query, Money::ZERO);
-        drop(under_way);
-        assert!(
-            service_costs
-                .expected_cost(&query)
-                .now_or_never()
-                .is_some_and(|(cost, turn)| cost == Money(5) && turn.is_none())
-        );
+        turns.truncate(1);
+        assert!(take_turns(&service_costs, &query).is_empty(), "one is under way");
+        drop(turns);
+        let turns = take_turns(&service_costs, &query);
+        assert!(matches!(turns[..], [(Money(5), Some(_))]));
+        service_costs.record_cost(&query, Money(5));
+        drop(turns);
+        assert_eq!(take_turns(&service_costs, &query).len(), 2);
+    }
+
+    /// B3: whatever the number of requests at once, a service whose cost rises exceeds the budget by no more than the cost
+    /// of its dearest answer.
+    #[tokio::test(start_paused = true)]
+    async fn a_rising_cost_exceeds_the_budget_once() {
+        const LIMIT: i128 = 100_000;
+        let costs_of: [fn(i64) -> i64; 3] = [|n| 10 * n, |n| n * n, |n| 1 << n.min(40)];
+        for cost_of in costs_of {
+            let (service_costs, query): (_, Arc<str>) = (ServiceCosts::new(true, None), "query".into());
+            let budget = Budget::new(Some(Money(LIMIT)), None, Reservation::default());
+            let (answers, spent) = (AtomicI64::new(0), AtomicI64::new(0));
+            join_all((0..500).map(async |_| {
+                let (upper, turn) = service_costs.expected_cost(&query).await;
+                if budget.reserve(upper).await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                let cost = cost_of(answers.fetch_add(1, Ordering::Relaxed));
+                spent.fetch_add(cost, Ordering::Relaxed);
+                budget.settle(upper, Money(cost.into()));
+                service_costs.record_cost(&query, Money(cost.into()));
+                drop(turn);
+            }))
+            .await;
+            let (spent, dearest) = (spent.into_inner(), service_costs.step_fee(&query).dearest());
+            assert!(i128::from(spent) > LIMIT / 2, "{spent}");
+            assert!(i128::from(spent) <= LIMIT + dearest.0, "{spent}, the dearest {dearest:?}");
+        }
+    }
+
+    /// BY-05: a service whose cost is steady soon runs at full concurrency.
+    #[tokio::test(start_paused = true)]
+    async fn a_steady_cost_opens_the_window() {
+        let (service_costs, query): (_, Arc<str>) = (ServiceCosts::new(true, None), "query".into());
+        let begun = tokio::time::Instant::now();
+        join_all((0..1_000).map(async |_| {
+            let (_, turn) = service_costs.expected_cost(&query).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            service_costs.record_cost(&query, Money(7));
+            drop(turn);
+        }))
+        .await;
+        assert!(begun.elapsed() <= Duration::from_millis(120), "{:?}", begun.elapsed());
     }
 }

@@ -28,6 +28,7 @@ use crate::budget::service_costs::ServiceCosts;
 use crate::budget::upper_bound::upper_bound;
 use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
+use crate::call::refusals::Refusals;
 use crate::call::settlement::{EndedCall, SettledCall};
 use crate::call::tally::Tally;
 use crate::call::target::Target;
@@ -60,6 +61,8 @@ pub(crate) struct CallExecutor {
     service_costs: ServiceCosts,
     /// Calls whose cost is unknown.
     unpriced: AtomicU64,
+    /// The recipients that refuse every call.
+    pub refusals: Refusals,
 }
 
 /// The parts of a [`CallExecutor`].
@@ -96,6 +99,7 @@ impl CallExecutor {
             spent: AtomicU64::new(0),
             service_costs: init.service_costs,
             unpriced: AtomicU64::new(0),
+            refusals: Refusals::default(),
         }
     }
 
@@ -141,7 +145,7 @@ impl CallExecutor {
         if calls > 0 || upper > Money::ZERO {
             let record = Record::Released { calls, upper };
             if let Err(error) = self.ledger.append(vec![record]).await {
-                self.stop.fail(error.to_string());
+                self.stop.fail(&error);
             }
         }
     }
@@ -228,7 +232,7 @@ impl CallExecutor {
                 Some(SettledCall::from_ledger(record, &ask.request, target, self.paid.is_unreported(key)))
             }
             // Boxed: the state of a call is many times larger than that of the futures around it, which are moved.
-            _ => Some(self.make_call(key, &ask.request, target).boxed().await),
+            _ => Some(self.make_call((owner, key), &ask.request, target).boxed().await),
         }
     }
 
@@ -254,15 +258,15 @@ impl CallExecutor {
         }
     }
 
-    async fn make_call(&self, key: Key, request: &Request, target: &Target) -> SettledCall {
+    async fn make_call(&self, (owner, key): (Key, Key), request: &Request, target: &Target) -> SettledCall {
         if self.stop.is_set() {
             let message = "the run was stopped before this call";
             return SettledCall::refusal(key, CallErrorCode::Cancelled, message.to_owned());
         }
         let body = self.request_body(request, target);
         let charge = self.charge(request, body.as_ref(), target);
-        let Self { budget, pool, ledger, stop, .. } = self;
-        let claim = Claim::new(Funds { budget, pool, ledger, stop }, charge, target.model.as_deref());
+        let Self { budget, pool, ledger, stop, refusals, .. } = self;
+        let claim = Claim::new(Funds { budget, pool, ledger, stop, refusals }, charge, target);
         let (exchange, slot) = match self.exchange_within_limits(key, (request, body.as_ref()), &claim, target).await {
             Ok(Some((
                 Exchange { outcome: Err(CallError { code: code @ CallErrorCode::Cancelled, message, .. }), .. },
@@ -282,6 +286,7 @@ impl CallExecutor {
         {
             return SettledCall::refusal(key, *code, message.clone());
         }
+        let is_refused = self.refusals.note(target, owner, &exchange);
         let exchange = self.redact(exchange, request, target);
         if let Some(log) = &self.call_log {
             let call = LoggedCall::of(&exchange, request, &target.who, target.model.as_deref(), &self.privacy);
@@ -308,25 +313,42 @@ impl CallExecutor {
             // the call stays open on disk.
             self.gate.shut();
             drop(guard);
-            self.stop.fail(error.to_string());
+            self.stop.fail(&error);
             return SettledCall::refusal(key, CallErrorCode::Cancelled, error.to_string());
+        }
+        if let Some(error) = self.ledger.out_of_room() {
+            // Answers that are under way are kept; no other call is made.
+            self.gate.shut();
+            self.stop.fail(&error);
+        }
+        if is_refused && let Err(error) = &settled.outcome {
+            return SettledCall::refusal(key, CallErrorCode::Cancelled, error.message.clone());
         }
         settled
     }
 
     /// The score from a service or program. It is not a call of the run: it costs nothing and can be repeated.
-    pub async fn external_score(&self, scorer: &ReadyScorer, request: &Request) -> Score {
+    /// A service that refuses every one is not asked any more.
+    pub async fn external_score(&self, scorer: &ReadyScorer, request: &Request, ordinal: u64) -> Score {
         let ReadyScorer { who, timeout, retries, .. } = scorer;
+        let target =
+            Target { who: who.clone(), model: None, meter: None, timeout: *timeout, retries: *retries, time: None };
+        if let Some(refusal) = self.refusals.refusal(&target) {
+            return Score::unscored(refusal);
+        }
         let call = ExternalCall { who, request, timeout: *timeout, retries: *retries, jitter_seed: 0 };
         let stopped = async {
             self.stop.wait().await;
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
-            exchange = self.providers.call_external(call, &*self.observer) => match exchange.outcome {
-                Ok(reply) => scorer.scorer.read(&reply.text),
-                Err(error) => Score::unscored(error.message),
-            },
+            exchange = self.providers.call_external(call, &*self.observer) => {
+                self.refusals.note(&target, Key::of("karat/scored-cell/1", &ordinal.to_le_bytes()), &exchange);
+                match exchange.outcome {
+                    Ok(reply) => scorer.scorer.read(&reply.text),
+                    Err(error) => Score::unscored(error.message),
+                }
+            }
             () = stopped => Score::unscored("the run was stopped while this score was made"),
         }
     }

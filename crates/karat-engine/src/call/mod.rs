@@ -3,6 +3,7 @@
 //! - `executor` drives a step or judge and makes its calls; `target` is whom it calls, `tally` what the calls came to.
 //! - `settlement` turns an ended call into its cost, its record and its notes.
 //! - `paid` answers calls that an earlier part of the run has paid for.
+//! - `refusals` stops calls to recipients that refuse every one.
 //! - `log` hands calls to the call log.
 //!
 //! Read `executor` first; it reserves through `budget::claim`.
@@ -10,6 +11,7 @@
 pub(crate) mod executor;
 pub(crate) mod log;
 pub(crate) mod paid;
+pub(crate) mod refusals;
 pub(crate) mod settlement;
 pub(crate) mod tally;
 pub(crate) mod target;

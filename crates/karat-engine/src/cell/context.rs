@@ -66,7 +66,7 @@ impl RunContext {
         if self.peers.are_present()
             && let Err(error) = self.ledger.flush().await
         {
-            self.stop.fail(error.to_string());
+            self.stop.fail(&error);
         }
     }
 }

@@ -71,7 +71,7 @@ impl RunContext {
             match self.record(&record, step, trail.steps.first()).await {
                 Ok(receipt) => trail.receipts.push(receipt),
                 Err(error) => {
-                    self.stop.fail(error.to_string());
+                    self.stop.fail(&error);
                     return CellResult { record, unscored: false, left: true, trail };
                 }
             }
@@ -79,6 +79,15 @@ impl RunContext {
         let judged = self.judge_cell(row, &record, &before.judgments, &mut trail).await;
         let record = self.systems.privacy.as_reported(record);
         CellResult { unscored: judged.unscored, left: judged.left, record, trail }
+    }
+
+    /// The models and services that a cell calls, by name.
+    pub fn recipients(&self, ordinal: u64) -> impl Iterator<Item = &str> {
+        let (_, at, _) = self.plan.place(ordinal);
+        let steps = self.systems.systems[at].chain.iter();
+        let steps = steps.map(|step| step.model.as_ref().map_or(&*step.who, |model| &model.id));
+        let judges = self.systems.judges.iter().filter(move |judge| judge.is_asked(at));
+        steps.chain(judges.map(|judge| judge.model.id.as_str()))
     }
 
     async fn record(
@@ -192,7 +201,7 @@ impl RunContext {
                 None => ready.scorer.score(&view),
                 Some(Err(score)) => vec![score],
                 // Boxed: few scorers ask a service.
-                Some(Ok(request)) => vec![Box::pin(self.calls.external_score(ready, &request)).await],
+                Some(Ok(request)) => vec![Box::pin(self.calls.external_score(ready, &request, record.ordinal)).await],
             };
             scores.extend(ready.metrics.iter().copied().zip(found));
         }

@@ -82,7 +82,7 @@ impl RunContext {
                 (JudgingSummary { unscored, left: false }, Some(receipt), landing)
             }
             Err(error) => {
-                self.stop.fail(error.to_string());
+                self.stop.fail(&error);
                 left
             }
         }

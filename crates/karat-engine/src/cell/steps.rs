@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
 use karat_store::WriteGuard;
-use karat_types::{Key, Money, Note, Record, StepCost, StepRecord};
+use karat_types::{CallErrorCode, CellError, Key, Money, Note, Record, StepCost, StepRecord};
 use serde_json::Value;
 
 use crate::call::tally::Tally;
@@ -108,6 +108,20 @@ impl StepChain<'_> {
             self.charge_shared_time(&made);
             return Ok(Arc::new(made));
         }
+        let ready = &self.system.chain[at];
+        let target = Target {
+            who: ready.who.clone(),
+            model: ready.model.clone(),
+            meter: ready.step.meters_cost().then(|| ready.step.clone()),
+            timeout: ready.timeout,
+            retries: ready.retries,
+            time: self.time.clone(),
+        };
+        // Before the steps that it rests on, which would be paid for nothing.
+        if let Some(refusal) = context.calls.refusals.refusal(&target) {
+            let why = Reason::Failed(CellError::new(CallErrorCode::Cancelled.as_str(), refusal));
+            return Err(Arc::new(StepMissing { why, tally: Tally::default() }));
+        }
         let before = match at.checked_sub(1) {
             Some(before) => {
                 let output = self.step_output(before).await;
@@ -116,19 +130,10 @@ impl StepChain<'_> {
             }
             None => self.found.clone(),
         };
-        let ready = &self.system.chain[at];
         let output = before.as_ref().map(|made| &*made.step.output);
         let input = || {
             let input = step_input(self.row, self.system, output);
             StepInput { model: ready.model.clone().or(input.model), ..input }
-        };
-        let target = Target {
-            who: ready.who.clone(),
-            model: ready.model.clone(),
-            meter: ready.step.meters_cost().then(|| ready.step.clone()),
-            timeout: ready.timeout,
-            retries: ready.retries,
-            time: self.time.clone(),
         };
         let machine = || ready.step.machine(input());
         let (end, mut tally) = context.calls.drive_with_fresh_replies(machine, key, &target, StepEnd::failure).await;
@@ -152,7 +157,7 @@ impl StepChain<'_> {
         }
         let lease = WriteGuard::new(context.steps.lease(key));
         if let Err(unwritten) = context.ledger.append_guarded(vec![Record::Step(step.clone())], lease).await {
-            context.stop.fail(unwritten.error.to_string());
+            context.stop.fail(&unwritten.error);
         }
         Ok(Arc::new(StepOutput { step, origin: Origin::Saved }))
     }

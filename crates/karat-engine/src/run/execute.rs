@@ -13,6 +13,7 @@ use crate::budget::service_costs::ServiceCosts;
 use crate::call::executor::CallExecutor;
 use crate::call::log::CallLog;
 use crate::call::paid::PaidReplies;
+use crate::call::refusals::RefusingTarget;
 use crate::cell::context::RunContext;
 use crate::cell::files::RecordedFiles;
 use crate::cell::single_flight::SingleFlight;
@@ -24,7 +25,7 @@ use crate::reuse::resolver::Resolver;
 use crate::run::progress::Progress;
 use crate::run::remaining::Remaining;
 use crate::run::scheduler::dispatch;
-use crate::run::stop::Stop;
+use crate::run::stop::{Stop, advice_after};
 
 /// The input of a run.
 pub struct Job {
@@ -75,6 +76,8 @@ pub struct Outcome {
     pub unpriced: u64,
     /// The reported cost that cannot be read and stopped the run, if there is one.
     pub unreadable_cost: Option<String>,
+    /// The models and services that refused every call, so that cells were left.
+    pub refusing: Vec<RefusingTarget>,
 }
 
 /// Runs a plan, or the rest of it.
@@ -151,23 +154,25 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     context.calls.release_reservations().await;
     services.stop().await;
     job.providers.end_programs().await;
+    let refusing = context.calls.refusals.refusing_targets();
     let status = match (job.stop.is_set() || read.is_err(), context.calls.is_budget_stopped()) {
         (true, _) => RunStatus::Interrupted,
         (false, true) => RunStatus::BudgetStopped,
+        (false, false) if !refusing.is_empty() => RunStatus::Interrupted,
         (false, false) => RunStatus::Finished,
     };
     let next = format!("karat {} {}", if job.retry { "retry" } else { "resume" }, job.run);
     if let Some(failure) = job.stop.failure() {
-        return Err(EngineError::Ledger { failure, next });
+        return Err(EngineError::Ledger { advice: advice_after(&failure, &next), failure });
     }
     let (calls, requests, spent) = context.calls.totals();
     let (refused, overspent) = (context.calls.largest_refused(), context.calls.overspend());
-    let unwritten = |error: LedgerError| EngineError::Ledger { failure: error.to_string(), next };
+    let unwritten = |failure: LedgerError| EngineError::Ledger { advice: advice_after(&failure, &next), failure };
     ledger.finish(status, job.clock.now()).await.map_err(unwritten)?;
     read?;
     job.observer.on(&Event::Finished { status, calls, spent });
     let (unpriced, unreadable_cost) = (context.calls.unpriced_calls(), context.calls.unreadable_cost());
-    Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost })
+    Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost, refusing })
 }
 
 /// Starts the plan's services; none if the run is stopped in the meantime.

@@ -71,7 +71,7 @@ impl Progress {
                 let written = wait_until_durable(context, std::mem::take(&mut cell.trail.receipts)).await;
                 match written {
                     Ok(()) => self.notify_observer(context, &cell),
-                    Err(error) => context.stop.fail(error.to_string()),
+                    Err(error) => context.stop.fail(&error),
                 }
             }
         }

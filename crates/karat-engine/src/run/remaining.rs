@@ -42,6 +42,8 @@ impl Remaining {
         if retry {
             finished.unscored = store.unscored_cells(run)?;
         }
+        // Rows that cannot be read are made again; reports refuse them.
+        store.unreadable_cells(run)?.iter().for_each(|ordinal| finished.remove(ordinal));
         Ok(Self { finished, retry })
     }
 

@@ -60,7 +60,7 @@ impl<'a> SampleWriter<'a> {
                 .collect();
             let records = std::iter::once(Record::Sample(sample)).chain(cells.iter().cloned().map(Record::Cell));
             if let Err(error) = context.ledger.append(records.collect()).await {
-                context.stop.fail(error.to_string());
+                context.stop.fail(&error);
                 return false;
             }
             for record in cells {
@@ -96,7 +96,7 @@ impl<'a> SampleWriter<'a> {
         match ledger.append_deferred(records).await {
             Ok(_) => true,
             Err(error) => {
-                stop.fail(error.to_string());
+                stop.fail(&error);
                 false
             }
         }

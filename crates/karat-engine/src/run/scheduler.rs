@@ -70,7 +70,7 @@ pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &
             }
         }
         if let Err(error) = context.ledger.flush().await {
-            context.stop.fail(error.to_string());
+            context.stop.fail(&error);
         }
         result
     };
@@ -109,6 +109,9 @@ async fn worker(
         }
         let started = Instant::now();
         let done = context.evaluate_cell(&row, ordinal, before).await;
+        if done.left {
+            context.calls.refusals.count_left(context.recipients(ordinal));
+        }
         if let Some(cell) = FinishedCell::new(row.sample.id.clone(), done, started.elapsed())
             && ended.send(cell).await.is_err()
         {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use karat_store::{LedgerError, StoreError};
 use tokio::sync::Notify;
 
 /// A stop signal; clones share it. Running calls end, their records are kept, and nothing new starts.
@@ -11,7 +12,7 @@ pub struct Stop(Arc<StopState>);
 #[derive(Default)]
 struct StopState {
     set: OnceLock<()>,
-    failure: Mutex<Option<String>>,
+    failure: Mutex<Option<LedgerError>>,
     notify: Notify,
 }
 
@@ -27,9 +28,9 @@ impl Stop {
         self.0.notify.notify_waiters();
     }
 
-    /// Stops the run because of a failure; the first reason is kept.
-    pub(crate) fn fail(&self, reason: String) {
-        self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+    /// Stops the run because the ledger cannot be written; the first reason is kept.
+    pub(crate) fn fail(&self, reason: &LedgerError) {
+        self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| reason.clone());
         self.set();
     }
 
@@ -39,7 +40,7 @@ impl Stop {
     }
 
     /// The failure that stopped it, if it was not the user.
-    pub(crate) fn failure(&self) -> Option<String> {
+    pub(crate) fn failure(&self) -> Option<LedgerError> {
         self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -49,5 +50,14 @@ impl Stop {
         if !self.is_set() {
             notified.await;
         }
+    }
+}
+
+/// The way to go on after the ledger could not be written; `next` is the command that continues the run.
+pub(crate) fn advice_after(failure: &LedgerError, next: &str) -> String {
+    match failure.cause() {
+        StoreError::Gone { .. } => "run the suite again; what this run recorded is gone with the store".to_owned(),
+        StoreError::Full { .. } => format!("what was recorded is kept: make room, then `{next}`"),
+        _ => format!("what was recorded is kept: `{next}` continues"),
     }
 }

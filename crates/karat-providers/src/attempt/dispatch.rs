@@ -1,6 +1,8 @@
 //! The retry loop of all calls: each attempt passes the limits of its model and the gate of the run; failures that may
 //! pass are retried.
 
+use std::collections::HashSet;
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -73,9 +75,25 @@ pub(crate) struct RetrySpec<'a> {
 pub(crate) struct Dispatch {
     pub secrets: Secrets,
     pub backoff: Backoff,
+    /// The models and services that have answered.
+    reached: RwLock<HashSet<String>>,
 }
 
 impl Dispatch {
+    pub fn new(secrets: Secrets, backoff: Backoff) -> Self {
+        Self { secrets, backoff, reached: RwLock::default() }
+    }
+
+    fn has_answered(&self, who: &str) -> bool {
+        self.reached.read().unwrap_or_else(PoisonError::into_inner).contains(who)
+    }
+
+    fn note_answer(&self, who: &str) {
+        if !self.has_answered(who) {
+            self.reached.write().unwrap_or_else(PoisonError::into_inner).insert(who.to_owned());
+        }
+    }
+
     /// Makes attempts until one succeeds, another cannot help, or no retry is left. The payer is asked before each
     /// attempt; slots are returned before a wait.
     ///
@@ -93,6 +111,7 @@ impl Dispatch {
         let who = target.who.name();
         let Some(mut admitted) = path.admit().await else { return Ok((stopped_exchange(who, 0), None)) };
         let (mut attempts, mut failed_attempts) = (0, FailedAttempts::default());
+        let mut refused_by = None;
         loop {
             if let Some(error) = path.limiter.and_then(Limiter::closing_error) {
                 return Ok((Exchange { request, attempts, failed_attempts, ..Exchange::without_attempt(error) }, None));
@@ -107,6 +126,9 @@ impl Dispatch {
             let is_starved = attempt.lacks_descriptor();
             let Attempt { response, status, latency, exhausted, memory, program_run, outcome } = attempt;
             slot.hold_memory(memory);
+            if status.is_some() {
+                self.note_answer(who);
+            }
             if is_starved {
                 payer.withdraw();
                 attempts -= 1;
@@ -114,15 +136,28 @@ impl Dispatch {
                 admission.end(self.limit_outcome(&outcome), exhausted.map(|time| time.min(self.backoff.most)));
             }
             let outcome = match outcome {
-                Ok(reply) => Ok(reply),
+                Ok(reply) => {
+                    refused_by = None;
+                    Ok(reply)
+                }
                 Err(failure) => {
                     failed_attempts.add(&failure);
+                    let address = failure.refusing_address(target);
+                    refused_by = if attempts == 1 {
+                        address
+                    } else {
+                        refused_by.filter(|known| Some(known) == address.as_ref())
+                    };
                     let failure = failure.limit_wait(self.backoff.total);
                     let error = failure.error(target, attempts, &self.secrets);
                     if let (Some(named_wait), Some(limiter)) = (failure.excessive_wait(), path.limiter) {
                         limiter.close(named_wait, &error);
                     }
-                    let wait = if failure.retry { waits.next(failure.retry_after) } else { None };
+                    let wait = match failure.retry {
+                        true if failure.is_unreachable && !self.has_answered(who) => waits.next_brief(),
+                        true => waits.next(failure.retry_after),
+                        false => None,
+                    };
                     if let Some(wait) = wait {
                         drop(slot);
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
@@ -149,6 +184,7 @@ impl Dispatch {
                 program_run,
                 is_replayed,
                 failed_attempts,
+                refused_by,
                 outcome,
             };
             return Ok((exchange, Some(slot)));

@@ -47,6 +47,9 @@ pub struct Exchange {
     pub is_replayed: bool,
     /// The cost of its failed attempts, known and unknown.
     pub failed_attempts: FailedAttempts,
+    /// The address that refused every attempt in a way that no other call to it would escape: nothing listens there, its
+    /// host is unknown, the key or the model is not accepted. `None` for any other end.
+    pub refused_by: Option<String>,
     /// The reply, parsed from `response`, or the error.
     pub outcome: Result<Reply, CallError>,
 }
@@ -63,6 +66,7 @@ impl Exchange {
             program_run: None,
             is_replayed: false,
             failed_attempts: FailedAttempts::default(),
+            refused_by: None,
             outcome: Err(error),
         }
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use karat_types::{CallError, CallErrorCode, Usage};
+use reqwest::Url;
 use serde_json::Value;
 
 use crate::attempt::excerpt::{SHOWN, quote};
@@ -27,6 +28,8 @@ pub(crate) struct Failure {
     pub retry_after: Option<Duration>,
     /// True if this machine had no file descriptor for it, so nothing was sent.
     pub lacks_descriptor: bool,
+    /// True if nothing listens at the address, or its host is unknown.
+    pub is_unreachable: bool,
     /// The advice, if it does not follow from the code.
     pub remedy: Option<String>,
     /// The usage that the answer reports as billed, possible or not.
@@ -87,6 +90,7 @@ impl Failure {
             retry,
             retry_after: None,
             lacks_descriptor: false,
+            is_unreachable: false,
             remedy: None,
             usage: None,
         }
@@ -137,6 +141,24 @@ impl Failure {
     /// The wait that the provider asked for, if the call is given up because of it.
     pub fn excessive_wait(&self) -> Option<Duration> {
         self.retry_after.filter(|_| !self.retry && self.code.is_retryable())
+    }
+
+    /// The address that would refuse any other call alike, until something outside the run changes. The paths and hosts of
+    /// services may differ from row to row, so theirs is as narrow as the failure.
+    pub fn refusing_address(&self, CallTarget { who, address }: CallTarget<'_>) -> Option<String> {
+        use CallErrorCode::{Auth, BadRequest, Connect, Redirect};
+        let is_refusal = match (self.code, who) {
+            (Connect, _) => self.is_unreachable,
+            (Auth, _) => true,
+            (BadRequest, _) => self.status == Some(404),
+            (Redirect, Callee::Model { .. }) => true,
+            _ => false,
+        };
+        let origin = || Url::parse(address).ok().map(|url| url.origin().ascii_serialization());
+        match who {
+            Callee::External(_) if self.code == Connect => origin().filter(|_| is_refusal),
+            _ => is_refusal.then(|| address.to_owned()),
+        }
     }
 
     /// The usage that it was billed for, if reported and possible.
@@ -253,6 +275,9 @@ impl Failure {
                 "check `base_url`, the network and that the server is up, then run the suite again: finished cells are reused".to_owned()
             }
             (CallErrorCode::Cut, _) => "check the network and the server, then run the suite again: finished cells are reused".to_owned(),
+            (CallErrorCode::ToolCall, _) => {
+                "remove `tools` from the model's or the step's parameters, or say in the prompt to answer in text; asking again would cost the same, so it was not retried".to_owned()
+            }
             (CallErrorCode::Redirect, _) => {
                 "redirects are not followed, because the key would be sent along: put the final address into `base_url`".to_owned()
             }

@@ -28,6 +28,10 @@ impl Default for Backoff {
     }
 }
 
+/// Upper bound of all waits of a call to an address that refuses connections and has never answered: it is rather wrong
+/// than busy.
+const UNREACHABLE_TOTAL: Duration = Duration::from_secs(1);
+
 /// The waits of one call.
 pub(crate) struct Waits {
     backoff: Backoff,
@@ -40,6 +44,11 @@ pub(crate) struct Waits {
 impl Waits {
     pub fn new(backoff: Backoff, retries: u32, seed: u64) -> Self {
         Self { backoff, left: retries, failures: 0, waited: Duration::ZERO, seed }
+    }
+
+    /// As [`Waits::next`], for an address that refuses connections and has never answered.
+    pub fn next_brief(&mut self) -> Option<Duration> {
+        self.next(None).filter(|_| self.waited <= UNREACHABLE_TOTAL)
     }
 
     /// Returns the wait before the next attempt; `None` if there is none.
@@ -123,6 +132,16 @@ mod tests {
         assert_eq!(waits(5, 1, Some(Duration::from_secs(3600))), []);
         assert_eq!(waits(5, 1, Some(Duration::MAX)), []);
         assert!(waits(1_000_000, 1, None).iter().sum::<Duration>() <= Duration::from_secs(600));
+    }
+
+    /// D14: an address that refuses connections is given up within a second, whatever the number of retries.
+    #[test]
+    fn an_unreachable_address_is_given_up_soon() {
+        for seed in 0..200 {
+            let mut waits = Waits::new(Backoff::default(), 100, seed);
+            let all: Vec<Duration> = std::iter::from_fn(|| waits.next_brief()).collect();
+            assert!(!all.is_empty() && all.iter().sum::<Duration>() <= Duration::from_secs(1), "{seed}: {all:?}");
+        }
     }
 
     #[test]

@@ -326,6 +326,7 @@ impl RecordedCall {
             program_run: None,
             is_replayed: true,
             failed_attempts: FailedAttempts { usage: self.wasted.unwrap_or_default(), ..FailedAttempts::default() },
+            refused_by: None,
             outcome,
         }
     }

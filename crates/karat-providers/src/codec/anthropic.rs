@@ -49,7 +49,12 @@ impl Codec for Anthropic {
             Some(Stop::Refusal) => FinishReason::Refusal,
             Some(Stop::Other) | None => FinishReason::Other,
         };
-        let text = blocks.into_iter().filter_map(|block| block.text).collect();
+        let called = blocks.iter().filter(|block| block.kind == "tool_use");
+        let tools: Vec<String> = called.map(|block| block.name.clone().unwrap_or_default()).collect();
+        let text: String = blocks.into_iter().filter_map(|block| block.text).collect();
+        if text.is_empty() && !tools.is_empty() {
+            return Err(UnreadableReply::tool_call(&tools));
+        }
         Ok(Reply { text, finish, usage: answer.usage.and_then(read_usage), model: answer.model })
     }
 
@@ -144,8 +149,13 @@ struct MessagesResponse<'a> {
 /// A content block. Blocks without text (thinking, tools) are not part of the reply.
 #[derive(Deserialize)]
 struct Block {
+    #[serde(default, rename = "type")]
+    kind: String,
     #[serde(default)]
     text: Option<String>,
+    /// The tool of a `tool_use` block.
+    #[serde(default)]
+    name: Option<String>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -198,6 +208,8 @@ mod tests {
         let refused = br#"{"content":[{"type":"text","text":"a"}],"stop_reason":"refusal"}"#;
         assert_eq!(Anthropic.parse(refused).unwrap().finish, FinishReason::Refusal);
         assert!(Anthropic.parse(b"{\"type\":\"error\"}").is_err());
+        let tool = br#"{"content":[{"type":"tool_use","id":"1","name":"get","input":{}}],"stop_reason":"tool_use"}"#;
+        assert!(Anthropic.parse(tool).unwrap_err().what.contains("a call of the tool \"get\""));
     }
 
     #[test]

@@ -61,7 +61,12 @@ impl Codec for Gemini {
             };
         };
         let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
-        let text = parts.into_iter().filter(|part| !part.thought).filter_map(|part| part.text).collect();
+        let tools: Vec<String> =
+            parts.iter().filter_map(|part| Some(part.function_call.as_ref()?.name.clone())).collect();
+        let text: String = parts.into_iter().filter(|part| !part.thought).filter_map(|part| part.text).collect();
+        if text.is_empty() && !tools.is_empty() {
+            return Err(UnreadableReply::tool_call(&tools));
+        }
         let finish = match candidate.finish_reason.as_deref() {
             Some("STOP") => FinishReason::Stop,
             Some("MAX_TOKENS") => FinishReason::Length,
@@ -151,6 +156,14 @@ struct Part {
     text: Option<String>,
     #[serde(default)]
     thought: bool,
+    #[serde(default, rename = "functionCall")]
+    function_call: Option<FunctionCall>,
+}
+
+#[derive(Deserialize)]
+struct FunctionCall {
+    #[serde(default)]
+    name: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -237,6 +250,8 @@ mod tests {
         assert_eq!(Gemini.parse(safety).unwrap().finish, FinishReason::Refusal);
         let blocked = br#"{"promptFeedback":{"blockReason":"SAFETY"}}"#;
         assert_eq!(Gemini.parse(blocked).unwrap().finish, FinishReason::Refusal);
+        let tool = br#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"get","args":{}}}]}}]}"#;
+        assert!(Gemini.parse(tool).unwrap_err().what.contains("a call of the tool \"get\""));
         for body in ["{}", "[1]", "<html>", r#"{"error":{"code":400,"message":"bad"}}"#] {
             assert!(Gemini.parse(body.as_bytes()).is_err(), "{body}");
         }

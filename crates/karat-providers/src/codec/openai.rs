@@ -155,6 +155,21 @@ struct Message {
     content: MessageContent,
     #[serde(default)]
     refusal: Option<String>,
+    #[serde(default)]
+    tool_calls: Option<Vec<ToolCall>>,
+}
+
+/// A call of a tool: of a function, or of a custom tool.
+#[derive(Deserialize)]
+struct ToolCall {
+    #[serde(default, alias = "custom")]
+    function: Option<ToolName>,
+}
+
+#[derive(Deserialize)]
+struct ToolName {
+    #[serde(default)]
+    name: String,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
@@ -188,6 +203,17 @@ impl Completion<'_> {
             Some(Finish::ContentFilter) => FinishReason::Refusal,
             Some(Finish::Other) | None => FinishReason::Other,
         };
+        let tools: Vec<String> = message
+            .tool_calls
+            .into_iter()
+            .flatten()
+            .map(|call| call.function.map(|tool| tool.name).unwrap_or_default())
+            .collect();
+        let has_words = message.content.0.as_ref().is_some_and(|text| !text.is_empty())
+            || message.refusal.as_ref().is_some_and(|words| !words.is_empty());
+        if !tools.is_empty() && !has_words {
+            return Err(UnreadableReply::tool_call(&tools));
+        }
         let (text, finish) = match (message.content.0, message.refusal.filter(|words| !words.is_empty())) {
             (Some(text), None) => (text, finish),
             (Some(text), Some(_)) if !text.is_empty() => (text, FinishReason::Refusal),
@@ -405,8 +431,30 @@ mod tests {
         assert_eq!(text("{}", r#""content_filter""#), ok("", FinishReason::Refusal));
         assert_eq!(text(r#"{"content":"a"}"#, r#""tool_calls""#), ok("a", FinishReason::Other));
         assert!(text(r#"{"content":null}"#, r#""stop""#).is_err());
+        assert_eq!(text(r#"{"content":"a","tool_calls":[{}]}"#, "null"), ok("a", FinishReason::Other));
         assert!(text("null", r#""stop""#).is_err());
         assert!(text(r#"{"content":5}"#, r#""stop""#).is_err());
+    }
+
+    /// D62: a call of a tool is an error of its own, which names the tool.
+    #[test]
+    fn a_tool_call_is_no_reply() {
+        for (message, named) in [
+            (
+                r#"{"content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"get","arguments":"{}"}}]}"#,
+                "the tool \"get\"",
+            ),
+            (
+                r#"{"content":"","tool_calls":[{"type":"custom","custom":{"name":"get"}},{}]}"#,
+                "the tools \"get\", \"\"",
+            ),
+            (r#"{"tool_calls":[{}]}"#, "the tool \"\""),
+        ] {
+            let body = format!(r#"{{"choices":[{{"message":{message},"finish_reason":"tool_calls"}}]}}"#);
+            let unreadable = OPENAI.parse(body.as_bytes()).unwrap_err();
+            assert_eq!(unreadable.code, CallErrorCode::ToolCall);
+            assert!(unreadable.what.contains(named), "{}", unreadable.what);
+        }
     }
 
     #[test]

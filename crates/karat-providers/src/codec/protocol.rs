@@ -88,6 +88,18 @@ impl UnreadableReply {
         Self { code: CallErrorCode::Malformed, what: what.into() }
     }
 
+    /// An answer that calls tools instead of giving a text. A step of a prompt reads text only, so asking again would
+    /// cost the same and help as little.
+    pub(crate) fn tool_call(tools: &[String]) -> Self {
+        let named: Vec<String> = tools.iter().map(|name| quote(name.as_bytes(), SHOWN)).collect();
+        let what = format!(
+            "answered with a call of the tool{} {} instead of a text",
+            if named.len() == 1 { "" } else { "s" },
+            named.join(", ")
+        );
+        Self { code: CallErrorCode::ToolCall, what }
+    }
+
     /// A body that is not the expected JSON. The message quotes its beginning, since it is often an HTML page or a
     /// sentence.
     pub(crate) fn json(error: &serde_json::Error, body: &[u8]) -> Self {

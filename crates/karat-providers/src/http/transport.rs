@@ -173,11 +173,13 @@ impl Transport {
         if causes(&error).any(|cause| cause.downcast_ref().is_some_and(descriptors::is_out_of_descriptors)) {
             return Failure::without_descriptor("cannot be reached");
         }
+        let is_unreachable = is_unreachable(&error);
         let cause = if error.is_timeout() { format!("no connection within {:?}", self.connect_timeout) } else { cause };
-        match self.proxy(prepared) {
+        let failure = match self.proxy(prepared) {
             Some(proxy) => proxy.connect_failure(&cause),
             None => Failure::new(CallErrorCode::Connect, format!("cannot be reached ({cause})")),
-        }
+        };
+        Failure { is_unreachable, ..failure }
     }
 
     fn now(&self) -> Option<Timestamp> {
@@ -233,6 +235,19 @@ fn head_too_large() -> Failure {
 
 fn cut_failure(cause: &str) -> Failure {
     Failure::new(CallErrorCode::Cut, format!("broke off the answer ({cause})"))
+}
+
+/// The beginning of the message of an unknown host; hyper's connector gives it no type of its own.
+const UNKNOWN_HOST: &str = "failed to lookup address information";
+
+/// Returns whether nothing listens at an address, or its host is unknown.
+fn is_unreachable(error: &reqwest::Error) -> bool {
+    causes(error).any(|cause| match cause.downcast_ref::<std::io::Error>() {
+        Some(error) => {
+            error.kind() == std::io::ErrorKind::ConnectionRefused || error.to_string().starts_with(UNKNOWN_HOST)
+        }
+        None => false,
+    })
 }
 
 /// An error and its causes, the innermost last.

@@ -112,7 +112,7 @@ impl Providers {
             .map_err(|error| client(error.to_string()))?;
         let secrets =
             Secrets::new(secrets).map_err(|error| client(error.to_string()))?.with_redactor(settings.redactor.clone());
-        let dispatch = Dispatch { secrets, backoff: settings.backoff };
+        let dispatch = Dispatch::new(secrets, settings.backoff);
         let (jsonl_programs, recording) = (JsonlPrograms::default(), RecordingMode::None);
         Ok(Self { models: connected, transport, dispatch, settings, jsonl_programs, recording })
     }
@@ -129,7 +129,7 @@ impl Providers {
         Self {
             models: FxHashMap::default(),
             transport: None,
-            dispatch: Dispatch { secrets: Secrets::none(), backoff: Backoff::default() },
+            dispatch: Dispatch::new(Secrets::none(), Backoff::default()),
             settings: Settings::new(|_| None),
             jsonl_programs: JsonlPrograms::default(),
             recording: RecordingMode::Replay(player, specs),
@@ -250,12 +250,8 @@ impl Providers {
                 None,
             ));
         };
-        let body = match call_body(model, &call) {
-            Ok(body) => body,
-            Err(problem) => return Ok((unsent_exchange(problem), None)),
-        };
-        let request = match self.dispatch.secrets.check_request(&format!("model {}", call.model), &body) {
-            Ok(request) => request,
+        let (body, request) = match self.checked_body(model, &call) {
+            Ok(checked) => checked,
             Err(refused) => return Ok((*refused, None)),
         };
         let prepared = endpoint.request.with_body(body);
@@ -275,12 +271,8 @@ impl Providers {
         payer: &P,
         observer: &dyn Observer,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
-        let body = match call_body(model, &call) {
-            Ok(body) => body,
-            Err(problem) => return Ok((unsent_exchange(problem), None)),
-        };
-        let request = match self.dispatch.secrets.check_request(&format!("model {}", call.model), &body) {
-            Ok(request) => request,
+        let request = match self.checked_body(model, &call) {
+            Ok((_, request)) => request,
             Err(refused) => return Ok((*refused, None)),
         };
         let line = self.dispatch.secrets.clean_text(program.display_line());
@@ -289,6 +281,16 @@ impl Providers {
         let waits = Waits::new(self.dispatch.backoff, 0, call.jitter_seed);
         let spec = RetrySpec { target: model.call_target(), request, waits };
         self.dispatch.retry(spec, path, payer, observer, &source).await
+    }
+
+    /// The body of a call as sent, and as stored.
+    ///
+    /// # Errors
+    /// The exchange of a call that is not made: its body cannot be written, or holds a known key.
+    fn checked_body(&self, model: &ConnectedModel, call: &Call<'_>) -> Result<(Bytes, Bytes), Box<Exchange>> {
+        let body = call_body(model, call).map_err(|problem| Box::new(unsent_exchange(problem)))?;
+        let request = self.dispatch.secrets.check_request(&format!("model {}", call.model), &body)?;
+        Ok((body, request))
     }
 
     /// A call that is answered without a server. Its bytes take the same path as a server's.

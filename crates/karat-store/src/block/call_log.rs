@@ -6,11 +6,14 @@
 
 use karat_types::{CallRecord, Key, Money};
 
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 
 /// Format version. In version 1 each call settled its own reservation. Since version 2 a run releases reservations it
-/// no longer needs. Since version 3 a call of unknown cost states the amount it counts with.
-const VERSION: u8 = 3;
+/// no longer needs. Since version 3 a call of unknown cost states the amount it counts with. Version 4 ends with a checksum.
+const VERSION: u8 = 4;
+
+/// The first version with a checksum.
+const SEALED: u8 = 4;
 
 const RESERVED: u8 = 1;
 const ANSWERED: u8 = 2;
@@ -84,14 +87,17 @@ pub(crate) fn pack_uses(packer: &mut Packer, calls: &[Key]) {
 
 /// Returns the log of a block, joined from the logs of its appends.
 pub(crate) fn join<'a>(appends: impl Iterator<Item = &'a Packer>) -> Vec<u8> {
-    let mut log = vec![VERSION];
-    appends.for_each(|append| log.extend_from_slice(append.as_bytes()));
-    log
+    Packer::pack(|packer| {
+        packer.byte(VERSION);
+        appends.for_each(|append| packer.plain(append.as_bytes()));
+        packer.seal(0, &[]);
+    })
 }
 
 /// Returns the entries of a block's log.
 pub(crate) fn read(log: &[u8]) -> Result<CallEvents<'_>, Damage> {
-    Unpacker::with_version(log, VERSION).map(|(unpacker, version)| CallEvents { unpacker, version })
+    Unpacker::with_version(unseal(log, SEALED..=VERSION, &[])?, VERSION)
+        .map(|(unpacker, version)| CallEvents { unpacker, version })
 }
 
 /// The entries of a block's log, in order.

@@ -1,11 +1,13 @@
 //! The primitives of every stored byte form: LEB128 numbers, length-prefixed bytes, little-endian floats.
 //!
 //! A form begins with a version byte ([`Unpacker::of_version`]). Its rule: a reader knows every version up to its own and
-//! refuses a newer one; a form of a known version is read to its last byte ([`Unpacker::end`]).
+//! refuses a newer one; a form of a known version is read to its last byte ([`Unpacker::end`]). Forms that are not part of a
+//! compressed section, which has a checksum, end with one of their own ([`Packer::seal`]).
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
-use karat_types::{Key, Moment, Money};
+use karat_types::{Key, KeyBuilder, Moment, Money};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -58,6 +60,12 @@ impl Packer {
     /// Appends bytes without a length; the length is stored elsewhere.
     pub fn plain(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
+    }
+
+    /// Ends a form that begins at `start` with the checksum of its bytes and of `place`, the columns beside it.
+    pub fn seal(&mut self, start: usize, place: &[u64]) {
+        let sum = checksum(self.0.get(start..).unwrap_or_default(), place);
+        self.0.extend_from_slice(&sum);
     }
 
     pub fn byte(&mut self, byte: u8) {
@@ -131,6 +139,28 @@ impl Packer {
             write(self, item);
         }
     }
+}
+
+/// Size of a checksum in bytes.
+const CHECKSUM: usize = 4;
+
+fn checksum(bytes: &[u8], place: &[u64]) -> [u8; CHECKSUM] {
+    let key = KeyBuilder::new("karat/row-sum/1").bytes(bytes);
+    let Key(hash) = place.iter().fold(key, |key, number| key.number(*number)).finish();
+    hash.first_chunk().copied().unwrap_or_default()
+}
+
+/// Returns a form without its checksum, after comparing it. Only forms of these versions have one; others are known or
+/// refused by their version.
+pub(crate) fn unseal<'a>(bytes: &'a [u8], sealed: RangeInclusive<u8>, place: &[u64]) -> Result<&'a [u8], Damage> {
+    if bytes.first().is_none_or(|version| !sealed.contains(version)) {
+        return Ok(bytes);
+    }
+    let (form, sum) = bytes.split_last_chunk::<CHECKSUM>().ok_or_else(ends_early)?;
+    if checksum(form, place) == *sum {
+        return Ok(form);
+    }
+    Err(Damage("its checksum does not match its bytes".to_owned()))
 }
 
 /// Reads a byte form.

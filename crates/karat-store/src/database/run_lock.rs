@@ -4,10 +4,14 @@
 //! Each run that is being written has a lock file beside the database. The operating system releases the lock when
 //! the process ends. Files are created and removed only under the guard, a lock file that lives as long as the store,
 //! so no process can lock a file that another one is removing.
+//!
+//! While a run is written, its lock file also holds room on the disk ([`RunLock::hold_room`]). When the disk is full, that
+//! room is freed for the answers that are under way (A2).
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use karat_types::Key;
 
@@ -18,19 +22,76 @@ use crate::database::state_folder::private_file;
 pub(crate) struct RunLock {
     database: PathBuf,
     path: PathBuf,
-    _lock: File,
+    lock: File,
+    /// True while the file holds room.
+    holds_room: AtomicBool,
 }
+
+/// The room that a run holds: enough for the answers of 256 calls of 16 KiB each and their rows.
+const ROOM: u64 = 4 << 20;
 
 impl RunLock {
     /// Takes the right to write a run. Returns `None` if another process, or another ledger of this one, has it.
     pub fn take(database: &Path, run: &str) -> io::Result<Option<Self>> {
         let _guard = guard(database)?;
+        remove_dead(database);
         let path = lock_file(database, run);
         let lock = open_lock_file(&path)?;
         match lock.try_lock() {
-            Ok(()) => Ok(Some(Self { database: database.to_owned(), path, _lock: lock })),
+            Ok(()) => Ok(Some(Self { database: database.to_owned(), path, lock, holds_room: AtomicBool::new(false) })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Holds room on the disk, as far as its file system can.
+    ///
+    /// # Errors
+    /// The disk has no room. A run should not start then: what it paid for could not be kept.
+    pub fn hold_room(&self) -> io::Result<()> {
+        match allocate(&self.lock, ROOM) {
+            Ok(()) => self.holds_room.store(true, Ordering::Relaxed),
+            Err(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+                let _ = self.lock.set_len(0);
+                return Err(error);
+            }
+            // Not every file system can, and a file may be limited in size.
+            Err(_) => {
+                let _ = self.lock.set_len(0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees the room. Returns `false` if there is none.
+    pub fn free_room(&self) -> bool {
+        self.holds_room.swap(false, Ordering::Relaxed) && self.lock.set_len(0).is_ok()
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    let bytes = nix::libc::off_t::try_from(bytes).unwrap_or(nix::libc::off_t::MAX);
+    Ok(nix::fcntl::posix_fallocate(file, 0, bytes)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+fn allocate(mut file: &File, bytes: u64) -> io::Result<()> {
+    io::copy(&mut io::Read::take(io::repeat(0), bytes), &mut file).map(drop)
+}
+
+/// Removes the lock files of killed processes, which may hold room. The guard is held.
+fn remove_dead(database: &Path) {
+    let start = beside(database, "run-");
+    let (Some(folder), Some(start)) = (start.parent(), start.file_name()) else { return };
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        if name.starts_with(start.as_encoded_bytes())
+            && name.ends_with(b".lock")
+            && File::open(&path).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = fs::remove_file(&path);
         }
     }
 }
@@ -94,5 +155,20 @@ mod tests {
         assert!(RunLock::take(&database, "a/b").unwrap().is_some());
         let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["karat.db-guard.lock"]);
+    }
+
+    /// A2: a run holds room while it is written; the room of killed processes is freed, that of others is not.
+    #[test]
+    fn room_is_held_and_freed() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("karat.db");
+        let held = |run: &str| fs::metadata(lock_file(&database, run)).map(|file| file.len()).ok();
+        let one = RunLock::take(&database, "one").unwrap().unwrap();
+        one.hold_room().unwrap();
+        fs::write(lock_file(&database, "killed"), "room").unwrap();
+        let two = RunLock::take(&database, "two").unwrap().unwrap();
+        assert_eq!((held("one"), held("killed"), held("two")), (Some(ROOM), None, Some(0)));
+        assert!(one.free_room() && !one.free_room() && !two.free_room());
+        assert_eq!(held("one"), Some(0));
     }
 }

@@ -19,6 +19,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::StoreError;
@@ -134,6 +135,9 @@ pub(crate) enum Access {
     Read,
     /// Read only from a folder where SQLite cannot create its shared files; no process may write.
     Frozen,
+    /// Read only where SQLite cannot create its shared files because the disk is full. It keeps the index of the
+    /// write-ahead log in memory and takes no lock, so no process may write.
+    Alone,
 }
 
 /// Opens the writing connection, and creates or migrates the tables.
@@ -161,6 +165,7 @@ pub(crate) fn open_reader(path: &Path, access: Access) -> Result<Connection, Sto
         Access::Frozen => {
             connect(&immutable_uri(path)?, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?
         }
+        Access::Alone => connect_alone(path)?,
     };
     connection
         .pragma_update(None, "cache_size", -(8 << 10))
@@ -185,6 +190,23 @@ fn immutable_uri(path: &Path) -> Result<PathBuf, StoreError> {
     if std::fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0) {
         return Err(StoreError::ReadOnly { path: path.to_owned() });
     }
+    Ok(file_uri(path, "immutable=1"))
+}
+
+/// Opens a file and its write-ahead log without any file beside them.
+fn connect_alone(path: &Path) -> Result<Connection, StoreError> {
+    let attempt = Attempt { path, doing: "opening it for reading" };
+    let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let connection = connect(&file_uri(path, "vfs=unix-none"), access)?;
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .and_then(|_| connection.pragma_update(None, "locking_mode", "exclusive"))
+        .map_err(|error| attempt.error(error))?;
+    Ok(connection)
+}
+
+/// The address of a file with a setting of SQLite's.
+fn file_uri(path: &Path, setting: &str) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut address = String::from("file:");
     for byte in absolute.as_os_str().as_encoded_bytes() {
@@ -194,7 +216,7 @@ fn immutable_uri(path: &Path) -> Result<PathBuf, StoreError> {
             byte => address.push_str(&format!("%{byte:02X}")),
         }
     }
-    Ok(PathBuf::from(address + "?immutable=1"))
+    PathBuf::from(format!("{address}?{setting}"))
 }
 
 /// Checks that a file opened for reading can be read without a migration.

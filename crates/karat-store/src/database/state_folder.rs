@@ -32,6 +32,24 @@ pub(crate) fn may_write(file: &Path) -> bool {
     OpenOptions::new().append(true).open(file).is_ok()
 }
 
+/// The file behind a path, as far as the system tells files apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FilePlace(Option<(u64, u64)>);
+
+impl FilePlace {
+    /// The file that is at a path now.
+    pub fn of(path: &Path) -> Self {
+        #[cfg(unix)]
+        let place = fs::metadata(path).ok().map(|file| {
+            use std::os::unix::fs::MetadataExt;
+            (file.dev(), file.ino())
+        });
+        #[cfg(not(unix))]
+        let place = path.exists().then_some((0, 0));
+        Self(place)
+    }
+}
+
 /// Opens a file; a new file is readable by its owner only.
 pub(crate) fn private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]

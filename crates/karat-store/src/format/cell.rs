@@ -8,11 +8,14 @@ use super::notes::{
     unpack_keys, unpack_notes,
 };
 use super::score::{pack_scores, unpack_scores};
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 
 /// Format version. 2 added the time at which a reused output was made, 3 the facts that answers state about
-/// themselves, 4 scores that are verdicts, 5 the models that answered.
-const VERSION: u8 = 5;
+/// themselves, 4 scores that are verdicts, 5 the models that answered, 6 a checksum.
+const VERSION: u8 = 6;
+
+/// The first version with a checksum.
+const SEALED: u8 = 6;
 
 /// Returns the code of a cell's status in its column.
 pub(crate) fn status_code(status: CellStatus) -> i64 {
@@ -32,6 +35,7 @@ fn status_of(code: i64) -> Result<CellStatus, Damage> {
 
 /// Packs everything but ordinal, status and output, which have columns.
 pub(crate) fn pack_cell(packer: &mut Packer, cell: &CellRecord) {
+    let start = packer.as_bytes().len();
     packer.byte(VERSION);
     pack_scores(packer, &cell.scores);
     packer.key(cell.key);
@@ -45,6 +49,7 @@ pub(crate) fn pack_cell(packer: &mut Packer, cell: &CellRecord) {
     packer.option(cell.made_at, Packer::moment);
     pack_facts(packer, &cell.facts);
     pack_answered(packer, &cell.facts.answered);
+    packer.seal(start, &[cell.ordinal, status_code(cell.status).unsigned_abs()]);
 }
 
 /// A row of `cells`.
@@ -57,7 +62,8 @@ pub(crate) struct StoredCell<'a> {
 
 /// Unpacks a cell, without its output.
 pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
-    let (mut unpacker, version) = Unpacker::with_version(row.facts, VERSION)?;
+    let facts = unseal(row.facts, SEALED..=VERSION, &[row.ordinal, row.status.unsigned_abs()])?;
+    let (mut unpacker, version) = Unpacker::with_version(facts, VERSION)?;
     let scores = unpack_scores(&mut unpacker)?;
     let mut cell = CellRecord {
         ordinal: row.ordinal,
@@ -82,4 +88,22 @@ pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
     cell.facts.answered = unpack_answered(&mut unpacker)?;
     unpacker.end()?;
     Ok(cell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Invariant 7: cells of version 5, which have no checksum, are read.
+    #[test]
+    fn a_cell_without_a_checksum_is_read() {
+        let cell = CellRecord { latency_ms: 1.5, ..CellRecord::empty(7) };
+        let mut facts = Packer::pack(|packer| pack_cell(packer, &cell));
+        let row = |facts: &[u8]| unpack_cell(StoredCell { ordinal: 7, status: status_code(cell.status), facts });
+        assert_eq!(row(&facts).unwrap(), cell);
+        facts.truncate(facts.len() - 4);
+        assert!(row(&facts).is_err());
+        facts[0] = 5;
+        assert_eq!(row(&facts).unwrap(), cell);
+    }
 }

@@ -2,12 +2,16 @@
 
 use karat_types::{SampleRecord, SampleText};
 
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 
-/// Format version. 2 added the digests of what is read, 3 the texts for reports.
+/// Format version. 2 added the digests of the files that are read, 3 the texts for reports and a checksum.
 const VERSION: u8 = 3;
 
+/// The first version with a checksum.
+const SEALED: u8 = 3;
+
 pub(crate) fn pack_sample(packer: &mut Packer, sample: &SampleRecord) {
+    let start = packer.as_bytes().len();
     packer.byte(VERSION);
     packer.text(&sample.id);
     packer.option(sample.cluster.as_deref(), Packer::text);
@@ -24,10 +28,11 @@ pub(crate) fn pack_sample(packer: &mut Packer, sample: &SampleRecord) {
         packer.text(&it.text);
         packer.number(it.chars);
     });
+    packer.seal(start, &[sample.row]);
 }
 
 pub(crate) fn unpack_sample(row: u64, facts: &[u8]) -> Result<SampleRecord, Damage> {
-    let (mut unpacker, version) = Unpacker::with_version(facts, VERSION)?;
+    let (mut unpacker, version) = Unpacker::with_version(unseal(facts, SEALED..=VERSION, &[row])?, VERSION)?;
     let mut sample = SampleRecord {
         row,
         id: unpacker.text()?.to_owned(),

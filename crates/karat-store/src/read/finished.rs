@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use karat_types::CellStatus;
+use karat_types::{CellRecord, CellStatus};
 use rusqlite::params;
 
 use crate::format::{StoredCell, status_code, unpack_cell};
@@ -40,6 +40,16 @@ impl OrdinalSet {
     /// Returns `true` if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Removes an ordinal.
+    pub fn remove(&mut self, ordinal: u64) {
+        if self.contains(ordinal)
+            && let Some(word) = self.words.get_mut(&(ordinal / 64))
+        {
+            *word &= !(1 << (ordinal % 64));
+            self.len -= 1;
+        }
     }
 
     /// Returns the ordinals in ascending order.
@@ -86,6 +96,12 @@ pub struct FinishedCells {
 }
 
 impl FinishedCells {
+    /// Removes a cell, as if it had no row. Its judgments stay.
+    pub fn remove(&mut self, ordinal: u64) {
+        let Self { cells, errors, skipped, unscored, judgments: _ } = self;
+        [cells, errors, skipped, unscored].into_iter().for_each(|set| set.remove(ordinal));
+    }
+
     /// Returns `true` if the judge's judgment of the cell has a row.
     pub fn has_judgment(&self, ordinal: u64, scorer: u16, judge: u16) -> bool {
         self.judgments.get(&(scorer, judge)).is_some_and(|judged| judged.present.contains(ordinal))
@@ -115,25 +131,45 @@ pub(crate) const LATEST_SCORES: &str =
     "select ordinal, status, facts, max(seq) from cells where run = ?1 group by ordinal";
 
 impl Store {
-    /// Returns the cells of a run that have an output and an unscored deterministic score.
+    /// Returns the cells of a run that have an output and an unscored deterministic score, and those that cannot be read.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], or the rows cannot be read.
     pub fn unscored_cells(&self, run: &str) -> Result<OrdinalSet, StoreError> {
-        self.read("the scores of a run", |connection| {
+        self.cells_where(run, |cell| {
+            cell.is_none_or(|cell| {
+                cell.status == CellStatus::Ok && cell.scores.iter().any(|(_, score)| score.is_unscored())
+            })
+        })
+    }
+
+    /// Returns the cells of a run whose latest row cannot be read.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or the table cannot be read.
+    pub fn unreadable_cells(&self, run: &str) -> Result<OrdinalSet, StoreError> {
+        self.cells_where(run, |cell| cell.is_none())
+    }
+
+    fn cells_where(
+        &self,
+        run: &str,
+        is_wanted: impl Fn(Option<&CellRecord>) -> bool,
+    ) -> Result<OrdinalSet, StoreError> {
+        self.read("the cells of a run", |connection| {
             let id = run_number(connection, run)?;
             let mut statement = connection.prepare_cached(LATEST_SCORES)?;
             let mut rows = statement.query(params![id])?;
-            let mut unscored = OrdinalSet::default();
+            let mut wanted = OrdinalSet::default();
             while let Some(row) = rows.next()? {
                 let ordinal = row.get::<_, i64>(0)?.unsigned_abs();
                 let facts = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-                let cell = unpack_cell(StoredCell { ordinal, status: row.get(1)?, facts })?;
-                if cell.status == CellStatus::Ok && cell.scores.iter().any(|(_, score)| score.is_unscored()) {
-                    unscored.insert(ordinal);
+                let cell = unpack_cell(StoredCell { ordinal, status: row.get(1)?, facts }).ok();
+                if is_wanted(cell.as_ref()) {
+                    wanted.insert(ordinal);
                 }
             }
-            Ok(unscored)
+            Ok(wanted)
         })
     }
 

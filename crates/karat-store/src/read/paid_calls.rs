@@ -49,7 +49,9 @@ impl Store {
         let is_call_failure = |error: &Option<CellError>| error.as_ref().is_some_and(CellError::is_call_failure);
         let mut calls = Vec::new();
         for ordinal in finished.errors.iter() {
-            calls.extend(rows.cell(ordinal)?.filter(|cell| is_call_failure(&cell.error)).map(|cell| cell.calls));
+            // One that cannot be read is made again, from whatever was paid for it.
+            let cell = rows.cell(ordinal).ok().flatten();
+            calls.extend(cell.filter(|cell| is_call_failure(&cell.error)).map(|cell| cell.calls));
         }
         let unscored = finished.judgments.values().flat_map(|judged| judged.unscored.iter());
         for ordinal in unscored.collect::<BTreeSet<_>>() {

@@ -202,19 +202,31 @@ impl StoredRun {
         let mut samples = SampleCursor::new(samples.query(params![self.id, sql_ordinal(first_row)])?);
         let judgments = judgments.query(params![self.id, first])?;
         let mut judgments = JudgmentCursor::new(judgments, &snapshot, &self.store.0.cache)?;
+        let mut found = FoundRows::default();
         while let Some(latest) = cells.next()? {
             let cell = unpack_cell(StoredCell { ordinal: latest.ordinal, status: latest.status, facts: &latest.facts })
-                .map_err(|damage| Damage(format!("cell {}: {damage}", latest.ordinal)))?;
+                .map_err(|damage| {
+                    let run = &self.header.id;
+                    Damage(format!("cell {}: {damage}; `karat resume {run}` makes it again", latest.ordinal))
+                })?;
             let (sample_row, system, trial) = self.header.plan.place(cell.ordinal);
             let sample = samples.at(sample_row)?;
             let judgments = judgments.of(cell.ordinal)?;
+            found.cells += 1;
+            found.judgments += judgments.len() as u64;
             *lock(&self.shown) = Some(Shown { ordinal: cell.ordinal, output: latest.output });
             if row(CellRow { sample, system, trial, cell: &cell, judgments }).is_break() {
-                break;
+                *lock(&self.shown) = None;
+                return Ok(());
             }
         }
         *lock(&self.shown) = None;
-        Ok(())
+        if ordinals.start > 0 || ordinals.end < self.header.plan.cells() {
+            return Ok(());
+        }
+        let kept: Option<Vec<u8>> =
+            snapshot.query_row("select totals from runs where id = ?1", params![self.id], |row| row.get(0))?;
+        Ok(found.compare(kept.as_deref(), &self.header.id)?)
     }
 
     fn find_output(&self, connection: &Connection, ordinal: u64) -> Result<Option<serde_json::Value>, ReadFailure> {
@@ -236,6 +248,28 @@ impl StoredRun {
             .prepare_cached(OUTPUT)?
             .query_row(params![self.id, ordinal], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(block.zip(entry.map(i64::unsigned_abs)))
+    }
+}
+
+/// The rows that a pass over a whole run has found.
+#[derive(Debug, Default)]
+struct FoundRows {
+    cells: u64,
+    judgments: u64,
+}
+
+impl FoundRows {
+    /// Compares them with the totals that the run ended with: a row that is missing would change every figure silently.
+    fn compare(&self, kept: Option<&[u8]>, run: &str) -> Result<(), Damage> {
+        let Some(kept) = kept.map(totals::unpack).transpose()? else { return Ok(()) };
+        let judgments = kept.judgments.unwrap_or(self.judgments);
+        for (what, found, expected) in [("cells", self.cells, kept.cells), ("judgments", self.judgments, judgments)] {
+            if found != expected {
+                let advice = format!("`karat resume {run}` makes what is missing, `karat store check` lists it");
+                return Err(Damage(format!("the run ended with {expected} {what}, and {found} are there; {advice}")));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -397,7 +431,11 @@ impl<'s> JudgmentCursor<'s> {
             Some((block, section)) if block == row.block => section,
             _ => self.cache.section(self.connection, row.block, SectionKind::Judgments)?,
         };
-        let judgment = section.section.entry(row.entry).and_then(unpack_judgment);
+        let judgment = section.section.entry(row.entry).and_then(unpack_judgment).and_then(|judgment| {
+            // The columns have no checksum of their own.
+            let is_own = (judgment.ordinal, judgment.scorer, judgment.judge) == (row.ordinal, row.scorer, row.judge);
+            if is_own { Ok(judgment) } else { Err(Damage("its row names the judgment of another place".to_owned())) }
+        });
         self.section = Some((row.block, section));
         Ok(judgment.map_err(|damage| Damage(format!("a judgment of cell {}: {damage}", row.ordinal)))?)
     }

@@ -5,12 +5,13 @@ use rusqlite::{Connection, Transaction, params};
 
 use crate::StoreError;
 use crate::block::call_log::Reservation;
-use crate::block::pack::{Damage, Packer, Unpacker};
+use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 use crate::error::{Attempt, ReadFailure};
 use crate::format::{run_status_code, status_code};
 use crate::read::account::Spending;
 
-const VERSION: u8 = 1;
+/// Format version. 2 added the number of judgments and a checksum.
+const VERSION: u8 = 2;
 
 /// Counts of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,6 +22,8 @@ pub struct Totals {
     pub errors: u64,
     /// Cells that a condition skipped.
     pub skipped: u64,
+    /// Judgments that have a row, one of each judge and scorer of a cell; `None` in totals of an older Karat.
+    pub judgments: Option<u64>,
     /// Calls and money.
     pub spending: Spending,
 }
@@ -59,10 +62,20 @@ pub(crate) const OTHERS: &str =
     (select 1 from cells as later where later.run = it.run and later.ordinal = it.ordinal and later.seq > it.seq)
   group by status";
 
+/// Counts the judgments that have a row, one of each place.
+pub(crate) const JUDGMENTS: &str =
+    "select count(*) from (select 1 from judgments where run = ?1 group by ordinal, scorer, judge)";
+
+/// Counts the cells and judgments of a run that have a row.
+pub(crate) fn count_rows(connection: &Connection, run: i64) -> rusqlite::Result<(u64, u64)> {
+    let number = |query| connection.prepare_cached(query)?.query_row(params![run], |row| row.get::<_, i64>(0));
+    Ok((number(CELLS)?.unsigned_abs(), number(JUDGMENTS)?.unsigned_abs()))
+}
+
 fn count(connection: &Connection, run: i64) -> Result<Totals, ReadFailure> {
-    let cells: i64 = connection.prepare_cached(CELLS)?.query_row(params![run], |row| row.get(0))?;
+    let (cells, judgments) = count_rows(connection, run)?;
     let spending = Spending::of_run(connection, run)?;
-    let mut totals = Totals { cells: cells.unsigned_abs(), spending, ..Totals::default() };
+    let mut totals = Totals { cells, judgments: Some(judgments), spending, ..Totals::default() };
     let mut statement = connection.prepare_cached(OTHERS)?;
     let mut rows = statement.query(params![run, status_code(CellStatus::Ok)])?;
     while let Some(row) = rows.next()? {
@@ -85,15 +98,18 @@ fn pack(totals: &Totals) -> Vec<u8> {
         }
         packer.money(spent);
         packer.money(open.upper);
+        packer.option(totals.judgments, Packer::number);
+        packer.seal(0, &[]);
     })
 }
 
-fn unpack(packed: &[u8]) -> Result<Totals, Damage> {
-    let mut unpacker = Unpacker::of_version(packed, VERSION)?;
+pub(crate) fn unpack(packed: &[u8]) -> Result<Totals, Damage> {
+    let (mut unpacker, version) = Unpacker::with_version(unseal(packed, VERSION..=VERSION, &[])?, VERSION)?;
     let mut totals = Totals {
         cells: unpacker.number()?,
         errors: unpacker.number()?,
         skipped: unpacker.number()?,
+        judgments: None,
         spending: Spending {
             calls: unpacker.number()?,
             attempts: unpacker.number()?,
@@ -103,6 +119,9 @@ fn unpack(packed: &[u8]) -> Result<Totals, Damage> {
         },
     };
     totals.spending.open.upper = unpacker.money()?;
+    if version > 1 {
+        totals.judgments = unpacker.option(Unpacker::number)?;
+    }
     unpacker.end()?;
     Ok(totals)
 }

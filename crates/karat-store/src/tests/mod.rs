@@ -1,6 +1,7 @@
 //! Tests of the store as the engine, the analyses and the reports use it, and of its failures.
 
 mod crash;
+mod damage;
 mod deferred_appends;
 mod invalidate;
 mod limits;

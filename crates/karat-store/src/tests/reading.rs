@@ -48,11 +48,11 @@ fn an_older_read_only_store_is_read_or_refused() {
     };
     drop((ledger, store));
     become_version(3);
-    let store = crate::Store::as_it_is(&url).unwrap();
+    let store = crate::Store::as_it_is(&url, false).unwrap();
     assert_eq!(store.step(key("s")).unwrap().map(|stored| stored.run).as_deref(), Some("r"));
     drop(store);
     become_version(2);
-    let error = crate::Store::as_it_is(&url).unwrap_err().to_string();
+    let error = crate::Store::as_it_is(&url, false).unwrap_err().to_string();
     assert!(error.contains("has schema version 2, must be migrated to version 4"), "{error}");
 }
 

@@ -30,7 +30,7 @@ impl Store {
     /// [`StoreError::RunExists`], and whatever keeps the row from being written.
     pub fn begin(&self, header: &RunHeader) -> Result<Ledger, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "starting a run" };
-        let claim = self.claim(&header.id)?;
+        let claim = self.claim_with_room(&header.id)?;
         let facts = pack_header(header)?;
         let planned = to_sql_integer("a plan", header.plan.cells())?;
         let connection = self.writing();
@@ -67,7 +67,7 @@ impl Store {
     /// writes it; and whatever keeps its row from being written.
     pub fn reopen(&self, run: &str) -> Result<Ledger, StoreError> {
         let attempt = Attempt { path: self.path(), doing: "reopening a run" };
-        let claim = self.claim(run)?;
+        let claim = self.claim_with_room(run)?;
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;
         let id = transaction
@@ -87,6 +87,14 @@ impl Store {
         Ok(self.ledger(id, run, claim))
     }
 
+    /// Claims a run, with room for what it pays for.
+    fn claim_with_room(&self, run: &str) -> Result<RunLock, StoreError> {
+        let claim = self.claim(run)?;
+        let full = |error: std::io::Error| StoreError::Full { path: self.path().to_owned(), why: error.to_string() };
+        claim.hold_room().map_err(full)?;
+        Ok(claim)
+    }
+
     pub(crate) fn claim(&self, run: &str) -> Result<RunLock, StoreError> {
         match RunLock::take(self.path(), run) {
             Ok(Some(claim)) => Ok(claim),
@@ -96,7 +104,7 @@ impl Store {
     }
 
     fn ledger(&self, id: i64, name: &str, claim: RunLock) -> Ledger {
-        let run = OpenRun { id, name: name.to_owned(), failed: OnceLock::new(), _claim: claim };
+        let run = OpenRun { id, name: name.to_owned(), failed: OnceLock::new(), low: OnceLock::new(), claim };
         Ledger { run: Arc::new(run), store: self.clone() }
     }
 }
@@ -110,6 +118,12 @@ impl Ledger {
     /// Returns the store of the run.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The reason why the run should end now: the disk is full, and records are written into the room that was held for
+    /// those under way.
+    pub fn out_of_room(&self) -> Option<LedgerError> {
+        self.run.low.get().cloned()
     }
 
     /// Writes records, all or none, after those of earlier appends of this task. Returns when they are on disk. Waits

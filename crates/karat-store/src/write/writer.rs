@@ -18,6 +18,7 @@ use crate::block::call_log;
 use crate::block::section::{Entries, SectionWriter};
 use crate::database::mutex::lock;
 use crate::database::run_lock::RunLock;
+use crate::database::state_folder::FilePlace;
 use crate::error::{Attempt, BUSY_SECONDS};
 use crate::format::run_status_code;
 use crate::read::totals;
@@ -62,8 +63,10 @@ pub(crate) struct OpenRun {
     pub name: String,
     /// The error after which nothing more can be written to this run.
     pub failed: OnceLock<LedgerError>,
+    /// The first error of a full disk, after which the room of the run was freed.
+    pub low: OnceLock<LedgerError>,
     /// Held while the run may be written.
-    pub _claim: RunLock,
+    pub claim: RunLock,
 }
 
 /// The work that a caller asks for.
@@ -146,6 +149,8 @@ impl Batch {
 /// The writing side of a store.
 pub(crate) struct Writer {
     pub path: PathBuf,
+    /// The file that was opened.
+    pub place: FilePlace,
     pub deferred: Arc<Mutex<DeferredBatches>>,
     pub encoded_pool: Arc<EncodedPool>,
     pub known_keys: Arc<KnownKeys>,
@@ -171,7 +176,7 @@ impl Writer {
         for (batch, why) in refused {
             batch.answer(Err(why));
         }
-        let outcome = self.write(&group).map_err(LedgerError::from);
+        let outcome = self.write_or_free_room(&group).map_err(LedgerError::from);
         match &outcome {
             // Guards are dropped before any waiter continues, because other tasks wait for them.
             Ok(()) => group.iter_mut().for_each(|batch| drop(batch.guard.take())),
@@ -191,9 +196,28 @@ impl Writer {
         }
     }
 
+    /// Writes a group. On a full disk, frees the room that its runs hold and tries again.
+    fn write_or_free_room(&mut self, group: &[Batch]) -> Result<(), StoreError> {
+        let error = match self.write(group) {
+            Err(error @ StoreError::Full { .. }) => error,
+            outcome => return outcome,
+        };
+        if group.iter().filter(|batch| batch.run.claim.free_room()).count() == 0 {
+            return Err(error);
+        }
+        let error = LedgerError::from(error);
+        group.iter().for_each(|batch| drop(batch.run.low.set(error.clone())));
+        self.indexing = IndexWriter::default();
+        self.write(group)
+    }
+
     fn write(&mut self, group: &[Batch]) -> Result<(), StoreError> {
         if group.is_empty() {
             return Ok(());
+        }
+        // Once it is deleted, records would go into a file that nobody can open.
+        if FilePlace::of(&self.path) != self.place {
+            return Err(StoreError::Gone { path: self.path.clone() });
         }
         let attempt = Attempt { path: &self.path, doing: "writing records" };
         // Compressed before the lock is taken: other processes wait only for the transaction.

@@ -112,6 +112,8 @@ pub enum CallErrorCode {
     NotFound,
     /// The process or script behind the model failed.
     Process,
+    /// The answer calls a tool and has no text.
+    ToolCall,
 }
 
 impl CallErrorCode {
@@ -148,6 +150,7 @@ impl CallErrorCode {
             Self::Unsupported => "unsupported",
             Self::NotFound => "not_found",
             Self::Process => "process",
+            Self::ToolCall => "tool_call",
         }
     }
 }

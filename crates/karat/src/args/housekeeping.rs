@@ -51,6 +51,16 @@ pub enum CacheCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Read all stored runs, and list what is damaged or missing
+    Check {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Also check that the providers whose keys are set answer; no key is sent

@@ -32,6 +32,7 @@ pub use history::{
 };
 pub use housekeeping::{
     BuildArg, CacheCommand, CompletionsArgs, DemoArgs, DoctorArgs, InvalidateArgs, ModelsArgs, SchemaArg, SchemaArgs,
+    StoreCommand,
 };
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
@@ -172,6 +173,9 @@ pub enum Command {
     /// List and prune cached results
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Check the store for damage
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Check the environment: store, keys, programs, network
     Doctor(DoctorArgs),
     /// Serve a preset's demo service on this machine

@@ -33,7 +33,7 @@ use context::CommandContext;
 use data::{dataset, export, import};
 use everyday::{compare, init, plan, report, run, validate};
 use history::{digest, ls, show, trace, why};
-use housekeeping::{cache, completions, demo, doctor, invalidate, models, schema};
+use housekeeping::{cache, completions, demo, doctor, invalidate, models, schema, store};
 use people::{agree, annotate, calibrate};
 
 pub use values::usd;
@@ -41,6 +41,7 @@ pub use values::usd;
 /// Runs the command that was parsed, and returns the exit code.
 pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result<Exit, Failure> {
     let context = CommandContext::new(&cli.common, environment, printer)?;
+    context.app.check_threads()?;
     match cli.command {
         Command::Init(args) => init::init(&context, &args),
         Command::Validate(args) => validate::validate(&context, &args.selection),
@@ -70,6 +71,7 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Models(args) => models::models(&context, &args),
         Command::Invalidate(args) => invalidate::invalidate(&context, &args.run, &args.cell, args.dry_run),
         Command::Cache(command) => cache::cache(&context, &command),
+        Command::Store(command) => store::store(&context, &command),
         Command::Doctor(args) => doctor::doctor(&context, &args),
         Command::Demo(args) => demo::demo(&context, &args),
         Command::Schema(args) => schema::schema(&context, &args),

@@ -51,7 +51,7 @@ fn bill(end: &RunEnd) -> String {
 pub fn print_stop(context: &CommandContext<'_>, end: &RunEnd) {
     if end.status != RunStatus::Finished {
         let interrupted = || format!("interrupted: continue with `karat {} {}`", end.command, end.run);
-        let reason = end.stopped.clone().unwrap_or_else(interrupted);
+        let reason = end.stopped.clone().or_else(|| end.refused.clone()).unwrap_or_else(interrupted);
         context.printer.say(&format!("{reason}. All paid results are kept"));
     }
     if let Some(overspent) = &end.overspent {

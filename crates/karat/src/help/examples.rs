@@ -305,6 +305,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "store",
+        &[
+            ("karat store check", "Read all stored runs, and list damage"),
+            ("karat store check --store sqlite:copy.db", "Check a copy of the store"),
+        ],
+    ),
+    (
+        "store check",
+        &[
+            ("karat store check", "Read all stored runs, and list damage"),
+            ("karat store check --json", "List it as JSON, for a script"),
+        ],
+    ),
+    (
         "doctor",
         &[
             ("karat doctor", "Check the store, keys and programs"),

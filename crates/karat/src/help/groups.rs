@@ -11,7 +11,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Judges and people", &["calibrate", "agree", "annotate"]),
     ("Data", &["dataset", "import", "export"]),
     ("History", &["ls", "show", "why", "trace", "digest", "resume", "retry", "score"]),
-    ("Housekeeping", &["models", "invalidate", "cache", "doctor", "demo", "schema", "completions"]),
+    ("Housekeeping", &["models", "invalidate", "cache", "store", "doctor", "demo", "schema", "completions"]),
 ];
 
 /// Returns the tree with the groups in its help.

@@ -4,6 +4,7 @@
 
 mod commands;
 mod docs;
+mod endings;
 mod place;
 mod presets;
 mod runs;

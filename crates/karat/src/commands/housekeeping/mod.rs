@@ -3,6 +3,7 @@
 //! - `models`: lists models
 //! - `invalidate`: invalidates results of a run
 //! - `cache`: lists and prunes results
+//! - `store`: checks the store
 //! - `doctor`: checks the environment
 //! - `demo`: serves a demo
 //! - `schema`: prints schemas and references
@@ -15,3 +16,4 @@ pub mod doctor;
 pub mod invalidate;
 pub mod models;
 pub mod schema;
+pub mod store;

@@ -1,0 +1,9 @@
+//! Messages about the end of a run.
+//!
+//! - `refusal` words the end of a run whose models or services refuse every call.
+//! - `run_command` is the command that runs the suite of a stored run again.
+//! - `unbilled_risk` warns of cost that no row tells.
+
+pub(crate) mod refusal;
+pub(crate) mod run_command;
+pub(crate) mod unbilled_risk;

@@ -1,0 +1,105 @@
+//! The command that runs the suite of a stored run again, as a new run (C7).
+
+use std::fmt::Display;
+
+use karat_types::RunHeader;
+
+use crate::Invocation;
+use crate::run::stored_invocation::StoredInvocation;
+
+/// The command that starts a new run like a stored one. It leaves out `--no-cache`, so that finished cells are reused.
+pub(crate) fn run_command(header: &RunHeader) -> String {
+    let begun: StoredInvocation = serde_json::from_value(header.invocation.clone()).unwrap_or_default();
+    let StoredInvocation { invocation, score_of, .. } = begun;
+    if let Some(source) = score_of {
+        return format!("karat score {source}");
+    }
+    let command = match (&invocation.calibrating, invocation.of_ruler) {
+        (Some(_), _) => "calibrate",
+        (None, true) => "golden check",
+        (None, false) => "run",
+    };
+    let flags = if command == "run" { selection_flags(&invocation) } else { String::new() };
+    format!("karat {command} {}{flags}", quoted(&invocation.suite))
+}
+
+/// The flags that select what is run, and those without which the run may be refused.
+fn selection_flags(invocation: &Invocation) -> String {
+    let mut flags = Flags::default();
+    let pairs = |pairs: &[(String, String)]| -> Vec<String> {
+        pairs.iter().map(|(name, value)| format!("{name}={value}")).collect()
+    };
+    flags.add_each("-p", &pairs(&invocation.params));
+    flags.add_each("--set", &pairs(&invocation.set));
+    flags.add_each("--sweep", &pairs(&invocation.sweep));
+    flags.add_list("--models", &invocation.models);
+    flags.add_list("--variants", &invocation.variants);
+    flags.add_list("--judges", &invocation.judges);
+    flags.add_each("--sample", &invocation.samples);
+    flags.add_value("--limit", invocation.limit);
+    flags.add_value("--as-of", invocation.as_of.as_deref());
+    flags.add_value("--trials", invocation.trials);
+    flags.add_value("--max-output-tokens", invocation.max_output_tokens);
+    flags.add_value("--max-chunks", invocation.max_chunks);
+    flags.add_value("--max-calls", invocation.max_calls);
+    flags.add_value("--budget-usd", invocation.budget_usd);
+    flags.add_switch("--yes", invocation.yes);
+    flags.add_switch("--safe", invocation.safe);
+    flags.0
+}
+
+#[derive(Default)]
+struct Flags(String);
+
+impl Flags {
+    fn add_value(&mut self, flag: &str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.0 += &format!(" {flag} {}", quoted(&value.to_string()));
+        }
+    }
+
+    fn add_each(&mut self, flag: &str, values: &[String]) {
+        values.iter().for_each(|value| self.add_value(flag, Some(value)));
+    }
+
+    fn add_list(&mut self, flag: &str, values: &[String]) {
+        self.add_value(flag, (!values.is_empty()).then(|| values.join(",")));
+    }
+
+    fn add_switch(&mut self, flag: &str, is_set: bool) {
+        if is_set {
+            self.0 += &format!(" {flag}");
+        }
+    }
+}
+
+/// An argument for a shell, in quotes if it needs them.
+fn quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
+    match !argument.is_empty() && argument.chars().all(is_plain) {
+        true => argument.to_owned(),
+        false => format!("'{}'", argument.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C7: the command names what the run was started with, and the shell gets each value as it was.
+    #[test]
+    fn a_command_repeats_the_selection() {
+        let text = |value: &str| value.to_owned();
+        let invocation = Invocation {
+            suite: text("my suite.yaml"),
+            params: vec![(text("tone"), text("it's"))],
+            models: vec![text("a"), text("b")],
+            limit: Some(5),
+            yes: true,
+            no_cache: true,
+            ..Invocation::default()
+        };
+        assert_eq!(selection_flags(&invocation), r" -p 'tone=it'\''s' --models a,b --limit 5 --yes");
+        assert_eq!(quoted(&invocation.suite), "'my suite.yaml'");
+    }
+}

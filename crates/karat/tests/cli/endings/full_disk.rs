@@ -1,0 +1,118 @@
+//! A disk that is full: what is paid for is kept, and what is stored can be read.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use testkit::{Behaviour, FakeProvider, RequestLog, Script};
+
+use crate::place::{Place, questions, suite};
+
+/// A small file system of its own at the place's `.karat`; unmounted when dropped.
+struct SmallDisk<'a>(&'a Place);
+
+impl<'a> SmallDisk<'a> {
+    /// `None` where this user may not mount one.
+    fn mount(place: &'a Place, megabytes: u32) -> Option<Self> {
+        std::fs::create_dir(place.path().join(".karat")).unwrap();
+        let disk = Self(place);
+        if disk.run("mount", &["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "tmpfs"]) {
+            return Some(disk);
+        }
+        eprintln!("SKIPPED: no small disk can be mounted, which needs root on Linux");
+        None
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> bool {
+        let folder = self.0.path().join(".karat");
+        Command::new(program).args(arguments).arg(folder).output().is_ok_and(|done| done.status.success())
+    }
+
+    fn enlarge(&self, megabytes: u32) {
+        assert!(self.run("mount", &["-o", &format!("remount,size={megabytes}m")]));
+    }
+
+    /// Fills it to the last byte.
+    fn fill(&self) {
+        let filler = std::fs::File::create(self.0.path().join(".karat/filler")).unwrap();
+        let mut zeros = std::io::repeat(0);
+        std::io::copy(&mut zeros, &mut &filler).unwrap_err();
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        self.run("umount", &[]);
+    }
+}
+
+/// Bytes that do not compress.
+fn noise() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut state = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let letters = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(b'!' + (state % 90) as u8)
+    });
+    letters.filter(|letter| *letter != '\\' && *letter != '"').take(20_000).collect()
+}
+
+/// A2: a run on a disk that becomes full keeps the answers under way, and `resume` pays for nothing until there is room:
+/// no call is made twice.
+#[test]
+fn answers_under_way_are_kept_on_a_full_disk() {
+    const CELLS: usize = 600;
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(&place, 12) else { return };
+    let provider = FakeProvider::start_on(0, Script::by(|_| Behaviour::ok(noise())), RequestLog::Counts).unwrap();
+    place.write("data.jsonl", &questions(CELLS));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let said = place.karat(&["run", "--run-id", "full", "-q"]);
+    assert!(said.code == 1 && said.stderr.contains("make room, then `karat resume full`"), "{}", said.all());
+    let paid = provider.requests();
+    assert!(paid > 16 && paid < CELLS, "{paid} calls");
+    for _ in 0..3 {
+        let said = place.karat(&["resume", "full", "-q"]);
+        assert!(said.code == 1 && said.stderr.contains("full"), "{}", said.all());
+    }
+    assert_eq!(provider.requests(), paid, "calls on a full disk");
+    disk.enlarge(64);
+    place.fine(&["resume", "full", "-q", "-o", "out"]);
+    assert_eq!(provider.requests(), CELLS, "no answer was lost");
+}
+
+/// A3: with no byte free, also after a kill, runs are listed, reported and exported, and what writes says that the disk is
+/// full.
+#[test]
+fn a_store_on_a_full_disk_is_read() {
+    const CELLS: usize = 200;
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(&place, 32) else { return };
+    let script = Script::by(|received| match received.number < 100 {
+        true => Behaviour::ok("answer"),
+        false => Behaviour::Hang,
+    });
+    let provider = FakeProvider::start_on(0, script, RequestLog::Counts).unwrap();
+    place.write("data.jsonl", &questions(CELLS));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let mut child = place.command(&["run", "--run-id", "cut", "-q"]).spawn().unwrap();
+    while provider.requests() < 116 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    disk.fill();
+    assert!(place.fine(&["ls"]).stdout.contains("cut"));
+    let report = place.report("cut");
+    let cells = report["totals"]["cells"].as_u64().unwrap();
+    assert!((84..=100).contains(&cells), "{cells}");
+    place.fine(&["report", "cut", "-o", "elsewhere"]);
+    place.fine(&["export", "jsonl", "cut", "-o", "-"]);
+    place.fine(&["store", "check"]);
+    for arguments in [&["cache", "prune", "--older-than", "1d"][..], &["run"], &["resume", "cut"]] {
+        let said = place.karat(arguments);
+        assert!(said.code == 1 && said.stderr.contains("full"), "{arguments:?}: {}", said.all());
+    }
+    assert_eq!(provider.requests(), 116, "nothing was paid for");
+}

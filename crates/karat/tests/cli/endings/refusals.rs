@@ -1,0 +1,210 @@
+//! Models, judges and services that refuse every call from the start: told after a few cells, and no cell is lost.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+
+use serde_json::json;
+use testkit::{Behaviour, Echo, FakeProvider, RequestLog, Script};
+
+use crate::place::{Place, Said, questions, suite};
+
+const CELLS: usize = 20;
+
+/// The advice that must work when it is followed.
+const ADVICE: &str = "fix the cause and run the suite again: finished cells are reused";
+
+fn place(text: &str) -> Place {
+    let place = Place::new();
+    place.write("data.jsonl", &questions(CELLS));
+    place.write("karat.yaml", text);
+    place
+}
+
+fn assert_refused(said: &Said, name: &str, cells: &str) {
+    assert_eq!(said.code, 1, "{}", said.all());
+    let refused = format!("{name} refused its first calls and was not called any more: {cells} not tried.");
+    assert!(said.stderr.contains(&refused) && said.stderr.contains(ADVICE), "{}", said.all());
+}
+
+/// A provider that answers with this status.
+fn provider(status: &'static AtomicU16) -> FakeProvider {
+    FakeProvider::start(Script::by(move |_| match status.load(Ordering::Relaxed) {
+        200 => Behaviour::ok("answer"),
+        status => Behaviour::status(status, "no"),
+    }))
+    .unwrap()
+}
+
+/// D14: a port on which nothing listens is told after four cells. The suite run again once a server is there makes every
+/// cell; so do `resume` and `retry` together.
+#[test]
+fn a_refused_port_stops_the_model() {
+    let port = FakeProvider::start(Behaviour::ok("x")).unwrap().port();
+    let place = place(&suite(&format!("http://127.0.0.1:{port}/v1")));
+    let said = place.karat(&["run", "--run-id", "a", "-j", "1"]);
+    assert_refused(&said, "mock", "16 cells were");
+    assert!(said.stderr.contains("cannot be reached") && said.stderr.contains(&port.to_string()), "{}", said.all());
+    let totals = &place.report("a")["totals"];
+    assert_eq!((&totals["cells"], &totals["errors"]), (&json!(4), &json!(4)));
+
+    let server = FakeProvider::start_on(port, Script::echo(Echo::default()), RequestLog::Counts).unwrap();
+    place.fine(&["run", "--run-id", "b"]);
+    assert_eq!((server.requests(), &place.report("b")["totals"]["errors"]), (CELLS, &json!(0)));
+    place.karat(&["resume", "a"]);
+    assert_eq!(place.report("a")["totals"]["cells"], json!(CELLS));
+    place.fine(&["retry", "a"]);
+    assert_eq!(place.report("a")["totals"]["errors"], json!(0));
+    assert_eq!(place.canonical("a"), place.canonical("b"));
+}
+
+/// D13, D31: a wrong key or an unknown model stops that model alone, in `run`, `retry` and `resume`; cells of others are
+/// made.
+#[test]
+fn a_refused_key_or_name_stops_only_that_model() {
+    static STATUS: AtomicU16 = AtomicU16::new(400);
+    let good = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let bad = provider(&STATUS);
+    let model = |id: &str, url: &str| format!("{{ id: {id}, provider: openai, model: {id}, base_url: \"{url}\" }}");
+    let place = place(&format!(
+        "name: two\ndataset: {{ source: data.jsonl, id: id, input: question, reference: target }}\n\
+         models: [ {}, {} ]\nvariants: {{ direct: [ {{ prompt: {{ text: \"{{{{ sample.question }}}}\" }} }} ] }}\n\
+         scorers: {{ hit: {{ metric: contains }} }}\nrun: {{ max_concurrency: 1 }}\n",
+        model("good", &good.base_url()),
+        model("bad", &bad.base_url()),
+    ));
+    // 400 may be the fault of a row, so all cells are tried.
+    place.karat(&["run", "--run-id", "a"]);
+    assert_eq!((good.requests(), bad.requests()), (CELLS, CELLS));
+    for (status, arguments) in [(401, ["retry", "a"]), (404, ["retry", "a"]), (403, ["run", "-q"])] {
+        STATUS.store(status, Ordering::Relaxed);
+        let before = bad.requests();
+        let said = place.karat(&arguments);
+        assert_refused(&said, "bad", "16 cells were");
+        assert!(said.stderr.contains(&format!("answered {status}")), "{}", said.all());
+        assert_eq!((bad.requests() - before, good.requests()), (4, CELLS), "{arguments:?}: {}", said.all());
+    }
+    let before = bad.requests();
+    assert_refused(&place.karat(&["resume"]), "bad", "12 cells were");
+    assert_eq!(bad.requests() - before, 4);
+    STATUS.store(200, Ordering::Relaxed);
+    let before = bad.requests();
+    place.fine(&["run", "-q"]);
+    assert_eq!((bad.requests() - before, good.requests()), (CELLS, CELLS));
+}
+
+/// D13: a judge whose name is wrong leaves the judgments unmade and keeps the outputs. Once its name is right in the
+/// suite, `karat retry` refuses with the command that works, and that command pays for no output again.
+#[test]
+fn a_refused_judge_leaves_its_judgments() {
+    let outputs = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let judge = FakeProvider::start(Script::by(|received| match received.json()["model"] == "right" {
+        true => Behaviour::ok(r#"{"good": 4}"#),
+        false => Behaviour::status(404, "The model `wrong` does not exist"),
+    }))
+    .unwrap();
+    let text = suite(&outputs.base_url()).replace(
+        "scorers: { hit: { metric: contains } }",
+        &format!(
+            "judges: [ {{ id: grader, provider: openai, model: wrong, base_url: \"{}\", price: {{ input: 3.0, output: 6.0 }} }} ]\n\
+             scorers: {{ q: {{ rubric: {{ ask: Is it good?, dimensions: {{ good: {{ definition: good, scale: [1, 5] }} }} }} }} }}",
+            judge.base_url()
+        ),
+    );
+    let place = place(&text);
+    let said = place.karat(&["run", "--run-id", "a", "-j", "1", "--models", "mock"]);
+    assert_refused(&said, "grader", "16 cells were");
+    assert!(said.stderr.contains("has a model `wrong`"), "{}", said.all());
+    assert_eq!((outputs.requests(), judge.requests()), (CELLS, 4));
+
+    place.write("karat.yaml", &text.replace("model: wrong", "model: right"));
+    let said = place.karat(&["retry", "a"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let command = "`karat run karat.yaml --models mock` starts a new run";
+    assert!(said.stderr.contains(command), "{}", said.all());
+    place.fine(&["run", "karat.yaml", "--models", "mock"]);
+    assert_eq!((outputs.requests(), judge.requests()), (CELLS, 4 + CELLS));
+}
+
+/// D13: a service that a step asks is stopped before the steps that it rests on are paid for; one whose addresses come
+/// from the rows is not.
+#[test]
+fn a_refused_service_stops_before_the_steps_before_it() {
+    let outputs = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let service = FakeProvider::start(Behaviour::status(404, "no such path")).unwrap();
+    let step = |path: &str| {
+        format!(
+            "prompt: {{ text: \"{{{{ sample.question }}}}\" }} }}, {{ id: look, http: {{ url: \"{}{path}\", body: {{ q: \"{{{{ output }}}}\" }} }} }} ]",
+            service.url()
+        )
+    };
+    let text =
+        |path: &str| suite(&outputs.base_url()).replace("prompt: { text: \"{{ sample.question }}\" } } ]", &step(path));
+    let said = place(&text("/look")).karat(&["run", "-j", "1"]);
+    assert_refused(&said, "step look", "16 cells were");
+    assert_eq!((outputs.requests(), service.requests()), (4, 4));
+    let said = place(&text("/{{ sample.id }}")).karat(&["run", "-j", "1"]);
+    assert!(said.code == 1 && !said.stderr.contains(ADVICE), "{}", said.all());
+    assert_eq!(service.requests(), 4 + CELLS);
+}
+
+/// D14: a service that scores is not asked again for each cell either, and `retry` scores what it left.
+#[test]
+fn a_refused_scorer_is_not_asked_for_every_cell() {
+    static STATUS: AtomicU16 = AtomicU16::new(401);
+    let outputs = FakeProvider::start(Script::echo(Echo::default())).unwrap();
+    let scorer = FakeProvider::start(Script::by(|_| match STATUS.load(Ordering::Relaxed) {
+        200 => Behaviour::raw(200, json!({"score": 0.5}).to_string()),
+        status => Behaviour::status(status, "no"),
+    }))
+    .unwrap();
+    let far = format!("far: {{ metric: http, with: {{ url: \"{}\" }} }}", scorer.url());
+    let place = place(&suite(&outputs.base_url()).replace("hit: { metric: contains }", &far));
+    let said = place.karat(&["run", "--run-id", "a", "-j", "1"]);
+    assert!(said.code == 1 && said.stderr.contains("every score of it failed"), "{}", said.all());
+    // A second cell may be scored while the fourth one is.
+    assert!((4..=6).contains(&scorer.requests()), "{} requests", scorer.requests());
+    STATUS.store(200, Ordering::Relaxed);
+    place.fine(&["retry", "a"]);
+    assert_eq!((outputs.requests(), &place.report("a")["metrics"]["far"]["n"]), (CELLS, &json!(CELLS)));
+}
+
+/// D13: a start that passes (429, 503, a broken connection) stops nothing, whatever comes after it.
+#[test]
+fn a_start_that_passes_stops_nothing() {
+    for first in [Behaviour::rate_limited("0"), Behaviour::status(503, "loading"), Behaviour::Drop] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let script = {
+            let (asked, first) = (asked.clone(), first.clone());
+            Script::by(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+                0 => first.clone(),
+                _ => Behaviour::status(401, "no"),
+            })
+        };
+        let provider = FakeProvider::start(script).unwrap();
+        let said = place(&suite(&provider.base_url())).karat(&["run", "-j", "1", "--retries", "0"]);
+        assert!(said.code == 1 && !said.stderr.contains("not called any more"), "{first:?}: {}", said.all());
+        assert_eq!(provider.requests(), CELLS, "{first:?}");
+    }
+}
+
+/// D62: a reply that calls a tool costs one call, and the error says what to change.
+#[test]
+fn a_tool_call_is_not_paid_for_six_times() {
+    let answer = json!({
+        "choices": [{ "finish_reason": "tool_calls", "message": { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "1", "type": "function", "function": { "name": "get_weather", "arguments": "{}" } }
+        ] } }],
+        "usage": { "prompt_tokens": 10, "completion_tokens": 5 }
+    });
+    let provider = FakeProvider::start(Behaviour::raw(200, answer.to_string())).unwrap();
+    let place = Place::new();
+    place.write("data.jsonl", &questions(1));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    let said = place.karat(&["run", "--run-id", "a"]);
+    assert_eq!((said.code, provider.requests()), (1, 1), "{}", said.all());
+    let error = &place.report("a")["cells"][0]["error"];
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(error["code"] == "tool_call" && message.contains("a call of the tool \"get_weather\""), "{error}");
+    assert!(message.contains("remove `tools`") && !message.contains("base_url"), "{message}");
+    assert!(place.report("a")["cost"]["actual_cost_usd"].as_f64().is_some_and(|usd| usd > 0.0), "it is billed");
+}
