@@ -1,24 +1,28 @@
 //! The model registry: the known models by id. It runs nothing.
 //!
 //! - here: [`Registry`]; `entry.rs`: one entry, with `like`, prices and the spellings of other tools
+//! - `named.rs`: models without an entry, `PROVIDER:NAME`; `unknown.rs`: what is said of a name that means nothing
 //! - `script.rs`: options of scripted models
 
 mod entry;
+mod named;
 mod script;
+mod unknown;
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use karat_text::env_template;
 use karat_types::ModelSpec;
 use serde_json::Value;
 
-use crate::diagnostics::Problems;
+use crate::catalog::{Catalog, NamedModels};
 use crate::diagnostics::nearest::nearest;
 use crate::syntax::environment::Environment;
-use crate::syntax::node::Place;
 
 pub(crate) use entry::{EntryContext, model, read_file};
+pub(crate) use named::makes_embeddings;
 
 /// The registry file that ships with the product.
 const BUILTIN: &str = include_str!("../../registry/models.yaml");
@@ -31,6 +35,8 @@ pub const STARTER: [&str; 4] = ["gpt-5", "claude-sonnet-4", "gpt-5-mini", "gemin
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Registry {
     models: Vec<ModelSpec>,
+    /// The providers, and which of their models need no entry.
+    providers: BTreeMap<String, NamedModels>,
 }
 
 static SHIPPED: LazyLock<Registry> = LazyLock::new(|| entry::builtin_registry(BUILTIN).0);
@@ -41,20 +47,40 @@ impl Registry {
         SHIPPED.clone()
     }
 
+    /// The same models, and those that the catalog's providers serve by name.
+    #[must_use]
+    pub fn with_providers(self, catalog: &Catalog) -> Self {
+        let providers = catalog.providers.iter().map(|(name, entry)| (name.clone(), entry.named_models));
+        Self { providers: providers.collect(), ..self }
+    }
+
     /// The model with exactly this id.
     pub fn get(&self, id: &str) -> Option<&ModelSpec> {
         self.models.iter().find(|model| model.id == id)
     }
 
-    /// The model that a reference means: an id, `provider/model` or `provider:model`, or the provider's own name.
-    pub fn find(&self, reference: &str) -> Option<&ModelSpec> {
+    /// The model that a reference means: an id, `provider/model` or `provider:model`, or the provider's own name. A model
+    /// that is not listed is meant by `provider:model` alone.
+    pub fn find(&self, reference: &str) -> Option<Cow<'_, ModelSpec>> {
         let by_spelling = || {
             let (provider, name) = reference.split_once([':', '/'])?;
-            let provider = if provider == "google" { "gemini" } else { provider };
+            let provider = named::provider(provider);
             self.models.iter().find(|model| model.provider == provider && (model.id == name || model.model == name))
         };
         let by_name = || self.models.iter().find(|model| model.model == reference);
-        self.get(reference).or_else(by_spelling).or_else(by_name)
+        let listed = self.get(reference).or_else(by_spelling).or_else(by_name);
+        listed.map(Cow::Borrowed).or_else(|| self.find_named(reference).map(Cow::Owned))
+    }
+
+    /// The model of a provider, written `PROVIDER:NAME`, that needs no entry.
+    fn find_named(&self, reference: &str) -> Option<ModelSpec> {
+        let (provider, name) = named::split(reference)?;
+        named::model(provider, name, *self.providers.get(provider)?)
+    }
+
+    /// The models of a provider that need no entry.
+    fn named_models(&self, provider: &str) -> NamedModels {
+        self.providers.get(provider).copied().unwrap_or_default()
     }
 
     /// The id that an unknown reference was most likely meant to be.
@@ -95,19 +121,6 @@ impl Registry {
                 model.model = name;
             }
         }
-    }
-
-    /// Records that a reference names nothing.
-    pub(crate) fn report_unknown(&self, reference: &str, place: &Place, problems: &mut Problems) {
-        let hint = match self.nearest(reference) {
-            Some(id) => {
-                format!("did you mean `{id}`? For a model of your own add an entry {{ id, provider, model, price }}")
-            }
-            None => {
-                "list the known models with `karat models`, or add an entry { id, provider, model, price }".to_owned()
-            }
-        };
-        problems.error(place, format!("there is no model `{reference}` in the registry")).hint(hint);
     }
 }
 

@@ -8,6 +8,7 @@ mod broken;
 mod dataset;
 mod dated;
 mod models;
+mod named_models;
 mod rubrics;
 mod short_form;
 mod suites;
