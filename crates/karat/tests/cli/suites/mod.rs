@@ -6,6 +6,7 @@ mod contracts;
 mod dated_documents;
 mod judges;
 mod known_complaints;
+mod named_models;
 mod openai_provider;
 mod privacy;
 mod services_and_programs;
