@@ -11,8 +11,14 @@ errors! {
             hint "name a suite file, or one of the presets: {presets}";
         Problems { problems: Lines<Box<dyn std::error::Error + Send + Sync>> } => "{problems}";
         NoPresetNear { preset: String, near: String } => "there is no preset `{preset}`" hint "did you mean `{near}`?";
-        NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`" hint "the presets are {presets}";
-        WouldReplace { preset: String, files: String } => "writing the preset `{preset}`: {files} would be replaced"
+        NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`"
+            hint "the presets are {presets}; for a new suite in a folder of this name: `karat init {preset} --task answer`";
+        NoTask { task: String, tasks: Names } => "there is no task `{task}`" hint "the tasks are {tasks}";
+        NoStarterProvider { provider: String, providers: Names } => "`init` knows no provider `{provider}`"
+            hint "choose one of {providers}; a server at another address is an entry with `base_url`";
+        PresetWithTask { preset: String } => "`{preset}` is a preset, and `--task` and `--provider` write a suite of your own"
+            hint "leave the flags out, or write `./{preset}` for a folder of this name";
+        WouldReplace { what: String, files: String } => "writing {what}: {files} would be replaced"
             hint "name another folder, or allow it with `--force`";
         NoDemo { preset: String, presets: Names } => "`{preset}` has no demo service" hint "there is one for {presets}";
         Serve { preset: String, port: u16, source: std::io::Error } =>

@@ -6,5 +6,6 @@ mod compare;
 mod flags;
 mod gates;
 mod help;
+mod init;
 mod inspect;
 mod progress;
