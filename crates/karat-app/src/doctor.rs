@@ -51,6 +51,12 @@ impl App {
                 (Some(variable), None) => {
                     (Health::Absent, format!("{variable} is set, but {} is not", host.base_url_variable))
                 }
+                (None, Some(address)) if host.key_variables.is_empty() => {
+                    (Health::Absent, format!("needs no key; its models are asked at {address}"))
+                }
+                (None, None) if host.key_variables.is_empty() => {
+                    (Health::Absent, "needs a model's entry with `base_url`".to_owned())
+                }
                 (None, _) => (Health::Absent, format!("set {} to use it", host.key_variables.join(" or "))),
             };
             findings.push(Finding { what: format!("provider {}", host.name), health, says });

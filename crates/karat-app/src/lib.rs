@@ -53,6 +53,7 @@ pub use crate::suite::fetch::FetchedFile;
 pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
 pub use crate::suite::load::LoadedSuite;
 pub use crate::suite::preset::names as preset_names;
+pub use crate::suite::starter::{StarterRequest, starter_providers, starter_tasks};
 pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
 pub use error::{

@@ -64,6 +64,26 @@ fn an_environment_with_keys_connects_every_provider() {
     assert!(catalog.contains(&"scripted") && catalog.contains(&"stub"));
 }
 
+/// TG-50: the new providers have their own address and key; servers on this machine need none.
+#[test]
+fn every_provider_has_its_address() {
+    let hosts = karat_providers::http_providers();
+    for (name, base_url, keys) in [
+        ("fireworks", Some("https://api.fireworks.ai/inference/v1"), &["FIREWORKS_API_KEY"][..]),
+        ("xai", Some("https://api.x.ai/v1"), &["XAI_API_KEY"]),
+        ("ollama", Some("http://localhost:11434/v1"), &[]),
+        ("vllm", Some("http://localhost:8000/v1"), &[]),
+        ("openai-compatible", None, &[]),
+    ] {
+        let host = hosts.iter().find(|host| host.name == name).unwrap();
+        assert_eq!((host.base_url, host.key_variables), (base_url, keys));
+    }
+    let keyless = [model("a", json!({ "provider": "ollama" })), model("b", json!({ "provider": "vllm" }))];
+    assert!(Providers::connect(&keyless, environment(&[])).is_ok());
+    let found = errors(&[model("c", json!({ "provider": "openai-compatible" }))], environment(&[]));
+    assert!(found[0].to_string().contains("write `base_url` into the model's entry"), "{}", found[0]);
+}
+
 async fn header(provider: &FakeProvider, spec: ModelSpec, settings: Settings) -> Option<String> {
     let providers = Providers::connect(std::slice::from_ref(&spec), settings).unwrap();
     let ask = request(&[(Role::User, "Hi")]);

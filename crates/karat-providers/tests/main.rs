@@ -6,6 +6,7 @@ mod bench;
 mod billing;
 mod connecting;
 mod faults;
+mod key_command;
 mod offline;
 mod proxies;
 mod secrets;

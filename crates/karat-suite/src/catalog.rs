@@ -34,6 +34,22 @@ pub struct Entry {
     pub volatile: bool,
     /// Of a metric: whether it asks a service or a program.
     pub outside: bool,
+    /// Of a provider: the models that a suite may name without an entry.
+    pub named_models: NamedModels,
+}
+
+/// The models of a provider that need no entry: a suite names them as `PROVIDER:NAME`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NamedModels {
+    /// None: only an entry can say what answers.
+    #[default]
+    None,
+    /// None: only an entry can say where the server is.
+    NeedAddress,
+    /// All; their prices are unknown.
+    Billed,
+    /// All; they cost nothing.
+    Free,
 }
 
 /// All that is registered, by kind and name.

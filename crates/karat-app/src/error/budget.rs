@@ -12,10 +12,10 @@ errors! {
             "the rest of the run takes at least {left}; with the {made} made before that is {needed}, and its suite allows \
              {max}; none was made now"
             hint "raise to `--max-calls {needed}` or more, or make the run smaller with `--sample`, `--limit` or `--as-of`";
-        UnpricedUnderBudget { models: Names } => "the run has a budget, but the price of {models} is unknown"
-            hint "declare `price: {{ input, output }}` for it in the suite, or run without a budget and with `--yes`";
-        Unpriced { models: Names } => "the price of {models} is unknown"
-            hint "declare `price: {{ input, output }}` for it in the suite, or approve with `--yes`";
+        UnpricedUnderBudget { models: Names, first: String } =>
+            "the price of {models} is unknown, so the budget cannot hold"
+            hint "write `price:` into its entry, such as {{ id: \"{first}\", price: {{ input: 1, output: 2 }} }} (US dollars \
+                  per million tokens), or run without a budget";
         AboveBudget { least: Usd, budget: Usd } => "the run costs at least {least}, and its budget is {budget}"
             hint "raise `--budget-usd`, or make the run smaller with `--limit`, `--models` or `--variants`";
         AboveCeiling { least: Usd, most: Usd, ceiling: Usd } =>

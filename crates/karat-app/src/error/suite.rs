@@ -15,8 +15,14 @@ errors! {
             hint "name the suite file itself, or write a suite there with `karat init faq {folder}`";
         Problems { problems: Lines<Box<dyn std::error::Error + Send + Sync>> } => "{problems}";
         NoPresetNear { preset: String, near: String } => "there is no preset `{preset}`" hint "did you mean `{near}`?";
-        NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`" hint "the presets are {presets}";
-        WouldReplace { preset: String, files: String } => "writing the preset `{preset}`: {files} would be replaced"
+        NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`"
+            hint "the presets are {presets}; for a new suite in a folder of this name: `karat init {preset} --task answer`";
+        NoTask { task: String, tasks: Names } => "there is no task `{task}`" hint "the tasks are {tasks}";
+        NoStarterProvider { provider: String, providers: Names } => "`init` knows no provider `{provider}`"
+            hint "choose one of {providers}; a server at another address is an entry with `base_url`";
+        PresetWithTask { preset: String } => "`{preset}` is a preset, and `--task` and `--provider` write a suite of your own"
+            hint "leave the flags out, or write `./{preset}` for a folder of this name";
+        WouldReplace { what: String, files: String } => "writing {what}: {files} would be replaced"
             hint "name another folder, or allow it with `--force`";
         WorkflowExists { path: String } => "writing the workflow {path}: the file exists"
             hint "`--force` replaces it, `-o FILE` names another, and `-o -` prints it";

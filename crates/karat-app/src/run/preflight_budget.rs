@@ -1,5 +1,6 @@
 //! Checks the estimate of a run against its budget and its maximum of calls.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use karat_engine::{Estimate, UncachedCost};
 use karat_report::{count_noun, usd};
 use karat_store::Account;
 use karat_suite::Plan;
-use karat_types::{Money, RunSpec};
+use karat_types::{Money, PlanHeader, Pricing, RunSpec};
 
 use crate::Invocation;
 use crate::error::{BudgetError, CallCount, Names, Usd};
@@ -174,11 +175,8 @@ pub(crate) fn check_limits(
     let unpriced: Vec<&str> = estimate.unpriced_models().collect();
     let declared = plan.header.run.budget_declared;
     let (low, high) = estimate.cost();
-    if !unpriced.is_empty() && declared {
-        return Err(BudgetError::UnpricedUnderBudget { models: Names::of(unpriced) });
-    }
-    if !unpriced.is_empty() && !invocation.yes {
-        return Err(BudgetError::Unpriced { models: Names::of(unpriced) });
+    if let Some(first) = unpriced.first().filter(|_| declared) {
+        return Err(BudgetError::UnpricedUnderBudget { first: (*first).to_owned(), models: Names::of(unpriced) });
     }
     let budget = plan.header.run.budget_usd.unwrap_or(DEFAULT_CEILING_USD);
     let limit = Money::from_usd(budget).unwrap_or(Money::ZERO);
@@ -190,6 +188,28 @@ pub(crate) fn check_limits(
     }
     settle_limit(plan, invocation);
     Ok(())
+}
+
+/// The note on a run without a budget whose models have no known price: the default ceiling cannot bind them.
+pub(crate) fn ceiling_note(plan: &PlanHeader, invocation: &Invocation) -> Option<String> {
+    if plan.run.budget_declared || invocation.yes {
+        return None;
+    }
+    let unpriced: BTreeSet<&str> = plan
+        .models
+        .iter()
+        .chain(&plan.judges)
+        .filter(|model| model.price == Pricing::Unknown)
+        .map(|model| model.id.as_str())
+        .collect();
+    let names = unpriced.iter().copied().collect::<Vec<_>>().join(", ");
+    let ceiling = usd(Some(DEFAULT_CEILING_USD));
+    (!unpriced.is_empty()).then(|| {
+        format!(
+            "the price of {names} is unknown: the default ceiling of {ceiling} binds priced models only; `price:` in a \
+             model's entry makes it count"
+        )
+    })
 }
 
 /// Removes the limit of an approved run without a budget.

@@ -7,9 +7,15 @@ use karat_suite::Plan;
 use karat_text::host::is_this_machine;
 use karat_types::{ModelSpec, Pricing};
 
-use crate::App;
+use crate::run::preflight_budget::ceiling_note;
+use crate::{App, Invocation};
 
 impl App {
+    /// The note on the models of a plan that the default ceiling of cost cannot bind.
+    pub fn ceiling_note(&self, plan: &Plan, invocation: &Invocation) -> Option<String> {
+        ceiling_note(&plan.header, invocation)
+    }
+
     /// The missing prerequisites of a plan, and weaknesses that would leave keys in stored data, a sentence each. Makes
     /// no API calls.
     pub fn readiness(&self, plan: &Plan) -> Vec<String> {
@@ -32,7 +38,7 @@ impl App {
         for model in models.iter().filter(|model| model.price == Pricing::Unknown) {
             let id = &model.id;
             missing.push(format!(
-                "model {id}: its price is unknown, so a budget refuses it; declare `price: {{ input, output }}`, or run with `--yes`"
+                "model {id}: its price is unknown, so no budget can hold it; write `price: {{ input, output }}` into its entry"
             ));
         }
         missing

@@ -1,7 +1,8 @@
 //! The catalog of metrics, providers and analyses that suites are checked against, gathered from the crates that define
 //! them.
 
-use karat_suite::{Catalog, Entry};
+use karat_providers::HttpProvider;
+use karat_suite::{Catalog, Entry, NamedModels};
 
 /// Metrics, providers, analyses and resolvers with their options.
 pub(crate) fn compose() -> Catalog {
@@ -18,11 +19,16 @@ pub(crate) fn compose() -> Catalog {
             better: metric.better,
             volatile: metric.volatile,
             outside: metric.outside,
+            ..Entry::default()
         };
         (name.to_owned(), entry)
     });
     let providers = karat_providers::catalog().into_iter();
-    let providers = providers.map(|(name, options)| (name.to_owned(), Entry { options, ..Entry::default() }));
+    let http = karat_providers::http_providers();
+    let named_models = |name: &str| http.iter().find(|host| host.name == name).map(named_models).unwrap_or_default();
+    let providers = providers.map(|(name, options)| {
+        (name.to_owned(), Entry { options, named_models: named_models(name), ..Entry::default() })
+    });
     let analyses = karat_analysis::catalog().into_iter();
     let analyses = analyses.map(|entry| (entry.name.to_owned(), Entry { options: entry.options, ..Entry::default() }));
     Catalog {
@@ -31,5 +37,14 @@ pub(crate) fn compose() -> Catalog {
         analyses: analyses.collect(),
         resolvers: karat_filings::resolvers().map(|(name, entry)| (name.to_owned(), entry)).into(),
         ..Catalog::default()
+    }
+}
+
+/// The models of a provider that need no entry: all, unless only an entry can say where the server is.
+fn named_models(provider: &HttpProvider) -> NamedModels {
+    match (provider.base_url, provider.base_url_variable) {
+        (None, None) => NamedModels::NeedAddress,
+        _ if provider.free => NamedModels::Free,
+        _ => NamedModels::Billed,
     }
 }

@@ -1,10 +1,11 @@
-//! Copies a preset as a suite of one's own.
+//! Writes a suite of one's own: a copy of a preset, or a small suite for a task and a provider.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{FileError, Names, SuiteError};
 use crate::suite::preset::{files_of, names};
+use crate::suite::starter::StarterRequest;
 use crate::{App, AppError, atomic_file};
 
 impl App {
@@ -13,30 +14,54 @@ impl App {
     /// # Errors
     /// An unknown preset; existing files, unless they may be replaced; a folder that cannot be written.
     pub fn init(&self, preset: &str, folder: &Path, replace: bool) -> Result<Vec<PathBuf>, AppError> {
-        let mut files = files_of(preset).ok_or_else(|| unknown_preset(preset))?;
-        files.sort_by_key(|(path, _)| (path != Path::new("karat.yaml"), path.clone()));
-        let present: Vec<String> = files
-            .iter()
-            .map(|(path, _)| folder.join(path))
-            .filter(|path| path.exists() && !is_ignore_file(path))
-            .map(|path| path.display().to_string())
-            .collect();
-        if !present.is_empty() && !replace {
-            let shown = present.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
-            let more = if present.len() > 3 { format!(" and {} more", present.len() - 3) } else { String::new() };
-            let files = format!("{shown}{more}");
-            return Err(SuiteError::WouldReplace { preset: preset.to_owned(), files }.into());
-        }
-        let mut written = Vec::new();
-        for (path, content) in files {
-            let target = folder.join(path);
-            let content = if is_ignore_file(&target) { merge_ignore_lines(&target, content) } else { content.to_vec() };
-            atomic_file::write(&target, &content)
-                .map_err(|error| FileError::writing(&target, error).with_hint("name another folder"))?;
-            written.push(target);
-        }
-        Ok(written)
+        let files = files_of(preset).ok_or_else(|| unknown_preset(preset))?;
+        let files = files.into_iter().map(|(path, content)| (path, content.to_vec())).collect();
+        write_files(files, &format!("the preset `{preset}`"), folder, replace)
     }
+
+    /// Writes the suite for a task into a folder, which is made if it does not exist. Returns the files, `karat.yaml`
+    /// first.
+    ///
+    /// # Errors
+    /// An unknown task or provider; existing files, unless they may be replaced; a folder that cannot be written.
+    pub fn init_starter(
+        &self,
+        starter: &StarterRequest,
+        folder: &Path,
+        replace: bool,
+    ) -> Result<Vec<PathBuf>, AppError> {
+        write_files(starter.files()?, &format!("the suite `{}`", starter.task), folder, replace)
+    }
+}
+
+fn write_files(
+    mut files: Vec<(PathBuf, Vec<u8>)>,
+    what: &str,
+    folder: &Path,
+    replace: bool,
+) -> Result<Vec<PathBuf>, AppError> {
+    files.sort_by_key(|(path, _)| (path != Path::new("karat.yaml"), path.clone()));
+    let present: Vec<String> = files
+        .iter()
+        .map(|(path, _)| folder.join(path))
+        .filter(|path| path.exists() && !is_ignore_file(path))
+        .map(|path| path.display().to_string())
+        .collect();
+    if !present.is_empty() && !replace {
+        let shown = present.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        let more = if present.len() > 3 { format!(" and {} more", present.len() - 3) } else { String::new() };
+        let files = format!("{shown}{more}");
+        return Err(SuiteError::WouldReplace { what: what.to_owned(), files }.into());
+    }
+    let mut written = Vec::new();
+    for (path, content) in files {
+        let target = folder.join(path);
+        let content = if is_ignore_file(&target) { merge_ignore_lines(&target, &content) } else { content };
+        atomic_file::write(&target, &content)
+            .map_err(|error| FileError::writing(&target, error).with_hint("name another folder"))?;
+        written.push(target);
+    }
+    Ok(written)
 }
 
 fn is_ignore_file(path: &Path) -> bool {

@@ -1,7 +1,7 @@
 //! Suites and presets, from their files to a plan.
 //!
 //! - `invocation` is a suite with every change that the command line asks for; `load` makes a plan of it.
-//! - `preset` holds the built-in suites, `init` copies one.
+//! - `preset` holds the built-in suites, `starter` the small ones for a task; `init` writes either into a folder.
 //! - `catalog` lists metrics and analyses for the suite crate.
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
 //! - `ci` writes the workflow that runs a suite in CI.
@@ -17,4 +17,5 @@ pub(crate) mod init;
 pub(crate) mod invocation;
 pub(crate) mod load;
 pub(crate) mod preset;
+pub(crate) mod starter;
 pub(crate) mod version_changes;

@@ -27,6 +27,11 @@ pub(crate) fn text(path: &str) -> Option<&'static str> {
 
 /// Every file of a preset by its path below it, with its content.
 pub(crate) fn files_of(name: &str) -> Option<Vec<(PathBuf, &'static [u8])>> {
+    Some(files_below(PRESETS.get_dir(name)?))
+}
+
+/// Every file of an embedded folder by its path below it, with its content.
+pub(crate) fn files_below(dir: &'static Dir<'static>) -> Vec<(PathBuf, &'static [u8])> {
     fn walk(dir: &'static Dir<'static>, root: &Path, files: &mut Vec<(PathBuf, &'static [u8])>) {
         for file in dir.files() {
             let path = file.path().strip_prefix(root).unwrap_or(file.path());
@@ -34,10 +39,9 @@ pub(crate) fn files_of(name: &str) -> Option<Vec<(PathBuf, &'static [u8])>> {
         }
         dir.dirs().for_each(|dir| walk(dir, root, files));
     }
-    let dir = PRESETS.get_dir(name)?;
     let mut files = Vec::new();
     walk(dir, dir.path(), &mut files);
-    Some(files)
+    files
 }
 
 /// Files of the disk and of the presets.

@@ -54,6 +54,19 @@ impl Attempt {
         Self { response, status, latency, exhausted, memory, program_run: None, outcome }
     }
 
+    /// An attempt for which nothing could be sent.
+    pub fn unsent(failure: Failure) -> Self {
+        Self {
+            response: Bytes::new(),
+            status: None,
+            latency: Duration::ZERO,
+            exhausted: None,
+            memory: None,
+            program_run: None,
+            outcome: Err(failure),
+        }
+    }
+
     fn lacks_descriptor(&self) -> bool {
         self.outcome.as_ref().is_err_and(|failure| failure.lacks_descriptor)
     }

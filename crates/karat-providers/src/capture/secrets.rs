@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use bytes::Bytes;
 use karat_text::redact::Redactor;
@@ -36,7 +37,13 @@ pub(crate) struct Secrets {
     patterns: Option<Patterns>,
     /// The suite's rules for redaction.
     redactor: Option<Redactor>,
+    /// Secrets that became known after the start: keys that a program printed. The latest ones; each stays known for
+    /// hours after it was replaced.
+    added: RwLock<Vec<Secrets>>,
 }
+
+/// Maximum number of secrets that became known after the start.
+const MOST_ADDED: usize = 16;
 
 /// Precompiled searches. Nearly all bytes contain neither a secret nor an escape that could hide one, and two quick
 /// searches tell.
@@ -60,7 +67,7 @@ struct Form {
 impl Secrets {
     /// No secrets.
     pub fn none() -> Self {
-        Self { values: Vec::new(), patterns: None, redactor: None }
+        Self { values: Vec::new(), patterns: None, redactor: None, added: RwLock::default() }
     }
 
     /// Secrets with these values.
@@ -70,7 +77,29 @@ impl Secrets {
     pub fn new(mut values: Vec<SecretString>) -> Result<Self, regex::Error> {
         values.retain(|value| value.expose_secret().len() >= SHORTEST_SECRET);
         let patterns = if values.is_empty() { None } else { Some(Patterns::new(&values)?) };
-        Ok(Self { values, patterns, redactor: None })
+        Ok(Self { values, patterns, redactor: None, added: RwLock::default() })
+    }
+
+    /// Adds a secret that became known after the start.
+    ///
+    /// # Errors
+    /// The value is too long to search for.
+    pub fn add(&self, value: SecretString) -> Result<(), regex::Error> {
+        let is_known = |known: &Self| known.values.iter().any(|it| it.expose_secret() == value.expose_secret());
+        if is_known(self) || self.read_added().iter().any(is_known) {
+            return Ok(());
+        }
+        let new = Self::new(vec![value])?;
+        let mut added = self.added.write().unwrap_or_else(PoisonError::into_inner);
+        if added.len() == MOST_ADDED {
+            added.remove(0);
+        }
+        added.push(new);
+        Ok(())
+    }
+
+    fn read_added(&self) -> RwLockReadGuard<'_, Vec<Self>> {
+        self.added.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Redacts messages with these rules, too.
@@ -98,6 +127,10 @@ impl Secrets {
 
     /// The bytes without secrets; shared, not copied, if there are none.
     pub fn clean(&self, bytes: Bytes) -> Bytes {
+        self.read_added().iter().fold(self.clean_known(bytes), |bytes, added| added.clean_known(bytes))
+    }
+
+    fn clean_known(&self, bytes: Bytes) -> Bytes {
         let Some(patterns) = &self.patterns else { return bytes };
         let places = patterns.find_all(&bytes, NESTED);
         if places.is_empty() { bytes } else { remove_places(&bytes, &places).into() }
@@ -106,6 +139,7 @@ impl Secrets {
     /// Returns whether the bytes contain a known secret, in any form that [`Self::clean`] finds.
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         self.patterns.as_ref().is_some_and(|patterns| !patterns.find_all(bytes, NESTED).is_empty())
+            || self.read_added().iter().any(|added| added.are_in(bytes))
     }
 
     /// Like [`Secrets::clean`] for bytes that broke off: the beginning of a secret at their end is removed, too.
@@ -115,7 +149,9 @@ impl Secrets {
             let value = value.expose_secret().as_bytes();
             (SHORTEST_SECRET..value.len()).rev().find(|length| cleaned.ends_with(&value[..*length]))
         };
-        match self.values.iter().filter_map(begun).max() {
+        let added = self.read_added();
+        let values = self.values.iter().chain(added.iter().flat_map(|added| &added.values));
+        match values.filter_map(begun).max() {
             Some(length) => [&cleaned[..cleaned.len() - length], REMOVED.as_bytes()].concat().into(),
             None => cleaned,
         }

@@ -10,7 +10,7 @@ use reqwest::{Method, Request, Url};
 const AGENT: &str = concat!("karat/", env!("CARGO_PKG_VERSION"));
 
 /// #1 An HTTP request without the body of a particular call.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PreparedRequest {
     head: Arc<RequestHead>,
     body: Option<Bytes>,
@@ -40,6 +40,14 @@ impl PreparedRequest {
     /// The same request with this body.
     pub fn with_body(&self, body: Bytes) -> Self {
         Self { head: self.head.clone(), body: Some(body) }
+    }
+
+    /// The same request with these headers in place of its own of the same names.
+    pub fn with_headers(&self, headers: HeaderMap) -> Self {
+        let RequestHead { method, url, headers: own } = &*self.head;
+        let mut all = own.clone();
+        all.extend(headers);
+        Self { head: Arc::new(RequestHead { method: method.clone(), url: url.clone(), headers: all }), ..self.clone() }
     }
 
     /// The whole address.

@@ -21,6 +21,7 @@ use crate::process::command_model::CommandModel;
 use crate::registry::error::ProviderError;
 use crate::registry::hosts;
 use crate::registry::hosts::Host;
+use crate::registry::key_command::KeyCommand;
 use crate::registry::options::{CommandOptions, HttpOptions, ScriptedOptions, StubOptions};
 use crate::registry::settings::Settings;
 use crate::scripted::Script;
@@ -51,6 +52,21 @@ pub(crate) struct Endpoint {
     pub address: String,
     /// The variable whose value is the key.
     pub key_variable: Option<String>,
+    /// The program that prints the key.
+    pub key_command: Option<Arc<KeyCommand>>,
+}
+
+impl Endpoint {
+    /// The source of the key in messages.
+    fn key_source(&self) -> Option<&str> {
+        let command = self.key_command.as_ref().map(|_| "`api_key_command`");
+        self.key_variable.as_deref().or(command)
+    }
+
+    /// The source of the key.
+    fn key_identity(&self) -> (Option<&str>, Option<&KeyCommand>) {
+        (self.key_variable.as_deref(), self.key_command.as_deref())
+    }
 }
 
 impl ConnectedModel {
@@ -69,7 +85,7 @@ impl ConnectedModel {
     /// same limits.
     pub fn shares_limits(&self, other: &Self) -> bool {
         let (Backend::Http(mine), Backend::Http(theirs)) = (&self.backend, &other.backend) else { return false };
-        (&mine.address, &mine.key_variable) == (&theirs.address, &theirs.key_variable)
+        (&mine.address, mine.key_identity()) == (&theirs.address, theirs.key_identity())
             && (&self.spec.model, self.spec.limits) == (&other.spec.model, other.spec.limits)
     }
 
@@ -81,7 +97,7 @@ impl ConnectedModel {
         let who = Callee::Model {
             id: &self.spec.id,
             name: &self.spec.model,
-            key_variable: endpoint.and_then(|endpoint| endpoint.key_variable.as_deref()),
+            key_variable: endpoint.and_then(|endpoint| endpoint.key_source()),
         };
         CallTarget { who, address: endpoint.map_or("", |endpoint| &endpoint.address) }
     }
@@ -144,7 +160,8 @@ impl ModelSetup<'_> {
         secrets.extend(value);
         let request_head = PreparedRequest::new(Method::POST, &url, headers, None);
         let request_head = request_head.map_err(|problem| self.bad_url(host, origin, problem))?;
-        Ok(Endpoint { codec: host.codec, request: request_head, address: shown.into(), key_variable })
+        let key_command = KeyCommand::of(&self.spec.api_key_command).map(Arc::new);
+        Ok(Endpoint { codec: host.codec, request: request_head, address: shown.into(), key_variable, key_command })
     }
 
     /// The API root: the entry's, the environment's, or the provider's own.
@@ -155,14 +172,7 @@ impl ModelSetup<'_> {
             None => match (from_variable(), host.base_url) {
                 (Some(text), _) => (text, Origin::Variable),
                 (None, Some(text)) => (text.to_owned(), Origin::Provider),
-                (None, None) => {
-                    let variable = host.base_url_variable.unwrap_or_default().to_owned();
-                    return Err(ProviderError::MissingVariable {
-                        model: self.spec.id.clone(),
-                        field: "base_url",
-                        variable,
-                    });
-                }
+                (None, None) => return Err(self.no_base_url(host)),
             },
         };
         let wrong = |problem| self.bad_url(host, origin, problem);
@@ -181,6 +191,16 @@ impl ModelSetup<'_> {
         Ok((url, origin))
     }
 
+    fn no_base_url(&self, host: &Host) -> ProviderError {
+        let model = self.spec.id.clone();
+        match host.base_url_variable {
+            Some(variable) => {
+                ProviderError::MissingVariable { model, field: "base_url", variable: variable.to_owned() }
+            }
+            None => ProviderError::MissingBaseUrl { model, provider: self.spec.provider.clone() },
+        }
+    }
+
     fn bad_url(&self, host: &Host, origin: Origin, problem: String) -> ProviderError {
         let origin = match origin {
             Origin::Variable => host.base_url_variable.unwrap_or_default().to_owned(),
@@ -193,14 +213,14 @@ impl ModelSetup<'_> {
     /// the environment put it in the provider's place.
     fn key(&self, host: &Host, base: &Url, origin: Origin) -> Result<Option<(String, SecretString)>, ProviderError> {
         let is_loopback = is_loopback(base);
-        let variable = match &self.spec.api_key_env {
-            Some(variable) => variable.as_str(),
-            None if is_loopback && origin == Origin::Entry => return Ok(None),
-            None => host
-                .key_variables
-                .iter()
-                .find(|it| self.settings.lookup(it).is_some())
-                .unwrap_or(&host.key_variables[0]),
+        let is_set = |variable: &&&str| self.settings.lookup(variable).is_some();
+        let standard = host.key_variables.iter().find(is_set).or(host.key_variables.first());
+        let variable = match (&self.spec.api_key_env, standard) {
+            _ if !self.spec.api_key_command.is_empty() => return Ok(None),
+            (Some(variable), _) => variable.as_str(),
+            (None, None) => return Ok(None),
+            (None, Some(_)) if is_loopback && origin == Origin::Entry => return Ok(None),
+            (None, Some(variable)) => variable,
         };
         match self.settings.lookup(variable) {
             Some(value) => Ok(Some((variable.to_owned(), value.into()))),

@@ -57,6 +57,14 @@ pub enum ProviderError {
         /// The problem.
         problem: String,
     },
+    /// The provider has no address of its own.
+    #[error("model {model}: provider `{provider}` has no address of its own; write `base_url` into the model's entry")]
+    MissingBaseUrl {
+        /// Registry id.
+        model: String,
+        /// The provider.
+        provider: String,
+    },
     /// The options do not fit the provider.
     #[error("model {model}: `with` is wrong for provider `{provider}`: {problem}")]
     BadOptions {

@@ -20,10 +20,12 @@ pub(crate) struct Host {
     pub base_url: Option<&'static str>,
     /// Environment variable that overrides the API root.
     pub base_url_variable: Option<&'static str>,
-    /// Environment variables for its key; the first one that is set counts.
+    /// Environment variables for its key; the first one that is set counts. Empty if it needs no key.
     pub key_variables: &'static [&'static str],
     /// Environment variable that selects the API version.
     pub version_variable: Option<&'static str>,
+    /// True if its models cost nothing unless an entry has a price.
+    pub free: bool,
 }
 
 impl Host {
@@ -35,12 +37,18 @@ impl Host {
         base_url_variable: Option<&'static str>,
         key_variables: &'static [&'static str],
     ) -> Self {
-        Self { name, codec, base_url: Some(base_url), base_url_variable, key_variables, version_variable: None }
+        let base_url = Some(base_url);
+        Self { name, codec, base_url, base_url_variable, key_variables, version_variable: None, free: false }
+    }
+
+    /// A server with OpenAI's protocol, at the address that it has by default on one's own machine.
+    const fn local(name: &'static str, base_url: &'static str) -> Self {
+        Self { free: true, ..Self::new(name, &OPENAI, base_url, None, &[]) }
     }
 }
 
 #[rustfmt::skip]
-pub(crate) static HOSTS: [Host; 9] = [
+pub(crate) static HOSTS: [Host; 14] = [
     Host::new("openai",     &OPENAI,    "https://api.openai.com/v1",      Some("OPENAI_BASE_URL"),    &["OPENAI_API_KEY"]),
     Host::new("anthropic",  &Anthropic, "https://api.anthropic.com",      Some("ANTHROPIC_BASE_URL"), &["ANTHROPIC_API_KEY"]),
     Host::new("gemini",     &Gemini,    "https://generativelanguage.googleapis.com/v1beta", Some("GEMINI_BASE_URL"), &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
@@ -49,7 +57,12 @@ pub(crate) static HOSTS: [Host; 9] = [
     Host::new("mistral",    &MISTRAL,   "https://api.mistral.ai/v1",      None, &["MISTRAL_API_KEY"]),
     Host::new("deepseek",   &OPENAI,    "https://api.deepseek.com/v1",    None, &["DEEPSEEK_API_KEY"]),
     Host::new("together",   &OPENAI,    "https://api.together.xyz/v1",    None, &["TOGETHER_API_KEY"]),
-    Host { name: "azure", codec: &Azure, base_url: None, base_url_variable: Some("AZURE_OPENAI_ENDPOINT"), key_variables: &["AZURE_OPENAI_API_KEY"], version_variable: Some("AZURE_OPENAI_API_VERSION") },
+    Host { name: "azure", codec: &Azure, base_url: None, base_url_variable: Some("AZURE_OPENAI_ENDPOINT"), key_variables: &["AZURE_OPENAI_API_KEY"], version_variable: Some("AZURE_OPENAI_API_VERSION"), free: false },
+    Host::new("fireworks",  &OPENAI,    "https://api.fireworks.ai/inference/v1", None, &["FIREWORKS_API_KEY"]),
+    Host::new("xai",        &OPENAI,    "https://api.x.ai/v1",            None, &["XAI_API_KEY"]),
+    Host::local("ollama", "http://localhost:11434/v1"),
+    Host::local("vllm",   "http://localhost:8000/v1"),
+    Host { name: "openai-compatible", codec: &OPENAI, base_url: None, base_url_variable: None, key_variables: &[], version_variable: None, free: false },
 ];
 
 /// Variables with the logins of programs that act as models.
@@ -84,10 +97,12 @@ pub struct HttpProvider {
     pub base_url: Option<&'static str>,
     /// Environment variable that replaces the API root.
     pub base_url_variable: Option<&'static str>,
-    /// Environment variables that hold its key, in the order in which they are tried.
+    /// Environment variables that hold its key, in the order in which they are tried; empty if it needs none.
     pub key_variables: &'static [&'static str],
     /// Environment variable with the API version to request.
     pub version_variable: Option<&'static str>,
+    /// True if its models cost nothing unless an entry has a price.
+    pub free: bool,
 }
 
 /// Every provider that is called over HTTP, in the order of the registry.
@@ -98,6 +113,7 @@ pub fn http_providers() -> Vec<HttpProvider> {
         base_url_variable: host.base_url_variable,
         key_variables: host.key_variables,
         version_variable: host.version_variable,
+        free: host.free,
     };
     HOSTS.iter().map(entry).collect()
 }
@@ -127,9 +143,12 @@ mod tests {
             assert_eq!(options["type"], "object", "{name}");
         }
         for host in &HOSTS {
-            let root = host.base_url.or(host.base_url_variable.map(|_| "https://own")).unwrap();
-            assert_eq!(Url::parse(root).unwrap().scheme(), "https", "{}", host.name);
-            assert!(!host.key_variables.is_empty(), "{}", host.name);
+            let root = host.base_url.map(|root| Url::parse(root).unwrap());
+            let is_here = root.as_ref().is_some_and(crate::registry::connect::is_loopback);
+            assert!(is_here || root.is_none_or(|root| root.scheme() == "https"), "{}", host.name);
+            let needs_entry = host.base_url.is_none() && host.base_url_variable.is_none();
+            assert_eq!(host.key_variables.is_empty(), is_here || needs_entry, "{}", host.name);
+            assert_eq!(host.free, is_here, "{}", host.name);
         }
     }
 }

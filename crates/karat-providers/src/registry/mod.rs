@@ -9,6 +9,7 @@ pub(crate) mod connect;
 pub(crate) mod environment_report;
 pub(crate) mod error;
 pub(crate) mod hosts;
+pub(crate) mod key_command;
 pub(crate) mod options;
 pub(crate) mod outside;
 pub(crate) mod providers;

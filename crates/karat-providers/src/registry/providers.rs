@@ -31,6 +31,7 @@ use crate::process::jsonl_process::JsonlPrograms;
 use crate::process::program::Program;
 use crate::registry::connect::{Backend, ConnectedModel, Endpoint, connect};
 use crate::registry::error::ProviderError;
+use crate::registry::key_command::KeyCommand;
 use crate::registry::outside::ExternalTexts;
 use crate::registry::settings::Settings;
 use crate::scripted;
@@ -87,6 +88,7 @@ impl Providers {
                         {
                             model.limiter = known.limiter.clone();
                         }
+                        share_key(&mut model, connected.values());
                         connected.insert(spec.id.clone(), model);
                     }
                     Err(error) => errors.push(error),
@@ -256,7 +258,8 @@ impl Providers {
         };
         let prepared = endpoint.request.with_body(body);
         let (codec, timeout) = (endpoint.codec, call.timeout);
-        let source = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, prepared, timeout };
+        let key = endpoint.key_command.as_deref().map(|command| (command, &self.settings));
+        let source = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, prepared, key, timeout };
         let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
         let spec = RetrySpec { target: model.call_target(), request, waits };
         self.dispatch.retry(spec, path, payer, observer, &source).await
@@ -338,12 +341,43 @@ struct HttpModelAttempts<'a> {
     transport: &'a Transport,
     codec: &'a dyn Codec,
     prepared: PreparedRequest,
+    /// The program that prints the key, and how programs are run.
+    key: Option<(&'a KeyCommand, &'a Settings)>,
     timeout: Duration,
 }
 
 impl AttemptSource for HttpModelAttempts<'_> {
     async fn attempt(&self) -> Attempt {
-        let sent = self.dispatch.send(self.transport, &self.prepared, self.timeout).await;
+        match self.key {
+            None => self.send(&self.prepared).await,
+            // Boxed: few models have one.
+            Some((command, settings)) => Box::pin(self.send_with_printed_key(command, settings)).await,
+        }
+    }
+}
+
+impl HttpModelAttempts<'_> {
+    /// Sends the request with the key that the program prints. A refused key costs nothing: it is printed again, and the
+    /// request sent again, once.
+    async fn send_with_printed_key(&self, command: &KeyCommand, settings: &Settings) -> Attempt {
+        let mut is_renewed = false;
+        loop {
+            let authorized = command.authorize(&self.prepared, self.codec, settings, &self.dispatch.secrets).await;
+            let (prepared, number) = match authorized {
+                Ok(authorized) => authorized,
+                Err(failure) => return Attempt::unsent(failure),
+            };
+            let attempt = self.send(&prepared).await;
+            if attempt.status != Some(401) || is_renewed {
+                return attempt;
+            }
+            is_renewed = true;
+            command.discard(number).await;
+        }
+    }
+
+    async fn send(&self, prepared: &PreparedRequest) -> Attempt {
+        let sent = self.dispatch.send(self.transport, prepared, self.timeout).await;
         Attempt::read(sent, |status, body| {
             let reply = self.dispatch.secrets.read_redacted(body, |body| self.codec.parse(body));
             reply.map_err(|unreadable| Failure::of_body(status, unreadable, self.codec.usage(body)))
@@ -375,6 +409,19 @@ impl AttemptSource for CommandModelAttempts<'_> {
         let code = outcome.as_ref().map_or_else(|failure| failure.exit, |_| Some(0));
         let ran = Some(ProgramRun { command: line.clone(), code });
         Attempt { response, status: None, latency, exhausted: None, memory: None, program_run: ran, outcome }
+    }
+}
+
+/// Models with the same command for their keys share the key.
+fn share_key<'a>(model: &mut ConnectedModel, others: impl Iterator<Item = &'a ConnectedModel>) {
+    let Backend::Http(endpoint) = &mut model.backend else { return };
+    let known = others.filter_map(|other| match &other.backend {
+        Backend::Http(other) => other.key_command.as_ref(),
+        Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => None,
+    });
+    let same = endpoint.key_command.as_ref().and_then(|own| known.into_iter().find(|known| *known == own));
+    if let Some(same) = same.cloned() {
+        endpoint.key_command = Some(same);
     }
 }
 

@@ -44,7 +44,7 @@ impl Decoder<'_> {
                 self.add_set(ids, &place, registry, &mut models);
                 continue;
             }
-            let Some(model) = self.known_model(&reference, &place, registry) else { continue };
+            let Some(model) = self.chat_model(&reference, &place, registry) else { continue };
             if models.iter().any(|earlier| earlier.id == model.id) {
                 self.problems.error(&place, format!("the model `{}` is listed twice", model.id));
                 continue;
@@ -84,6 +84,18 @@ impl Decoder<'_> {
         found
     }
 
+    /// The model that a reference means, if it can answer a prompt.
+    pub fn chat_model(&mut self, reference: &str, place: &Place, registry: &Registry) -> Option<ModelSpec> {
+        let model = self.known_model(reference, place, registry)?;
+        if registry::makes_embeddings(&model) {
+            self.problems
+                .error(place, format!("the model `{}` makes embeddings, so it cannot answer a prompt", model.id))
+                .hint("name a chat model; `karat models` lists those with a known price");
+            return None;
+        }
+        Some(model)
+    }
+
     /// The model that a reference means, if its provider is there.
     pub fn known_model(&mut self, reference: &str, place: &Place, registry: &Registry) -> Option<ModelSpec> {
         let Some(model) = registry.find(reference) else {
@@ -94,7 +106,7 @@ impl Decoder<'_> {
             let message = unimplemented::message(&format!("the provider `{}` of `{}`", model.provider, model.id));
             self.problems.error(place, message);
         }
-        Some(model.clone())
+        Some(model.into_owned())
     }
 
     /// A name that was given on the command line, with a place for what is wrong with it.

@@ -35,6 +35,12 @@ pub(crate) static MODEL: Object = Object::new(
         may("base_url", Shape::Text, "Root of the API, if it is not the provider's own.", "http://localhost:11434/v1"),
         may("api_key_env", Shape::Text, "Environment variable with the API key.", "OPENAI_API_KEY"),
         may(
+            "api_key_command",
+            Shape::List(&Shape::Text),
+            "Program and arguments that print the API key. It runs again after 30 minutes, and once when a key is refused.",
+            "[gcloud, auth, print-access-token]",
+        ),
+        may(
             "price",
             Shape::WordOr(&["unmetered"], &Shape::Object(&PRICE)),
             "Price in US dollars per million tokens, or `unmetered`.",

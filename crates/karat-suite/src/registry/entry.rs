@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use karat_text::host::is_this_machine;
-use karat_types::{JsonMode, Limits, ModelSpec, Parameters, Price, Pricing};
+use karat_types::{ModelSpec, Price, Pricing};
 use serde_json::{Value, json};
 
-use super::Registry;
 use super::script;
-use crate::catalog::Catalog;
+use super::{Registry, named};
+use crate::catalog::{Catalog, NamedModels};
 use crate::check;
 use crate::check::secrets;
 use crate::decode::{Decoder, integer_at, word_at};
@@ -138,25 +138,72 @@ pub(crate) fn model(
         Some(like) => {
             let reference = like.text()?;
             match registry.find(reference) {
-                Some(base) => Some(base.clone()),
+                Some(base) => Some(base.into_owned()),
                 None => {
                     registry.report_unknown(reference, &like.place, &mut decoder.problems);
                     return None;
                 }
             }
         }
-        None => None,
+        None => base_of_name(node, &id, registry),
     };
     let provider = provider(node, &id, base.as_ref(), decoder)?;
-    let mut model = base.unwrap_or_else(|| empty(&id));
+    let mut model = base.unwrap_or_else(|| ModelSpec::new(id.as_str(), ""));
     model.id = id;
     model.provider = provider;
     if let Some(price) = node.field("price") {
         report_tiny_prices(price, &mut decoder.problems);
     }
     overlay(&mut model, node, decoder);
-    model.price = price(node, context, &model);
+    set_key_source(&mut model, node, registry, decoder);
+    model.price = price(node, context, &model, registry);
+    if registry.named_models(&model.provider) == NamedModels::NeedAddress && model.base_url.is_none() {
+        decoder
+            .problems
+            .error(&node.place, format!("the provider `{}` needs `base_url`", model.provider))
+            .hint("write the root of the server's API, such as `base_url: http://localhost:8080/v1`");
+    }
     Some(model)
+}
+
+/// What an entry with the id `PROVIDER:NAME` begins with, if it leaves the provider out or names the same one: then a
+/// price is enough of an entry.
+fn base_of_name(node: &Node, id: &str, registry: &Registry) -> Option<ModelSpec> {
+    let (provider, name) = named::split(id)?;
+    let is_same = node.text_of("provider").is_none_or(|given| given == provider);
+    let known = || registry.find(id).map(std::borrow::Cow::into_owned);
+    match registry.named_models(provider) {
+        _ if !is_same => None,
+        NamedModels::None => None,
+        NamedModels::NeedAddress => Some(named::bare_model(provider, name)),
+        NamedModels::Billed | NamedModels::Free => known(),
+    }
+}
+
+/// Where the key of a model comes from. A variable replaces the command of the entry that `like` names, and the other
+/// way round.
+fn set_key_source(model: &mut ModelSpec, node: &Node, registry: &Registry, decoder: &mut Decoder<'_>) {
+    let variable = node.text_of("api_key_env");
+    if variable.is_some() {
+        model.api_key_env = variable.map(str::to_owned);
+        model.api_key_command.clear();
+    }
+    let Some(command) = node.field("api_key_command") else { return };
+    let words = command.texts();
+    let is_offline = registry.named_models(&model.provider) == NamedModels::None
+        && ["scripted", "stub", "command"].contains(&model.provider.as_str());
+    let mut refuse = |message: &str, hint: &str| {
+        decoder.problems.error(&command.place, message).hint(hint);
+    };
+    if variable.is_some() {
+        refuse("a model has one source of its key, not both `api_key_env` and `api_key_command`", "remove one of them");
+    } else if words.first().is_none_or(|program| program.trim().is_empty()) {
+        refuse("`api_key_command` names no program", "write it like `[gcloud, auth, print-access-token]`");
+    } else if is_offline {
+        refuse("`api_key_command` has no effect: this provider needs no key", "remove it");
+    }
+    model.api_key_env = None;
+    model.api_key_command = words;
 }
 
 fn provider(node: &Node, id: &str, base: Option<&ModelSpec>, decoder: &mut Decoder<'_>) -> Option<String> {
@@ -195,30 +242,6 @@ fn provider(node: &Node, id: &str, base: Option<&ModelSpec>, decoder: &mut Decod
     Some(name.to_owned())
 }
 
-fn empty(id: &str) -> ModelSpec {
-    ModelSpec {
-        id: id.to_owned(),
-        provider: String::new(),
-        with: Default::default(),
-        model: id.to_owned(),
-        family: None,
-        base_url: None,
-        api_key_env: None,
-        price: Pricing::Unknown,
-        context_window: None,
-        max_output: None,
-        json_mode: JsonMode::None,
-        tier: None,
-        availability: Default::default(),
-        limits: Limits::default(),
-        parameters: Parameters::default(),
-        sampling: None,
-        timeout_ms: None,
-        notes: None,
-        files: Default::default(),
-    }
-}
-
 fn overlay(model: &mut ModelSpec, node: &Node, decoder: &mut Decoder<'_>) {
     let text = |key: &str| node.text_of(key).map(str::to_owned);
     if let Some(name) = text("model") {
@@ -229,7 +252,6 @@ fn overlay(model: &mut ModelSpec, node: &Node, decoder: &mut Decoder<'_>) {
     }
     model.family = text("family").or(model.family.take());
     model.base_url = text("base_url").or(model.base_url.take());
-    model.api_key_env = text("api_key_env").or(model.api_key_env.take());
     model.context_window = integer_at(node, "context_window").or(model.context_window);
     model.max_output = integer_at(node, "max_output").or(model.max_output);
     model.json_mode = word_at(node, "json_mode").unwrap_or(model.json_mode);
@@ -246,9 +268,9 @@ fn overlay(model: &mut ModelSpec, node: &Node, decoder: &mut Decoder<'_>) {
     model.notes = text("notes").or(model.notes.take());
 }
 
-/// The price of an entry; without one, a model on this machine is unmetered and any other keeps what `like`
-/// brought.
-fn price(node: &Node, context: &EntryContext, model: &ModelSpec) -> Pricing {
+/// The price of an entry; without one, a model on this machine or of a free provider is unmetered and any other keeps
+/// what `like` brought.
+fn price(node: &Node, context: &EntryContext, model: &ModelSpec, registry: &Registry) -> Pricing {
     match node.get("price") {
         Some(price) if price.text() == Some("unmetered") => Pricing::Unmetered,
         Some(price) if price.is_null() => Pricing::Unknown,
@@ -266,6 +288,9 @@ fn price(node: &Node, context: &EntryContext, model: &ModelSpec) -> Pricing {
             }
         }
         None if runs_here(model, node) => Pricing::Unmetered,
+        None if model.price == Pricing::Unknown && registry.named_models(&model.provider) == NamedModels::Free => {
+            Pricing::Unmetered
+        }
         None => model.price.clone(),
     }
 }

@@ -1,11 +1,15 @@
 //! The model registry: the known models by id. It runs nothing.
 //!
 //! - here: [`Registry`] and its sets; `entry.rs`: one entry, with `like`, prices and the spellings of other tools
+//! - `named.rs`: models without an entry, `PROVIDER:NAME`; `unknown.rs`: what is said of a name that means nothing
 //! - `script.rs`: options of scripted models
 
 mod entry;
+mod named;
 mod script;
+mod unknown;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -13,12 +17,12 @@ use karat_text::env_template;
 use karat_types::ModelSpec;
 use serde_json::Value;
 
-use crate::diagnostics::Problems;
+use crate::catalog::{Catalog, NamedModels};
 use crate::diagnostics::nearest::nearest;
 use crate::syntax::environment::Environment;
-use crate::syntax::node::Place;
 
 pub(crate) use entry::{EntryContext, model, read_file};
+pub(crate) use named::makes_embeddings;
 
 /// The registry file that ships with the product.
 const BUILTIN: &str = include_str!("../../registry/models.yaml");
@@ -31,6 +35,8 @@ const STARTER: &str = "starter";
 pub struct Registry {
     models: Vec<ModelSpec>,
     sets: BTreeMap<String, Vec<String>>,
+    /// The providers, and which of their models need no entry.
+    providers: BTreeMap<String, NamedModels>,
 }
 
 static SHIPPED: LazyLock<Registry> = LazyLock::new(|| entry::builtin_registry(BUILTIN).0);
@@ -41,20 +47,40 @@ impl Registry {
         SHIPPED.clone()
     }
 
+    /// The same models, and those that the catalog's providers serve by name.
+    #[must_use]
+    pub fn with_providers(self, catalog: &Catalog) -> Self {
+        let providers = catalog.providers.iter().map(|(name, entry)| (name.clone(), entry.named_models));
+        Self { providers: providers.collect(), ..self }
+    }
+
     /// The model with exactly this id.
     pub fn get(&self, id: &str) -> Option<&ModelSpec> {
         self.models.iter().find(|model| model.id == id)
     }
 
-    /// The model that a reference means: an id, `provider/model` or `provider:model`, or the provider's own name.
-    pub fn find(&self, reference: &str) -> Option<&ModelSpec> {
+    /// The model that a reference means: an id, `provider/model` or `provider:model`, or the provider's own name. A model
+    /// that is not listed is meant by `provider:model` alone.
+    pub fn find(&self, reference: &str) -> Option<Cow<'_, ModelSpec>> {
         let by_spelling = || {
             let (provider, name) = reference.split_once([':', '/'])?;
-            let provider = if provider == "google" { "gemini" } else { provider };
+            let provider = named::provider(provider);
             self.models.iter().find(|model| model.provider == provider && (model.id == name || model.model == name))
         };
         let by_name = || self.models.iter().find(|model| model.model == reference);
-        self.get(reference).or_else(by_spelling).or_else(by_name)
+        let listed = self.get(reference).or_else(by_spelling).or_else(by_name);
+        listed.map(Cow::Borrowed).or_else(|| self.find_named(reference).map(Cow::Owned))
+    }
+
+    /// The model of a provider, written `PROVIDER:NAME`, that needs no entry.
+    fn find_named(&self, reference: &str) -> Option<ModelSpec> {
+        let (provider, name) = named::split(reference)?;
+        named::model(provider, name, *self.providers.get(provider)?)
+    }
+
+    /// The models of a provider that need no entry.
+    fn named_models(&self, provider: &str) -> NamedModels {
+        self.providers.get(provider).copied().unwrap_or_default()
     }
 
     /// The ids of the models of a set.
@@ -117,22 +143,6 @@ impl Registry {
             }
         }
     }
-
-    /// Records that a reference names nothing.
-    pub(crate) fn report_unknown(&self, reference: &str, place: &Place, problems: &mut Problems) {
-        let hint = match self.nearest(reference) {
-            Some(id) => format!("did you mean `{id}`? {}", own_entry(reference)),
-            None => format!("`karat models` lists the known models. {}", own_entry(reference)),
-        };
-        problems.error(place, format!("there is no model `{reference}` in the registry")).hint(hint);
-    }
-}
-
-/// The advice for a model that the registry does not know: an entry that can be copied.
-fn own_entry(reference: &str) -> String {
-    let name = reference.split_once([':', '/']).map_or(reference, |(_, name)| name);
-    let entry = format!("{{ id: {name}, provider: openai, model: {name}, price: {{ input: 1, output: 2 }} }}");
-    format!("For a model of your own add an entry to the suite: `{entry}`")
 }
 
 #[cfg(test)]

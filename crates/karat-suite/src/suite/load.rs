@@ -102,7 +102,7 @@ fn read_registry(node: &Node, overrides: &Overrides, builtin: &Registry, decoder
     decoder.environment = environment.clone();
     decoder.services = decoder.services(node.field("services"));
     decoder.as_of = overrides.as_of.clone();
-    let mut registry = builtin.clone();
+    let mut registry = builtin.clone().with_providers(decoder.catalog);
     for file in node.field("registry").map(Node::items).unwrap_or_default() {
         registry::read_file(file, &mut registry, decoder);
     }

@@ -1,5 +1,6 @@
 //! The plan: what will be run, as a value.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ impl Suite {
         let matrix = models.len();
         for id in self.variants.iter().flat_map(|variant| &variant.steps).filter_map(|step| step.model.as_ref()) {
             if !models.iter().any(|model| model.id == *id) {
-                models.extend(self.registry.get(id).cloned());
+                models.extend(self.registry.find(id).map(Cow::into_owned));
             }
         }
         let systems = self.systems(&models, matrix, &mut notes);
@@ -131,7 +132,7 @@ impl Suite {
             let ScorerKind::Rubric(rubric) = &scorer.kind else { continue };
             for id in &rubric.judges {
                 if !judges.iter().any(|judge| judge.id == *id) {
-                    judges.extend(self.registry.get(id).cloned());
+                    judges.extend(self.registry.find(id).map(Cow::into_owned));
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! `--safe`: an untrusted suite runs no program on this machine.
 
+use std::collections::BTreeSet;
+
 use karat_types::{ModelSpec, ScorerKind, ScorerSpec, VariantSpec};
 
 use crate::diagnostics::Problems;
@@ -48,12 +50,13 @@ pub(crate) fn refuse_models(
         ScorerKind::Metric { .. } => &[],
     });
     let named = of_steps.chain(of_scorers.map(String::as_str)).filter_map(|id| registry.get(id));
-    let mut refused: Vec<&str> =
-        models.iter().chain(named).filter(|it| it.is_program()).map(|it| it.id.as_str()).collect();
-    refused.sort_unstable();
-    refused.dedup();
-    for id in refused {
-        problems.error(place, format!("the model `{id}` runs a program, which --safe refuses")).hint(HINT);
+    let runs = |model: &ModelSpec| match model.api_key_command.is_empty() {
+        true => model.is_program().then(|| format!("the model `{}`", model.id)),
+        false => Some(format!("the `api_key_command` of the model `{}`", model.id)),
+    };
+    let refused: BTreeSet<String> = models.iter().chain(named).filter_map(runs).collect();
+    for what in refused {
+        problems.error(place, format!("{what} runs a program, which --safe refuses")).hint(HINT);
     }
 }
 

@@ -156,7 +156,7 @@ snapshots! {
     missing_prompt_file: shown("{ text: \"{{ sample.question }}\" }", "prompts/ask.md");
     unknown_format: shown("data.jsonl,", "data.jsonl, format: jsnol,");
     /// CL-03: the nearest id of an unknown model is suggested.
-    unknown_model: shown("[gpt-5]", "[gpt5, openai:gpt-6-mini]");
+    unknown_model: shown("[gpt-5]", "[gpt5, opnai:gpt-6-mini]");
     unknown_judge: with_more("judges: [claude-sonet-4]\n");
     no_model: shown("models: [gpt-5]\n", "");
     model_twice: shown("[gpt-5]", "[gpt-5, openai/gpt-5]");

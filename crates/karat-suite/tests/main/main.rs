@@ -9,6 +9,7 @@ mod dataset;
 mod dated;
 mod mistakes;
 mod models;
+mod named_models;
 mod rubrics;
 mod short_form;
 mod suites;

@@ -93,7 +93,7 @@ fn references_in_every_spelling() {
     assert_eq!(registry.find("anthropic:claude-sonnet-4-20250514").unwrap().id, "claude-sonnet-4");
     assert_eq!(registry.find("meta-llama/llama-4-scout").unwrap().id, "llama-4-scout");
     assert_eq!(registry.find("cmd:claude").unwrap().provider, "command");
-    assert_eq!(registry.find("anthropic:gpt-5"), None);
+    assert_eq!(registry.find("anthropic:gpt-5"), None, "only a catalog's providers serve models by name");
     assert_eq!(registry.nearest("openai:gpt5"), Some("gpt-5"));
     assert_eq!(registry.nearest("zzz"), None);
 }

@@ -5,7 +5,8 @@ use std::io;
 use std::sync::Arc;
 
 use karat_suite::{
-    Catalog, Diagnostics, Entry, Files, Overrides, Plan, Registry, Resolved, Resolver, ResolverEntry, Suite,
+    Catalog, Diagnostics, Entry, Files, NamedModels, Overrides, Plan, Registry, Resolved, Resolver, ResolverEntry,
+    Suite,
 };
 use serde_json::{Value, json};
 
@@ -98,6 +99,17 @@ pub(crate) fn catalog() -> Catalog {
         resolvers: BTreeMap::from(["filing_evidence", "filing_gold"].map(|name| (name.to_owned(), nothing))),
         ..Catalog::default()
     };
+    let serves = |models| Entry { named_models: models, ..Entry::default() };
+    for (name, models) in [
+        ("openai", NamedModels::Billed),
+        ("anthropic", NamedModels::Billed),
+        ("gemini", NamedModels::Billed),
+        ("openrouter", NamedModels::Billed),
+        ("ollama", NamedModels::Free),
+        ("openai-compatible", NamedModels::NeedAddress),
+    ] {
+        catalog.providers.insert(name.to_owned(), serves(models));
+    }
     let contains = json!({
         "type": "object",
         "additionalProperties": false,

@@ -91,6 +91,9 @@ pub struct ModelSpec {
     /// Name of the environment variable that holds the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key_env: Option<String>,
+    /// A program and its arguments that print the key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub api_key_command: Vec<String>,
     /// The known price.
     #[serde(default)]
     pub price: Pricing,
@@ -169,6 +172,7 @@ impl ModelSpec {
             family: None,
             base_url: None,
             api_key_env: None,
+            api_key_command: Vec::new(),
             price: Pricing::default(),
             context_window: None,
             max_output: None,

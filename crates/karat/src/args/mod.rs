@@ -109,7 +109,7 @@ pub struct Common {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Create a suite from a preset
+    /// Create a suite for a task, or from a preset
     Init(InitArgs),
     /// Check a suite, its dataset and its models (makes no API calls)
     Validate(ValidateArgs),

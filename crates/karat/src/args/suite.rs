@@ -84,7 +84,7 @@ pub struct ExecutionArgs {
     /// Maximum spending in dollars, resumed parts included [default: 25]
     #[arg(long, value_name = "X", env = "KARAT_BUDGET_USD", help_heading = heading::EVERYDAY, value_parser = parse::dollars)]
     pub budget_usd: Option<f64>,
-    /// Allow the run to exceed the default budget, and to use models with unknown prices within it
+    /// Allow a run without a budget to cost more than the default ceiling
     #[arg(long, env = "KARAT_YES", value_parser = BoolishValueParser::new(), help_heading = heading::LIMITS)]
     pub yes: bool,
     /// Maximum number of requests, retries and resumed parts included

@@ -59,6 +59,12 @@ impl<'a> CommandContext<'a> {
         Ok(())
     }
 
+    /// Prints which models the default ceiling of cost does not bind.
+    pub fn print_ceiling_note(&self, plan: &karat_app::Plan, invocation: &karat_app::Invocation) {
+        let note = self.app.ceiling_note(plan, invocation).filter(|_| !self.quiet);
+        note.iter().for_each(|note| self.printer.say(&format!("note: {note}")));
+    }
+
     /// Prints warnings, also with `--quiet`.
     pub fn print_warnings(&self, warnings: impl IntoIterator<Item = impl std::fmt::Display>) {
         warnings.into_iter().for_each(|line| self.printer.say(&format!("warning: {line}")));

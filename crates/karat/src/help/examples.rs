@@ -12,7 +12,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "init",
         &[
-            ("karat init", "Create a small question-answering suite in the folder faq"),
+            ("karat init", "Create a small suite in this folder; asks for the task and the provider"),
+            ("karat init --task extract --provider anthropic", "Create one without questions"),
             ("karat init claims my-claims", "Copy the preset claims into my-claims, to adapt it"),
         ],
     ),

@@ -60,7 +60,7 @@ pub(super) fn analyses() -> String {
 /// The page of providers: address, variables and an entry for each.
 pub(super) fn providers() -> String {
     let mut page = format!(
-        "# Providers\n\n`provider` of a model's entry. Keys are read from the environment, `.env` and `.env.local`; `api_key_env` of an entry names\nanother variable, `base_url` another address. `karat doctor` says which keys are set. {GENERATED}\n\n| provider | address | key | address from the environment |\n|---|---|---|---|\n"
+        "# Providers\n\n`provider` of a model's entry, and the first part of a model by name: `openai:gpt-5-nano` ([Connect a model](../start/models.md)). Keys are read from the environment, `.env` and `.env.local`; `api_key_env` of an entry names\nanother variable, `api_key_command` a program that prints the key, `base_url` another address. `karat doctor` says which keys are set. {GENERATED}\n\n| provider | address | key | address from the environment |\n|---|---|---|---|\n"
     );
     let known = karat_providers::http_providers();
     for provider in &known {
@@ -79,6 +79,7 @@ pub(super) fn providers() -> String {
 fn address(provider: &HttpProvider) -> String {
     let code = |text: &str| format!("`{text}`");
     let keys = provider.key_variables.iter().map(|name| code(name)).collect::<Vec<_>>().join(" or ");
+    let keys = if keys.is_empty() { "none".to_owned() } else { keys };
     let variables = [provider.base_url_variable, provider.version_variable];
     let variables = variables.into_iter().flatten().map(code).collect::<Vec<_>>().join(", ");
     let base = provider.base_url.map_or_else(|| "your own".to_owned(), code);

@@ -93,7 +93,7 @@ static ANALYSES: [(&str, &str); 13] = [
 const OPENAI_LIKE: &str = "Speaks OpenAI's protocol.";
 
 #[rustfmt::skip]
-static PROVIDERS: [ProviderExample; 12] = [
+static PROVIDERS: [ProviderExample; 17] = [
     ProviderExample { name: "openai", about: "OpenAI, and every server with its protocol: set `base_url` for vLLM, Ollama, llama.cpp or LiteLLM.", entry: r#"{ id: local, provider: openai, model: llama3.2, base_url: "http://localhost:11434/v1" }"# },
     ProviderExample { name: "anthropic", about: "Anthropic's Messages API.", entry: "{ id: sonnet, provider: anthropic, model: claude-sonnet-4, price: { input: 3.0, output: 15.0 } }" },
     ProviderExample { name: "gemini", about: "Google's Gemini API.", entry: "{ id: flash, provider: gemini, model: gemini-2.5-flash, price: { input: 0.3, output: 2.5 } }" },
@@ -103,6 +103,11 @@ static PROVIDERS: [ProviderExample; 12] = [
     ProviderExample { name: "deepseek", about: OPENAI_LIKE, entry: "{ id: deepseek, provider: deepseek, model: deepseek-chat, price: { input: 0.27, output: 1.1 } }" },
     ProviderExample { name: "together", about: OPENAI_LIKE, entry: "{ id: mixtral, provider: together, model: mistralai/Mixtral-8x7B-Instruct-v0.1, price: { input: 0.6, output: 0.6 } }" },
     ProviderExample { name: "azure", about: "A deployment of Azure OpenAI: `model` is the deployment's name, `AZURE_OPENAI_ENDPOINT` or `base_url` its resource.", entry: r#"{ id: team-gpt, provider: azure, model: my-deployment, base_url: "https://my-resource.openai.azure.com", price: { input: 2.5, output: 10.0 } }"# },
+    ProviderExample { name: "fireworks", about: OPENAI_LIKE, entry: "{ id: llama, provider: fireworks, model: accounts/fireworks/models/llama-v3p3-70b-instruct, price: { input: 0.9, output: 0.9 } }" },
+    ProviderExample { name: "xai", about: OPENAI_LIKE, entry: "{ id: grok, provider: xai, model: grok-3-mini, price: { input: 0.3, output: 0.5 } }" },
+    ProviderExample { name: "ollama", about: "Ollama on this machine; free. `base_url` names one on another machine.", entry: r#"{ id: "ollama:llama3.2:1b", timeout: 300s }"# },
+    ProviderExample { name: "vllm", about: "A vLLM server on this machine; free. `base_url` names one on another machine.", entry: r#"{ id: big, provider: vllm, model: qwen3-32b, base_url: "http://gpu-box:8000/v1" }"# },
+    ProviderExample { name: "openai-compatible", about: "Any server with OpenAI's protocol. It has no address and no key of its own.", entry: r#"{ id: team, provider: openai-compatible, model: chat-large, base_url: "https://models.example.com/v1", api_key_env: TEAM_KEY }"# },
     ProviderExample { name: "command", about: "A program that prints the reply.", entry: r#"{ id: cmd:mine, provider: command, model: small, with: { command: [mine, --model, "{{ model }}", "{{ prompt }}"] } }"# },
     ProviderExample { name: "scripted", about: "A template that replies, or recorded replies; makes no connection. It sees `system`, `user`, `prompt`, `messages`, `vars`, the fenced sections (`fenced(\"LABEL\")`) and their `code`, which a judge repeats in its verdict.", entry: "{ id: parrot, provider: scripted, price: { input: 0.1, output: 0.4 }, with: { reply: parrot.j2 } }" },
     ProviderExample { name: "stub", about: "Replies with the smallest valid JSON for the requested schema; makes no connection.", entry: "{ id: nothing, provider: stub }" },

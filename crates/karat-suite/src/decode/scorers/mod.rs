@@ -318,7 +318,7 @@ impl Decoder<'_> {
 
     fn own_judges(&mut self, node: &Node, registry: &Registry) -> Vec<String> {
         let items = node.items().iter();
-        items.filter_map(|item| Some(self.known_model(item.text()?, &item.place, registry)?.id)).collect()
+        items.filter_map(|item| Some(self.chat_model(item.text()?, &item.place, registry)?.id)).collect()
     }
 
     /// One judge is fine unless the suite asks for several: `method` and `flag_variance` say what to do with several.

@@ -104,7 +104,7 @@ impl Decoder<'_> {
 
     fn step_model(&mut self, node: &Node, registry: &Registry) -> Option<String> {
         let reference = node.text()?;
-        self.known_model(reference, &node.place, registry).map(|model| model.id)
+        self.chat_model(reference, &node.place, registry).map(|model| model.id)
     }
 
     fn one_of_a_kind(&mut self, entry: &Entry, variant: &VariantSpec) {

@@ -23,6 +23,7 @@ pub fn plan(
     let invocation = invocation::from_selection(selection, execution)?;
     let loaded = context.app.load(&invocation)?;
     context.print_run_notices(&loaded.plan)?;
+    context.print_ceiling_note(&loaded.plan, &invocation);
     let estimate = context.app.estimate(&loaded.plan)?;
     let reasons = context.app.reasons(&loaded.plan)?;
     let power = power::compute(context, &loaded.plan, differences)?;
@@ -155,6 +156,7 @@ fn plan_json(plan: &PlanHeader, estimate: &Estimate, reasons: &ReuseReasons) -> 
         },
         "calls": [least, most],
         "cost_usd": [low.usd(), high.usd()],
+        "unpriced": estimate.unpriced_models().collect::<Vec<_>>(),
         "models": models.collect::<Vec<_>>(),
     })
 }

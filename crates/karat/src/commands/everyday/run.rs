@@ -32,6 +32,7 @@ pub fn run(context: &CommandContext<'_>, args: RunArgs) -> Result<Exit, Failure>
     invocation.output_dir.clone_from(&args.output.output_dir);
     let loaded = context.app.load(&invocation)?;
     context.print_run_notices(&loaded.plan)?;
+    context.print_ceiling_note(&loaded.plan, &invocation);
     report::check_output(&args.output, args.json)?;
     let execution =
         Execution { tape, run_id: args.run_id, resume: args.resume, ..execution(context, args.json, args.progress) };

@@ -10,5 +10,6 @@ mod flags;
 mod gates;
 mod help;
 mod hostile;
+mod init;
 mod inspect;
 mod progress;

@@ -7,6 +7,7 @@ mod dated_documents;
 mod judges;
 mod known_complaints;
 mod mistakes;
+mod named_models;
 mod openai_provider;
 mod privacy;
 mod services_and_programs;

@@ -1,0 +1,99 @@
+//! Models named by their provider, and models whose price is unknown.
+
+use testkit::{Behaviour, FakeProvider};
+
+use crate::place::{Place, Said};
+
+const SUITE: &str = "name: x
+dataset: { rows: [ { id: a, q: hi }, { id: b, q: you } ] }
+models: [openai:gpt-5-nano]
+variants: { ask: [ { prompt: { text: \"{{ sample.q }}\" } } ] }
+scorers: { hit: { metric: contains, value: \"42\" } }
+";
+
+/// A place with the suite, and a server that answers in OpenAI's place.
+struct Bench(Place, FakeProvider);
+
+impl Bench {
+    fn new(suite: &str) -> Self {
+        let place = Place::new();
+        place.write("karat.yaml", suite);
+        Self(place, FakeProvider::start(Behaviour::ok("42")).unwrap())
+    }
+
+    fn karat(&self, arguments: &[&str]) -> Said {
+        let mut command = self.0.command(arguments);
+        command.env("OPENAI_BASE_URL", self.1.base_url()).env("OPENAI_API_KEY", "sk-planted-4242");
+        Said::of(command.output().unwrap())
+    }
+}
+
+/// TG-50: a model without an entry runs, and its cells are named, shown and traced by its name.
+#[test]
+fn a_named_model_runs() {
+    let bench = Bench::new(SUITE);
+    let said = bench.karat(&["run", "--run-id", "r"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    let request = bench.1.received_requests().remove(0);
+    assert_eq!(request.json()["model"], "gpt-5-nano");
+    assert_eq!(request.header("authorization"), Some("Bearer sk-planted-4242"));
+    let traced = bench.0.fine(&["trace", "a/openai:gpt-5-nano/ask"]);
+    assert!(traced.stdout.contains("42"), "{}", traced.all());
+    let slashed = bench.karat(&["run", "--models", "openai:acme/one:free", "--run-id", "s"]);
+    assert_eq!(slashed.code, 0, "{}", slashed.all());
+    bench.0.fine(&["trace", "a/openai:acme/one:free/ask"]);
+    bench.0.fine(&["report", "s", "--format", "html", "-o", "out"]);
+}
+
+/// TG-52: the default ceiling does not bind a model without a price; plan and run say so, once, and count no cost of 0.
+#[test]
+fn the_default_ceiling_names_what_it_does_not_bind() {
+    let bench = Bench::new(SUITE);
+    let note =
+        "note: the price of openai:gpt-5-nano is unknown: the default ceiling of $25.00 binds priced models only";
+    let plan = bench.karat(&["plan"]);
+    assert_eq!((plan.code, plan.stderr.matches(note).count()), (0, 1), "{}", plan.all());
+    assert!(plan.stdout.contains("plus the unknown price of openai:gpt-5-nano"), "{}", plan.all());
+    let json: serde_json::Value = serde_json::from_str(&bench.karat(&["plan", "--json"]).stdout).unwrap();
+    assert_eq!(
+        (&json["models"][0]["cost_usd"], &json["unpriced"][0]),
+        (&serde_json::Value::Null, &"openai:gpt-5-nano".into())
+    );
+    let run = bench.karat(&["run", "--run-id", "r"]);
+    assert_eq!((run.code, run.stderr.matches(note).count()), (0, 1), "{}", run.all());
+    assert!(run.stderr.contains("and 2 calls of unknown cost"), "{}", run.all());
+    assert!(bench.0.report("r")["cost"]["actual_cost_usd"].is_null());
+    assert!(!bench.karat(&["plan", "--yes"]).stderr.contains("ceiling"), "with --yes there is none");
+}
+
+/// TG-52: a written budget refuses a model without a price before the first call, and the advice works.
+#[test]
+fn a_written_budget_needs_a_price() {
+    let bench = Bench::new(SUITE);
+    let said = bench.karat(&["run", "--budget-usd", "1", "--yes"]);
+    let expected = "the price of openai:gpt-5-nano is unknown, so the budget cannot hold";
+    assert!(said.code == 5 && said.stderr.contains(expected), "{}", said.all());
+    assert!(said.stderr.contains("{ id: \"openai:gpt-5-nano\", price: { input: 1, output: 2 } }"), "{}", said.all());
+    assert!(bench.1.received_requests().is_empty());
+    let entry = "models: [ { id: \"openai:gpt-5-nano\", price: { input: 1, output: 2 } } ]";
+    bench.0.write("karat.yaml", &SUITE.replace("models: [openai:gpt-5-nano]", entry));
+    let said = bench.karat(&["run", "--budget-usd", "1"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+}
+
+/// TG-56: the key that a program prints reaches the provider, and nothing that is kept.
+#[test]
+fn a_printed_key_is_kept_nowhere() {
+    let entry = "models: [ { id: m, provider: openai, api_key_command: [sh, -c, \"cat key.txt\"], price: { input: 1, output: 2 } } ]";
+    let bench = Bench::new(&SUITE.replace("models: [openai:gpt-5-nano]", entry));
+    bench.0.write("key.txt", "sk-printed-1234567890\n");
+    let said = bench.karat(&["run", "--run-id", "r", "--format", "both", "-o", "out"]);
+    assert_eq!(said.code, 0, "{}", said.all());
+    assert_eq!(bench.1.received_requests()[0].header("authorization"), Some("Bearer sk-printed-1234567890"));
+    for file in [".karat/karat.db", "out/report.json", "out/report.md"] {
+        let bytes = std::fs::read(bench.0.path().join(file)).unwrap();
+        assert!(!bytes.windows(10).any(|part| part == b"sk-printed"), "{file}");
+    }
+    let safe = bench.karat(&["run", "--safe"]);
+    assert!(safe.code == 1 && safe.stderr.contains("which --safe refuses"), "{}", safe.all());
+}
