@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_app::{App, AppError, CallRecording, Execution, Format, Invocation, RunEnd, Session, Stop, StoreUrl};
+use karat_app::{App, AppError, CallRecording, Execution, Format, Invocation, Outputs, Overrides, RunEnd, Session, Stop, StoreUrl};
 use karat_types::{Clock, Moment, SilentObserver};
 
 struct Still;
@@ -33,7 +33,7 @@ fn execution() -> Execution {
 
 fn report(folder: &Path) -> Result<String, AppError> {
     let mut report = Vec::new();
-    app(folder).export("a", Format::Json, true, &mut report)?;
+    app(folder).export("a", Format::Json, Outputs::default(), true, &mut report)?;
     Ok(String::from_utf8(report).unwrap())
 }
 
@@ -51,7 +51,10 @@ fn resume_makes_what_a_report_misses() {
     ] {
         let scratch = testkit::scratch().unwrap();
         let folder = scratch.path();
-        let invocation = Invocation { suite: "claims".to_owned(), limit: Some(2), ..Invocation::default() };
+        let invocation = Invocation {
+            overrides: Overrides { limit: Some(2), ..Overrides::default() },
+            ..Invocation::of("claims")
+        };
         let first = app(folder);
         first.run(first.load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
         drop(first);

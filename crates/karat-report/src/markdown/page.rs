@@ -184,7 +184,7 @@ impl Page {
     }
 
     /// Adds any text in a code fence that it cannot close. Control characters become visible.
-    pub(crate) fn fenced(&mut self, language: &'static str, text: &str) {
+    pub(crate) fn code_fence(&mut self, language: &'static str, text: &str) {
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
         let fence = "`".repeat(longest.max(2) + 1);
         self.block(&format!("{fence}{language}\n{}\n{fence}", visible(text).trim_end_matches('\n')));
@@ -278,7 +278,7 @@ mod tests {
     fn content_does_not_close_its_fence() {
         for hostile in ["```\n# h", "a\n~~~\n``````\n<script>x</script>", "", "    ```", "\t`````", "> ```\n"] {
             let mut page = Page::default();
-            page.fenced("text", hostile);
+            page.code_fence("text", hostile);
             page.paragraph(Inline::plain("after"));
             let text = page.finish();
             let events: Vec<Event<'_>> = Parser::new_ext(&text, Options::all()).collect();

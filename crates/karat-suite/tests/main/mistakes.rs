@@ -158,7 +158,7 @@ fn flags_that_name_nothing() {
     let params =
         World::new(&[("karat.yaml", &format!("{SUITE}params: {{ tone: kind, limit: 3 }}\n")), ("tickets.jsonl", DATA)]);
     let models = |names: &[&str]| Overrides {
-        models: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+        models: names.iter().map(|name| (*name).to_owned()).collect(),
         ..Overrides::default()
     };
     let sample = |id: &str| Overrides { samples: vec![id.to_owned()], ..Overrides::default() };
@@ -178,7 +178,7 @@ fn flags_that_name_nothing() {
 #[test]
 fn sets_of_models_are_selected_by_name() {
     let ids = |suite: &str, names: Option<&[&str]>| {
-        let models = names.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+        let models = names.unwrap_or_default().iter().map(|name| (*name).to_owned()).collect();
         let own = "models: []\nsets: { mine: [gpt-5-mini, openai:gpt-4o] }\n";
         let plan = world(suite).with("own.yaml", own).plan(&Overrides { models, ..Overrides::default() });
         plan.header.models.iter().map(|model| model.id.clone()).collect::<Vec<_>>()

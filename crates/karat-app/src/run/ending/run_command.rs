@@ -14,7 +14,7 @@ pub(crate) fn run_command(header: &RunHeader) -> String {
     if let Some(source) = score_of {
         return format!("karat score {source}");
     }
-    let command = match (&invocation.calibrating, invocation.of_ruler) {
+    let command = match (&invocation.calibrating, invocation.overrides.golden_check) {
         (Some(_), _) => "calibrate",
         (None, true) => "golden check",
         (None, false) => "run",
@@ -25,26 +25,27 @@ pub(crate) fn run_command(header: &RunHeader) -> String {
 
 /// The flags that select what is run, and those without which the run may be refused.
 fn selection_flags(invocation: &Invocation) -> String {
+    let overrides = &invocation.overrides;
     let mut flags = Flags::default();
     let pairs = |pairs: &[(String, String)]| -> Vec<String> {
         pairs.iter().map(|(name, value)| format!("{name}={value}")).collect()
     };
-    flags.add_each("-p", &pairs(&invocation.params));
-    flags.add_each("--set", &pairs(&invocation.set));
-    flags.add_each("--sweep", &pairs(&invocation.sweep));
-    flags.add_list("--models", &invocation.models);
-    flags.add_list("--variants", &invocation.variants);
-    flags.add_list("--judges", &invocation.judges);
-    flags.add_each("--sample", &invocation.samples);
-    flags.add_value("--limit", invocation.limit);
-    flags.add_value("--as-of", invocation.as_of.as_deref());
-    flags.add_value("--trials", invocation.trials);
-    flags.add_value("--max-output-tokens", invocation.max_output_tokens);
-    flags.add_value("--max-chunks", invocation.max_chunks);
-    flags.add_value("--max-calls", invocation.max_calls);
-    flags.add_value("--budget-usd", invocation.budget_usd);
+    flags.add_each("-p", &pairs(&overrides.params));
+    flags.add_each("--set", &pairs(&overrides.set));
+    flags.add_each("--sweep", &pairs(&overrides.sweep));
+    flags.add_list("--models", &overrides.models);
+    flags.add_list("--variants", &overrides.variants);
+    flags.add_list("--judges", &overrides.judges);
+    flags.add_each("--sample", &overrides.samples);
+    flags.add_value("--limit", overrides.limit);
+    flags.add_value("--as-of", overrides.as_of.as_deref());
+    flags.add_value("--trials", overrides.trials);
+    flags.add_value("--max-output-tokens", overrides.max_output_tokens);
+    flags.add_value("--max-chunks", overrides.max_chunks);
+    flags.add_value("--max-calls", overrides.max_calls);
+    flags.add_value("--budget-usd", overrides.budget_usd);
     flags.add_switch("--yes", invocation.yes);
-    flags.add_switch("--safe", invocation.safe);
+    flags.add_switch("--safe", overrides.safe);
     flags.0
 }
 

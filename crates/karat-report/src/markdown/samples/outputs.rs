@@ -57,5 +57,5 @@ fn block(page: &mut Page, title: Inline, text: &Excerpt, command: &str) {
         Some(note) => title.and(" (").then(Inline::sentence(&note)).and(")"),
         None => title,
     });
-    page.fenced("text", &text.text);
+    page.code_fence("text", &text.text);
 }
