@@ -104,7 +104,8 @@ fn scale(word: &str) -> Option<f64> {
         "crore" | "crores" | "cr" => 1e7,
         "billion" | "billions" | "bn" | "b" | "mrd" | "md" => 1e9,
         "trillion" | "trillions" | "tn" => 1e12,
-        _ => return None,
+        // A factor of a table that has no word.
+        _ => return word.strip_prefix('×')?.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0),
     })
 }
 
@@ -286,11 +287,17 @@ fn unit_of(table: &Value, row: &Value, label: &str, value: f64) -> (String, Opti
     }
 }
 
-/// The word for a scale that is written as a factor, as in `"scale": 1000000`. A factor without a word stands in the unit
-/// as it is, which equals no other unit: it is never taken for 1.
+/// The word for a scale that is written as a factor, as in `"scale": 1000000`; a factor without a word is `×100`.
 fn scale_word(factor: f64) -> String {
-    const WORDS: [(f64, &str); 5] =
-        [(1.0, ""), (1e3, "thousand"), (1e6, "million"), (1e9, "billion"), (1e12, "trillion")];
+    const WORDS: [(f64, &str); 7] = [
+        (1.0, ""),
+        (1e3, "thousand"),
+        (1e5, "lakh"),
+        (1e6, "million"),
+        (1e7, "crore"),
+        (1e9, "billion"),
+        (1e12, "trillion"),
+    ];
     let word = WORDS.iter().find(|(known, _)| (known - factor).abs() < SAME * known);
     word.map_or_else(|| format!("×{factor}"), |(_, word)| (*word).to_owned())
 }
@@ -410,7 +417,7 @@ mod tests {
         assert_eq!(read, ["3400.5 million USD USD", "-12.3 million USD USD", "41.8 percent -", "1.2 bn EUR EUR"]);
     }
 
-    /// B.3: the scale of a table may be a factor; one that has no word is never taken for 1.
+    /// B.3: the scale of a table may be a factor, which is never taken for 1.
     #[test]
     fn a_scale_is_a_word_or_a_factor() {
         let unit = |scale: Value| {
@@ -424,14 +431,16 @@ mod tests {
             (json!(1000), "thousand USD"),
             (json!(1_000_000_000), "billion USD"),
             (json!(1), "USD"),
-            (json!(100_000), "×100000 USD"),
+            (json!(100_000), "lakh USD"),
+            (json!(100), "×100 USD"),
             (json!("million"), "million USD"),
         ] {
             assert_eq!(unit(scale.clone()).unit, written, "{scale}");
         }
         let right = expected(json!(1.2345), "billion USD");
         assert!(right.is(unit(json!(1_000_000)).figure()) && !right.is(unit(json!(100_000)).figure()));
-        assert!(!expected(json!(1234.5), "USD").is(unit(json!(100_000)).figure()));
+        assert!(expected(json!(123_450), "USD").is(unit(json!(100)).figure()));
+        assert!(!expected(json!(1234.5), "USD").is(unit(json!(100)).figure()));
     }
 
     fn expected(value: Value, unit: &str) -> Expected {

@@ -78,7 +78,7 @@ pub fn analyse(rows: &dyn RunRows, options: &Options) -> Result<Findings, Analys
         }),
         None => {
             let unmatched = match pass.is_finished {
-                true => pass.paths.unmatched(&pass.plan, rows).map_err(unreadable)?,
+                true => pass.paths.unmatched_scorers(&pass.plan, rows).map_err(unreadable)?,
                 false => Vec::new(),
             };
             Ok(pass.finish(measures, unmatched, options.baseline.as_deref()))

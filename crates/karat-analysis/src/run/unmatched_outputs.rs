@@ -64,7 +64,11 @@ impl OutputPaths {
     ///
     /// # Errors
     /// An output cannot be read.
-    pub(crate) fn unmatched(&self, plan: &PlanHeader, rows: &dyn RunRows) -> Result<Vec<UnmatchedOutput>, RowError> {
+    pub(crate) fn unmatched_scorers(
+        &self,
+        plan: &PlanHeader,
+        rows: &dyn RunRows,
+    ) -> Result<Vec<UnmatchedOutput>, RowError> {
         let counts = self.0.iter().enumerate().filter(|(_, count)| count.matched == 0 && count.missed > 0);
         counts
             .map(|(scorer, count)| {

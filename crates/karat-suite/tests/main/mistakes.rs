@@ -33,7 +33,7 @@ fn with(part: &str, by: &str) -> String {
     SUITE.replacen(part, by, 1)
 }
 
-/// What is said of a suite, and whether it can be used.
+/// The problems of a suite, or the warnings of one that can be used.
 fn told(world: &World, overrides: &Overrides) -> String {
     match world.load(overrides) {
         Ok(suite) => format!("(valid)\n{}", suite.warnings().plain()),

@@ -114,10 +114,8 @@ fn a_path_that_matches_no_output_is_an_error() {
     let said = foreign.karat(&["run"]);
     assert!(said.all().contains("the outputs have: category, priority"), "{}", said.all());
     let reply = "'{\"category\": \"billing\", \"priority\": 2}'";
-    let some = with(
-        reply,
-        "'{% if \"again\" in user %}{\"other\": 1}{% else %}{\"category\": \"billing\"}{% endif %}'",
-    );
+    let some =
+        with(reply, "'{% if \"again\" in user %}{\"other\": 1}{% else %}{\"category\": \"billing\"}{% endif %}'");
     let partly = place(&some);
     let said = partly.karat(&["run", "--run-id", "a"]);
     assert_eq!((said.code, &partly.report("a")["metrics"]["label"]["value"]), (0, &0.5.into()), "{}", said.all());
