@@ -99,9 +99,12 @@ impl Default for CompareOptions {
     }
 }
 
+/// Pairs of systems as (baseline, candidate).
+type SystemPairs = Vec<(usize, usize)>;
+
 impl CompareOptions {
     /// The pairs of systems with the same cached results on both sides, and the other pairs.
-    fn split_by_results(&self, pairs: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+    fn split_by_results(&self, pairs: &[(usize, usize)]) -> (SystemPairs, SystemPairs) {
         let is_same = |(from, to): &(usize, usize)| {
             let results = self.results.as_ref().and_then(|[before, after]| before.get(*from).zip(after.get(*to)));
             results.is_some_and(|(before, after)| before.is_same_as(after))

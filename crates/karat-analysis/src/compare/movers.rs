@@ -160,7 +160,11 @@ fn movers_of(matching: &Matching<'_>, place: MetricPair<'_>, limit: usize) -> Mo
     let sign = if place.spec().better == Better::Higher { 1.0 } else { -1.0 };
     matching.each_change(place, &mut |sample, pair, (before, after)| {
         let gain = sign * (after - before);
-        let ranked = Ranked { change: tied(gain.abs()), place: at, mover: Change { sample, pair, scores: (before, after) } };
+        let ranked = Ranked {
+            change: rank_size(gain.abs()),
+            place: at,
+            mover: Change { sample, pair, scores: (before, after) },
+        };
         at += 1;
         if gain > 0.0 {
             n_better += 1;
@@ -191,7 +195,7 @@ fn movers_of(matching: &Matching<'_>, place: MetricPair<'_>, limit: usize) -> Mo
 }
 
 /// A change without its rounding error, so that equal changes are ties.
-fn tied(change: f64) -> f64 {
+fn rank_size(change: f64) -> f64 {
     (change * 1e9).round()
 }
 

@@ -336,7 +336,7 @@ mod tests {
     fn a_text_beyond_the_list_is_not_a_difference() {
         let listed: Vec<Value> = (0..10).map(|at| json!({"text": format!("t{at}"), "count": 2})).collect();
         let again = json!({"common": {"missedElements": listed}});
-        let found = compare_figure(&json!({"commonMissedElements": ["u (2x)"; 10]}), &again);
+        let found = compare_figure(&json!({"commonMissedElements": vec!["u (2x)"; 10]}), &again);
         assert_eq!(found.differing, ["commonMissedElements[u] is in the snapshot and not here"]);
         let mut own: Vec<String> = (0..9).map(|at| format!("t{at} (2x)")).collect();
         own.push("u (2x)".to_owned());

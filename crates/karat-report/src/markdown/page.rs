@@ -177,7 +177,7 @@ impl Page {
     }
 
     /// Adds any text in a code fence that it cannot close. Control characters become visible.
-    pub(crate) fn fenced(&mut self, language: &'static str, text: &str) {
+    pub(crate) fn code_fence(&mut self, language: &'static str, text: &str) {
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
         let fence = "`".repeat(longest.max(2) + 1);
         self.block(&format!("{fence}{language}\n{}\n{fence}", several_lines(text)));

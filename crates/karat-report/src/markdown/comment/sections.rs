@@ -209,7 +209,7 @@ fn examples(page: &mut Page, document: &CommentDocument, outputs: &Outputs, size
     for it in failing.worst.iter().take(WORST) {
         page.paragraph(example(it));
         if let Some(output) = outputs.get(it.ordinal) {
-            page.fenced("text", &cut(output));
+            page.code_fence("text", &cut(output));
         }
     }
 }
@@ -274,5 +274,5 @@ fn repeat(page: &mut Page, document: &CommentDocument) {
         lines.push(format!("karat trace {run} {}     # prompts and responses of the worst example", cell.ordinal));
     }
     page.heading(3, Inline::plain("Repeat"));
-    page.fenced("sh", &lines.join("\n"));
+    page.code_fence("sh", &lines.join("\n"));
 }

@@ -24,10 +24,10 @@ pub fn workflow(context: &CommandContext<'_>, command: &CiCommand) -> Result<Exi
     }
     let target = args.output.as_ref().map_or_else(|| workflow.path.clone(), PathBuf::from);
     context.app.write_ci_workflow(&workflow, &target, args.force)?;
-    context.printer.data(&shown(&target, &folder))?;
+    context.printer.data(&relative_path(&target, &folder))?;
     if let Some(recording) = &workflow.recording {
         let keys = workflow.keys.join(", ");
-        let recording = shown(recording, &folder);
+        let recording = relative_path(recording, &folder);
         context.printer.say(&format!(
             "set these secrets in the repository: {keys}. For runs without them, as on forks, record the calls once: \
              `karat run {} --no-cache --record {recording}`, and commit the file",
@@ -38,6 +38,6 @@ pub fn workflow(context: &CommandContext<'_>, command: &CiCommand) -> Result<Exi
 }
 
 /// Returns a path relative to the present folder, if it is below it.
-fn shown(path: &Path, folder: &Path) -> String {
+fn relative_path(path: &Path, folder: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).display().to_string()
 }
