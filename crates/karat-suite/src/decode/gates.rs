@@ -73,16 +73,25 @@ impl Decoder<'_> {
         gates
     }
 
-    /// Reports gates and headlines on metrics of scorers that the suite does not declare. Which figures a scorer has, and
-    /// what rows add, is known once everything else is right.
-    pub fn gated_scorers(&mut self, gates: Option<&Node>, headline: Option<&Node>, scorers: Option<&Node>) {
+    /// Reports gates on metrics of scorers that the suite does not declare. Which figures a scorer has, and what rows
+    /// add, is known once everything else is right.
+    pub fn gated_scorers(&mut self, gates: Option<&Node>, scorers: Option<&Node>) {
+        let gates = gates.map(Node::items).unwrap_or_default().iter();
+        self.metrics_of_scorers(gates.filter_map(|gate| gate.field("metric")), scorers);
+    }
+
+    /// Reports headlines on metrics of scorers that the suite does not declare.
+    pub fn headline(&mut self, headline: Option<&Node>, scorers: Option<&Node>) {
+        self.metrics_of_scorers(headline.map(Node::items).unwrap_or_default().iter(), scorers);
+    }
+
+    fn metrics_of_scorers<'n>(&mut self, names: impl Iterator<Item = &'n Node>, scorers: Option<&Node>) {
         let known: Vec<&str> =
             scorers.map(Node::entries).unwrap_or_default().iter().map(|it| it.key.as_str()).collect();
         let is_of = |metric: &str, id: &str| {
             metric.strip_prefix(id).is_some_and(|dimension| dimension.is_empty() || dimension.starts_with('.'))
         };
-        let gated = gates.map(Node::items).unwrap_or_default().iter().filter_map(|gate| gate.field("metric"));
-        for at in gated.chain(headline.map(Node::items).unwrap_or_default()) {
+        for at in names {
             let Some(metric) = at.text().filter(|metric| !metric.contains('*')) else { continue };
             if !known.iter().chain(&[PASS, row_checks::COLUMN]).any(|id| is_of(metric, id)) {
                 let id = metric.split('.').next().unwrap_or(metric);

@@ -60,9 +60,10 @@ impl Suite {
         if let Some(scanned) = &scanned {
             warn_of_orphans(node, scanned, &matrix.scorers, overrides, &mut decoder);
         }
+        decoder.headline(node.field("headline"), node.field("scorers"));
         // Gates of a suite without errors are checked against its plan, which knows every metric.
         if decoder.problems.errors() > 0 {
-            decoder.gated_scorers(node.field("gates"), node.field("headline"), node.field("scorers"));
+            decoder.gated_scorers(node.field("gates"), node.field("scorers"));
         }
         let assembly = Assembly { path, source: &source, registry, matrix, assessment, asked };
         assembly.finish(scanned, overrides, decoder)

@@ -45,6 +45,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("karat report latest --format html -o out", "Write the latest report as a web page"),
             ("karat report latest -o -", "Print the latest report as Markdown"),
+            ("karat report latest --format html --outputs all", "Show every cell with input and output"),
         ],
     ),
     (
@@ -228,6 +229,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "show",
         &[
             ("karat show latest --status error", "Show the failed cells of the latest run"),
+            ("karat show latest --sample t01", "Show a sample with the outputs of all systems"),
             ("karat show briefing --format tsv", "Show the history of a suite, for a script"),
         ],
     ),
