@@ -71,7 +71,7 @@ fn name(text: &str) -> Cell {
     Cell::new_owned(excerpt(text, NAME))
 }
 
-fn figure<'a>(group: &'a Group, at: usize) -> Option<&'a Finding> {
+fn figure(group: &Group, at: usize) -> Option<&Finding> {
     group.metrics.get(at)?.figure()
 }
 
