@@ -190,6 +190,7 @@
 
     /** One row is in the tab order; arrows and `j`, `k` move it. */
     addKeys() {
+      /** @type {HTMLTableRowElement[]} */
       const rows = this.rows ?? [];
       if (!this.hasAttribute("rows") || !rows[0]) return;
       rows.forEach((row, at) => { row.tabIndex = at === 0 ? 0 : -1; });

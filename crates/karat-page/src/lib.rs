@@ -20,7 +20,7 @@ pub mod block;
 mod chart;
 pub mod component;
 pub mod number;
-mod style;
+pub mod style;
 pub mod text;
 
 pub use block::{Block, Head, render};

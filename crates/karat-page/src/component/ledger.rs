@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::component::{state, table};
 use crate::number::{count, usd};
-use crate::text::visible::{Line, line};
+use crate::text::visible::{Line, line, lines};
 
 /// Failures with one code and message.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ pub fn failures(groups: &[FailureGroup]) -> Markup {
                                     None => (count(group.cells)),
                                 }
                             }
-                            td.prose { (line(&group.message)) }
+                            td.prose { (lines(&group.message)) }
                         }
                     }
                 }

@@ -28,7 +28,7 @@ pub struct MetricRow {
 pub fn render(rows: &[MetricRow]) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label="Metrics" {
-            table {
+            table.centred {
                 caption { "Metrics by system: value, interval and number of observations" }
                 thead { tr {
                     th scope="col" { "Metric" } th scope="col" { "System" } th scope="col" { "Interval" }

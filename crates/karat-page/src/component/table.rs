@@ -6,7 +6,7 @@ use crate::block::{Cell, Column, Row, Rows, Table};
 use crate::chart::curve::sparkline;
 use crate::component::{state, verdict};
 use crate::number::{NONE, count, count_noun, usd};
-use crate::text::visible::{Line, line, safe_href};
+use crate::text::visible::{Line, line, lines, safe_href};
 
 /// Most rows of one table; the rest is counted.
 pub const MOST_ROWS: usize = 2_000;
@@ -102,7 +102,8 @@ fn number_of(cell: &Cell) -> Option<String> {
 /// Renders a cell.
 pub(crate) fn content(cell: &Cell) -> Markup {
     match cell {
-        Cell::Text(text) | Cell::Prose(text) => html! { (Line(text)) },
+        Cell::Text(text) => html! { (Line(text)) },
+        Cell::Prose(text) => html! { bdi { (lines(text)) } },
         Cell::Code(text) => html! { code { (Line(text)) } },
         Cell::Count(number) => html! { (count(*number)) },
         Cell::Money(amount) => html! { (usd(*amount)) },

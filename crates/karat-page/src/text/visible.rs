@@ -7,10 +7,10 @@ use maud::{Markup, Render, html};
 /// Length of a name in a chart, in characters.
 pub const NAME: usize = 28;
 
-/// Returns the text with a mark for each character that has no shape: `␀` for control characters, `⟨U+202E⟩` for
-/// directions, zero-width characters and tags. Line breaks become `␊`.
+/// Returns the text with a mark such as `⟨U+202E⟩` for each character that has no shape: controls, line breaks,
+/// directions, zero-width characters and tags.
 pub fn line(text: &str) -> Cow<'_, str> {
-    replace(text, |c| mark(c))
+    replace(text, mark)
 }
 
 /// Returns the text like [`line`], with its line breaks and tabs. `\r\n` is one line break.
@@ -39,12 +39,8 @@ fn replace(text: &str, mark: impl Fn(char) -> Option<String>) -> Cow<'_, str> {
 
 /// Returns the mark of a character that a reader would not see.
 fn mark(c: char) -> Option<String> {
-    match c {
-        '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).map(String::from),
-        '\u{7f}' => Some('\u{2421}'.to_string()),
-        _ if is_hidden(c) => Some(format!("⟨U+{:04X}⟩", u32::from(c))),
-        _ => None,
-    }
+    // Fonts lack the pictures of control characters (U+2400 and on).
+    is_hidden(c).then(|| format!("⟨U+{:04X}⟩", u32::from(c)))
 }
 
 /// Returns true for characters that take no space or turn the direction: controls, soft hyphen, joiners, bidirectional
@@ -122,8 +118,8 @@ mod tests {
     /// DB-51: control, bidirectional and zero-width characters are shown as marks.
     #[test]
     fn hidden_characters_become_marks() {
-        assert_eq!(line("a\0b\u{202e}c\u{200b}d\u{1b}[1m"), "a␀b⟨U+202E⟩c⟨U+200B⟩d␛[1m");
-        assert_eq!(lines("a\r\n\tb\rc\n"), "a\n\tb␍c\n");
+        assert_eq!(line("a\0b\u{202e}c\u{200b}d\u{1b}[1m"), "a⟨U+0000⟩b⟨U+202E⟩c⟨U+200B⟩d⟨U+001B⟩[1m");
+        assert_eq!(lines("a\r\n\tb\rc\n"), "a\n\tb⟨U+000D⟩c\n");
         assert_eq!(line("naïve 東京 مرحبا"), "naïve 東京 مرحبا");
     }
 

@@ -5,8 +5,11 @@ use maud::{Markup, html};
 use crate::chart::draw::mark::percent;
 use crate::text::visible::short_name;
 
-/// Most labels below a chart.
+/// Most labels below a chart; of longer ones, fewer fit.
 const MOST_LABELS: usize = 6;
+
+/// Most labels of more than six characters, such as whole dates.
+const MOST_LONG_LABELS: usize = 4;
 
 /// Most points of one line; of more, the lowest and highest of each part are kept.
 pub(crate) const MOST_POINTS: usize = 2_000;
@@ -19,7 +22,8 @@ pub(crate) fn position(at: usize, dates: usize) -> f64 {
 /// The labels of dates below a chart.
 pub(crate) fn labels(dates: &[String], position: impl Fn(usize) -> f64, y: f64) -> Markup {
     let last = dates.len().saturating_sub(1);
-    let number = dates.len().min(MOST_LABELS);
+    let is_long = dates.iter().any(|date| date.chars().count() > 6);
+    let number = dates.len().min(if is_long { MOST_LONG_LABELS } else { MOST_LABELS });
     let at = |label: usize| if number > 1 { label * last / (number - 1) } else { 0 };
     html! {
         @for label in 0..number {

@@ -47,11 +47,11 @@ pub(crate) fn render(curve: &Curve) -> Markup {
     let drawn = || lines.iter().take(SERIES).enumerate();
     let content = html! {
         @for tick in axis.ticks() { @let x = percent(axis.position(*tick)); line.grid-line x1=(x) x2=(x) y1="0" y2=(HEIGHT) {} }
-        (stretched(HEIGHT, &html! { @for (at, line) in drawn() { (mark::curve(&curve_class(at), &steps(line, &axis, &plane))) } }))
+        (stretched(HEIGHT, &html! { @for (at, line) in drawn().filter(|(_, line)| line.values.len() >= FEW) { (mark::curve(&curve_class(at), &steps(line, &axis, &plane))) } }))
         @for (at, line) in drawn() {
             @if line.values.len() < FEW {
                 @for value in &line.values {
-                    circle class={"value-dot " (series_class(at))} cx=(percent(axis.position(*value))) cy=(HEIGHT - 6.0) r="3" {}
+                    circle class={"value-dot " (series_class(at))} cx=(percent(axis.position(*value))) cy=(HEIGHT / 2.0) r="4.5" {}
                 }
             } @else {
                 @for (share, name) in MARKED {
@@ -66,9 +66,11 @@ pub(crate) fn render(curve: &Curve) -> Markup {
     };
     let notes = [
         axis.is_log().then(|| "The axis is logarithmic.".to_owned()),
+        lines.iter().any(|line| line.values.len() < FEW).then(|| "Fewer than five values are dots without shares.".to_owned()),
         (lines.len() > SERIES).then(|| format!("The first {SERIES} of {} are drawn; the table has all.", lines.len())),
     ];
     Figure {
+        is_beside: false,
         kind: "distribution",
         sentence: sentence(&lines, curve),
         points: lines.iter().map(|line| line.values.len()).sum(),
@@ -81,7 +83,7 @@ pub(crate) fn render(curve: &Curve) -> Markup {
 
 fn name_of(name: &str, value: f64, share: f64, axis: &Axis, plane: &Plane<'_>, curve: &Curve) -> Markup {
     let position = axis.position(value);
-    let is_right = position > 0.6;
+    let is_right = position > 0.85;
     // p95 and p99 stand close above each other.
     let y = plane.y(share) + if share > 0.97 { -4.0 } else { 14.0 };
     html! {

@@ -31,6 +31,7 @@ pub(crate) fn render(histogram: &Histogram) -> Markup {
         is_few.then(|| "Each value is a dot: they are too few for bins.".to_owned()),
     ];
     Figure {
+        is_beside: false,
         kind: "histogram",
         sentence: sentence(&values, scale, mark),
         points: if is_few { values.len() } else { bins.len() },
@@ -87,7 +88,7 @@ fn bars(histogram: &Histogram, bins: &[Bin], axis: &Axis) -> Markup {
 fn single_values(histogram: &Histogram, axis: &Axis) -> Markup {
     let height = 40.0;
     html! {
-        svg width="100%" height=(height + 22.0) aria-hidden="true" {
+        div.inset { svg width="100%" height=(height + 22.0) aria-hidden="true" {
             (axis.grid(height))
             line.axis-line x1="0" x2="100%" y1=(height) y2=(height) {}
             @for (value, key) in histogram.values.iter().filter(|(value, _)| value.is_finite()) {
@@ -98,7 +99,7 @@ fn single_values(histogram: &Histogram, axis: &Axis) -> Markup {
                 line.threshold x1=(x) x2=(x) y1="0" y2=(height) {}
             }
             (axis.labels(&histogram.scale, false, height + 16.0))
-        }
+        } }
     }
 }
 

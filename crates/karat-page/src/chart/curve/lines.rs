@@ -58,6 +58,7 @@ pub(crate) fn render(curve: &Curve) -> Markup {
         (lines.len() > SERIES).then(|| format!("The first {SERIES} of {} are drawn; the table has all.", lines.len())),
     ];
     Figure {
+        is_beside: false,
         kind: if is_reliability { "reliability" } else { "curve" },
         sentence: sentence(curve, &lines),
         points: points().count(),
@@ -114,7 +115,7 @@ fn counts(points: &[CurvePoint], horizontal: &Axis, plane: &Plane<'_>) -> Markup
     let most = points.iter().map(|point| point.n).max().unwrap_or(0).max(1) as f64;
     let vertical = Axis::linear(0.0, most);
     let counts = Scale::of(Unit::Count);
-    let width = 0.6 / points.len().max(1) as f64;
+    let width = 0.6 / points.len().max(5) as f64;
     let content = html! {
         @for point in points {
             @let height = COUNTS * point.n as f64 / most;

@@ -34,6 +34,8 @@ pub(crate) fn draw(of: &Series, axis: &Axis) -> Markup {
                         @let y = coordinate(plane.y(*value));
                         line.threshold x1="0" x2="100%" y1=(y) y2=(y) {}
                     }
+                    @let ends: Vec<String> = of.dates.first().into_iter().chain(of.dates.last().filter(|_| n > 1)).cloned().collect();
+                    (dates::labels(&ends, |at| dates::position(at, ends.len()), HEIGHT + 14.0))
                     @if let Some((day, value)) = last { (Marker::of(0).draw(dates::position(day, n), plane.y(value))) }
                 };
                 div {

@@ -6,10 +6,9 @@ use maud::{Markup, html};
 
 use crate::block::{Bar, Bars, Cell, Column, Radar, Row, Rows};
 use crate::chart::draw::axis::{Axis, tick_text};
-use crate::chart::draw::figure::{Figure, missing_note};
+use crate::chart::draw::figure::Figure;
 use crate::chart::draw::mark::coordinate;
 use crate::chart::rows::{bars, dots};
-use crate::component::table;
 use crate::number::Estimate;
 use crate::text::visible::{line, short_name};
 
@@ -31,19 +30,20 @@ pub(crate) fn render(radar: &Radar) -> Markup {
     let axis = Axis::of(scale, values);
     let missing = radar.axes.iter().filter(|axis| axis.estimate.value.is_none()).count();
     let notes = [
-        missing_note(missing, radar.axes.len(), "axe").map(|note| note.replace("axes", "axes")),
+        (missing > 0).then(|| format!("{missing} of {} axes have no value.", radar.axes.len())),
         radar.baseline.as_ref().map(|name| format!("Hollow and dashed: {}.", line(name))),
     ];
     let rows = rows(radar);
-    let figure = Figure {
+    Figure {
+        is_beside: true,
         kind: "radar",
         sentence: sentence(radar),
         points: radar.axes.len() - missing,
-        drawing: html! { div.split.only { (drawing(radar, &axis)) } },
+        drawing: drawing(radar, &axis),
         legend: None,
         notes: notes.into_iter().flatten().collect(),
-    };
-    html! { div.split-panel { (figure.render(&rows)) (table::plain(&rows)) } }
+    }
+    .render(&rows)
 }
 
 fn as_dots(radar: &Radar) -> Markup {
@@ -69,8 +69,10 @@ fn drawing(radar: &Radar, axis: &Axis) -> Markup {
     };
     let profile = all(radar.axes.iter().map(|axis| axis.estimate.value).collect());
     let baseline = all(radar.axes.iter().map(|axis| axis.baseline).collect());
+    // Figures with few axes end above the circle.
+    let lowest = (0..n).map(|at| spoke(at, n, 1.09).1).fold(CENTRE.1, f64::max);
     html! {
-        svg.radar viewBox="0 0 380 290" aria-hidden="true" {
+        svg.radar viewBox=(format!("0 10 380 {}", coordinate(lowest + 8.0))) aria-hidden="true" {
             @for tick in axis.ticks() {
                 polygon.grid-line fill="none" points=(polygon((0..n).map(|at| at_value(at, *tick)))) {}
             }

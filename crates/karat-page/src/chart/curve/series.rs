@@ -33,6 +33,7 @@ pub(crate) fn render(series: &Series) -> Markup {
         incidents(series),
     ];
     Figure {
+        is_beside: false,
         kind: "trend",
         sentence: sentence(series),
         points,

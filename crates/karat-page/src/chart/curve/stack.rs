@@ -48,6 +48,7 @@ pub(crate) fn render(stack: &Stack) -> Markup {
     ];
     let items: Vec<(Markup, &str)> = parts.iter().enumerate().map(|(at, part)| (square(at), part.name.as_str())).collect();
     Figure {
+        is_beside: false,
         kind: "stack",
         sentence: sentence(stack, &parts),
         points: n - missing,

@@ -142,7 +142,7 @@ pub(crate) fn tick_text(scale: &Scale, tick: f64, is_difference: bool) -> String
         }
         Unit::Dollars => usd(Some(tick)),
         Unit::Millis => millis(tick).replace(".00 s", " s").replace(".0 ms", " ms").replace("0 s", "0 s"),
-        Unit::Count => crate::number::Scale::of(Unit::Count).text(tick),
+        Unit::Count => Scale::of(Unit::Count).text(tick),
         Unit::Score | Unit::Named(_) => short(tick),
     };
     if is_difference { with_sign(&text) } else { text }

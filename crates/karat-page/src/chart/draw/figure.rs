@@ -21,6 +21,8 @@ pub(crate) struct Figure {
     pub(crate) legend: Option<Markup>,
     /// Remarks on how it is drawn.
     pub(crate) notes: Vec<String>,
+    /// True if the numbers stand beside the drawing.
+    pub(crate) is_beside: bool,
 }
 
 impl Figure {
@@ -29,13 +31,18 @@ impl Figure {
         html! {
             figure.chart data-testid=(self.kind) data-points=(self.points) {
                 @if let Some(legend) = &self.legend { (legend) }
-                div role="img" aria-label=(line(&self.sentence)) { (self.drawing) }
+                div.split[self.is_beside] {
+                    div role="img" aria-label=(line(&self.sentence)) { (self.drawing) }
+                    @if self.is_beside { (table::plain(rows)) }
+                }
                 @if !self.notes.is_empty() {
                     @for note in &self.notes { p.soft.small { (line(note)) } }
                 }
-                details {
-                    summary { "Table" }
-                    (table::plain(rows))
+                @if !self.is_beside {
+                    details {
+                        summary { "Table" }
+                        (table::plain(rows))
+                    }
                 }
             }
         }

@@ -19,9 +19,10 @@ pub(crate) fn render(matrix: &Matrix) -> Markup {
     let (row_axis, column_axis) = (line(&matrix.axes.0), line(&matrix.axes.1));
     html! {
         div.chart data-testid="matrix" data-points=(counts.iter().flatten().flatten().count()) {
+            p.soft.small { "Rows: " (row_axis) ". Columns: " (column_axis) ". The stronger the colour, the larger the share of its row." }
             div.wide tabindex="0" role="region" aria-label={ (row_axis) " by " (column_axis) } {
                 table.matrix {
-                    caption { "Rows: " (row_axis) ". Columns: " (column_axis) ". Darker: a larger share of its row." }
+                    caption.hidden-text { "Rows: " (row_axis) ". Columns: " (column_axis) "." }
                     thead { tr {
                         td {}
                         @for (name, _) in &columns { th scope="col" { (Name(name)) } }

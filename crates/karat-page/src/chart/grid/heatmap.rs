@@ -52,6 +52,7 @@ pub(crate) fn render(matrix: &Matrix, scale: &Scale) -> Markup {
     let points = known().count();
     let missing = matrix.rows.len() * samples - points;
     Figure {
+        is_beside: false,
         kind: "heatmap",
         sentence: sentence(matrix, scale),
         points,
@@ -82,7 +83,7 @@ fn lines(matrix: &Matrix, scale: &Scale, axis: &Axis, cells: &[Vec<Shown>]) -> M
 fn strip(cells: &[Shown], scale: &Scale, axis: &Axis) -> Markup {
     let width = 1.0 / cells.len().max(1) as f64;
     html! {
-        svg width="100%" height=(HEIGHT) aria-hidden="true" {
+        svg.dense[cells.len() > MOST_CELLS] width="100%" height=(HEIGHT) aria-hidden="true" {
             @for (at, (value, name)) in cells.iter().enumerate() {
                 @let x = percent(width * at as f64);
                 @match value {

@@ -37,6 +37,7 @@ pub(crate) fn render(bars: &Bars) -> Markup {
         bars.threshold.as_ref().map(|(value, name)| format!("Dashed line: {} at {}.", line(name), scale.text(*value))),
     ];
     Figure {
+        is_beside: false,
         kind: if is_bar { "bars" } else { "dots" },
         sentence: sentence(bars),
         points: bars.bars.len() - missing,

@@ -44,6 +44,7 @@ pub(crate) fn render(forest: &Forest) -> Markup {
         is_turned.then(|| "Less is better here, so the sign is turned: better is on the right.".to_owned()),
     ];
     Figure {
+        is_beside: false,
         kind: "forest",
         sentence: sentence(&rows, scale),
         points: rows.len() - without,
