@@ -70,6 +70,16 @@ impl Estimate {
         Self { value: finite(value), n, ..Self::default() }
     }
 
+    /// Returns the value, unless it is infinite or no number.
+    pub fn finite_value(&self) -> Option<f64> {
+        self.value.and_then(finite)
+    }
+
+    /// Returns the interval, unless an end is infinite or no number.
+    pub fn finite_interval(&self) -> Option<(f64, f64)> {
+        self.interval.and_then(finite_pair)
+    }
+
     /// No value, for this reason.
     pub fn missing(reason: impl Into<String>) -> Self {
         Self { reason: Some(reason.into()), ..Self::default() }
@@ -132,7 +142,7 @@ impl Scale {
 
     /// Formats a value with its interval in one text, as names of charts read.
     pub fn sentence(&self, estimate: &Estimate) -> String {
-        match (estimate.value, estimate.interval) {
+        match (estimate.finite_value(), estimate.finite_interval()) {
             (Some(value), Some(interval)) => format!("{} {}", self.text(value), self.interval(value, interval)),
             (Some(value), None) => self.text(value),
             (None, _) => NONE.to_owned(),
@@ -302,7 +312,10 @@ mod tests {
         assert_eq!(score.signed_interval(0.02, (-0.02, 0.06)), "[−0.020, +0.060]");
         assert_eq!(Scale::score(1.0, 5.0).text(4.125), "4.125");
         assert_eq!(Scale::score(0.0, 10.0).text(8.126), "8.13");
-        assert_eq!(Scale::of(Unit::Millis).sentence(&Estimate::new(1240.0, (900.0, 1500.0), 9)), "1.24 s [0.90 s, 1.50 s]");
+        assert_eq!(
+            Scale::of(Unit::Millis).sentence(&Estimate::new(1240.0, (900.0, 1500.0), 9)),
+            "1.24 s [0.90 s, 1.50 s]"
+        );
         assert_eq!([0.731, 0.9999, 1.0, 0.0, 0.0001].map(share), ["73.1 %", "99.99 %", "100.0 %", "0.0 %", "0.01 %"]);
         assert_eq!(Scale::of(Unit::Count).text(12480.0), "12,480");
         assert_eq!([0.5, 840.0, 1240.0, 192_000.0].map(millis), ["0.5 ms", "840 ms", "1.24 s", "3.2 min"]);

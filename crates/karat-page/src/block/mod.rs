@@ -14,14 +14,12 @@ mod texts;
 
 pub use head::{Empty, Head};
 pub use plots::{
-    Bar, Bars, Bin, Curve, CurveLine, CurvePoint, CurveShape, Forest, ForestRow, Histogram, Incident, Matrix, MatrixShape,
-    Radar, RadarAxis, Series, SeriesLine, SeriesPoint, Stack, StackPart,
+    Bar, Bars, Bin, Curve, CurveLine, CurvePoint, CurveShape, Forest, ForestRow, Histogram, Incident, Matrix,
+    MatrixShape, Radar, RadarAxis, Series, SeriesLine, SeriesPoint, Stack, StackPart,
 };
 pub use render::{render, render_all};
 pub use table::{Cell, Column, Filter, Row, Rows, Stat, Stats, Table};
-pub use texts::{
-    Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Highlight, Message, TextBlock, TextForm, Transcript,
-};
+pub use texts::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Highlight, Message, TextBlock, TextForm, Transcript};
 
 /// One panel's data.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ pub fn render(stats: &[Stat]) -> Markup {
 }
 
 fn card(stat: &Stat) -> Markup {
-    let value = stat.estimate.value;
+    let value = stat.estimate.finite_value();
     html! {
         li.card data-testid="stat-card" data-stat=(line(&stat.key)) data-value=[value.map(|value| value.to_string())] {
             span.label {
@@ -23,7 +23,7 @@ fn card(stat: &Stat) -> Markup {
                 span.value.text { (line(words)) }
             } @else if let Some(value) = value {
                 span.value { (stat.scale.text(value)) }
-                @if let Some(interval) = stat.estimate.interval {
+                @if let Some(interval) = stat.estimate.finite_interval() {
                     span.interval data-testid="interval" { (stat.scale.interval(value, interval)) }
                 }
             } @else {

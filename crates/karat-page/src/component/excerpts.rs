@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use crate::block::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts};
 use crate::component::{highlight, state, table, verdict};
-use crate::text::visible::{Line, Name, line, lines};
 use crate::text::diff;
+use crate::text::visible::{Line, Name, line, lines};
 
 /// Renders samples in their order.
 pub fn render(excerpts: &Excerpts) -> Markup {

@@ -54,9 +54,9 @@ pub fn render(gates: &[GateRow], left_out: u64) -> Markup {
 /// A value with its interval and number of observations.
 pub(crate) fn observed(estimate: &Estimate, scale: &Scale) -> Markup {
     html! {
-        @if let Some(value) = estimate.value {
+        @if let Some(value) = estimate.finite_value() {
             (scale.text(value))
-            @if let Some(interval) = estimate.interval {
+            @if let Some(interval) = estimate.finite_interval() {
                 " " span.interval data-testid="interval" { (scale.interval(value, interval)) }
             }
             @if estimate.n > 0 { " " (table::observations(estimate.n)) }

@@ -58,6 +58,9 @@ mod tests {
         let part = |start, end, label: &str, category| Highlight { start, end, label: label.to_owned(), category };
         let html = render("abcdef", &[part(1, 4, "x", 0), part(3, 5, "y", 1)]).into_string();
         insta::assert_snapshot!(html, @r#"a<mark class="s1" title="x">bc</mark><mark class="s2" title="x, y">d<span class="tag">x</span></mark><mark class="s2" title="y">e<span class="tag">y</span></mark>f"#);
-        assert_eq!(render("é", &[part(1, 99, "z", 0)]).into_string(), r#"<mark class="s1" title="z">é<span class="tag">z</span></mark>"#);
+        assert_eq!(
+            render("é", &[part(1, 99, "z", 0)]).into_string(),
+            r#"<mark class="s1" title="z">é<span class="tag">z</span></mark>"#
+        );
     }
 }

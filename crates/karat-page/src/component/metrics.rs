@@ -40,7 +40,7 @@ pub fn render(rows: &[MetricRow]) -> Markup {
                         @let axis = Axis::of(&row.scale, same.flat_map(|other| dots::extent(&other.estimate)));
                         @let is_first = at == 0 || rows.get(at - 1).is_none_or(|before| before.metric != row.metric);
                         tr data-testid="metric-row" data-metric=(line(&row.metric)) data-system=(line(&row.system))
-                            data-value=[row.estimate.value.map(|value| value.to_string())] {
+                            data-value=[row.estimate.finite_value().map(|value| value.to_string())] {
                             th scope="row" { span.hidden-text[!is_first] { (Line(&row.metric)) } }
                             td { (Name(&row.system)) }
                             td { (dots::inline(&row.estimate, &axis)) }

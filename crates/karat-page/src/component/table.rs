@@ -92,7 +92,9 @@ fn body_row(row: &Row, columns: &[Column]) -> Markup {
 /// Returns the number that a cell is sorted by, in full precision.
 fn number_of(cell: &Cell) -> Option<String> {
     match cell {
-        Cell::Value(estimate, _) | Cell::Difference(estimate, _) => estimate.value.map(|value| value.to_string()),
+        Cell::Value(estimate, _) | Cell::Difference(estimate, _) => {
+            estimate.finite_value().map(|value| value.to_string())
+        }
         Cell::Count(number) => Some(number.to_string()),
         Cell::Money(amount) => amount.map(|amount| amount.to_string()),
         _ => None,
@@ -112,15 +114,15 @@ pub(crate) fn content(cell: &Cell) -> Markup {
         Cell::Missing(reason) => html! { (missing(Some(reason))) },
         Cell::Link { text, href } => link(text, href),
         Cell::Value(estimate, scale) => html! {
-            @if let Some(value) = estimate.value {
+            @if let Some(value) = estimate.finite_value() {
                 (scale.text(value))
-                @if let Some(interval) = estimate.interval { " " span.interval { (scale.interval(value, interval)) } }
+                @if let Some(interval) = estimate.finite_interval() { " " span.interval { (scale.interval(value, interval)) } }
             } @else { (missing(estimate.reason.as_deref())) }
         },
         Cell::Difference(estimate, scale) => html! {
-            @if let Some(value) = estimate.value {
+            @if let Some(value) = estimate.finite_value() {
                 (scale.signed(value))
-                @if let Some(interval) = estimate.interval { " " span.interval { (scale.signed_interval(value, interval)) } }
+                @if let Some(interval) = estimate.finite_interval() { " " span.interval { (scale.signed_interval(value, interval)) } }
             } @else { (missing(estimate.reason.as_deref())) }
         },
     }

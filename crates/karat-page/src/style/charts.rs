@@ -11,11 +11,13 @@ use crate::style::data::{Draws, LONG_NAME, dates, estimate};
 type State = (&'static str, &'static str, Block);
 
 pub(super) fn all() -> Vec<State> {
-    [dots(), bars(), forest(), heat(), matrix(), reliability(), latency(), histogram(), series(), radar(), stack()].concat()
+    [dots(), bars(), forest(), heat(), matrix(), reliability(), latency(), histogram(), series(), radar(), stack()]
+        .concat()
 }
 
 fn head(title: &str, state: &str) -> Head {
-    Head::new(title, format!("State: {state}")).when_empty("No score was recorded: the run has not begun.", "karat resume 7f3a")
+    Head::new(title, format!("State: {state}"))
+        .when_empty("No score was recorded: the run has not begun.", "karat resume 7f3a")
 }
 
 fn unit_score() -> Scale {
@@ -59,7 +61,16 @@ fn bars() -> Vec<State> {
     vec![
         of("none", Unit::Count, &[]),
         of("one", Unit::Dollars, &[("gpt-5", Some(1.25))]),
-        of("many", Unit::Count, &[("omission", Some(12_480.0)), ("contradiction", Some(3_120.0)), ("style", Some(4.0)), ("none", Some(0.0))]),
+        of(
+            "many",
+            Unit::Count,
+            &[
+                ("omission", Some(12_480.0)),
+                ("contradiction", Some(3_120.0)),
+                ("style", Some(4.0)),
+                ("none", Some(0.0)),
+            ],
+        ),
         of("missing", Unit::Dollars, &[("gpt-5", Some(0.0042)), ("local", Some(0.0)), ("unlisted", None)]),
         of("all equal", Unit::Count, &[("a", Some(7.0)), ("b", Some(7.0))]),
     ]
@@ -77,7 +88,11 @@ fn forest() -> Vec<State> {
         let head = head("Did it change?", state).with_note("Difference: candidate − baseline, paired by sample.");
         ("Forest", state, Block::Forest(Forest { head, scale, margin, rows }))
     };
-    let missing = ForestRow { name: "tone".to_owned(), effect: Estimate::missing("no sample in both runs"), ..ForestRow::default() };
+    let missing = ForestRow {
+        name: "tone".to_owned(),
+        effect: Estimate::missing("no sample in both runs"),
+        ..ForestRow::default()
+    };
     let few = ForestRow {
         name: "depth".to_owned(),
         effect: Estimate { values: vec![0.1, -0.05, 0.2], ..Estimate::point(0.083, 3) },
@@ -102,7 +117,10 @@ fn forest() -> Vec<State> {
             "less is better",
             Scale::of(Unit::Millis).lower_is_better(),
             None,
-            vec![row("latency", -340.0, 120.0, Verdict::Better), row("time to first token", 80.0, 30.0, Verdict::Worse)],
+            vec![
+                row("latency", -340.0, 120.0, Verdict::Better),
+                row("time to first token", 80.0, 30.0, Verdict::Worse),
+            ],
         ),
         of("all equal", unit_score(), None, vec![row("accuracy", 0.0, 0.0, Verdict::Undecided)]),
         of("missing, and fewer than five", unit_score(), None, vec![few, missing]),
@@ -161,7 +179,9 @@ fn matrix() -> Vec<State> {
             Some(if row == column { 120.0 } else { (7 * (row + 1) * (column + 1)) as f64 })
         }),
         of("missing", &["a", "b"], &|row, column| (row == column).then_some(9.0)),
-        of("more than twelve", &many, &|row, column| Some(if row == column { 40.0 } else { ((row * column) % 5) as f64 })),
+        of("more than twelve", &many, &|row, column| {
+            Some(if row == column { 40.0 } else { ((row * column) % 5) as f64 })
+        }),
     ]
 }
 
@@ -178,7 +198,8 @@ fn reliability() -> Vec<State> {
         };
         ("Reliability", state, Block::Curve(curve))
     };
-    let point = |x: f64, y: f64, n: u64| CurvePoint { x, y, interval: Some(((y - 0.08).max(0.0), (y + 0.08).min(1.0))), n };
+    let point =
+        |x: f64, y: f64, n: u64| CurvePoint { x, y, interval: Some(((y - 0.08).max(0.0), (y + 0.08).min(1.0))), n };
     let line = |name: &str, points: Vec<CurvePoint>| CurveLine { name: name.to_owned(), points };
     let many = [(0.1, 0.18, 20), (0.3, 0.29, 45), (0.5, 0.41, 90), (0.7, 0.62, 160), (0.9, 0.78, 165)];
     let many: Vec<CurvePoint> = many.map(|(x, y, n)| point(x, y, n)).to_vec();
@@ -275,7 +296,8 @@ fn series() -> Vec<State> {
     }
     let smooth: Vec<Option<f64>> = (0..days)
         .map(|at| {
-            let window: Vec<f64> = daily.get(at.saturating_sub(6)..=at).into_iter().flatten().flatten().copied().collect();
+            let window: Vec<f64> =
+                daily.get(at.saturating_sub(6)..=at).into_iter().flatten().flatten().copied().collect();
             (window.len() > 3).then(|| window.iter().sum::<f64>() / window.len() as f64)
         })
         .collect();
@@ -300,7 +322,11 @@ fn series() -> Vec<State> {
     let one = SeriesPoint { value: Some(3.8), interval: Some((3.5, 4.1)) };
     vec![
         state(of("none", 0, vec![])),
-        state(of("one", 1, vec![SeriesLine { name: "composite".to_owned(), points: vec![one], ..SeriesLine::default() }])),
+        state(of(
+            "one",
+            1,
+            vec![SeriesLine { name: "composite".to_owned(), points: vec![one], ..SeriesLine::default() }],
+        )),
         state(of("two", 2, vec![line("composite", vec![Some(3.4), Some(4.1)])])),
         state(full),
         state(of("several", 30, several)),
@@ -342,13 +368,20 @@ fn radar() -> Vec<State> {
 fn stack() -> Vec<State> {
     let of = |state: &'static str, days: usize, parts: usize, value: &mut dyn FnMut(usize) -> Option<f64>| {
         let names = ["clarity", "depth", "sources", "insight", "tone", "format", "length"];
-        let part = |name: &str, value: &mut dyn FnMut(usize) -> Option<f64>| StackPart { name: name.to_owned(), values: (0..days).map(value).collect() };
+        let part = |name: &str, value: &mut dyn FnMut(usize) -> Option<f64>| StackPart {
+            name: name.to_owned(),
+            values: (0..days).map(value).collect(),
+        };
         let stack = Stack {
             head: head("What makes up the score?", state),
             scale: Scale::score(0.0, 5.0),
             dates: dates(days),
             parts: names.iter().take(parts).map(|name| part(name, value)).collect(),
-            capped: if state == "many, gaps, caps" { (0..days).map(|at| (at % 9 == 4).then_some(0.6)).collect() } else { Vec::new() },
+            capped: if state == "many, gaps, caps" {
+                (0..days).map(|at| (at % 9 == 4).then_some(0.6)).collect()
+            } else {
+                Vec::new()
+            },
         };
         ("Stack", state, Block::Stack(stack))
     };

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use crate::block::{
-    Block, Cell, Column, Empty, Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Filter, Head, Highlight, Message, Row, Rows,
-    Stat, Stats, Table, TextBlock, TextForm, Transcript, render,
+    Block, Cell, Column, Empty, Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Filter, Head, Highlight, Message, Row,
+    Rows, Stat, Stats, Table, TextBlock, TextForm, Transcript, render,
 };
 use crate::component::gates::{self, GateRow};
 use crate::component::ledger::{self, CostRow, FailureGroup};
@@ -49,7 +49,12 @@ fn cards() -> Block {
     let score = Scale::score(1.0, 5.0);
     let stat = |key: &str, label: &str| Stat { key: key.to_owned(), label: label.to_owned(), ..Stat::default() };
     let stats = vec![
-        Stat { estimate: estimate(3.86, 0.12, 60), scale: score.clone(), trend: trend(), ..stat("composite-median", "Composite, median") },
+        Stat {
+            estimate: estimate(3.86, 0.12, 60),
+            scale: score.clone(),
+            trend: trend(),
+            ..stat("composite-median", "Composite, median")
+        },
         Stat {
             estimate: estimate(3.79, 0.1, 60),
             scale: score,
@@ -57,7 +62,11 @@ fn cards() -> Block {
             trend: trend(),
             ..stat("composite-mean", "Composite, mean")
         },
-        Stat { words: Some("alert since 2026-02-10".to_owned()), verdict: Some(Verdict::Worse), ..stat("drift", "Drift") },
+        Stat {
+            words: Some("alert since 2026-02-10".to_owned()),
+            verdict: Some(Verdict::Worse),
+            ..stat("drift", "Drift")
+        },
         Stat {
             estimate: Estimate::point(4.0, 0),
             scale: Scale::of(Unit::Count),
@@ -65,8 +74,16 @@ fn cards() -> Block {
             href: Some("#filter=below-gate".to_owned()),
             ..stat("gate-fails", "Gate fails")
         },
-        Stat { estimate: Estimate::missing("no day is pinned"), ..stat("regressions", "Regressions against the golden set") },
-        Stat { estimate: Estimate::point(0.0042, 0), scale: Scale::of(Unit::Dollars), note: Some("budget $5.00".to_owned()), ..stat("cost", "Cost") },
+        Stat {
+            estimate: Estimate::missing("no day is pinned"),
+            ..stat("regressions", "Regressions against the golden set")
+        },
+        Stat {
+            estimate: Estimate::point(0.0042, 0),
+            scale: Scale::of(Unit::Dollars),
+            note: Some("budget $5.00".to_owned()),
+            ..stat("cost", "Cost")
+        },
     ];
     Block::Stats(Stats { head: Head::new("Now", "How is it doing?"), stats })
 }
@@ -81,8 +98,20 @@ fn gate_table() -> Markup {
         reason: reason.to_owned(),
     };
     let gates = [
-        gate("accuracy", Verdict::Fail, estimate(0.731, 0.029, 120), "≥ 0.900", "the whole interval is below the threshold"),
-        gate("coverage of gpt-4.1/terse", Verdict::Undecided, estimate(0.9, 0.04, 120), "≥ 0.880", "the interval contains the threshold"),
+        gate(
+            "accuracy",
+            Verdict::Fail,
+            estimate(0.731, 0.029, 120),
+            "≥ 0.900",
+            "the whole interval is below the threshold",
+        ),
+        gate(
+            "coverage of gpt-4.1/terse",
+            Verdict::Undecided,
+            estimate(0.9, 0.04, 120),
+            "≥ 0.880",
+            "the interval contains the threshold",
+        ),
         gate("format", Verdict::Pass, Estimate::point(1.0, 120), "≥ 1.000", "all 120 cells pass"),
         gate("tone", Verdict::Error, Estimate::missing("no judgment"), "≥ 0.500", "the judge answered no request"),
     ];
@@ -106,7 +135,13 @@ fn metric_tables() -> Markup {
         row("latency", "gpt-5/raw", estimate(1240.0, 210.0, 120), time.clone(), None),
         row("latency", "gpt-4.1/raw", Estimate::missing("replayed calls have none"), time, None),
     ];
-    let place = |rank: &str, system: &str, estimate, behind, verdict| Place { rank: rank.to_owned(), system: system.to_owned(), estimate, behind, verdict };
+    let place = |rank: &str, system: &str, estimate, behind, verdict| Place {
+        rank: rank.to_owned(),
+        system: system.to_owned(),
+        estimate,
+        behind,
+        verdict,
+    };
     let places = [
         place("1", "gpt-5/raw", estimate(0.81, 0.03, 120), None, None),
         place("2–3", "gpt-4.1/raw", estimate(0.76, 0.04, 120), Some(estimate(-0.05, 0.03, 120)), Some(Verdict::Worse)),
@@ -126,7 +161,14 @@ fn ledgers() -> Markup {
         group("rate-limit", "HTTP 429 after 5 attempts: requests per minute exceeded", 12, Some("?status=failed")),
         group("unreadable-reply", "the judge's reply contains no JSON: \"Sorry, I think it's fine…\"", 1, None),
     ];
-    let cost = |name: &str, kind: &str, calls, cached, tokens, cost| CostRow { name: name.to_owned(), kind: kind.to_owned(), calls, cached, tokens, cost };
+    let cost = |name: &str, kind: &str, calls, cached, tokens, cost| CostRow {
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        calls,
+        cached,
+        tokens,
+        cost,
+    };
     let costs = [
         cost("gpt-5", "step", 120, 0, (480_210, 61_004), Some(1.2104)),
         cost("gpt-5", "judge", 240, 118, (1_204_000, 24_100), Some(0.8731)),
@@ -139,7 +181,8 @@ fn ledgers() -> Markup {
         ("Judge", "gpt-5, prompt version 3"),
         ("Repeat with", "karat run karat.yaml --seed 7"),
     ];
-    let facts: Vec<(String, String)> = facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let facts: Vec<(String, String)> =
+        facts.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     html! {
         (ledger::failures(&failures)) (ledger::failures(&[]))
         (ledger::cost(&costs, None, Some(5.0)))
@@ -181,7 +224,13 @@ fn table() -> Block {
     ];
     Block::Table(Table {
         head: Head::new("Days", "Which days do I read?").with_n(12).with_note("Choose a row to see it in the charts."),
-        rows: Rows { caption: "Days, newest last".to_owned(), columns, rows, left_out: 240, all_by: Some("karat view 7f3a".to_owned()) },
+        rows: Rows {
+            caption: "Days, newest last".to_owned(),
+            columns,
+            rows,
+            left_out: 240,
+            all_by: Some("karat view 7f3a".to_owned()),
+        },
         filters,
         can_search: true,
     })
@@ -214,9 +263,17 @@ fn excerpts() -> Block {
             system: LONG_NAME.to_owned(),
             text: Some(other.to_owned()),
             repeats: 1,
-            highlights: vec![span(other, "21 %", "contradicted", 1), span(other, "driven by hardware", "unsupported", 2)],
+            highlights: vec![
+                span(other, "21 %", "contradicted", 1),
+                span(other, "driven by hardware", "unsupported", 2),
+            ],
             scores: vec![
-                score("accuracy", "0.000", Some(Verdict::Fail), "The growth rate is 12 %, not 21 %; the source names services."),
+                score(
+                    "accuracy",
+                    "0.000",
+                    Some(Verdict::Fail),
+                    "The growth rate is 12 %, not 21 %; the source names services.",
+                ),
                 score("style", "0.900", None, "Short and clear."),
             ],
             ..ExcerptOutput::default()
@@ -253,14 +310,23 @@ fn excerpts() -> Block {
 
 fn texts() -> Markup {
     let markdown = "## Findings\n\nRevenue **rose** and `margin` fell; see [the filing](https://example.com/filing) and ![chart](https://example.com/c.png).\n\n- one\n- two\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n> quoted\n\n<b onclick=\"x\">raw HTML stays text</b>";
-    let text = |title: &str, text: &str, form| Block::Text(TextBlock { head: Head::new(title, ""), text: text.to_owned(), form, highlights: vec![] });
-    let message = |role: &str, content: &str| Message { role: role.to_owned(), content: content.to_owned(), ..Message::default() };
+    let text = |title: &str, text: &str, form| {
+        Block::Text(TextBlock { head: Head::new(title, ""), text: text.to_owned(), form, highlights: vec![] })
+    };
+    let message = |role: &str, content: &str| Message {
+        role: role.to_owned(),
+        content: content.to_owned(),
+        ..Message::default()
+    };
     let transcript = Block::Transcript(Transcript {
         head: Head::new("Transcript", "What was said?"),
         messages: vec![
             message("system", "You answer in one sentence."),
             message("user", "What is the weather in Paris?"),
-            Message { calls: vec![("get_weather".to_owned(), "{\"city\": \"Paris\"}".to_owned())], ..message("assistant", "") },
+            Message {
+                calls: vec![("get_weather".to_owned(), "{\"city\": \"Paris\"}".to_owned())],
+                ..message("assistant", "")
+            },
             Message { name: Some("get_weather".to_owned()), ..message("tool", "18 °C, clear") },
             message("assistant", "It is 18 °C and clear in Paris."),
         ],
@@ -275,7 +341,8 @@ fn texts() -> Markup {
 }
 
 fn states() -> Markup {
-    let none = Empty { reason: Some("No run is stored here.".to_owned()), command: Some("karat run karat.yaml".to_owned()) };
+    let none =
+        Empty { reason: Some("No run is stored here.".to_owned()), command: Some("karat run karat.yaml".to_owned()) };
     html! {
         (state::empty(&none))
         (state::error("Run 7f3a is gone: the store has no run of this id.", Some("List the stored runs with `karat runs`."), Some("req-12")))

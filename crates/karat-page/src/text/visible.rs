@@ -100,9 +100,9 @@ pub fn safe_href(href: &str) -> Option<String> {
 
 /// Returns the host of an `http` or `https` address.
 pub(crate) fn host(href: &str) -> Option<&str> {
-    let scheme = ["https://", "http://"].into_iter().find(|scheme| {
-        href.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    })?;
+    let scheme = ["https://", "http://"]
+        .into_iter()
+        .find(|scheme| href.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))?;
     let rest = href.get(scheme.len()..)?;
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     let authority = rest.get(..end)?;
@@ -135,9 +135,19 @@ mod tests {
     /// DB-51: links lead to web pages or stay on this server.
     #[test]
     fn schemes_other_than_http_are_no_links() {
-        let refused = ["javascript:alert(1)", "//evil.test", "/\\evil.test", "data:text/html,x", "java\nscript:x", "vbscript:x", ""];
+        let refused = [
+            "javascript:alert(1)",
+            "//evil.test",
+            "/\\evil.test",
+            "data:text/html,x",
+            "java\nscript:x",
+            "vbscript:x",
+            "",
+        ];
         assert!(refused.iter().all(|href| safe_href(href).is_none()));
-        assert!(["#a", "/runs/x?id=1", "https://a.test/x", "HTTP://A.test"].iter().all(|href| safe_href(href).is_some()));
+        assert!(
+            ["#a", "/runs/x?id=1", "https://a.test/x", "HTTP://A.test"].iter().all(|href| safe_href(href).is_some())
+        );
         assert_eq!(host("https://good.test@evil.test/x"), Some("evil.test"));
     }
 }

@@ -19,7 +19,10 @@ fn file_loads_nothing() {
     assert!(policy.starts_with("default-src 'none'; script-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
     for link in page.select(&Selector::parse("[href]").unwrap()) {
         let href = link.value().attr("href").unwrap();
-        assert!(link.value().name() == "a" && href.starts_with(['#', '?']) || href.starts_with("https://example.com/"), "{href}");
+        assert!(
+            link.value().name() == "a" && href.starts_with(['#', '?']) || href.starts_with("https://example.com/"),
+            "{href}"
+        );
     }
 }
 

@@ -45,8 +45,16 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         all_by: Some(t()),
     };
     let highlight = || Highlight { start: 1, end: 3, label: t(), category: 1 };
-    let score = ExcerptScore { metric: t(), value: t(), verdict: Some(Verdict::Fail), judge: Some(t()), reason: Some(t()) };
-    let output = ExcerptOutput { system: t(), text: Some(t()), note: Some(t()), repeats: 2, highlights: vec![highlight()], scores: vec![score] };
+    let score =
+        ExcerptScore { metric: t(), value: t(), verdict: Some(Verdict::Fail), judge: Some(t()), reason: Some(t()) };
+    let output = ExcerptOutput {
+        system: t(),
+        text: Some(t()),
+        note: Some(t()),
+        repeats: 2,
+        highlights: vec![highlight()],
+        scores: vec![score],
+    };
     let excerpt = Excerpt {
         sample: t(),
         why: Some(t()),
@@ -60,7 +68,10 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
     let line = |unit| Bars {
         head: head.clone(),
         scale: Scale::of(unit),
-        bars: vec![Bar { name: t(), estimate: estimate(), key: Some(t()), href: Some(t()) }, Bar { name: t(), estimate: missing(), ..Bar::default() }],
+        bars: vec![
+            Bar { name: t(), estimate: estimate(), key: Some(t()), href: Some(t()) },
+            Bar { name: t(), estimate: missing(), ..Bar::default() },
+        ],
         threshold: Some((0.5, t())),
     };
     let matrix = |shape| Matrix {
@@ -71,7 +82,10 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         columns: vec![t(), t()],
         cells: vec![vec![Some(1.0), None], vec![Some(0.2), Some(0.4)]],
     };
-    let points = vec![CurvePoint { x: 0.1, y: 0.2, interval: Some((0.1, 0.3)), n: 4 }, CurvePoint { x: 0.6, y: 0.5, interval: None, n: 2 }];
+    let points = vec![
+        CurvePoint { x: 0.1, y: 0.2, interval: Some((0.1, 0.3)), n: 4 },
+        CurvePoint { x: 0.6, y: 0.5, interval: None, n: 2 },
+    ];
     let curve = |shape| Curve {
         head: head.clone(),
         shape,
@@ -81,7 +95,11 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         lines: vec![CurveLine { name: t(), points: points.clone() }, CurveLine { name: t(), points: points.clone() }],
         mark: Some((0.4, t())),
     };
-    let series_line = || SeriesLine { name: t(), points: vec![SeriesPoint { value: Some(0.3), interval: Some((0.2, 0.4)) }; 2], ..SeriesLine::default() };
+    let series_line = || SeriesLine {
+        name: t(),
+        points: vec![SeriesPoint { value: Some(0.3), interval: Some((0.2, 0.4)) }; 2],
+        ..SeriesLine::default()
+    };
     let series = |lines: usize| Series {
         head: head.clone(),
         scale: scale.clone(),
@@ -93,13 +111,30 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
     };
     let stat = Stat { key: t(), label: t(), estimate: missing(), note: Some(t()), href: Some(t()), ..Stat::default() };
     let axis = || RadarAxis { name: t(), estimate: estimate(), baseline: Some(0.4) };
-    let forest_row = ForestRow { name: t(), effect: estimate(), verdict: Some(Verdict::Undecided), needed: Some(7), href: Some(t()) };
+    let forest_row = ForestRow {
+        name: t(),
+        effect: estimate(),
+        verdict: Some(Verdict::Undecided),
+        needed: Some(7),
+        href: Some(t()),
+    };
     let message = Message { role: t(), name: Some(t()), content: t(), calls: vec![(t(), t())] };
-    let histogram = |n: usize| Histogram { head: head.clone(), scale: scale.clone(), values: vec![(0.4, Some(t())); n], missing: 1, mark: Some((0.5, t())) };
+    let histogram = |n: usize| Histogram {
+        head: head.clone(),
+        scale: scale.clone(),
+        values: vec![(0.4, Some(t())); n],
+        missing: 1,
+        mark: Some((0.5, t())),
+    };
     let blocks = vec![
         Block::Stats(Stats { head: head.clone(), stats: vec![Stat { words: Some(t()), ..stat.clone() }, stat] }),
         Block::Stats(Stats { head: head.clone(), stats: vec![] }),
-        Block::Table(Table { head: head.clone(), rows, filters: vec![Filter { key: t(), label: t(), count: 1 }], can_search: true }),
+        Block::Table(Table {
+            head: head.clone(),
+            rows,
+            filters: vec![Filter { key: t(), label: t(), count: 1 }],
+            can_search: true,
+        }),
         Block::Bars(line(Unit::Named(t()))),
         Block::Bars(line(Unit::Count)),
         Block::Forest(Forest { head: head.clone(), scale: scale.clone(), margin: Some(0.1), rows: vec![forest_row] }),
@@ -112,7 +147,12 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         Block::Histogram(histogram(9)),
         Block::Series(series(2)),
         Block::Series(series(6)),
-        Block::Radar(Radar { head: head.clone(), scale: scale.clone(), axes: vec![axis(), axis(), axis()], baseline: Some(t()) }),
+        Block::Radar(Radar {
+            head: head.clone(),
+            scale: scale.clone(),
+            axes: vec![axis(), axis(), axis()],
+            baseline: Some(t()),
+        }),
         Block::Stack(Stack {
             head: head.clone(),
             scale: scale.clone(),
@@ -125,7 +165,14 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         Block::Text(TextBlock { head: head.clone(), text: t(), form: TextForm::Markdown, highlights: vec![] }),
         Block::Transcript(Transcript { head, messages: vec![message.clone()] }),
     ];
-    let gate = GateRow { name: t(), verdict: Verdict::Fail, observed: missing(), scale: scale.clone(), threshold: t(), reason: t() };
+    let gate = GateRow {
+        name: t(),
+        verdict: Verdict::Fail,
+        observed: missing(),
+        scale: scale.clone(),
+        threshold: t(),
+        reason: t(),
+    };
     let metric = MetricRow { metric: t(), system: t(), estimate: estimate(), scale: scale.clone(), note: Some(t()) };
     let place = Place { rank: t(), system: t(), estimate: estimate(), behind: Some(missing()), verdict: None };
     let failure = FailureGroup { code: t(), message: t(), cells: 2, href: Some(t()) };

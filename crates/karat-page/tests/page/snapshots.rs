@@ -22,9 +22,11 @@ fn every_chart_in_every_state() {
     charts.dedup();
     for chart in charts {
         // The two long states are bounded below; their markup is for no reader.
-        let of_chart = states.iter().filter(|(of, state, _)| *of == chart && !matches!(*state, "long" | "more than 60 samples"));
-        let shown: Vec<String> =
-            of_chart.map(|(_, state, block)| format!("== {state}\n{}", readable(&render(block).into_string()))).collect();
+        let of_chart =
+            states.iter().filter(|(of, state, _)| *of == chart && !matches!(*state, "long" | "more than 60 samples"));
+        let shown: Vec<String> = of_chart
+            .map(|(_, state, block)| format!("== {state}\n{}", readable(&render(block).into_string())))
+            .collect();
         insta::assert_snapshot!(chart.to_lowercase().replace(' ', "_"), shown.join("\n\n"));
     }
 }

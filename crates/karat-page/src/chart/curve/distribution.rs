@@ -35,11 +35,15 @@ impl Sorted<'_> {
 }
 
 pub(crate) fn render(curve: &Curve) -> Markup {
-    let lines: Vec<Sorted<'_>> = curve.lines.iter().map(|line| {
-        let mut values: Vec<f64> = line.points.iter().map(|point| point.x).filter(|x| x.is_finite()).collect();
-        values.sort_by(f64::total_cmp);
-        Sorted { name: &line.name, values }
-    }).collect();
+    let lines: Vec<Sorted<'_>> = curve
+        .lines
+        .iter()
+        .map(|line| {
+            let mut values: Vec<f64> = line.points.iter().map(|point| point.x).filter(|x| x.is_finite()).collect();
+            values.sort_by(f64::total_cmp);
+            Sorted { name: &line.name, values }
+        })
+        .collect();
     let axis = Axis::log_or_zero(lines.iter().flat_map(|line| line.values.iter().copied()));
     let vertical = Axis::linear(0.0, 1.0);
     let shares = Scale::of(Unit::Share);
@@ -66,7 +70,10 @@ pub(crate) fn render(curve: &Curve) -> Markup {
     };
     let notes = [
         axis.is_log().then(|| "The axis is logarithmic.".to_owned()),
-        lines.iter().any(|line| line.values.len() < FEW).then(|| "Fewer than five values are dots without shares.".to_owned()),
+        lines
+            .iter()
+            .any(|line| line.values.len() < FEW)
+            .then(|| "Fewer than five values are dots without shares.".to_owned()),
         (lines.len() > SERIES).then(|| format!("The first {SERIES} of {} are drawn; the table has all.", lines.len())),
     ];
     Figure {
@@ -134,7 +141,11 @@ fn sentence(lines: &[Sorted<'_>], curve: &Curve) -> String {
             .iter()
             .filter_map(|(share, name)| Some(format!("{name} {}", curve.x.text(line.quantile(*share)?))))
             .collect();
-        format!("{}: {}", short_name(line.name), if marked.is_empty() { "no values".to_owned() } else { marked.join(", ") })
+        format!(
+            "{}: {}",
+            short_name(line.name),
+            if marked.is_empty() { "no values".to_owned() } else { marked.join(", ") }
+        )
     });
     told.collect::<Vec<_>>().join("; ")
 }

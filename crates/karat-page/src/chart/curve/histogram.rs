@@ -46,9 +46,8 @@ pub(crate) fn render(histogram: &Histogram) -> Markup {
 fn bins(values: &[f64], axis: &Axis) -> Vec<Bin> {
     let (lo, hi) = axis.ends();
     let width = (hi - lo) / BINS as f64;
-    let mut bins: Vec<Bin> = (0..BINS)
-        .map(|at| Bin { lo: lo + width * at as f64, hi: lo + width * (at + 1) as f64, count: 0 })
-        .collect();
+    let mut bins: Vec<Bin> =
+        (0..BINS).map(|at| Bin { lo: lo + width * at as f64, hi: lo + width * (at + 1) as f64, count: 0 }).collect();
     for value in values {
         let at = (axis.position(*value) * BINS as f64).floor().clamp(0.0, (BINS - 1) as f64) as usize;
         if let Some(bin) = bins.get_mut(at) {
@@ -63,7 +62,8 @@ fn bars(histogram: &Histogram, bins: &[Bin], axis: &Axis) -> Markup {
     let counts = Scale::of(Unit::Count);
     let plane = Plane { vertical: &vertical, scale: &counts, height: HEIGHT, below: 22.0 };
     let keys = |bin: usize| -> Vec<&str> {
-        let is_in = |value: f64| (axis.position(value) * BINS as f64).floor().clamp(0.0, (BINS - 1) as f64) as usize == bin;
+        let is_in =
+            |value: f64| (axis.position(value) * BINS as f64).floor().clamp(0.0, (BINS - 1) as f64) as usize == bin;
         histogram.values.iter().filter(|(value, _)| is_in(*value)).filter_map(|(_, key)| key.as_deref()).collect()
     };
     let content = html! {
@@ -117,7 +117,9 @@ fn threshold(histogram: &Histogram, axis: &Axis) -> Markup {
 }
 
 fn table(bins: &[Bin], scale: &Scale) -> Rows {
-    let row = |bin: &Bin| Row::of(vec![Cell::Text(format!("{} to {}", scale.text(bin.lo), scale.text(bin.hi))), Cell::Count(bin.count)]);
+    let row = |bin: &Bin| {
+        Row::of(vec![Cell::Text(format!("{} to {}", scale.text(bin.lo), scale.text(bin.hi))), Cell::Count(bin.count)])
+    };
     Rows {
         columns: vec![Column::text("Bin"), Column::number("Count")],
         rows: bins.iter().map(row).collect(),

@@ -27,7 +27,8 @@ pub(crate) fn render(curve: &Curve) -> Markup {
     let mark = curve.mark.as_ref().map(|(x, _)| *x);
     let points = || lines.iter().flat_map(|(_, points)| points);
     let horizontal = Axis::of(&curve.x, points().map(|point| point.x).chain(mark));
-    let heights = points().flat_map(|point| [point.y].into_iter().chain(point.interval.into_iter().flat_map(|(lo, hi)| [lo, hi])));
+    let heights = points()
+        .flat_map(|point| [point.y].into_iter().chain(point.interval.into_iter().flat_map(|(lo, hi)| [lo, hi])));
     let vertical = Axis::of(&curve.y, heights);
     let plane = Plane { vertical: &vertical, scale: &curve.y, height: HEIGHT, below: BELOW };
     let is_reliability = curve.shape == CurveShape::Reliability;
@@ -67,7 +68,13 @@ pub(crate) fn render(curve: &Curve) -> Markup {
             @if is_reliability { @if let Some((_, points)) = lines.first() { (counts(points, &horizontal, &plane)) } }
         },
         legend: (lines.len() > 1).then(|| {
-            legend(lines.iter().enumerate().take(SERIES).map(|(at, (line, _))| (mark::swatch(at, true), line.name.as_str())))
+            legend(
+                lines
+                    .iter()
+                    .enumerate()
+                    .take(SERIES)
+                    .map(|(at, (line, _))| (mark::swatch(at, true), line.name.as_str())),
+            )
         }),
         notes: notes.into_iter().flatten().collect(),
     }
@@ -126,7 +133,12 @@ fn counts(points: &[CurvePoint], horizontal: &Axis, plane: &Plane<'_>) -> Markup
         }
     };
     // The same gutter as above, so that bars stand below their points.
-    let ticks: Vec<String> = plane.vertical.ticks().iter().map(|tick| crate::chart::draw::axis::tick_text(plane.scale, *tick, false)).collect();
+    let ticks: Vec<String> = plane
+        .vertical
+        .ticks()
+        .iter()
+        .map(|tick| crate::chart::draw::axis::tick_text(plane.scale, *tick, false))
+        .collect();
     let gutter = crate::chart::draw::figure::gutter(ticks.iter().map(String::as_str));
     html! {
         div.plane {
@@ -145,7 +157,12 @@ fn counts(points: &[CurvePoint], horizontal: &Axis, plane: &Plane<'_>) -> Markup
 fn table(curve: &Curve) -> Rows {
     let row = |of: &CurveLine, point: &CurvePoint| {
         let x = Estimate { value: Some(point.x).filter(|x| x.is_finite()), ..Estimate::default() };
-        let y = Estimate { value: Some(point.y).filter(|y| y.is_finite()), interval: point.interval, n: point.n, ..Estimate::default() };
+        let y = Estimate {
+            value: Some(point.y).filter(|y| y.is_finite()),
+            interval: point.interval,
+            n: point.n,
+            ..Estimate::default()
+        };
         Row::of(vec![
             Cell::Text(of.name.clone()),
             Cell::Value(x, curve.x.clone()),
@@ -153,13 +170,13 @@ fn table(curve: &Curve) -> Rows {
             Cell::Count(point.n),
         ])
     };
-    let columns = vec![
-        Column::text("Name"),
-        Column::number(&curve.axes.0),
-        Column::number(&curve.axes.1),
-        Column::number("n"),
-    ];
-    Rows { columns, rows: curve.lines.iter().flat_map(|line| line.points.iter().map(move |point| row(line, point))).collect(), ..Rows::default() }
+    let columns =
+        vec![Column::text("Name"), Column::number(&curve.axes.0), Column::number(&curve.axes.1), Column::number("n")];
+    Rows {
+        columns,
+        rows: curve.lines.iter().flat_map(|line| line.points.iter().map(move |point| row(line, point))).collect(),
+        ..Rows::default()
+    }
 }
 
 fn sentence(curve: &Curve, lines: &[(&CurveLine, Vec<CurvePoint>)]) -> String {

@@ -28,7 +28,7 @@ pub(crate) fn render(radar: &Radar) -> Markup {
     let scale = &radar.scale;
     let values = radar.axes.iter().flat_map(|axis| dots::extent(&axis.estimate).chain(axis.baseline));
     let axis = Axis::of(scale, values);
-    let missing = radar.axes.iter().filter(|axis| axis.estimate.value.is_none()).count();
+    let missing = radar.axes.iter().filter(|axis| axis.estimate.finite_value().is_none()).count();
     let notes = [
         (missing > 0).then(|| format!("{missing} of {} axes have no value.", radar.axes.len())),
         radar.baseline.as_ref().map(|name| format!("Hollow and dashed: {}.", line(name))),
@@ -47,7 +47,11 @@ pub(crate) fn render(radar: &Radar) -> Markup {
 }
 
 fn as_dots(radar: &Radar) -> Markup {
-    let bar = |axis: &crate::block::RadarAxis| Bar { name: axis.name.clone(), estimate: axis.estimate.clone(), ..Bar::default() };
+    let bar = |axis: &crate::block::RadarAxis| Bar {
+        name: axis.name.clone(),
+        estimate: axis.estimate.clone(),
+        ..Bar::default()
+    };
     bars::render(&Bars { scale: radar.scale.clone(), bars: radar.axes.iter().map(bar).collect(), ..Bars::default() })
 }
 
@@ -65,9 +69,13 @@ fn drawing(radar: &Radar, axis: &Axis) -> Markup {
     let n = radar.axes.len();
     let at_value = |at: usize, value: f64| spoke(at, n, axis.position(value));
     let all = |values: Vec<Option<f64>>| -> Option<Vec<(f64, f64)>> {
-        values.into_iter().enumerate().map(|(at, value)| Some(at_value(at, value.filter(|it| it.is_finite())?))).collect()
+        values
+            .into_iter()
+            .enumerate()
+            .map(|(at, value)| Some(at_value(at, value.filter(|it| it.is_finite())?)))
+            .collect()
     };
-    let profile = all(radar.axes.iter().map(|axis| axis.estimate.value).collect());
+    let profile = all(radar.axes.iter().map(|axis| axis.estimate.finite_value()).collect());
     let baseline = all(radar.axes.iter().map(|axis| axis.baseline).collect());
     // Figures with few axes end above the circle.
     let lowest = (0..n).map(|at| spoke(at, n, 1.09).1).fold(CENTRE.1, f64::max);
@@ -87,7 +95,7 @@ fn drawing(radar: &Radar, axis: &Axis) -> Markup {
                     @let (x, y) = at_value(at, value);
                     circle class="dot hollow s5" cx=(coordinate(x)) cy=(coordinate(y)) r="3" {}
                 }
-                @if let Some(value) = axis.estimate.value.filter(|value| value.is_finite()) {
+                @if let Some(value) = axis.estimate.finite_value() {
                     @let (x, y) = at_value(at, value);
                     circle class="dot s1" cx=(coordinate(x)) cy=(coordinate(y)) r="3.5" data-key=(line(&axis.name)) {}
                 }
@@ -103,7 +111,13 @@ fn drawing(radar: &Radar, axis: &Axis) -> Markup {
 
 fn label(name: &str, at: usize, n: usize) -> Markup {
     let (x, y) = spoke(at, n, 1.09);
-    let anchor = if (x - CENTRE.0).abs() < 8.0 { "middle" } else if x > CENTRE.0 { "start" } else { "end" };
+    let anchor = if (x - CENTRE.0).abs() < 8.0 {
+        "middle"
+    } else if x > CENTRE.0 {
+        "start"
+    } else {
+        "end"
+    };
     // Twelve characters fit beside the figure; the list has the whole name.
     let mut short: String = short_name(name).chars().take(13).collect();
     if short_name(name).chars().count() > 13 {
@@ -122,9 +136,11 @@ fn rows(radar: &Radar) -> Rows {
     let row = |axis: &crate::block::RadarAxis| {
         let mut cells = vec![Cell::Text(axis.name.clone()), Cell::Value(axis.estimate.clone(), scale.clone())];
         if radar.baseline.is_some() {
-            let point = |value: Option<f64>| value.map_or_else(|| Estimate::missing("no value"), |value| Estimate::point(value, 1));
+            let point = |value: Option<f64>| {
+                value.map_or_else(|| Estimate::missing("no value"), |value| Estimate::point(value, 1))
+            };
             cells.push(Cell::Value(point(axis.baseline), scale.clone()));
-            let difference = axis.estimate.value.zip(axis.baseline).map(|(value, before)| value - before);
+            let difference = axis.estimate.finite_value().zip(axis.baseline).map(|(value, before)| value - before);
             cells.push(Cell::Difference(point(difference), scale.clone()));
         }
         Row::of(cells)
@@ -133,6 +149,7 @@ fn rows(radar: &Radar) -> Rows {
 }
 
 fn sentence(radar: &Radar) -> String {
-    let told = |axis: &crate::block::RadarAxis| format!("{} {}", short_name(&axis.name), radar.scale.sentence(&axis.estimate));
+    let told =
+        |axis: &crate::block::RadarAxis| format!("{} {}", short_name(&axis.name), radar.scale.sentence(&axis.estimate));
     radar.axes.iter().map(told).collect::<Vec<_>>().join(", ")
 }

@@ -20,15 +20,24 @@ pub(crate) fn render(series: &Series) -> Markup {
     let scale = &series.scale;
     let axis = Axis::of(scale, extent(series)).cut_from(scale);
     let drawing = if series.lines.len() > SERIES { multiples::draw(series, &axis) } else { draw(series, &axis) };
-    let points = series.lines.iter().flat_map(|line| &line.points).filter(|point| point.value.is_some()).count();
+    let points = series
+        .lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .filter(|point| point.value.is_some_and(f64::is_finite))
+        .count();
     let first = series.lines.first();
-    let missing = first.map_or(0, |line| line.points.iter().filter(|point| point.value.is_none()).count());
+    let missing =
+        first.map_or(0, |line| line.points.iter().filter(|point| !point.value.is_some_and(f64::is_finite)).count());
     let notes = [
         missing_note(missing, series.dates.len(), "date"),
         cut_note(&axis, scale),
         (series.dates.len() > dates::MOST_POINTS)
             .then(|| "Thinned: the lowest and the highest value of each part are drawn.".to_owned()),
-        series.threshold.as_ref().map(|(value, name)| format!("Dashed line: {} at {}.", line(name), scale.text(*value))),
+        series
+            .threshold
+            .as_ref()
+            .map(|(value, name)| format!("Dashed line: {} at {}.", line(name), scale.text(*value))),
         series.band.as_ref().map(|(_, name)| format!("Shaded band: {}.", line(name))),
         incidents(series),
     ];
@@ -50,7 +59,8 @@ pub(crate) fn render(series: &Series) -> Markup {
 
 fn extent(series: &Series) -> impl Iterator<Item = f64> {
     let points = series.lines.iter().flat_map(|line| &line.points);
-    let values = points.flat_map(|point| point.value.into_iter().chain(point.interval.into_iter().flat_map(|(a, b)| [a, b])));
+    let values =
+        points.flat_map(|point| point.value.into_iter().chain(point.interval.into_iter().flat_map(|(a, b)| [a, b])));
     let band = series.band.iter().flat_map(|(band, _)| band.iter().flatten().flat_map(|(lo, hi)| [*lo, *hi]));
     let threshold = series.threshold.iter().map(|(value, _)| *value);
     values.chain(band).chain(threshold).filter(|value| value.is_finite()).collect::<Vec<_>>().into_iter()
@@ -167,7 +177,11 @@ fn names(series: &Series, plane: &Plane<'_>) -> Option<Markup> {
 fn incidents(series: &Series) -> Option<String> {
     let told = series.incidents.iter().take(5).map(|incident| {
         let date = |at: usize| series.dates.get(at).map_or("?", String::as_str);
-        let span = if incident.from == incident.to { date(incident.from).to_owned() } else { format!("{} to {}", date(incident.from), date(incident.to)) };
+        let span = if incident.from == incident.to {
+            date(incident.from).to_owned()
+        } else {
+            format!("{} to {}", date(incident.from), date(incident.to))
+        };
         format!("{}: {}", line(&span), line(&incident.label))
     });
     let told: Vec<String> = told.collect();
@@ -184,7 +198,10 @@ fn table(series: &Series) -> Rows {
         Row::of([Cell::Text(date.clone())].into_iter().chain(series.lines.iter().map(|line| cell(line, at))).collect())
     };
     Rows {
-        columns: [Column::text("Date")].into_iter().chain(series.lines.iter().map(|line| Column::number(&line.name))).collect(),
+        columns: [Column::text("Date")]
+            .into_iter()
+            .chain(series.lines.iter().map(|line| Column::number(&line.name)))
+            .collect(),
         rows: series.dates.iter().enumerate().map(row).collect(),
         ..Rows::default()
     }
@@ -192,17 +209,25 @@ fn table(series: &Series) -> Rows {
 
 fn sentence(series: &Series) -> String {
     let told = |of: &SeriesLine| {
-        let known: Vec<(usize, f64)> = values(of).into_iter().enumerate().filter_map(|(at, value)| Some((at, value?))).collect();
+        let known: Vec<(usize, f64)> =
+            values(of).into_iter().enumerate().filter_map(|(at, value)| Some((at, value?))).collect();
         let text = |value: f64| series.scale.text(value);
         let date = |at: usize| series.dates.get(at).map_or_else(String::new, |date| short_name(date));
         match known.as_slice() {
             [] => format!("{}: no values", short_name(&of.name)),
             [(at, only)] => format!("{}: {} on {}", short_name(&of.name), text(*only), date(*at)),
             [(from, first), .., (to, last)] => {
-                let (lo, hi) = known.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, it)| (it.min(lo), it.max(hi)));
+                let (lo, hi) =
+                    known.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, it)| (it.min(lo), it.max(hi)));
                 format!(
                     "{}: {} on {} to {} on {}, lowest {}, highest {}",
-                    short_name(&of.name), text(*first), date(*from), text(*last), date(*to), text(lo), text(hi)
+                    short_name(&of.name),
+                    text(*first),
+                    date(*from),
+                    text(*last),
+                    date(*to),
+                    text(lo),
+                    text(hi)
                 )
             }
         }

@@ -26,7 +26,9 @@ pub(crate) fn render(stack: &Stack) -> Markup {
     let parts = parts(stack);
     let n = stack.dates.len();
     let from = n.saturating_sub(MOST_DATES);
-    let sum = |at: usize| parts.iter().filter_map(|part| value(&part.values, at)).sum::<f64>() + value(&stack.capped, at).unwrap_or(0.0);
+    let sum = |at: usize| {
+        parts.iter().filter_map(|part| value(&part.values, at)).sum::<f64>() + value(&stack.capped, at).unwrap_or(0.0)
+    };
     let axis = match scale.range {
         Some((_, hi)) if (0..n).all(|at| sum(at) <= hi) && hi > 0.0 => Axis::linear(0.0, hi),
         _ => Axis::from_zero((0..n).map(sum)),
@@ -46,7 +48,8 @@ pub(crate) fn render(stack: &Stack) -> Markup {
         has_caps.then(|| "Hatched: taken away by a cap.".to_owned()),
         (from > 0).then(|| format!("The last {MOST_DATES} of {n} dates are drawn; the table has all.")),
     ];
-    let items: Vec<(Markup, &str)> = parts.iter().enumerate().map(|(at, part)| (square(at), part.name.as_str())).collect();
+    let items: Vec<(Markup, &str)> =
+        parts.iter().enumerate().map(|(at, part)| (square(at), part.name.as_str())).collect();
     Figure {
         is_beside: false,
         kind: "stack",
@@ -103,7 +106,9 @@ fn parts(stack: &Stack) -> Vec<Part> {
 
 fn table(stack: &Stack) -> Rows {
     let cell = |values: &[Option<f64>], at: usize| match value(values, at) {
-        Some(value) => Cell::Value(Estimate::point(value, 1), Scale { range: stack.scale.range, ..stack.scale.clone() }),
+        Some(value) => {
+            Cell::Value(Estimate::point(value, 1), Scale { range: stack.scale.range, ..stack.scale.clone() })
+        }
         None => Cell::Missing("no value".to_owned()),
     };
     let row = |(at, date): (usize, &String)| {
@@ -111,7 +116,10 @@ fn table(stack: &Stack) -> Rows {
         Row::of([Cell::Text(date.clone())].into_iter().chain(parts).collect())
     };
     Rows {
-        columns: [Column::text("Date")].into_iter().chain(stack.parts.iter().map(|part| Column::number(&part.name))).collect(),
+        columns: [Column::text("Date")]
+            .into_iter()
+            .chain(stack.parts.iter().map(|part| Column::number(&part.name)))
+            .collect(),
         rows: stack.dates.iter().enumerate().map(row).collect(),
         ..Rows::default()
     }

@@ -27,7 +27,9 @@ impl Axis {
     pub(crate) fn of(scale: &Scale, values: impl Iterator<Item = f64>) -> Self {
         let (lo, hi) = ends(values);
         match scale.range {
-            Some((least, most)) if most > least && lo.is_none_or(|lo| lo >= least) && hi.is_none_or(|hi| hi <= most) => {
+            Some((least, most))
+                if most > least && lo.is_none_or(|lo| lo >= least) && hi.is_none_or(|hi| hi <= most) =>
+            {
                 Self::linear(least, most)
             }
             _ => Self::round(lo, hi),
@@ -92,7 +94,8 @@ impl Axis {
     /// Returns the position of a value, from 0 to 1; values beyond an end stand at it.
     pub(crate) fn position(&self, value: f64) -> f64 {
         let value = if self.is_log { value.max(f64::MIN_POSITIVE).log10() } else { value };
-        ((value - self.lo) / (self.hi - self.lo)).clamp(0.0, 1.0)
+        let position = ((value - self.lo) / (self.hi - self.lo)).clamp(0.0, 1.0);
+        if position.is_nan() { 0.5 } else { position }
     }
 
     /// Returns the ends of the axis.
@@ -196,7 +199,7 @@ mod tests {
     fn equal_values_stand_in_the_centre() {
         for value in [0.0, 0.7, -3.0] {
             let axis = Axis::of(&Scale::default(), [value, value].into_iter());
-            assert_eq!((axis.position(value), axis.ticks.len()), (0.5, 1));
+            assert!((axis.position(value) - 0.5).abs() < 1e-9 && axis.ticks.len() == 1);
         }
     }
 }

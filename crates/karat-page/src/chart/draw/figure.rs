@@ -65,8 +65,7 @@ impl Plane<'_> {
     }
 
     pub(crate) fn render(&self, content: &Markup, end: Option<&Markup>) -> Markup {
-        let texts: Vec<String> =
-            self.vertical.ticks().iter().map(|tick| tick_text(self.scale, *tick, false)).collect();
+        let texts: Vec<String> = self.vertical.ticks().iter().map(|tick| tick_text(self.scale, *tick, false)).collect();
         let width = gutter(texts.iter().map(String::as_str));
         let full = self.height + self.below + 8.0;
         html! {
@@ -146,5 +145,6 @@ pub(crate) fn missing_note(missing: usize, all: usize, noun: &str) -> Option<Str
 /// Returns the note of an axis that shows a part of its range.
 pub(crate) fn cut_note(axis: &Axis, scale: &Scale) -> Option<String> {
     let (lo, hi) = axis.ends();
-    axis.is_cut.then(|| format!("The axis shows {} to {} only.", tick_text(scale, lo, false), tick_text(scale, hi, false)))
+    axis.is_cut
+        .then(|| format!("The axis shows {} to {} only.", tick_text(scale, lo, false), tick_text(scale, hi, false)))
 }

@@ -125,7 +125,8 @@ fn key(scale: &Scale, axis: &Axis) -> Markup {
 /// Returns the scores of a system from low to high, as many as fit; missing ones stand at the end.
 fn sorted_strip(matrix: &Matrix, row: usize) -> Vec<Shown> {
     let samples = matrix.columns.len();
-    let mut values: Vec<(Option<f64>, usize)> = (0..samples).map(|column| (cell(matrix, row, column), column)).collect();
+    let mut values: Vec<(Option<f64>, usize)> =
+        (0..samples).map(|column| (cell(matrix, row, column), column)).collect();
     values.sort_by(|a, b| match (a.0, b.0) {
         (Some(a), Some(b)) => a.total_cmp(&b),
         (a, b) => b.is_some().cmp(&a.is_some()),
@@ -133,7 +134,9 @@ fn sorted_strip(matrix: &Matrix, row: usize) -> Vec<Shown> {
     let cells = samples.min(STRIP);
     let last = samples.saturating_sub(1);
     let at = |cell: usize| if cells > 1 { cell * last / (cells - 1) } else { 0 };
-    let pick = |cell: usize| values.get(at(cell)).map(|(value, column)| (*value, matrix.columns.get(*column).cloned().unwrap_or_default()));
+    let pick = |cell: usize| {
+        values.get(at(cell)).map(|(value, column)| (*value, matrix.columns.get(*column).cloned().unwrap_or_default()))
+    };
     (0..cells).filter_map(pick).collect()
 }
 
@@ -141,7 +144,8 @@ fn sorted_strip(matrix: &Matrix, row: usize) -> Vec<Shown> {
 fn most_different(matrix: &Matrix) -> Vec<usize> {
     let spread = |column: usize| {
         let values = (0..matrix.rows.len()).filter_map(|row| cell(matrix, row, column));
-        let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), value| (value.min(lo), value.max(hi)));
+        let (lo, hi) =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), value| (value.min(lo), value.max(hi)));
         if hi > lo { hi - lo } else { 0.0 }
     };
     let mut columns: Vec<(f64, usize)> = (0..matrix.columns.len()).map(|column| (spread(column), column)).collect();
@@ -155,7 +159,8 @@ fn mean(matrix: &Matrix, row: usize) -> Option<f64> {
 }
 
 fn sentence(matrix: &Matrix, scale: &Scale) -> String {
-    let told = |(row, name): (usize, &String)| Some(format!("{} mean {}", short_name(name), scale.text(mean(matrix, row)?)));
+    let told =
+        |(row, name): (usize, &String)| Some(format!("{} mean {}", short_name(name), scale.text(mean(matrix, row)?)));
     let systems: Vec<String> = matrix.rows.iter().enumerate().filter_map(told).take(5).collect();
     format!("{} systems on {} samples: {}", matrix.rows.len(), matrix.columns.len(), systems.join(", "))
 }

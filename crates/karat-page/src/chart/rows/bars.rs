@@ -24,12 +24,21 @@ pub(crate) fn render(bars: &Bars) -> Markup {
             line.threshold x1=(x) x2=(x) y1="0" y2=(HEIGHT) {}
         }
     };
-    let lines: Vec<Line<'_>> = bars.bars.iter().take(MOST_LINES).map(|bar| Line {
-        name: &bar.name,
-        plot: if is_bar { solid(bar, &axis) } else { dots::marks(&bar.estimate, &axis, &Marker::of(0).keyed(bar.key.as_deref())) },
-        value: observed(&bar.estimate, scale),
-    }).collect();
-    let missing = bars.bars.iter().filter(|bar| bar.estimate.value.is_none()).count();
+    let lines: Vec<Line<'_>> = bars
+        .bars
+        .iter()
+        .take(MOST_LINES)
+        .map(|bar| Line {
+            name: &bar.name,
+            plot: if is_bar {
+                solid(bar, &axis)
+            } else {
+                dots::marks(&bar.estimate, &axis, &Marker::of(0).keyed(bar.key.as_deref()))
+            },
+            value: observed(&bar.estimate, scale),
+        })
+        .collect();
+    let missing = bars.bars.iter().filter(|bar| bar.estimate.finite_value().is_none()).count();
     let notes = [
         missing_note(missing, bars.bars.len(), "row"),
         cut_note(&axis, scale),
@@ -49,12 +58,12 @@ pub(crate) fn render(bars: &Bars) -> Markup {
 }
 
 fn solid(bar: &Bar, axis: &Axis) -> Markup {
-    let Some(value) = bar.estimate.value else { return html! {} };
+    let Some(value) = bar.estimate.finite_value() else { return html! {} };
     let (zero, end) = (axis.position(0.0), axis.position(value));
     let key = bar.key.as_deref().map(line);
     html! {
         rect.bar-mark.s1 x=(percent(zero.min(end))) width=(percent((end - zero).abs())) y="7" height=(HEIGHT - 14.0) data-key=[key] {}
-        @if let Some((lo, hi)) = bar.estimate.interval {
+        @if let Some((lo, hi)) = bar.estimate.finite_interval() {
             line.zero-line x1=(percent(axis.position(lo))) x2=(percent(axis.position(hi))) y1=(HEIGHT / 2.0) y2=(HEIGHT / 2.0) {}
         }
     }
@@ -78,7 +87,8 @@ fn rows(bars: &[Bar], scale: &Scale) -> Rows {
 /// Returns for example `gpt-5 0.810 [0.780, 0.840] leads gpt-4.1 by 0.050`.
 fn sentence(bars: &Bars) -> String {
     let scale = &bars.scale;
-    let mut known: Vec<(&Bar, f64)> = bars.bars.iter().filter_map(|bar| Some((bar, bar.estimate.value?))).collect();
+    let mut known: Vec<(&Bar, f64)> =
+        bars.bars.iter().filter_map(|bar| Some((bar, bar.estimate.finite_value()?))).collect();
     let is_lower = scale.better == Better::Lower;
     known.sort_by(|a, b| if is_lower { a.1.total_cmp(&b.1) } else { b.1.total_cmp(&a.1) });
     let named = |bar: &Bar| format!("{} {}", short_name(&bar.name), scale.sentence(&bar.estimate));

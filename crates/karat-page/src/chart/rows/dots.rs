@@ -9,8 +9,14 @@ use crate::number::Estimate;
 
 /// Returns all numbers that an axis must show.
 pub(crate) fn extent(estimate: &Estimate) -> impl Iterator<Item = f64> {
-    let ends = estimate.interval.map(|(lo, hi)| [lo, hi]);
-    estimate.value.into_iter().chain(ends.into_iter().flatten()).chain(estimate.values.iter().copied()).collect::<Vec<_>>().into_iter()
+    let ends = estimate.finite_interval().map(|(lo, hi)| [lo, hi]);
+    estimate
+        .finite_value()
+        .into_iter()
+        .chain(ends.into_iter().flatten())
+        .chain(estimate.values.iter().copied())
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 /// The marks of a value.
@@ -18,14 +24,14 @@ pub(crate) fn marks(estimate: &Estimate, axis: &Axis, marker: &Marker<'_>) -> Ma
     let middle = HEIGHT / 2.0;
     let class = marker.class.map_or_else(|| crate::chart::draw::mark::series_class(marker.series), str::to_owned);
     html! {
-        @if let Some((lo, hi)) = estimate.interval {
+        @if let Some((lo, hi)) = estimate.finite_interval() {
             line class={"whisker " (class)} x1=(percent(axis.position(lo))) x2=(percent(axis.position(hi))) y1=(middle) y2=(middle) {}
         } @else {
             @for value in &estimate.values {
                 circle class={"value-dot " (class)} cx=(percent(axis.position(*value))) cy=(middle) r="3" {}
             }
         }
-        @if let Some(value) = estimate.value { (marker.draw(axis.position(value), middle)) }
+        @if let Some(value) = estimate.finite_value() { (marker.draw(axis.position(value), middle)) }
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn render(forest: &Forest) -> Markup {
     let is_turned = scale.better == Better::Lower;
     let mut rows: Vec<(&ForestRow, Estimate)> =
         forest.rows.iter().map(|row| (row, if is_turned { turn(&row.effect) } else { row.effect.clone() })).collect();
-    let effect = |estimate: &Estimate| estimate.value.unwrap_or(f64::NEG_INFINITY);
+    let effect = |estimate: &Estimate| estimate.finite_value().unwrap_or(f64::NEG_INFINITY);
     rows.sort_by(|a, b| effect(&b.1).total_cmp(&effect(&a.1)));
     let margin = forest.margin.filter(|margin| margin.is_finite()).map(f64::abs);
     let ends = margin.map(|margin| [-margin, margin]);
@@ -31,12 +31,16 @@ pub(crate) fn render(forest: &Forest) -> Markup {
         @let zero = percent(axis.position(0.0));
         line.zero-line x1=(zero) x2=(zero) y1="0" y2=(HEIGHT) {}
     };
-    let lines: Vec<Line<'_>> = rows.iter().take(MOST_LINES).map(|(row, effect)| Line {
-        name: &row.name,
-        plot: dots::marks(effect, &axis, &marker(row)),
-        value: value(row, effect, scale),
-    }).collect();
-    let without = rows.iter().filter(|row| row.1.value.is_none()).count();
+    let lines: Vec<Line<'_>> = rows
+        .iter()
+        .take(MOST_LINES)
+        .map(|(row, effect)| Line {
+            name: &row.name,
+            plot: dots::marks(effect, &axis, &marker(row)),
+            value: value(row, effect, scale),
+        })
+        .collect();
+    let without = rows.iter().filter(|row| row.1.finite_value().is_none()).count();
     let notes = [
         missing_note(without, rows.len(), "row"),
         cut_lines(rows.len()),
@@ -57,8 +61,8 @@ pub(crate) fn render(forest: &Forest) -> Markup {
 
 fn turn(effect: &Estimate) -> Estimate {
     Estimate {
-        value: effect.value.map(|value| -value),
-        interval: effect.interval.map(|(lo, hi)| (-hi, -lo)),
+        value: effect.finite_value().map(|value| -value),
+        interval: effect.finite_interval().map(|(lo, hi)| (-hi, -lo)),
         values: effect.values.iter().map(|value| -value).collect(),
         ..effect.clone()
     }
@@ -76,9 +80,9 @@ fn marker(row: &ForestRow) -> Marker<'static> {
 
 fn value(row: &ForestRow, effect: &Estimate, scale: &Scale) -> Markup {
     html! {
-        @if let Some(value) = effect.value {
+        @if let Some(value) = effect.finite_value() {
             (scale.signed(value))
-            @if let Some(interval) = effect.interval { " " span.interval { (scale.signed_interval(value, interval)) } }
+            @if let Some(interval) = effect.finite_interval() { " " span.interval { (scale.signed_interval(value, interval)) } }
             @if effect.n > 0 { " " (observations(effect.n)) }
             @if let Some(verdict) = row.verdict { " " (verdict::mark(verdict)) }
             @if let Some(needed) = row.needed { " " span.count-n { "needs n ≈ " (count(needed)) } }
@@ -108,8 +112,9 @@ fn table(rows: &[(&ForestRow, Estimate)], scale: &Scale) -> Rows {
 
 fn sentence(rows: &[(&ForestRow, Estimate)], scale: &Scale) -> String {
     let told = |(row, effect): &(&ForestRow, Estimate)| {
-        let value = effect.value?;
-        let interval = effect.interval.map_or_else(String::new, |it| format!(" {}", scale.signed_interval(value, it)));
+        let value = effect.finite_value()?;
+        let interval =
+            effect.finite_interval().map_or_else(String::new, |it| format!(" {}", scale.signed_interval(value, it)));
         let verdict = row.verdict.map_or_else(String::new, |verdict| format!(", {}", verdict.word()));
         Some(format!("{} {}{interval}{verdict}", short_name(&row.name), scale.signed(value)))
     };

@@ -27,7 +27,14 @@ pub(crate) struct Line<'a> {
 }
 
 /// The lines over a shared axis. `behind` is drawn in each of them, below its marks.
-pub(crate) fn draw(lines: &[Line<'_>], axis: &Axis, scale: &Scale, is_difference: bool, behind: &Markup, ends: Option<(&str, &str)>) -> Markup {
+pub(crate) fn draw(
+    lines: &[Line<'_>],
+    axis: &Axis,
+    scale: &Scale,
+    is_difference: bool,
+    behind: &Markup,
+    ends: Option<(&str, &str)>,
+) -> Markup {
     html! {
         div.rows.roomy[is_difference] {
             @for line in lines {
