@@ -1,0 +1,349 @@
+// @ts-check
+// Islands of every page. Nothing here is needed to read a page: without this script all numbers, texts and links are there.
+//
+//   <k-theme>            switch between light, dark and the system's theme
+//   <k-table>            filter, sort, search and keyboard rows of the table inside it
+//   <k-keys>             list of the keys of the page (`?`)
+//
+// State that a link should carry lives in `location.hash`; what only this reader prefers lives in `localStorage`.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  root.dataset.script = "on";
+
+  /** Reads a preference; a page from `file://` or a private window may refuse storage.
+   * @param {string} key @returns {string | null} */
+  const preference = (key) => {
+    try { return localStorage.getItem(key); } catch { return null; }
+  };
+
+  /** @param {string} key @param {string} value */
+  const setPreference = (key, value) => {
+    try { localStorage.setItem(key, value); } catch { /* the choice lasts until the page closes */ }
+  };
+
+  /** @param {string} name @param {Record<string, string>} attributes @param {string} [text] @returns {HTMLElement} */
+  const element = (name, attributes, text) => {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+
+  // Before the body is painted, so that a stored theme does not flash.
+  const stored = preference("karat-theme");
+  if (stored === "light" || stored === "dark") root.dataset.theme = stored;
+
+  class Theme extends HTMLElement {
+    connectedCallback() {
+      const group = element("div", { class: "segments", role: "group", "aria-label": "Theme", "data-testid": "theme-switch" });
+      for (const [theme, label] of [["auto", "Auto"], ["light", "Light"], ["dark", "Dark"]]) {
+        const button = element("button", { type: "button", "data-theme-choice": theme }, label);
+        button.addEventListener("click", () => this.choose(theme));
+        group.append(button);
+      }
+      this.replaceChildren(group);
+      this.show();
+    }
+
+    /** @param {string} theme */
+    choose(theme) {
+      if (theme === "auto") delete root.dataset.theme; else root.dataset.theme = theme;
+      setPreference("karat-theme", theme);
+      this.show();
+    }
+
+    show() {
+      const current = root.dataset.theme ?? "auto";
+      for (const button of this.querySelectorAll("button")) {
+        button.setAttribute("aria-pressed", String(button.dataset.themeChoice === current));
+      }
+    }
+  }
+
+  /** State of the page in the hash: `#filter=below-gate&sort=-score&q=words&focus=2026-01-05`. A plain `#section` is none. */
+  const state = () => new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+
+  /** @param {string} key @param {string | null} value */
+  const setState = (key, value) => {
+    const now = state();
+    if (value) now.set(key, value); else now.delete(key);
+    const text = now.toString();
+    history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  };
+
+  class Table extends HTMLElement {
+    connectedCallback() {
+      const table = this.querySelector("table");
+      const body = table?.tBodies[0];
+      if (!table || !body) return;
+      this.body = body;
+      this.rows = [...body.rows];
+      this.order = new Map(this.rows.map((row, at) => [row, at]));
+      this.name = this.dataset.name ?? "";
+      this.sorts = "";
+      this.filter = "all";
+      this.words = "";
+      this.tools = this.querySelector(".tools-row");
+      this.none = element("p", { class: "no-match", hidden: "", role: "status" }, "No row matches.");
+      table.after(this.none);
+      if (this.hasAttribute("search")) this.addSearch();
+      this.addFilters();
+      this.addSorting(table);
+      this.addKeys();
+      this.restore();
+    }
+
+    /** @param {string} key */
+    key(key) { return this.name ? `${this.name}.${key}` : key; }
+
+    addSearch() {
+      const label = element("label", { class: "needs-script" });
+      label.append(element("span", { class: "hidden-text" }, "Search this table"));
+      const input = /** @type {HTMLInputElement} */ (
+        element("input", { type: "search", placeholder: "Search", "data-testid": "search" })
+      );
+      input.addEventListener("input", () => { this.words = input.value.trim().toLowerCase(); setState(this.key("q"), this.words); this.apply(); });
+      label.append(input);
+      this.input = input;
+      this.tools?.append(label);
+    }
+
+    addFilters() {
+      for (const chip of this.querySelectorAll("[data-filter]")) {
+        chip.addEventListener("click", () => this.choose(chip.getAttribute("data-filter") ?? "all"));
+      }
+    }
+
+    /** @param {string} filter */
+    choose(filter) {
+      this.filter = filter;
+      setState(this.key("filter"), filter === "all" ? null : filter);
+      this.apply();
+    }
+
+    /** @param {HTMLTableElement} table */
+    addSorting(table) {
+      [...(table.tHead?.rows[0]?.cells ?? [])].forEach((head, column) => {
+        if (!head.dataset.sort) return;
+        const button = element("button", { type: "button" }, head.textContent ?? "");
+        button.addEventListener("click", () => {
+          const turned = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
+          this.sort(column, turned);
+          setState(this.key("sort"), (turned === "descending" ? "-" : "") + head.dataset.sort);
+        });
+        head.replaceChildren(button);
+      });
+    }
+
+    /** @param {number} column @param {"ascending" | "descending"} direction */
+    sort(column, direction) {
+      const sign = direction === "descending" ? -1 : 1;
+      const heads = this.querySelectorAll("thead th");
+      heads.forEach((head, at) => at === column ? head.setAttribute("aria-sort", direction) : head.removeAttribute("aria-sort"));
+      const keyed = (this.rows ?? []).map((row) => {
+        const cell = row.cells[column];
+        const value = cell?.dataset.value;
+        return { row, number: value === undefined ? NaN : Number(value), text: cell?.textContent ?? "" };
+      });
+      // Rows without a number stand last in both directions.
+      keyed.sort((a, b) => {
+        if (Number.isNaN(a.number) !== Number.isNaN(b.number)) return Number.isNaN(a.number) ? 1 : -1;
+        const order = Number.isNaN(a.number) ? a.text.localeCompare(b.text, "en") : a.number - b.number;
+        return order * sign || (this.order?.get(a.row) ?? 0) - (this.order?.get(b.row) ?? 0);
+      });
+      this.body?.append(...keyed.map(({ row }) => row));
+    }
+
+    apply() {
+      let shown = 0;
+      for (const row of this.rows ?? []) {
+        const flags = (row.dataset.flags ?? "").split(" ");
+        const matches = (this.filter === "all" || flags.includes(this.filter ?? ""))
+          && (!this.words || (row.textContent ?? "").toLowerCase().includes(this.words));
+        row.hidden = !matches;
+        shown += Number(matches);
+        if (row.dataset.key) dim(row.dataset.key, !matches);
+      }
+      for (const chip of this.querySelectorAll("[data-filter]")) {
+        chip.setAttribute("aria-pressed", String(chip.getAttribute("data-filter") === this.filter));
+      }
+      if (this.none) this.none.hidden = shown > 0;
+      this.dataset.shown = String(shown);
+    }
+
+    restore() {
+      const from = state();
+      this.filter = from.get(this.key("filter")) ?? "all";
+      this.words = from.get(this.key("q")) ?? "";
+      if (this.input) this.input.value = this.words;
+      const sorting = from.get(this.key("sort"));
+      if (sorting) {
+        const heads = [...this.querySelectorAll("thead th")];
+        const column = heads.findIndex((head) => head instanceof HTMLElement && head.dataset.sort === sorting.replace(/^-/, ""));
+        if (column >= 0) this.sort(column, sorting.startsWith("-") ? "descending" : "ascending");
+      }
+      const key = from.get("focus");
+      if (key) focusKey(key);
+      this.apply();
+    }
+
+    /** One row is in the tab order; arrows and `j`, `k` move it. */
+    addKeys() {
+      /** @type {HTMLTableRowElement[]} */
+      const rows = this.rows ?? [];
+      if (!this.hasAttribute("rows") || !rows[0]) return;
+      rows.forEach((row, at) => { row.tabIndex = at === 0 ? 0 : -1; });
+      this.body?.addEventListener("keydown", (event) => {
+        const row = event.target instanceof HTMLElement ? event.target.closest("tr") : null;
+        if (!row || event.target !== row || modified(event)) return;
+        const single = preference("karat-keys") !== "off";
+        const step = event.key === "ArrowDown" || (single && event.key === "j") ? 1 : event.key === "ArrowUp" || (single && event.key === "k") ? -1 : 0;
+        if (step) { this.move(row, step); event.preventDefault(); }
+        if (event.key === "Enter") this.open(row);
+        if (single && event.key === "e") row.querySelectorAll("details").forEach((details) => { details.open = !details.open; });
+        if (single && event.key === "x") row.querySelector("input[type=checkbox]")?.dispatchEvent(new MouseEvent("click"));
+      });
+      this.body?.addEventListener("click", (event) => {
+        const target = event.target instanceof Element ? event.target : null;
+        const row = target?.closest("tr");
+        if (row && !target?.closest("a, button, summary, input")) this.select(row);
+      });
+    }
+
+    /** @param {HTMLTableRowElement} row @param {number} step */
+    move(row, step) {
+      const shown = [...(this.body?.rows ?? [])].filter((each) => !each.hidden);
+      const next = shown[shown.indexOf(row) + step];
+      if (!next) return;
+      row.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    }
+
+    /** @param {HTMLTableRowElement} row */
+    open(row) {
+      const link = row.querySelector("a[href]");
+      if (link instanceof HTMLAnchorElement) link.click(); else this.select(row);
+    }
+
+    /** @param {HTMLTableRowElement} row */
+    select(row) {
+      if (!row.dataset.key) return;
+      const key = row.classList.contains("is-focus") ? null : row.dataset.key;
+      setState("focus", key);
+      focusKey(key);
+    }
+  }
+
+  /** Marks everything on the page that stands for the same thing as the chosen row. @param {string | null} key */
+  const focusKey = (key) => {
+    for (const marked of document.querySelectorAll("[data-key]")) {
+      marked.classList.toggle("is-focus", marked.getAttribute("data-key") === key);
+    }
+    for (const detail of document.querySelectorAll("[data-detail]")) {
+      if (detail instanceof HTMLElement) detail.hidden = detail.dataset.detail !== key;
+    }
+    document.dispatchEvent(new CustomEvent("karat-focus", { detail: key }));
+  };
+
+  /** @type {Map<string, Element[]> | undefined} */
+  let marks;
+
+  /** Fades the marks of rows that a filter leaves out; charts keep their axes. @param {string} key @param {boolean} out */
+  const dim = (key, out) => {
+    if (!marks) {
+      marks = new Map();
+      for (const mark of document.querySelectorAll("svg [data-key]")) {
+        const name = mark.getAttribute("data-key") ?? "";
+        marks.set(name, [...(marks.get(name) ?? []), mark]);
+      }
+    }
+    for (const mark of marks.get(key) ?? []) {
+      if (out) mark.setAttribute("opacity", "0.2"); else mark.removeAttribute("opacity");
+    }
+  };
+
+  /** @param {KeyboardEvent} event */
+  const modified = (event) => event.ctrlKey || event.altKey || event.metaKey;
+
+  /** @param {EventTarget | null} target */
+  const isTyping = (target) => target instanceof HTMLElement
+    && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+  class Keys extends HTMLElement {
+    connectedCallback() {
+      const list = this.querySelector("dl");
+      const dialog = /** @type {HTMLDialogElement} */ (element("dialog", { "aria-label": "Keys", "data-testid": "keys-help" }));
+      const open = element("button", { type: "button", "aria-haspopup": "dialog", title: "Keys (?)" }, "Keys");
+      const toggle = element("button", { type: "button" });
+      const close = element("button", { type: "button" }, "Close");
+      const show = () => {
+        const on = preference("karat-keys") !== "off";
+        toggle.textContent = on ? "Turn single keys off" : "Turn single keys on";
+      };
+      toggle.addEventListener("click", () => {
+        setPreference("karat-keys", preference("karat-keys") === "off" ? "on" : "off");
+        show();
+      });
+      close.addEventListener("click", () => dialog.close());
+      open.addEventListener("click", () => { show(); dialog.showModal(); });
+      const choices = element("div", { class: "chips" });
+      choices.append(toggle, close);
+      dialog.append(element("h2", {}, "Keys"), ...(list ? [list] : []), choices);
+      this.replaceChildren(open, dialog);
+      this.dialog = dialog;
+      this.opener = open;
+    }
+  }
+
+  /** Keys that follow a link with this name, such as `next` for `]`. @type {Record<string, string>} */
+  const LINKS = { "]": "next", "[": "prev", d: "diff-link", t: "trace-link", c: "compare-link" };
+  /** @type {Record<string, string>} */
+  const PAGES = { r: "go-runs", s: "go-series", c: "go-compare" };
+  let isGoing = false;
+
+  /** @param {string} name @returns {boolean} */
+  const follow = (name) => {
+    const link = document.querySelector(`[data-testid="${name}"], [data-go="${name}"]`);
+    if (link instanceof HTMLElement) link.click();
+    return link instanceof HTMLElement;
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (modified(event) || isTyping(event.target) || preference("karat-keys") === "off") return;
+    if (document.querySelector("dialog[open]")) return;
+    const going = isGoing;
+    isGoing = event.key === "g" && !going;
+    if (going && PAGES[event.key]) return void follow(PAGES[event.key]);
+    if (event.key === "?") document.querySelector("k-keys button")?.dispatchEvent(new MouseEvent("click"));
+    else if (event.key === "/") {
+      const search = document.querySelector("input[type=search]");
+      if (search instanceof HTMLElement) { search.focus(); event.preventDefault(); }
+    } else if ((event.key === "j" || event.key === "k") && !(event.target instanceof HTMLTableRowElement)) {
+      const row = document.querySelector("tr[tabindex='0']");
+      if (row instanceof HTMLElement) row.focus();
+    } else if (LINKS[event.key]) follow(LINKS[event.key]);
+  });
+
+  // A printed page shows what a reader could have opened.
+  window.addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details:not([open])")) {
+      details.setAttribute("open", "");
+      details.setAttribute("data-opened-to-print", "");
+    }
+  });
+  window.addEventListener("afterprint", () => {
+    for (const details of document.querySelectorAll("[data-opened-to-print]")) {
+      details.removeAttribute("open");
+      details.removeAttribute("data-opened-to-print");
+    }
+  });
+
+  // The script stands in the head; elements read their children, so they wait for them.
+  document.addEventListener("DOMContentLoaded", () => {
+    customElements.define("k-theme", Theme);
+    customElements.define("k-table", Table);
+    customElements.define("k-keys", Keys);
+  });
+})();

@@ -1,0 +1,93 @@
+//! Blocks: what an analysis hands over to be shown. Plain data, no markup.
+//!
+//! - `head`: the title, question and facts that all blocks have.
+//! - `table`, `plots`, `texts`: the kinds of blocks.
+//! - `render`: a block to a panel. Charts make their own table from the same data, so both always agree.
+//!
+//! A block knows neither its analysis nor its preset; the caller may name the analysis for tests and links.
+
+mod head;
+mod plots;
+mod render;
+mod table;
+mod texts;
+
+pub use head::{Empty, Head};
+pub use plots::{
+    Bar, Bars, Bin, Curve, CurveLine, CurvePoint, CurveShape, Forest, ForestRow, Histogram, Incident, Matrix,
+    MatrixShape, Radar, RadarAxis, Series, SeriesLine, SeriesPoint, Stack, StackPart,
+};
+pub use render::{render, render_all};
+pub use table::{Cell, Column, Filter, Row, Rows, Stat, Stats, Table};
+pub use texts::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Highlight, Message, TextBlock, TextForm, Transcript};
+
+/// One panel's data.
+#[derive(Debug, Clone)]
+pub enum Block {
+    /// Cards with one figure each.
+    Stats(Stats),
+    /// A table.
+    Table(Table),
+    /// A value for each name: dots with intervals, or bars for counts and money.
+    Bars(Bars),
+    /// Differences with intervals around zero.
+    Forest(Forest),
+    /// Categories against categories, or systems against samples.
+    Matrix(Matrix),
+    /// One quantity over another: a curve, a reliability diagram or a distribution.
+    Curve(Curve),
+    /// A distribution of values.
+    Histogram(Histogram),
+    /// Values over dates.
+    Series(Series),
+    /// A profile over three or more axes.
+    Radar(Radar),
+    /// Parts that add up, over dates.
+    Stack(Stack),
+    /// Samples with the outputs of systems side by side.
+    Excerpts(Excerpts),
+    /// A text.
+    Text(TextBlock),
+    /// The messages of an output.
+    Transcript(Transcript),
+}
+
+impl Block {
+    /// Returns the head of the block.
+    pub fn head(&self) -> &Head {
+        match self {
+            Self::Stats(it) => &it.head,
+            Self::Table(it) => &it.head,
+            Self::Bars(it) => &it.head,
+            Self::Forest(it) => &it.head,
+            Self::Matrix(it) => &it.head,
+            Self::Curve(it) => &it.head,
+            Self::Histogram(it) => &it.head,
+            Self::Series(it) => &it.head,
+            Self::Radar(it) => &it.head,
+            Self::Stack(it) => &it.head,
+            Self::Excerpts(it) => &it.head,
+            Self::Text(it) => &it.head,
+            Self::Transcript(it) => &it.head,
+        }
+    }
+
+    /// Returns the name of the kind, as `data-block` has it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Stats(_) => "stats",
+            Self::Table(_) => "table",
+            Self::Bars(_) => "bars",
+            Self::Forest(_) => "forest",
+            Self::Matrix(_) => "matrix",
+            Self::Curve(_) => "curve",
+            Self::Histogram(_) => "histogram",
+            Self::Series(_) => "series",
+            Self::Radar(_) => "radar",
+            Self::Stack(_) => "stack",
+            Self::Excerpts(_) => "excerpts",
+            Self::Text(_) => "text",
+            Self::Transcript(_) => "transcript",
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Samples with their input, reference and the outputs of systems side by side.
+
+use maud::{Markup, html};
+
+use crate::block::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts};
+use crate::component::{highlight, state, table, verdict};
+use crate::text::diff;
+use crate::text::visible::{Line, Name, line, lines};
+
+/// Renders samples in their order.
+pub fn render(excerpts: &Excerpts) -> Markup {
+    html! {
+        ol.excerpts { @for item in &excerpts.items { (excerpt(item)) } }
+        (state::left_out(excerpts.left_out, "sample", excerpts.all_by.as_deref()))
+    }
+}
+
+fn excerpt(item: &Excerpt) -> Markup {
+    let pair = match item.outputs.as_slice() {
+        [before, after] if item.with_diff => before.text.as_deref().zip(after.text.as_deref()),
+        _ => None,
+    };
+    html! {
+        li.excerpt data-testid="excerpt" data-sample=(line(&item.sample)) {
+            div {
+                h4 {
+                    @match &item.href { Some(href) => (table::link(&item.sample, href)), None => (Line(&item.sample)) }
+                }
+                @if let Some(why) = &item.why { p.soft { (line(why)) } }
+            }
+            @if item.input.is_some() || item.reference.is_some() {
+                div.columns {
+                    @if let Some(input) = &item.input {
+                        div.column {
+                            span.role { "Input" }
+                            div.text-block.surface dir="auto" { (highlight::render(input, &item.input_highlights)) }
+                        }
+                    }
+                    @if let Some(reference) = &item.reference {
+                        div.column { span.role { "Reference" } div.text-block.surface dir="auto" { (lines(reference)) } }
+                    }
+                }
+            }
+            div.columns { @for it in &item.outputs { (output(it)) } }
+            @if let Some((before, after)) = pair {
+                details { summary { "Differences" } (diff::render(before, after)) }
+            }
+        }
+    }
+}
+
+fn output(output: &ExcerptOutput) -> Markup {
+    html! {
+        div.column data-testid="sample-output" data-system=(line(&output.system)) {
+            span.role {
+                (Name(&output.system))
+                @if output.repeats > 1 { " " span.repeats title="Trials that gave this text" { (output.repeats) "×" } }
+            }
+            @if let Some(text) = &output.text {
+                div.text-block.surface dir="auto" { (highlight::render(text, &output.highlights)) }
+            }
+            @if let Some(note) = &output.note { p.soft.small { (line(note)) } }
+            @if !output.scores.is_empty() { ul.scores { @for it in &output.scores { (score(it)) } } }
+        }
+    }
+}
+
+fn score(score: &ExcerptScore) -> Markup {
+    html! {
+        li data-testid="judgment" data-metric=(line(&score.metric)) {
+            span.soft { (Line(&score.metric)) }
+            strong { (line(&score.value)) }
+            @if let Some(verdict) = score.verdict { (verdict::mark(verdict)) }
+            @if let Some(judge) = &score.judge { span.soft.small { "by " (Name(judge)) } }
+            @if let Some(reason) = &score.reason { span.reason { (lines(reason)) } }
+        }
+    }
+}

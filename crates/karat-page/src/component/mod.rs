@@ -1,0 +1,19 @@
+//! Components: what pages are built from beside blocks. Each takes plain data and returns markup.
+//!
+//! - `shell`: the document around a page, as one file or with loaded assets.
+//! - `verdict`, `table`, `cards`: used by most others.
+//! - `gates`, `metrics`, `ledger`: the parts of a run's page: gates; metrics and leaderboards; failures, cost, provenance.
+//! - `excerpts`, `transcript`, `highlight`: texts.
+//! - `state`: nothing to show, an error, something left out.
+
+pub mod cards;
+pub mod excerpts;
+pub mod gates;
+pub mod highlight;
+pub mod ledger;
+pub mod metrics;
+pub mod shell;
+pub mod state;
+pub mod table;
+pub mod transcript;
+pub mod verdict;

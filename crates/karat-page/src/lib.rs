@@ -1,0 +1,29 @@
+//! Pages: data to HTML and inline SVG, the same bytes for the static report and the live dashboard.
+//!
+//! ```text
+//! outcome ─► Block (block/) ─► render ─► chart/ (SVG) or component/ (tables, texts) ─► Document (component/shell) ─► page
+//!                                              └─► text/: every string from outside passes here
+//! ```
+//!
+//! - `number`: how a number is written; read it first, it is short.
+//! - `text/`: makes strings from outside harmless; Markdown of models; word diff.
+//! - `block/`: what an analysis hands over: plain data. [`render`] makes a panel of it. Knows no analysis and no preset.
+//! - `chart/`: one file for each chart, on the primitives of `chart/draw`.
+//! - `component/`: what pages are built from beside blocks, and the shell of a page.
+//! - `assets`: style, script and font, embedded and addressed by their hash.
+//! - `style/`: the page that shows every component and chart in every state.
+//!
+//! This crate reads no store, clock, environment or file: a page is a function of its data.
+
+pub mod assets;
+pub mod block;
+mod chart;
+pub mod component;
+pub mod number;
+pub mod style;
+pub mod text;
+
+pub use block::{Block, Head, render};
+pub use component::shell::Document;
+pub use maud::{Markup, PreEscaped, html};
+pub use style::style_page;

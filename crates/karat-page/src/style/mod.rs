@@ -1,0 +1,42 @@
+//! The style page: every component and every chart in every state, with made-up data.
+//!
+//! - `charts`: blocks by chart and state; tests take snapshots of them.
+//! - `parts`: components beside blocks.
+//! - `data`: made-up numbers.
+
+mod charts;
+mod data;
+mod parts;
+
+use maud::{Markup, html};
+
+use crate::block::{Block, render};
+use crate::component::shell::{Document, NavLink, section};
+
+/// Returns every chart in every state, as name of the chart, name of the state, and block.
+pub fn states() -> Vec<(&'static str, &'static str, Block)> {
+    charts::all()
+}
+
+/// Returns the style page.
+pub fn style_page() -> Document {
+    let mut sections: Vec<(String, String, Markup)> =
+        parts::all().into_iter().map(|(id, title, content)| (id.to_owned(), title.to_owned(), content)).collect();
+    let states = states();
+    let mut charts: Vec<&str> = states.iter().map(|(chart, ..)| *chart).collect();
+    charts.dedup();
+    for chart in charts {
+        let panels = states.iter().filter(|(of, ..)| *of == chart);
+        let content = html! { div.pair { @for (_, _, block) in panels { (render(block)) } } };
+        sections.push((chart.to_lowercase().replace(' ', "-"), chart.to_owned(), content));
+    }
+    let links = sections.iter().map(|(id, title, _)| NavLink::new(title, format!("#{id}"))).collect();
+    let body = html! { @for (id, title, content) in &sections { (section(id, title, None, content)) } };
+    Document {
+        lead: Some("Every component and every chart in every state, with made-up data.".to_owned()),
+        crumbs: vec![NavLink::new("Runs", "#main"), NavLink { is_current: true, ..NavLink::new("Style", "#main") }],
+        sections: links,
+        foot: Some("Made-up data.".to_owned()),
+        ..Document::new("page-style", "Style", body)
+    }
+}

@@ -1,0 +1,72 @@
+//! Whole pages: as one file and live.
+
+use karat_page::{Document, assets, html, style_page};
+use scraper::{Html, Selector};
+
+fn all(page: &Html, selector: &str) -> usize {
+    page.select(&Selector::parse(selector).unwrap()).count()
+}
+
+/// DB-40: a file loads nothing, contains its style and script, and its policy allows them by hash.
+#[test]
+fn file_loads_nothing() {
+    let file = style_page().to_file();
+    let page = Html::parse_document(&file);
+    assert_eq!(all(&page, "[src], link, iframe, object, embed, img, form, base"), 0);
+    assert_eq!((all(&page, "style"), all(&page, "script")), (1, 1));
+    let policy = page.select(&Selector::parse("meta[http-equiv]").unwrap()).next().unwrap();
+    let policy = policy.value().attr("content").unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-") && !policy.contains("unsafe"), "{policy}");
+    for link in page.select(&Selector::parse("[href]").unwrap()) {
+        let href = link.value().attr("href").unwrap();
+        assert!(
+            link.value().name() == "a" && href.starts_with(['#', '?']) || href.starts_with("https://example.com/"),
+            "{href}"
+        );
+    }
+}
+
+/// DB-50: a page has one main heading, a skip link and its landmarks; tables have captions or names, and heads a scope.
+#[test]
+fn page_has_landmarks() {
+    let page = Html::parse_document(&style_page().to_file());
+    assert_eq!((all(&page, "h1"), all(&page, "main"), all(&page, "a.skip[href='#main']")), (1, 1, 1));
+    assert_eq!((all(&page, "header.bar"), all(&page, "footer"), all(&page, "html[lang]")), (1, 1, 1));
+    assert_eq!(all(&page, "th:not([scope])"), 0);
+    assert_eq!(all(&page, "[role=img]:not([aria-label]), [role=img][aria-label='']"), 0);
+    let ids: Vec<_> = page.select(&Selector::parse("[id]").unwrap()).filter_map(|it| it.value().id()).collect();
+    let unique: std::collections::BTreeSet<_> = ids.iter().collect();
+    assert_eq!(ids.len(), unique.len());
+}
+
+/// DB-51: no page has a `style` or `on…` attribute.
+#[test]
+fn attributes_hold_no_code() {
+    let page = Html::parse_document(&style_page().to_file());
+    for element in page.select(&Selector::parse("*").unwrap()) {
+        let code = element.value().attrs().find(|(name, _)| *name == "style" || name.starts_with("on"));
+        assert!(code.is_none(), "{:?}", element.value());
+    }
+}
+
+/// DB-02: a component renders the same bytes for a file and for a live page, and the same bytes each time.
+#[test]
+fn body_is_the_same_in_both_shells() {
+    let page = style_page();
+    let body = page.body.clone().into_string();
+    let (file, live) = (page.to_file(), page.to_live("/assets/"));
+    assert!(file.contains(&body) && live.contains(&body));
+    assert_eq!((file, body), (style_page().to_file(), style_page().body.into_string()));
+    let assets = assets::live();
+    assert!(live.contains(&format!("href=\"/assets/{}\"", assets.style.name)));
+    assert!(live.contains(&format!("src=\"/assets/{}\"", assets.script.name)));
+    assert!(!live.contains("<style"));
+}
+
+/// DB-51: the shell itself escapes what it is given.
+#[test]
+fn titles_are_escaped() {
+    let page = Document { lead: Some("</p><script>".to_owned()), ..Document::new("page-x", "<b>\u{202e}", html! {}) };
+    let live = page.to_live("/");
+    assert!(live.contains("<title>&lt;b&gt;⟨U+202E⟩ · karat</title>") && !live.contains("</p><script>"));
+}
