@@ -392,6 +392,7 @@ mod tests {
             latency_ms: 12.5,
             program_run: None,
             is_replayed: false,
+            refused_by: None,
             failed_attempts: FailedAttempts::default(),
             outcome: Err(CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status: None }),
         }

@@ -86,6 +86,7 @@ fn quoted(argument: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Overrides;
 
     /// C7: the command names what the run was started with, and the shell gets each value as it was.
     #[test]
@@ -93,11 +94,14 @@ mod tests {
         let text = |value: &str| value.to_owned();
         let invocation = Invocation {
             suite: text("my suite.yaml"),
-            params: vec![(text("tone"), text("it's"))],
-            models: vec![text("a"), text("b")],
-            limit: Some(5),
+            overrides: Overrides {
+                params: vec![(text("tone"), text("it's"))],
+                models: vec![text("a"), text("b")],
+                limit: Some(5),
+                no_cache: true,
+                ..Overrides::default()
+            },
             yes: true,
-            no_cache: true,
             ..Invocation::default()
         };
         assert_eq!(selection_flags(&invocation), r" -p 'tone=it'\''s' --models a,b --limit 5 --yes");
