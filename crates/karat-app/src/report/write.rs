@@ -154,10 +154,14 @@ impl App {
         let estimate = stored_estimate(header);
         let spending = if canonical { None } else { Some(stored.totals()?.spending) };
         let paid = spending.map(|spending| spending.spent);
+        let unpriced_calls = spending.map_or(0, |spending| spending.unpriced);
         let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
         let warnings = warnings.into_iter().collect();
         let files = Vec::new();
-        Ok((Context { estimate, paid, canonical, verdicts, verdict_note, failures, warnings, files }, exit))
+        Ok((
+            Context { estimate, paid, unpriced_calls, canonical, verdicts, verdict_note, failures, warnings, files },
+            exit,
+        ))
     }
 
     pub(crate) fn stored_run(&self, run: &str) -> Result<StoredRun, AppError> {
