@@ -200,6 +200,7 @@ impl App {
         let estimate = stored_estimate(header);
         let spending = if canonical { None } else { Some(stored.totals()?.spending) };
         let paid = spending.map(|spending| spending.spent);
+        let unpriced_calls = spending.map_or(0, |spending| spending.unpriced);
         let warnings = spending.and_then(|spending| possible_unbilled_cost(header.status, &header.plan, spending));
         let warnings = warnings.into_iter().collect();
         let files = Vec::new();
@@ -207,6 +208,7 @@ impl App {
             Context {
                 estimate,
                 paid,
+                unpriced_calls,
                 canonical,
                 verdicts,
                 verdict_note,

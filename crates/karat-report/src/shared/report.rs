@@ -66,6 +66,8 @@ pub struct Context {
     /// Cost of all calls of the run, including calls that no cell uses. If `None`, the sum over cells and judgments
     /// is shown.
     pub paid: Option<Money>,
+    /// Calls of the run whose price is unknown: `paid` is without them.
+    pub unpriced_calls: u64,
     /// Leaves out what differs between an interrupted and an uninterrupted run: run.{id, started_at, completed_at},
     /// latencies, call_ids, cached, actual cost, and metrics flagged volatile.
     pub canonical: bool,

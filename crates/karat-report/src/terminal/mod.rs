@@ -218,6 +218,8 @@ fn cost(report: Report<'_>) -> String {
     let paid = figures::money(Some(report.amount_paid()));
     let paid = if report.is_simulated() {
         format!("nothing was billed ({paid} at the scripted prices)")
+    } else if report.context.unpriced_calls > 0 {
+        format!("{paid} paid and {} of unknown cost", count_of(report.context.unpriced_calls, "call", "calls"))
     } else {
         format!("{paid} paid")
     };

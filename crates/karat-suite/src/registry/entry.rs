@@ -166,7 +166,7 @@ pub(crate) fn model(
     Some(model)
 }
 
-/// What an entry with the id `PROVIDER:NAME` begins with, if it leaves the provider out or names the same one: then a
+/// The base of an entry with the id `PROVIDER:NAME` that leaves the provider out or names the same one: then a
 /// price is enough of an entry.
 fn base_of_name(node: &Node, id: &str, registry: &Registry) -> Option<ModelSpec> {
     let (provider, name) = named::split(id)?;

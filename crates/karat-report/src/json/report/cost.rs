@@ -16,9 +16,9 @@ pub(super) struct Cost {
     extraction_cost_usd: Option<f64>,
     judge_cost_usd: Option<f64>,
     estimated_cost_usd: Option<f64>,
-    /// Amount that this run paid, without reused results. Absent in the canonical form.
+    /// Amount that this run paid, without reused results; null if a price is unknown. Absent in the canonical form.
     #[serde(skip_serializing_if = "Option::is_none")]
-    actual_cost_usd: Option<f64>,
+    actual_cost_usd: Option<Option<f64>>,
 }
 
 impl Cost {
@@ -29,7 +29,7 @@ impl Cost {
             extraction_cost_usd: spend.extraction.cost().map(Money::usd),
             judge_cost_usd: spend.judging.cost().map(Money::usd),
             estimated_cost_usd: estimate.map(Money::usd),
-            actual_cost_usd: (!canonical).then(|| spend.amount_paid().usd()),
+            actual_cost_usd: (!canonical).then(|| Some(spend.amount_paid().usd())),
         }
     }
 }
@@ -66,13 +66,14 @@ impl<'a> RunCost<'a> {
             (group.id.as_str(), score.and_then(|score| group.spend.efficiency(score)))
         };
         let estimate = context.estimate.as_ref();
+        let paid = (context.unpriced_calls == 0).then(|| report.amount_paid().usd());
         let range = estimate.and_then(Estimate::range);
         let step = |line: &CostLine| (line.address(), line.cost.map(Money::usd));
         let samples =
             || (0..findings.samples()).map(|at| (findings.sample_id(at), findings.sample_cost(at).map(Money::usd)));
         Self {
             total: Cost {
-                actual_cost_usd: (!context.canonical).then(|| report.amount_paid().usd()),
+                actual_cost_usd: (!context.canonical).then_some(paid),
                 ..Cost::of(&findings.run.spend, range.map(|(_, most)| most), context.canonical)
             },
             estimated_cost_range_usd: range.map(|(least, most)| [least.usd(), most.usd()]),
