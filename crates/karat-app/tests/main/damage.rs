@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_app::{App, AppError, CallRecording, Execution, Format, Invocation, Outputs, Overrides, RunEnd, Session, Stop, StoreUrl};
+use karat_app::{
+    App, AppError, CallRecording, Execution, Format, Invocation, Outputs, Overrides, RunEnd, Session, Stop, StoreUrl,
+};
 use karat_types::{Clock, Moment, SilentObserver};
 
 struct Still;
@@ -51,10 +53,8 @@ fn resume_makes_what_a_report_misses() {
     ] {
         let scratch = testkit::scratch().unwrap();
         let folder = scratch.path();
-        let invocation = Invocation {
-            overrides: Overrides { limit: Some(2), ..Overrides::default() },
-            ..Invocation::of("claims")
-        };
+        let invocation =
+            Invocation { overrides: Overrides { limit: Some(2), ..Overrides::default() }, ..Invocation::of("claims") };
         let first = app(folder);
         first.run(first.load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
         drop(first);

@@ -11,8 +11,8 @@ mod comparison;
 mod gates;
 mod golden;
 mod kpis;
-mod movers;
 mod metrics;
+mod movers;
 mod outputs;
 
 use std::fmt::Write as _;
