@@ -204,6 +204,9 @@ pub struct Incident {
     pub label: String,
 }
 
+/// Lower and upper end at one date, or `None` where there are none.
+pub type Interval = Option<(f64, f64)>;
+
 /// Values over dates.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
@@ -218,7 +221,7 @@ pub struct Series {
     /// A threshold and its name.
     pub threshold: Option<(f64, String)>,
     /// A band for each date, and its name.
-    pub band: Option<(Vec<Option<(f64, f64)>>, String)>,
+    pub band: Option<(Vec<Interval>, String)>,
     /// Marked times.
     pub incidents: Vec<Incident>,
 }

@@ -144,7 +144,7 @@ pub(crate) fn tick_text(scale: &Scale, tick: f64, is_difference: bool) -> String
             text.replace(".0 %", " %")
         }
         Unit::Dollars => usd(Some(tick)),
-        Unit::Millis => millis(tick).replace(".00 s", " s").replace(".0 ms", " ms").replace("0 s", "0 s"),
+        Unit::Millis => millis(tick).replace(".00 s", " s").replace(".0 ms", " ms"),
         Unit::Count => Scale::of(Unit::Count).text(tick),
         Unit::Score | Unit::Named(_) => short(tick),
     };
