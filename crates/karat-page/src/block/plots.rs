@@ -270,6 +270,6 @@ pub struct Stack {
     pub dates: Vec<String>,
     /// The parts, from the bottom up.
     pub parts: Vec<StackPart>,
-    /// What a cap took away at each date, drawn hatched on top; empty if there are no caps.
+    /// The part that a cap took away at each date, drawn hatched on top; empty if there are no caps.
     pub capped: Vec<Option<f64>>,
 }
