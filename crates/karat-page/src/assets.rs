@@ -44,7 +44,7 @@ pub struct Assets {
 pub fn live() -> &'static Assets {
     static LIVE: LazyLock<Assets> = LazyLock::new(|| {
         let font = asset("inter", "woff2", "font/woff2", FONT.to_vec());
-        let style = format!("{}{}", font_face(&font.name), STYLES.concat());
+        let style = format!("{}{}", font_face(&font.name, "optional"), STYLES.concat());
         Assets {
             style: asset("page", "css", "text/css; charset=utf-8", style.into_bytes()),
             script: asset("page", "js", "text/javascript; charset=utf-8", SCRIPTS.concat().into_bytes()),
@@ -66,7 +66,7 @@ pub(crate) struct Inline {
 pub(crate) fn inline() -> &'static Inline {
     static INLINE: LazyLock<Inline> = LazyLock::new(|| {
         let address = format!("data:font/woff2;base64,{}", STANDARD.encode(FONT));
-        let style = format!("{}{}", font_face(&address), STYLES.concat());
+        let style = format!("{}{}", font_face(&address, "swap"), STYLES.concat());
         let script = SCRIPTS.concat();
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'",
@@ -78,9 +78,10 @@ pub(crate) fn inline() -> &'static Inline {
     &INLINE
 }
 
-fn font_face(address: &str) -> String {
+/// The rule that loads the font. A live page preloads it, so one that comes late is not shown at all: no line moves.
+fn font_face(address: &str, display: &str) -> String {
     format!(
-        "@font-face {{ font-family: \"Inter Variable\"; font-weight: 100 900; font-style: normal; font-display: swap; src: url({address}) format(\"woff2\"); }}\n"
+        "@font-face {{ font-family: \"Inter Variable\"; font-weight: 100 900; font-style: normal; font-display: {display}; src: url({address}) format(\"woff2\"); }}\n"
     )
 }
 

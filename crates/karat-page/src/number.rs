@@ -124,7 +124,7 @@ impl Scale {
     }
 
     /// Formats a difference with its sign.
-    pub fn signed(&self, difference: f64) -> String {
+    pub fn signed_text(&self, difference: f64) -> String {
         with_sign(&self.difference_scale().text(difference))
     }
 
@@ -308,7 +308,7 @@ mod tests {
     fn numbers_follow_the_scale() {
         let score = Scale::score(0.0, 1.0);
         assert_eq!(score.sentence(&Estimate::new(0.731, (0.7021, 0.76), 40)), "0.731 [0.702, 0.760]");
-        assert_eq!(score.signed(-0.05), "−0.050");
+        assert_eq!(score.signed_text(-0.05), "−0.050");
         assert_eq!(score.signed_interval(0.02, (-0.02, 0.06)), "[−0.020, +0.060]");
         assert_eq!(Scale::score(1.0, 5.0).text(4.125), "4.125");
         assert_eq!(Scale::score(0.0, 10.0).text(8.126), "8.13");

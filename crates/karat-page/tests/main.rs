@@ -1,5 +1,7 @@
 //! Tests of pages.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
 #[path = "page/colours.rs"]
 mod colours;
 #[path = "page/documents.rs"]

@@ -14,7 +14,7 @@ mod texts;
 
 pub use head::{Empty, Head};
 pub use plots::{
-    Bar, Bars, Bin, Curve, CurveLine, CurvePoint, CurveShape, Forest, ForestRow, Histogram, Incident, Matrix,
+    Bar, Bars, Bin, Curve, CurveLine, CurvePoint, CurveShape, Forest, ForestRow, Histogram, Incident, Interval, Matrix,
     MatrixShape, Radar, RadarAxis, Series, SeriesLine, SeriesPoint, Stack, StackPart,
 };
 pub use render::{render, render_all};

@@ -204,6 +204,9 @@ pub struct Incident {
     pub label: String,
 }
 
+/// Lower and upper end at one date, or `None` where there are none.
+pub type Interval = Option<(f64, f64)>;
+
 /// Values over dates.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
@@ -218,7 +221,7 @@ pub struct Series {
     /// A threshold and its name.
     pub threshold: Option<(f64, String)>,
     /// A band for each date, and its name.
-    pub band: Option<(Vec<Option<(f64, f64)>>, String)>,
+    pub band: Option<(Vec<Interval>, String)>,
     /// Marked times.
     pub incidents: Vec<Incident>,
 }
@@ -267,6 +270,6 @@ pub struct Stack {
     pub dates: Vec<String>,
     /// The parts, from the bottom up.
     pub parts: Vec<StackPart>,
-    /// What a cap took away at each date, drawn hatched on top; empty if there are no caps.
+    /// The part that a cap took away at each date, drawn hatched on top; empty if there are no caps.
     pub capped: Vec<Option<f64>>,
 }

@@ -39,7 +39,7 @@ pub fn render(gates: &[GateRow], left_out: u64) -> Markup {
                         tr data-testid="gate-row" data-verdict=(gate.verdict.word()) {
                             th scope="row" { (Line(&gate.name)) }
                             td { (verdict::mark(gate.verdict)) }
-                            td.number { (observed(&gate.observed, &gate.scale)) }
+                            td.number { (observed_value(&gate.observed, &gate.scale)) }
                             td.number { (line(&gate.threshold)) }
                             td.prose { (lines(&gate.reason)) }
                         }
@@ -52,7 +52,7 @@ pub fn render(gates: &[GateRow], left_out: u64) -> Markup {
 }
 
 /// A value with its interval and number of observations.
-pub(crate) fn observed(estimate: &Estimate, scale: &Scale) -> Markup {
+pub(crate) fn observed_value(estimate: &Estimate, scale: &Scale) -> Markup {
     html! {
         @if let Some(value) = estimate.finite_value() {
             (scale.text(value))

@@ -44,7 +44,7 @@ pub fn render(rows: &[MetricRow]) -> Markup {
                             th scope="row" { span.hidden-text[!is_first] { (Line(&row.metric)) } }
                             td { (Name(&row.system)) }
                             td { (dots::inline(&row.estimate, &axis)) }
-                            td.number { (gates::observed(&row.estimate, &row.scale)) }
+                            td.number { (gates::observed_value(&row.estimate, &row.scale)) }
                             td.soft { @if let Some(note) = &row.note { (line(note)) } }
                         }
                     }
@@ -84,7 +84,7 @@ pub fn leaderboard(metric: &str, scale: &Scale, places: &[Place]) -> Markup {
                         tr {
                             td.number { (line(&place.rank)) }
                             th scope="row" { (Name(&place.system)) }
-                            td.number { (gates::observed(&place.estimate, scale)) }
+                            td.number { (gates::observed_value(&place.estimate, scale)) }
                             td.number { @if let Some(behind) = &place.behind {
                                 (table::content(&crate::block::Cell::Difference(behind.clone(), scale.clone())))
                             } }

@@ -121,7 +121,7 @@ pub(crate) fn content(cell: &Cell) -> Markup {
         },
         Cell::Difference(estimate, scale) => html! {
             @if let Some(value) = estimate.finite_value() {
-                (scale.signed(value))
+                (scale.signed_text(value))
                 @if let Some(interval) = estimate.finite_interval() { " " span.interval { (scale.signed_interval(value, interval)) } }
             } @else { (missing(estimate.reason.as_deref())) }
         },

@@ -26,18 +26,66 @@ pub fn render(before: &str, after: &str) -> Markup {
 
 fn by_word(before: &str, after: &str) -> Markup {
     let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_words(before, after);
-    // Adjacent words of one kind are one mark: a screen reader announces each element.
-    let mut parts: Vec<(ChangeTag, String)> = Vec::new();
+    let mut parts = Parts::default();
     for change in diff.iter_all_changes() {
-        match parts.last_mut() {
-            Some((tag, text)) if *tag == change.tag() => text.push_str(change.value()),
-            _ => parts.push((change.tag(), change.value().to_owned())),
-        }
+        parts.push(change.tag(), change.value());
     }
     html! {
         div.diff.text-block data-testid="diff" {
-            @for (tag, text) in &parts { (part(*tag, text)) }
+            @for (tag, text) in &parts.finish() { (part(*tag, text)) }
         }
+    }
+}
+
+/// Neighbouring changes as one: a space between two changed words is changed with them. A reader compares phrases, and a
+/// screen reader announces each element.
+#[derive(Default)]
+struct Parts {
+    parts: Vec<(ChangeTag, String)>,
+    before: String,
+    after: String,
+    /// Unchanged space after a change.
+    space: String,
+}
+
+impl Parts {
+    fn push(&mut self, tag: ChangeTag, text: &str) {
+        let is_changed = !(self.before.is_empty() && self.after.is_empty());
+        match tag {
+            ChangeTag::Equal if is_changed && text.trim().is_empty() => self.space.push_str(text),
+            ChangeTag::Equal => {
+                self.flush();
+                match self.parts.last_mut() {
+                    Some((ChangeTag::Equal, last)) => last.push_str(text),
+                    _ => self.parts.push((ChangeTag::Equal, text.to_owned())),
+                }
+            }
+            ChangeTag::Delete | ChangeTag::Insert => {
+                let space = std::mem::take(&mut self.space);
+                self.before.push_str(&space);
+                self.after.push_str(&space);
+                let side = if tag == ChangeTag::Delete { &mut self.before } else { &mut self.after };
+                side.push_str(text);
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let sides = [
+            (ChangeTag::Delete, &mut self.before),
+            (ChangeTag::Insert, &mut self.after),
+            (ChangeTag::Equal, &mut self.space),
+        ];
+        for (tag, text) in sides {
+            if !text.is_empty() {
+                self.parts.push((tag, std::mem::take(text)));
+            }
+        }
+    }
+
+    fn finish(mut self) -> Vec<(ChangeTag, String)> {
+        self.flush();
+        self.parts
     }
 }
 
@@ -74,6 +122,11 @@ mod tests {
     #[test]
     fn words_are_marked() {
         insta::assert_snapshot!(render("the cat sat", "the dog sat").into_string(), @r#"<div class="diff text-block" data-testid="diff">the <del><span class="sign">−</span>cat</del><ins><span class="sign">+</span>dog</ins> sat</div>"#);
+        let phrase = render("rose, mostly from services", "rose, driven by hardware").into_string();
+        assert!(
+            phrase.contains("mostly from services</del>") && phrase.contains("driven by hardware</ins>"),
+            "{phrase}"
+        );
         assert!(render("a", "a").into_string().contains("identical"));
     }
 

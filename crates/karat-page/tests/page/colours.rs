@@ -55,7 +55,7 @@ fn contrast_is_enough() {
         pair(&format!("on-heat-{at}"), &format!("heat-{at}"), 4.5);
     }
     for (front, back, least) in pairs {
-        for theme in 0..2 {
+        for theme in [0, 1] {
             let ratio = contrast(tokens[&front][theme], tokens[&back][theme]);
             assert!(ratio >= least, "{front} on {back}, theme {theme}: {ratio:.2} is below {least}");
         }
@@ -96,7 +96,7 @@ fn series_are_told_apart() {
     let mut close = Vec::new();
     for (vision, matrix) in VISIONS {
         let seen = |rgb: Rgb| lab(matrix.map(|row| row.iter().zip(linear(rgb)).map(|(weight, it)| weight * it).sum()));
-        for theme in 0..2 {
+        for theme in [0, 1] {
             let series: Vec<Rgb> = (1..=5).map(|at| seen(tokens[&format!("series-{at}")][theme])).collect();
             for a in 0..5 {
                 for b in a + 1..5 {

@@ -1,8 +1,10 @@
-//! Positions and labels of dates, and thinning.
+//! Positions and labels of dates, and lines over them.
 
 use maud::{Markup, html};
 
-use crate::chart::draw::mark::percent;
+use crate::block::SeriesLine;
+use crate::chart::draw::mark::{path, percent};
+use crate::number::Scale;
 use crate::text::visible::short_name;
 
 /// Most labels below a chart; of longer ones, fewer fit.
@@ -55,6 +57,23 @@ pub(crate) fn thin(values: &[Option<f64>]) -> Vec<usize> {
         }
     }
     kept
+}
+
+/// Values of a line without those that are no number.
+pub(crate) fn values(line: &SeriesLine) -> Vec<Option<f64>> {
+    line.points.iter().map(|point| point.value.filter(|value| value.is_finite())).collect()
+}
+
+/// Returns the path of a line over this many dates.
+pub(crate) fn line_path(line: &SeriesLine, n: usize, y: impl Fn(f64) -> f64) -> String {
+    let values = values(line);
+    let kept = thin(&values);
+    path(kept.into_iter().map(|at| Some((position(at, n), y(values.get(at).copied().flatten()?)))))
+}
+
+/// Returns the last value of a line as text.
+pub(crate) fn last_value(line: &SeriesLine, scale: &Scale) -> String {
+    scale.text_or_none(values(line).into_iter().flatten().last())
 }
 
 #[cfg(test)]

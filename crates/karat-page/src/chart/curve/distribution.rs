@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::block::{Cell, Column, Curve, Row, Rows};
 use crate::chart::draw::axis::Axis;
 use crate::chart::draw::figure::{Figure, Plane, legend};
-use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, series_class, stretched};
+use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, series_class, stretch};
 use crate::number::{Estimate, Scale, Unit};
 use crate::text::visible::short_name;
 
@@ -51,7 +51,7 @@ pub(crate) fn render(curve: &Curve) -> Markup {
     let drawn = || lines.iter().take(SERIES).enumerate();
     let content = html! {
         @for tick in axis.ticks() { @let x = percent(axis.position(*tick)); line.grid-line x1=(x) x2=(x) y1="0" y2=(HEIGHT) {} }
-        (stretched(HEIGHT, &html! { @for (at, line) in drawn().filter(|(_, line)| line.values.len() >= FEW) { (mark::curve(&curve_class(at), &steps(line, &axis, &plane))) } }))
+        (stretch(HEIGHT, &html! { @for (at, line) in drawn().filter(|(_, line)| line.values.len() >= FEW) { (mark::curve(&curve_class(at), &steps(line, &axis, &plane))) } }))
         @for (at, line) in drawn() {
             @if line.values.len() < FEW {
                 @for value in &line.values {

@@ -92,7 +92,7 @@ fn single_values(histogram: &Histogram, axis: &Axis) -> Markup {
             (axis.grid(height))
             line.axis-line x1="0" x2="100%" y1=(height) y2=(height) {}
             @for (value, key) in histogram.values.iter().filter(|(value, _)| value.is_finite()) {
-                (Marker::of(0).keyed(key.as_deref()).draw(axis.position(*value), height / 2.0))
+                (Marker::of(0).with_key(key.as_deref()).draw(axis.position(*value), height / 2.0))
             }
             @if let Some((value, _)) = &histogram.mark {
                 @let x = percent(axis.position(*value));

@@ -6,7 +6,7 @@ use crate::block::{Cell, Column, Curve, CurveLine, CurvePoint, CurveShape, Row, 
 use crate::chart::curve::distribution;
 use crate::chart::draw::axis::Axis;
 use crate::chart::draw::figure::{Figure, Plane, legend};
-use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, series_class, stretched};
+use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, series_class, stretch};
 use crate::number::{Estimate, Scale, Unit};
 use crate::text::visible::{line, short_name};
 
@@ -23,7 +23,7 @@ pub(crate) fn render(curve: &Curve) -> Markup {
     if curve.shape == CurveShape::Distribution {
         return distribution::render(curve);
     }
-    let lines: Vec<(&CurveLine, Vec<CurvePoint>)> = curve.lines.iter().map(|line| (line, known(line))).collect();
+    let lines: Vec<(&CurveLine, Vec<CurvePoint>)> = curve.lines.iter().map(|line| (line, known_points(line))).collect();
     let mark = curve.mark.as_ref().map(|(x, _)| *x);
     let points = || lines.iter().flat_map(|(_, points)| points);
     let horizontal = Axis::of(&curve.x, points().map(|point| point.x).chain(mark));
@@ -38,8 +38,8 @@ pub(crate) fn render(curve: &Curve) -> Markup {
             line.grid-line x1=(x) x2=(x) y1="0" y2=(HEIGHT) {}
         }
         @if is_reliability { (diagonal(&horizontal, &plane)) }
-        (marked(curve, &horizontal))
-        (stretched(HEIGHT, &html! {
+        (mark_line(curve, &horizontal))
+        (stretch(HEIGHT, &html! {
             @for (at, (_, points)) in lines.iter().enumerate().take(SERIES) {
                 @if points.len() > 1 {
                     (mark::curve(&curve_class(at), &path(points.iter().map(|point| Some((horizontal.position(point.x), plane.y(point.y)))))))
@@ -81,7 +81,7 @@ pub(crate) fn render(curve: &Curve) -> Markup {
     .render(&table(curve))
 }
 
-fn known(line: &CurveLine) -> Vec<CurvePoint> {
+fn known_points(line: &CurveLine) -> Vec<CurvePoint> {
     line.points.iter().copied().filter(|point| point.x.is_finite() && point.y.is_finite()).collect()
 }
 
@@ -93,7 +93,7 @@ fn diagonal(horizontal: &Axis, plane: &Plane<'_>) -> Markup {
     }
 }
 
-fn marked(curve: &Curve, horizontal: &Axis) -> Markup {
+fn mark_line(curve: &Curve, horizontal: &Axis) -> Markup {
     html! {
         @if let Some((value, name)) = &curve.mark {
             @let position = horizontal.position(*value);

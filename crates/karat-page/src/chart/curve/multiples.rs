@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 
 use crate::block::Series;
-use crate::chart::curve::{dates, series};
+use crate::chart::curve::dates;
 use crate::chart::draw::axis::Axis;
 use crate::chart::draw::figure::Plane;
-use crate::chart::draw::mark::{self, Marker, coordinate, stretched};
+use crate::chart::draw::mark::{self, Marker, coordinate, stretch};
 use crate::text::visible::Name;
 
 const HEIGHT: f64 = 72.0;
@@ -17,14 +17,14 @@ const MOST: usize = 12;
 pub(crate) fn draw(of: &Series, axis: &Axis) -> Markup {
     let n = of.dates.len();
     let plane = Plane { vertical: axis, scale: &of.scale, height: HEIGHT, below: 18.0 };
-    let paths: Vec<String> = of.lines.iter().map(|line| series::line_path(line, n, &plane)).collect();
+    let paths: Vec<String> = of.lines.iter().map(|line| dates::line_path(line, n, |value| plane.y(value))).collect();
     html! {
         div.multiples {
             @for (at, line) in of.lines.iter().enumerate().take(MOST) {
-                @let values = series::values(line);
+                @let values = dates::values(line);
                 @let last = values.iter().enumerate().rev().find_map(|(at, value)| Some((at, (*value)?)));
                 @let content = html! {
-                    (stretched(HEIGHT, &html! {
+                    (stretch(HEIGHT, &html! {
                         @for (other, path) in paths.iter().enumerate().take(MOST) {
                             @if other != at { (mark::curve("behind", path)) }
                         }
@@ -39,7 +39,7 @@ pub(crate) fn draw(of: &Series, axis: &Axis) -> Markup {
                     @if let Some((day, value)) = last { (Marker::of(0).draw(dates::position(day, n), plane.y(value))) }
                 };
                 div {
-                    div.label { (Name(&line.name)) span.soft { (series::last_value(line, &of.scale)) } }
+                    div.label { (Name(&line.name)) span.soft { (dates::last_value(line, &of.scale)) } }
                     (plane.render(&content, None))
                 }
             }

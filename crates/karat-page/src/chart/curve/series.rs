@@ -6,8 +6,8 @@ use crate::block::{Cell, Column, Row, Rows, Series, SeriesLine};
 use crate::chart::curve::{dates, multiples};
 use crate::chart::draw::axis::Axis;
 use crate::chart::draw::figure::{Figure, Plane, cut_note, end_labels, legend, missing_note};
-use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, stretched};
-use crate::number::{Estimate, Scale};
+use crate::chart::draw::mark::{self, Marker, SERIES, coordinate, curve_class, path, percent, stretch};
+use crate::number::Estimate;
 use crate::text::visible::{line, short_name};
 
 const HEIGHT: f64 = 220.0;
@@ -88,15 +88,15 @@ fn draw(series: &Series, axis: &Axis) -> Markup {
                 title { (line(&incident.label)) }
             }
         }
-        @if let Some((band, _)) = &series.band { (stretched(HEIGHT, &band_shapes(band, &plane))) }
+        @if let Some((band, _)) = &series.band { (stretch(HEIGHT, &band_shapes(band, &plane))) }
         @if let Some((value, name)) = &series.threshold {
             @let y = plane.y(*value);
             line.threshold x1="0" x2="100%" y1=(coordinate(y)) y2=(coordinate(y)) {}
             text.soft x="100%" y=(coordinate(y - 5.0)) text-anchor="end" { (short_name(name)) }
         }
-        (stretched(HEIGHT, &html! {
+        (stretch(HEIGHT, &html! {
             @for (at, line) in series.lines.iter().enumerate() {
-                @if !line.is_hollow { (mark::curve(&curve_class(at), &line_path(line, n, &plane))) }
+                @if !line.is_hollow { (mark::curve(&curve_class(at), &dates::line_path(line, n, |value| plane.y(value)))) }
             }
         }))
         @for (at, line) in series.lines.iter().enumerate() { @if !line.is_smooth { (dots(series, at, line, &plane)) } }
@@ -105,21 +105,9 @@ fn draw(series: &Series, axis: &Axis) -> Markup {
     plane.render(&content, names(series, &plane).as_ref())
 }
 
-/// Values of a line without those that are no number.
-pub(crate) fn values(line: &SeriesLine) -> Vec<Option<f64>> {
-    line.points.iter().map(|point| point.value.filter(|value| value.is_finite())).collect()
-}
-
-/// Returns the path of a line over this many dates.
-pub(crate) fn line_path(line: &SeriesLine, n: usize, plane: &Plane<'_>) -> String {
-    let values = values(line);
-    let kept = dates::thin(&values);
-    path(kept.into_iter().map(|at| Some((dates::position(at, n), plane.y(values.get(at).copied().flatten()?)))))
-}
-
 fn dots(series: &Series, at: usize, of: &SeriesLine, plane: &Plane<'_>) -> Markup {
     let n = series.dates.len();
-    let values = values(of);
+    let values = dates::values(of);
     // A point between two gaps has no line, so it needs its dot.
     let is_alone = |at: usize| {
         let known = |at: Option<usize>| at.and_then(|at| values.get(at)).copied().flatten().is_some();
@@ -135,7 +123,7 @@ fn dots(series: &Series, at: usize, of: &SeriesLine, plane: &Plane<'_>) -> Marku
                 }
                 @if n <= MOST_DOTS || of.is_hollow || is_alone(day) {
                     @let date = series.dates.get(day).map(String::as_str);
-                    (Marker { title: date.map(|date| format!("{} {}", line(date), series.scale.text(value))), ..Marker::of(at).hollow(of.is_hollow).keyed(date) }
+                    (Marker { title: date.map(|date| format!("{} {}", line(date), series.scale.text(value))), ..Marker::of(at).hollow(of.is_hollow).with_key(date) }
                         .draw(x, plane.y(value)))
                 }
             }
@@ -167,7 +155,7 @@ fn band_shapes(band: &[Option<(f64, f64)>], plane: &Plane<'_>) -> Markup {
 /// Names at the ends of the lines.
 fn names(series: &Series, plane: &Plane<'_>) -> Option<Markup> {
     let ends = series.lines.iter().enumerate().filter(|(_, line)| !line.is_hollow).filter_map(|(at, line)| {
-        let last = values(line).into_iter().flatten().last()?;
+        let last = dates::values(line).into_iter().flatten().last()?;
         Some((short_name(&line.name), plane.y(last), at))
     });
     let ends: Vec<(String, f64, usize)> = ends.collect();
@@ -210,7 +198,7 @@ fn table(series: &Series) -> Rows {
 fn sentence(series: &Series) -> String {
     let told = |of: &SeriesLine| {
         let known: Vec<(usize, f64)> =
-            values(of).into_iter().enumerate().filter_map(|(at, value)| Some((at, value?))).collect();
+            dates::values(of).into_iter().enumerate().filter_map(|(at, value)| Some((at, value?))).collect();
         let text = |value: f64| series.scale.text(value);
         let date = |at: usize| series.dates.get(at).map_or_else(String::new, |date| short_name(date));
         match known.as_slice() {
@@ -233,9 +221,4 @@ fn sentence(series: &Series) -> String {
         }
     };
     series.lines.iter().take(SERIES).map(told).collect::<Vec<_>>().join("; ")
-}
-
-/// Returns the scale of small multiples, which is shared.
-pub(crate) fn last_value(line: &SeriesLine, scale: &Scale) -> String {
-    scale.text_or_none(values(line).into_iter().flatten().last())
 }

@@ -125,9 +125,12 @@ impl Axis {
     /// Numbers below a horizontal axis. Every second one is left out where the chart is narrow.
     pub(crate) fn labels(&self, scale: &Scale, is_difference: bool, y: f64) -> Markup {
         let last = self.ticks.len().saturating_sub(1);
+        // Zero is what differences are read against.
+        let zero = self.ticks.iter().position(|tick| is_difference && tick.abs() <= 0.0);
+        let kept = zero.unwrap_or(last);
         html! {
             @for (at, tick) in self.ticks.iter().enumerate() {
-                @let is_minor = self.ticks.len() > 4 && (last - at) % 2 == 1;
+                @let is_minor = self.ticks.len() > 4 && at.abs_diff(kept) % 2 == 1;
                 text.soft.tick-minor[is_minor] x=(percent(self.position(*tick))) y=(y) text-anchor="middle" {
                     (tick_text(scale, *tick, is_difference))
                 }
@@ -144,7 +147,7 @@ pub(crate) fn tick_text(scale: &Scale, tick: f64, is_difference: bool) -> String
             text.replace(".0 %", " %")
         }
         Unit::Dollars => usd(Some(tick)),
-        Unit::Millis => millis(tick).replace(".00 s", " s").replace(".0 ms", " ms").replace("0 s", "0 s"),
+        Unit::Millis => millis(tick).replace(".00 s", " s").replace(".0 ms", " ms"),
         Unit::Count => Scale::of(Unit::Count).text(tick),
         Unit::Score | Unit::Named(_) => short(tick),
     };

@@ -31,7 +31,7 @@ impl Figure {
         html! {
             figure.chart data-testid=(self.kind) data-points=(self.points) {
                 @if let Some(legend) = &self.legend { (legend) }
-                div.split[self.is_beside] {
+                div class=[self.is_beside.then_some("split")] {
                     div role="img" aria-label=(line(&self.sentence)) { (self.drawing) }
                     @if self.is_beside { (table::plain(rows)) }
                 }

@@ -51,7 +51,7 @@ impl<'a> Marker<'a> {
         Self { is_hollow, ..self }
     }
 
-    pub(crate) fn keyed(self, key: Option<&'a str>) -> Self {
+    pub(crate) fn with_key(self, key: Option<&'a str>) -> Self {
         Self { key, ..self }
     }
 
@@ -94,7 +94,7 @@ pub(crate) fn swatch(series: usize, with_line: bool) -> Markup {
 }
 
 /// A drawing whose horizontal coordinates run from 0 to [`PATH_WIDTH`] over the width of the chart.
-pub(crate) fn stretched(height: f64, content: &Markup) -> Markup {
+pub(crate) fn stretch(height: f64, content: &Markup) -> Markup {
     html! {
         svg width="100%" height=(height) viewBox=(format!("0 0 {PATH_WIDTH} {height}")) preserveAspectRatio="none" {
             (content)

@@ -7,7 +7,7 @@ use crate::chart::draw::axis::Axis;
 use crate::chart::draw::figure::{Figure, cut_note, missing_note};
 use crate::chart::draw::mark::{Marker, percent};
 use crate::chart::rows::{HEIGHT, Line, MOST_LINES, cut_lines, dots, draw};
-use crate::component::gates::observed;
+use crate::component::gates::observed_value;
 use crate::number::{Scale, Unit};
 use crate::text::visible::{line, short_name};
 use karat_types::Better;
@@ -33,9 +33,9 @@ pub(crate) fn render(bars: &Bars) -> Markup {
             plot: if is_bar {
                 solid(bar, &axis)
             } else {
-                dots::marks(&bar.estimate, &axis, &Marker::of(0).keyed(bar.key.as_deref()))
+                dots::marks(&bar.estimate, &axis, &Marker::of(0).with_key(bar.key.as_deref()))
             },
-            value: observed(&bar.estimate, scale),
+            value: observed_value(&bar.estimate, scale),
         })
         .collect();
     let missing = bars.bars.iter().filter(|bar| bar.estimate.finite_value().is_none()).count();

@@ -81,7 +81,7 @@ fn marker(row: &ForestRow) -> Marker<'static> {
 fn value(row: &ForestRow, effect: &Estimate, scale: &Scale) -> Markup {
     html! {
         @if let Some(value) = effect.finite_value() {
-            (scale.signed(value))
+            (scale.signed_text(value))
             @if let Some(interval) = effect.finite_interval() { " " span.interval { (scale.signed_interval(value, interval)) } }
             @if effect.n > 0 { " " (observations(effect.n)) }
             @if let Some(verdict) = row.verdict { " " (verdict::mark(verdict)) }
@@ -116,7 +116,7 @@ fn sentence(rows: &[(&ForestRow, Estimate)], scale: &Scale) -> String {
         let interval =
             effect.finite_interval().map_or_else(String::new, |it| format!(" {}", scale.signed_interval(value, it)));
         let verdict = row.verdict.map_or_else(String::new, |verdict| format!(", {}", verdict.word()));
-        Some(format!("{} {}{interval}{verdict}", short_name(&row.name), scale.signed(value)))
+        Some(format!("{} {}{interval}{verdict}", short_name(&row.name), scale.signed_text(value)))
     };
     let known: Vec<String> = rows.iter().filter_map(told).collect();
     match known.as_slice() {

@@ -21,7 +21,7 @@ pub(crate) const MOST_LINES: usize = 60;
 /// A line of the chart.
 pub(crate) struct Line<'a> {
     pub(crate) name: &'a str,
-    /// What is drawn between the grid and the marks, such as a margin.
+    /// The marks on the shared axis.
     pub(crate) plot: Markup,
     pub(crate) value: Markup,
 }
