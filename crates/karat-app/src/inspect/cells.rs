@@ -38,12 +38,12 @@ pub struct CellLine {
     /// Its output, if it is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// What its judges wrote, by scorer and judge, if it is asked for.
+    /// The reasoning of its judges, by scorer and judge, if it is asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<JudgeWords>,
 }
 
-/// What a judge wrote.
+/// The words of a judge on a cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgeWords {
     /// The scorer.

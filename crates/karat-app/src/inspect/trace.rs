@@ -43,7 +43,7 @@ pub struct Trace {
     pub texts: Vec<SampleText>,
     /// Scores by metric; judges joined.
     pub scores: BTreeMap<String, Score>,
-    /// What each judge said.
+    /// The words of each judge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<JudgeWords>,
 }

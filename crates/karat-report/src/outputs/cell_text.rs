@@ -79,7 +79,7 @@ pub(crate) struct CellText {
     /// The reason for a missing output.
     pub(crate) missing: Option<Excerpt>,
     pub(crate) scores: Vec<ScoreText>,
-    /// What each judge wrote.
+    /// The words of each judge.
     pub(crate) judges: Vec<JudgeText>,
     /// The command that shows all of the cell.
     pub(crate) command: String,
