@@ -54,7 +54,7 @@ fn resume_makes_what_a_report_misses() {
         let scratch = testkit::scratch().unwrap();
         let folder = scratch.path();
         let invocation =
-            Invocation { overrides: Overrides { limit: Some(2), ..Overrides::default() }, ..Invocation::of("claims") };
+            Invocation { overrides: Overrides { limit: Some(1), ..Overrides::default() }, ..Invocation::of("claims") };
         let first = app(folder);
         first.run(first.load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
         drop(first);
