@@ -88,7 +88,8 @@ pub(crate) fn new_estimator<'a>(
 /// The usage of calls in the latest finished run of the suite.
 fn usage_history(store: &Store, plan: &PlanHeader) -> Result<UsageHistory, AppError> {
     match store.latest_finished(&plan.suite)? {
-        Some(run) => Ok(UsageHistory::of(&store.rows(&run)?, plan)?),
+        // A damaged run teaches nothing; its report says what is wrong.
+        Some(run) => Ok(UsageHistory::of(&store.rows(&run)?, plan).unwrap_or_default()),
         None => Ok(UsageHistory::default()),
     }
 }

@@ -6,8 +6,7 @@ use karat_store::Store;
 use karat_types::{GateRules, Money, PlanHeader, RunHeader};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Names, RunError};
-use crate::run::ending::run_command::run_command;
+use crate::error::RunError;
 use crate::{AppError, CallRecording, Invocation};
 
 /// The start of a run, stored under `invocation` of its header.
@@ -77,13 +76,4 @@ pub(crate) fn stored_estimate(header: &RunHeader) -> Option<Estimate> {
         per_cell: begun.estimate_per_cell,
         sampled: begun.estimate_sampled,
     })
-}
-
-/// Refuses to resume a run with a different plan.
-pub(crate) fn check_same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
-    if stored.plan.plan_hash == now.plan_hash {
-        return Ok(());
-    }
-    let changes = Names::of(karat_suite::plan_changes(&stored.plan, now));
-    Err(RunError::PlanChanged { run: stored.id.clone(), changes, command: run_command(stored) }.into())
 }

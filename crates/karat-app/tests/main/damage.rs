@@ -51,7 +51,7 @@ fn resume_makes_what_a_report_misses() {
     ] {
         let scratch = testkit::scratch().unwrap();
         let folder = scratch.path();
-        let invocation = Invocation { suite: "claims".to_owned(), limit: Some(2), ..Invocation::default() };
+        let invocation = Invocation { suite: "claims".to_owned(), limit: Some(1), ..Invocation::default() };
         let first = app(folder);
         first.run(first.load(&invocation).unwrap().plan, &invocation, execution()).unwrap();
         drop(first);

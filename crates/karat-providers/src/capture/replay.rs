@@ -393,6 +393,7 @@ mod tests {
             program_run: None,
             is_replayed: false,
             failed_attempts: FailedAttempts::default(),
+            refused_by: None,
             outcome: Err(CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status: None }),
         }
     }

@@ -1,7 +1,8 @@
 //! Messages about the end of a run.
 //!
 //! - `refusal` words the end of a run whose models or services refuse every call.
-//! - `run_command` is the command that runs the suite of a stored run again.
+//! - `run_command` is the command that runs the suite of a stored run again, and refuses to continue it once the plan has
+//!   changed.
 //! - `unbilled_risk` warns of cost that no row tells.
 
 pub(crate) mod refusal;

@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 
-use karat_types::RunHeader;
+use karat_types::{PlanHeader, RunHeader};
 
-use crate::Invocation;
+use crate::error::{Names, RunError};
 use crate::run::stored_invocation::StoredInvocation;
+use crate::{AppError, Invocation};
 
 /// The command that starts a new run like a stored one. It leaves out `--no-cache`, so that finished cells are reused.
 pub(crate) fn run_command(header: &RunHeader) -> String {
@@ -20,7 +21,16 @@ pub(crate) fn run_command(header: &RunHeader) -> String {
         (None, false) => "run",
     };
     let flags = if command == "run" { selection_flags(&invocation) } else { String::new() };
-    format!("karat {command} {}{flags}", quoted(&invocation.suite))
+    format!("karat {command} {}{flags}", quote(&invocation.suite))
+}
+
+/// Refuses to resume a run with a different plan.
+pub(crate) fn check_same_plan(stored: &RunHeader, now: &PlanHeader) -> Result<(), AppError> {
+    if stored.plan.plan_hash == now.plan_hash {
+        return Ok(());
+    }
+    let changes = Names::of(karat_suite::plan_changes(&stored.plan, now));
+    Err(RunError::PlanChanged { run: stored.id.clone(), changes, command: run_command(stored) }.into())
 }
 
 /// The flags that select what is run, and those without which the run may be refused.
@@ -54,7 +64,7 @@ struct Flags(String);
 impl Flags {
     fn add_value(&mut self, flag: &str, value: Option<impl Display>) {
         if let Some(value) = value {
-            self.0 += &format!(" {flag} {}", quoted(&value.to_string()));
+            self.0 += &format!(" {flag} {}", quote(&value.to_string()));
         }
     }
 
@@ -74,7 +84,7 @@ impl Flags {
 }
 
 /// An argument for a shell, in quotes if it needs them.
-fn quoted(argument: &str) -> String {
+fn quote(argument: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
     match !argument.is_empty() && argument.chars().all(is_plain) {
         true => argument.to_owned(),
@@ -100,6 +110,6 @@ mod tests {
             ..Invocation::default()
         };
         assert_eq!(selection_flags(&invocation), r" -p 'tone=it'\''s' --models a,b --limit 5 --yes");
-        assert_eq!(quoted(&invocation.suite), "'my suite.yaml'");
+        assert_eq!(quote(&invocation.suite), "'my suite.yaml'");
     }
 }

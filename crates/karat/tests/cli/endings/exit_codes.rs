@@ -1,4 +1,4 @@
-//! What the last lines of a run say about its exit code.
+//! The last lines of a run, and its exit code.
 
 use testkit::{Behaviour, FakeProvider};
 

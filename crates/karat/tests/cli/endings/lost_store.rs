@@ -1,4 +1,4 @@
-//! A store that is deleted, and what killed processes leave.
+//! A store that is deleted, and files that killed processes leave.
 
 use testkit::{Behaviour, Echo, FakeProvider, RequestLog, Script};
 
@@ -44,7 +44,7 @@ fn a_log_without_its_store_is_not_an_empty_list() {
     assert_eq!(place.text(".karat/karat.db-wal"), "changes");
 }
 
-/// What a killed `report` was writing is removed by the next one, whatever its formats.
+/// The parts of files that a killed `report` was writing are removed by the next one, whatever its formats.
 #[test]
 fn parts_of_a_killed_report_are_removed() {
     let provider = FakeProvider::start(Script::echo(Echo::default())).unwrap();

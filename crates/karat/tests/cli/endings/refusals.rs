@@ -141,7 +141,9 @@ fn a_refused_service_stops_before_the_steps_before_it() {
         |path: &str| suite(&outputs.base_url()).replace("prompt: { text: \"{{ sample.question }}\" } } ]", &step(path));
     let said = place(&text("/look")).karat(&["run", "-j", "1"]);
     assert_refused(&said, "step look", "16 cells were");
-    assert_eq!((outputs.requests(), service.requests()), (4, 4));
+    // The output of a fifth cell may be under way when the service is stopped.
+    assert!((4..=5).contains(&outputs.requests()), "{} outputs", outputs.requests());
+    assert_eq!(service.requests(), 4);
     let said = place(&text("/{{ sample.id }}")).karat(&["run", "-j", "1"]);
     assert!(said.code == 1 && !said.stderr.contains(ADVICE), "{}", said.all());
     assert_eq!(service.requests(), 4 + CELLS);
@@ -160,7 +162,7 @@ fn a_refused_scorer_is_not_asked_for_every_cell() {
     let far = format!("far: {{ metric: http, with: {{ url: \"{}\" }} }}", scorer.url());
     let place = place(&suite(&outputs.base_url()).replace("hit: { metric: contains }", &far));
     let said = place.karat(&["run", "--run-id", "a", "-j", "1"]);
-    assert!(said.code == 1 && said.stderr.contains("every score of it failed"), "{}", said.all());
+    assert!(said.code == 1 && said.stdout.contains("every score of it failed"), "{}", said.all());
     // A second cell may be scored while the fourth one is.
     assert!((4..=6).contains(&scorer.requests()), "{} requests", scorer.requests());
     STATUS.store(200, Ordering::Relaxed);
