@@ -394,7 +394,6 @@ mod tests {
             is_replayed: false,
             refused_by: None,
             failed_attempts: FailedAttempts::default(),
-            refused_by: None,
             outcome: Err(CallError { code: CallErrorCode::Cut, message: "cut".to_owned(), status: None }),
         }
     }
