@@ -17,10 +17,11 @@ pub(in crate::markdown) fn verdict(verdicts: &Verdicts) -> Option<Inline> {
     let open: Vec<&Decision> = worst_first(verdicts).into_iter().filter(|it| it.verdict == verdict).collect();
     let line = Inline::plain("**Verdict:** ").then(Inline::plain(verdict.as_str()).bold());
     if verdict == Verdict::Pass {
-        return Some(line.and(": all ").and_text(count(all)).and(if all == 1 {
-            " check passed"
+        let all = count(all);
+        return Some(line.and_text(if all == "1" {
+            ": the check passed".to_owned()
         } else {
-            " checks passed"
+            format!(": all {all} checks passed")
         }));
     }
     let n = open.len() as u64;

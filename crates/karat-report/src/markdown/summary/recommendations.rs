@@ -13,7 +13,7 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
         page.paragraph(Inline::plain(if has_failed {
             "None besides the checks above: the failed cells below say what to look at."
         } else {
-            "None: there is nothing to choose between, and nothing failed."
+            "None: there are no models to choose between, and every cell has an output."
         }));
     }
     page.list(all.iter().map(|it| {
