@@ -122,7 +122,7 @@ pub fn code(prompt: &str) -> Option<&str> {
     prompt.match_indices("<<<").find_map(|(at, mark)| {
         let after = &prompt[at + mark.len()..];
         section(after)?;
-        Some(after.split_once(' ')?.1.get(..16)?)
+        after.split_once(' ')?.1.get(..16)
     })
 }
 

@@ -267,7 +267,9 @@ fn an_answer_that_cannot_be_used_costs_what_it_says() {
         let service = FakeProvider::start(Behaviour::raw(200, answer)).unwrap();
         let place = metered(&service);
         place.write("s.json", r#"{"type":"object","required":["answer"]}"#);
-        let text = place.text("karat.yaml").replace("take: { answer: $.answer }", reading).replace("$.usd", path);
+        let scored = format!("output: {}", path.replace("usd", "answer"));
+        let text = place.text("karat.yaml").replace("output: $.answer", &scored).replace("$.usd", path);
+        let text = text.replace("take: { answer: $.answer }", reading);
         place.write("karat.yaml", &text);
         let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.05"]);
         assert_eq!((said.code, service.requests()), (5, 5), "{reading}: {}", said.all());
