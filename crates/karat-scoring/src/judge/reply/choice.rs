@@ -1,4 +1,4 @@
-//! Whose verdict an object is: decided by structure, never by the words around it.
+//! The owner of a verdict: decided by structure, never by the words around it.
 //!
 //! Each call has a code that its prompt gives and that nothing it shows can hold. An object with the code is the judge's own,
 //! wherever it stands. One without it counts if it is the only one that grades anything, and if it does not stand word for word

@@ -1,4 +1,4 @@
-//! Whose verdict an object is: the judge's own carries the code of its call, a quoted one does not.
+//! The owner of a verdict: the judge's own carries the code of its call, a quoted one does not.
 
 use karat_text::fence;
 use karat_types::{Parameters, ReplyFormat};

@@ -106,7 +106,7 @@ impl Metric for ExternalMetric {
 }
 
 /// The answers that an object gives; null gives none.
-fn given(object: &Map<String, Value>) -> Vec<String> {
+fn answer_fields(object: &Map<String, Value>) -> Vec<String> {
     let names = ["score", "na", "unscored"].into_iter();
     names
         .filter(|name| object.get(*name).is_some_and(|value| !value.is_null()))
@@ -126,9 +126,9 @@ pub(crate) fn read(answer: &str) -> Score {
         Ok(Value::Bool(passed)) => Score::verdict(passed),
         Ok(Value::Number(number)) => number.as_f64().map_or_else(unreadable, Score::value),
         Ok(Value::Null) => Score::not_applicable("the scorer says that it does not apply"),
-        Ok(Value::Object(object)) if given(&object).len() > 1 => Score::unscored(format!(
+        Ok(Value::Object(object)) if answer_fields(&object).len() > 1 => Score::unscored(format!(
             "the scorer answered {} at once, which contradict each other: give exactly one of them",
-            given(&object).join(" and ")
+            answer_fields(&object).join(" and ")
         )),
         Ok(Value::Object(mut object)) => {
             object.retain(|_, value| !value.is_null());
