@@ -13,7 +13,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     replace(text, mark)
 }
 
-/// Returns the text like [`line`], with its line breaks and tabs. `\r\n` is one line break.
+/// Returns the text like [`line()`], with its line breaks and tabs. `\r\n` is one line break.
 pub fn lines(text: &str) -> Cow<'_, str> {
     let text = if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
     let shown = replace(&text, |c| if matches!(c, '\n' | '\t') { None } else { mark(c) });
