@@ -3,30 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use karat_app::{
-    App, AppError, CallRecording, Execution, Format, Invocation, Outputs, Overrides, RunEnd, Session, Stop, StoreUrl,
-};
-use karat_types::{Clock, Moment, SilentObserver};
+use karat_app::{AppError, CallRecording, Execution, Format, Invocation, Outputs, Overrides, RunEnd, Stop};
+use karat_types::SilentObserver;
 
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Moment {
-        Moment(1_700_000_000_000)
-    }
-}
-
-/// As a process of its own.
-fn app(folder: &Path) -> App {
-    App {
-        store: StoreUrl::in_folder(folder),
-        home: folder.to_owned(),
-        lookup: Arc::new(|_| None),
-        clock: Arc::new(Still),
-        own_program: None,
-        opened: Session::default(),
-    }
-}
+use crate::place::app;
 
 fn execution() -> Execution {
     let (observer, stop) = (Arc::new(SilentObserver), Stop::default());

@@ -12,5 +12,6 @@ mod clock;
 mod damage;
 mod journal;
 mod opened;
+mod place;
 mod reuse;
 mod schema;

@@ -1,30 +1,11 @@
 //! A store that stays open between the steps of a command.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use karat_app::{App, CallRecording, Execution, Invocation, Overrides, Session, Stop, StoreUrl};
-use karat_types::{Clock, Moment, SilentObserver};
+use karat_app::{App, CallRecording, Execution, Invocation, Overrides, Stop};
+use karat_types::SilentObserver;
 
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Moment {
-        Moment(1_700_000_000_000)
-    }
-}
-
-/// As a process of its own.
-fn app(folder: &Path) -> App {
-    App {
-        store: StoreUrl::in_folder(folder),
-        home: folder.to_owned(),
-        lookup: Arc::new(|_| None),
-        clock: Arc::new(Still),
-        own_program: None,
-        opened: Session::default(),
-    }
-}
+use crate::place::app;
 
 fn suite(limit: u64) -> Invocation {
     Invocation { overrides: Overrides { limit: Some(limit), ..Overrides::default() }, ..Invocation::of("claims") }

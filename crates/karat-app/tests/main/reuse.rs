@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_app::{App, CallRecording, Execution, Invocation, Overrides, ReuseStatus, Session, Stop, StoreUrl};
+use karat_app::{App, CallRecording, Execution, Invocation, Overrides, ReuseStatus, Stop};
 use karat_store::Store;
-use karat_types::{Clock, Event, Moment, Observer, OutputOrigin, RunRows, RunStatus};
+use karat_types::{Event, Observer, OutputOrigin, RunRows, RunStatus};
+
+use crate::place::app;
 
 /// A suite whose variants share a step, with a judge. The model quotes its prompt, so each prompt has an output of its own;
 /// `PROMPT` and `RUBRIC` are filled in.
@@ -30,14 +31,6 @@ const ROWS: &str = r#"{"id":"s0","q":"zero","a":"nought"}
 {"id":"s2","q":"two","a":"dos"}
 "#;
 
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Moment {
-        Moment(1_700_000_000_000)
-    }
-}
-
 /// Which cells took their output from an earlier run.
 #[derive(Default)]
 struct Labels(Mutex<BTreeMap<u64, OutputOrigin>>);
@@ -47,17 +40,6 @@ impl Observer for Labels {
         if let Event::CellFinished(cell) = event {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(cell.ordinal, cell.reuse);
         }
-    }
-}
-
-fn app(folder: &Path) -> App {
-    App {
-        store: StoreUrl::in_folder(folder),
-        home: folder.to_owned(),
-        lookup: Arc::new(|_| None),
-        clock: Arc::new(Still),
-        own_program: None,
-        opened: Session::default(),
     }
 }
 
