@@ -2,13 +2,14 @@
 
 use karat_analysis::headline_metrics;
 use karat_store::{RunSummary, Store};
-use karat_types::{RunStatus, ScorerKind};
+use karat_types::{PlanHeader, RunStatus, ScorerKind};
 use serde::Serialize;
 
 use crate::analyse::baseline::findings;
 use crate::{App, AppError};
 
-/// Number of cells from which on a list leaves out a run's verdict and figure: they need a pass over its cells.
+/// Number of cells that a list reads for verdicts and figures, which need a pass over the cells of a run. Older runs
+/// beyond it are listed without them.
 const MAX_SUMMARIZED: u64 = 100_000;
 
 /// A stored run in one line.
@@ -56,17 +57,25 @@ impl App {
             return Ok(Vec::new());
         }
         let store = self.store_to_read()?;
+        let mut left = MAX_SUMMARIZED;
         let line = |run: RunSummary| {
+            let header = store.run(&run.id)?;
             // A run that cannot be analysed is still listed; `karat report RUN` says why.
-            let figures = self.run_figures(&run).unwrap_or_default();
+            let figures = match left.checked_sub(run.totals.cells) {
+                Some(rest) if run.totals.cells > 0 => {
+                    left = rest;
+                    self.run_figures(&run.id).unwrap_or_default()
+                }
+                _ => RunFigures::default(),
+            };
             Ok(RunLine {
                 verdict: figures.verdict,
                 metric: figures.metric,
                 value: figures.value,
                 cost_usd: Some(run.totals.spending.spent.usd()),
-                simulated: store.run(&run.id)?.plan.is_simulated(),
+                simulated: header.plan.is_simulated(),
                 status: serialized_name(&run.status),
-                cells: count_done(&store, &run)?,
+                cells: count_done(&store, &run, &header.plan)?,
                 errors: run.totals.errors,
                 started_at: rfc3339(run.started_at),
                 planned: run.planned,
@@ -79,11 +88,8 @@ impl App {
 }
 
 impl App {
-    fn run_figures(&self, run: &RunSummary) -> Result<RunFigures, AppError> {
-        if run.totals.cells == 0 || run.totals.cells > MAX_SUMMARIZED {
-            return Ok(RunFigures::default());
-        }
-        let stored = self.stored_run(&run.id)?;
+    fn run_figures(&self, run: &str) -> Result<RunFigures, AppError> {
+        let stored = self.stored_run(run)?;
         let findings = findings(&stored)?;
         let (context, _) = self.context(&stored, &findings, false)?;
         let at = headline_metrics(&findings.plan).first().copied();
@@ -101,11 +107,10 @@ pub fn rfc3339(moment: karat_types::Moment) -> String {
 }
 
 /// The number of finished cells of a run.
-fn count_done(store: &Store, run: &RunSummary) -> Result<u64, AppError> {
+fn count_done(store: &Store, run: &RunSummary, plan: &PlanHeader) -> Result<u64, AppError> {
     if run.status == RunStatus::Finished {
         return Ok(run.totals.cells);
     }
-    let plan = store.run(&run.id)?.plan;
     let index = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
     let mut judges = Vec::new();
     for (scorer, spec) in plan.scorers.iter().enumerate() {
