@@ -189,7 +189,7 @@ impl App {
         let run = store.resolve(run)?;
         let rows = store.rows(&run)?;
         let plan = rows.header().plan.clone();
-        // Whether a metric is a check may only be known from the scores.
+        // The scores may be needed to know that a metric is a check.
         let scored_plan = resolve_checks(&rows)?;
         let mut found = None;
         let read = rows.for_each(&mut |row| {

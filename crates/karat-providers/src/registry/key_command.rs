@@ -101,7 +101,7 @@ impl KeyCommand {
                 Err(_) => Err(self.failure("it printed no text")),
             },
             Err(failure) => {
-                // What it printed may be a key, or a part of one, and is quoted nowhere.
+                // Its output may be a key, or a part of one, and is quoted nowhere.
                 let output = failure.program_output.filter(|_| printed.trim_ascii().is_empty());
                 let what = failure.what.trim_end_matches(" and printed ").to_owned();
                 Err(Failure { program_output: output, ..self.failure_of(what) })

@@ -76,7 +76,7 @@ impl App {
     /// # Errors
     /// A suite that cannot be loaded, or with a path that no workflow can contain.
     pub fn ci_workflow(&self, service: CiService, suite: &str, folder: &Path) -> Result<CiWorkflow, AppError> {
-        let plan = self.load(&Invocation { suite: suite.to_owned(), ..Invocation::default() })?.plan;
+        let plan = self.load(&Invocation::of(suite))?.plan;
         let models = plan.header.models.iter().chain(&plan.header.judges);
         let keys = key_variables(models.cloned().collect());
         let root = repository_root(folder).unwrap_or(folder);
