@@ -19,3 +19,20 @@ pub fn is_this_machine(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
 }
+
+/// The host of a web address, without port and user; empty if the text is no address with a scheme.
+///
+/// ```
+/// use karat_text::host::host_of;
+///
+/// assert_eq!(host_of("https://user@example.org.:8080/a?b"), "example.org");
+/// assert_eq!((host_of("http://[::1]:80/"), host_of("example.org/a")), ("::1", ""));
+/// ```
+#[must_use]
+pub fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let end = if host.starts_with('[') { ']' } else { ':' };
+    host.trim_start_matches('[').split(end).next().unwrap_or_default().trim_end_matches('.')
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use karat_providers::{Providers, Settings};
 use karat_suite::Plan;
-use karat_text::host::is_this_machine;
+use karat_text::host::{host_of, is_this_machine};
 use karat_types::{ModelSpec, Pricing};
 
 use crate::run::preflight_budget::ceiling_note;
@@ -53,20 +53,10 @@ impl App {
             let (Some(variable), Some(url)) = (&model.api_key_env, &model.base_url) else { continue };
             let is_set = (self.lookup)(variable).is_some_and(|value| !value.trim().is_empty());
             let note = format!("model {}: {variable} is not set, so {url} is asked without a key", model.id);
-            if !is_set && host_of(url).is_some_and(is_this_machine) && !notes.contains(&note) {
+            if !is_set && is_this_machine(host_of(url)) && !notes.contains(&note) {
                 notes.push(note);
             }
         }
         notes
-    }
-}
-
-/// The host of an address.
-fn host_of(url: &str) -> Option<&str> {
-    let authority = url.split_once("://")?.1.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    match host.strip_prefix('[') {
-        Some(v6) => v6.split(']').next(),
-        None => host.split(':').next(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_text::host::is_this_machine;
+use karat_text::host::{host_of, is_this_machine};
 use karat_types::{ModelSpec, Price, Pricing};
 use serde_json::{Value, json};
 
@@ -190,8 +190,7 @@ fn set_key_source(model: &mut ModelSpec, node: &Node, registry: &Registry, decod
     }
     let Some(command) = node.field("api_key_command") else { return };
     let words = command.texts();
-    let is_offline = registry.named_models(&model.provider) == NamedModels::None
-        && ["scripted", "stub", "command"].contains(&model.provider.as_str());
+    let is_offline = registry.named_models(&model.provider) == NamedModels::None && named::is_offline(&model.provider);
     let mut refuse = |message: &str, hint: &str| {
         decoder.problems.error(&command.place, message).hint(hint);
     };
@@ -314,18 +313,16 @@ fn report_tiny_prices(price: &Node, problems: &mut Problems) {
 
 fn runs_here(model: &ModelSpec, node: &Node) -> bool {
     let is_local = model.base_url.as_deref().is_some_and(is_loopback) && node.get("base_url").is_some();
-    is_local || ["scripted", "stub", "command"].contains(&model.provider.as_str()) && model.price == Pricing::Unknown
+    is_local || named::is_offline(&model.provider) && model.price == Pricing::Unknown
 }
 
 /// Returns whether an address is on this machine.
 fn is_loopback(url: &str) -> bool {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    is_this_machine(match host.strip_prefix('[') {
-        Some(v6) => v6.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    })
+    match url.contains("://") {
+        true => is_this_machine(host_of(url)),
+        // The scheme may be missing.
+        false => is_this_machine(host_of(&format!("http://{url}"))),
+    }
 }
 
 #[cfg(test)]

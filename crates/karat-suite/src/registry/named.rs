@@ -43,13 +43,17 @@ fn family(name: &str) -> Option<String> {
     FAMILIES.iter().find(|family| last.starts_with(**family)).map(|family| (*family).to_owned())
 }
 
+/// Returns true for providers that call no server: what answers is on this machine, and needs no key.
+pub(super) fn is_offline(provider: &str) -> bool {
+    ["scripted", "stub", "command"].contains(&provider)
+}
+
 /// Returns true if a model only turns texts into vectors: its entry says so by its family, or its name does, as in
 /// `text-embedding-3-small` and `nomic-embed-text`.
 pub(crate) fn makes_embeddings(model: &ModelSpec) -> bool {
-    let is_offline = ["scripted", "stub", "command"].contains(&model.provider.as_str());
     let name = model.model.to_lowercase();
     let says = |word: &str| matches!(word, "embed" | "embedding" | "embeddings");
-    !is_offline
+    !is_offline(&model.provider)
         && (model.family.as_deref() == Some("text-embedding")
             || name.split(|c: char| !c.is_ascii_alphanumeric()).any(says))
 }

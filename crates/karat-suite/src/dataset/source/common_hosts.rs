@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use karat_text::host::host_of;
 use serde_json::Value;
 
-use super::readers::host;
 use crate::diagnostics::Problems;
 use crate::syntax::node::Place;
 
@@ -23,7 +23,7 @@ impl CommonHosts {
     pub fn see(&mut self, row: &Value) {
         let Some(urls) = row.get("source_urls").and_then(Value::as_array) else { return };
         let hosts: BTreeSet<String> =
-            urls.iter().filter_map(Value::as_str).map(|url| host(url).to_lowercase()).collect();
+            urls.iter().filter_map(Value::as_str).map(|url| host_of(url).to_lowercase()).collect();
         if self.documents == 0 {
             self.hosts = hosts;
         } else {

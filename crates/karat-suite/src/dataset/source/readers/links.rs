@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use karat_text::host::host_of;
+
 /// Schemes of the web.
 const SCHEMES: [&str; 2] = ["https", "http"];
 /// Characters that end a link in a text; so does a `)` without a `(` in the link.
@@ -13,7 +15,7 @@ const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', '*', '_'];
 /// such as a mail address or a script, is no source.
 pub(super) fn sources<'a>(links: impl Iterator<Item = &'a str>, own_hosts: &[String]) -> Vec<String> {
     let all: BTreeSet<String> = links.filter_map(web).collect();
-    let is_source = |url: &String| !own_hosts.iter().any(|own| is_below(host(url), own));
+    let is_source = |url: &String| !own_hosts.iter().any(|own| is_below(host_of(url), own));
     all.into_iter().filter(is_source).collect()
 }
 
@@ -27,7 +29,7 @@ pub(super) fn inline(text: &str) -> impl Iterator<Item = &str> {
         let rest = &text[at..];
         let link = &rest[..end(rest)];
         let link = link.trim_end_matches(PUNCTUATION);
-        (!host(link).is_empty()).then_some(link)
+        (!host_of(link).is_empty()).then_some(link)
     })
 }
 
@@ -60,15 +62,7 @@ pub(super) fn web(url: &str) -> Option<String> {
     let (scheme, rest) = url.strip_prefix("//").map(|rest| ("https", rest)).or(url.split_once("://"))?;
     let scheme = SCHEMES.iter().find(|known| known.eq_ignore_ascii_case(scheme))?;
     let address = format!("{scheme}://{rest}");
-    (!host(&address).is_empty()).then_some(address)
-}
-
-/// The host of a web address.
-pub(crate) fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    host.split(':').next().unwrap_or_default().trim_end_matches('.')
+    (!host_of(&address).is_empty()).then_some(address)
 }
 
 /// Returns whether a host equals another or is a subdomain of it.

@@ -13,8 +13,6 @@ mod markdown;
 use karat_text::path::Path;
 use serde_json::{Map, Value, json};
 
-pub(crate) use links::host;
-
 /// The reader of a file's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
