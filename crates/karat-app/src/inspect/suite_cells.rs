@@ -77,7 +77,7 @@ impl App {
         for run in store.runs_of_suite(&self.suite_name(&store, suite)?, usize::MAX)? {
             let rows = store.rows(&run)?;
             let plan = rows.header().plan.clone();
-            if plan.run.of_ruler {
+            if plan.run.measures_judges {
                 continue;
             }
             let mut failed = None;

@@ -229,7 +229,7 @@ fn grade_cell(
         prompt_version: None,
         made_at: row.cell.made_at.unwrap_or(started_at),
         run: run.to_owned(),
-        is_golden_check: plan.run.of_ruler,
+        is_golden_check: plan.run.measures_judges,
         source: graded.source.clone(),
         metric: plan.metrics.get(graded.metric).map(|it| it.name.clone()).unwrap_or_default(),
         composite,
