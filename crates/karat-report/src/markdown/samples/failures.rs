@@ -126,7 +126,7 @@ pub(in crate::markdown) fn write_errors(page: &mut Page, report: Report<'_>) {
         Column::right(Inline::plain("Count")),
         Column::left(Inline::plain("First example")),
     ];
-    page.table(&heads, kinds.iter().map(error_row));
+    page.table(&heads, kinds.iter().map(|kind| error_row(report, kind)));
 }
 
 /// Writes the cells that a condition skipped, with the first reason of each system.
@@ -154,14 +154,19 @@ pub(in crate::markdown) fn write_skipped(page: &mut Page, report: Report<'_>) {
     }
 }
 
-fn error_row(kind: &ErrorKind) -> Vec<Inline> {
+fn error_row(report: Report<'_>, kind: &ErrorKind) -> Vec<Inline> {
     let stage = match kind.stage {
         Stage::Cell => "cell",
         Stage::Judgment => "judgment",
         Stage::Score => "score",
     };
     let example = kind.examples.first().map(|it| {
-        Inline::code(&it.sample).and(" ").and_code(&it.who).and(": ").and_text(excerpt(&it.message, MESSAGE))
+        let example =
+            Inline::code(&it.sample).and(" ").and_code(&it.who).and(": ").and_text(excerpt(&it.message, MESSAGE));
+        match report.reply_command(&kind.code, it.cell) {
+            Some(command) => example.and(" (see ").and_code(&command).and(")"),
+            None => example,
+        }
     });
     vec![Inline::code(&kind.code), Inline::plain(stage), Inline::text(count(kind.count)), example.unwrap_or_default()]
 }
