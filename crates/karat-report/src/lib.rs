@@ -9,6 +9,7 @@
 //! [`Finding`](karat_analysis::Finding). Texts from datasets, models and providers are hostile until a format has
 //! escaped them. Rendering a stored run twice gives identical bytes (invariant 9).
 
+pub mod blocks;
 pub mod csv;
 pub mod html;
 pub mod json;
