@@ -4,6 +4,7 @@ use karat_analysis::Leaderboard;
 use karat_page::component::metrics::{self, Place};
 use karat_page::component::verdict::Verdict;
 use karat_page::number::{Estimate, Scale, count};
+use karat_page::text::visible::line;
 use karat_page::{Markup, html};
 
 use crate::page::sections::{disclosure, remarks};
@@ -55,7 +56,7 @@ fn board(report: Report<'_>, at: usize) -> Option<Markup> {
     Some(html! {
         div.panel {
             @if places.is_empty() {
-                h3 { (metric.name) }
+                h3 { (line(&metric.name)) }
                 p.soft { "No sample × variant pair is scored for all, so none is ranked." }
             } @else { (metrics::leaderboard(&metric.name, &scale, &places)) }
             (remarks(&notes))

@@ -3,6 +3,7 @@
 use karat_analysis::{Group, Kpi};
 use karat_page::block::{Block, Cell, Column, Head, Row, Rows, Table};
 use karat_page::component::metrics::{self, MetricRow};
+use karat_page::text::visible::line;
 use karat_page::{Markup, html, render};
 
 use super::latency;
@@ -62,15 +63,15 @@ fn rows_of(report: Report<'_>, at: usize) -> Vec<MetricRow> {
 fn bounds(report: Report<'_>) -> Markup {
     let Some((at, metric)) = report.primary() else { return html! {} };
     let scale = scales::scale_of(&report.findings.plan, metric);
-    let line = |group: &&Group| {
+    let bounds = |group: &&Group| {
         let (worst, best) = group.metrics.get(at)?.bounds()?;
         Some(format!("{} {} to {}", group.id, scale.text(worst), scale.text(best)))
     };
-    let lines: Vec<String> = report.systems_by_rank().iter().take(SYSTEMS).filter_map(line).collect();
+    let lines: Vec<String> = report.systems_by_rank().iter().take(SYSTEMS).filter_map(bounds).collect();
     html! {
         @if !lines.is_empty() {
             p.soft.small {
-                "If everything that failed had scored worst, or best, " (metric.name) " would be: " (lines.join("; ")) "."
+                "If everything that failed had scored worst, or best, " (line(&metric.name)) " would be: " (line(&lines.join("; "))) "."
             }
         }
     }
