@@ -236,7 +236,7 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
     let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(RenderError::from);
     match format {
         Format::Markdown => karat_report::markdown::render(report).and_then(|page| text(out, page)),
-        Format::Html => karat_report::html::render(report).and_then(|page| text(out, page)),
+        Format::Html => karat_report::page::file(report).and_then(|page| text(out, page)),
         Format::Json => karat_report::json::write(report, out),
         Format::Cells => karat_report::json::write_cells(whole_cells(report), "-", &mut out).map(|_| ()),
         Format::Junit => karat_report::junit::write(report, out),

@@ -62,6 +62,7 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         input: Some(t()),
         input_highlights: vec![highlight()],
         reference: Some(t()),
+        texts: vec![ExcerptText { name: t(), text: t(), note: Some(t()), highlights: vec![highlight()] }],
         outputs: vec![output.clone(), ExcerptOutput { text: Some(format!("{text} more")), ..output }],
         with_diff: true,
     };
@@ -176,7 +177,7 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
     let metric = MetricRow { metric: t(), system: t(), estimate: estimate(), scale: scale.clone(), note: Some(t()) };
     let place = Place { rank: t(), system: t(), estimate: estimate(), behind: Some(missing()), verdict: None };
     let failure = FailureGroup { code: t(), message: t(), cells: 2, href: Some(t()) };
-    let cost = CostRow { name: t(), kind: t(), calls: 1, cached: 0, tokens: (1, 2), cost: None };
+    let cost = CostRow { name: t(), kind: t(), calls: 1, cached: Some(0), tokens: (1, 2), cost: None };
     let components = html! {
         (gates::render(&[gate], 1)) (metrics::render(&[metric])) (metrics::leaderboard(text, &scale, &[place]))
         (ledger::failures(&[failure])) (ledger::cost(&[cost], None, Some(1.0))) (ledger::provenance(&[(t(), t())]))

@@ -110,6 +110,10 @@ pub fn render(report: Report<'_>) -> String {
     for file in report.context.files.iter().take(FILES) {
         line(format!("report: {}", excerpt(file, 3 * WIDTH)));
     }
+    // The last line: what to do next.
+    if let Some(page) = report.context.files.iter().find(|file| file.ends_with(".html")) {
+        line(format!("open {} in a browser to read the report", excerpt(page, 3 * WIDTH)));
+    }
     text
 }
 

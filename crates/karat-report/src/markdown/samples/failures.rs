@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use karat_analysis::{ErrorKind, Failure, Failures, NoteCount, SkippedCells, Stage};
-use karat_types::{MetricSpec, NoteKind};
+use karat_types::MetricSpec;
 
 use crate::markdown::page::{Column, Inline, Page, columns};
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
 use crate::shared::visible::{MESSAGE, excerpt};
+use crate::wording::notes::note_name;
 
 /// Number of systems shown that skipped cells.
 const LEFT_OUT: usize = 20;
@@ -198,18 +199,4 @@ fn note_row(note: &NoteCount) -> Vec<Inline> {
         Inline::text(count(note.times)),
         Inline::code(&note.sample).and(": ").and_text(excerpt(&note.example, 160)),
     ]
-}
-
-fn note_name(kind: NoteKind) -> &'static str {
-    match kind {
-        NoteKind::Truncated => "reply cut at max_tokens",
-        NoteKind::Filtered => "reply ended by a content filter, or refused",
-        NoteKind::DroppedChunks => "chunks dropped beyond the limit",
-        NoteKind::Lenient => "reply parsed leniently",
-        NoteKind::Reasked => "asked again",
-        NoteKind::UsageEstimated => "usage estimated",
-        NoteKind::Breach => "usage above the reservation",
-        NoteKind::Lenience => "declared lenience used",
-        NoteKind::Unmetered => "a metered fact could not be read",
-    }
 }
