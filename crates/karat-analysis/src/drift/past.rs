@@ -58,12 +58,13 @@ mod tests {
         let level = |day: i32| if (40..52).contains(&day) { 2.0 } else { 4.0 };
         let days: Vec<Day> = (0..90).map(|day| Day::new(date_of(20_000 + day), level(day))).collect();
         let options = DriftOptions::of("q");
-        let past = |last: usize| {
-            drift_past(&days, &days[last].date, &options, WatchedMetric::default(), &[]).unwrap()
-        };
+        let past = |last: usize| drift_past(&days, &days[last].date, &options, WatchedMetric::default(), &[]).unwrap();
         let (early, late) = (past(60), past(89));
         assert_eq!(early.ranges[..], late.ranges[..early.ranges.len()]);
-        assert_eq!(late.ranges.first().map(|it| (it.date.as_str(), it.low, it.high)), Some((date_of(20_006).as_str(), 3.925, 4.075)));
+        assert_eq!(
+            late.ranges.first().map(|it| (it.date.as_str(), it.low, it.high)),
+            Some((date_of(20_006).as_str(), 3.925, 4.075))
+        );
         assert_eq!(late.incidents.len(), 1);
         assert!(drift_past(&days, "soon", &options, WatchedMetric::default(), &[]).is_err());
     }

@@ -20,7 +20,8 @@ pub(super) fn all(input: &SeriesInput<'_>, rubric: &Composition) -> Vec<SeriesCa
         let trial = (card.trial > 0).then(|| format!("/{}", card.trial));
         let judge = card.judge.as_ref().filter(|_| input.judge == JudgeChoice::All).map(|judge| format!("/{judge}"));
         let version = card.prompt_version.as_ref().filter(|_| judge.is_some()).map(|version| format!("/{version}"));
-        card.key = [format!("{}/{}", card.date, card.sample)].into_iter().chain(trial).chain(judge).chain(version).collect();
+        card.key =
+            [format!("{}/{}", card.date, card.sample)].into_iter().chain(trial).chain(judge).chain(version).collect();
     }
     cards.sort_by(|one, other| other.date.cmp(&one.date).then_with(|| one.key.cmp(&other.key)));
     cards
@@ -70,7 +71,11 @@ pub(super) fn instrument_warnings(cards: &[SeriesCard], baseline: Option<&Pinned
     };
     let pinned: Vec<&SeriesCard> = cards.iter().filter(|card| card.baseline.is_some()).collect();
     let pairs = [
-        ("judge", names(&mut pinned.iter().map(|card| baseline.judged_by(&card.sample).0)), names(&mut pinned.iter().map(|card| card.judge.clone()))),
+        (
+            "judge",
+            names(&mut pinned.iter().map(|card| baseline.judged_by(&card.sample).0)),
+            names(&mut pinned.iter().map(|card| card.judge.clone())),
+        ),
         (
             "prompt version",
             names(&mut pinned.iter().map(|card| baseline.judged_by(&card.sample).1)),

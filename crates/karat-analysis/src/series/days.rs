@@ -42,8 +42,12 @@ pub(super) fn calendar(cards: &[SeriesCard], input: &SeriesInput<'_>) -> Calenda
         .filter_map(|(day, cards)| Some((*day, mean(&cards.iter().map(|card| card.composite).collect::<Vec<f64>>())?)))
         .collect();
     let late: BTreeSet<&str> = input.drift.iter().flat_map(|drift| drift.late.iter().map(String::as_str)).collect();
-    let usual: BTreeMap<&str, (f64, f64)> =
-        input.drift.iter().flat_map(|drift| &drift.past.ranges).map(|it| (it.date.as_str(), (it.low, it.high))).collect();
+    let usual: BTreeMap<&str, (f64, f64)> = input
+        .drift
+        .iter()
+        .flat_map(|drift| &drift.past.ranges)
+        .map(|it| (it.date.as_str(), (it.low, it.high)))
+        .collect();
     let day = |day: i32| {
         let date = date_of(day);
         let cards = by_day.get(&day).map(Vec::as_slice).unwrap_or_default();

@@ -29,12 +29,7 @@ pub(super) struct Subject<'a> {
     pub(super) baseline: Option<&'a Pinned>,
 }
 
-pub(super) fn of(
-    cards: &[SeriesCard],
-    rules: &CardRules,
-    rubric: &Composition,
-    subject: Subject<'_>,
-) -> SeriesFigures {
+pub(super) fn of(cards: &[SeriesCard], rules: &CardRules, rubric: &Composition, subject: Subject<'_>) -> SeriesFigures {
     let observed = observations(cards);
     let clip = |found: Finding| subject.range.map_or(found.clone(), |(lo, hi)| found.clip_interval(lo, hi));
     let count = |is: &dyn Fn(&SeriesCard) -> bool| cards.iter().filter(|card| is(card)).count() as u64;

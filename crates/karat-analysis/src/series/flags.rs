@@ -22,8 +22,7 @@ pub enum CardFilter {
 
 impl CardFilter {
     /// Every filter.
-    pub const ALL: [Self; 6] =
-        [Self::All, Self::BelowGate, Self::FailsGate, Self::Regressed, Self::High, Self::Capped];
+    pub const ALL: [Self; 6] = [Self::All, Self::BelowGate, Self::FailsGate, Self::Regressed, Self::High, Self::Capped];
 
     /// Its name in addresses.
     pub fn key(self) -> &'static str {

@@ -30,8 +30,8 @@ pub use flags::{CardFilter, CardFlags};
 pub use input::{JudgeChoice, SeriesInput, date_span};
 pub use parts::Contributions;
 pub use view::{
-    AxisSpec, AxisValue, CapRule, DriftState, SeriesCard, SeriesDay, SeriesDrift, SeriesFigures, SeriesGate, SeriesView,
-    ShareOf,
+    AxisSpec, AxisValue, CapRule, DriftState, SeriesCard, SeriesDay, SeriesDrift, SeriesFigures, SeriesGate,
+    SeriesView, ShareOf,
 };
 
 use rules::CardRules;

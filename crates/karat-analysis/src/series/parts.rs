@@ -24,7 +24,8 @@ impl Contributions {
 
     /// The mean of several; `None` without any.
     pub(super) fn mean(all: &[&Self]) -> Option<Self> {
-        let mean = |of: &dyn Fn(&Self) -> f64| karat_stats::describe::mean(&all.iter().map(|it| of(it)).collect::<Vec<f64>>());
+        let mean =
+            |of: &dyn Fn(&Self) -> f64| karat_stats::describe::mean(&all.iter().map(|it| of(it)).collect::<Vec<f64>>());
         let axes = all.first()?.axes.len();
         let axis = |at: usize| mean(&|it| it.axes.get(at).copied().unwrap_or_default());
         Some(Self {
@@ -41,9 +42,13 @@ pub(super) fn obstacle(rubric: &Composition, range: Option<(f64, f64)>) -> Optio
     match rubric.overall.as_ref().map(|overall| overall.method) {
         _ if rubric.axes.is_empty() => Some("The metric has no axes.".to_owned()),
         None => Some("No rubric says how the metric follows from its axes.".to_owned()),
-        Some(OverallMethod::Given) => Some("The judge gives the composite itself: it is no weighted mean of the axes.".to_owned()),
+        Some(OverallMethod::Given) => {
+            Some("The judge gives the composite itself: it is no weighted mean of the axes.".to_owned())
+        }
         Some(OverallMethod::Min) => Some("The composite is the lowest axis, not a weighted mean.".to_owned()),
-        _ if rubric.axes.iter().any(|axis| axis.weight.is_none()) => Some("The weights of the axes add up to 0.".to_owned()),
+        _ if rubric.axes.iter().any(|axis| axis.weight.is_none()) => {
+            Some("The weights of the axes add up to 0.".to_owned())
+        }
         _ if negative => Some("Grades of axes may be below 0, so contributions cannot be stacked.".to_owned()),
         _ if range.is_none() => Some("The composite has no scale.".to_owned()),
         _ => None,

@@ -22,7 +22,12 @@ pub(super) fn read(plan: &PlanHeader, metric: &str) -> Composition {
         ScorerKind::Metric { .. } => {
             let own = plan.metrics.iter().filter(|it| it.scorer == spec.scorer && it.name != metric);
             let axes = own.map(|it| AxisSpec {
-                name: it.name.strip_prefix(&scorer.id).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&it.name).to_owned(),
+                name: it
+                    .name
+                    .strip_prefix(&scorer.id)
+                    .and_then(|rest| rest.strip_prefix('.'))
+                    .unwrap_or(&it.name)
+                    .to_owned(),
                 metric: it.name.clone(),
                 definition: None,
                 range: it.range,

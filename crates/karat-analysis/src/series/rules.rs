@@ -47,12 +47,7 @@ pub(super) struct CardRules {
 }
 
 impl CardRules {
-    pub(super) fn of(
-        input: &SeriesInput<'_>,
-        rubric: &Composition,
-        range: Option<(f64, f64)>,
-        better: Better,
-    ) -> Self {
+    pub(super) fn of(input: &SeriesInput<'_>, rubric: &Composition, range: Option<(f64, f64)>, better: Better) -> Self {
         let per_sample: Vec<&Gate> = input.rules.gates.iter().filter(|gate| gate.per == "sample").collect();
         let (conditional, gates): (Vec<&Gate>, Vec<&Gate>) =
             per_sample.into_iter().partition(|gate| gate.condition.is_some());
@@ -63,11 +58,14 @@ impl CardRules {
             gate: None,
             rules: Vec::new(),
             max_drop: drop_bound(&gates, input.metric, range, better),
-            high: range.map(|(lo, hi)| if better == Better::Higher { hi - (hi - lo) / 4.0 } else { lo + (hi - lo) / 4.0 }),
+            high: range
+                .map(|(lo, hi)| if better == Better::Higher { hi - (hi - lo) / 4.0 } else { lo + (hi - lo) / 4.0 }),
             notes: conditional
                 .into_iter()
                 .filter(left_out)
-                .map(|gate| format!("the gate `{}` holds only where its condition does; this page does not count it", gate.id))
+                .map(|gate| {
+                    format!("the gate `{}` holds only where its condition does; this page does not count it", gate.id)
+                })
                 .collect(),
         };
         gates.into_iter().filter(left_out).for_each(|gate| rules.add(gate, input.metric, rubric));
@@ -81,11 +79,14 @@ impl CardRules {
         let composite = matches_pattern(pattern, metric).then_some(Figure::Composite);
         let figures = composite.into_iter().chain(axes.map(|(at, _)| Figure::Axis(at)));
         self.bounds.extend(figures.map(|figure| FigureBound { figure, min, max }));
-        let bounds = [("at least", min), ("at most", max)].into_iter().filter_map(|(word, bound)| Some(format!("{word} {}", bound?)));
+        let bounds = [("at least", min), ("at most", max)]
+            .into_iter()
+            .filter_map(|(word, bound)| Some(format!("{word} {}", bound?)));
         self.rules.push(format!("{}: {pattern} {}", gate.id, bounds.collect::<Vec<_>>().join(" and ")));
         // A pattern speaks of axes; the gate of the composite names it.
         if self.gate.is_none() && pattern == metric {
-            let wanted = if self.better == Better::Higher { min.map(|it| (it, true)) } else { max.map(|it| (it, false)) };
+            let wanted =
+                if self.better == Better::Higher { min.map(|it| (it, true)) } else { max.map(|it| (it, false)) };
             let found = wanted.or(min.map(|it| (it, true))).or(max.map(|it| (it, false)));
             self.gate = found.map(|(bound, is_least)| SeriesGate { id: gate.id.clone(), bound, is_least });
         }
@@ -103,7 +104,9 @@ impl CardRules {
                 Figure::Composite => Some(card.composite),
                 Figure::Axis(at) => card.axes.get(at).and_then(|axis| axis.value),
             };
-            value.is_some_and(|value| bound.min.is_some_and(|min| value < min) || bound.max.is_some_and(|max| value > max))
+            value.is_some_and(|value| {
+                bound.min.is_some_and(|min| value < min) || bound.max.is_some_and(|max| value > max)
+            })
         })
     }
 

@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use karat_types::{
-    Cap, CellRow, CellStatus, ConsensusMethod, JudgmentRecord, Key, Moment, PlanHeader, RunRows, Score, ScorerKind, ServedName,
+    Cap, CellRow, CellStatus, ConsensusMethod, JudgmentRecord, Key, Moment, PlanHeader, RunRows, Score, ScorerKind,
+    ServedName,
 };
 
 use crate::AnalysisError;
@@ -299,7 +300,8 @@ fn figures_before_caps(plan: &PlanHeader, graded: &GradedMetric, judgment: &Judg
     let before = figures.filter_map(|(name, metric)| {
         let (_, score) = judgment.scores.iter().find(|(at, _)| usize::from(*at) == metric)?;
         let Score::Value { value, reason: Some(reason), .. } = score else { return None };
-        let given = caps.iter().filter(|cap| cap.max.get(&name) == Some(value)).find_map(|cap| cap.lowered_from(reason))?;
+        let given =
+            caps.iter().filter(|cap| cap.max.get(&name) == Some(value)).find_map(|cap| cap.lowered_from(reason))?;
         (given > *value).then_some((name, given))
     });
     before.collect()
@@ -399,7 +401,8 @@ impl History {
         let known = self.cells.get(&place);
         if known.is_none_or(|known| known.rank() < cell.rank()) {
             let composite = |cell: &GradedCell| cell.grade().map(|grade| (grade.composite, grade.is_golden_check));
-            let is_other = |known| composite(known) != composite(&cell) && composite(known).is_some_and(|(_, check)| !check);
+            let is_other =
+                |known| composite(known) != composite(&cell) && composite(known).is_some_and(|(_, check)| !check);
             if known.is_some_and(is_other) {
                 self.regraded.insert(place.clone());
             }
