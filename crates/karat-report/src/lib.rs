@@ -2,7 +2,7 @@
 //! `csv.rs`, `junit.rs`, `tsv.rs`; in each, one file a topic.
 //!
 //! `shared/` has what every format uses: its input ([`Report`]), numbers as text, and harmless forms of texts from
-//! outside. `wording/` has sentences that several formats show, `outputs/` the texts of single cells. Start with `shared/report.rs`, then `terminal/mod.rs`
+//! outside. `series/` is the page of a dated suite. `wording/` has sentences that several formats show, `outputs/` the texts of single cells. Start with `shared/report.rs`, then `terminal/mod.rs`
 //! or `markdown/mod.rs`, which list their sections in order.
 //!
 //! Nothing here computes a statistic: a number in a report is a count or comes from a
@@ -15,6 +15,7 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 mod outputs;
+pub mod series;
 mod shared;
 pub mod terminal;
 pub mod tsv;
