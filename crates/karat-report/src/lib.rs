@@ -3,7 +3,8 @@
 //!
 //! `shared/` has what every format uses: its input ([`Report`]), numbers as text, and harmless forms of texts from
 //! outside. `wording/` has sentences that several formats show, `outputs/` the texts of single cells,
-//! `blocks/` the mapping of analysis outcomes to the panels of pages. Start with `shared/report.rs`, then `terminal/mod.rs`
+//! `blocks/` the mapping of analysis outcomes to the panels of pages, `page/` the pages of a run and of a comparison,
+//! `series/` that of a dated suite. Start with `shared/report.rs`, then `terminal/mod.rs`
 //! or `markdown/mod.rs`, which list their sections in order.
 //!
 //! Nothing here computes a statistic: a number in a report is a count or comes from a
@@ -17,6 +18,7 @@ pub mod junit;
 pub mod markdown;
 mod outputs;
 pub mod page;
+pub mod series;
 mod shared;
 pub mod terminal;
 pub mod tsv;

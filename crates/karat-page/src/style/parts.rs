@@ -209,7 +209,7 @@ fn table() -> Block {
             Cell::Prose(note.to_owned()),
         ];
         let flags = flags.iter().filter(|(_, is)| *is).map(|(flag, _)| (*flag).to_owned()).collect();
-        Row { cells, key: Some(date), flags }
+        Row { cells, key: Some(date), flags, ..Row::default() }
     });
     let rows: Vec<Row> = rows.collect();
     let count = |flag: &str| rows.iter().filter(|row| row.flags.iter().any(|it| it == flag)).count() as u64;
