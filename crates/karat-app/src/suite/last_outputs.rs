@@ -25,7 +25,7 @@ impl App {
         let store = self.existing_store()?;
         for run in store.runs_of_suite(suite, RUNS)? {
             let rows = store.rows(&run)?;
-            let outputs = if rows.header().plan.run.of_ruler { Vec::new() } else { outputs(&rows, variants)? };
+            let outputs = if rows.header().plan.run.measures_judges { Vec::new() } else { outputs(&rows, variants)? };
             if !outputs.is_empty() {
                 return Ok(Some(StoredOutputs { run, outputs }));
             }
