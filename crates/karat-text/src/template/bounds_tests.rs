@@ -125,6 +125,7 @@ fn deep_values_are_refused() {
         loops("{% set ns.x = dict(a=ns.x) %}"),
         format!("{{% set a = [] %}}{}{{{{ a }}}}", "{% set a = [a] %}".repeat(100_000)),
         format!("{{% set a = 1 %}}{}{{{{ a ~ '' }}}}", "{% set a = {'k': a} %}".repeat(100_000)),
+        format!("{{% set a, b = 1, [] %}}{}{{{{ b }}}}", "{% set a, b = 1, [b] %}".repeat(100_000)),
         "{% set ns = namespace() %}{% set ns.a = ns %}{{ ns ~ '' }}".to_owned(),
         "{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = b %}{{ a | string }}".to_owned(),
         "{% set a = namespace() %}{% set a.l = [a] %}{{ a | string }}".to_owned(),
