@@ -107,7 +107,9 @@ impl TargetState {
             _ => None,
         };
         if self.stopped.is_some() {
-            self.calls += u64::from(refusal.is_some());
+            // A call that was refused and waited for its next attempt when the recipient was stopped ends as cancelled.
+            let is_cancelled = matches!(&exchange.outcome, Err(error) if error.code == CallErrorCode::Cancelled);
+            self.calls += u64::from(refusal.is_some() || is_cancelled);
             return refusal.is_some();
         }
         let Some((address, error)) = refusal else {
@@ -196,10 +198,11 @@ mod tests {
         assert_eq!(refusals.refusal(&query), None);
         refusals.note(&query, key(3), &exchange(Some("a")));
         assert!(refusals.note(&query, key(4), &exchange(Some("a"))), "a call that was under way");
+        assert!(!refusals.note(&query, key(5), &exchange_of(CallErrorCode::Cancelled, None)), "one between attempts");
         assert!(refusals.refusing_targets().is_empty());
         refusals.count_left(["other", "query", "query"].into_iter());
         let (name, error) = ("query".to_owned(), "401".to_owned());
-        let left = RefusingTarget { name, error, has_answered: false, calls: 7, left: 1 };
+        let left = RefusingTarget { name, error, has_answered: false, calls: 8, left: 1 };
         assert_eq!(refusals.refusing_targets(), [left]);
     }
 
