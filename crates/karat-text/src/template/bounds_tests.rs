@@ -234,6 +234,15 @@ fn unknown_filters_and_tests_are_found() {
     assert_eq!(render("{{ b is not none }} {{ 'x' | upper | lower }}"), "true x");
 }
 
+/// D19, D53: a block that is not closed and a misspelt statement are named with the way out.
+#[test]
+fn broken_blocks_have_a_hint() {
+    let hint = |source: &str| Template::compile(source).map(drop).unwrap_err().hint.unwrap_or_default();
+    assert_eq!(hint("Classify {{ sample.text"), "close `{{` with `}}`");
+    assert_eq!(hint("{% if b"), "close `{%` with `%}`");
+    assert_eq!(hint("{% fro x in sample.list %}{% endfor %}"), "did you mean `for`?");
+}
+
 /// D54: every filter and test that a hint can name exists.
 #[test]
 fn suggested_names_exist() {
