@@ -99,7 +99,8 @@ pub(super) fn add(environment: &mut Environment<'_>) {
     guard(environment, "slice", "karat slice", group_size);
     guard(environment, "tojson", "karat tojson", tojson_size);
     environment.add_filter(KEEP, keep);
-    environment.add_filter(KEEP_MEMBER, |value: &Value| if is_namespace(value) { Err(too_deep()) } else { keep(value) });
+    environment
+        .add_filter(KEEP_MEMBER, |value: &Value| if is_namespace(value) { Err(too_deep()) } else { keep(value) });
 }
 
 /// Registers a filter that computes the size of its result, in bytes, before it calls the one that makes it.

@@ -52,9 +52,16 @@ fn the_smoke_matrix_is_gated() {
     // A variant that reads only the beginning of each transcript: every system is held to the baseline by itself. Another
     // judge would make the comparison undecided.
     let worse = ["run", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--models", "sim-faithful,sim-inventive"];
-    let shortened =
-        ["--set", "variants.raw.extract.chunk.tokens=200", "--set", "variants.raw.extract.chunk.max=1", "--variants", "raw"];
-    let worse = [&worse[..], &shortened, &["--judges", "sim-judge-strict,sim-judge-lenient", "--run-id", "worse"]].concat();
+    let shortened = [
+        "--set",
+        "variants.raw.extract.chunk.tokens=200",
+        "--set",
+        "variants.raw.extract.chunk.max=1",
+        "--variants",
+        "raw",
+    ];
+    let worse =
+        [&worse[..], &shortened, &["--judges", "sim-judge-strict,sim-judge-lenient", "--run-id", "worse"]].concat();
     let failed = place.karat(&[&worse[..], &["--baseline", BASELINE]].concat());
     assert_eq!(failed.code, 2, "{}", failed.all());
     let completeness = decisions(&place, "worse", "quality.completeness");
@@ -66,7 +73,10 @@ fn the_smoke_matrix_is_gated() {
     let wide = ("KARAT_MAX_DROP", "9.5");
     assert_eq!([stored(&[wide]), stored(&[("KARAT_MAX_DROP", "0.5")])], [0, 2]);
     assert_eq!(
-        [stored(&[wide, ("KARAT_MIN", "quality.completeness=9")]), stored(&[wide, ("KARAT_MIN", "quality.completeness=0")])],
+        [
+            stored(&[wide, ("KARAT_MIN", "quality.completeness=9")]),
+            stored(&[wide, ("KARAT_MIN", "quality.completeness=0")])
+        ],
         [2, 0]
     );
 }
