@@ -140,7 +140,7 @@ fn an_unusable_reply_is_found() {
     let judged = SUITE.replace(
         "scorers: { label: { metric: exact, output: $.category } }",
         "judges: [ { id: judge, provider: scripted, with: { reply: 'Sorry, I think it is fine.' } } ]\n\
-         scorers: { good: { rubric: { ask: Is it good? } } }",
+         scorers: { good: { rubric: { ask: Is it good?, show: { it: \"{{ output.category }}\" } } } }",
     );
     let tickets = place(&judged);
     let said = tickets.karat(&["run", "--run-id", "a"]);
