@@ -158,14 +158,24 @@ struct NoOptions {}
 
 type Build = fn(&AnalysisSpec, &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError>;
 
+/// The condition under which an analysis runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunCondition {
+    /// A suite lists it.
+    OnRequest,
+    /// Every run has it.
+    Always,
+    /// It names figures that every report has outside of `analyses`; listing it adds nothing.
+    BuiltIn,
+}
+
 /// One line of the registry.
 struct RegistryEntry {
     name: &'static str,
     about: &'static str,
     options: fn() -> Schema,
     build: Build,
-    /// True if it runs without being requested.
-    always: bool,
+    runs: RunCondition,
 }
 
 /// Builds nothing: the findings contain the figures already (aggregates, cost, recommendations).
@@ -177,154 +187,154 @@ const REGISTRY: &[RegistryEntry] = &[
         about: "figures of each system, model, variant and sample",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
-        always: false,
+        runs: RunCondition::BuiltIn,
     },
     RegistryEntry {
         name: "agreement",
         about: "agreement between judges",
         options: || schema_for!(AgreementOptions),
         build: judging::agreement::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "balance",
         about: "number of samples of each kind in the dataset",
         options: || schema_for!(BalanceOptions),
         build: dataset::balance::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "calibration",
         about: "agreement of judges with human labels, and whether it suffices",
         options: || schema_for!(CalibrationOptions),
         build: judging::calibration::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "cost",
         about: "tokens and money",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
-        always: false,
+        runs: RunCondition::BuiltIn,
     },
     RegistryEntry {
         name: "delta",
         about: "paired differences between variants or models",
         options: || schema_for!(DeltaOptions),
         build: comparing::delta::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "diagnostics",
         about: "errors that judges found in the items of outputs: kinds, positions, and whether confidence predicts them",
         options: || schema_for!(DiagnosticsOptions),
         build: diagnostics::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "drift",
         about: "whether the last days are worse than the weeks before them",
         options: || schema_for!(crate::drift::DriftOptions),
         build: comparing::drift::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "errors",
         about: "failures by error code",
         options: || schema_for!(NoOptions),
         build: problems::errors::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "evidence_position",
         about: "whether judges grade or find differently at the beginning, middle and end of long texts",
         options: || schema_for!(NoOptions),
         build: judging::evidence_position::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "failures",
         about: "the worst cells",
         options: || schema_for!(FailuresOptions),
         build: problems::failures::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "grading",
         about: "how the judges' consensus was formed",
         options: || schema_for!(NoOptions),
         build: judging::grading::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "human_anchor",
         about: "estimated human scores of all outputs, from a judge and a few labels",
         options: || schema_for!(HumanAnchorOptions),
         build: judging::human_anchor::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "judge_bias",
         about: "whether judges favour long or formatted outputs, their own model family, or a position",
         options: || schema_for!(JudgeBiasOptions),
         build: judging::judge_bias::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "leaderboards",
         about: "rankings on shared cells, with their basis",
         options: || schema_for!(NoOptions),
         build: comparing::leaderboards::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "missing_items",
         about: "items that the outputs of some variants contain and those of others lack",
         options: || schema_for!(MissingItemsOptions),
         build: comparing::missing_items::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "notes",
         about: "events that every report must mention",
         options: || schema_for!(NoOptions),
         build: problems::notes::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "power",
         about: "differences that the samples can detect, and the samples that a given one needs",
         options: || schema_for!(PowerOptions),
         build: comparing::power::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "recommendations",
         about: "advice from the findings, with caveats",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
-        always: false,
+        runs: RunCondition::BuiltIn,
     },
     RegistryEntry {
         name: "services",
         about: "versions and models that the called services report",
         options: || schema_for!(NoOptions),
         build: problems::services::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "slices",
         about: "figures of each part of the dataset",
         options: || schema_for!(SlicesOptions),
         build: dataset::slices::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "summary_corpus",
         about: "sessions by name, each dimension with its reason",
         options: || schema_for!(SummaryCorpusOptions),
         build: dataset::summary_corpus::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
 ];
 
@@ -335,14 +345,20 @@ pub struct CatalogEntry {
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,
+    /// The condition under which it runs.
+    pub runs: RunCondition,
     /// JSON Schema of its `with`.
     pub options: Value,
 }
 
 /// Every registered analysis, by name.
 pub fn catalog() -> Vec<CatalogEntry> {
-    let entry =
-        |it: &RegistryEntry| CatalogEntry { name: it.name, about: it.about, options: (it.options)().to_value() };
+    let entry = |it: &RegistryEntry| CatalogEntry {
+        name: it.name,
+        about: it.about,
+        runs: it.runs,
+        options: (it.options)().to_value(),
+    };
     REGISTRY.iter().map(entry).collect()
 }
 
@@ -350,11 +366,10 @@ pub fn catalog() -> Vec<CatalogEntry> {
 /// unknown to this version.
 pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
     let asked = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
-    let always = REGISTRY.iter().filter(|entry| entry.always && !asked(entry.name)).map(|entry| AnalysisSpec {
-        analysis: entry.name.to_owned(),
-        id: entry.name.to_owned(),
-        with: serde_json::Map::new(),
-    });
+    let always =
+        REGISTRY.iter().filter(|entry| entry.runs == RunCondition::Always && !asked(entry.name)).map(|entry| {
+            AnalysisSpec { analysis: entry.name.to_owned(), id: entry.name.to_owned(), with: serde_json::Map::new() }
+        });
     let (mut running, mut unknown) = (Vec::new(), Vec::new());
     for spec in plan.analyses.iter().cloned().chain(always) {
         match REGISTRY.iter().find(|entry| entry.name == spec.analysis) {
