@@ -1,6 +1,6 @@
 //! The analyses that a suite can request. Each is one file with a `build` function and one line in [`REGISTRY`].
 //! `judging` has the analyses of judges, `problems` those of failures, `comparing` those of differences within a run,
-//! `dataset` those of the dataset, `diagnostics` those of findings within outputs. The pass calls [`Analysis::cell`]
+//! `dataset` those of the dataset, `diagnostics` those of findings within outputs. The pass calls [`Analysis::add_cell`]
 //! for every cell in plan order, then [`Analysis::finish`].
 
 mod comparing;
@@ -69,13 +69,13 @@ pub(crate) struct ScoredCell<'a> {
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use diagnostics::confidence_of;
 
-/// The context of an analysis when it finishes.
-pub(crate) struct Setting<'a> {
+/// The figures of a run that an analysis may read when it finishes.
+pub(crate) struct FinishContext<'a> {
     pub(crate) plan: &'a PlanHeader,
     pub(crate) measures: &'a [Measure],
     pub(crate) table: &'a ScoreTable,
     /// By metric.
-    pub(crate) boards: &'a [Leaderboard],
+    pub(crate) leaderboards: &'a [Leaderboard],
     /// True if every cell of the plan has a row. Otherwise a missing judgment is no failure.
     pub(crate) is_finished: bool,
     /// The pinned run named by the suite, if it was read.
@@ -90,10 +90,10 @@ pub(crate) trait Analysis: Send {
     }
 
     /// Adds the next cell.
-    fn cell(&mut self, cell: &ScoredCell<'_>);
+    fn add_cell(&mut self, cell: &ScoredCell<'_>);
 
     /// Returns the outcome.
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome;
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome;
 }
 
 /// The outcome of an analysis.
@@ -240,7 +240,7 @@ const REGISTRY: &[RegistryEntry] = &[
     },
     RegistryEntry {
         name: "errors",
-        about: "failures by error code",
+        about: "failures by error code and cause",
         options: || schema_for!(NoOptions),
         build: problems::errors::build,
         runs: RunCondition::Always,
@@ -365,9 +365,9 @@ pub fn catalog() -> Vec<CatalogEntry> {
 /// Builds the analyses of a run: those of the plan, then those that always run. Also returns the ids of analyses
 /// unknown to this version.
 pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
-    let asked = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
+    let is_requested = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
     let always =
-        REGISTRY.iter().filter(|entry| entry.runs == RunCondition::Always && !asked(entry.name)).map(|entry| {
+        REGISTRY.iter().filter(|entry| entry.runs == RunCondition::Always && !is_requested(entry.name)).map(|entry| {
             AnalysisSpec { analysis: entry.name.to_owned(), id: entry.name.to_owned(), with: serde_json::Map::new() }
         });
     let (mut running, mut unknown) = (Vec::new(), Vec::new());
@@ -396,8 +396,8 @@ pub(crate) struct RunningAnalysis {
 }
 
 impl RunningAnalysis {
-    pub(crate) fn finish(self, setting: &Setting<'_>) -> AnalysisResult {
-        AnalysisResult { id: self.spec.id, analysis: self.spec.analysis, outcome: self.analysis.finish(setting) }
+    pub(crate) fn finish(self, context: &FinishContext<'_>) -> AnalysisResult {
+        AnalysisResult { id: self.spec.id, analysis: self.spec.analysis, outcome: self.analysis.finish(context) }
     }
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, excerpt, options, options_error};
 use crate::figures::groups::system_id;
 
 /// Characters of an item that are kept.
@@ -294,7 +294,7 @@ impl Analysis for MissingItemsFold {
         true
     }
 
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         if self.sample.as_ref() != Some(&cell.row.sample.id) {
             self.compare_sample();
             self.sample = Some(cell.row.sample.id.clone());
@@ -318,7 +318,7 @@ impl Analysis for MissingItemsFold {
         });
     }
 
-    fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
+    fn finish(mut self: Box<Self>, _: &FinishContext<'_>) -> Outcome {
         self.compare_sample();
         let mut found = self.found;
         found.patterns = found.groups.iter().filter_map(|(name, group)| pattern_text(name, group)).collect();
