@@ -98,8 +98,8 @@ const PROVIDERS: &[&str] = &[
 
 /// Returns a message if the key at an address is not implemented.
 pub(crate) fn at(address: &[&str]) -> Option<String> {
-    let found = NOT_YET.iter().find(|(pattern, _)| pattern.split('.').eq(address.iter().copied()));
-    found.map(|(_, what)| message(what))
+    let feature = NOT_YET.iter().find(|(pattern, _)| pattern.split('.').eq(address.iter().copied()));
+    feature.map(|(_, what)| message(what))
 }
 
 /// The message for a feature.

@@ -68,7 +68,8 @@ impl World {
         }
         let everything = Self { samples: POPULATION, ..self };
         let nothing = Resampling { resamples: 0, ..Resampling::new(Seed(1)) };
-        let found = draw(everything, self.lead(), &mut Seed(2).stream(0)).test_named(self.kind(), self.aggregate, &nothing);
+        let found =
+            draw(everything, self.lead(), &mut Seed(2).stream(0)).test_named(self.kind(), self.aggregate, &nothing);
         found.and_then(|test| test.difference()).unwrap_or_default()
     }
 }

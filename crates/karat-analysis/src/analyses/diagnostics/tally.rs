@@ -276,11 +276,11 @@ impl<'a> CellDiagnostics<'a> {
     fn category_scores(&self) -> OrderedMap<OrderedMap<Option<f64>>> {
         let table = self.options.requested.breakdown.as_ref().and_then(|name| self.diagnostics.get(name));
         let value = |category: &str, name: &str| table?.get(category)?.get(name)?.as_f64();
-        let of = |(category, names): &(String, Vec<String>)| {
+        let scores_of = |(category, names): &(String, Vec<String>)| {
             let scores = names.iter().map(|name| (name.clone(), value(category, name))).collect();
             (category.clone(), scores)
         };
-        self.options.rubric.categories.iter().map(of).collect()
+        self.options.rubric.categories.iter().map(scores_of).collect()
     }
 
     fn findings(&self, list: &str) -> &[Value] {
