@@ -66,13 +66,17 @@ pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
 pub use karat_analysis::planning::MetricPower;
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
 pub use karat_providers::end_processes;
-pub use karat_report::html::page as html_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
 pub use karat_suite::{CheckCounts, Diagnostics, Overrides, Plan, Registry, nearest, parse_duration as duration_ms};
 pub use karat_types::{Layout, Threshold};
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");
+
+/// A document that was written as Markdown, as a page that loads nothing.
+pub fn html_page(title: &str, markdown: &str) -> String {
+    karat_report::page::written(title, markdown).to_file()
+}
 
 /// The JSON Schema of suite files.
 pub fn suite_schema() -> String {

@@ -5,6 +5,7 @@
 //! - `catalog` lists metrics and analyses for the suite crate.
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
 //! - `ci` writes the workflow that runs a suite in CI.
+//! - `last_outputs` reads outputs that paths are checked against.
 //! - `dates` is the day that a plan is about.
 //!
 //! Read `invocation`, then `load`.
@@ -15,6 +16,7 @@ pub(crate) mod dates;
 pub(crate) mod fetch;
 pub(crate) mod init;
 pub(crate) mod invocation;
+pub(crate) mod last_outputs;
 pub(crate) mod load;
 pub(crate) mod preset;
 pub(crate) mod starter;
