@@ -25,7 +25,7 @@ pub(crate) fn router(state: &State) -> Router<State> {
     let pages = Router::new().merge(runs::router());
     match state.settings().purpose {
         Purpose::View { style: true } => pages.merge(style::router()),
-        Purpose::View { style: false } => pages,
+        Purpose::View { style: false } | Purpose::Serve { .. } => pages,
     }
 }
 

@@ -8,6 +8,10 @@
     reason = "a test fails by panicking"
 )]
 
+mod events;
 mod guards;
 mod place;
 mod problems;
+mod runs;
+mod starts;
+mod tokens;
