@@ -1,0 +1,17 @@
+//! The server as its callers see it: requests and answers, without a network.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::float_cmp,
+    reason = "a test fails by panicking"
+)]
+
+mod events;
+mod guards;
+mod place;
+mod problems;
+mod runs;
+mod starts;
+mod tokens;
