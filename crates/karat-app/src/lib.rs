@@ -81,6 +81,7 @@ pub use karat_analysis::series::{CardFilter, JudgeChoice, SeriesView};
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
 pub use karat_providers::end_processes;
 pub use karat_report::html::page as html_page;
+pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
 pub use karat_suite::{CheckCounts, Diagnostics, Overrides, Plan, Registry, nearest, parse_duration as duration_ms};

@@ -20,9 +20,9 @@ use crate::{App, AppError};
 /// The request for the page of a suite.
 #[derive(Debug, Clone, Default)]
 pub struct SeriesRequest {
-    /// The suite's name, its file or preset, or one of its runs.
+    /// The suite's name.
     pub suite: String,
-    /// A run: only the rows of runs that started no later count, and its own plan and gates, so that its page stays the
+    /// A run of any suite, in place of the name: only the rows of runs that started no later count, and its own plan and gates, so that its page stays the
     /// same. Without it, all rows count, with the newest plan.
     pub run: Option<String>,
     /// The judges shown.
@@ -62,9 +62,10 @@ impl App {
     /// An unknown suite or one without runs or metrics; rows or a baseline that cannot be read.
     pub fn series(&self, asked: &SeriesRequest) -> Result<SuiteSeries, AppError> {
         let store = self.existing_store()?;
-        let suite = self.suite_name(&store, &asked.suite)?;
-        let runs = store.runs_of_suite(&suite, usize::MAX)?;
         let own = asked.run.as_deref().map(|run| store.run(run)).transpose()?;
+        // A name is never taken for a path: it comes from an address.
+        let suite = own.as_ref().map_or_else(|| asked.suite.clone(), |header| header.plan.suite.clone());
+        let runs = store.runs_of_suite(&suite, usize::MAX)?;
         let header = match &own {
             Some(header) => header.clone(),
             None => newest_run(&store, &runs)?.ok_or_else(|| StoredError::NoRuns { suite: suite.clone() })?,

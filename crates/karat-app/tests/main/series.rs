@@ -74,7 +74,10 @@ fn page_shows_the_stored_rows() {
         assert!((card.parts.as_ref().unwrap().sum() - card.composite).abs() < 0.0051);
     }
     let weights: Vec<f64> = found.view.axes.iter().filter_map(|axis| axis.weight).collect();
-    assert_eq!(weights.iter().map(|weight| format!("{weight:.2}")).collect::<Vec<_>>(), ["0.30", "0.20", "0.15", "0.20", "0.15"]);
+    assert_eq!(
+        weights.iter().map(|weight| format!("{weight:.2}")).collect::<Vec<_>>(),
+        ["0.30", "0.20", "0.15", "0.20", "0.15"]
+    );
     assert_eq!((found.view.caps.len(), found.view.gate.as_ref().map(|gate| gate.bound)), (2, Some(3.0)));
     assert_eq!(found.view.figures.regressions.map(|it| (it.count, it.of)), Some((0, 44)));
     assert_eq!(found.view.count(CardFilter::All), 44);
@@ -121,14 +124,14 @@ fn renamed_suite_gives_the_same_page() {
     let folder = testkit::scratch().unwrap();
     let app = app(folder.path());
     let copy = folder.path().join("copy");
-    app.init(&copy, "briefing").unwrap();
+    app.init("briefing", &copy, false).unwrap();
     let suite = copy.join("karat.yaml");
     let text = std::fs::read_to_string(&suite).unwrap().replace("name: briefing", "name: digest");
     std::fs::write(&suite, text).unwrap();
     run(&app, "briefing", "a", 12);
     run(&app, &suite.to_string_lossy(), "b", 12);
     let view = |suite: &str| app.series(&of(suite)).unwrap().view;
-    let (one, other) = (view("a"), view("b"));
+    let (one, other) = (view("briefing"), view("digest"));
     assert_eq!((one.axes, one.caps, one.gate, one.rules), (other.axes, other.caps, other.gate, other.rules));
     let plain = |view: &[karat_analysis::series::SeriesCard]| -> Vec<_> {
         view.iter().map(|card| (card.date.clone(), card.composite, card.axes.clone(), card.flags)).collect()

@@ -13,5 +13,6 @@ mod guards;
 mod place;
 mod problems;
 mod runs;
+mod series;
 mod starts;
 mod tokens;
