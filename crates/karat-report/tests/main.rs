@@ -13,6 +13,8 @@ mod json;
 mod markdown;
 #[path = "render/outputs.rs"]
 mod outputs;
+#[path = "render/series.rs"]
+mod series;
 #[path = "render/terminal.rs"]
 mod terminal;
 
