@@ -4,24 +4,31 @@
 //! result. Nothing here prints, reads the environment or exits. Reading order: `suite::load`, `run::execution`,
 //! `report::write`; then any file of `analyse`.
 
+mod access;
 mod analyse;
 mod atomic_file;
 mod demo;
 mod doctor;
 mod error;
 mod exchange;
+mod follow;
 mod inspect;
 mod report;
 mod run;
 mod suite;
 mod threads;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_store::{Store, StoreError};
-use karat_types::Clock;
+use karat_types::{Clock, Key};
 
+use crate::follow::run_state::KnownStates;
+
+pub use crate::access::role::Role;
+pub use crate::access::tokens::{Access, NewToken, TokenLine};
 pub use crate::analyse::agree::{Agreement, AgreementRequest};
 pub use crate::analyse::compare::{CompareRequest, Comparison, Correction, Party};
 pub use crate::analyse::digest::{DigestReport, Window};
@@ -29,11 +36,16 @@ pub use crate::analyse::drift::{DriftRequest, DriftResult, SystemReplayed};
 pub use crate::analyse::gates::{GateReport, GateRequest};
 pub use crate::analyse::golden::{GoldenCheck, GoldenPin, GoldenRequest, PinRequest, Pinning};
 pub use crate::analyse::power::{PlanPower, PowerRequest};
+pub use crate::analyse::series::{SeriesRequest, SuiteSeries};
 pub use crate::analyse::suite_rows::{RowsRequest, SuiteRows};
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
 pub use crate::exchange::import::ImportedSnapshot;
 pub use crate::exchange::manual_outputs::ImportedBaseline;
 pub use crate::exchange::snapshot_check::SnapshotCheck;
+pub use crate::follow::counter::FinishedCell;
+pub use crate::follow::follower::{Look, RunFollower};
+pub use crate::follow::progress::{CellCounts, Progress};
+pub use crate::follow::run_state::{RunFilter, RunState};
 pub use crate::inspect::cells::{CellFilter, CellLine, JudgeWords};
 pub use crate::inspect::history::MetricLine;
 pub use crate::inspect::invalidate::Invalidation;
@@ -45,6 +57,7 @@ pub use crate::inspect::trace::{Trace, TracedCall};
 pub use crate::inspect::why::ReuseReasons;
 pub use crate::report::write::{Format, ReportTo, WrittenReport};
 pub use crate::run::calibrate::Rounds;
+pub use crate::run::estimate_document::estimate_document;
 pub use crate::run::execution::{Execution, RunEnd};
 pub use crate::run::recording::CallRecording;
 pub use crate::run::rescore::Rescoring;
@@ -57,15 +70,17 @@ pub use crate::suite::starter::{StarterRequest, starter_providers, starter_tasks
 pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
 pub use error::{
-    AnalyseError, AppError, BudgetError, Bug, CallCount, FileError, GoldenError, ImportError, LabelError, Lines, Names,
-    RunError, StoredError, SuiteError, Usd,
+    AnalyseError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError, ImportError,
+    LabelError, Lines, Names, RunError, StoredError, SuiteError, TokenError, Usd,
 };
 pub use karat_analysis::RowFilter;
 pub use karat_analysis::compare::ComparisonVerdict as ComparedVerdict;
 pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
 pub use karat_analysis::planning::MetricPower;
+pub use karat_analysis::series::{CardFilter, JudgeChoice, SeriesView};
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
 pub use karat_providers::end_processes;
+pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
 pub use karat_suite::{CheckCounts, Diagnostics, Overrides, Plan, Registry, nearest, parse_duration as duration_ms};
@@ -120,11 +135,41 @@ pub struct Session(Arc<SessionState>);
 struct SessionState {
     /// The store, once it was opened for writing. Lookups catch up with what other processes have written since.
     store: Mutex<Option<Store>>,
+    /// The folder that a server keeps to: suites and their files lie below it.
+    root: Option<PathBuf>,
+    /// States of runs that have ended.
+    run_states: Mutex<KnownStates>,
 }
 
 impl Session {
+    /// The state of a server that keeps to the files below a folder.
+    ///
+    /// # Errors
+    /// There is no such folder.
+    pub fn below(root: &Path) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        match root.is_dir() {
+            true => Ok(Self(Arc::new(SessionState { root: Some(root), ..SessionState::default() }))),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// The folder that suites and their files must lie below.
+    fn root(&self) -> Option<&Path> {
+        self.0.root.as_deref()
+    }
+
     fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state of a run, if it was computed while its rows were those with this hash.
+    fn run_state(&self, run: &str, key: Key) -> Option<RunState> {
+        self.0.run_states.lock().unwrap_or_else(PoisonError::into_inner).get(run, key)
+    }
+
+    fn remember_run_state(&self, key: Key, state: &RunState) {
+        self.0.run_states.lock().unwrap_or_else(PoisonError::into_inner).add(key, state);
     }
 }
 

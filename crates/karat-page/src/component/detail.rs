@@ -52,12 +52,9 @@ pub struct Detail {
 pub(crate) fn panel(details: &Details) -> Markup {
     let shown = details.shown.as_ref().and_then(|key| details.items.iter().find(|item| item.key == *key));
     html! {
-        k-detail {
+        k-detail.is-open[shown.is_some()] {
             aside.detail data-testid="detail-panel" aria-live="polite" aria-label="Chosen row" tabindex="-1" {
-                @match shown {
-                    Some(item) => (content(details, item)),
-                    None => p.soft.needs-script { "Choose a row to see its details: click it, or press Enter on it." },
-                }
+                @if let Some(item) = shown { (content(details, item)) }
             }
             script type="application/json" { (PreEscaped(island(details))) }
         }
