@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `runs` | `/`: what ran, what is red |
 //! | `series` | `/series/SUITE`: is a dated suite slipping |
+//! | `run` | `/runs/R`: better, worse or unknown; `live` while it runs: how far, how much, stop? |
 //! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
 //!
 //! A page's file has one `router`. Its handler reads data through [`State::read`](crate::state::State::read) and returns
 //! a document; problems become the error page in `answer`.
 
+mod live;
+mod run;
 mod runs;
 mod series;
 mod style;
@@ -24,7 +27,7 @@ use crate::state::State;
 
 /// The routes of the pages.
 pub(crate) fn router(state: &State) -> Router<State> {
-    let pages = Router::new().merge(runs::router()).merge(series::router());
+    let pages = Router::new().merge(runs::router()).merge(run::router()).merge(series::router());
     match state.settings().purpose {
         Purpose::View { style: true } => pages.merge(style::router()),
         Purpose::View { style: false } | Purpose::Serve { .. } => pages,

@@ -10,6 +10,7 @@
 
 mod events;
 mod guards;
+mod live;
 mod place;
 mod problems;
 mod runs;
