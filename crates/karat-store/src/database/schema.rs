@@ -11,6 +11,7 @@
 //!            lists in blocks: see [`crate::reuse::known_keys`]
 //! released   cells whose results were invalidated: nothing needs to be kept for them
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
+//! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
 //! later one counts. Sections are the last columns of `blocks`, in the order in which they are read, because SQLite
@@ -116,6 +117,15 @@ const MIGRATIONS: &[&str] = &[
     // Most blocks list keys. Those of a run that reused everything list none, and this index skips them.
     "
     create index blocks_with_keys on blocks (seq) where length(reuse) > 1;
+",
+    "
+    create table derived (
+        run integer not null,
+        kind text not null,
+        key blob not null,
+        body blob not null,
+        primary key (run, kind)
+    ) strict;
 ",
 ];
 

@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod deferred_appends;
+mod derived;
 mod invalidate;
 mod limits;
 mod model;

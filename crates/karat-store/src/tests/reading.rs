@@ -53,7 +53,7 @@ fn an_older_read_only_store_is_read_or_refused() {
     drop(store);
     become_version(2);
     let error = crate::Store::as_it_is(&url, false).unwrap_err().to_string();
-    assert!(error.contains("has schema version 2, must be migrated to version 4"), "{error}");
+    assert!(error.contains("has schema version 2, must be migrated to version 5"), "{error}");
 }
 
 /// Invariant 8: rows come in plan order, each with its sample, system and trial, and its judgments by scorer and
