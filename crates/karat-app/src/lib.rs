@@ -15,12 +15,15 @@ mod report;
 mod run;
 mod suite;
 mod threads;
+mod view;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_store::{Store, StoreError};
 use karat_types::Clock;
+
+use crate::view::run_view::ViewCache;
 
 pub use crate::analyse::agree::{Agreement, AgreementRequest};
 pub use crate::analyse::compare::{CompareRequest, Comparison, Correction, Party};
@@ -34,14 +37,16 @@ pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSam
 pub use crate::exchange::import::ImportedSnapshot;
 pub use crate::exchange::manual_outputs::ImportedBaseline;
 pub use crate::exchange::snapshot_check::SnapshotCheck;
+pub use crate::inspect::calls::{CellCall, Contents, JudgeCall, TracedCall};
 pub use crate::inspect::cells::{CellFilter, CellLine, JudgeWords};
+pub use crate::inspect::figures::{Headline, RunFigures};
 pub use crate::inspect::history::MetricLine;
 pub use crate::inspect::invalidate::Invalidation;
 pub use crate::inspect::messages::{Message, reply_text, request_messages};
 pub use crate::inspect::runs::{RunLine, rfc3339};
 pub use crate::inspect::store_check::CheckedStore;
 pub use crate::inspect::suite_cells::SuiteCell;
-pub use crate::inspect::trace::{Trace, TracedCall};
+pub use crate::inspect::trace::Trace;
 pub use crate::inspect::why::ReuseReasons;
 pub use crate::report::write::{Format, ReportTo, WrittenReport};
 pub use crate::run::calibrate::Rounds;
@@ -54,6 +59,14 @@ pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
 pub use crate::suite::load::LoadedSuite;
 pub use crate::suite::preset::names as preset_names;
 pub use crate::suite::starter::{StarterRequest, starter_providers, starter_tasks};
+pub use crate::view::cell::CellView;
+pub use crate::view::cells::{CellsPage, CellsRow};
+pub use crate::view::index::{CellFlag, MetricColumn, Place, RunIndex};
+pub use crate::view::query::{CellOrder, CellQuery, Cursor, MatchedCells};
+pub use crate::view::run_view::{MovedCells, RunView, ViewMetric, ViewState};
+pub use crate::view::runs::{RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state};
+pub use crate::view::sample::SampleView;
+pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs, TrialView};
 pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
 pub use error::{
@@ -116,11 +129,17 @@ pub struct Session(Arc<SessionState>);
 struct SessionState {
     /// The store, once it was opened for writing. Lookups catch up with what other processes have written since.
     store: Mutex<Option<Store>>,
+    /// Indexes of runs that pages have shown.
+    views: Arc<ViewCache>,
 }
 
 impl Session {
     fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn views(&self) -> Arc<ViewCache> {
+        Arc::clone(&self.0.views)
     }
 }
 

@@ -1,0 +1,24 @@
+//! The data of pages about stored runs: plain values, without markup. A page costs work in proportion to what it shows,
+//! not to the run, because filters and sorting act on an index.
+//!
+//! ```text
+//! rows ─► index/ (numbers of all cells) ─► run_view (kept, cached) ─► query (filter, sort) ─► cells, sample (texts of a page)
+//! ```
+//!
+//! - `index/`: one number for each metric and cell of a run; read it first.
+//! - `run_view`: an index with its run, from memory, from the store, or built in the background.
+//! - `query`: filters and order of cells; `texts` reads outputs, scores and judgments of the shown ones.
+//! - `cells`, `sample`, `cell`: what the pages of the same names show.
+//! - `runs`: the list of runs.
+
+pub(crate) mod cell;
+pub(crate) mod cells;
+pub(crate) mod index;
+pub(crate) mod query;
+pub(crate) mod run_view;
+pub(crate) mod runs;
+pub(crate) mod sample;
+pub(crate) mod texts;
+
+#[cfg(test)]
+mod tests;
