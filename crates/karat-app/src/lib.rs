@@ -70,8 +70,8 @@ pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs,
 pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
 pub use error::{
-    AnalyseError, AppError, BudgetError, Bug, CallCount, FileError, GoldenError, ImportError, LabelError, Lines, Names,
-    RunError, StoredError, SuiteError, Usd,
+    AnalyseError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError, ImportError,
+    LabelError, Lines, Names, RunError, StoredError, SuiteError, Usd,
 };
 pub use karat_analysis::RowFilter;
 pub use karat_analysis::compare::ComparisonVerdict as ComparedVerdict;

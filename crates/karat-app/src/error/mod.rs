@@ -13,6 +13,7 @@
 //! | `exchange` | imports |
 //! | `file` | reading and writing files |
 //! | `bug` | what only a bug can cause |
+//! | `kind` | sorts all of them, for callers that answer by kind |
 
 mod analyse;
 mod budget;
@@ -20,6 +21,7 @@ mod bug;
 mod exchange;
 mod file;
 mod golden;
+mod kind;
 mod labels;
 mod lists;
 mod run;
@@ -41,6 +43,7 @@ pub use bug::Bug;
 pub use exchange::ImportError;
 pub use file::{FileError, OTHER_FOLDER};
 pub use golden::GoldenError;
+pub use kind::{ErrorKind, ErrorPlace};
 pub use labels::LabelError;
 pub use lists::{CallCount, Lines, Names, Usd};
 pub use run::RunError;

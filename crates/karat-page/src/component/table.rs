@@ -134,7 +134,7 @@ pub(crate) fn missing(reason: Option<&str>) -> Markup {
 }
 
 /// A link, or its words if a page may not lead there.
-pub(crate) fn link(text: &str, href: &str) -> Markup {
+pub fn link(text: &str, href: &str) -> Markup {
     match safe_href(href) {
         Some(href) => html! { a href=(href) { (Line(text)) } },
         None => html! { (Line(text)) },

@@ -40,7 +40,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "karat-report",
         ],
     ),
-    ("karat", &["karat-types", "karat-app"]),
+    ("karat-server", &["karat-types", "karat-page", "karat-app"]),
+    ("karat", &["karat-types", "karat-app", "karat-server"]),
 ];
 
 /// Crates that no library without a network stack may pull in.

@@ -1,0 +1,114 @@
+//! The kinds of errors, for callers that answer by kind: the server by status, bindings by type.
+
+use karat_store::StoreError;
+
+use super::{AppError, RunError, StoredError};
+
+/// The kind of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Something that was asked for is not there.
+    NotFound,
+    /// A value that was given is not valid.
+    BadRequest,
+    /// A suite cannot be used as it is.
+    SuiteInvalid,
+    /// A run cannot go on because its suite gives another plan now.
+    PlanChanged,
+    /// The limits of a run do not allow it.
+    BudgetRefused,
+    /// The id of a new run is taken.
+    RunExists,
+    /// Another process writes the run.
+    RunInUse,
+    /// The run has to be finished first.
+    NotFinished,
+    /// The store cannot be opened, read or written now.
+    StoreUnavailable,
+    /// A failure that the caller cannot change.
+    Internal,
+}
+
+/// A problem of a suite with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorPlace {
+    /// The file.
+    pub file: String,
+    /// Its line, from 1; 0 if the problem is of the whole file.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// What is wrong there.
+    pub message: String,
+    /// What to write instead.
+    pub hint: Option<String>,
+}
+
+impl AppError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Diagnostics(_) | Self::Suite(_) | Self::Golden(_) => ErrorKind::SuiteInvalid,
+            Self::Run(error) => run_kind(error),
+            Self::Budget(_) => ErrorKind::BudgetRefused,
+            Self::Stored(error) => stored_kind(error),
+            Self::Analyse(super::AnalyseError::NotFinished { .. }) => ErrorKind::NotFinished,
+            Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::Compare(_) => ErrorKind::BadRequest,
+            Self::Store(error) => store_kind(error),
+            Self::File(_)
+            | Self::Bug(_)
+            | Self::Rows(_)
+            | Self::Engine(_)
+            | Self::Analysis(_)
+            | Self::Render(_)
+            | Self::Tape(_) => ErrorKind::Internal,
+        }
+    }
+
+    /// The problems of a suite with their places; none for other errors.
+    pub fn places(&self) -> Vec<ErrorPlace> {
+        let Self::Diagnostics(diagnostics) = self else { return Vec::new() };
+        let place = |it: &karat_suite::Diagnostic| ErrorPlace {
+            file: it.file.clone(),
+            line: it.line,
+            column: it.column,
+            message: it.message.clone(),
+            hint: it.hint.clone(),
+        };
+        diagnostics.iter().map(place).collect()
+    }
+}
+
+fn run_kind(error: &RunError) -> ErrorKind {
+    match error {
+        RunError::NoCells { .. } | RunError::NotConnected { .. } | RunError::PrivateRecording { .. } => {
+            ErrorKind::SuiteInvalid
+        }
+        RunError::CallLogTemplate { .. } | RunError::CallLogEmpty { .. } => ErrorKind::SuiteInvalid,
+        RunError::BadId { .. } => ErrorKind::BadRequest,
+        RunError::PlanChanged { .. } | RunError::UnknownStart { .. } => ErrorKind::PlanChanged,
+        RunError::StoreFailed { source, .. } => store_kind(source),
+        RunError::Threads { .. } | RunError::Runtime { .. } | RunError::Recording { .. } => ErrorKind::Internal,
+    }
+}
+
+fn stored_kind(error: &StoredError) -> ErrorKind {
+    match error {
+        StoredError::BadDate { .. }
+        | StoredError::BadWindow { .. }
+        | StoredError::EmptyRange { .. }
+        | StoredError::CellNotNamed { .. }
+        | StoredError::NoReport { .. } => ErrorKind::BadRequest,
+        _ => ErrorKind::NotFound,
+    }
+}
+
+fn store_kind(error: &StoreError) -> ErrorKind {
+    match error {
+        StoreError::NoSuchRun { .. } => ErrorKind::NotFound,
+        StoreError::Ambiguous { .. } | StoreError::Url(_) | StoreError::OutOfRange(_) => ErrorKind::BadRequest,
+        StoreError::RunExists(_) => ErrorKind::RunExists,
+        StoreError::RunInUse { .. } => ErrorKind::RunInUse,
+        _ => ErrorKind::StoreUnavailable,
+    }
+}

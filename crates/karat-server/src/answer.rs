@@ -1,0 +1,96 @@
+//! The last step of every answer: the id of the request, problems as JSON or as a page, and the headers of safety.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use karat_page::Document;
+use karat_page::component::shell::NavLink;
+use karat_page::component::state;
+
+use crate::problem::Problem;
+use crate::{api, assets};
+
+/// What a page may load and do: its own files, and nothing inline (DB-51).
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
+                      connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+const HEADERS: [(&str, &str); 5] = [
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest text of the framework that is kept as the detail of a problem.
+const MAX_DETAIL: usize = 4096;
+
+/// Finishes an answer.
+pub(crate) async fn finish(request: Request, next: Next) -> Response {
+    let id = uuid::Uuid::now_v7().simple().to_string();
+    let wants_page = wants_page(request.uri().path(), request.headers());
+    let response = next.run(request).await;
+    let mut response = match problem_of(response).await {
+        Ok(response) => response,
+        Err((problem, kept)) => write_problem(&problem, kept, &id, wants_page),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    if let Ok(id) = HeaderValue::try_from(id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    response
+}
+
+/// Returns the response, or the problem that it is and the headers to keep. The framework's own refusals become
+/// problems by their status.
+async fn problem_of(mut response: Response) -> Result<Response, (Problem, HeaderMap)> {
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        return Err((problem, HeaderMap::new()));
+    }
+    let status = response.status();
+    if !status.is_client_error() && !status.is_server_error() {
+        return Ok(response);
+    }
+    let (head, body) = response.into_parts();
+    let said = to_bytes(body, MAX_DETAIL).await.unwrap_or_default();
+    let mut kept = HeaderMap::new();
+    kept.extend(head.headers.get(header::ALLOW).map(|allowed| (header::ALLOW, allowed.clone())));
+    Err((Problem::of_status(status, &String::from_utf8_lossy(&said)), kept))
+}
+
+fn write_problem(problem: &Problem, kept: HeaderMap, request: &str, wants_page: bool) -> Response {
+    let (kind, text) = match wants_page {
+        true => ("text/html; charset=utf-8", error_page(problem, request)),
+        false => ("application/problem+json", problem.to_json(request)),
+    };
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = problem.status;
+    response.headers_mut().extend(kept);
+    response.headers_mut().extend(problem.headers());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The page of a problem: what went wrong, what to do, and the id of the request (DB-52).
+fn error_page(problem: &Problem, request: &str) -> String {
+    let detail = problem.detail.as_deref().unwrap_or(&problem.title);
+    let is_own_fault = problem.status == StatusCode::INTERNAL_SERVER_ERROR;
+    let advice = problem.hint.as_deref().or((!is_own_fault).then_some("The list of runs shows what there is."));
+    let mut document = Document::new("page-error", &problem.title, state::error(detail, advice, Some(request)));
+    document.crumbs = vec![NavLink::new("Runs", "/")];
+    document.to_live(assets::BASE)
+}
+
+/// Returns whether the caller is a browser that shows a page. Programs, and all calls of the API, get JSON.
+fn wants_page(path: &str, headers: &HeaderMap) -> bool {
+    let accepts_html = |accepts: &HeaderValue| accepts.to_str().is_ok_and(|accepts| accepts.contains("text/html"));
+    !api::is_path(path) && headers.get_all(header::ACCEPT).iter().any(accepts_html)
+}

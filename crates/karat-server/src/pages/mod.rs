@@ -1,0 +1,48 @@
+//! The dashboard: a file a page.
+//!
+//! | file | page |
+//! |---|---|
+//! | `runs` | `/`: what ran, what is red |
+//! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
+//!
+//! A page's file has one `router`. Its handler reads data through [`State::read`](crate::state::State::read) and returns
+//! a document; problems become the error page in `answer`.
+
+mod runs;
+mod style;
+
+use axum::Router;
+use axum::response::{Html, IntoResponse, Response};
+use karat_page::Document;
+
+use crate::assets;
+use crate::problem::Problem;
+use crate::server::Purpose;
+use crate::state::State;
+
+/// The routes of the pages.
+pub(crate) fn router(state: &State) -> Router<State> {
+    let pages = Router::new().merge(runs::router());
+    match state.settings().purpose {
+        Purpose::View { style: true } => pages.merge(style::router()),
+        Purpose::View { style: false } => pages,
+    }
+}
+
+/// A page as an answer.
+pub(crate) struct Page(Document);
+
+/// What the handler of a page returns.
+pub(crate) type PageResult = Result<Page, Problem>;
+
+impl From<Document> for Page {
+    fn from(document: Document) -> Self {
+        Self(document)
+    }
+}
+
+impl IntoResponse for Page {
+    fn into_response(self) -> Response {
+        Html(self.0.to_live(assets::BASE)).into_response()
+    }
+}

@@ -1,0 +1,44 @@
+//! The routes, and the layers around them.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::timeout::TimeoutLayer;
+
+use crate::problem::Problem;
+use crate::state::State;
+use crate::{answer, api, assets, entity, guard, pages};
+
+/// The largest body of a request.
+const MAX_BODY: usize = 1 << 20;
+
+/// Time until the head of a response. Reports of large runs take longest.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Returns the routes with everything around them.
+pub(crate) fn router(state: State) -> Router {
+    // The last layer is the outermost.
+    Router::new()
+        .merge(pages::router(&state))
+        .merge(api::router())
+        .merge(assets::router())
+        .fallback(async || Problem::of_status(StatusCode::NOT_FOUND, ""))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIMEOUT))
+        .layer(RequestBodyLimitLayer::new(MAX_BODY))
+        .layer(from_fn_with_state(state.clone(), guard::check))
+        .layer(CatchPanicLayer::custom(|_| panicked()))
+        .layer(CompressionLayer::new())
+        .layer(from_fn(entity::tag))
+        .layer(from_fn(answer::finish))
+        .with_state(state)
+}
+
+fn panicked() -> Response {
+    Problem::internal().into_response()
+}

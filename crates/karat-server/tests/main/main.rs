@@ -1,0 +1,13 @@
+//! The server as its callers see it: requests and answers, without a network.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::float_cmp,
+    reason = "a test fails by panicking"
+)]
+
+mod guards;
+mod place;
+mod problems;
