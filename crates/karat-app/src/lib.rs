@@ -64,7 +64,7 @@ pub use crate::view::cells::{CellsPage, CellsRow};
 pub use crate::view::index::{CellFlag, MetricColumn, Place, RunIndex};
 pub use crate::view::query::{CellOrder, CellQuery, Cursor, MatchedCells};
 pub use crate::view::run_view::{MovedCells, RunView, ViewMetric, ViewState};
-pub use crate::view::runs::{RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state};
+pub use crate::view::runs::{RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state, start_of_day};
 pub use crate::view::sample::SampleView;
 pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs, TrialView};
 pub use atomic_file::AtomicFile;

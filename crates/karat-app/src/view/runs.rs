@@ -227,6 +227,12 @@ impl RunsQuery {
     }
 }
 
+/// The start of a day in UTC; `None` if the text is not a date such as `2026-01-31`.
+pub fn start_of_day(date: &str) -> Option<Moment> {
+    let date: jiff::civil::Date = date.parse().ok()?;
+    Some(Moment(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond()))
+}
+
 /// The name of a run's status in addresses.
 pub fn run_state(status: RunStatus) -> &'static str {
     match status {

@@ -4,8 +4,10 @@
 //! - `verdict`, `table`, `cards`: used by most others.
 //! - `gates`, `metrics`, `ledger`: the parts of a run's page: gates; metrics and leaderboards; failures, cost, provenance.
 //! - `excerpts`, `transcript`, `highlight`: texts.
+//! - `browse/`: lists that a server filters, sorts and pages, and cells read whole.
 //! - `state`: nothing to show, an error, something left out.
 
+pub mod browse;
 pub mod cards;
 pub mod excerpts;
 pub mod gates;

@@ -3,13 +3,23 @@
 //! | file | page |
 //! |---|---|
 //! | `runs` | `/`: what ran, what is red |
+//! | `cells` | `/runs/R/cells`: which cells do I read? |
+//! | `sample` | `/runs/R/sample?id=S`: what did each system say to this? |
+//! | `trace` | `/runs/R/cell?n=N`: what was sent and returned? |
 //! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
+//!
+//! `query` reads and writes the state of a page in its address; `parts/` is what several pages share.
 //!
 //! A page's file has one `router`. Its handler reads data through [`State::read`](crate::state::State::read) and returns
 //! a document; problems become the error page in `answer`.
 
+mod cells;
+mod parts;
+mod query;
 mod runs;
+mod sample;
 mod style;
+mod trace;
 
 use axum::Router;
 use axum::response::{Html, IntoResponse, Response};
@@ -22,7 +32,8 @@ use crate::state::State;
 
 /// The routes of the pages.
 pub(crate) fn router(state: &State) -> Router<State> {
-    let pages = Router::new().merge(runs::router());
+    let pages =
+        Router::new().merge(runs::router()).merge(cells::router()).merge(sample::router()).merge(trace::router());
     match state.settings().purpose {
         Purpose::View { style: true } => pages.merge(style::router()),
         Purpose::View { style: false } => pages,
