@@ -9,5 +9,8 @@
 )]
 
 mod guards;
+mod measure;
+mod pages;
 mod place;
 mod problems;
+mod suite;

@@ -23,7 +23,7 @@ impl Clock for Noon {
 
 /// A server and the folder of its store.
 pub(crate) struct Place {
-    pub folder: TempDir,
+    pub folder: Arc<TempDir>,
     pub app: App,
     server: Server,
 }
@@ -52,7 +52,7 @@ impl Place {
     }
 
     pub fn new(purpose: Purpose) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Arc::new(tempfile::tempdir().unwrap());
         let app = App {
             store: StoreUrl::in_folder(folder.path()),
             home: folder.path().to_owned(),
@@ -61,9 +61,19 @@ impl Place {
             own_program: None,
             opened: Session::default(),
         };
+        Self::on(folder, app, purpose)
+    }
+
+    fn on(folder: Arc<TempDir>, app: App, purpose: Purpose) -> Self {
         let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), hosts: Vec::new(), purpose };
         let server = Server::bind(app.clone(), settings).unwrap();
         Self { folder, app, server }
+    }
+
+    /// A server of a process that starts now on the same store.
+    pub fn restarted(&self) -> Self {
+        let app = App { opened: Session::default(), ..self.app.clone() };
+        Self::on(Arc::clone(&self.folder), app, Purpose::View { style: true })
     }
 
     /// Sends a request; headers are `Name: value`. `Host` is `localhost` unless it is given.

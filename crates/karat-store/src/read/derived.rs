@@ -84,9 +84,9 @@ impl Store {
             let mut rows = statement.query(params![kind])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                let packed = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-                if let Some(bytes) = unpack(packed) {
-                    found.push(DerivedData { run: row.get(0)?, key: Key(row.get(1)?), bytes });
+                let [key, packed] = [row.get_ref(1)?, row.get_ref(2)?].map(|blob| blob.as_blob().unwrap_or_default());
+                if let (Ok(key), Some(bytes)) = (key.try_into(), unpack(packed)) {
+                    found.push(DerivedData { run: row.get(0)?, key: Key(key), bytes });
                 }
             }
             Ok(found)
