@@ -4,12 +4,14 @@
 //! result. Nothing here prints, reads the environment or exits. Reading order: `suite::load`, `run::execution`,
 //! `report::write`; then any file of `analyse`.
 
+mod access;
 mod analyse;
 mod atomic_file;
 mod demo;
 mod doctor;
 mod error;
 mod exchange;
+mod follow;
 mod inspect;
 mod report;
 mod run;
@@ -17,14 +19,18 @@ mod suite;
 mod threads;
 mod view;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use karat_store::{Store, StoreError};
-use karat_types::Clock;
+use karat_types::{Clock, Key};
 
+use crate::follow::run_state::KnownStates;
 use crate::view::run_view::ViewCache;
 
+pub use crate::access::role::Role;
+pub use crate::access::tokens::{Access, NewToken, TokenLine};
 pub use crate::analyse::agree::{Agreement, AgreementRequest};
 pub use crate::analyse::compare::{CompareRequest, Comparison, Correction, Party};
 pub use crate::analyse::digest::{DigestReport, Window};
@@ -37,6 +43,10 @@ pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSam
 pub use crate::exchange::import::ImportedSnapshot;
 pub use crate::exchange::manual_outputs::ImportedBaseline;
 pub use crate::exchange::snapshot_check::SnapshotCheck;
+pub use crate::follow::counter::FinishedCell;
+pub use crate::follow::follower::{Look, RunFollower};
+pub use crate::follow::progress::{CellCounts, Progress};
+pub use crate::follow::run_state::{RunFilter, RunState};
 pub use crate::inspect::calls::{CellCall, Contents, JudgeCall, TracedCall};
 pub use crate::inspect::cells::{CellFilter, CellLine, JudgeWords};
 pub use crate::inspect::figures::{Headline, RunFigures};
@@ -50,6 +60,7 @@ pub use crate::inspect::trace::Trace;
 pub use crate::inspect::why::ReuseReasons;
 pub use crate::report::write::{Format, ReportTo, WrittenReport};
 pub use crate::run::calibrate::Rounds;
+pub use crate::run::estimate_document::estimate_document;
 pub use crate::run::execution::{Execution, RunEnd};
 pub use crate::run::recording::CallRecording;
 pub use crate::run::rescore::Rescoring;
@@ -71,7 +82,7 @@ pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
 pub use error::{
     AnalyseError, AppError, BudgetError, Bug, CallCount, ErrorKind, ErrorPlace, FileError, GoldenError, ImportError,
-    LabelError, Lines, Names, RunError, StoredError, SuiteError, Usd,
+    LabelError, Lines, Names, RunError, StoredError, SuiteError, TokenError, Usd,
 };
 pub use karat_analysis::RowFilter;
 pub use karat_analysis::compare::ComparisonVerdict as ComparedVerdict;
@@ -131,15 +142,45 @@ struct SessionState {
     store: Mutex<Option<Store>>,
     /// Indexes of runs that pages have shown.
     views: Arc<ViewCache>,
+    /// The folder that a server keeps to: suites and their files lie below it.
+    root: Option<PathBuf>,
+    /// States of runs that have ended.
+    run_states: Mutex<KnownStates>,
 }
 
 impl Session {
+    /// The state of a server that keeps to the files below a folder.
+    ///
+    /// # Errors
+    /// There is no such folder.
+    pub fn below(root: &Path) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        match root.is_dir() {
+            true => Ok(Self(Arc::new(SessionState { root: Some(root), ..SessionState::default() }))),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// The folder that suites and their files must lie below.
+    fn root(&self) -> Option<&Path> {
+        self.0.root.as_deref()
+    }
+
     fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn views(&self) -> Arc<ViewCache> {
         Arc::clone(&self.0.views)
+    }
+
+    /// The state of a run, if it was computed while its rows were those with this hash.
+    fn run_state(&self, run: &str, key: Key) -> Option<RunState> {
+        self.0.run_states.lock().unwrap_or_else(PoisonError::into_inner).get(run, key)
+    }
+
+    fn remember_run_state(&self, key: Key, state: &RunState) {
+        self.0.run_states.lock().unwrap_or_else(PoisonError::into_inner).add(key, state);
     }
 }
 

@@ -62,6 +62,11 @@ pub(crate) struct Inline {
     pub(crate) policy: String,
 }
 
+/// Returns the policy of a page that is one file: its own style and script, by hash.
+pub fn inline_policy() -> &'static str {
+    &inline().policy
+}
+
 /// Returns what a page that is one file contains.
 pub(crate) fn inline() -> &'static Inline {
     static INLINE: LazyLock<Inline> = LazyLock::new(|| {

@@ -5,9 +5,9 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use karat_page::Document;
 use karat_page::component::shell::NavLink;
 use karat_page::component::state;
+use karat_page::{Document, Markup, html};
 
 use crate::problem::Problem;
 use crate::{api, assets};
@@ -40,7 +40,8 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     };
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        // A report is one file with a policy of its own.
+        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }
     if let Ok(id) = HeaderValue::try_from(id) {
         headers.insert(REQUEST_ID, id);
@@ -84,9 +85,21 @@ fn error_page(problem: &Problem, request: &str) -> String {
     let detail = problem.detail.as_deref().unwrap_or(&problem.title);
     let is_own_fault = problem.status == StatusCode::INTERNAL_SERVER_ERROR;
     let advice = problem.hint.as_deref().or((!is_own_fault).then_some("The list of runs shows what there is."));
-    let mut document = Document::new("page-error", &problem.title, state::error(detail, advice, Some(request)));
+    let error = state::error(detail, advice, Some(request));
+    let sign_in = (problem.status == StatusCode::UNAUTHORIZED).then(sign_in_form);
+    let mut document =
+        Document::new("page-error", &problem.title, html! { (error) @if let Some(form) = sign_in { (form) } });
     document.crumbs = vec![NavLink::new("Runs", "/")];
     document.to_live(assets::BASE)
+}
+
+/// The form that exchanges a token for a session. It is sent to the start page, which takes the token out of its address.
+fn sign_in_form() -> Markup {
+    html! {
+        form method="get" action="/" data-testid="sign-in" {
+            p { label { "Token " input type="password" name="token" autocomplete="off" required; } " " button { "Sign in" } }
+        }
+    }
 }
 
 /// Returns whether the caller is a browser that shows a page. Programs, and all calls of the API, get JSON.

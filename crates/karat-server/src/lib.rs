@@ -6,13 +6,16 @@
 //! ```
 //!
 //! - `server`: binds the address and serves until it is stopped; `router` puts the layers around the routes.
+//! - `target`: the addresses of pages.
 //! - `state`: what all requests share. Its `read` calls the app on a thread that may block.
+//! - `active_runs`: the runs that this server has started.
 //! - `guard/`: who may ask: host, origin, token, session.
 //! - `answer`, `entity`, `problem`: how every answer leaves the server.
 //! - `pages/`: the dashboard, a file a page; `api/`: the HTTP API, a file a group of endpoints; `assets`: style and script.
 //!
 //! This crate knows no SQL and no engine: everything it shows comes from `karat-app`. Read `server`, then `router`.
 
+mod active_runs;
 mod answer;
 mod api;
 mod assets;
@@ -23,5 +26,7 @@ mod problem;
 mod router;
 mod server;
 mod state;
+mod target;
 
 pub use server::{Purpose, ServeError, Server, Settings};
+pub use target::Target;

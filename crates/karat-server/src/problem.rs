@@ -88,6 +88,12 @@ impl Problem {
             .with_detail("this is a bug in karat: report it with the id of the request")
     }
 
+    /// A request beyond a limit of this server.
+    pub fn too_many(detail: impl Into<String>) -> Self {
+        let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", "There are too many requests");
+        Self { retry_after_s: Some(5), ..problem.with_detail(detail) }
+    }
+
     /// A server that is about to end.
     pub fn shutting_down() -> Self {
         let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "shutting-down", "The server is stopping");
@@ -166,6 +172,7 @@ impl From<AppError> for Problem {
             ErrorKind::NotFound => (StatusCode::NOT_FOUND, "not-found", "There is nothing here"),
             ErrorKind::BadRequest => (StatusCode::BAD_REQUEST, "bad-request", "The request is not valid"),
             ErrorKind::SuiteInvalid => (StatusCode::UNPROCESSABLE_ENTITY, "suite-invalid", "The suite cannot be used"),
+            ErrorKind::OutsideRoot => (StatusCode::FORBIDDEN, "outside-root", "The file is outside of the root"),
             ErrorKind::PlanChanged => (StatusCode::UNPROCESSABLE_ENTITY, "plan-changed", "The plan has changed"),
             ErrorKind::BudgetRefused => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "budget-refused", "The limits do not allow the run")

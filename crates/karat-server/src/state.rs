@@ -7,14 +7,19 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use karat_app::{App, Stop};
-use tokio::sync::Semaphore;
+use karat_types::Moment;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::active_runs::{ActiveRuns, Job};
 use crate::guard::Guard;
 use crate::problem::Problem;
-use crate::server::Settings;
+use crate::server::{Purpose, Settings};
 
 /// Calls to the app at one time. Each one may hold a connection to the store and the rows of a page.
 const CONCURRENT_READS: usize = 8;
+
+/// Streams of events at one time. Each has a thread that reads the store.
+const CONCURRENT_STREAMS: usize = 256;
 
 /// What all requests share. A handler takes it as a parameter.
 #[derive(Clone)]
@@ -24,6 +29,8 @@ struct Shared {
     app: App,
     settings: Settings,
     guard: Guard,
+    runs: ActiveRuns,
+    streams: Arc<Semaphore>,
     reads: Arc<Semaphore>,
     /// Set when the server is stopped, so that streams end.
     stop: Stop,
@@ -35,14 +42,41 @@ impl State {
     /// # Errors
     /// The system gives no random bytes.
     pub fn new(app: App, settings: Settings) -> io::Result<Self> {
-        let guard = Guard::new(&settings.hosts)?;
+        // A store that cannot be read now says so on each page.
+        let has_tokens = app.has_tokens().unwrap_or_default();
+        let is_view = matches!(settings.purpose, Purpose::View { .. });
+        let guard = Guard::new(&settings.hosts, is_view && has_tokens)?;
         let reads = Arc::new(Semaphore::new(CONCURRENT_READS));
-        Ok(Self(Arc::new(Shared { app, settings, guard, reads, stop: Stop::new() })))
+        let streams = Arc::new(Semaphore::new(CONCURRENT_STREAMS));
+        let runs = ActiveRuns::default();
+        Ok(Self(Arc::new(Shared { app, settings, guard, runs, streams, reads, stop: Stop::new() })))
     }
 
     /// The settings of the server.
     pub fn settings(&self) -> &Settings {
         &self.0.settings
+    }
+
+    /// The runs that this server has started.
+    pub fn runs(&self) -> &ActiveRuns {
+        &self.0.runs
+    }
+
+    /// Starts a run on a thread of its own, and returns once it makes calls. A new run has an id; one that is continued
+    /// has none.
+    ///
+    /// # Errors
+    /// Another run is active, or the run is refused.
+    pub async fn start_run(&self, run: &str, new_id: Option<String>, job: Job) -> Result<(), Problem> {
+        self.0.runs.start(&self.0.app, run, new_id, job).await
+    }
+
+    /// A place for a stream of events.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn stream_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        Arc::clone(&self.0.streams).try_acquire_owned().map_err(|_| Problem::too_many("there are too many streams"))
     }
 
     /// Who may ask.
@@ -55,6 +89,25 @@ impl State {
         &self.0.stop
     }
 
+    /// The present time.
+    pub fn now(&self) -> Moment {
+        self.0.app.clock.now()
+    }
+
+    /// Calls the app on a thread that may block, at once: for look-ups that every request needs.
+    ///
+    /// # Errors
+    /// Those of the call. A panic in it is an internal problem.
+    pub async fn look_up<T, E>(&self, read: impl FnOnce(&App) -> Result<T, E> + Send + 'static) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        E: Into<Problem> + Send + 'static,
+    {
+        let app = self.0.app.clone();
+        let reading = tokio::task::spawn_blocking(move || read(&app).map_err(Into::into));
+        reading.await.unwrap_or_else(|_| Err(Problem::internal()))
+    }
+
     /// Calls the app on a thread that may block, when one of a few places is free.
     ///
     /// # Errors
@@ -65,13 +118,13 @@ impl State {
         E: Into<Problem> + Send + 'static,
     {
         let place = Arc::clone(&self.0.reads).acquire_owned().await.map_err(|_| Problem::shutting_down())?;
-        let app = self.0.app.clone();
-        let reading = tokio::task::spawn_blocking(move || {
-            let outcome = read(&app).map_err(Into::into);
+        // The place is freed when the call ends, also if the caller has gone by then.
+        self.look_up(move |app| {
+            let outcome = read(app);
             drop(place);
             outcome
-        });
-        reading.await.unwrap_or_else(|_| Err(Problem::internal()))
+        })
+        .await
     }
 }
 

@@ -5,7 +5,7 @@
 //! ([`StoredRun`]), finished cells ([`FinishedCells`]), paid calls ([`PaidCalls`]), money ([`Spending`]). `reuse/`
 //! finds results by content key for later runs, and invalidates them. `block/` holds the compressed bytes that one
 //! commit writes, `format/` the byte formats of records, and `database/` the tables, file locks and the state folder.
-//! `url.rs` parses store addresses, `error.rs` has the errors.
+//! `tokens.rs` keeps who may ask the server. `url.rs` parses store addresses, `error.rs` has the errors.
 //!
 //! `docs/design/0001-store-layout.md` explains the layout of the file.
 
@@ -16,6 +16,7 @@ mod format;
 mod read;
 mod reuse;
 mod store;
+mod tokens;
 mod url;
 mod write;
 
@@ -29,6 +30,7 @@ pub use crate::read::account::{Account, PaidCalls, Spending};
 pub use crate::read::check::{RunCheck, StoreCheck};
 pub use crate::read::derived::DerivedData;
 pub use crate::read::finished::{FinishedCells, JudgedCells, OrdinalSet};
+pub use crate::read::follow::{FollowPosition, ROWS_OF_COMMIT, RunChange};
 pub use crate::read::lookup::{StoredCall, StoredRecord};
 pub use crate::read::rows::StoredRun;
 pub use crate::read::runs::RunSummary;
@@ -38,6 +40,7 @@ pub use crate::reuse::prune::PruneResult;
 pub use crate::reuse::reuse_view::ReuseView;
 pub use crate::reuse::shared_results::{InvalidatedResults, ReusableResult};
 pub use crate::store::Store;
+pub use crate::tokens::StoredToken;
 pub use crate::url::StoreUrl;
 pub use crate::write::journal::JournalEntry;
 pub use crate::write::ledger::{Ledger, Receipt};

@@ -1,6 +1,7 @@
 //! Failures of commands.
 
 use karat_app::AppError;
+use karat_server::ServeError;
 use karat_types::Exit;
 
 /// The reason for which a command failed.
@@ -9,6 +10,8 @@ pub enum Failure {
     Usage(clap::Error),
     /// The app failed.
     App(AppError),
+    /// The server failed.
+    Server(ServeError),
     /// The command failed before or after the app, with this message.
     Message(String),
 }
@@ -19,8 +22,14 @@ impl Failure {
         match self {
             Self::App(error) => error.exit(),
             Self::Usage(error) if !error.use_stderr() => Exit::Pass,
-            Self::Usage(_) | Self::Message(_) => Exit::HarnessError,
+            Self::Usage(_) | Self::Server(_) | Self::Message(_) => Exit::HarnessError,
         }
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        Self::Server(error)
     }
 }
 

@@ -128,6 +128,12 @@ impl Printer {
                     self.say(&format!(" hint: {hint}"));
                 }
             }
+            Failure::Server(error) => {
+                self.say(&format!("error: {error}"));
+                if let Some(hint) = error.hint() {
+                    self.say(&format!(" hint: {hint}"));
+                }
+            }
             Failure::Message(message) => self.say(&format!("error: {message}")),
         }
     }

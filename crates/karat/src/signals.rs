@@ -22,6 +22,21 @@ pub fn watch(stop: Stop, printer: Printer) {
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(watching);
 }
 
+/// Sets `stop` at the first signal, on a thread of its own. The second ends the process at once.
+pub fn stop_on_signal(stop: Stop) {
+    let watching = move || {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            wait_for_signal().await;
+            stop.set();
+            wait_for_signal().await;
+        });
+        end_now();
+    };
+    // Without the thread Ctrl-C ends the process at once, and nothing is lost.
+    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(watching);
+}
+
 /// Keeps the process alive when a file reaches its size limit (`ulimit -f`): with a handler for SIGXFSZ the write returns
 /// an error, without one the system ends the process.
 #[cfg(unix)]

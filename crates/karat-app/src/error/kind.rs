@@ -13,6 +13,8 @@ pub enum ErrorKind {
     BadRequest,
     /// A suite cannot be used as it is.
     SuiteInvalid,
+    /// A suite names a file that the server does not open.
+    OutsideRoot,
     /// A run cannot go on because its suite gives another plan now.
     PlanChanged,
     /// The limits of a run do not allow it.
@@ -48,14 +50,18 @@ impl AppError {
     /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {
+            Self::Suite(super::SuiteError::OutsideRoot { .. }) => ErrorKind::OutsideRoot,
             Self::Diagnostics(_) | Self::Suite(_) | Self::Golden(_) => ErrorKind::SuiteInvalid,
             Self::Run(error) => run_kind(error),
             Self::Budget(_) => ErrorKind::BudgetRefused,
             Self::Stored(error) => stored_kind(error),
             Self::Analyse(super::AnalyseError::NotFinished { .. }) => ErrorKind::NotFinished,
             Self::Analyse(_) | Self::Labels(_) | Self::Import(_) | Self::Compare(_) => ErrorKind::BadRequest,
+            Self::Token(super::TokenError::NoToken { .. }) => ErrorKind::NotFound,
+            Self::Token(super::TokenError::NoName { .. }) => ErrorKind::BadRequest,
             Self::Store(error) => store_kind(error),
             Self::File(_)
+            | Self::Token(super::TokenError::NoRandom { .. })
             | Self::Bug(_)
             | Self::Rows(_)
             | Self::Engine(_)

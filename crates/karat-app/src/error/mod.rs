@@ -12,6 +12,7 @@
 //! | `golden` | golden sets |
 //! | `exchange` | imports |
 //! | `file` | reading and writing files |
+//! | `token` | tokens of the server |
 //! | `bug` | what only a bug can cause |
 //! | `kind` | sorts all of them, for callers that answer by kind |
 
@@ -27,6 +28,7 @@ mod lists;
 mod run;
 mod stored;
 mod suite;
+mod token;
 
 use karat_analysis::AnalysisError;
 use karat_analysis::compare::CompareError;
@@ -49,6 +51,7 @@ pub use lists::{CallCount, Lines, Names, Usd};
 pub use run::RunError;
 pub use stored::StoredError;
 pub use suite::SuiteError;
+pub use token::TokenError;
 
 /// The error of a use case.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +83,9 @@ pub enum AppError {
     /// Results of another tool cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// A token cannot be created or found.
+    #[error(transparent)]
+    Token(#[from] TokenError),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -121,6 +127,7 @@ impl AppError {
             Self::Labels(error) => error.hint(),
             Self::Golden(error) => error.hint(),
             Self::Import(error) => error.hint(),
+            Self::Token(error) => error.hint(),
             Self::File(error) => error.hint.clone(),
             Self::Render(RenderError::Write(_)) => Some(format!("make room or {OTHER_FOLDER}")),
             Self::Diagnostics(_)

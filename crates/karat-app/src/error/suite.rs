@@ -13,6 +13,8 @@ errors! {
             hint "`karat init faq .` writes one here, `karat run faq` runs a preset without writing anything; presets: {presets}";
         NoSuiteInFolder { folder: String, also: String } => "the folder `{folder}` has no `karat.yaml`{also}"
             hint "name the suite file itself, or write a suite there with `karat init faq {folder}`";
+        OutsideRoot { path: String } => "`{path}` lies outside of the server's root, or links to a place outside of it"
+            hint "put it below the folder that `karat serve --root` names";
         Problems { problems: Lines<Box<dyn std::error::Error + Send + Sync>> } => "{problems}";
         NoPresetNear { preset: String, near: String } => "there is no preset `{preset}`" hint "did you mean `{near}`?";
         NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`"

@@ -175,7 +175,12 @@ impl App {
     }
 }
 
-fn cell_line(rows: &dyn RunRows, plan: &PlanHeader, row: &CellRow<'_>, with_texts: bool) -> Result<CellLine, AppError> {
+pub(crate) fn cell_line(
+    rows: &dyn RunRows,
+    plan: &PlanHeader,
+    row: &CellRow<'_>,
+    with_texts: bool,
+) -> Result<CellLine, AppError> {
     let judge = |judgment: &JudgmentRow| JudgeWords::of(plan, judgment);
     Ok(CellLine {
         cell: row.cell.ordinal,

@@ -1,9 +1,10 @@
 //! The list of stored runs.
 
 use karat_store::{RunSummary, Store};
-use karat_types::{PlanHeader, RunStatus, ScorerKind};
+use karat_types::{PlanHeader, RunStatus};
 use serde::Serialize;
 
+use crate::follow::counter::judges_of;
 use crate::inspect::figures::{RunFigures, kept_figures};
 use crate::{App, AppError};
 
@@ -91,14 +92,7 @@ pub(crate) fn count_done(store: &Store, run: &RunSummary, plan: &PlanHeader) -> 
     if run.status == RunStatus::Finished {
         return Ok(run.totals.cells);
     }
-    let index = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
-    let mut judges = Vec::new();
-    for (scorer, spec) in plan.scorers.iter().enumerate() {
-        let ScorerKind::Rubric(rubric) = &spec.kind else { continue };
-        let own = plan.judges.iter().enumerate().filter(|(_, judge)| rubric.judges.contains(&judge.id));
-        judges.extend(own.map(|(judge, _)| (index(scorer), index(judge))));
-    }
-    Ok(store.finished_cells(&run.id)?.count_done(&judges))
+    Ok(store.finished_cells(&run.id)?.count_done(&judges_of(plan)))
 }
 
 /// The serialized name of a unit enum.

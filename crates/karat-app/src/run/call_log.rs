@@ -10,7 +10,7 @@ use karat_text::template::{Context, Template};
 use karat_types::{Clock, PlanHeader};
 use serde_json::{Value, json};
 
-use crate::error::RunError;
+use crate::error::{RunError, SuiteError};
 use crate::suite::load;
 use crate::suite::preset::SuiteFiles;
 use crate::{App, AppError, Invocation};
@@ -119,6 +119,10 @@ impl App {
         let name = template.render(&context).map_err(broken)?;
         if name.trim().is_empty() {
             return Err(RunError::CallLogEmpty { wanted: wanted.clone() }.into());
+        }
+        // A server writes nothing outside of its root, so a log stays beside its suite.
+        if self.opened.root().is_some() && karat_suite::join_beneath("", &name).is_err() {
+            return Err(SuiteError::OutsideRoot { path: name }.into());
         }
         let suite = load::find_suite(&invocation.suite, &SuiteFiles)?;
         let folder = Path::new(&suite).parent().filter(|_| !suite.starts_with("preset:"));

@@ -1,7 +1,8 @@
 //! Starting, resuming and re-scoring runs.
 //!
 //! - `execution` starts and resumes a run, phase by phase; `target` is the run that results go to.
-//! - `preflight_estimate` estimates what is left, `preflight_budget` holds the estimate to the limits of the run.
+//! - `preflight_estimate` estimates what is left, `preflight_budget` holds the estimate to the limits of the run;
+//!   `estimate_document` is an estimate as JSON.
 //! - `stored_invocation` is what a run remembers of its start.
 //! - `rescore` re-runs failed cells, and scores stored outputs again by a plan from `rescore_plan`.
 //! - `calibrate` runs a round of calibration, `readiness` lists what is missing before a run.
@@ -13,6 +14,7 @@
 pub(crate) mod calibrate;
 pub(crate) mod call_log;
 pub(crate) mod ending;
+pub(crate) mod estimate_document;
 pub(crate) mod execution;
 pub(crate) mod preflight_budget;
 pub(crate) mod preflight_estimate;

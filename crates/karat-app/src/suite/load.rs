@@ -1,15 +1,17 @@
 //! Loads a suite file or preset as a plan.
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use karat_analysis::gate;
 use karat_suite::{Files, Overrides, Plan, Registry, Suite};
 use karat_types::{PlanHeader, ScorerKind};
 
-use crate::error::{Lines, Names, SuiteError};
+use crate::error::{AnalyseError, Lines, Names, SuiteError};
 use crate::suite::catalog;
 use crate::suite::preset::{SuiteFiles, names, suite_path};
+use crate::suite::root::RootFiles;
 use crate::{App, AppError, Invocation};
 
 /// A suite that was read, checked and planned.
@@ -23,10 +25,26 @@ impl App {
     pub fn load(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
         let mut loaded = match &invocation.calibrating {
             Some(asked) => self.load_round(invocation, asked),
-            None => self.load_with(invocation, Arc::new(SuiteFiles), |_| {}),
+            None => match self.opened.root() {
+                None => self.load_with(invocation, Arc::new(SuiteFiles), |_| {}),
+                Some(root) => self.load_below(root.to_owned(), invocation),
+            },
         }?;
         loaded.plan.notes.extend(preset_shadow_note(&invocation.suite, &SuiteFiles));
         Ok(loaded)
+    }
+
+    /// Loads a suite of a server, which reads nothing outside of its root.
+    fn load_below(&self, root: PathBuf, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+        let files = Arc::new(RootFiles::new(root));
+        let baseline = invocation.gates.baseline.as_deref();
+        let has_baseline = baseline.is_none_or(|path| files.is_file(path));
+        let loaded = self.load_with(invocation, files.clone(), |_| {});
+        match (files.refused(), baseline) {
+            (Some(path), _) => Err(SuiteError::OutsideRoot { path }.into()),
+            (None, Some(path)) if !has_baseline => Err(AnalyseError::NoBaselineFile { path: path.to_owned() }.into()),
+            (None, _) => loaded,
+        }
     }
 
     /// Loads a suite with other files and further changes.

@@ -5,6 +5,7 @@
 //! - `catalog` lists metrics and analyses for the suite crate.
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
 //! - `ci` writes the workflow that runs a suite in CI.
+//! - `root` keeps a server to the files below its root.
 //! - `dates` is the day that a plan is about.
 //!
 //! Read `invocation`, then `load`.
@@ -17,5 +18,6 @@ pub(crate) mod init;
 pub(crate) mod invocation;
 pub(crate) mod load;
 pub(crate) mod preset;
+pub(crate) mod root;
 pub(crate) mod starter;
 pub(crate) mod version_changes;

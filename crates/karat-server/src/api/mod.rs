@@ -1,6 +1,20 @@
-//! The HTTP API: JSON for programs, in the words of `karat run --json` and `report.json`.
+//! The HTTP API: JSON for programs, in the words of `karat run --json` and `report.json` (SV-02).
+//!
+//! - `query`, `body`: what a request says; unknown names are errors.
+//! - `run_object`: a run as it is answered, and its cancellation; `run_list`: pages of runs.
+//! - `start`: plans, starts and continues runs.
+//! - `report`: reports in every format. `events`: what happens in a run, as it happens.
+
+mod body;
+mod events;
+mod query;
+mod report;
+mod run_list;
+mod run_object;
+mod start;
 
 use axum::Router;
+use axum::routing::{get, post};
 
 use crate::state::State;
 
@@ -10,6 +24,15 @@ const ROOTS: [&str; 2] = ["eval", "openapi.json"];
 /// The routes of the API.
 pub(crate) fn router() -> Router<State> {
     Router::new()
+        .route("/eval/plan", post(start::plan))
+        .route("/eval/run", post(start::run))
+        .route("/eval/runs", get(run_list::list))
+        .route("/eval/runs/{run}", get(run_object::one))
+        .route("/eval/runs/{run}/events", get(events::events))
+        .route("/eval/runs/{run}/report", get(report::report))
+        .route("/eval/runs/{run}/cancel", post(run_object::cancel))
+        .route("/eval/runs/{run}/resume", post(start::resume))
+        .route("/eval/runs/{run}/retry", post(start::retry))
 }
 
 /// Returns whether an address belongs to the API.

@@ -1,7 +1,7 @@
 //! The `Host` header: it must be a name of this machine, or one that the user has allowed.
 
-use axum::extract::Request;
 use http::header;
+use http::request::Parts;
 
 use crate::problem::Problem;
 
@@ -22,14 +22,14 @@ impl AllowedHosts {
     ///
     /// # Errors
     /// There is none, there are several, or it is another one.
-    pub fn check(&self, request: &Request) -> Result<String, Problem> {
-        let mut given = request.headers().get_all(header::HOST).iter();
+    pub fn check(&self, head: &Parts) -> Result<String, Problem> {
+        let mut given = head.headers.get_all(header::HOST).iter();
         let host = match (given.next(), given.next()) {
             (Some(host), None) => host.to_str().unwrap_or_default(),
             _ => return Err(Problem::bad_request("a request needs one `Host` header")),
         };
         // A request line with a whole address names the host as well.
-        let authority = request.uri().authority().map(http::uri::Authority::as_str);
+        let authority = head.uri.authority().map(http::uri::Authority::as_str);
         if self.allows(host) && authority.is_none_or(|authority| self.allows(authority)) {
             return Ok(host.to_ascii_lowercase());
         }

@@ -1,7 +1,7 @@
 //! The site that asks: pages of other sites may link here, and may do nothing else. Bodies are JSON, which a form cannot
 //! send.
 
-use axum::extract::Request;
+use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode, header};
 
 use crate::problem::Problem;
@@ -10,12 +10,12 @@ use crate::problem::Problem;
 ///
 /// # Errors
 /// The request comes from a page of another site, or has a body that is not JSON.
-pub(crate) fn check(request: &Request, host: &str) -> Result<(), Problem> {
-    let headers = request.headers();
+pub(crate) fn check(head: &Parts, host: &str) -> Result<(), Problem> {
+    let headers = &head.headers;
     if text(headers, "origin").is_some_and(|origin| !is_own(origin, host)) {
         return Err(foreign("Origin"));
     }
-    let is_safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
+    let is_safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(&head.method);
     // A link from another site opens a page at top level, and its script learns nothing of it.
     let is_link = is_safe
         && text(headers, "sec-fetch-mode") == Some("navigate")

@@ -36,7 +36,7 @@ pub(crate) fn router(state: &State) -> Router<State> {
         Router::new().merge(runs::router()).merge(cells::router()).merge(sample::router()).merge(trace::router());
     match state.settings().purpose {
         Purpose::View { style: true } => pages.merge(style::router()),
-        Purpose::View { style: false } => pages,
+        Purpose::View { style: false } | Purpose::Serve { .. } => pages,
     }
 }
 

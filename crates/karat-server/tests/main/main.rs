@@ -8,9 +8,13 @@
     reason = "a test fails by panicking"
 )]
 
+mod events;
 mod guards;
 mod measure;
 mod pages;
 mod place;
 mod problems;
 mod suite;
+mod runs;
+mod starts;
+mod tokens;

@@ -61,13 +61,13 @@ fn measure_pages_of_a_large_run() {
     let cells: usize = std::env::var("KARAT_TEST_CELLS").ok().and_then(|cells| cells.parse().ok()).unwrap_or(100_000);
     let place = Place::view();
     println!("{cells} cells made in {:.1} s", large_run(&place, cells).as_secs_f64());
-    let cold = place.restarted();
+    let cold = place.reopened();
     let begun = Instant::now();
     let first = cold.page("/runs/large/cells");
     println!("first request {:.0} ms, {} bytes", millis(begun.elapsed()), first.text.len());
     while matches!(cold.app.run_view("large").unwrap(), ViewState::Building { .. }) {}
     println!("index built in {:.2} s", begun.elapsed().as_secs_f64());
-    let warm = place.restarted();
+    let warm = place.reopened();
     let begun = Instant::now();
     warm.page("/runs/large/cells");
     println!("first request of a process with a stored index {:.0} ms", millis(begun.elapsed()));

@@ -10,6 +10,7 @@
 //! reuse      content key of a step's output or of a sound judgment → its place; shared by all runs. Lags behind the
 //!            lists in blocks: see [`crate::reuse::known_keys`]
 //! released   cells whose results were invalidated: nothing needs to be kept for them
+//! tokens     who may ask the server: hashes of secrets, never a secret
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
 //! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
@@ -117,6 +118,18 @@ const MIGRATIONS: &[&str] = &[
     // Most blocks list keys. Those of a run that reused everything list none, and this index skips them.
     "
     create index blocks_with_keys on blocks (seq) where length(reuse) > 1;
+",
+    "
+    create table tokens (
+        id text primary key,
+        name text not null,
+        role text not null,
+        hash blob not null,
+        created_at integer not null,
+        expires_at integer,
+        used_at integer,
+        revoked_at integer
+    ) strict, without rowid;
 ",
     "
     create table derived (

@@ -3,7 +3,7 @@
 //! - `suite`: flags that choose a suite, its samples and its settings; shared by most commands
 //! - `parse`: parsers of numbers, whose errors name the range
 //! - `output`: where reports are written; shared by `run`, `resume`, `score` and `report`
-//! - `run`, `ci`, `people`, `data`, `history`, `housekeeping`: the flags of one group of commands each
+//! - `run`, `ci`, `people`, `data`, `history`, `server`, `housekeeping`: the flags of one group of commands each
 //!
 //! `command` adds what derive cannot express: examples, command groups, and the help flag. Read `suite` first, then `run`.
 
@@ -16,6 +16,7 @@ mod output;
 mod parse;
 mod people;
 mod run;
+mod server;
 mod suite;
 
 use clap::{Arg, ArgAction, Args, Parser, Subcommand};
@@ -37,6 +38,7 @@ pub use housekeeping::{
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
 pub use run::{InitArgs, PlanArgs, ProgressArgs, ResumeArgs, RunArgs, ScoreArgs, ValidateArgs};
+pub use server::{ServeArgs, TokenCommand, ViewArgs};
 pub use suite::{ExecutionArgs, SelectionArgs, SuiteArgs, TierArg};
 
 use crate::help;
@@ -166,6 +168,13 @@ pub enum Command {
     Retry(ResumeArgs),
     /// Re-score the stored outputs of a run
     Score(ScoreArgs),
+    /// Show stored runs in a browser
+    View(ViewArgs),
+    /// Serve the dashboard and the HTTP API
+    Serve(ServeArgs),
+    /// Create and revoke tokens of the server
+    #[command(subcommand)]
+    Token(TokenCommand),
     /// List known models with their prices and limits
     Models(ModelsArgs),
     /// Invalidate the cached results of a run

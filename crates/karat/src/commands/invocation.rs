@@ -91,7 +91,7 @@ fn parse_pairs(flag: &str, texts: &[String]) -> Result<Vec<(String, String)>, Fa
 }
 
 /// Parses a duration, and returns it in milliseconds.
-fn parse_duration(flag: &str, text: Option<&str>) -> Result<Option<u64>, Failure> {
+pub fn parse_duration(flag: &str, text: Option<&str>) -> Result<Option<u64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     match karat_app::duration_ms(text) {
         Some(duration) => Ok(Some(duration)),

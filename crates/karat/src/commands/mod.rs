@@ -17,6 +17,7 @@ mod housekeeping;
 mod invocation;
 mod people;
 mod run_output;
+mod server;
 mod table;
 mod text_output;
 mod values;
@@ -35,6 +36,7 @@ use everyday::{compare, init, plan, report, run, validate};
 use history::{digest, ls, show, trace, why};
 use housekeeping::{cache, completions, demo, doctor, invalidate, models, schema, store};
 use people::{agree, annotate, calibrate};
+use server::{serve, token, view};
 
 pub use values::usd;
 
@@ -68,6 +70,9 @@ pub fn dispatch(cli: Cli, environment: Environment, printer: &Printer) -> Result
         Command::Resume(args) => run::resume(&context, args),
         Command::Retry(args) => run::retry(&context, args),
         Command::Score(args) => run::score(&context, args),
+        Command::View(args) => view::view(&context, &args),
+        Command::Serve(args) => serve::serve(context, args),
+        Command::Token(command) => token::token(&context, &command),
         Command::Models(args) => models::models(&context, &args),
         Command::Invalidate(args) => invalidate::invalidate(&context, &args.run, &args.cell, args.dry_run),
         Command::Cache(command) => cache::cache(&context, &command),

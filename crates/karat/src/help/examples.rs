@@ -276,6 +276,53 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "view",
+        &[
+            ("karat view", "Open the list of stored runs"),
+            ("karat view latest", "Open the latest run"),
+            ("karat view main candidate --no-open", "Print the address of a comparison"),
+        ],
+    ),
+    (
+        "serve",
+        &[
+            ("karat serve", "Serve this folder's suites on this machine"),
+            ("karat serve --root evals --listen 0.0.0.0:8787 --host evals.example", "Serve others, who need a token"),
+        ],
+    ),
+    (
+        "token",
+        &[
+            ("karat token create --role read --name dashboard", "Create a token that reads"),
+            ("karat token ls", "List all tokens"),
+        ],
+    ),
+    (
+        "token create",
+        &[
+            ("karat token create --role read --name dashboard", "Create a token that reads"),
+            ("karat token create --role run --name ci --expires 90d", "Create one that starts runs, for 90 days"),
+        ],
+    ),
+    (
+        "token ls",
+        &[("karat token ls", "List all tokens"), ("karat token ls --json", "List them as JSON, for a script")],
+    ),
+    (
+        "token revoke",
+        &[
+            ("karat token revoke ab12cd34", "Refuse a token from now on"),
+            ("karat token revoke ab12cd34 --home /srv/karat", "Do so for the server of another folder"),
+        ],
+    ),
+    (
+        "token rotate",
+        &[
+            ("karat token rotate ab12cd34", "Replace a token at once"),
+            ("karat token rotate ab12cd34 --grace 24h", "Accept the old one for another day"),
+        ],
+    ),
+    (
         "models",
         &[("karat models", "List all models"), ("karat models gpt --json", "List models with gpt in their id as JSON")],
     ),

@@ -11,6 +11,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Judges and people", &["calibrate", "agree", "annotate"]),
     ("Data", &["dataset", "import", "export"]),
     ("History", &["ls", "show", "why", "trace", "digest", "resume", "retry", "score"]),
+    ("Dashboard and service", &["view", "serve", "token"]),
     ("Housekeeping", &["models", "invalidate", "cache", "store", "doctor", "demo", "schema", "completions"]),
 ];
 

@@ -156,7 +156,7 @@ fn deleted_index_changes_no_page() {
         ["delete from derived", "update derived set key = x'00'", "update derived set body = x'0102'", "select 1"]
     {
         store.execute_batch(change).unwrap();
-        let again = place.restarted();
+        let again = place.reopened();
         assert!(pages(&again) == first, "{change}");
     }
     assert_eq!(kept("select count(*) from derived where length(key) = 16"), kept("select count(*) from derived"));

@@ -54,7 +54,7 @@ fn unfinished_run_shows_what_is_there() {
     let store = rusqlite::Connection::open(place.app.store.path()).unwrap();
     store.execute("delete from cells where ordinal > 1", []).unwrap();
     store.execute("update runs set status = 2, totals = null", []).unwrap();
-    let page = open(&place.restarted(), "/runs/r/cells");
+    let page = open(&place.reopened(), "/runs/r/cells");
     assert_eq!(named(&page, "cell-row").len(), 2);
     let said = texts(&page, "unfinished").concat();
     assert!(said.contains("2 of 4 cells") && said.contains("karat resume r"), "{said}");
@@ -78,7 +78,7 @@ fn pruned_calls_say_so() {
     let place = Place::view();
     run(&place.app, "r", &borrowed(&samples(1)));
     Store::open(&place.app.store).unwrap().prune(Moment(i64::MAX), true, true).unwrap();
-    let page = open(&place.restarted(), "/runs/r/cell?n=0");
+    let page = open(&place.reopened(), "/runs/r/cell?n=0");
     assert!(texts(&page, "trace-step")[0].contains("karat cache prune"), "{:?}", texts(&page, "trace-step"));
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use karat_app::{Estimate, ModelEstimate, ReuseReasons, count_noun};
+use karat_app::{Estimate, ModelEstimate, ReuseReasons, count_noun, estimate_document};
 use karat_types::{Exit, PlanHeader};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub fn plan(
     let reasons = context.app.reasons(&loaded.plan)?;
     let power = power::compute(context, &loaded.plan, differences)?;
     if as_json {
-        let mut value = plan_json(&loaded.plan.header, &estimate, &reasons);
+        let mut value = estimate_document(&loaded.plan.header, &estimate, &reasons);
         if let Some(power) = &power {
             value["power"] = json!({ "run": power.run, "metrics": power.metrics });
         }
@@ -124,41 +124,6 @@ fn model_row(model: &ModelEstimate) -> Vec<String> {
         range(model.output_tokens.0, model.output_tokens.1),
         cost,
     ]
-}
-
-fn plan_json(plan: &PlanHeader, estimate: &Estimate, reasons: &ReuseReasons) -> serde_json::Value {
-    let models = estimate.models.iter().map(|model| {
-        json!({
-            "id": model.id,
-            "judge": model.judge,
-            "calls": [model.calls.0, model.calls.1],
-            "input_tokens": [model.input_tokens.0, model.input_tokens.1],
-            "output_tokens": [model.output_tokens.0, model.output_tokens.1],
-            "cost_usd": model.cost.filter(|_| !model.metered).map(|(low, high)| [low.usd(), high.usd()]),
-            "metered": model.metered,
-        })
-    });
-    let (least, most) = estimate.calls();
-    let (low, high) = estimate.cost();
-    json!({
-        "suite": plan.suite,
-        "plan_hash": plan.plan_hash,
-        "samples": plan.dataset.rows,
-        "systems": plan.systems.len(),
-        "judges": plan.judges.len(),
-        "cells": { "planned": plan.cells(), "fresh": estimate.fresh, "reused": estimate.reused, "skipped": estimate.skipped, "failing": estimate.failing },
-        "judgments": { "fresh": estimate.judgments_fresh, "reused": estimate.judgments_reused },
-        "reasons": {
-            "cells": reasons.cells,
-            "outputs": reasons.outputs,
-            "judgments": reasons.judgments,
-            "oldest_reused": reasons.oldest_reused.map(karat_app::rfc3339),
-        },
-        "calls": [least, most],
-        "cost_usd": [low.usd(), high.usd()],
-        "unpriced": estimate.unpriced_models().collect::<Vec<_>>(),
-        "models": models.collect::<Vec<_>>(),
-    })
 }
 
 /// Returns the reasons for which results are not reused, the most frequent first.

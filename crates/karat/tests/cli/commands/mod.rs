@@ -13,3 +13,4 @@ mod hostile;
 mod init;
 mod inspect;
 mod progress;
+mod view;

@@ -1,0 +1,199 @@
+//! A run in one object: what it is, how far it is, and how it ended.
+
+use karat_types::{Exit, Key, RunHeader, RunRows, RunStatus};
+use serde::Serialize;
+
+use crate::analyse::baseline::findings;
+use crate::error::StoredError;
+use crate::follow::counter::CellCounter;
+use crate::follow::progress::CellCounts;
+use crate::run::stored_invocation::read_stored_invocation;
+use crate::{App, AppError, rfc3339};
+
+/// Finished runs whose state is remembered.
+const REMEMBERED: usize = 1_000;
+
+/// A run, as the HTTP API shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunState {
+    /// Its id.
+    pub run_id: String,
+    /// Its suite.
+    pub suite: String,
+    /// `running`, `completed`, `interrupted` or `budget_stopped`; `failed` and `cancelled` are known to its server.
+    pub status: &'static str,
+    /// Verdict of its gates: `pass`, `fail` or `undecided`; absent without gates and while it runs.
+    pub verdict: Option<&'static str>,
+    /// What started it: `cli` or `api`.
+    pub trigger: String,
+    /// The day that it is about.
+    pub as_of: Option<String>,
+    /// Time at which it was asked for, RFC 3339.
+    pub created_at: String,
+    /// Time of its start.
+    pub started_at: String,
+    /// Time of its end.
+    pub completed_at: Option<String>,
+    /// Hash of its plan.
+    pub plan_hash: String,
+    /// Its cells.
+    pub cells: CellCounts,
+    /// Dollars paid, as far as prices are known.
+    pub spend_usd: f64,
+    /// Dollars that it may spend.
+    pub budget_usd: Option<f64>,
+    /// The exit code that the command line would end with; absent while it runs.
+    pub exit_code: Option<u8>,
+}
+
+/// Selects runs.
+#[derive(Debug, Clone, Default)]
+pub struct RunFilter {
+    /// Runs of this suite.
+    pub suite: Option<String>,
+    /// Runs with this trigger.
+    pub trigger: Option<String>,
+    /// Runs that started on this day or later: a date, or a beginning of an RFC 3339 time.
+    pub since: Option<String>,
+}
+
+impl App {
+    /// The state of a run.
+    ///
+    /// # Errors
+    /// There is no such run, or its rows cannot be read.
+    pub fn run_state(&self, run: &str) -> Result<RunState, AppError> {
+        let store = self.existing_store()?;
+        let stored = store.rows(&store.resolve(run)?)?;
+        let header = stored.header();
+        let is_running = header.status == RunStatus::Running;
+        let key = stored.state()?;
+        if let Some(known) = self.opened.run_state(&header.id, key).filter(|_| !is_running) {
+            return Ok(known);
+        }
+        let mut counter = CellCounter::new(&header.plan);
+        let position = store.follow(&header.id, Default::default(), &mut |change| {
+            let _ = counter.add(change);
+        })?;
+        if header.status == RunStatus::Finished {
+            counter.end(position.end());
+        }
+        let (verdict, exit) = if is_running { (None, None) } else { self.outcome(&header.id, header.status)? };
+        let started_at = rfc3339(header.started_at);
+        let state = RunState {
+            run_id: header.id.clone(),
+            suite: header.plan.suite.clone(),
+            status: status_name(header.status),
+            verdict,
+            trigger: trigger(header),
+            as_of: header.plan.as_of.clone(),
+            created_at: started_at.clone(),
+            started_at,
+            completed_at: header.completed_at.map(rfc3339),
+            plan_hash: header.plan.plan_hash.to_string(),
+            cells: CellCounts::of(&counter, header.plan.cells()),
+            spend_usd: counter.spent.usd(),
+            budget_usd: header.plan.run.budget_usd,
+            exit_code: exit.map(Exit::code),
+        };
+        if !is_running {
+            self.opened.remember_run_state(key, &state);
+        }
+        Ok(state)
+    }
+
+    /// The states of the runs among the `limit` before another run that a filter selects, newest first; without `before`,
+    /// among the newest. Returns the last run that was looked at, if there are earlier ones.
+    ///
+    /// # Errors
+    /// There is no such run, the filter has no date, or the store cannot be read.
+    pub fn run_states(
+        &self,
+        filter: &RunFilter,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<RunState>, Option<String>), AppError> {
+        if let Some(since) = filter.since.as_deref().filter(|since| !is_time(since)) {
+            return Err(StoredError::BadDate { flag: "since".to_owned(), date: since.to_owned() }.into());
+        }
+        if !self.store.exists() {
+            self.store.check_orphans()?;
+            return Ok((Vec::new(), None));
+        }
+        let store = self.store_to_read()?;
+        let mut runs = store.runs_before(before, limit.saturating_add(1))?;
+        let has_more = runs.len() > limit;
+        runs.truncate(limit);
+        let last = runs.last().filter(|_| has_more).cloned();
+        let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|wanted| wanted == found);
+        let mut states = Vec::new();
+        for run in runs {
+            let header = store.run(&run)?;
+            let is_late = filter.since.as_ref().is_none_or(|since| rfc3339(header.started_at) >= *since);
+            if is_late && is(&filter.suite, &header.plan.suite) && is(&filter.trigger, &trigger(&header)) {
+                states.push(self.run_state(&run)?);
+            }
+        }
+        Ok((states, last))
+    }
+
+    /// Verdict and exit code of a run that has ended.
+    fn outcome(&self, run: &str, status: RunStatus) -> Result<(Option<&'static str>, Option<Exit>), AppError> {
+        let own = match status {
+            RunStatus::Running | RunStatus::Interrupted => Exit::Interrupted,
+            RunStatus::BudgetStopped => Exit::Budget,
+            RunStatus::Finished => Exit::Pass,
+        };
+        let stored = self.stored_run(run)?;
+        // A run that was stopped before its first cell has no findings.
+        if stored.totals()?.cells == 0 {
+            return Ok((None, Some(own)));
+        }
+        let findings = findings(&stored)?;
+        let (context, exit) = self.context(&stored, &findings, false)?;
+        // A gate that asks for a person is open until one has looked.
+        let verdict = context.verdicts.verdict().map(|verdict| match verdict.as_str() {
+            "pass" => "pass",
+            "fail" => "fail",
+            _ => "undecided",
+        });
+        Ok((verdict, Some(own.worst(exit))))
+    }
+}
+
+/// What started a run.
+fn trigger(header: &RunHeader) -> String {
+    let stored = read_stored_invocation(header).unwrap_or_default().invocation.trigger;
+    if stored.is_empty() { "cli".to_owned() } else { stored }
+}
+
+/// Returns whether a text begins with a date; RFC 3339 times compare as texts.
+fn is_time(text: &str) -> bool {
+    text.get(..10).is_some_and(|date| date.parse::<jiff::civil::Date>().is_ok())
+}
+
+fn status_name(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "running",
+        RunStatus::Finished => "completed",
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::BudgetStopped => "budget_stopped",
+    }
+}
+
+/// Run states that cost a pass over the rows, by run. A state counts while nothing was added to its run.
+#[derive(Debug, Default)]
+pub(crate) struct KnownStates(std::collections::BTreeMap<String, (Key, RunState)>);
+
+impl KnownStates {
+    pub fn get(&self, run: &str, key: Key) -> Option<RunState> {
+        self.0.get(run).filter(|(known, _)| *known == key).map(|(_, state)| state.clone())
+    }
+
+    pub fn add(&mut self, key: Key, state: &RunState) {
+        if self.0.len() >= REMEMBERED {
+            self.0.clear();
+        }
+        self.0.insert(state.run_id.clone(), (key, state.clone()));
+    }
+}

@@ -1,0 +1,206 @@
+//! `GET /eval/runs/{id}/events`: what happens in a run, as server-sent events (SV-06, DB-21).
+//!
+//! Everything comes from the rows of the store, so a run of another process is followed as well, and a server that was
+//! restarted goes on where it was. Each connection has a thread that looks at the store four times a second; a reader that
+//! is slower than the run makes it wait.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::Path;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures::stream::unfold;
+use http::{HeaderMap, StatusCode, Uri};
+use karat_app::{AppError, FinishedCell, Look, Progress, RunFollower};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::api::query::Query;
+use crate::api::run_object::RunObject;
+use crate::problem::Problem;
+use crate::state::State;
+
+/// Time between two looks: four a second.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// Time between comments that keep a connection open through proxies.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Time after which a browser connects again.
+const RETRY: Duration = Duration::from_secs(3);
+
+/// Events that wait for a slow reader.
+const WAITING: usize = 64;
+
+/// Cells that come with one look under `cells=latest`: what a page shows.
+const LATEST: usize = 20;
+
+/// Looks that wait for this server to note how a run of its own ended.
+const LOOKS_FOR_END: usize = 20;
+
+/// The cells that are wanted as events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cells {
+    None,
+    Failed,
+    All,
+    /// The last few of each look.
+    Latest,
+}
+
+const CELLS: [(&str, Cells); 4] =
+    [("none", Cells::None), ("failed", Cells::Failed), ("all", Cells::All), ("latest", Cells::Latest)];
+
+pub(super) async fn events(
+    state: State,
+    Path(run): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let cells = Query::read(&uri, &["cells"])?.choose("cells", &CELLS)?.unwrap_or(Cells::None);
+    let after = last_event(&headers)?;
+    let place = state.stream_place()?;
+    let (follower, look) = state
+        .read(move |app| {
+            let mut follower = app.follow(&run)?;
+            follower.look().map(|look| (follower, look))
+        })
+        .await?;
+    if look.has_ended() && after >= look.seq {
+        // Tells `EventSource` to stop.
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let (sender, receiver) = channel(WAITING);
+    let handle = tokio::runtime::Handle::current();
+    tokio::task::spawn_blocking(move || {
+        let mut stream = EventStream { state, follower, cells, after, sender, status: String::new(), progress: None };
+        // A reader that has gone ends the stream, and so does a store that cannot be read: the reader connects again.
+        let _ = stream.run(look, &handle);
+        drop(place);
+    });
+    let events = unfold(receiver, async |mut receiver: Receiver<Event>| {
+        let event = receiver.recv().await?;
+        Some((Ok::<_, Infallible>(event), receiver))
+    });
+    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE);
+    Ok(Sse::new(events).keep_alive(keep_alive).into_response())
+}
+
+/// The number behind which events are wanted.
+fn last_event(headers: &HeaderMap) -> Result<u64, Problem> {
+    let Some(last) = headers.get("last-event-id") else { return Ok(0) };
+    let number =
+        last.to_str().ok().map(str::trim).and_then(|last| if last.is_empty() { Some(0) } else { last.parse().ok() });
+    number.ok_or_else(|| Problem::bad_request("`Last-Event-ID` must be the `id` of an event of this run"))
+}
+
+/// The end of a stream before its run has ended.
+enum Ended {
+    /// The reader has gone, or the server stops.
+    Closed,
+    /// The store cannot be read.
+    Store,
+}
+
+impl From<AppError> for Ended {
+    fn from(_: AppError) -> Self {
+        Self::Store
+    }
+}
+
+/// The events of one connection.
+struct EventStream {
+    state: State,
+    follower: RunFollower,
+    cells: Cells,
+    /// Cells up to this number were sent before.
+    after: u64,
+    sender: Sender<Event>,
+    /// The status that was sent last.
+    status: String,
+    /// The progress that was sent last.
+    progress: Option<Progress>,
+}
+
+impl EventStream {
+    fn run(&mut self, first: Look, handle: &tokio::runtime::Handle) -> Result<(), Ended> {
+        self.send(Event::default().retry(RETRY))?;
+        let mut look = first;
+        loop {
+            self.send_look(&look)?;
+            if look.has_ended() {
+                return self.send_end(look.seq, handle);
+            }
+            std::thread::sleep(PERIOD);
+            if self.sender.is_closed() || self.state.stop().is_set() {
+                return Err(Ended::Closed);
+            }
+            look = self.follower.look()?;
+        }
+    }
+
+    fn send_look(&mut self, look: &Look) -> Result<(), Ended> {
+        if !look.has_ended() && self.status != "running" {
+            "running".clone_into(&mut self.status);
+            self.send(event("state", &json!({ "status": "running" })))?;
+        }
+        let new: Vec<&FinishedCell> = look.finished.iter().filter(|cell| self.is_wanted(cell)).collect();
+        let from = if self.cells == Cells::Latest { new.len().saturating_sub(LATEST) } else { 0 };
+        for cell in new.into_iter().skip(from) {
+            if let Some(line) = self.follower.cell(cell.ordinal)? {
+                let line = json!({
+                    "cell": line.cell,
+                    "sample": line.sample,
+                    "model": line.model,
+                    "variant": line.variant,
+                    "trial": line.trial,
+                    "status": line.status,
+                    "scores": line.scores,
+                    "error": line.error,
+                });
+                self.send(event("cell", &line).id(cell.seq.to_string()))?;
+            }
+        }
+        if self.progress.as_ref() != Some(&look.progress) {
+            // Everything up to here was sent, also what was not wanted.
+            let progress = serde_json::to_value(&look.progress).unwrap_or_default();
+            let behind = look.finished.last().map_or(self.after, |last| last.seq).max(self.after);
+            self.send(event("progress", &progress).id(behind.to_string()))?;
+            self.after = behind;
+            self.progress = Some(look.progress.clone());
+        }
+        Ok(())
+    }
+
+    fn is_wanted(&self, cell: &FinishedCell) -> bool {
+        let is_kind = match self.cells {
+            Cells::None => false,
+            Cells::Failed => cell.is_failed,
+            Cells::All | Cells::Latest => true,
+        };
+        is_kind && cell.seq > self.after
+    }
+
+    fn send_end(&self, seq: u64, handle: &tokio::runtime::Handle) -> Result<(), Ended> {
+        let run = self.follower.run().to_owned();
+        for _ in 0..LOOKS_FOR_END {
+            if !self.state.runs().is_running(&run) {
+                break;
+            }
+            std::thread::sleep(PERIOD);
+        }
+        let run = handle.block_on(RunObject::read(&self.state, run)).map_err(|_| Ended::Store)?.state;
+        self.send(event("state", &json!({ "status": run.status })))?;
+        let end = json!({ "status": run.status, "verdict": run.verdict, "exit_code": run.exit_code });
+        self.send(event("end", &end).id(seq.to_string()))
+    }
+
+    fn send(&self, event: Event) -> Result<(), Ended> {
+        self.sender.blocking_send(event).map_err(|_| Ended::Closed)
+    }
+}
+
+fn event(name: &str, data: &Value) -> Event {
+    Event::default().event(name).data(data.to_string())
+}

@@ -1,0 +1,89 @@
+//! `GET /eval/runs`: stored runs, newest first, in pages that stay while runs are added (SV-03).
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::{HeaderMap, HeaderValue, Uri, header};
+use karat_app::{RunFilter, RunState};
+use serde::Serialize;
+
+use crate::api::query::Query;
+use crate::api::run_object::RunObject;
+use crate::problem::Problem;
+use crate::state::State;
+use crate::target::encode;
+
+const NAMES: [&str; 6] = ["suite", "status", "trigger", "since", "limit", "cursor"];
+
+const STATUSES: [(&str, &str); 7] = [
+    ("queued", "queued"),
+    ("running", "running"),
+    ("completed", "completed"),
+    ("failed", "failed"),
+    ("cancelled", "cancelled"),
+    ("interrupted", "interrupted"),
+    ("budget_stopped", "budget_stopped"),
+];
+
+/// Runs that are read for one page at a time. A rare status takes several times.
+const AT_ONCE: usize = 50;
+
+/// Runs that one request looks at. A page may have fewer runs than its limit and still a next page.
+const MOST: usize = 1_000;
+
+#[derive(Serialize)]
+struct RunPage {
+    items: Vec<RunObject>,
+    next: Option<String>,
+}
+
+pub(super) async fn list(state: State, uri: Uri) -> Result<Response, Problem> {
+    let query = Query::read(&uri, &NAMES)?;
+    let limit = query.parse::<usize>("limit", "a number from 1 to 200")?.unwrap_or(50);
+    if !(1..=200).contains(&limit) {
+        return Err(Problem::bad_request("`limit` must be a number from 1 to 200"));
+    }
+    let status = query.choose("status", &STATUSES)?;
+    let text = |name: &str| query.get(name).map(str::to_owned);
+    let filter = RunFilter { suite: text("suite"), trigger: text("trigger"), since: text("since") };
+    let mut before = query.get("cursor").map(run_of_cursor).transpose()?;
+    let mut items: Vec<RunObject> = Vec::new();
+    let mut looked_at = 0;
+    let next = loop {
+        let (filter, from) = (filter.clone(), before.clone());
+        let (runs, last) = state.read(move |app| app.run_states(&filter, from.as_deref(), AT_ONCE)).await?;
+        let matching = runs.into_iter().map(|run: RunState| RunObject::new(&state, run));
+        items.extend(matching.filter(|run| status.is_none_or(|status| run.state.status == status)));
+        if items.len() > limit {
+            items.truncate(limit);
+            break items.last().map(|run| run.state.run_id.clone());
+        }
+        looked_at += AT_ONCE;
+        match last {
+            None => break None,
+            Some(last) if looked_at >= MOST => break Some(last),
+            last => before = last,
+        }
+    };
+    let next = next.map(|run| URL_SAFE_NO_PAD.encode(run));
+    let mut headers = HeaderMap::new();
+    if let Some(cursor) = &next {
+        let link = format!("<{}>; rel=\"next\"", address_of(&query, cursor));
+        headers.extend(HeaderValue::try_from(link).ok().map(|link| (header::LINK, link)));
+    }
+    Ok((headers, Json(RunPage { items, next })).into_response())
+}
+
+/// The id of the run behind which a page begins.
+fn run_of_cursor(cursor: &str) -> Result<String, Problem> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+    let run = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    run.ok_or_else(|| Problem::bad_request("`cursor` must be the `next` of an earlier page"))
+}
+
+fn address_of(query: &Query, cursor: &str) -> String {
+    let kept = NAMES.iter().filter(|name| **name != "cursor");
+    let kept = kept.filter_map(|name| Some(format!("{name}={}&", encode(query.get(name)?))));
+    format!("/eval/runs?{}cursor={}", kept.collect::<String>(), encode(cursor))
+}

@@ -1,0 +1,161 @@
+//! The token of a request: in its header, in a session, or in the address for the one exchange that starts a session.
+//!
+//! While no token exists, everything is allowed: the server listens on the loopback address only. Once one was created,
+//! every request needs one.
+
+use std::net::SocketAddr;
+
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::response::Response;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use karat_app::{Access, Role};
+use percent_encoding::percent_decode_str;
+use subtle::ConstantTimeEq;
+
+use crate::guard::Guard;
+use crate::problem::Problem;
+use crate::state::State;
+
+/// The name of the key of `karat view` in sessions. No token has this id.
+const OWN: &str = "view";
+
+/// Returns what the request may do, or an answer that replaces it: the redirect that starts a session.
+///
+/// # Errors
+/// The request has no token, a wrong one, or one that does not allow it.
+pub(crate) async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, Problem> {
+    let everything = Access { token: String::new(), role: Role::Admin };
+    let Some(needed) = needed_role(&head.method, head.uri.path()) else { return Ok(Ok(everything)) };
+    let now = state.now();
+    let from = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|from| from.0.ip());
+    let has_tokens = state.look_up(|app| app.has_tokens()).await?;
+    let given = token_in_address(head);
+    if let Some((_, rest)) = given.as_ref().filter(|_| !has_tokens) {
+        return Ok(Err(redirect(rest, None)));
+    }
+    if !has_tokens {
+        return Ok(Ok(everything));
+    }
+    let guard = state.guard();
+    let bearer = bearer(&head.headers);
+    if (given.is_some() || bearer.is_some()) && !guard.attempts.may_try(from, now) {
+        return Err(too_many());
+    }
+    let wrong = || {
+        guard.attempts.add(from, now);
+        unauthenticated("the token is not valid: it is mistyped, expired or revoked")
+    };
+    if let Some((token, rest)) = given {
+        let access = check(state, guard, token).await?.ok_or_else(wrong)?;
+        return Ok(Err(redirect(&rest, guard.sessions.cookie(&access.token, now))));
+    }
+    let access = match bearer {
+        Some(token) => check(state, guard, token).await?.ok_or_else(wrong)?,
+        None => {
+            let token = guard.sessions.token(&head.headers, now);
+            let token = token.ok_or_else(|| unauthenticated("this server asks for a token"))?;
+            // A browser sends the cookie by itself; its word for the page that asks has to be there.
+            if !is_safe(&head.method) && !head.headers.contains_key(header::ORIGIN) {
+                return Err(Problem::forbidden("a request of a session needs its `Origin`"));
+            }
+            of_session(state, token).await?.ok_or_else(|| unauthenticated("the token of this session was revoked"))?
+        }
+    };
+    if access.role.allows(needed) {
+        return Ok(Ok(access));
+    }
+    Err(Problem::forbidden(format!("the role `{}` does not allow this: it needs `{needed}`", access.role)))
+}
+
+/// The role that a request needs; `None` if it needs none.
+fn needed_role(method: &Method, path: &str) -> Option<Role> {
+    if path.starts_with("/assets/") || path == "/openapi.json" {
+        return None;
+    }
+    Some(if is_safe(method) { Role::Read } else { Role::Run })
+}
+
+fn is_safe(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)
+}
+
+async fn check(state: &State, guard: &Guard, token: String) -> Result<Option<Access>, Problem> {
+    let is_own = |own: &String| bool::from(own.as_bytes().ct_eq(token.as_bytes()));
+    if guard.own_key.as_ref().is_some_and(is_own) {
+        return Ok(Some(own_access()));
+    }
+    state.look_up(move |app| app.check_token(&token)).await
+}
+
+async fn of_session(state: &State, token: String) -> Result<Option<Access>, Problem> {
+    if token == OWN {
+        return Ok(Some(own_access()));
+    }
+    state.look_up(move |app| app.access_of(&token)).await
+}
+
+fn own_access() -> Access {
+    Access { token: OWN.to_owned(), role: Role::Read }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
+}
+
+/// The token in a page's address, and the address without it.
+fn token_in_address(head: &Parts) -> Option<(String, String)> {
+    if head.method != Method::GET {
+        return None;
+    }
+    let query = head.uri.query()?;
+    let (given, kept): (Vec<&str>, Vec<&str>) = query.split('&').partition(|pair| pair.starts_with("token="));
+    let token = percent_decode_str(given.first()?.strip_prefix("token=")?).decode_utf8().ok()?.into_owned();
+    // Two slashes would lead to another site.
+    let path = format!("/{}", head.uri.path().trim_start_matches('/'));
+    let rest = if kept.is_empty() { path } else { format!("{path}?{}", kept.join("&")) };
+    Some((token, rest))
+}
+
+fn redirect(to: &str, cookie: Option<HeaderValue>) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let headers = response.headers_mut();
+    headers.extend(HeaderValue::try_from(to).ok().map(|to| (header::LOCATION, to)));
+    headers.extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn unauthenticated(detail: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "A token is needed")
+        .with_detail(detail)
+        .with_hint("`karat token create --role read --name NAME` makes one")
+}
+
+fn too_many() -> Problem {
+    let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate-limited", "Too many wrong tokens");
+    Problem { retry_after_s: Some(60), ..problem.with_detail("ten wrong tokens came from this address in one minute") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(uri: &str) -> Option<(String, String)> {
+        let (head, ()) = http::Request::builder().uri(uri).body(()).unwrap().into_parts();
+        token_in_address(&head)
+    }
+
+    /// DB-51: the token leaves the address, the rest stays, and the rest is an address of this server.
+    #[test]
+    fn the_token_is_taken_out_of_the_address() {
+        let pair = |token: &str, rest: &str| Some((token.to_owned(), rest.to_owned()));
+        assert_eq!(address("/runs/a?x=1&token=a%5Fb&y=2"), pair("a_b", "/runs/a?x=1&y=2"));
+        assert_eq!(address("/?token=t"), pair("t", "/"));
+        assert_eq!(address("//evil.example/?token=t"), pair("t", "/evil.example/"));
+        assert_eq!(address("/?tokens=t"), None);
+    }
+}

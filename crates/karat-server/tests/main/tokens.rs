@@ -1,0 +1,87 @@
+//! Tokens and sessions.
+
+use http::StatusCode;
+use karat_app::Role;
+use karat_server::Purpose;
+
+use crate::place::Place;
+
+const PAGE: &str = "Accept: text/html";
+
+fn with_token(role: Role) -> (Place, String) {
+    let place = Place::view();
+    let token = place.app.create_token("test", role, None).unwrap();
+    (place, token.text)
+}
+
+/// SV-08, SV-09: everything is open until the first token exists; then every request needs one, and revoking it works at
+/// once.
+#[test]
+fn the_first_token_closes_the_server() {
+    let place = Place::view();
+    assert_eq!(place.get("/").status, StatusCode::OK);
+    let token = place.app.create_token("test", Role::Read, None).unwrap();
+    let refused = place.get("/");
+    assert_eq!((refused.status, refused.header("www-authenticate")), (StatusCode::UNAUTHORIZED, "Bearer"));
+    assert_eq!(refused.json()["type"], "urn:karat:problem:unauthenticated");
+    let bearer = format!("Authorization: Bearer {}", token.text);
+    assert_eq!(place.send("GET", "/", &[&bearer], "").status, StatusCode::OK);
+    place.app.revoke_token(&token.id).unwrap();
+    assert_eq!(place.send("GET", "/", &[&bearer], "").status, StatusCode::UNAUTHORIZED);
+    assert_eq!(place.get("/").status, StatusCode::UNAUTHORIZED);
+}
+
+/// DB-51: a browser exchanges the token once for a cookie, and the token leaves the address.
+#[test]
+fn a_browser_exchanges_its_token_for_a_session() {
+    let (place, token) = with_token(Role::Run);
+    let form = place.page("/");
+    assert_eq!(form.status, StatusCode::UNAUTHORIZED);
+    assert!(form.text.contains("data-testid=\"sign-in\""));
+    let exchanged = place.page(&format!("/?suite=a&token={token}"));
+    assert_eq!((exchanged.status, exchanged.header("location")), (StatusCode::SEE_OTHER, "/?suite=a"));
+    let cookie = exchanged.header("set-cookie");
+    assert!(cookie.contains("; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200"), "{cookie}");
+    let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
+    assert_eq!(place.send("GET", "/", &[PAGE, &cookie], "").status, StatusCode::OK);
+
+    let cancel = |headers: &[&str]| place.send("POST", "/eval/runs/x/cancel", headers, "").status;
+    assert_eq!(cancel(&[&cookie]), StatusCode::FORBIDDEN, "a session needs its own origin");
+    assert_eq!(cancel(&[&cookie, "Origin: http://localhost"]), StatusCode::NOT_FOUND);
+
+    let id = place.app.tokens().unwrap()[0].id.clone();
+    place.app.revoke_token(&id).unwrap();
+    assert_eq!(place.send("GET", "/", &[PAGE, &cookie], "").status, StatusCode::UNAUTHORIZED);
+}
+
+/// SV-08: a role allows what it is for, and wrong tokens are limited.
+#[test]
+fn roles_and_wrong_tokens_are_refused() {
+    let (place, token) = with_token(Role::Read);
+    let bearer = format!("Authorization: Bearer {token}");
+    let refused = place.send("POST", "/eval/runs/x/cancel", &[&bearer], "");
+    assert_eq!(
+        (refused.status, &refused.json()["type"]),
+        (StatusCode::FORBIDDEN, &"urn:karat:problem:forbidden".into())
+    );
+    for _ in 0..10 {
+        let wrong = place.send("GET", "/", &["Authorization: Bearer karat_wrong"], "");
+        assert_eq!(wrong.status, StatusCode::UNAUTHORIZED);
+    }
+    let limited = place.send("GET", "/", &["Authorization: Bearer karat_wrong"], "");
+    assert_eq!((limited.status, limited.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "60"));
+}
+
+/// DB-05, SV-09: `karat view` on a store with tokens prints an address that opens its own dashboard, and nothing else does.
+#[test]
+fn view_brings_its_own_key() {
+    let place = Place::with(Purpose::View { style: false }, |app| {
+        app.create_token("ci", Role::Run, None).unwrap();
+    });
+    assert_eq!(place.page("/").status, StatusCode::UNAUTHORIZED);
+    let exchanged = place.page(&place.printed_path());
+    assert_eq!(exchanged.status, StatusCode::SEE_OTHER);
+    let cookie = format!("Cookie: {}", exchanged.header("set-cookie").split(';').next().unwrap());
+    assert_eq!(place.send("GET", "/", &[PAGE, &cookie], "").status, StatusCode::OK);
+    assert_eq!(Place::view().printed_path(), "/");
+}

@@ -1,0 +1,76 @@
+//! Flags of the commands that serve the dashboard and the HTTP API.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use karat_app::Role;
+
+use super::parse;
+
+#[derive(Debug, Args)]
+pub struct ViewArgs {
+    /// Run to open (id, the beginning of one, or `latest`), or two runs to compare [default: the list of runs]
+    #[arg(value_name = "RUN", num_args = 0..=2)]
+    pub runs: Vec<String>,
+    /// Port on 127.0.0.1; 0 is any free port
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse::whole::<u16>)]
+    pub port: u16,
+    /// Print the address, and open no browser
+    #[arg(long)]
+    pub no_open: bool,
+    /// Open the page with every component and chart in every state
+    #[arg(long, conflicts_with = "runs")]
+    pub style: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Folder of the suites that may be run; nothing outside of it is read
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub root: PathBuf,
+    /// Address to listen on; addresses that other machines reach need a token first
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8787")]
+    pub listen: SocketAddr,
+    /// Name under which the server may be opened, beside localhost
+    #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
+    /// Allow suites that run programs
+    #[arg(long)]
+    pub allow_commands: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Create a token, and print it once
+    Create {
+        /// What it may do: read, run, admin, ingest or annotate
+        #[arg(long, value_name = "ROLE")]
+        role: Role,
+        /// Name to recognize it by
+        #[arg(long, value_name = "NAME")]
+        name: String,
+        /// Time after which it is refused, such as `90d` [default: never]
+        #[arg(long, value_name = "DURATION")]
+        expires: Option<String>,
+    },
+    /// List all tokens
+    Ls {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Refuse a token from now on
+    Revoke {
+        /// Id of the token
+        id: String,
+    },
+    /// Replace a token by a new one with the same name and role
+    Rotate {
+        /// Id of the token
+        id: String,
+        /// Time for which the old one is still accepted
+        #[arg(long, value_name = "DURATION", default_value = "0s")]
+        grace: String,
+    },
+}
