@@ -16,6 +16,7 @@ pub mod planning;
 mod reference;
 mod run;
 mod score;
+pub mod series;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 

@@ -27,7 +27,7 @@ use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
 
 use crate::follow::run_state::KnownStates;
-use crate::view::run_view::ViewCache;
+use crate::view::view_cache::ViewCache;
 
 pub use crate::access::role::Role;
 pub use crate::access::tokens::{Access, NewToken, TokenLine};
@@ -73,11 +73,13 @@ pub use crate::suite::starter::{StarterRequest, starter_providers, starter_tasks
 pub use crate::view::cell::CellView;
 pub use crate::view::cells::{CellsPage, CellsRow};
 pub use crate::view::index::{CellFlag, MetricColumn, Place, RunIndex};
+pub use crate::view::moved::MovedCells;
 pub use crate::view::query::{CellOrder, CellQuery, Cursor, MatchedCells};
-pub use crate::view::run_view::{MovedCells, RunView, ViewMetric, ViewState};
+pub use crate::view::run_view::{RunView, ViewMetric};
 pub use crate::view::runs::{RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state, start_of_day};
 pub use crate::view::sample::SampleView;
 pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs, TrialView};
+pub use crate::view::view_cache::ViewState;
 pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
 pub use error::{
@@ -90,13 +92,17 @@ pub use karat_analysis::drift::{DriftStatus, Method, SystemDrifts};
 pub use karat_analysis::planning::MetricPower;
 pub use karat_engine::{CellReuse, Change, Estimate, ModelEstimate, ReuseStatus, Stop};
 pub use karat_providers::end_processes;
-pub use karat_report::html::page as html_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
 pub use karat_suite::{CheckCounts, Diagnostics, Overrides, Plan, Registry, nearest, parse_duration as duration_ms};
 pub use karat_types::{Layout, Threshold};
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");
+
+/// A document that was written as Markdown, as a page that loads nothing.
+pub fn html_page(title: &str, markdown: &str) -> String {
+    karat_report::page::written(title, markdown).to_file()
+}
 
 /// The JSON Schema of suite files.
 pub fn suite_schema() -> String {

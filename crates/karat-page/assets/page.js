@@ -66,20 +66,24 @@
     }
   }
 
+  // A served page has its state in the query, where the server reads it too.
+  const isLive = location.protocol.startsWith("http");
+
   /** State of the page in the hash: `#filter=below-gate&sort=-score&q=words&focus=2026-01-05`. A plain `#section` is none. */
-  const state = () => new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+  const state = () => new URLSearchParams(isLive ? location.search : location.hash.includes("=") ? location.hash.slice(1) : "");
 
   /** @param {string} key @param {string | null} value */
   const setState = (key, value) => {
     const now = state();
     if (value) now.set(key, value); else now.delete(key);
     const text = now.toString();
-    history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+    const address = isLive ? location.pathname + (text ? `?${text}` : "") + location.hash : text ? `#${text}` : location.pathname + location.search;
+    history.replaceState(null, "", address);
   };
 
   class Table extends HTMLElement {
     connectedCallback() {
-      const table = this.querySelector("table");
+      const table = /** @type {HTMLTableElement | null} */ (this.querySelector("table[data-testid=series-table]") ?? this.querySelector("table"));
       const body = table?.tBodies[0];
       if (!table || !body) return;
       this.body = body;
@@ -93,6 +97,7 @@
       this.none = element("p", { class: "no-match", hidden: "", role: "status" }, "No row matches.");
       table.after(this.none);
       if (this.hasAttribute("search")) this.addSearch();
+      this.adoptSearch();
       this.addFilters();
       this.addSorting(table);
       this.addKeys();
@@ -108,16 +113,38 @@
       const input = /** @type {HTMLInputElement} */ (
         element("input", { type: "search", placeholder: "Search", "data-testid": "search" })
       );
-      input.addEventListener("input", () => { this.words = input.value.trim().toLowerCase(); setState(this.key("q"), this.words); this.apply(); });
+      input.addEventListener("input", () => this.search(input.value));
       label.append(input);
       this.input = input;
       this.tools?.append(label);
     }
 
+    /** The search of a served page is a form; with a script it needs no round trip. */
+    adoptSearch() {
+      const form = this.querySelector("form.search");
+      const input = form?.querySelector("input[type=search]");
+      if (!form || !(input instanceof HTMLInputElement)) return;
+      form.addEventListener("submit", (event) => event.preventDefault());
+      input.addEventListener("input", () => this.search(input.value));
+      this.input = input;
+    }
+
+    /** @param {string} words */
+    search(words) {
+      this.words = words.trim().toLowerCase();
+      setState(this.key("q"), this.words);
+      this.apply();
+    }
+
     addFilters() {
       for (const chip of this.querySelectorAll("[data-filter]")) {
-        chip.addEventListener("click", () => this.choose(chip.getAttribute("data-filter") ?? "all"));
+        chip.addEventListener("click", (event) => {
+          event.preventDefault();
+          this.choose(chip.getAttribute("data-filter") ?? "all");
+        });
       }
+      // Links of the page, such as those of cards, choose a filter by its address.
+      window.addEventListener("hashchange", () => { if (!isLive) this.restore(); });
     }
 
     /** @param {string} filter */
@@ -161,26 +188,46 @@
     }
 
     apply() {
-      let shown = 0;
+      /** @type {HTMLTableRowElement[]} */
+      const matching = [];
+      /** Several rows may share the marks of a day: they fade when all rows are out. @type {Map<string, boolean>} */
+      const isOut = new Map();
       for (const row of this.rows ?? []) {
-        const flags = (row.dataset.flags ?? "").split(" ");
-        const matches = (this.filter === "all" || flags.includes(this.filter ?? ""))
-          && (!this.words || (row.textContent ?? "").toLowerCase().includes(this.words));
-        row.hidden = !matches;
-        shown += Number(matches);
-        if (row.dataset.key) dim(row.dataset.key, !matches);
+        const flags = this.filter === "all" ? [] : (row.dataset.flags ?? "").split(" ");
+        const matches = (this.filter === "all" || flags.includes(this.filter ?? "")) && (!this.words || this.text(row).includes(this.words));
+        if (row.hidden === matches) row.hidden = !matches;
+        if (matches) matching.push(row);
+        for (const key of new Set([row.dataset.key, row.dataset.date])) {
+          if (key) isOut.set(key, (isOut.get(key) ?? true) && !matches);
+        }
       }
+      for (const [key, out] of isOut) dim(key, out);
       for (const chip of this.querySelectorAll("[data-filter]")) {
-        chip.setAttribute("aria-pressed", String(chip.getAttribute("data-filter") === this.filter));
+        const isOn = chip.getAttribute("data-filter") === this.filter;
+        if (chip instanceof HTMLAnchorElement) { if (isOn) chip.setAttribute("aria-current", "true"); else chip.removeAttribute("aria-current"); }
+        else chip.setAttribute("aria-pressed", String(isOn));
       }
+      const shown = matching.length;
       if (this.none) this.none.hidden = shown > 0;
       this.dataset.shown = String(shown);
+      const detail = { rows: matching, isAll: shown === (this.rows ?? []).length };
+      this.dispatchEvent(new CustomEvent("karat-filter", { detail, bubbles: true }));
+    }
+
+    /** The words of a row, without its numbers, read once. @param {HTMLTableRowElement} row @returns {string} */
+    text(row) {
+      this.texts ??= new Map();
+      const known = this.texts.get(row) ?? [...row.cells].filter((cell) => cell.dataset.value === undefined).map((cell) => cell.textContent ?? "").join(" ").toLowerCase();
+      this.texts.set(row, known);
+      return known;
     }
 
     restore() {
       const from = state();
-      this.filter = from.get(this.key("filter")) ?? "all";
-      this.words = from.get(this.key("q")) ?? "";
+      const filter = from.get(this.key("filter")) ?? "all";
+      const isKnown = this.querySelector(`[data-filter="${CSS.escape(filter)}"]`) !== null;
+      this.filter = isKnown ? filter : "all";
+      this.words = (from.get(this.key("q")) ?? "").toLowerCase();
       if (this.input) this.input.value = this.words;
       const sorting = from.get(this.key("sort"));
       if (sorting) {
@@ -188,8 +235,9 @@
         const column = heads.findIndex((head) => head instanceof HTMLElement && head.dataset.sort === sorting.replace(/^-/, ""));
         if (column >= 0) this.sort(column, sorting.startsWith("-") ? "descending" : "ascending");
       }
-      const key = from.get("focus");
-      if (key) focusKey(key);
+      const focus = from.get("focus");
+      const row = focus === null ? undefined : this.rows?.find((each) => each.dataset.key === focus) ?? this.rows?.find((each) => each.dataset.date === focus);
+      if (row?.dataset.key) focusKey(row.dataset.key);
       this.apply();
     }
 
@@ -266,7 +314,9 @@
       }
     }
     for (const mark of marks.get(key) ?? []) {
-      if (out) mark.setAttribute("opacity", "0.2"); else mark.removeAttribute("opacity");
+      const isOut = mark.hasAttribute("opacity");
+      if (out && !isOut) mark.setAttribute("opacity", "0.2");
+      if (!out && isOut) mark.removeAttribute("opacity");
     }
   };
 

@@ -23,7 +23,7 @@ pub mod number;
 pub mod style;
 pub mod text;
 
-pub use block::{Block, Head, render};
+pub use block::{Block, Head, render, render_all};
 pub use component::shell::Document;
 pub use maud::{Markup, PreEscaped, html};
 pub use style::style_page;

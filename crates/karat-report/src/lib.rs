@@ -1,20 +1,24 @@
-//! Renders findings in every report format. One folder or file a format: `terminal/`, `markdown/`, `html/`, `json/`,
+//! Renders findings in every report format. One folder or file a format: `terminal/`, `markdown/`, `page/` (HTML), `json/`,
 //! `csv.rs`, `junit.rs`, `tsv.rs`; in each, one file a topic.
 //!
 //! `shared/` has what every format uses: its input ([`Report`]), numbers as text, and harmless forms of texts from
-//! outside. `wording/` has sentences that several formats show, `outputs/` the texts of single cells. Start with `shared/report.rs`, then `terminal/mod.rs`
+//! outside. `wording/` has sentences that several formats show, `outputs/` the texts of single cells,
+//! `blocks/` the mapping of analysis outcomes to the panels of pages, `page/` the pages of a run and of a comparison,
+//! `series/` that of a dated suite. Start with `shared/report.rs`, then `terminal/mod.rs`
 //! or `markdown/mod.rs`, which list their sections in order.
 //!
 //! Nothing here computes a statistic: a number in a report is a count or comes from a
 //! [`Finding`](karat_analysis::Finding). Texts from datasets, models and providers are hostile until a format has
 //! escaped them. Rendering a stored run twice gives identical bytes (invariant 9).
 
+pub mod blocks;
 pub mod csv;
-pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
 mod outputs;
+pub mod page;
+pub mod series;
 mod shared;
 pub mod terminal;
 pub mod tsv;

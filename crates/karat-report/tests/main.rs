@@ -13,6 +13,8 @@ mod json;
 mod markdown;
 #[path = "render/outputs.rs"]
 mod outputs;
+#[path = "render/page.rs"]
+mod page;
 #[path = "render/terminal.rs"]
 mod terminal;
 

@@ -338,7 +338,7 @@ fn header(cells: u64) -> RunHeader {
             layout: Default::default(),
             seed: 0,
             cache: CachePolicy::Reuse,
-            of_ruler: false,
+            measures_judges: false,
         },
         tokenizer: "o200k_base".to_owned(),
         privacy: PrivacySpec::default(),

@@ -96,6 +96,18 @@ pub enum StoreError {
         /// Message of the operating system.
         why: String,
     },
+    /// The disk, or a limit on the size of files, refused an operation.
+    #[error("the store {path} failed while {doing}: {}", refusal(why, *limit_kib))]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// The attempted operation.
+        doing: &'static str,
+        /// Error of SQLite.
+        why: String,
+        /// The largest size of a file that this process may write, in KiB, if there is a limit.
+        limit_kib: Option<u64>,
+    },
     /// The file is no longer at its place.
     #[error("cannot write to the store {path}: the file was deleted or replaced while it was being written")]
     Gone {
@@ -166,6 +178,19 @@ pub enum StoreError {
     },
 }
 
+fn refusal(why: &str, limit_kib: Option<u64>) -> String {
+    match limit_kib {
+        Some(most) => format!(
+            "this process may write no file larger than {most} KiB (`ulimit -f`), and the store needs more. Raise that limit, then \
+             run the suite again: finished cells are reused"
+        ),
+        None => format!(
+            "the disk refused it ({why}). Check that the disk is there, healthy and not full, then run the suite again: finished \
+             cells are reused"
+        ),
+    }
+}
+
 fn suggestion(nearest: &[String]) -> String {
     if nearest.is_empty() { ", which is empty".to_owned() } else { format!("; the newest are {}", nearest.join(", ")) }
 }
@@ -213,6 +238,10 @@ impl Attempt<'_> {
             Some(ErrorCode::SystemIoFailure) if is_disk_full(self.path) => {
                 StoreError::Full { path, why: source.to_string() }
             }
+            Some(ErrorCode::SystemIoFailure) => {
+                let limit_kib = file_size_limit().map(|bytes| bytes / 1024);
+                StoreError::Refused { path, doing: self.doing, why: source.to_string(), limit_kib }
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 StoreError::Busy { path, waited_s: BUSY_SECONDS, holder: "the process is unknown".to_owned() }
             }
@@ -234,6 +263,11 @@ fn is_disk_full(path: &Path) -> bool {
         u64::from(disk.blocks_available()).saturating_mul(u64::from(disk.fragment_size()))
     };
     nix::sys::statvfs::statvfs(folder).is_ok_and(|disk| free(disk) < NEEDED)
+}
+
+/// The largest size in bytes of a file that this process may write, if there is a limit.
+fn file_size_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Fsize).current
 }
 
 /// The reason why a read failed, before the file and the subject of the read are known.

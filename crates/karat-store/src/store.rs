@@ -54,8 +54,16 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Open`], [`StoreError::ReadOnly`], [`StoreError::Foreign`], [`StoreError::Newer`],
-    /// [`StoreError::Busy`] while another process migrates it.
+    /// [`StoreError::Busy`] while another process migrates it; [`StoreError::Full`], also without the room that killed
+    /// runs held.
     pub fn open(url: &StoreUrl) -> Result<Self, StoreError> {
+        match Self::open_now(url) {
+            Err(StoreError::Full { .. }) if run_lock::free_dead_rooms(url.path()) => Self::open_now(url),
+            opened => opened,
+        }
+    }
+
+    fn open_now(url: &StoreUrl) -> Result<Self, StoreError> {
         let path = url.path();
         // SQLite would throw the log away.
         url.check_orphans()?;
@@ -113,10 +121,13 @@ impl Store {
     /// Those of [`Store::open`]; for a read-only store, only if it cannot be read either.
     pub fn open_to_read(url: &StoreUrl) -> Result<Self, StoreError> {
         match Self::open(url) {
-            Err(error @ (StoreError::ReadOnly { .. } | StoreError::Open { .. } | StoreError::Full { .. }))
-                if url.exists() =>
-            {
-                Self::as_it_is(url, matches!(error, StoreError::Full { .. }))
+            Err(
+                error @ (StoreError::ReadOnly { .. }
+                | StoreError::Open { .. }
+                | StoreError::Full { .. }
+                | StoreError::Refused { .. }),
+            ) if url.exists() => {
+                Self::as_it_is(url, matches!(error, StoreError::Full { .. } | StoreError::Refused { .. }))
                     .map_err(|why| if let StoreError::Older { .. } = why { why } else { error })
             }
             opened => opened,

@@ -40,7 +40,7 @@ pub use files::{
     DiskFiles, Files, LABELLED, RowPath, folder, is_outside, is_rooted, join, join_beneath, place_beneath,
 };
 pub use grammar::schema::{registry_schema, rubric_schema, suite_schema};
-pub use overrides::{LoadContext, LoadPurpose, Overrides};
+pub use overrides::{LastOutputs, LoadContext, LoadPurpose, Overrides, StoredOutputs};
 pub use registry::Registry;
 pub use suite::hash::describe_changes as plan_changes;
 pub use suite::metrics::index_of as metric_index;

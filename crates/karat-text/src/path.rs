@@ -1,5 +1,6 @@
 //! Paths into one document: `a.b[0]`, `$.a[*].b`, `["a key"]`, `$.a[?@.kind == "text"].id`, `$`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -109,6 +110,45 @@ impl Path {
             Step::Index(_) => Vec::new(),
         };
         Some((entry, rest))
+    }
+
+    /// True if it leads to a value, or to a list that is empty, null, or without a member that it asks for. False if a name
+    /// on the way is missing.
+    pub fn reaches(&self, document: &Value) -> bool {
+        let mut found = vec![document];
+        for step in &self.0 {
+            let next: Vec<&Value> = found.iter().flat_map(|value| step.members(value)).collect();
+            if next.is_empty() {
+                let may_be_empty = |value: &&Value| matches!(value, Value::Array(_) | Value::Object(_) | Value::Null);
+                return matches!(step, Step::Every | Step::Where(..)) && found.iter().any(may_be_empty);
+            }
+            found = next;
+        }
+        true
+    }
+
+    /// The first name of this path that is missing in all documents, and the names that stand in its place, each with the
+    /// path that has it there. `None` if no name is missing.
+    pub fn alternatives<'a>(
+        &self,
+        documents: impl IntoIterator<Item = &'a Value>,
+    ) -> Option<(&str, Vec<(String, Self)>)> {
+        let mut found: Vec<&Value> = documents.into_iter().collect();
+        for (at, step) in self.0.iter().enumerate() {
+            let next: Vec<&Value> = found.iter().flat_map(|value| step.members(value)).collect();
+            if let (true, Step::Key(missing)) = (next.is_empty(), step) {
+                let names: BTreeSet<&String> =
+                    found.iter().filter_map(|value| value.as_object()).flat_map(Map::keys).collect();
+                let renamed = |name: &String| {
+                    let mut steps = self.0.clone();
+                    steps[at] = Step::Key(name.clone());
+                    Self(steps)
+                };
+                return Some((missing, names.into_iter().map(|name| (name.clone(), renamed(name))).collect()));
+            }
+            found = next;
+        }
+        None
     }
 
     /// True if it may name more than one value.
@@ -346,6 +386,30 @@ mod tests {
         for (text, at) in [("", 0), ("a..b", 2), ("a[", 2), ("a[x]", 2), ("$a", 1), ("a['b", 2), ("a]", 1)] {
             assert_eq!(Path::parse(text).unwrap_err().at, at, "{text}");
         }
+    }
+
+    /// D60: a missing name is told from a list that is empty, and the names in its place are known.
+    #[test]
+    fn a_missing_name_is_no_empty_list() {
+        let reaches = |path: &str, document: Value| Path::parse(path).unwrap().reaches(&document);
+        let claims = json!({"claims": [{"text": "a"}, {"text": "b", "id": 1}]});
+        for path in ["$", "$.claims", "$.claims[*].text", "$.claims[*].id", "$.claims[?@.id == \"7\"].text"] {
+            assert!(reaches(path, claims.clone()), "{path}");
+        }
+        for path in ["$.claim[*].text", "$.claims[*].txt", "$.claims[7]", "$.claims[*].text[*]", "$.x[*]"] {
+            assert!(!reaches(path, claims.clone()), "{path}");
+        }
+        for empty in [json!({"claims": []}), json!({"claims": null}), json!({"claims": {}})] {
+            assert!(reaches("$.claims[*].txt", empty.clone()) && !reaches("$.claims[0]", empty));
+        }
+        let alternatives = |path: &str| -> Vec<String> {
+            let path = Path::parse(path).unwrap();
+            let found = path.alternatives([&json!({"other": 0}), &claims]);
+            found.map_or(Vec::new(), |(_, others)| others.iter().map(|(_, path)| path.to_string()).collect())
+        };
+        assert_eq!(alternatives("$.claims[*].txt"), ["$.claims[*].id", "$.claims[*].text"]);
+        assert_eq!(alternatives("$.claim[*].text"), ["$.claims[*].text", "$.other[*].text"]);
+        assert!(alternatives("$.claims[9]").is_empty());
     }
 
     #[test]

@@ -65,8 +65,32 @@ impl Printer {
         if self.width.is_none() { self.stream_raw(make) } else { self.stream_text(make) }
     }
 
+    /// Prints data of any size while it is made, until the pipe is closed: `karat show RUN | head` reads no more cells than
+    /// it shows.
+    pub fn stream_lines(&self, make: impl FnOnce(&mut dyn Write) -> Result<(), AppError>) -> Result<(), Failure> {
+        if self.width.is_none() { self.until_closed(make) } else { self.stream_text_lines(make) }
+    }
+
+    /// Prints a text for people while it is made, until the pipe is closed.
+    pub fn stream_text_lines(&self, make: impl FnOnce(&mut dyn Write) -> Result<(), AppError>) -> Result<(), Failure> {
+        self.until_closed(|out| {
+            let mut lines = VisibleLines { out, line: Vec::new() };
+            make(&mut lines)?;
+            // An error is kept and reported at the end.
+            let _ = lines.end_line();
+            Ok(())
+        })
+    }
+
+    fn until_closed(&self, make: impl FnOnce(&mut dyn Write) -> Result<(), AppError>) -> Result<(), Failure> {
+        match print(true, make) {
+            (_, Some(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            (made, failed) => not_failed(failed).and_then(|()| Ok(made?)),
+        }
+    }
+
     /// Prints a text for people while it is made.
-    pub fn stream_text<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
+    fn stream_text<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
         self.stream_raw(|out| {
             let mut lines = VisibleLines { out, line: Vec::new() };
             let made = make(&mut lines)?;
@@ -77,18 +101,9 @@ impl Printer {
     }
 
     fn stream_raw<T>(&self, make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>) -> Result<T, Failure> {
-        let mut out = Stdout { out: anstream::stdout().lock(), last: b'\n', failed: None };
-        let made = make(&mut out);
-        if out.last != b'\n' {
-            let _ = out.write_all(b"\n");
-        }
-        let _ = out.flush();
-        match out.failed {
-            Some(error) if error.kind() != ErrorKind::BrokenPipe => {
-                Err(Failure::Message(format!("writing to stdout: {error}")))
-            }
-            _ => Ok(made?),
-        }
+        let (made, failed) = print(false, make);
+        not_failed(failed.filter(|error| error.kind() != ErrorKind::BrokenPipe))?;
+        Ok(made?)
     }
 
     /// Prints a message to stderr, in one write so that lines of several threads do not mix.
@@ -139,6 +154,25 @@ impl Printer {
     }
 }
 
+/// Prints to stdout while something is made, and returns the first error of writing. With `stops`, a closed pipe is an error
+/// for what makes it; otherwise it is made to its end, and the rest is discarded.
+fn print<T>(
+    stops: bool,
+    make: impl FnOnce(&mut dyn Write) -> Result<T, AppError>,
+) -> (Result<T, AppError>, Option<io::Error>) {
+    let mut out = Stdout { out: anstream::stdout().lock(), last: b'\n', failed: None, stops };
+    let made = make(&mut out);
+    if out.last != b'\n' {
+        let _ = out.write_all(b"\n");
+    }
+    let _ = out.flush();
+    (made, out.failed)
+}
+
+fn not_failed(failed: Option<io::Error>) -> Result<(), Failure> {
+    failed.map_or(Ok(()), |error| Err(Failure::Message(format!("writing to stdout: {error}"))))
+}
+
 /// Makes lines harmless for a terminal.
 struct VisibleLines<'a> {
     out: &'a mut dyn Write,
@@ -174,6 +208,8 @@ struct Stdout<W> {
     last: u8,
     /// The first error.
     failed: Option<io::Error>,
+    /// True if a closed pipe is an error, too.
+    stops: bool,
 }
 
 impl<W: Write> Stdout<W> {
@@ -182,7 +218,7 @@ impl<W: Write> Stdout<W> {
             self.failed = write(&mut self.out).err();
         }
         match &self.failed {
-            Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.kind().into()),
+            Some(error) if self.stops || error.kind() != ErrorKind::BrokenPipe => Err(error.kind().into()),
             _ => Ok(()),
         }
     }

@@ -98,7 +98,7 @@ impl Series<'_> {
     }
 
     /// Every day from the first score on.
-    fn days(&self, last: i32) -> Vec<i32> {
+    pub(super) fn days(&self, last: i32) -> Vec<i32> {
         let firsts = self.directions.iter().filter_map(|it| it.scores.first());
         firsts.map(|score| score.day).min().map_or_else(Vec::new, |first| (first..=last).collect())
     }

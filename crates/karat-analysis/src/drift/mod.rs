@@ -3,12 +3,13 @@
 //! All results are pure functions of the given days, so a stored history always gives the same result. A day depends
 //! only on the days up to it. `watch` computes the figures of a day, `incident` tracks alerts over days, `accepted`
 //! suppresses alerts at a level that was accepted by closing an incident, `systems` combines several systems, `replay`
-//! simulates planted shifts.
+//! simulates planted shifts, `past` lists ranges and incidents of all days.
 
 mod accepted;
 mod calendar;
 mod incident;
 mod options;
+mod past;
 mod replay;
 mod systems;
 mod watch;
@@ -24,6 +25,7 @@ pub use accepted::AcceptedLevel;
 pub use calendar::{date_of, day_number};
 pub use incident::{Incident, IncidentClosing, resolve_incident};
 pub use options::{DriftOptions, Method, Worse};
+pub use past::{DriftPast, UsualRange, drift_past};
 pub use replay::{ReplayResult, replay};
 pub use systems::SystemDrifts;
 use watch::{CheckedDay, SeriesWatch};

@@ -180,6 +180,11 @@ impl Pinned {
         *self.metric(system, metric)?.values.get(at)?
     }
 
+    /// The judge and the prompt version of a sample, if they are pinned by sample.
+    pub(crate) fn judged_by(&self, sample: &str) -> (Option<String>, Option<String>) {
+        self.graded.get(sample).map(|it| (it.judge.clone(), it.version.clone())).unwrap_or_default()
+    }
+
     /// The cells of a sample, with its trials if `rule` reduces them to the pinned value: an edited file, or one with
     /// another rule, has samples only. Unpinned cells count as not applicable.
     pub(crate) fn sample_cells(&self, system: usize, metric: &str, sample: &str, rule: Reduce) -> SampleCells<'static> {

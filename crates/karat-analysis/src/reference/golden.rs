@@ -360,6 +360,8 @@ mod tests {
             axes: vec![("novelty".to_owned(), 3.0), ("coherence".to_owned(), 3.5)],
             notes: "Fine.".to_owned(),
             caps: Vec::new(),
+            before_caps: Vec::new(),
+            cell: 0,
             answered_as: BTreeMap::new(),
         }
     }

@@ -1,8 +1,10 @@
 //! Synthetic runs in memory, for tests of this crate and of crates that read findings.
 //!
-//! [`Sketch`] sets single values; [`example`] is a complete matrix with every kind of cell.
+//! [`Sketch`] sets single values; [`example`] is a complete matrix with every kind of cell; [`DatedSuite`] is a suite with
+//! one document a day.
 #![allow(clippy::expect_used, reason = "development only: a broken fixture has to stop the test")]
 
+mod dated;
 mod example;
 mod sketch;
 
@@ -15,6 +17,7 @@ use karat_types::{
 };
 use serde_json::Value;
 
+pub use dated::DatedSuite;
 pub use example::{HOSTILE, example};
 pub use sketch::Sketch;
 

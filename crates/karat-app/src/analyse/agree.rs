@@ -107,7 +107,7 @@ fn one_run_per_judge(store: &Store, suite: &str) -> Result<Vec<String>, AppError
     }
     // The store returns the newest first, and the sort keeps that order among equals. Runs that measure a judge come
     // last.
-    runs.sort_by_key(|(rows, _, header)| (header.plan.run.of_ruler, std::cmp::Reverse(*rows)));
+    runs.sort_by_key(|(rows, _, header)| (header.plan.run.measures_judges, std::cmp::Reverse(*rows)));
     let mut known = BTreeSet::new();
     let mut has_new =
         |judges: Vec<(String, String)>| judges.into_iter().filter(|judge| known.insert(judge.clone())).count() > 0;

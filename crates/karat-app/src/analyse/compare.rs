@@ -8,6 +8,7 @@ use karat_analysis::compare::{
     CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, add_outputs, changed_samples,
     results_of_both,
 };
+use karat_report::page::Links;
 use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
@@ -68,32 +69,37 @@ pub struct CompareRequest {
 
 /// A finished comparison.
 #[derive(Debug, Clone)]
-pub struct Comparison(RunComparison);
+pub struct Comparison {
+    compared: RunComparison,
+    /// The plans of both sides, the baseline first.
+    plans: [Arc<PlanHeader>; 2],
+}
 
 impl Comparison {
     /// For a terminal.
     pub fn terminal(&self) -> String {
-        karat_report::terminal::comparison(&self.0)
+        karat_report::terminal::comparison(&self.compared)
     }
 
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        karat_report::markdown::comparison(&self.0)
+        karat_report::markdown::comparison(&self.compared)
     }
 
     /// As a page.
     pub fn html(&self) -> String {
-        karat_report::html::page("Comparison", &self.markdown())
+        let [baseline, candidate] = &self.plans;
+        karat_report::page::comparison(&self.compared, [baseline, candidate], &Links::none()).to_file()
     }
 
     /// The exit code if some verdicts bind: 2 for a metric that is worse, 4 for an undecided one.
     pub fn exit(&self, binding: &[ComparisonVerdict]) -> Exit {
-        self.0.exit(binding)
+        self.compared.exit(binding)
     }
 
     /// As JSON.
     pub fn json(&self) -> Result<String, AppError> {
-        karat_report::json::comparison(&self.0).map_err(AppError::from)
+        karat_report::json::comparison(&self.compared).map_err(AppError::from)
     }
 }
 
@@ -188,7 +194,8 @@ impl App {
         if comparing.outputs {
             add_outputs(&mut compared, &before, &after)?;
         }
-        Ok(Comparison(compared))
+        let plans = [&before, &after].map(|run| Arc::clone(&run.header().plan));
+        Ok(Comparison { compared, plans })
     }
 }
 

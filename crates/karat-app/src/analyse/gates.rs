@@ -244,7 +244,7 @@ impl App {
         let store = self.existing_store()?;
         for id in store.runs_of_suite(&header.plan.suite, RECENT)? {
             let run = store.run(&id)?;
-            let is_other = run.id != header.id && !run.plan.run.of_ruler;
+            let is_other = run.id != header.id && !run.plan.run.measures_judges;
             let earlier = is_other && run.started_at <= header.started_at;
             if earlier && run.status == RunStatus::Finished {
                 let rows = store.rows(&id)?;

@@ -142,6 +142,11 @@ impl AppError {
         }
     }
 
+    /// The error of a caller that could not print a part of what it asked for.
+    pub(crate) fn printing(error: std::io::Error) -> Self {
+        RenderError::from(error).into()
+    }
+
     /// The exit code of the process.
     pub fn exit(&self) -> Exit {
         if let Self::Budget(_) = self { Exit::Budget } else { Exit::HarnessError }

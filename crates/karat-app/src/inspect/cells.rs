@@ -1,6 +1,7 @@
 //! The cells of a stored run, one at a time: lines of a table, and the texts that people read.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::ControlFlow;
 
 use karat_analysis::{CellScores, resolve_checks};
@@ -99,7 +100,8 @@ impl App {
         Ok(plan.metrics.iter().map(|metric| metric.name.clone()).collect())
     }
 
-    /// Calls `each` with every cell of a run that the filter selects, in plan order. Memory holds one of them.
+    /// Calls `each` with every cell of a run that the filter selects, in plan order, until it fails. Memory holds one of
+    /// them.
     ///
     /// # Errors
     /// The run cannot be read, or `each` fails.
@@ -107,7 +109,7 @@ impl App {
         &self,
         run: &str,
         filter: &CellFilter,
-        each: &mut dyn FnMut(&CellLine) -> Result<(), AppError>,
+        each: &mut dyn FnMut(&CellLine) -> io::Result<()>,
     ) -> Result<(), AppError> {
         let rows = self.stored_run(run)?;
         let plan = resolve_checks(&rows)?;
@@ -116,7 +118,8 @@ impl App {
             if !filter.matches(&row) {
                 return ControlFlow::Continue(());
             }
-            match cell_line(&rows, &plan, &row, filter.with_texts).and_then(|line| each(&line)) {
+            let line = cell_line(&rows, &plan, &row, filter.with_texts);
+            match line.and_then(|line| each(&line).map_err(AppError::printing)) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     failed = Some(error);
@@ -135,7 +138,7 @@ impl App {
         &self,
         run: &str,
         outputs: Outputs,
-        each: &mut dyn FnMut(&str) -> std::io::Result<()>,
+        each: &mut dyn FnMut(&str) -> io::Result<()>,
     ) -> Result<(), AppError> {
         let stored = self.stored_run(run)?;
         let findings = findings(&stored)?;

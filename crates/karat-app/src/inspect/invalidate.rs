@@ -1,6 +1,6 @@
 //! Invalidates cached results.
 
-use karat_store::{CachedResults, InvalidatedResults, OrdinalSet, PruneResult};
+use karat_store::{CachedResults, InvalidatedResults, OrdinalSet, PruneResult, StoreError};
 use karat_types::{Moment, RunRows};
 
 use crate::error::StoredError;
@@ -45,9 +45,25 @@ impl App {
 
     /// Invalidates results of runs older than this age, removes their requests and responses if `traces`, and compacts
     /// the store.
+    ///
+    /// # Errors
+    /// There is no store, or it cannot be read or written. The error of a full disk says how to prune all the same.
     pub fn prune(&self, older_than_ms: u64, traces: bool, dry_run: bool) -> Result<PruneResult, AppError> {
         let before = Moment(self.clock.now().0.saturating_sub_unsigned(older_than_ms));
-        Ok(self.existing_store()?.prune(before, traces, !dry_run)?)
+        let to_read = self.existing_store()?;
+        if dry_run || to_read.is_writable() {
+            return Ok(to_read.prune(before, traces, !dry_run)?);
+        }
+        match self.open_store() {
+            Ok(store) => Ok(store.prune(before, traces, true)?),
+            Err(AppError::Store(source @ StoreError::Full { .. })) => {
+                let (path, bytes) = (to_read.url().path(), to_read.content_bytes()?);
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let path = path.display().to_string();
+                Err(StoredError::PruneOnFullDisk { source, mib: bytes.div_ceil(1 << 20), path, name }.into())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn ordinals(&self, rows: &karat_store::StoredRun, cells: &[String]) -> Result<OrdinalSet, AppError> {

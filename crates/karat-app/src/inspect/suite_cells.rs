@@ -1,6 +1,7 @@
 //! The cells of all runs of a suite: of each sample and system the latest output, with the suite's headline metrics.
 
 use std::collections::HashSet;
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ impl App {
         suite: &str,
         choice: &RowFilter,
         metrics: &[String],
-        each: &mut dyn FnMut(&SuiteCell) -> Result<(), AppError>,
+        each: &mut dyn FnMut(&SuiteCell) -> io::Result<()>,
     ) -> Result<(), AppError> {
         for (flag, date) in [("--since", &choice.since), ("--until", &choice.until)] {
             date.as_deref().map_or(Ok(()), |date| check_date(flag, date))?;
@@ -77,14 +78,14 @@ impl App {
         for run in store.runs_of_suite(&self.suite_name(&store, suite)?, usize::MAX)? {
             let rows = store.rows(&run)?;
             let plan = rows.header().plan.clone();
-            if plan.run.of_ruler {
+            if plan.run.measures_judges {
                 continue;
             }
             let mut failed = None;
             rows.for_each(&mut |row| {
                 let cell = suite_cell(&plan, &run, &row, choice, metrics);
                 let cell = cell.filter(|_| seen.insert(place(&plan, &row)));
-                match cell.map_or(Ok(()), |cell| each(&cell)) {
+                match cell.map_or(Ok(()), |cell| each(&cell).map_err(AppError::printing)) {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(error) => {
                         failed = Some(error);

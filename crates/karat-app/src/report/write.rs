@@ -1,7 +1,7 @@
 //! Writes the report of a stored run as files, or as bytes to stdout.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use karat_analysis::{Findings, Outcome, Verdicts};
@@ -236,7 +236,7 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
     let text = |out: &mut dyn Write, text: String| out.write_all(text.as_bytes()).map_err(RenderError::from);
     match format {
         Format::Markdown => karat_report::markdown::render(report).and_then(|page| text(out, page)),
-        Format::Html => karat_report::html::render(report).and_then(|page| text(out, page)),
+        Format::Html => karat_report::page::file(report).and_then(|page| text(out, page)),
         Format::Json => karat_report::json::write(report, out),
         Format::Cells => karat_report::json::write_cells(whole_cells(report), "-", &mut out).map(|_| ()),
         Format::Junit => karat_report::junit::write(report, out),
@@ -244,6 +244,38 @@ fn stream(report: Report<'_>, format: Format, mut out: &mut dyn Write) -> Result
         Format::Comment => text(out, karat_report::markdown::comment(report)?),
     }
     .map_err(AppError::from)
+}
+
+/// Writes each line that it gets to a file of its own. Memory holds one line.
+struct FilePerLine<'a> {
+    folder: &'a Path,
+    line: Vec<u8>,
+    written: usize,
+    /// The file that could not be written, and why.
+    failed: Option<(PathBuf, io::Error)>,
+}
+
+impl Write for FilePerLine<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(part.strip_suffix(b"\n").unwrap_or(part));
+            if part.ends_with(b"\n") {
+                let target = self.folder.join(format!("{:06}.json", self.written));
+                if let Err(error) = fs::write(&target, &self.line) {
+                    let kind = error.kind();
+                    self.failed = Some((target, error));
+                    return Err(kind.into());
+                }
+                self.line.clear();
+                self.written += 1;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The files of one run's report.
@@ -322,13 +354,12 @@ impl ReportFolder<'_> {
     fn cells(&self, report: Report<'_>) -> Result<PathBuf, AppError> {
         let folder = self.path("cells");
         fs::create_dir_all(&folder).map_err(|error| report_write_error(&folder, error))?;
-        let mut lines = Vec::new();
-        karat_report::json::write_cells(whole_cells(report), CELLS_FILE, &mut lines)?;
-        for (at, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
-            let target = folder.join(format!("{at:06}.json"));
-            fs::write(&target, line).map_err(|error| report_write_error(&target, error))?;
+        let mut files = FilePerLine { folder: &folder, line: Vec::new(), written: 0, failed: None };
+        let written = karat_report::json::write_cells(whole_cells(report), CELLS_FILE, &mut files);
+        match files.failed {
+            Some((target, error)) => Err(report_write_error(&target, error)),
+            None => Ok(written.map(|_| folder)?),
         }
-        Ok(folder)
     }
 
     fn manifest(

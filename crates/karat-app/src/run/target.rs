@@ -38,7 +38,13 @@ impl RunTarget {
 
     /// The error for a failure of the store during the run: after a temporary one, the run can be resumed.
     pub fn store_error(&self, error: StoreError) -> AppError {
-        let passes = matches!(error, StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::ReadOnly { .. });
+        let passes = matches!(
+            error,
+            StoreError::Full { .. }
+                | StoreError::Refused { .. }
+                | StoreError::Busy { .. }
+                | StoreError::ReadOnly { .. }
+        );
         match passes {
             true => RunError::StoreFailed { source: error, command: self.command(), run: self.id.clone() }.into(),
             false => error.into(),

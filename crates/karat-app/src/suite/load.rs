@@ -47,6 +47,19 @@ impl App {
         }
     }
 
+    /// Reads a suite as [`App::load`] does, and warns of paths that lead to nothing in any output of its last run.
+    ///
+    /// # Errors
+    /// Those of [`App::load`].
+    pub fn validate(&self, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+        let last_outputs = self.last_outputs();
+        let mut loaded = self.load_with(invocation, Arc::new(SuiteFiles), |overrides| {
+            overrides.context.last_outputs = last_outputs;
+        })?;
+        loaded.plan.notes.extend(preset_shadow_note(&invocation.suite, &SuiteFiles));
+        Ok(loaded)
+    }
+
     /// Loads a suite with other files and further changes.
     pub(crate) fn load_with(
         &self,

@@ -6,6 +6,7 @@
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
 //! - `ci` writes the workflow that runs a suite in CI.
 //! - `root` keeps a server to the files below its root.
+//! - `last_outputs` reads outputs that paths are checked against.
 //! - `dates` is the day that a plan is about.
 //!
 //! Read `invocation`, then `load`.
@@ -16,6 +17,7 @@ pub(crate) mod dates;
 pub(crate) mod fetch;
 pub(crate) mod init;
 pub(crate) mod invocation;
+pub(crate) mod last_outputs;
 pub(crate) mod load;
 pub(crate) mod preset;
 pub(crate) mod root;

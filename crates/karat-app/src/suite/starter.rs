@@ -25,23 +25,24 @@ const TASKS: [(&str, &str); 5] = [
     ("summary", "summarize texts"),
 ];
 
-/// The providers, each with a model to test and a model that judges.
+/// The providers, each with a model to test and a model that judges. Names without an entry in the registry were checked
+/// against the providers' lists and retirement notices on 2026-11-25; those of Azure are deployments, which users name.
 const PROVIDERS: [(&str, &str, &str); 13] = [
     ("openai", "gpt-5-mini", "gpt-4.1"),
     ("anthropic", "claude-haiku-4-5", "claude-sonnet-4"),
     ("gemini", "gemini-2.5-flash", "gemini-2.5-pro"),
-    ("azure", "azure:gpt-5-mini", "azure:gpt-4.1"),
-    ("openrouter", "openrouter:openai/gpt-5-mini", "openrouter:anthropic/claude-sonnet-4"),
-    ("groq", "groq:llama-3.3-70b-versatile", "groq:openai/gpt-oss-120b"),
+    ("azure", "azure:gpt-5.4-mini", "azure:gpt-5.4"),
+    ("openrouter", "openrouter:openai/gpt-5.4-mini", "openrouter:anthropic/claude-sonnet-5"),
+    ("groq", "groq:openai/gpt-oss-20b", "groq:openai/gpt-oss-120b"),
     ("mistral", "mistral:mistral-small-latest", "mistral:mistral-large-latest"),
-    ("deepseek", "deepseek:deepseek-chat", "deepseek:deepseek-reasoner"),
-    ("together", "together:meta-llama/Llama-3.3-70B-Instruct-Turbo", "together:Qwen/Qwen2.5-72B-Instruct-Turbo"),
+    ("deepseek", "deepseek:deepseek-v4-flash", "deepseek:deepseek-v4-pro"),
+    ("together", "together:meta-llama/Llama-3.3-70B-Instruct-Turbo", "together:openai/gpt-oss-120b"),
     (
         "fireworks",
-        "fireworks:accounts/fireworks/models/llama-v3p1-8b-instruct",
-        "fireworks:accounts/fireworks/models/llama-v3p3-70b-instruct",
+        "fireworks:accounts/fireworks/models/deepseek-v4-flash",
+        "fireworks:accounts/fireworks/models/gpt-oss-120b",
     ),
-    ("xai", "xai:grok-3-mini", "xai:grok-3"),
+    ("xai", "xai:grok-4.20-non-reasoning", "xai:grok-4.3"),
     ("ollama", "ollama:llama3.2", "ollama:qwen2.5:14b"),
     ("vllm", "vllm:meta-llama/Llama-3.1-8B-Instruct", "vllm:Qwen/Qwen2.5-14B-Instruct"),
 ];

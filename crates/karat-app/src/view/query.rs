@@ -1,10 +1,8 @@
 //! Filters and order of cells, on the numbers of the index. The unit is a group: the trials of one sample and system.
 
-use std::cmp::Ordering;
-
 use karat_types::CellStatus;
 
-use crate::view::index::CellFlag;
+use crate::view::index::{CellFlag, MetricColumn, ranks};
 use crate::view::run_view::RunView;
 
 /// The cells that a reader asks for. Several values of one field mean any of them, several fields all of them.
@@ -71,7 +69,9 @@ impl CellQuery {
         let mut groups: Vec<u32> =
             (0..view.index.groups()).filter(|group| filter.matches(*group)).map(|group| group as u32).collect();
         if let Some(order) = Order::of(self, view) {
-            groups.sort_unstable_by(|a, b| order.compare(*a as usize, *b as usize));
+            let mut keys: Vec<OrderKey> = groups.iter().map(|group| order.key(*group)).collect();
+            keys.sort_unstable();
+            groups = keys.into_iter().map(|(_, _, group)| group).collect();
         }
         let cells = groups.iter().map(|group| view.index.group(*group as usize).len() as u64).sum();
         MatchedCells { groups, cells }
@@ -80,9 +80,13 @@ impl CellQuery {
     /// Returns the position of the first of `groups` that stands after a group in the query's order. The group itself
     /// need not be among them: it may have stopped to match since.
     pub(crate) fn position_after(&self, view: &RunView, groups: &[u32], group: usize) -> usize {
+        let group = group as u32;
         match Order::of(self, view) {
-            Some(order) => groups.partition_point(|other| order.compare(*other as usize, group).is_le()),
-            None => groups.partition_point(|other| *other as usize <= group),
+            Some(order) => {
+                let own = order.key(group);
+                groups.partition_point(|other| order.key(*other) <= own)
+            }
+            None => groups.partition_point(|other| *other <= group),
         }
     }
 }
@@ -161,62 +165,51 @@ impl<'a> Filter<'a> {
 /// An order with everything resolved that does not depend on the group.
 struct Order<'a> {
     view: &'a RunView,
-    key: OrderKey,
+    by: OrderBy<'a>,
     descending: bool,
 }
 
-enum OrderKey {
+enum OrderBy<'a> {
     /// Rank of each sample by its id.
-    Sample(Vec<u32>),
+    Sample(&'a [u32]),
     /// Rank of each system by its name.
     System(Vec<u32>),
     /// The mean of each group.
-    Means(Vec<Option<f64>>),
+    Metric(&'a MetricColumn),
 }
+
+/// The place of a group in an order: whether it has no value, its value as an integer of the same order, and its place in
+/// the plan.
+type OrderKey = (bool, i64, u32);
 
 impl<'a> Order<'a> {
     fn of(query: &CellQuery, view: &'a RunView) -> Option<Self> {
         let order = query.order.as_ref()?;
-        let key = match order.by.as_str() {
-            BY_SAMPLE => OrderKey::Sample(ranks(view.index.sample_ids().map(str::to_owned).collect())),
-            BY_SYSTEM => OrderKey::System(ranks((0..view.plan.systems.len()).map(|it| view.system_name(it)).collect())),
-            name => {
-                let column = view.column(view.metric(name)?)?;
-                OrderKey::Means((0..view.index.groups()).map(|group| column.mean(view.index.group(group))).collect())
-            }
+        let by = match order.by.as_str() {
+            BY_SAMPLE => OrderBy::Sample(view.sample_ranks()),
+            BY_SYSTEM => OrderBy::System(ranks((0..view.plan.systems.len()).map(|it| view.system_name(it)).collect())),
+            name => OrderBy::Metric(view.column(view.metric(name)?)?),
         };
-        Some(Self { view, key, descending: order.descending })
+        Some(Self { view, by, descending: order.descending })
     }
 
-    /// Compares two groups; those without a value stand last in both directions, ties in plan order.
-    fn compare(&self, a: usize, b: usize) -> Ordering {
-        let turned = |order: Ordering| if self.descending { order.reverse() } else { order };
-        let first = |group: usize| self.view.index.group(group).start;
-        let order = match &self.key {
-            OrderKey::Sample(ranks) => {
-                let rank = |group| ranks.get(self.view.index.sample(first(group)));
-                turned(rank(a).cmp(&rank(b)))
-            }
-            OrderKey::System(ranks) => {
-                let rank = |group| ranks.get(self.view.index.place(first(group)).system);
-                turned(rank(a).cmp(&rank(b)))
-            }
-            OrderKey::Means(means) => {
-                let mean = |group: usize| means.get(group).copied().flatten();
-                match (mean(a), mean(b)) {
-                    (Some(a), Some(b)) => turned(a.total_cmp(&b)),
-                    (a, b) => b.is_some().cmp(&a.is_some()),
-                }
-            }
+    /// The key of a group; those without a value stand last in both directions, ties in plan order.
+    fn key(&self, group: u32) -> OrderKey {
+        let cells = self.view.index.group(group as usize);
+        let rank = |ranks: &[u32], at: usize| ranks.get(at).map(|rank| i64::from(*rank));
+        let value = match &self.by {
+            OrderBy::Sample(ranks) => rank(ranks, self.view.index.sample(cells.start)),
+            OrderBy::System(ranks) => rank(ranks, self.view.index.place(cells.start).system),
+            OrderBy::Metric(column) => column.mean(cells).map(sortable),
         };
-        order.then(a.cmp(&b))
+        // The complement turns the order and cannot overflow.
+        let turned = value.map(|value| if self.descending { !value } else { value });
+        (turned.is_none(), turned.unwrap_or_default(), group)
     }
 }
 
-/// The rank of each text; equal texts have the same.
-fn ranks(texts: Vec<String>) -> Vec<u32> {
-    let mut sorted: Vec<&String> = texts.iter().collect();
-    sorted.sort_unstable();
-    sorted.dedup();
-    texts.iter().map(|text| sorted.partition_point(|other| *other < text) as u32).collect()
+/// An integer that is ordered as the number is by `total_cmp`.
+fn sortable(number: f64) -> i64 {
+    let bits = number.to_bits() as i64;
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
 }

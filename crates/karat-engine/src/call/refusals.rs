@@ -1,18 +1,20 @@
-//! Models and services that refuse every call from the start: a wrong address, key or name (D13, D14).
+//! Models and services that refuse every call: a wrong address, key or name (D13, D14), or a key that was revoked.
 //!
 //! Such an error does not pass by itself, so a few steps or judgments show it as well as all of them. If the first
 //! [`ENOUGH`] of a recipient are refused alike, it is not called any more in this part of the run. Cells that need it are
-//! left unmade, as at a stop. An answer of any other kind, also a failed one, ends the watch: the recipient is there.
+//! left unmade, as at a stop. An answer of any other kind, also a failed one, shows that the recipient is there: from then
+//! on only a refused key counts, since one that was accepted may be revoked or run out of credit.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use karat_providers::Exchange;
-use karat_types::Key;
+use karat_types::{CallErrorCode, Key};
 
 use crate::call::target::Target;
 
-/// Refused steps or judgments after which a recipient is not called any more. A single one may be refused for its content.
+/// Steps or judgments refused in a row after which a recipient is not called any more. A single one may be refused for its
+/// content.
 const ENOUGH: usize = 4;
 
 /// A model or service that is not called any more, because it refuses every call.
@@ -22,7 +24,11 @@ pub struct RefusingTarget {
     pub name: String,
     /// The error of its calls, with the place and the advice.
     pub error: String,
-    /// Cells that were not tried, or not judged.
+    /// True if it gave another answer before it refused.
+    pub has_answered: bool,
+    /// Calls refused in a row, with those that were under way when it was stopped.
+    pub calls: u64,
+    /// Cells that were not made, or not judged.
     pub left: u64,
 }
 
@@ -30,17 +36,17 @@ pub struct RefusingTarget {
 #[derive(Default)]
 pub(crate) struct Refusals(Mutex<BTreeMap<String, TargetState>>);
 
-enum TargetState {
-    /// All calls so far were refused by this address.
-    Refusing {
-        address: String,
-        owners: Vec<Key>,
-    },
-    Refused {
-        error: String,
-        left: u64,
-    },
-    Answering,
+#[derive(Default)]
+struct TargetState {
+    has_answered: bool,
+    /// The address that refused the latest calls in a row; empty if the latest was not refused.
+    address: String,
+    /// The steps and judgments of these calls.
+    owners: Vec<Key>,
+    calls: u64,
+    /// The error of a recipient that is not called any more.
+    stopped: Option<String>,
+    left: u64,
 }
 
 impl Refusals {
@@ -52,46 +58,25 @@ impl Refusals {
         }
         let mut states = self.states();
         let name = target_name(target);
-        let new_state = || TargetState::Refusing { address: String::new(), owners: Vec::new() };
         if !states.contains_key(name) {
-            states.insert(name.to_owned(), new_state());
+            states.insert(name.to_owned(), TargetState::default());
         }
-        let Some(state) = states.get_mut(name) else { return false };
-        match (&mut *state, &exchange.refused_by, &exchange.outcome) {
-            (TargetState::Refused { .. }, Some(_), _) => return true,
-            (TargetState::Refusing { address, owners }, Some(refusing), Err(error))
-                if owners.is_empty() || address == refusing =>
-            {
-                refusing.clone_into(address);
-                if !owners.contains(&owner) {
-                    owners.push(owner);
-                }
-                if owners.len() >= ENOUGH {
-                    *state = TargetState::Refused { error: error.message.clone(), left: 0 };
-                }
-            }
-            (TargetState::Refusing { .. }, ..) => *state = TargetState::Answering,
-            (TargetState::Refused { .. } | TargetState::Answering, ..) => {}
-        }
-        false
+        states.get_mut(name).is_some_and(|state| state.note(owner, exchange))
     }
 
     /// The reason why a recipient is not called any more.
     pub fn refusal(&self, target: &Target) -> Option<String> {
-        match self.states().get(target_name(target)) {
-            Some(TargetState::Refused { error, .. }) => {
-                Some(format!("not called, because earlier calls were refused: {error}"))
-            }
-            _ => None,
-        }
+        let states = self.states();
+        let error = states.get(target_name(target))?.stopped.as_ref()?;
+        Some(format!("not called, because earlier calls were refused: {error}"))
     }
 
     /// Counts a cell that was left, for the first of its recipients that is not called any more.
     pub fn count_left<'a>(&self, names: impl Iterator<Item = &'a str>) {
         let mut states = self.states();
         for name in names {
-            if let Some(TargetState::Refused { left, .. }) = states.get_mut(name) {
-                *left += 1;
+            if let Some(state) = states.get_mut(name).filter(|state| state.stopped.is_some()) {
+                state.left += 1;
                 return;
             }
         }
@@ -100,17 +85,49 @@ impl Refusals {
     /// The recipients that are not called any more, and for which cells were left.
     pub fn refusing_targets(&self) -> Vec<RefusingTarget> {
         let states = self.states();
-        let refusing = states.iter().filter_map(|(name, state)| match state {
-            TargetState::Refused { error, left } if *left > 0 => {
-                Some(RefusingTarget { name: name.clone(), error: error.clone(), left: *left })
-            }
-            _ => None,
+        let refusing = states.iter().filter_map(|(name, state)| {
+            let error = state.stopped.clone().filter(|_| state.left > 0)?;
+            let TargetState { has_answered, calls, left, .. } = *state;
+            Some(RefusingTarget { name: name.clone(), error, has_answered, calls, left })
         });
         refusing.collect()
     }
 
     fn states(&self) -> MutexGuard<'_, BTreeMap<String, TargetState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TargetState {
+    fn note(&mut self, owner: Key, exchange: &Exchange) -> bool {
+        let refusal = match (&exchange.refused_by, &exchange.outcome) {
+            (Some(address), Err(error)) if !self.has_answered || error.code == CallErrorCode::Auth => {
+                Some((address, error))
+            }
+            _ => None,
+        };
+        if self.stopped.is_some() {
+            self.calls += u64::from(refusal.is_some());
+            return refusal.is_some();
+        }
+        let Some((address, error)) = refusal else {
+            *self = Self { has_answered: true, ..Self::default() };
+            return false;
+        };
+        if !self.owners.is_empty() && self.address != *address {
+            // Each row may have an address of its own.
+            *self = Self { has_answered: true, ..Self::default() };
+            return false;
+        }
+        address.clone_into(&mut self.address);
+        self.calls += 1;
+        if !self.owners.contains(&owner) {
+            self.owners.push(owner);
+        }
+        if self.owners.len() >= ENOUGH {
+            self.stopped = Some(error.message.clone());
+        }
+        false
     }
 }
 
@@ -124,7 +141,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use karat_types::{CallError, CallErrorCode};
+    use karat_types::CallError;
 
     use super::*;
 
@@ -133,9 +150,13 @@ mod tests {
         Target { who, model: None, meter: None, timeout: Duration::ZERO, retries: 0, time: None }
     }
 
-    fn exchange(refused_by: Option<&str>) -> Exchange {
-        let error = CallError { code: CallErrorCode::Auth, message: "401".to_owned(), status: None };
+    fn exchange_of(code: CallErrorCode, refused_by: Option<&str>) -> Exchange {
+        let error = CallError { code, message: "401".to_owned(), status: None };
         Exchange { attempts: 1, refused_by: refused_by.map(str::to_owned), ..Exchange::without_attempt(error) }
+    }
+
+    fn exchange(refused_by: Option<&str>) -> Exchange {
+        exchange_of(CallErrorCode::Connect, refused_by)
     }
 
     fn key(owner: usize) -> Key {
@@ -177,7 +198,26 @@ mod tests {
         assert!(refusals.note(&query, key(4), &exchange(Some("a"))), "a call that was under way");
         assert!(refusals.refusing_targets().is_empty());
         refusals.count_left(["other", "query", "query"].into_iter());
-        let left = RefusingTarget { name: "query".to_owned(), error: "401".to_owned(), left: 1 };
+        let (name, error) = ("query".to_owned(), "401".to_owned());
+        let left = RefusingTarget { name, error, has_answered: false, calls: 7, left: 1 };
         assert_eq!(refusals.refusing_targets(), [left]);
+    }
+
+    /// D31: after an answer, four refused keys in a row stop a recipient; an answer between them starts the count again.
+    #[test]
+    fn a_revoked_key_stops_a_recipient_that_has_answered() {
+        let (refusals, query) = (Refusals::default(), target("query"));
+        let denied = exchange_of(CallErrorCode::Auth, Some("a"));
+        let ends = [exchange(None), denied.clone(), denied.clone(), denied.clone(), exchange(None)];
+        for (owner, end) in ends.iter().chain([&denied; 4]).enumerate() {
+            assert_eq!(refusals.refusal(&query), None, "{owner}");
+            assert!(!refusals.note(&query, key(owner), end));
+        }
+        assert!(refusals.refusal(&query).is_some());
+        assert!(refusals.note(&query, key(20), &denied), "a call that was under way");
+        assert!(!refusals.note(&query, key(21), &exchange(None)), "an answer that was under way");
+        refusals.count_left(["query"].into_iter());
+        let [left] = &refusals.refusing_targets()[..] else { panic!("one was stopped") };
+        assert!(left.has_answered && left.calls == 5 && left.left == 1, "{left:?}");
     }
 }

@@ -210,7 +210,7 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
             let identity = identity_parts::judge_parts(rubric, PROMPT_VERSION, model, plan).key(JUDGE);
             let reusable = rubric.is_reusable(model);
             let identity = if reusable { identity } else { run_only_identity(identity, run) };
-            let everyday = plan.run.of_ruler.then_some(identity);
+            let everyday = plan.run.measures_judges.then_some(identity);
             ready.push(ReadyJudge {
                 scorer: index as u16,
                 judge: at as u16,

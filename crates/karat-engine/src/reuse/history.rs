@@ -45,7 +45,7 @@ impl History {
         let rows = runs.iter().map(|run| Ok(EarlierRun::new(store.rows(run)?)));
         let mut earlier: Vec<EarlierRun> = rows.collect::<Result<_, StoreError>>()?;
         // Runs that measure a judge make no grade that could be stale.
-        earlier.retain(|it| !it.plan().run.of_ruler);
+        earlier.retain(|it| !it.plan().run.measures_judges);
         Ok(Self(earlier))
     }
 

@@ -57,8 +57,7 @@ impl Stop {
 pub(crate) fn advice_after(failure: &LedgerError, next: &str) -> String {
     match failure.cause() {
         StoreError::Gone { .. } => "run the suite again; what this run recorded is gone with the store".to_owned(),
-        // A limit on the size of files is an I/O error of SQLite's.
-        StoreError::Full { .. } | StoreError::Sql { .. } => {
+        StoreError::Full { .. } | StoreError::Refused { .. } | StoreError::Sql { .. } => {
             format!("what was recorded is kept: make room, then `{next}`")
         }
         _ => format!("what was recorded is kept: `{next}` continues"),

@@ -243,7 +243,7 @@ impl OutsideMachine {
     fn unreadable_answer(&self, problem: &str) -> StepEnd {
         StepEnd::Failed(CellError::new(
             "malformed",
-            format!("step `{}`: the answer cannot be read: {problem}. See it with `karat trace`", self.step.id),
+            format!("step `{}`: the answer cannot be read: {problem}", self.step.id),
         ))
     }
 }

@@ -47,6 +47,12 @@ impl Head {
         self
     }
 
+    /// The same head with the reason for being empty, where no command would fill it.
+    #[must_use]
+    pub fn when_empty_because(self, reason: impl Into<String>) -> Self {
+        Self { empty: Empty { reason: Some(reason.into()), command: None }, ..self }
+    }
+
     /// The same head with the reason for being empty and the command that would fill it.
     #[must_use]
     pub fn when_empty(self, reason: impl Into<String>, command: impl Into<String>) -> Self {

@@ -19,7 +19,9 @@ pub use plots::{
 };
 pub use render::{render, render_all};
 pub use table::{Cell, Column, Filter, Row, Rows, Stat, Stats, Table};
-pub use texts::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Highlight, Message, TextBlock, TextForm, Transcript};
+pub use texts::{
+    Excerpt, ExcerptOutput, ExcerptScore, ExcerptText, Excerpts, Highlight, Message, TextBlock, TextForm, Transcript,
+};
 
 /// One panel's data.
 #[derive(Debug, Clone)]
@@ -69,6 +71,31 @@ impl Block {
             Self::Excerpts(it) => &it.head,
             Self::Text(it) => &it.head,
             Self::Transcript(it) => &it.head,
+        }
+    }
+
+    /// The same block, made by this analysis.
+    #[must_use]
+    pub fn of_analysis(mut self, analysis: &str) -> Self {
+        self.head_mut().analysis = Some(analysis.to_owned());
+        self
+    }
+
+    fn head_mut(&mut self) -> &mut Head {
+        match self {
+            Self::Stats(it) => &mut it.head,
+            Self::Table(it) => &mut it.head,
+            Self::Bars(it) => &mut it.head,
+            Self::Forest(it) => &mut it.head,
+            Self::Matrix(it) => &mut it.head,
+            Self::Curve(it) => &mut it.head,
+            Self::Histogram(it) => &mut it.head,
+            Self::Series(it) => &mut it.head,
+            Self::Radar(it) => &mut it.head,
+            Self::Stack(it) => &mut it.head,
+            Self::Excerpts(it) => &mut it.head,
+            Self::Text(it) => &mut it.head,
+            Self::Transcript(it) => &mut it.head,
         }
     }
 

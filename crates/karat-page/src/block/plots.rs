@@ -224,6 +224,10 @@ pub struct Series {
     pub band: Option<(Vec<Interval>, String)>,
     /// Marked times.
     pub incidents: Vec<Incident>,
+    /// Marked dates by index, such as those whose value was replaced later, and what the mark means.
+    pub marked: Option<(Vec<usize>, String)>,
+    /// True if rows of a table stand for the dates: each value of the first line is then drawn, so that it can be chosen.
+    pub is_linked: bool,
 }
 
 /// An axis of a profile.
@@ -270,6 +274,8 @@ pub struct Stack {
     pub dates: Vec<String>,
     /// The parts, from the bottom up.
     pub parts: Vec<StackPart>,
-    /// The part that a cap took away at each date, drawn hatched on top; empty if there are no caps.
+    /// The part that a cap took away at each date, drawn hatched; empty if there are no caps.
     pub capped: Vec<Option<f64>>,
+    /// The part of `capped` that was taken from the sum itself: hatched over the parts, not on top of them.
+    pub capped_sum: Vec<Option<f64>>,
 }

@@ -73,6 +73,10 @@ pub struct Row {
     pub key: Option<String>,
     /// Names of the filters that the row passes.
     pub flags: Vec<String>,
+    /// The date whose marks belong to the row, if that is not its key.
+    pub date: Option<String>,
+    /// True if the filter or search that the address names leaves it out.
+    pub is_out: bool,
 }
 
 impl Row {

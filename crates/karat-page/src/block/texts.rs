@@ -48,6 +48,19 @@ pub struct ExcerptOutput {
     pub scores: Vec<ExcerptScore>,
 }
 
+/// A text of a sample, under the name of its column.
+#[derive(Debug, Clone, Default)]
+pub struct ExcerptText {
+    /// The name.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// A remark, such as how much was cut.
+    pub note: Option<String>,
+    /// Marked parts of the text.
+    pub highlights: Vec<Highlight>,
+}
+
 /// A sample with the outputs of systems.
 #[derive(Debug, Clone, Default)]
 pub struct Excerpt {
@@ -63,6 +76,8 @@ pub struct Excerpt {
     pub input_highlights: Vec<Highlight>,
     /// The reference.
     pub reference: Option<String>,
+    /// Other texts of the sample, such as columns that a prompt reads.
+    pub texts: Vec<ExcerptText>,
     /// The outputs.
     pub outputs: Vec<ExcerptOutput>,
     /// True if the two outputs are to be compared word by word.

@@ -7,11 +7,30 @@ use crate::component::{highlight, state, table, verdict};
 use crate::text::diff;
 use crate::text::visible::{Line, Name, line, lines};
 
+/// Samples that are open when a page is opened; a reader opens the others.
+const OPEN: usize = 6;
+
 /// Renders samples in their order.
 pub fn render(excerpts: &Excerpts) -> Markup {
     html! {
-        ol.excerpts { @for item in &excerpts.items { (excerpt(item)) } }
+        ol.excerpts {
+            @for (at, item) in excerpts.items.iter().enumerate() {
+                li.excerpt data-testid="excerpt" data-sample=(line(&item.sample)) {
+                    @if at < OPEN { (heading(item)) (excerpt(item)) }
+                    @else { details { summary { (heading(item)) } (excerpt(item)) } }
+                }
+            }
+        }
         (state::left_out(excerpts.left_out, "sample", excerpts.all_by.as_deref()))
+    }
+}
+
+fn heading(item: &Excerpt) -> Markup {
+    html! {
+        div {
+            h4 { @match &item.href { Some(href) => (table::link(&item.sample, href)), None => (Line(&item.sample)) } }
+            @if let Some(why) = &item.why { p.soft { (line(why)) } }
+        }
     }
 }
 
@@ -21,19 +40,20 @@ fn excerpt(item: &Excerpt) -> Markup {
         _ => None,
     };
     html! {
-        li.excerpt data-testid="excerpt" data-sample=(line(&item.sample)) {
-            div {
-                h4 {
-                    @match &item.href { Some(href) => (table::link(&item.sample, href)), None => (Line(&item.sample)) }
-                }
-                @if let Some(why) = &item.why { p.soft { (line(why)) } }
-            }
-            @if item.input.is_some() || item.reference.is_some() {
+        div.excerpt-body {
+            @if item.input.is_some() || item.reference.is_some() || !item.texts.is_empty() {
                 div.columns {
                     @if let Some(input) = &item.input {
                         div.column {
                             span.role { "Input" }
                             div.text-block.surface dir="auto" { (highlight::render(input, &item.input_highlights)) }
+                        }
+                    }
+                    @for text in &item.texts {
+                        div.column {
+                            span.role { (Line(&text.name)) }
+                            div.text-block.surface dir="auto" { (highlight::render(&text.text, &text.highlights)) }
+                            @if let Some(note) = &text.note { p.soft.small { (line(note)) } }
                         }
                     }
                     @if let Some(reference) = &item.reference {

@@ -56,10 +56,10 @@ pub struct CostRow {
     pub name: String,
     /// The use: `step`, `judge` or another.
     pub kind: String,
-    /// Calls.
+    /// Cells or judgments that it made.
     pub calls: u64,
-    /// Calls answered from the cache.
-    pub cached: u64,
+    /// Those of them that were cached, where that is known.
+    pub cached: Option<u64>,
     /// Input and output tokens.
     pub tokens: (u64, u64),
     /// Dollars; `None` is unknown.
@@ -73,7 +73,7 @@ pub fn cost(rows: &[CostRow], total: Option<f64>, budget: Option<f64>) -> Markup
             table data-testid="cost-table" {
                 caption { "Cost by model, judge and kind" }
                 thead { tr {
-                    th scope="col" { "Name" } th scope="col" { "Kind" } th.number scope="col" { "Calls" }
+                    th scope="col" { "Name" } th scope="col" { "Kind" } th.number scope="col" { "Made" }
                     th.number scope="col" { "Cached" } th.number scope="col" { "Tokens in" }
                     th.number scope="col" { "Tokens out" } th.number scope="col" { "Cost" }
                 } }
@@ -81,7 +81,7 @@ pub fn cost(rows: &[CostRow], total: Option<f64>, budget: Option<f64>) -> Markup
                     @for row in rows {
                         tr {
                             th scope="row" { (Line(&row.name)) } td { (line(&row.kind)) }
-                            td.number { (count(row.calls)) } td.number { (count(row.cached)) }
+                            td.number { (count(row.calls)) } td.number { @if let Some(cached) = row.cached { (count(cached)) } }
                             td.number { (count(row.tokens.0)) } td.number { (count(row.tokens.1)) }
                             td.number { (usd(row.cost)) }
                         }

@@ -31,10 +31,16 @@ pub fn interactive(table: &Table) -> Markup {
                     }
                 }
             }
-            (wide(rows, true, Some("series-table").filter(|_| has_keys)))
+            (rows_of(table))
         }
         (remainder(rows))
     }
+}
+
+/// The rows of a table that a script sorts and filters, without its tools.
+pub(crate) fn rows_of(table: &Table) -> Markup {
+    let has_keys = table.rows.rows.iter().any(|row| row.key.is_some());
+    wide(&table.rows, true, Some("series-table").filter(|_| has_keys))
 }
 
 fn chip(key: &str, label: &str, number: u64, is_on: bool) -> Markup {
@@ -58,7 +64,7 @@ fn wide(rows: &Rows, can_sort: bool, testid: Option<&str>) -> Markup {
     }
 }
 
-fn remainder(rows: &Rows) -> Markup {
+pub(crate) fn remainder(rows: &Rows) -> Markup {
     let beyond = rows.rows.len().saturating_sub(MOST_ROWS) as u64;
     state::left_out(rows.left_out + beyond, "row", rows.all_by.as_deref())
 }
@@ -75,7 +81,7 @@ fn body_row(row: &Row, columns: &[Column]) -> Markup {
     let key = row.key.as_deref().map(line);
     let testid = row.key.is_some().then_some("series-row");
     html! {
-        tr data-key=[&key] data-date=[&key] data-testid=[testid] data-flags=[flags] {
+        tr data-key=[&key] data-date=[row.date.as_deref().map(line).or(key.clone())] data-testid=[testid] data-flags=[flags] hidden[row.is_out] {
             @for (at, cell) in row.cells.iter().enumerate() {
                 @let is_number = columns.get(at).is_some_and(|column| column.is_number);
                 @let value = number_of(cell);

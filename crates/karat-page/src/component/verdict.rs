@@ -17,6 +17,8 @@ pub enum Verdict {
     Undecided,
     /// Meets its gates.
     Pass,
+    /// Fails a gate that asks for a review.
+    Review,
     /// Fails a gate.
     Fail,
     /// Ended in an error.
@@ -32,6 +34,7 @@ impl Verdict {
             Self::Equivalent => "equivalent",
             Self::Undecided => "undecided",
             Self::Pass => "pass",
+            Self::Review => "review",
             Self::Fail => "fail",
             Self::Error => "error",
         }
@@ -45,14 +48,23 @@ impl Verdict {
             Self::Equivalent => "≈",
             Self::Undecided => "?",
             Self::Pass => "✓",
+            Self::Review => "?",
             Self::Fail => "✕",
             Self::Error => "!",
         }
     }
 
     /// All verdicts.
-    pub const ALL: [Self; 7] =
-        [Self::Better, Self::Worse, Self::Equivalent, Self::Undecided, Self::Pass, Self::Fail, Self::Error];
+    pub const ALL: [Self; 8] = [
+        Self::Better,
+        Self::Worse,
+        Self::Equivalent,
+        Self::Undecided,
+        Self::Pass,
+        Self::Review,
+        Self::Fail,
+        Self::Error,
+    ];
 }
 
 /// The glyph and the word of a verdict.

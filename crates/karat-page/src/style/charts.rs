@@ -307,6 +307,7 @@ fn series() -> Vec<State> {
         threshold: Some((3.0, "gate".to_owned())),
         band: Some((band, "usual range".to_owned())),
         incidents: vec![Incident { from: 40, to: 46, label: "drift alert".to_owned() }],
+        marked: Some((vec![10, 33], "graded again later".to_owned())),
         ..of(
             "many, gaps, baseline, band, incident",
             days,
@@ -382,6 +383,7 @@ fn stack() -> Vec<State> {
             } else {
                 Vec::new()
             },
+            ..Stack::default()
         };
         ("Stack", state, Block::Stack(stack))
     };

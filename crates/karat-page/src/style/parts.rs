@@ -37,6 +37,7 @@ fn verdicts() -> Markup {
         "style differs by less than the margin of 0.020.",
         "accuracy differs by +0.030 [−0.030, +0.090]; about 940 samples would decide it.",
         "12 checks: 12 passed.",
+        "12 checks: 1 to be reviewed, 11 passed.",
         "12 checks: 2 failed, 1 undecided, 9 passed.",
         "The run stopped: the budget of $5.00 is spent.",
     ];
@@ -165,7 +166,7 @@ fn ledgers() -> Markup {
         name: name.to_owned(),
         kind: kind.to_owned(),
         calls,
-        cached,
+        cached: Some(cached),
         tokens,
         cost,
     };
@@ -208,7 +209,7 @@ fn table() -> Block {
             Cell::Prose(note.to_owned()),
         ];
         let flags = flags.iter().filter(|(_, is)| *is).map(|(flag, _)| (*flag).to_owned()).collect();
-        Row { cells, key: Some(date), flags }
+        Row { cells, key: Some(date), flags, ..Row::default() }
     });
     let rows: Vec<Row> = rows.collect();
     let count = |flag: &str| rows.iter().filter(|row| row.flags.iter().any(|it| it == flag)).count() as u64;
@@ -286,6 +287,7 @@ fn excerpts() -> Block {
         input: Some("How did revenue develop in 2024, and why?\n\nSource: Revenue grew 12 % to $4.2bn. Services contributed most of the growth.".to_owned()),
         input_highlights: vec![],
         reference: Some("12 % to $4.2bn, from services".to_owned()),
+        texts: vec![],
         outputs,
         with_diff: true,
     };

@@ -51,6 +51,8 @@ impl<'a> Writer<'a> {
             _ if nests && self.depth > DEEPEST => self.replace("", ""),
             // Alignment would be a `style` attribute.
             Tag::Table(columns) => {
+                // Wide tables scroll, also by keyboard.
+                self.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">".to_owned());
                 self.open.push(None);
                 self.events.push(Event::Start(Tag::Table(vec![Alignment::None; columns.len()])));
             }
@@ -70,7 +72,12 @@ impl<'a> Writer<'a> {
         self.is_table_head &= end != TagEnd::TableHead;
         match self.open.pop() {
             Some(Some(close)) => self.raw(close),
-            _ => self.events.push(Event::End(end)),
+            _ => {
+                self.events.push(Event::End(end));
+                if end == TagEnd::Table {
+                    self.raw("</div>".to_owned());
+                }
+            }
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
     let rows = Rows {
         caption: t(),
         columns: (0..cells.len()).map(|_| Column::text(t())).collect(),
-        rows: vec![Row { cells, key: Some(t()), flags: vec![t()] }],
+        rows: vec![Row { cells, key: Some(t()), flags: vec![t()], date: Some(t()), is_out: false }],
         left_out: 1,
         all_by: Some(t()),
     };
@@ -62,6 +62,7 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         input: Some(t()),
         input_highlights: vec![highlight()],
         reference: Some(t()),
+        texts: vec![ExcerptText { name: t(), text: t(), note: Some(t()), highlights: vec![highlight()] }],
         outputs: vec![output.clone(), ExcerptOutput { text: Some(format!("{text} more")), ..output }],
         with_diff: true,
     };
@@ -108,6 +109,8 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
         threshold: Some((0.5, t())),
         band: Some((vec![Some((0.1, 0.9)); 2], t())),
         incidents: vec![Incident { from: 0, to: 1, label: t() }],
+        marked: Some((vec![0], t())),
+        is_linked: lines == 2,
     };
     let stat = Stat { key: t(), label: t(), estimate: missing(), note: Some(t()), href: Some(t()), ..Stat::default() };
     let axis = || RadarAxis { name: t(), estimate: estimate(), baseline: Some(0.4) };
@@ -159,6 +162,7 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
             dates: vec![t()],
             parts: vec![StackPart { name: t(), values: vec![Some(0.2)] }],
             capped: vec![Some(0.1)],
+            capped_sum: vec![Some(0.05)],
         }),
         Block::Excerpts(Excerpts { head: head.clone(), items: vec![excerpt], left_out: 2, all_by: Some(t()) }),
         Block::Text(TextBlock { head: head.clone(), text: t(), form: TextForm::Plain, highlights: vec![highlight()] }),
@@ -176,7 +180,7 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
     let metric = MetricRow { metric: t(), system: t(), estimate: estimate(), scale: scale.clone(), note: Some(t()) };
     let place = Place { rank: t(), system: t(), estimate: estimate(), behind: Some(missing()), verdict: None };
     let failure = FailureGroup { code: t(), message: t(), cells: 2, href: Some(t()) };
-    let cost = CostRow { name: t(), kind: t(), calls: 1, cached: 0, tokens: (1, 2), cost: None };
+    let cost = CostRow { name: t(), kind: t(), calls: 1, cached: Some(0), tokens: (1, 2), cost: None };
     let components = html! {
         (gates::render(&[gate], 1)) (metrics::render(&[metric])) (metrics::leaderboard(text, &scale, &[place]))
         (ledger::failures(&[failure])) (ledger::cost(&[cost], None, Some(1.0))) (ledger::provenance(&[(t(), t())]))

@@ -11,6 +11,10 @@ use crate::attempt::excerpt::{SHOWN, quote};
 use crate::capture::secrets::Secrets;
 use crate::codec::protocol::{UnreadableReply, without_bom};
 
+/// The end of an advice that always works. A message with several errors says it once, so the advice of an error ends with
+/// it where it has more to say.
+pub const RERUN: &str = "run the suite again: finished cells are reused";
+
 /// An attempt without a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -244,7 +248,7 @@ impl Failure {
             }
             CallErrorCode::TooLarge => "make its answer smaller",
             CallErrorCode::Process => "run the command by hand in the suite's folder",
-            _ => "see its answer with `karat trace`",
+            _ => "correct its answer",
         }
     }
 

@@ -23,6 +23,13 @@ pub use self::summary::gates::gates;
 use self::page::Page;
 use crate::shared::report::{RenderError, Report};
 
+/// Returns the changes in diagnostics of a comparison, for pages.
+pub(crate) fn diagnostics_changes(compared: &karat_analysis::compare::RunComparison) -> String {
+    let mut page = Page::default();
+    changes::diagnostics::write(&mut page, &compared.diagnostics);
+    page.finish()
+}
+
 /// A section of the report.
 type Section = fn(&mut Page, Report<'_>);
 

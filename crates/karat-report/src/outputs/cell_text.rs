@@ -132,7 +132,6 @@ impl CellText {
         } else {
             String::new()
         };
-        let run = if report.context.canonical { String::new() } else { format!("{} ", report.rows.header().id) };
         Ok(Self {
             ordinal: row.cell.ordinal,
             system: format!("{}{of_trial}", system_id(plan, row.system)),
@@ -141,7 +140,7 @@ impl CellText {
             missing,
             scores: report.metrics().filter_map(|it| score_text(it, &scores, thresholds)).collect(),
             judges: judge_texts(report, row),
-            command: format!("karat trace {run}{}", row.cell.ordinal),
+            command: report.trace_command(row.cell.ordinal),
         })
     }
 

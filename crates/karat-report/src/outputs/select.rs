@@ -59,7 +59,7 @@ pub(crate) struct Selection<'a> {
 }
 
 /// A failed cell: kind, severity and place.
-type Ranked = (FailureKind, f64, u64);
+pub(crate) type Ranked = (FailureKind, f64, u64);
 
 /// Chooses cells in one pass: the worst failed ones, then the first of the others if all are asked for.
 pub(crate) fn select<'a>(report: Report<'a>, shown: ShownOutputs) -> Result<Selection<'a>, RenderError> {
@@ -106,7 +106,7 @@ pub(crate) fn select<'a>(report: Report<'a>, shown: ShownOutputs) -> Result<Sele
 }
 
 /// Keeps the worst, ties in plan order.
-fn keep_worst(failed: &mut Vec<Ranked>, limit: usize) {
+pub(crate) fn keep_worst(failed: &mut Vec<Ranked>, limit: usize) {
     failed.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
     failed.truncate(limit);
 }

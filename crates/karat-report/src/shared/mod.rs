@@ -1,6 +1,6 @@
 //! Material that every format uses: the inputs (`report`, `calibration_round`, `history_row`), numbers and times as
 //! text (`figures`, `moment`), harmless forms of texts from outside (`visible`), and the one drawing
-//! (`reliability_curve`).
+//! (`reliability_curve`). `scales` brings metrics and findings into the form of pages.
 
 pub(crate) mod calibration_round;
 pub(crate) mod figures;
@@ -8,4 +8,5 @@ pub(crate) mod history_row;
 pub(crate) mod moment;
 pub mod reliability_curve;
 pub(crate) mod report;
+pub(crate) mod scales;
 pub(crate) mod visible;

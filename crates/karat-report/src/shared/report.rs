@@ -4,7 +4,7 @@ use std::io;
 use std::ops::{ControlFlow, Range};
 
 use karat_analysis::{Findings, Group, Verdicts, headline_metrics};
-use karat_types::{Better, CellRow, Money, PlanHeader, RowError, RunRows};
+use karat_types::{Better, CallErrorCode, CellError, CellRow, Money, PlanHeader, RowError, RunRows};
 
 /// The estimated cost of a run, as if nothing were cached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -191,6 +191,21 @@ impl<'a> Report<'a> {
         let shown = headline_metrics(&self.findings.plan).into_iter();
         let metric = |at| Some((at, self.findings.plan.metrics.get(at)?));
         shown.filter_map(metric).filter(|(_, metric)| !(self.context.canonical && metric.volatile)).collect()
+    }
+
+    /// Returns the command that shows the calls of a cell. The canonical form does not name the run.
+    pub(crate) fn trace_command(self, cell: u64) -> String {
+        let run = if self.context.canonical { String::new() } else { format!("{} ", self.rows.header().id) };
+        format!("karat trace {run}{cell}")
+    }
+
+    /// Returns the command that shows the reply which caused an error with this code; `None` if no reply did, or none is
+    /// stored.
+    pub(crate) fn reply_command(self, code: &str, cell: u64) -> Option<String> {
+        let plan = &self.findings.plan;
+        let is_of_reply = [CellError::UNREADABLE, CallErrorCode::Malformed.as_str()].contains(&code);
+        let is_stored = plan.privacy.keep_content && plan.run.capture.is_full();
+        (is_of_reply && is_stored).then(|| self.trace_command(cell))
     }
 
     /// Returns the estimated cost of all cells of a group, without sharing between cells.

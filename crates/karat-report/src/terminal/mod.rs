@@ -110,6 +110,10 @@ pub fn render(report: Report<'_>) -> String {
     for file in report.context.files.iter().take(FILES) {
         line(format!("report: {}", excerpt(file, 3 * WIDTH)));
     }
+    // The last line: what to do next.
+    if let Some(page) = report.context.files.iter().find(|file| file.ends_with(".html")) {
+        line(format!("open {} in a browser to read the report", excerpt(page, 3 * WIDTH)));
+    }
     text
 }
 
@@ -163,10 +167,12 @@ fn errors(report: Report<'_>) -> Vec<String> {
             more => format!(" ({} causes)", count(more as u64 + 1)),
         };
         let (who, message) = (excerpt(&example.who, WIDTH / 2), excerpt(&example.message, MESSAGE));
+        let see = report.reply_command(&code.code, example.cell).map(|command| format!(" (see `{command}`)"));
         Some(format!(
-            "error: {} {times}, {}{causes}: {who}: {message}",
+            "error: {} {times}, {}{causes}: {who}: {message}{}",
             count(code.count),
-            excerpt(&code.code, WIDTH / 2)
+            excerpt(&code.code, WIDTH / 2),
+            see.unwrap_or_default()
         ))
     });
     let more = errors.codes.get(ERRORS..).filter(|more| !more.is_empty()).map(|more| {
@@ -182,10 +188,10 @@ fn truncation_warnings(report: Report<'_>) -> Vec<String> {
     let kinds = report.findings.notes().map_or(&[][..], |notes| &notes.kinds);
     let warnings_by_kind = kinds.iter().filter_map(|note| {
         let (one, many, hint) = match note.kind {
-            NoteKind::Truncated if note.cells == 0 => ("reply", "replies", "raise `--judge-max-tokens`"),
-            NoteKind::Truncated => ("reply", "replies", "raise `max_tokens` (`--max-output-tokens`)"),
-            NoteKind::Filtered => ("reply", "replies", "read it with `karat trace CELL`"),
-            NoteKind::DroppedChunks => ("chunk", "chunks", "raise `chunk.max` (`--max-chunks`)"),
+            NoteKind::Truncated if note.cells == 0 => ("reply", "replies", "raise `--judge-max-tokens`".to_owned()),
+            NoteKind::Truncated => ("reply", "replies", "raise `max_tokens` (`--max-output-tokens`)".to_owned()),
+            NoteKind::Filtered => ("reply", "replies", format!("read it with `{}`", report.trace_command(note.cell))),
+            NoteKind::DroppedChunks => ("chunk", "chunks", "raise `chunk.max` (`--max-chunks`)".to_owned()),
             _ => return None,
         };
         let done = match note.kind {

@@ -39,6 +39,38 @@ pub(crate) fn headline(verdicts: &Verdicts) -> Option<String> {
     Some(format!("{}: {} {checks}: {}", verdict.as_str(), count(all), parts.join(", ")))
 }
 
+/// Number of checks that a verdict names.
+const NAMED: usize = 5;
+
+/// The verdict on a run in words.
+pub(crate) struct VerdictWords {
+    pub(crate) verdict: Verdict,
+    /// For example `2 of 12 checks`, or `all 12 checks passed`.
+    pub(crate) counts: String,
+    /// Conditions of the first checks with this verdict; none for a pass.
+    pub(crate) named: Vec<String>,
+    /// Number of checks with this verdict that are not named.
+    pub(crate) more: usize,
+}
+
+/// Returns the verdict in words, or `None` without gates.
+pub(crate) fn verdict_words(verdicts: &Verdicts) -> Option<VerdictWords> {
+    let verdict = verdicts.verdict()?;
+    let all = verdicts.decisions.len() as u64;
+    if verdict == Verdict::Pass {
+        let counts = if all == 1 { "the check passed".to_owned() } else { format!("all {} checks passed", count(all)) };
+        return Some(VerdictWords { verdict, counts, named: Vec::new(), more: 0 });
+    }
+    let open: Vec<&Decision> = worst_first(verdicts).into_iter().filter(|it| it.verdict == verdict).collect();
+    let checks = if all == 1 { "check" } else { "checks" };
+    Some(VerdictWords {
+        verdict,
+        counts: format!("{} of {} {checks}", count(open.len() as u64), count(all)),
+        named: open.iter().take(NAMED).map(|it| condition(it)).collect(),
+        more: open.len().saturating_sub(NAMED),
+    })
+}
+
 /// Returns the decisions, the worst first, otherwise in the gates' order.
 pub(crate) fn worst_first(verdicts: &Verdicts) -> Vec<&Decision> {
     let mut decisions: Vec<&Decision> = verdicts.decisions.iter().collect();
@@ -95,14 +127,24 @@ pub(crate) fn check_name(decision: &Decision) -> String {
     format!("{}{}", excerpt(&decision.id, WIDTH / 2), cells(decision))
 }
 
-/// Returns the condition of a check, for example `category ≥ 0.8 (gpt-5/v2)`.
-pub(crate) fn condition(decision: &Decision) -> String {
-    let sign = match decision.bound {
+/// Returns the sign of a bound.
+fn sign(bound: &str) -> &'static str {
+    match bound {
         "min" => "≥",
         "max" => "≤",
         "max_drop" => "drop ≤",
         _ => "rise ≤",
-    };
+    }
+}
+
+/// Returns the bound of a check without its metric, for example `drop ≤ 0.50`.
+pub(crate) fn condition_bound(decision: &Decision, value: impl Fn(f64) -> String) -> String {
+    format!("{} {}", sign(decision.bound), decision.threshold.map_or_else(|| "unknown".to_owned(), value))
+}
+
+/// Returns the condition of a check, for example `category ≥ 0.8 (gpt-5/v2)`.
+pub(crate) fn condition(decision: &Decision) -> String {
+    let sign = sign(decision.bound);
     let limit = decision.threshold.map_or_else(|| "unknown".to_owned(), |limit| to_digits(limit, SIGNIFICANT));
     let limit = if limit.contains('.') { limit.trim_end_matches('0').trim_end_matches('.') } else { &limit };
     let cells = cells_of(decision);

@@ -9,6 +9,7 @@ pub(crate) mod comparison;
 pub(crate) mod gates;
 pub(crate) mod kpis;
 pub(crate) mod movers;
+pub(crate) mod notes;
 pub(crate) mod outputs;
 pub(crate) mod provenance;
 pub(crate) mod session_gates;

@@ -31,6 +31,18 @@ pub(crate) fn introduction(shown: ShownOutputs, selection: &Selection<'_>) -> Op
     Some(format!("{words}. A cell failed if it has no output, a score below its threshold, or an unscored metric."))
 }
 
+/// Returns the sentence on the cells that are worth reading, or `None` if the run has no cell.
+pub(crate) fn worth_reading(selection: &Selection<'_>) -> Option<String> {
+    let (failed, of, there) = (count(selection.failed), count(selection.of), count(selection.ordinals.len() as u64));
+    let words = format!(
+        "{there} of {of} cells are shown: those that failed ({failed}), on which judges disagree, that moved since the \
+         baseline, and the lowest. `--outputs all` shows every cell, `--cells N` more of them"
+    );
+    (selection.of > 0).then(|| {
+        format!("{words}. A cell failed if it has no output, a score below its threshold, or an unscored metric.")
+    })
+}
+
 /// The reason why a sample has no texts.
 pub(crate) fn missing_texts(sample: &SampleTexts) -> &'static str {
     if sample.is_private {

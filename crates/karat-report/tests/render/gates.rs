@@ -1,6 +1,6 @@
 use karat_analysis::gate::decide;
 use karat_analysis::{Pinned, References};
-use karat_report::{html, json, junit, markdown, terminal};
+use karat_report::{json, junit, markdown, page, terminal};
 use karat_types::{Gate, GateRules, Threshold};
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ fn verdicts_lead_the_report() {
     assert!(shown.lines().nth(1).unwrap().starts_with("verdict fail"), "{shown}");
     assert_eq!(shown.matches("verdict fail").count(), 1, "{shown}");
     insta::assert_snapshot!("gates_for_a_terminal", terminal::gates("run-1", &example.context.verdicts, &[]));
-    let page = html::render(example.report()).unwrap();
+    let page = page::file(example.report()).unwrap();
     assert!(page.contains("too good") && !page.contains("<b>|"), "{page}");
 }
 

@@ -139,6 +139,9 @@ impl BoundMetric {
         };
         let nothing = || format!("{NOTHING_AT}{}", self.output);
         if self.output.is_plural() {
+            if !self.output.reaches(&document) {
+                return Err(nothing());
+            }
             return Ok(Cow::Owned(Value::Array(self.output.all(&document).into_iter().cloned().collect())));
         }
         match document {

@@ -14,7 +14,7 @@ mod measure;
 mod pages;
 mod place;
 mod problems;
-mod suite;
 mod runs;
 mod starts;
+mod suite;
 mod tokens;

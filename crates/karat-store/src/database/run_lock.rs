@@ -80,20 +80,27 @@ fn allocate(mut file: &File, bytes: u64) -> io::Result<()> {
     io::copy(&mut io::Read::take(io::repeat(0), bytes), &mut file).map(drop)
 }
 
-/// Removes the lock files of killed processes, which may hold room. The guard is held.
-fn remove_dead(database: &Path) {
+/// Frees the room that killed processes hold. Returns `false` if there is none.
+pub(crate) fn free_dead_rooms(database: &Path) -> bool {
+    guard(database).is_ok_and(|_guard| remove_dead(database) > 0)
+}
+
+/// Removes the lock files of killed processes, which may hold room, and returns their number. The guard is held.
+fn remove_dead(database: &Path) -> usize {
     let start = beside(database, "run-");
-    let (Some(folder), Some(start)) = (start.parent(), start.file_name()) else { return };
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let (Some(folder), Some(start)) = (start.parent(), start.file_name()) else { return 0 };
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let mut removed = 0;
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         if name.starts_with(start.as_encoded_bytes())
             && name.ends_with(b".lock")
             && File::open(&path).is_ok_and(|file| file.try_lock().is_ok())
         {
-            let _ = fs::remove_file(&path);
+            removed += usize::from(fs::remove_file(&path).is_ok());
         }
     }
+    removed
 }
 
 /// Returns `true` if a process has the right to write the run at this moment.

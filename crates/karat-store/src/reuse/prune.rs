@@ -36,13 +36,16 @@ pub struct PruneResult {
     pub trace_bytes: u64,
     /// Bytes by which the file shrank; 0 if nothing was changed.
     pub freed: u64,
+    /// The free disk space in bytes that shrinking the file needs, if there is too little. The results are invalidated
+    /// all the same, and later runs write into the room inside the file.
+    pub room_to_shrink: Option<u64>,
 }
 
 impl Store {
     /// Invalidates every result of finished runs that started before a moment. If another run has made the same
     /// result, its copy takes the place. With `traces`, also removes the requests and responses of these runs. Then
-    /// shrinks the file to its content, which needs as much free disk space as the content takes. With `apply: false`
-    /// it only counts.
+    /// shrinks the file to its content, which needs as much free disk space as the content takes; on a disk with less the
+    /// file keeps its size. With `apply: false` it only counts.
     ///
     /// # Errors
     /// The store cannot be read or written.
@@ -54,15 +57,31 @@ impl Store {
             index_writer::index_all(&transaction)?;
             let results = remove_results(&transaction, before)?;
             let trace_bytes = if traces { remove_traces(&transaction, before)? } else { 0 };
-            Ok(PruneResult { results, trace_bytes, freed: 0 })
+            Ok(PruneResult { results, trace_bytes, ..PruneResult::default() })
         })()
         .map_err(|failure: ReadFailure| failure.of(self.path(), "old results"))?;
         if apply {
             transaction.commit().map_err(|error| attempt.error(error))?;
             self.0.known_keys.discard();
-            pruned.freed = shrink(&connection).map_err(|error| attempt.error(error))?;
+            match shrink(&connection).map_err(|error| attempt.error(error)) {
+                Ok(freed) => pruned.freed = freed,
+                Err(StoreError::Full { .. } | StoreError::Refused { .. }) => {
+                    // Checkpointed as far as there is room, so that the log does not keep what it grew by.
+                    let _ = connection.execute_batch("pragma wal_checkpoint(truncate)");
+                    pruned.room_to_shrink = Some(content_bytes(&connection).map_err(|error| attempt.error(error))?);
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(pruned)
+    }
+
+    /// The bytes of the file without its free pages: shrinking it needs at most so much free disk space.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn content_bytes(&self) -> Result<u64, StoreError> {
+        self.read("its size", |connection| Ok(content_bytes(connection)?))
     }
 }
 
@@ -103,6 +122,12 @@ fn remove_traces(connection: &Connection, before: Moment) -> rusqlite::Result<u6
 /// Parameters that select the finished runs that started before a moment.
 fn old(before: Moment) -> [i64; 2] {
     [before.0, run_status_code(RunStatus::Finished)]
+}
+
+fn content_bytes(connection: &Connection) -> rusqlite::Result<u64> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let pages = number("page_count")? - number("freelist_count")?;
+    Ok(pages.max(0).unsigned_abs() * number("page_size")?.unsigned_abs())
 }
 
 /// Shrinks the file and returns the number of bytes freed.

@@ -68,7 +68,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
             layout: Default::default(),
             seed: u64::MAX,
             cache: CachePolicy::Reuse,
-            of_ruler: false,
+            measures_judges: false,
         },
         tokenizer: "o200k_base".to_owned(),
         privacy: PrivacySpec::default(),

@@ -24,6 +24,7 @@ use serde_json::Value;
 
 use crate::catalog::Catalog;
 use crate::decode::scorers::output_fields::OutputFields;
+use crate::decode::scorers::stored_outputs::OutputSamples;
 use crate::diagnostics::Problems;
 use crate::files::{Files, join, jsonl};
 use crate::syntax::duration;
@@ -55,6 +56,8 @@ pub(crate) struct Decoder<'a> {
     pub watched: Vec<RequiredPath>,
     /// The fields of the outputs, once the variants are known.
     pub output_fields: Option<OutputFields>,
+    /// Outputs of the suite's last run.
+    pub stored_outputs: Option<OutputSamples>,
     /// True if files of labels may be empty or not be there yet.
     pub labelling: bool,
 }
@@ -88,6 +91,7 @@ impl<'a> Decoder<'a> {
             recordings: BTreeMap::new(),
             watched: Vec::new(),
             output_fields: None,
+            stored_outputs: None,
             labelling: false,
         }
     }

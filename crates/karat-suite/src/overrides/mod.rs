@@ -6,10 +6,14 @@
 pub(crate) mod address;
 pub(crate) mod changes;
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::syntax::environment::Environment;
-use karat_types::{Moment, Tier};
+use karat_types::{Moment, Tier, VariantSpec};
 
 /// Changes to a suite. Each one replaces a value of the suite; `None`, `false` and empty lists change nothing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -78,6 +82,41 @@ pub struct LoadContext {
     pub purpose: LoadPurpose,
     /// Ids of the scorers that score, instead of all.
     pub scorers: Option<Vec<String>>,
+    /// The outputs of the suite's last run, which paths into outputs are checked against.
+    pub last_outputs: LastOutputs,
+}
+
+/// Some outputs of a suite's last run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredOutputs {
+    /// Id of the run.
+    pub run: String,
+    /// The outputs.
+    pub outputs: Vec<Value>,
+}
+
+/// The caller's access to the outputs of a suite's last run.
+#[derive(Clone, Default)]
+pub struct LastOutputs(Option<Arc<ReadOutputs>>);
+
+type ReadOutputs = dyn Fn(&str, &[VariantSpec]) -> Option<StoredOutputs> + Send + Sync;
+
+impl LastOutputs {
+    /// Outputs that a function finds: it takes the suite's name and its variants, and leaves out the outputs of variants
+    /// that were different then.
+    pub fn new(read: impl Fn(&str, &[VariantSpec]) -> Option<StoredOutputs> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(read)))
+    }
+
+    pub(crate) fn read(&self, suite: &str, variants: &[VariantSpec]) -> Option<StoredOutputs> {
+        self.0.as_ref().and_then(|read| read(suite, variants))
+    }
+}
+
+impl fmt::Debug for LastOutputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LastOutputs")
+    }
 }
 
 /// The task that a suite is loaded for: it decides which files may be absent.

@@ -37,7 +37,9 @@ impl Registry {
             Some(_) => (format!("no model `{reference}`"), None),
             None => (self.unknown_name(reference), None),
         };
-        problems.error(place, message).hint(hint.or_else(near).unwrap_or_else(|| self.advice()));
+        let near = || near().filter(|near| !message.ends_with(near.as_str()));
+        let hint = hint.or_else(near).unwrap_or_else(|| self.advice());
+        problems.error(place, message).hint(hint);
     }
 
     /// The message and hint for `PROVIDER:NAME`.
@@ -72,6 +74,10 @@ impl Registry {
             Some(_) if serves("openrouter") => format!("openrouter:{reference}"),
             _ => match self.likely_provider(reference) {
                 Some(provider) => format!("{provider}:{reference}"),
+                // A slip of the pen is likelier than a provider that the name does not tell.
+                None if let Some(near) = self.nearest(reference) => {
+                    return format!("{missing}; did you mean `{near}`?");
+                }
                 None if self.serving_providers().next().is_some() => format!("PROVIDER:{reference}"),
                 None => return missing,
             },

@@ -73,7 +73,7 @@ pub(crate) fn plan(
     if !header.privacy.is_open() {
         key = key.json(&header.privacy);
     }
-    if header.run.of_ruler {
+    if header.run.measures_judges {
         key = key.text("of the ruler");
     }
     for model in header.models.iter().chain(&header.judges) {

@@ -20,6 +20,7 @@ use crate::dataset::{Dataset, RepresentativeRows, RowRedaction};
 use crate::decode::dataset::DecodedDataset;
 use crate::decode::dataset::digests::UnreadFile;
 use crate::decode::scorers::output_fields::OutputFields;
+use crate::decode::scorers::stored_outputs::OutputSamples;
 use crate::decode::{Decoder, gates, run};
 use crate::diagnostics::{Diagnostics, Severity};
 use crate::files::Files;
@@ -139,6 +140,8 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
     let node = &source.node;
     let variants = decoder.variants(node.field("variants"), &source.swept, known, overrides);
     decoder.output_fields = OutputFields::of(&variants);
+    let name = node.text_of("name").unwrap_or_default();
+    decoder.stored_outputs = overrides.context.last_outputs.read(name, &variants).map(OutputSamples::of);
     let declared_variants = variants.iter().map(|variant| variant.id.clone()).collect();
     let variants = select_variants(variants, overrides, decoder);
     let models = decoder.select_models(node.field("models"), "--models", &overrides.models, known);

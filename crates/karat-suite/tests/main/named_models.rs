@@ -126,6 +126,7 @@ fn unknown_names_are_answered_with_a_provider() {
         ("llama3.2:1b", "no model `llama3.2:1b`; with its provider it needs no entry: `ollama:llama3.2:1b`"),
         ("acme/one", "no model `acme/one`; with its provider it needs no entry: `openrouter:acme/one`"),
         ("zzz", "no model `zzz`; with its provider it needs no entry: `PROVIDER:zzz`"),
+        ("startr", "no model `startr`; did you mean `starter`?"),
         ("opnai:gpt-5", "no provider `opnai`; did you mean `openai`?"),
         ("openai:", "no model `openai:`: its name is missing"),
         ("stub:x", "no model `stub:x`; the provider `stub` needs an entry"),
@@ -134,6 +135,8 @@ fn unknown_names_are_answered_with_a_provider() {
         assert!(said.contains(&format!(": {message} (")), "{reference}: {said}");
     }
     assert!(problems("[gpt5]").contains("did you mean `gpt-5`?"));
+    let said = problems("[ { id: careful, provider: stub }, carefull ]");
+    assert!(said.contains("no model `carefull`; did you mean `careful`? ("), "{said}");
     assert!(problems("[\"acme:one\"]").contains("no provider `acme` (`karat models` lists"));
 }
 

@@ -109,6 +109,91 @@ fn large_values_are_refused() {
     assert_eq!(at, "indent(2000000000)");
 }
 
+/// D1: lists and maps that are put into each other again and again are refused before they overflow the stack.
+#[test]
+fn deep_values_are_refused() {
+    let loops = |body: &str| {
+        format!("{{% set ns = namespace(x=[], y=1) %}}{{% for i in range(100000) %}}{body}{{% endfor %}}{{{{ ns.x }}}}")
+    };
+    let sources = [
+        loops("{% set ns.x = [ns.x] %}"),
+        loops("{% set ns.x = {'a': ns.x} %}"),
+        loops("{% set ns.x = ns.x | batch(1) | list %}{% set ns.x = [ns.x] %}"),
+        loops("{% set ns.x = namespace(a=ns.x) %}"),
+        loops("{% for l in [[ns.x]] %}{% set ns.x = l %}{% endfor %}"),
+        loops("{% set ns.x = (ns.x,) %}"),
+        loops("{% set ns.x = dict(a=ns.x) %}"),
+        format!("{{% set a = [] %}}{}{{{{ a }}}}", "{% set a = [a] %}".repeat(100_000)),
+        format!("{{% set a = 1 %}}{}{{{{ a ~ '' }}}}", "{% set a = {'k': a} %}".repeat(100_000)),
+        "{% set ns = namespace() %}{% set ns.a = ns %}{{ ns ~ '' }}".to_owned(),
+        "{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = b %}{{ a | string }}".to_owned(),
+        "{% set a = namespace() %}{% set a.l = [a] %}{{ a | string }}".to_owned(),
+    ];
+    for source in &sources {
+        let (message, _) = refusal(source);
+        let is_bounded =
+            message.contains("more than 128 lists or maps within each other") || message.contains("too long");
+        assert!(is_bounded, "{}: {message}", &source[..source.len().min(90)]);
+    }
+    let (_, at) = refusal("{% set a = namespace() %}{% set a.l = [a] %}");
+    assert_eq!(at, "[a]");
+    assert_eq!(
+        render(
+            "{% set ns = namespace(l=[]) %}{% for i in [1, 2] %}{% set ns.l = ns.l + [[i]] %}{% endfor %}{{ ns.l }}"
+        ),
+        "[[1],[2]]"
+    );
+}
+
+/// D1: the text of a block that collects it counts, also in a loop and in a macro.
+#[test]
+fn collected_texts_are_bounded() {
+    let text = "x".repeat(40_000);
+    for source in [
+        format!("{{% set s %}}{{% for i in range(100000) %}}{text}{{% endfor %}}{{% endset %}}{{{{ s | length }}}}"),
+        format!("{{% filter length %}}{{% for i in range(100000) %}}{text}{{% endfor %}}{{% endfilter %}}"),
+        format!(
+            "{{% macro m() %}}{{% for i in range(100000) %}}{text}{{% endfor %}}{{% endmacro %}}{{{{ m() | length }}}}"
+        ),
+        format!(
+            "{{% set s %}}{{% for i in range(100000) %}}{{% raw %}}{text}{{% endraw %}}{{% endfor %}}{{% endset %}}{{{{ s | length }}}}"
+        ),
+        format!(
+            "{{% set s %}}{text}{{% endset %}}{{% for i in range(9) %}}{{% endfor %}}{}{{{{ s | length }}}}",
+            "{% set s %}{{ s }}{{ s }}{% endset %}".repeat(40)
+        ),
+        format!(
+            "{{% macro m() %}}{text}{{% endmacro %}}{{% set s %}}{{% for i in range(100000) %}}{{{{ m() }}}}{{% endfor %}}{{% endset %}}{{{{ s | length }}}}"
+        ),
+    ] {
+        let (message, _) = refusal(&source);
+        assert!(message.contains("larger than 64 MiB"), "{}: {message}", &source[..60]);
+    }
+}
+
+/// D1: collected text is written as it stands, with its white space, quotes, comments and raw parts; places stay.
+#[test]
+fn collected_texts_keep_their_form() {
+    let collected = |text: &str| {
+        render(&format!("{{% for i in [1, 2] %}}{{% set s %}}{text}{{% endset %}}<{{{{ s }}}}>{{% endfor %}}"))
+    };
+    for (text, once) in [
+        ("a \"q\" 'r' \\ \u{e9}\t", "a \"q\" 'r' \\ \u{e9}\t"),
+        (" a {{- i -}} b ", " a{i}b "),
+        ("\n  a\n{%- if i %}\n b {% endif -%}\n c", "\n  a\n b c"),
+        (" a {# note #} b {#- cut -#} c", " a  bc"),
+        ("{% raw %} {{ a }} {% endraw %} b", " {{ a }}  b"),
+        ("a {%- raw -%} {{ x }} {%- endraw -%} b", "a{{ x }}b"),
+        ("", ""),
+    ] {
+        let expected: String = (1..=2).map(|i| format!("<{}>", once.replace("{i}", &i.to_string()))).collect();
+        assert_eq!(collected(text), expected, "{text}");
+    }
+    let source = "{% for i in [1] %}{% set s %}\n a\n b {{ sample.none }}{% endset %}{% endfor %}";
+    let error = Template::compile(source).unwrap().render(&context()).unwrap_err();
+    assert_eq!((error.line, error.span.map(|span| &source[span])), (Some(3), Some("sample.none")));
+}
+
 /// D1: an assignment that can grow gives the same as without a limit.
 #[test]
 fn bounded_assignments_keep_their_value() {

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 /// One `{{ }}` or `{% %}`.
 pub(super) struct Block<'s> {
+    /// Its place, with the marks around it.
+    pub span: Range<usize>,
     pub is_statement: bool,
     pub tokens: Vec<Token<'s>>,
 }
@@ -53,7 +55,7 @@ impl<'s> Block<'s> {
 
 /// The block that an expression is.
 pub(super) fn expression(source: &str) -> Block<'_> {
-    Block { is_statement: false, tokens: tokens(source, 0, None).0 }
+    Block { span: 0..source.len(), is_statement: false, tokens: tokens(source, 0, None).0 }
 }
 
 /// The blocks of a template. Comments and raw parts have none.
@@ -67,7 +69,7 @@ pub(super) fn blocks(source: &str) -> Vec<Block<'_>> {
                 let is_statement = opening == "{%";
                 let close = if is_statement { "%}" } else { "}}" };
                 let (tokens, end) = tokens(source, open + 2, Some(close));
-                let block = Block { is_statement, tokens };
+                let block = Block { span: open..end, is_statement, tokens };
                 let is_raw = block.keyword() == Some("raw");
                 blocks.push(block);
                 if is_raw { source[end..].find("endraw").map_or(source.len(), |found| end + found) } else { end }

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior};
 
-use super::growth::{self, Insertions};
-use super::{TemplateError, code, filters, json, limits};
+use super::instrument::{Insertions, instrument};
+use super::{TemplateError, code, filters, growth, json, limits};
 
 /// Instructions that one rendering may run: far above any prompt, far below a hang.
 const FUEL: u64 = 5_000_000;
@@ -68,7 +68,7 @@ pub(super) fn template(name: &'static str, source: &str) -> Result<TextTemplate,
     };
     limits::check_names(source, &blocks, &BASE)?;
     let mut insertions = Insertions::default();
-    if let Some((written, inserted)) = growth::instrument(source, &blocks) {
+    if let Some((written, inserted)) = instrument(source, &blocks) {
         environment
             .add_template_owned(name, written)
             .map_err(|error| TemplateError::at_compile_time(&error, source))?;

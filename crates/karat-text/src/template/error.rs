@@ -6,7 +6,8 @@ use minijinja::ErrorKind;
 use minijinja::value::ValueKind;
 
 use super::Context;
-use super::growth::{Insertions, TOO_LARGE};
+use super::growth::{TOO_DEEP, TOO_LARGE};
+use super::instrument::Insertions;
 use crate::similar::nearest;
 
 /// A template or expression that does not compile, or cannot be computed for a context.
@@ -51,6 +52,12 @@ impl TemplateError {
             // Only the sink that collects the text refuses to be written to.
             (ErrorKind::WriteFailure, _) => this.set_too_large(),
             (ErrorKind::InvalidOperation, _) if error.detail() == Some(TOO_LARGE) => this.set_too_large(),
+            (ErrorKind::InvalidOperation, _) if error.detail() == Some(TOO_DEEP) => {
+                this.message =
+                    "the template keeps a value with more than 128 lists or maps within each other".to_owned();
+                this.hint =
+                    Some("look for a list that is put into itself, or a namespace within another value".to_owned());
+            }
             _ => {}
         }
         this

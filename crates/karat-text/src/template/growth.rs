@@ -3,8 +3,9 @@
 //!
 //! - filters that can make much of little compute the size of their result first
 //! - a value that is kept (`set`, `with`, an argument) passes through the filter [`KEEP`], which `instrument` writes
-//!   around it: so no step starts from more than [`SIZE`]
-//! - what is written is counted, by `write` in `engine` and by [`Sink`]
+//!   around it: so no step starts from more than [`SIZE`], or from lists within lists that overflow the stack
+//! - what is written is counted, by `write` in `engine` and by [`Sink`]; text that a block collects (`set`, `macro`) is
+//!   written by `write`, too, since `instrument` makes an insertion of it
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -13,19 +14,23 @@ use std::io;
 use minijinja::value::{Kwargs, Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 
-use super::code::{Block, Kind, Token};
-
 /// Largest text that a template may make, in bytes.
 pub(super) const SIZE: usize = 64 << 20;
 
 /// Most members of a list that a template may make.
 pub(super) const MEMBERS: usize = 1 << 20;
 
+/// Most lists and maps within each other in a value that a template keeps.
+const DEPTH: usize = 128;
+
 /// The filter through which kept values pass.
-const KEEP: &str = "karat_keep";
+pub(super) const KEEP: &str = "karat_keep";
 
 /// The detail of the errors of this file, by which they are known again.
 pub(super) const TOO_LARGE: &str = "larger than 64 MiB";
+
+/// The same, of a value with too many lists and maps within each other.
+pub(super) const TOO_DEEP: &str = "lists within each other";
 
 thread_local! {
     /// Bytes that the rendering of this thread has written.
@@ -193,120 +198,45 @@ fn tojson_size(arguments: &[Value], named: &Kwargs) -> Option<usize> {
     Some(if width > 1000 { SIZE + 1 } else { 0 })
 }
 
-/// Lets a value through that is small enough to be kept.
+/// Lets a value through that is small enough to be kept, and not nested too deep.
 fn keep(value: &Value) -> Result<Value, Error> {
     let is_small = match value.kind() {
         ValueKind::String | ValueKind::Bytes => value.as_bytes().is_none_or(|bytes| bytes.len() <= SIZE),
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => value.len().is_none_or(|members| members <= MEMBERS),
         _ => true,
     };
-    if is_small { Ok(value.clone()) } else { Err(too_large()) }
+    if !is_small {
+        return Err(too_large());
+    }
+    check_nesting(value, DEPTH, &mut (4 * MEMBERS))?;
+    Ok(value.clone())
 }
 
-/// Texts that were written into a source, so that places in it can be told apart from the author's.
-#[derive(Debug, Default)]
-pub(super) struct Insertions(Vec<(usize, usize)>);
-
-impl Insertions {
-    /// The offset in the author's source.
-    pub fn original(&self, at: usize) -> usize {
-        let mut before = 0;
-        for (place, length) in &self.0 {
-            let start = place + before;
-            if at <= start {
-                break;
-            }
-            before += (*length).min(at - start);
-        }
-        at - before
+/// Refuses a value whose lists and maps reach deeper than this many levels. A namespace can be changed later, so that it
+/// would hold itself: none is kept within another value.
+fn check_nesting(value: &Value, levels: usize, members: &mut usize) -> Result<(), Error> {
+    // A value that is listed only once is no list of the template's own.
+    if !matches!(value.kind(), ValueKind::Seq | ValueKind::Map) && value.len().is_none() {
+        return Ok(());
     }
+    let deeper = levels.checked_sub(1).ok_or_else(too_deep)?;
+    for item in value.try_iter().into_iter().flatten() {
+        *members = members.checked_sub(1).ok_or_else(too_large)?;
+        let item = if value.kind() == ValueKind::Map { value.get_item(&item)? } else { item };
+        if is_namespace(&item) {
+            return Err(too_deep());
+        }
+        if matches!(item.kind(), ValueKind::Seq | ValueKind::Iterable | ValueKind::Map) {
+            check_nesting(&item, deeper, members)?;
+        }
+    }
+    Ok(())
 }
 
-/// The source in which every expression whose value is kept, and that can grow, passes through [`KEEP`].
-pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, Insertions)> {
-    const KEEPING: &[&str] = &["set", "with", "for", "macro", "call"];
-    if !blocks.iter().any(|block| block.keyword().is_some_and(|keyword| KEEPING.contains(&keyword))) {
-        return None;
-    }
-    let mut marks: Vec<(usize, bool)> = Vec::new();
-    for block in blocks {
-        for slot in growing_slots(block) {
-            marks.push((slot.start, true));
-            marks.push((slot.end, false));
-        }
-    }
-    if marks.is_empty() {
-        return None;
-    }
-    // At one place the closing ones come first.
-    marks.sort();
-    let mut written = String::with_capacity(source.len() + marks.len() * 8);
-    let mut insertions = Insertions::default();
-    let mut done = 0;
-    for (at, is_opening) in marks {
-        written.push_str(&source[done..at]);
-        done = at;
-        let length = written.len();
-        if is_opening {
-            written.push('(');
-        } else {
-            written.push_str(")|");
-            written.push_str(KEEP);
-        }
-        insertions.0.push((at, written.len() - length));
-    }
-    written.push_str(&source[done..]);
-    Some((written, insertions))
+fn is_namespace(value: &Value) -> bool {
+    value.as_object().is_some_and(|object| object.type_name().ends_with("Namespace"))
 }
 
-/// A bracket, or the block itself, while its members are read.
-struct Level {
-    /// Where the present member begins: the index of its first token.
-    from: usize,
-    grows: bool,
-    /// True if the members of this level are kept.
-    keeps: bool,
-}
-
-/// The members of brackets and the values of assignments that have an operator which can grow a text.
-fn growing_slots(block: &Block<'_>) -> Vec<std::ops::Range<usize>> {
-    let tokens = &block.tokens;
-    let assigns = matches!(block.keyword(), Some("set" | "with"));
-    let mut levels = vec![Level { from: usize::MAX, grows: false, keeps: false }];
-    let mut slots = Vec::new();
-    let mut finish = |level: &Level, to: usize| {
-        let members = tokens.get(level.from..to).filter(|members| !members.is_empty() && level.grows && level.keeps);
-        if let Some([first, ..]) = members.filter(|members| !members[0].is("*"))
-            && let Some(last) = tokens.get(to - 1)
-        {
-            slots.push(first.at..last.span().end);
-        }
-    };
-    for (at, token) in tokens.iter().enumerate() {
-        let is_outermost = levels.len() == 1;
-        let Some(level) = levels.last_mut() else { break };
-        if token.is_opening() {
-            levels.push(Level { from: at + 1, grows: false, keeps: true });
-        } else if token.is_closing() {
-            finish(level, at);
-            if !is_outermost {
-                levels.pop();
-            }
-        } else if token.is(",") || token.is(":") {
-            finish(level, at);
-            *level = Level { from: at + 1, grows: false, keeps: !is_outermost };
-        } else if token.is("=") {
-            *level = Level { from: at + 1, grows: false, keeps: !is_outermost || assigns };
-        } else if grows(token) {
-            level.grows = true;
-        }
-    }
-    if let Some(level) = levels.last() {
-        finish(level, tokens.len());
-    }
-    slots
-}
-
-fn grows(token: &Token<'_>) -> bool {
-    token.kind == Kind::Operator && ["~", "+", "*"].contains(&token.text)
+fn too_deep() -> Error {
+    Error::new(ErrorKind::InvalidOperation, TOO_DEEP)
 }

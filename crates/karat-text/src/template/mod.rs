@@ -6,7 +6,8 @@
 //!
 //! Map: this file has the public types; `context` the names and values, `engine` the minijinja set-up, `json` conversions,
 //! `filters` and `fences` the own filters, `inserting` a fast path for templates of plain text, `error` the messages;
-//! `limits` bounds what is compiled and `growth` what is made, both on the tokens of `code`.
+//! `limits` bounds what is compiled and `growth` what is made, with the checks that `instrument` and `captures` write into the
+//! source; all on the tokens of `code`.
 //!
 //! ```
 //! use karat_text::template::{Context, Expression, Template};
@@ -25,6 +26,7 @@
 
 #[cfg(test)]
 mod bounds_tests;
+mod captures;
 mod code;
 mod context;
 mod engine;
@@ -33,6 +35,7 @@ mod fences;
 mod filters;
 mod growth;
 mod inserting;
+mod instrument;
 mod json;
 mod limits;
 #[cfg(test)]
@@ -47,8 +50,8 @@ pub use context::{Context, Source};
 use engine::TextTemplate;
 pub use error::TemplateError;
 use fences::Fences;
-use growth::Insertions;
 use inserting::PlainInsertion;
+use instrument::Insertions;
 pub use json::text;
 
 /// The name under which each environment knows its one template.

@@ -367,8 +367,8 @@ pub struct RunSpec {
     pub cache: CachePolicy,
     /// True if it measures the judge, as a golden check does: no other run reuses its judgments, and they are a sample's
     /// history only where nothing else is.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub of_ruler: bool,
+    #[serde(default, rename = "of_ruler", skip_serializing_if = "std::ops::Not::not")]
+    pub measures_judges: bool,
     /// The default layout of the report's files.
     #[serde(default, skip_serializing_if = "Layout::is_folder")]
     pub layout: Layout,

@@ -1,9 +1,10 @@
 //! Specs of a plan: a suite with files read, defaults filled in and names resolved. All of them are stored as JSON.
 //!
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
-//! - `model.rs`, `step.rs` (variants and services), `scorer.rs` and `rubric.rs` are its parts.
+//! - `model.rs`, `step.rs` (variants and services), `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
+mod cap;
 mod gate;
 mod header;
 mod model;
@@ -11,6 +12,7 @@ mod rubric;
 mod scorer;
 mod step;
 
+pub use cap::Cap;
 pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
 pub use header::{
     AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches,
@@ -18,7 +20,7 @@ pub use header::{
 };
 pub use model::{Availability, JsonMode, Limits, ModelSpec, Sampling, Tier};
 pub use rubric::{
-    AbsentDimension, Better, BreakdownSpec, Cap, ChunkMerge, DiagnosticSpec, Dimension, FieldType, FindingMerge,
+    AbsentDimension, Better, BreakdownSpec, ChunkMerge, DiagnosticSpec, Dimension, FieldType, FindingMerge,
     InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape,
     Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
 };

@@ -1,8 +1,8 @@
 //! A rubric: what a judge is asked, what it sees, and what its reply must hold.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
+
+use crate::plan::cap::Cap;
 
 /// Instructions for a judge. Maps keep the author's order: the judge sees dimensions as they are written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -448,21 +448,6 @@ impl FieldType {
     pub fn is_text(&self) -> bool {
         matches!(self, Self::Text | Self::TextOr(_))
     }
-}
-
-/// An upper bound under a condition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cap {
-    /// Its name in reports.
-    pub id: String,
-    /// Expression; the cap applies when it is true.
-    pub when: String,
-    /// Highest value by dimension.
-    pub max: BTreeMap<String, f64>,
-    /// The sentence for the judge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub say: Option<String>,
 }
 
 /// Shape of the reply.

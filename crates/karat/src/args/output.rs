@@ -11,7 +11,7 @@ pub struct OutputArgs {
     /// Folder of the reports, or `-` for stdout [default: .karat/runs/RUN]
     #[arg(short, long, visible_alias = "output", value_name = "DIR", env = "KARAT_OUTPUT_DIR", help_heading = heading::EVERYDAY)]
     pub output_dir: Option<String>,
-    /// Report formats [default: md,json; on stdout, which takes one format, md]
+    /// Report formats [default: md,html,json; on stdout, which takes one format, md]
     #[arg(long, value_name = "FORMAT,…", env = "KARAT_FORMAT", value_delimiter = ',', help_heading = heading::OUTPUT)]
     pub format: Vec<FormatArg>,
     /// Cells that the report shows with input, output and reasons [default: failed; in cells.csv all]
@@ -32,7 +32,7 @@ impl OutputArgs {
     pub fn formats(&self) -> &[FormatArg] {
         match (&self.format[..], self.to_stdout()) {
             ([], true) => &[FormatArg::Md],
-            ([], false) => &[FormatArg::Both],
+            ([], false) => &[FormatArg::Md, FormatArg::Html, FormatArg::Json],
             (asked, _) => asked,
         }
     }

@@ -42,6 +42,8 @@ pub enum Stage {
 pub struct ErrorExample {
     /// The sample.
     pub sample: String,
+    /// The cell, by its ordinal in the plan.
+    pub cell: u64,
     /// The system; the judge for judgments, the scorer for scores.
     pub who: String,
     /// The error message.
@@ -127,12 +129,13 @@ impl ErrorsFold {
             if let (Some(spec), Score::Unscored { unscored }) = (spec, score) {
                 counted = scorer;
                 let error = CellError::new(UNSCORED, unscored.clone());
-                self.count(Stage::Score, &error, &cell.row.sample.id, || spec.id.clone());
+                self.count(Stage::Score, &error, cell, || spec.id.clone());
             }
         }
     }
 
-    fn count(&mut self, stage: Stage, error: &CellError, sample: &str, who: impl FnOnce() -> String) {
+    fn count(&mut self, stage: Stage, error: &CellError, cell: &ScoredCell<'_>, who: impl FnOnce() -> String) {
+        let sample = &*cell.row.sample.id;
         let (who, mut key) = (who(), (stage, error.code.clone(), cause(&error.message, sample)));
         if stage == Stage::Score {
             // All scorers share a code, so the cause includes the scorer's name.
@@ -151,7 +154,8 @@ impl ErrorsFold {
         kind.count += 1;
         if kind.examples.len() < EXAMPLES {
             let message = excerpt(&error.message, MESSAGE);
-            kind.examples.push(ErrorExample { sample: sample.to_owned(), who, message });
+            let cell = cell.row.cell.ordinal;
+            kind.examples.push(ErrorExample { sample: sample.to_owned(), cell, who, message });
         }
     }
 }
@@ -183,7 +187,7 @@ impl Analysis for ErrorsFold {
         let sample = &cell.row.sample.id;
         let plan = self.plan.clone();
         if let (CellStatus::Error, Some(error)) = (cell.row.cell.status, &cell.row.cell.error) {
-            self.count(Stage::Cell, error, sample, || system_id(&plan, cell.row.system));
+            self.count(Stage::Cell, error, cell, || system_id(&plan, cell.row.system));
         }
         if let (CellStatus::Skipped, Some(why)) = (cell.row.cell.status, &cell.row.cell.error) {
             let left_out = self.skipped.entry(cell.row.system).or_insert_with(|| SkippedCells {
@@ -199,7 +203,7 @@ impl Analysis for ErrorsFold {
             if let Some(error) = &judgment.error {
                 let judge =
                     || plan.judges.get(usize::from(judgment.judge)).map_or_else(String::new, |it| it.id.clone());
-                self.count(Stage::Judgment, error, sample, judge);
+                self.count(Stage::Judgment, error, cell, judge);
             }
         }
     }
@@ -247,7 +251,8 @@ mod tests {
         assert_eq!(counts, [("timeout", 4, 3), ("auth", 1, 1)]);
         let codes: Vec<(&str, u64)> = errors.codes.iter().map(|code| (code.code.as_str(), code.count)).collect();
         assert_eq!(codes, [("timeout", 4), ("auth", 1)]);
-        assert_eq!(errors.kinds[1].examples[0].sample, "sample-1");
+        let example = &errors.kinds[1].examples[0];
+        assert_eq!((example.sample.as_str(), example.cell), ("sample-1", 1));
     }
 
     /// CL-04, BR-10: failures of one code are distinguished by cause, ignoring numbers and sample names.

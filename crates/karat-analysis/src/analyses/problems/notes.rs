@@ -24,6 +24,8 @@ pub struct NoteCount {
     pub example: String,
     /// The sample of that note.
     pub sample: String,
+    /// The cell of that note, by its ordinal in the plan.
+    pub cell: u64,
 }
 
 /// Notes that every report must show.
@@ -51,7 +53,7 @@ pub(in crate::analyses) fn build(
 
 impl NotesFold {
     /// Counts the notes of one cell or judgment, and the carrier once for each kind.
-    fn count(&mut self, notes: &[Note], sample: &str, of_judgment: bool) {
+    fn count(&mut self, notes: &[Note], (sample, cell): (&str, u64), of_judgment: bool) {
         for (at, note) in notes.iter().enumerate() {
             let kind = self.kinds.entry(note.kind).or_insert_with(|| NoteCount {
                 kind: note.kind,
@@ -60,6 +62,7 @@ impl NotesFold {
                 times: 0,
                 example: excerpt(&note.text, 200),
                 sample: sample.to_owned(),
+                cell,
             });
             let is_first = notes[..at].iter().all(|earlier| earlier.kind != note.kind);
             let carriers = if of_judgment { &mut kind.judgments } else { &mut kind.cells };
@@ -71,10 +74,10 @@ impl NotesFold {
 
 impl Analysis for NotesFold {
     fn cell(&mut self, cell: &ScoredCell<'_>) {
-        let sample = &cell.row.sample.id;
-        self.count(&cell.row.cell.notes, sample, false);
+        let place = (&*cell.row.sample.id, cell.row.cell.ordinal);
+        self.count(&cell.row.cell.notes, place, false);
         for judgment in cell.row.judgments {
-            self.count(&judgment.notes, sample, true);
+            self.count(&judgment.notes, place, true);
             if let Some(rung) = &judgment.rung {
                 *self.rungs.entry(rung.clone()).or_default() += 1;
             }
@@ -97,12 +100,13 @@ mod tests {
         let mut fold = NotesFold::default();
         fold.count(
             &[note(NoteKind::Unmetered, 1), note(NoteKind::Unmetered, 2), note(NoteKind::Breach, 1)],
-            "a",
+            ("a", 3),
             false,
         );
-        fold.count(&[note(NoteKind::Unmetered, 1)], "b", false);
-        fold.count(&vec![note(NoteKind::Unmetered, 1); 2], "b", true);
+        fold.count(&[note(NoteKind::Unmetered, 1)], ("b", 4), false);
+        fold.count(&vec![note(NoteKind::Unmetered, 1); 2], ("b", 4), true);
         let counted = |kind| (fold.kinds[&kind].cells, fold.kinds[&kind].judgments, fold.kinds[&kind].times);
         assert_eq!((counted(NoteKind::Unmetered), counted(NoteKind::Breach)), ((2, 1, 6), (1, 0, 1)));
+        assert_eq!(fold.kinds[&NoteKind::Unmetered].cell, 3);
     }
 }

@@ -11,7 +11,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind, ServedName};
+use karat_types::{
+    Cap, CellRow, CellStatus, ConsensusMethod, JudgmentRecord, Key, Moment, PlanHeader, RunRows, Score, ScorerKind,
+    ServedName,
+};
 
 use crate::AnalysisError;
 use crate::figures::groups::system_id;
@@ -43,6 +46,8 @@ pub struct GradeRow {
     pub made_at: Moment,
     /// Id of that run, or of one that reused the grades.
     pub run: String,
+    /// Ordinal of the cell in the run named by `run`.
+    pub cell: u64,
     /// True if that run was a golden check, which measures the instrument.
     pub is_golden_check: bool,
     /// Paths of the sources of that run's dataset.
@@ -57,6 +62,8 @@ pub struct GradeRow {
     pub notes: String,
     /// Ids of the caps that applied.
     pub caps: Vec<String>,
+    /// The judge's own figure in each dimension that a cap lowered.
+    pub before_caps: Vec<(String, f64)>,
     /// Reported model names of system and judge, by requested name; empty if no provider reports one.
     pub answered_as: BTreeMap<String, BTreeSet<String>>,
 }
@@ -229,13 +236,15 @@ fn grade_cell(
         prompt_version: None,
         made_at: row.cell.made_at.unwrap_or(started_at),
         run: run.to_owned(),
-        is_golden_check: plan.run.of_ruler,
+        cell: row.cell.ordinal,
+        is_golden_check: plan.run.measures_judges,
         source: graded.source.clone(),
         metric: plan.metrics.get(graded.metric).map(|it| it.name.clone()).unwrap_or_default(),
         composite,
         axes,
         notes: String::new(),
         caps: Vec::new(),
+        before_caps: Vec::new(),
         answered_as: names(&row.cell.facts.answered),
     };
     let figures = |number: &dyn Fn(usize) -> Option<f64>| {
@@ -260,6 +269,7 @@ fn grade_cell(
                 made_at: judgment.made_at.unwrap_or(started_at),
                 notes: judgment.reasoning.clone(),
                 caps: judgment.caps.clone(),
+                before_caps: figures_before_caps(plan, graded, judgment),
                 ..base(of_scores(&judgment.scores)?)
             };
             add_answers(&judgment.answered, &mut judged.answered_as);
@@ -270,8 +280,31 @@ fn grade_cell(
     let rows: Vec<GradeRow> = rows.into_iter().map(|(_, judged)| judged).collect();
     let scores = (rows.len() > 1).then(|| CellScores::of(plan, row));
     let merged = scores.and_then(|scores| figures(&|wanted| scores.number(wanted)));
-    let merged = merged.map(|figures| merge_judges(base(figures), &rows));
+    let merged = merged.map(|figures| {
+        let merged = merge_judges(base(figures), &rows);
+        let before_caps = if is_plain_mean(plan, graded) { mean_before_caps(&rows) } else { Vec::new() };
+        GradeRow { before_caps, ..merged }
+    });
     (!rows.is_empty()).then(|| GradedCell { rows, merged, content: content_digests(row) })
+}
+
+/// The figures that a judge gave and a cap lowered, by dimension; the composite stands under its own name.
+fn figures_before_caps(plan: &PlanHeader, graded: &GradedMetric, judgment: &JudgmentRecord) -> Vec<(String, f64)> {
+    let Some(ScorerKind::Rubric(scorer)) = plan.scorers.get(graded.scorer).map(|scorer| &scorer.kind) else {
+        return Vec::new();
+    };
+    let held = |id: &String| scorer.rubric.caps.iter().find(|cap| cap.id == *id);
+    let caps: Vec<&Cap> = judgment.caps.iter().filter_map(held).collect();
+    let composite = scorer.rubric.overall.as_ref().map(|overall| (overall.id.clone(), graded.metric));
+    let figures = graded.axes.iter().cloned().chain(composite);
+    let before = figures.filter_map(|(name, metric)| {
+        let (_, score) = judgment.scores.iter().find(|(at, _)| usize::from(*at) == metric)?;
+        let Score::Value { value, reason: Some(reason), .. } = score else { return None };
+        let given =
+            caps.iter().filter(|cap| cap.max.get(&name) == Some(value)).find_map(|cap| cap.lowered_from(reason))?;
+        (given > *value).then_some((name, given))
+    });
+    before.collect()
 }
 
 /// Digests of the judged content of a cell.
@@ -311,6 +344,23 @@ fn merge_judges(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {
     }
 }
 
+/// Returns true if the grades of several judges are merged by their mean without weights.
+fn is_plain_mean(plan: &PlanHeader, graded: &GradedMetric) -> bool {
+    let kind = plan.scorers.get(graded.scorer).map(|scorer| &scorer.kind);
+    matches!(kind, Some(ScorerKind::Rubric(it)) if it.consensus.method == ConsensusMethod::Mean && it.consensus.weights.is_empty())
+}
+
+/// The means of the figures that judges gave before caps, in the dimensions in which a cap lowered any of them.
+fn mean_before_caps(rows: &[GradeRow]) -> Vec<(String, f64)> {
+    let lowered: BTreeSet<&String> = rows.iter().flat_map(|row| row.before_caps.iter().map(|(name, _)| name)).collect();
+    let given = |row: &GradeRow, name: &String| {
+        let figures = row.before_caps.iter().chain(&row.axes);
+        figures.into_iter().find(|(axis, _)| axis == name).map_or(row.composite, |(_, value)| *value)
+    };
+    let before = |name: &String| mean(&rows.iter().map(|row| given(row, name)).collect::<Vec<f64>>());
+    lowered.into_iter().map(|name| (name.clone(), before(name))).collect()
+}
+
 /// The key of a row: a later row with the same key replaces it.
 type RowKey = (Option<String>, String, String, u32, Option<String>, Option<String>);
 
@@ -326,6 +376,8 @@ pub struct History {
     checks: BTreeMap<RowKey, GradeRow>,
     /// Samples whose content differs between two sources.
     disputed: BTreeMap<(String, String), BTreeSet<String>>,
+    /// Cells whose grade replaced another one of an earlier run.
+    regraded: BTreeSet<CellKey>,
 }
 
 impl History {
@@ -346,9 +398,21 @@ impl History {
         if let Some(sources) = self.cells.get(&place).and_then(|known| source_conflict(known, &cell)) {
             self.disputed.entry(sources).or_default().insert(place.1.clone());
         }
-        if self.cells.get(&place).is_none_or(|known| known.rank() < cell.rank()) {
+        let known = self.cells.get(&place);
+        if known.is_none_or(|known| known.rank() < cell.rank()) {
+            let composite = |cell: &GradedCell| cell.grade().map(|grade| (grade.composite, grade.is_golden_check));
+            let is_other =
+                |known| composite(known) != composite(&cell) && composite(known).is_some_and(|(_, check)| !check);
+            if known.is_some_and(is_other) {
+                self.regraded.insert(place.clone());
+            }
             self.cells.insert(place, cell);
         }
+    }
+
+    /// Returns true if the grade of a row's cell replaced a different one of an earlier run.
+    pub fn is_regraded(&self, row: &GradeRow) -> bool {
+        self.regraded.contains(&cell_key(row))
     }
 
     /// Warnings, such as documents of one source that replace those of another.

@@ -18,6 +18,8 @@ fn row(date: &str, judge: &str, made_at: i64, composite: f64) -> GradeRow {
         axes: vec![("novelty".to_owned(), composite)],
         notes: String::new(),
         caps: Vec::new(),
+        before_caps: Vec::new(),
+        cell: 0,
         answered_as: BTreeMap::new(),
     }
 }

@@ -71,7 +71,7 @@ fn bars(histogram: &Histogram, bins: &[Bin], axis: &Axis) -> Markup {
             @let y = plane.y(bin.count as f64);
             @let (from, to) = (axis.position(bin.lo), axis.position(bin.hi));
             @let keys = keys(at);
-            g {
+            g data-lo=(bin.lo) data-hi=(bin.hi) {
                 rect.bar-mark.s1 x=(percent(from + 0.002)) width=(percent((to - from - 0.004).max(0.0))) y=(coordinate(y))
                     height=(coordinate(HEIGHT - y)) data-key=[keys.first().filter(|_| keys.len() == 1).map(|key| line(key))] {}
                 @if bin.count > 0 {

@@ -16,6 +16,12 @@ const BELOW: f64 = 22.0;
 /// Most points drawn as dots; a longer line speaks for itself.
 const MOST_DOTS: usize = 90;
 
+/// Most marked dates that a note names.
+const MOST_NAMED: usize = 5;
+
+/// Most dates of a linked line that are drawn as small dots; of more, the dots are as wide as the line.
+const MOST_SMALL_DOTS: usize = 400;
+
 pub(crate) fn render(series: &Series) -> Markup {
     let scale = &series.scale;
     let axis = Axis::of(scale, extent(series)).cut_from(scale);
@@ -40,6 +46,7 @@ pub(crate) fn render(series: &Series) -> Markup {
             .map(|(value, name)| format!("Dashed line: {} at {}.", line(name), scale.text(*value))),
         series.band.as_ref().map(|(_, name)| format!("Shaded band: {}.", line(name))),
         incidents(series),
+        marked(series),
     ];
     Figure {
         is_beside: false,
@@ -88,6 +95,7 @@ fn draw(series: &Series, axis: &Axis) -> Markup {
                 title { (line(&incident.label)) }
             }
         }
+        @if series.is_linked { line.focus-line x1="0" x2="0" y1="0" y2=(HEIGHT) visibility="hidden" {} }
         @if let Some((band, _)) = &series.band { (stretch(HEIGHT, &band_shapes(band, &plane))) }
         @if let Some((value, name)) = &series.threshold {
             @let y = plane.y(*value);
@@ -100,6 +108,13 @@ fn draw(series: &Series, axis: &Axis) -> Markup {
             }
         }))
         @for (at, line) in series.lines.iter().enumerate() { @if !line.is_smooth { (dots(series, at, line, &plane)) } }
+        @if let Some((days, label)) = &series.marked {
+            @for day in days.iter().filter(|day| **day < n) {
+                svg x=(percent(x(*day))) y=(HEIGHT) width="1" height="1" overflow="visible" {
+                    path.day-mark d="M0 -1L4 -9H-4Z" { title { (line(series.dates.get(*day).map_or("", String::as_str))) ": " (line(label)) } }
+                }
+            }
+        }
         (dates::labels(&series.dates, x, HEIGHT + 16.0))
     };
     plane.render(&content, names(series, &plane).as_ref())
@@ -108,6 +123,7 @@ fn draw(series: &Series, axis: &Axis) -> Markup {
 fn dots(series: &Series, at: usize, of: &SeriesLine, plane: &Plane<'_>) -> Markup {
     let n = series.dates.len();
     let values = dates::values(of);
+    let is_linked = series.is_linked && at == 0;
     // A point between two gaps has no line, so it needs its dot.
     let is_alone = |at: usize| {
         let known = |at: Option<usize>| at.and_then(|at| values.get(at)).copied().flatten().is_some();
@@ -121,8 +137,11 @@ fn dots(series: &Series, at: usize, of: &SeriesLine, plane: &Plane<'_>) -> Marku
                     @let x = percent(x);
                     line class={"whisker " (mark::series_class(at))} x1=(x) x2=(x) y1=(coordinate(plane.y(lo))) y2=(coordinate(plane.y(hi))) {}
                 }
-                @if n <= MOST_DOTS || of.is_hollow || is_alone(day) {
-                    @let date = series.dates.get(day).map(String::as_str);
+                @let date = series.dates.get(day).map(String::as_str);
+                @if is_linked && n > MOST_DOTS && !of.is_hollow {
+                    circle.dot.small.(mark::series_class(at)) cx=(percent(x)) cy=(coordinate(plane.y(value)))
+                        r=(if n > MOST_SMALL_DOTS { "1.25" } else { "2.5" }) data-key=[date.map(line)] {}
+                } @else if n <= MOST_DOTS || of.is_hollow || is_alone(day) {
                     (Marker { title: date.map(|date| format!("{} {}", line(date), series.scale.text(value))), ..Marker::of(at).hollow(of.is_hollow).with_key(date) }
                         .draw(x, plane.y(value)))
                 }
@@ -174,6 +193,15 @@ fn incidents(series: &Series) -> Option<String> {
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| format!("Shaded: {}.", told.join("; ")))
+}
+
+/// The note on marked dates.
+fn marked(series: &Series) -> Option<String> {
+    let (days, label) = series.marked.as_ref().filter(|(days, _)| !days.is_empty())?;
+    let named: Vec<&str> =
+        days.iter().take(MOST_NAMED).filter_map(|at| Some(series.dates.get(*at)?.as_str())).collect();
+    let more = if days.len() > MOST_NAMED { ", …" } else { "" };
+    Some(format!("Triangles on the axis: {} ({}{more}).", line(label), line(&named.join(", "))))
 }
 
 fn table(series: &Series) -> Rows {

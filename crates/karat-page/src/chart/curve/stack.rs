@@ -27,7 +27,8 @@ pub(crate) fn render(stack: &Stack) -> Markup {
     let n = stack.dates.len();
     let from = n.saturating_sub(MOST_DATES);
     let sum = |at: usize| {
-        parts.iter().filter_map(|part| value(&part.values, at)).sum::<f64>() + value(&stack.capped, at).unwrap_or(0.0)
+        let taken = value(&stack.capped, at).unwrap_or(0.0) - value(&stack.capped_sum, at).unwrap_or(0.0);
+        parts.iter().filter_map(|part| value(&part.values, at)).sum::<f64>() + taken.max(0.0)
     };
     let axis = match scale.range {
         Some((_, hi)) if (0..n).all(|at| sum(at) <= hi) && hi > 0.0 => Axis::linear(0.0, hi),
@@ -74,7 +75,9 @@ fn column(parts: &[Part], stack: &Stack, at: usize, x: f64, width: f64, plane: &
             }
         }
         @if let Some(cap) = value(&stack.capped, at).filter(|cap| *cap > 0.0) {
-            @let (top, bottom) = (plane.y(below + cap), plane.y(below));
+            // A cap on the sum took away what the parts have; one on a part is on top of them.
+            @let of_sum = value(&stack.capped_sum, at).unwrap_or(0.0).min(below);
+            @let (top, bottom) = (plane.y(below + (cap - of_sum).max(0.0)), plane.y(below - of_sum));
             rect.swatch fill="url(#hatch)" x=(left) width=(wide) y=(coordinate(top)) height=(coordinate((bottom - top - 1.0).max(0.0))) {}
         }
     }
@@ -111,14 +114,17 @@ fn table(stack: &Stack) -> Rows {
         }
         None => Cell::Missing("no value".to_owned()),
     };
+    let has_caps = stack.capped.iter().flatten().any(|cap| *cap > 0.0);
     let row = |(at, date): (usize, &String)| {
         let parts = stack.parts.iter().map(|part| cell(&part.values, at));
-        Row::of([Cell::Text(date.clone())].into_iter().chain(parts).collect())
+        let capped = has_caps.then(|| cell(&stack.capped, at));
+        Row::of([Cell::Text(date.clone())].into_iter().chain(parts).chain(capped).collect())
     };
     Rows {
         columns: [Column::text("Date")]
             .into_iter()
             .chain(stack.parts.iter().map(|part| Column::number(&part.name)))
+            .chain(has_caps.then(|| Column::number("Taken by caps")))
             .collect(),
         rows: stack.dates.iter().enumerate().map(row).collect(),
         ..Rows::default()

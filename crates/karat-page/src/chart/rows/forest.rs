@@ -72,7 +72,7 @@ fn marker(row: &ForestRow) -> Marker<'static> {
     let class = match row.verdict {
         Some(Verdict::Better | Verdict::Pass) => "v-better",
         Some(Verdict::Worse | Verdict::Fail | Verdict::Error) => "v-worse",
-        Some(Verdict::Undecided) => "v-undecided",
+        Some(Verdict::Undecided | Verdict::Review) => "v-undecided",
         Some(Verdict::Equivalent) | None => "v-equivalent",
     };
     Marker { class: Some(class), ..Marker::of(0).hollow(row.verdict == Some(Verdict::Undecided)) }

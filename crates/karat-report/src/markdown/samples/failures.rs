@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use karat_analysis::{ErrorKind, Failure, Failures, NoteCount, SkippedCells, Stage};
-use karat_types::{MetricSpec, NoteKind};
+use karat_types::MetricSpec;
 
 use crate::markdown::page::{Column, Inline, Page, columns};
 use crate::shared::figures::{self, count};
 use crate::shared::report::Report;
 use crate::shared::visible::{MESSAGE, excerpt};
+use crate::wording::notes::note_name;
 
 /// Number of systems shown that skipped cells.
 const LEFT_OUT: usize = 20;
@@ -126,7 +127,7 @@ pub(in crate::markdown) fn write_errors(page: &mut Page, report: Report<'_>) {
         Column::right(Inline::plain("Count")),
         Column::left(Inline::plain("First example")),
     ];
-    page.table(&heads, kinds.iter().map(error_row));
+    page.table(&heads, kinds.iter().map(|kind| error_row(report, kind)));
 }
 
 /// Writes the cells that a condition skipped, with the first reason of each system.
@@ -154,14 +155,19 @@ pub(in crate::markdown) fn write_skipped(page: &mut Page, report: Report<'_>) {
     }
 }
 
-fn error_row(kind: &ErrorKind) -> Vec<Inline> {
+fn error_row(report: Report<'_>, kind: &ErrorKind) -> Vec<Inline> {
     let stage = match kind.stage {
         Stage::Cell => "cell",
         Stage::Judgment => "judgment",
         Stage::Score => "score",
     };
     let example = kind.examples.first().map(|it| {
-        Inline::code(&it.sample).and(" ").and_code(&it.who).and(": ").and_text(excerpt(&it.message, MESSAGE))
+        let example =
+            Inline::code(&it.sample).and(" ").and_code(&it.who).and(": ").and_text(excerpt(&it.message, MESSAGE));
+        match report.reply_command(&kind.code, it.cell) {
+            Some(command) => example.and(" (see ").and_code(&command).and(")"),
+            None => example,
+        }
     });
     vec![Inline::code(&kind.code), Inline::plain(stage), Inline::text(count(kind.count)), example.unwrap_or_default()]
 }
@@ -193,18 +199,4 @@ fn note_row(note: &NoteCount) -> Vec<Inline> {
         Inline::text(count(note.times)),
         Inline::code(&note.sample).and(": ").and_text(excerpt(&note.example, 160)),
     ]
-}
-
-fn note_name(kind: NoteKind) -> &'static str {
-    match kind {
-        NoteKind::Truncated => "reply cut at max_tokens",
-        NoteKind::Filtered => "reply ended by a content filter, or refused",
-        NoteKind::DroppedChunks => "chunks dropped beyond the limit",
-        NoteKind::Lenient => "reply parsed leniently",
-        NoteKind::Reasked => "asked again",
-        NoteKind::UsageEstimated => "usage estimated",
-        NoteKind::Breach => "usage above the reservation",
-        NoteKind::Lenience => "declared lenience used",
-        NoteKind::Unmetered => "a metered fact could not be read",
-    }
 }

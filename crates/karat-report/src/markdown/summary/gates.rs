@@ -5,30 +5,17 @@ use karat_analysis::{Decision, Verdict, Verdicts};
 use crate::markdown::page::{Column, Inline, Page};
 use crate::shared::figures::count;
 use crate::shared::report::Report;
-use crate::wording::gates::{SHOWN, condition, visible_checks, worst_first};
-
-/// Number of checks that the verdict names.
-const NAMED: usize = 5;
+use crate::wording::gates::{SHOWN, VerdictWords, verdict_words, visible_checks};
 
 /// Returns the verdict for the executive summary, or `None` without gates.
 pub(in crate::markdown) fn verdict(verdicts: &Verdicts) -> Option<Inline> {
-    let verdict = verdicts.verdict()?;
-    let all = verdicts.decisions.len() as u64;
-    let open: Vec<&Decision> = worst_first(verdicts).into_iter().filter(|it| it.verdict == verdict).collect();
-    let line = Inline::plain("**Verdict:** ").then(Inline::plain(verdict.as_str()).bold());
-    if verdict == Verdict::Pass {
-        let all = count(all);
-        return Some(line.and_text(if all == "1" {
-            ": the check passed".to_owned()
-        } else {
-            format!(": all {all} checks passed")
-        }));
+    let VerdictWords { verdict, counts, named, more } = verdict_words(verdicts)?;
+    let line = Inline::plain("**Verdict:** ").then(Inline::plain(verdict.as_str()).bold()).and(": ").and_text(counts);
+    if named.is_empty() {
+        return Some(line);
     }
-    let n = open.len() as u64;
-    let named = Inline::list(open.iter().take(NAMED).map(|it| Inline::code(condition(it))));
-    let more = if open.len() > NAMED { format!(" and {} more", count(n - NAMED as u64)) } else { String::new() };
-    let line = line.and(": ").and_text(count(n)).and(" of ").and_text(count(all));
-    Some(line.and(if all == 1 { " check: " } else { " checks: " }).then(named).and_text(more))
+    let more = if more > 0 { format!(" and {} more", count(more as u64)) } else { String::new() };
+    Some(line.and(": ").then(Inline::list(named.iter().map(Inline::code))).and_text(more))
 }
 
 pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {

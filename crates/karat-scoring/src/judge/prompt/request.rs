@@ -9,7 +9,6 @@ use karat_types::{ChatRequest, DiagnosticSpec, Dimension, FieldType, Message, Ro
 use serde_json::Value;
 
 use crate::judge::reply;
-use crate::judge::rubric::caps;
 use crate::judge::rubric::compiled::{CompiledRubric, RubricView};
 use crate::judge::rubric::item::Item;
 use crate::judge::rubric::scale;
@@ -153,7 +152,7 @@ impl FencedSections {
             parts.push(self.fence.wrap(section_labels::EXAMPLES, examples));
         }
         let caps = shown.caps.iter().filter_map(|at| setup.caps.get(*at));
-        let holding: Vec<String> = caps.map(|(cap, _)| format!("- {}", caps::sentence(cap))).collect();
+        let holding: Vec<String> = caps.map(|(cap, _)| format!("- {}", cap.rule())).collect();
         if !holding.is_empty() {
             parts.push(format!("These limits hold here:\n{}", holding.join("\n")));
         }
@@ -235,7 +234,7 @@ fn limits(rubric: &Rubric) -> String {
     if rubric.caps.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = rubric.caps.iter().map(|cap| format!("- {}", caps::sentence(cap))).collect();
+    let lines: Vec<String> = rubric.caps.iter().map(|cap| format!("- {}", cap.rule())).collect();
     format!("LIMITS\nWhere one of these holds, the score may be no higher:\n{}\n\n", lines.join("\n"))
 }
 

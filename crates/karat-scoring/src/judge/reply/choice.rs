@@ -91,7 +91,8 @@ fn keys(candidate: &Candidate) -> impl Iterator<Item = &String> {
     candidate.found.value.as_object().into_iter().flat_map(Map::keys)
 }
 
-/// The only one of these objects, counting equal ones once. Of several, after the last attempt, the first own one in a fence.
+/// The only one of these objects, counting equal ones once. Of several that all stand in code fences, after the last attempt,
+/// the first own one (BR-06); one outside of a fence may as well be the verdict.
 fn sole(
     mut candidates: Vec<Candidate>,
     is_own: impl Fn(&Candidate) -> bool,
@@ -107,8 +108,9 @@ fn sole(
     if count < 2 {
         return Ok(candidates.into_iter().next());
     }
-    let fenced = candidates.iter().enumerate().filter(|(_, it)| is_last && it.is_fenced && is_own(it));
-    let Some((first, _)) = fenced.min_by_key(|(_, it)| it.span.start) else {
+    let is_decided = is_last && candidates.iter().all(|it| it.is_fenced || !is_own(it));
+    let own = candidates.iter().enumerate().filter(|(_, it)| is_decided && it.is_fenced && is_own(it));
+    let Some((first, _)) = own.min_by_key(|(_, it)| it.span.start) else {
         return Err(problem(format!("the reply holds {count} JSON objects that differ, where one is expected")));
     };
     let mut chosen = candidates.swap_remove(first);

@@ -226,8 +226,8 @@ impl PieceProgress {
     }
 }
 
-/// The message of a judgment whose last reply cannot be used: the problem, the reply's beginning, and the command that shows
-/// all of it.
+/// The message of a judgment whose last reply cannot be used: the problem and the reply's beginning. Reports
+/// name the command that shows all of it, for the cell that they name.
 fn unusable(reply: &Reply, error: &str) -> String {
     let problem = match error.strip_prefix("the reply") {
         Some(problem) => format!("the judge's reply{problem}"),
@@ -237,7 +237,7 @@ fn unusable(reply: &Reply, error: &str) -> String {
     let cut = if text.chars().count() > QUOTED { "…" } else { "" };
     let excerpt: String = text.chars().take(QUOTED).chain(cut.chars()).collect();
     let excerpt = if text.is_empty() { String::new() } else { format!(": {excerpt:?}") };
-    format!("{problem}{excerpt} (see `karat trace CELL`)")
+    format!("{problem}{excerpt}")
 }
 
 /// The problems in one line, the first few in full.

@@ -17,13 +17,6 @@ pub(crate) fn active_caps(
     Ok(holding)
 }
 
-/// The sentence about a cap in the prompt.
-pub(crate) fn sentence(cap: &Cap) -> String {
-    let bounds: Vec<String> = cap.max.iter().map(|(dimension, max)| format!("{dimension} at most {max}")).collect();
-    let condition = cap.say.as_deref().unwrap_or(&cap.id).trim().trim_end_matches('.');
-    format!("{condition}: {}", bounds.join(", "))
-}
-
 /// Lowers a score to the lowest bound that the caps set for it; the reason says which cap did and what the judge gave.
 /// Enforcement never raises a score.
 pub(crate) fn enforce<'a>(caps: impl IntoIterator<Item = &'a Cap>, dimension: &str, score: Score) -> Score {
@@ -34,7 +27,7 @@ pub(crate) fn enforce<'a>(caps: impl IntoIterator<Item = &'a Cap>, dimension: &s
         .filter(|(max, _)| max < value)
         .min_by(|(one, _), (other, _)| one.total_cmp(other));
     let Some((max, cap)) = bound else { return score };
-    let lowered = format!("lowered from {value} by the cap `{}` ({})", cap.id, sentence(cap));
+    let lowered = cap.lowered_reason(*value);
     let reason = match reason {
         Some(own) => format!("{own} ({lowered})"),
         None => lowered,

@@ -294,19 +294,18 @@ fn judges_are_sent_a_temperature() {
     assert_eq!(sent(json!({}), json!({"model": "gpt-5", "sampling": "free"})).temperature, Some(0.0));
 }
 
-/// Mistake 16: the message of a reply without JSON quotes the reply, with control characters made visible, and names the command
-/// that shows all of it.
+/// Mistake 16: the message of a reply without JSON quotes the reply, with control characters made visible.
 #[test]
 fn an_unreadable_reply_is_quoted() {
     let error =
         |reply: &str| Driven::new(rubrics::Claims::new().machine(), [stop(reply), stop(reply)]).error().to_owned();
     assert_eq!(
         error("Sorry,\n I think it's fine\u{9b}2J"),
-        "the judge's reply contains no JSON: \"Sorry,\\n I think it's fine\\u{9b}2J\" (see `karat trace CELL`)"
+        "the judge's reply contains no JSON: \"Sorry,\\n I think it's fine\\u{9b}2J\""
     );
     let long = error(&"x".repeat(300));
-    assert!(long.contains(&format!("{}…\" (see", "x".repeat(200))) && !long.contains(&"x".repeat(201)), "{long}");
-    assert_eq!(error(" "), "the judge's reply is empty (see `karat trace CELL`)");
+    assert!(long.contains(&format!("{}…\"", "x".repeat(200))) && !long.contains(&"x".repeat(201)), "{long}");
+    assert_eq!(error(" "), "the judge's reply is empty");
     let bad = json!({"accuracy": 11}).to_string();
     assert!(error(&bad).starts_with("the judge's reply cannot be used: /completeness: "), "{}", error(&bad));
 }

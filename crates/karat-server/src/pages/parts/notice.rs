@@ -1,12 +1,12 @@
 //! What a reader should know of the state of a run: unfinished, without cells, all in error, not indexed yet (DB-52).
 
-use karat_app::RunView;
+use karat_app::{CellFlag, RunView};
 use karat_page::block::Empty;
 use karat_page::component::state;
 use karat_page::number::{count, count_noun};
 use karat_page::text::visible::line;
 use karat_page::{Document, Markup, html};
-use karat_types::{CellStatus, RunStatus};
+use karat_types::RunStatus;
 
 use crate::pages::parts::address;
 use crate::pages::query::Query;
@@ -15,7 +15,7 @@ use crate::pages::query::Query;
 pub(in crate::pages) fn of_run(view: &RunView) -> Markup {
     let run = &view.header.id;
     let (there, planned) = (view.index.len() as u64, view.plan.cells());
-    let errors = view.count_status(CellStatus::Error);
+    let errors = view.count_flag(CellFlag::Error);
     html! {
         @match view.header.status {
             RunStatus::Finished => {},

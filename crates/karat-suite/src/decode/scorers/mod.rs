@@ -1,12 +1,14 @@
 //! Decoding of `scorers` and `analyses`.
 //!
 //! - here: scorers with a metric, judges and consensus; `rubric.rs`: rubrics
-//! - `output_fields.rs`: fields of the outputs, which rubrics show and metrics read
+//! - `output_fields.rs`: fields of the outputs, which rubrics show and metrics read; `stored_outputs.rs`: the same, by the
+//!   outputs of the last run
 //! - `labels.rs`: labels by people, which must be about something that is scored, and on its scale (CL-08)
 
 pub(crate) mod labels;
 pub(crate) mod output_fields;
 pub(crate) mod rubric;
+pub(crate) mod stored_outputs;
 
 use karat_types::{
     AnalysisSpec, Bound, Consensus, ConsensusMethod, Parameters, Rubric, RubricScorer, ScorerKind, ScorerSpec,
@@ -59,9 +61,11 @@ impl Decoder<'_> {
             self.require_match(reference);
         }
         if let Some(output) = node.field("output")
-            && let Some(field) = output.text().and_then(output_fields::first_field)
+            && let Some(written) = output.text()
+            && let Some(field) = output_fields::first_field(written)
+            && !self.check_output_field(written, field, &output.place)
         {
-            self.check_output_field(output.text().unwrap_or_default(), field, &output.place);
+            self.check_stored_path(written, written, ToString::to_string, &output.place);
         }
         self.bounds(node);
         Some(ScorerSpec {

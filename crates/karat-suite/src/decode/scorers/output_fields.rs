@@ -48,9 +48,12 @@ impl OutputFields {
 
 impl Decoder<'_> {
     /// Reports a field of the output that no output can have; `name` is what reads it, as it is written. Where outputs
-    /// may have other fields than those that are declared, only a likely slip of the pen is reported.
-    pub(super) fn check_output_field(&mut self, name: &str, field: &str, place: &Place) {
-        let Some(fields) = self.output_fields.as_ref().filter(|fields| !fields.names.contains(field)) else { return };
+    /// may have other fields than those that are declared, only a likely slip of the pen is reported. Returns whether
+    /// something was reported.
+    pub(super) fn check_output_field(&mut self, name: &str, field: &str, place: &Place) -> bool {
+        let Some(fields) = self.output_fields.as_ref().filter(|fields| !fields.names.contains(field)) else {
+            return false;
+        };
         let known: Vec<&str> = fields.names.iter().map(String::as_str).collect();
         let near = nearest(field, known.iter().copied()).map(|near| {
             let meant = name.replacen(field, near, 1);
@@ -62,7 +65,10 @@ impl Decoder<'_> {
         } else if let Some(near) = near {
             let message = format!("the schema of the outputs has no `{field}`, which `{name}` reads");
             self.problems.warn(place, message).hint(near);
+        } else {
+            return false;
         }
+        true
     }
 }
 

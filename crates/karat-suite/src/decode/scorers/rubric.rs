@@ -1,5 +1,6 @@
 //! Rubrics: files, inline, and the one-question shorthand.
 
+use karat_text::path::Path;
 use karat_text::template::{Expression, Template};
 use karat_types::{
     Better, BreakdownSpec, Cap, ChunkMerge, DiagnosticSpec, Dimension, FieldType, InvalidReplyRule, Overall,
@@ -239,9 +240,12 @@ impl Decoder<'_> {
         let template = Template::compile(&inlined).ok()?;
         names::check(template.reads(), text, &node.place, roots, &mut self.pending, &mut self.problems);
         for name in template.reads().iter().filter(|name| !names::is_defaulted(text, name)) {
-            if let Some(field) = name.strip_prefix("output.").and_then(|rest| rest.split('.').next()) {
+            if let Some(rest) = name.strip_prefix("output.") {
                 let at = notation::name_within(&node.place, text, name, &self.problems);
-                self.check_output_field(name, field, &at);
+                if !self.check_output_field(name, rest.split('.').next().unwrap_or(rest), &at) {
+                    let written = |path: &Path| path.to_string().replacen('$', "output", 1);
+                    self.check_stored_path(rest, name, written, &at);
+                }
             }
         }
         let known = |name: &&String| names::RUBRIC.contains(&name.split('.').next().unwrap_or_default());

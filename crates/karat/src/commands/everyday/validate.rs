@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 pub fn validate(context: &CommandContext<'_>, selection: &SelectionArgs) -> Result<Exit, Failure> {
     let invocation = invocation::from_selection(selection, &ExecutionArgs::default())?;
-    let loaded = context.app.load(&invocation)?;
+    let loaded = context.app.validate(&invocation)?;
     context.print_notices(&loaded.plan);
     if !context.quiet {
         context.print_warnings(context.app.readiness(&loaded.plan));

@@ -23,7 +23,7 @@ pub fn show(context: &CommandContext<'_>, args: &ShowArgs) -> Result<Exit, Failu
     }
     if let (Some(shown), TableFormatArg::Table) = (args.outputs, format(args)) {
         let outputs = OutputsArg::outputs(Some(shown), args.cells);
-        context.printer.stream_text(|out| {
+        context.printer.stream_text_lines(|out| {
             context.app.show_outputs(&args.run, outputs, &mut |text| out.write_all(text.as_bytes()))
         })?;
         return Ok(Exit::Pass);
@@ -45,22 +45,16 @@ fn print_cells(context: &CommandContext<'_>, args: &ShowArgs) -> Result<(), Fail
     };
     let metrics = context.app.metric_names(&args.run)?;
     let head: Vec<&str> = head(&metrics);
-    let each = |each: &mut dyn FnMut(&CellLine) -> std::io::Result<()>| {
-        // The printer keeps an error of writing and reports it at the end.
-        context.app.each_cell(&args.run, &filter, &mut |line| {
-            let _ = each(line);
-            Ok(())
-        })
-    };
+    let each = |each: &mut dyn FnMut(&CellLine) -> std::io::Result<()>| context.app.each_cell(&args.run, &filter, each);
     match format(args) {
-        TableFormatArg::Json => context.printer.stream(|out| {
+        TableFormatArg::Json => context.printer.stream_lines(|out| {
             print_json_list(out, |item| each(&mut |line| item(&serde_json::to_string(line).unwrap_or_default())))
         }),
-        TableFormatArg::Tsv => context.printer.stream(|out| {
+        TableFormatArg::Tsv => context.printer.stream_lines(|out| {
             let _ = writeln!(out, "{}", head.iter().map(|name| one_field(name)).collect::<Vec<_>>().join("\t"));
             each(&mut |line| writeln!(out, "{}", row(line, &metrics).join("\t")))
         }),
-        TableFormatArg::Table => context.printer.stream_text(|out| {
+        TableFormatArg::Table => context.printer.stream_text_lines(|out| {
             let mut table = StreamedTable::new(context, &head);
             each(&mut |line| table.add(row(line, &metrics), out))?;
             let _ = table.end(out);
@@ -126,21 +120,17 @@ fn print_suite_cells(
     let head: Vec<&str> =
         ["sample", "system", "trial"].into_iter().chain(names).chain(["verdict", "cost", "run"]).collect();
     let each = |each: &mut dyn FnMut(&SuiteCell) -> std::io::Result<()>| {
-        // The printer keeps an error of writing and reports it at the end.
-        context.app.each_suite_cell(&args.run, choice, metrics, &mut |cell| {
-            let _ = each(cell);
-            Ok(())
-        })
+        context.app.each_suite_cell(&args.run, choice, metrics, each)
     };
     match format(args) {
-        TableFormatArg::Json => context.printer.stream(|out| {
+        TableFormatArg::Json => context.printer.stream_lines(|out| {
             print_json_list(out, |item| each(&mut |cell| item(&serde_json::to_string(cell).unwrap_or_default())))
         }),
-        TableFormatArg::Tsv => context.printer.stream(|out| {
+        TableFormatArg::Tsv => context.printer.stream_lines(|out| {
             let _ = writeln!(out, "{}", head.iter().map(|name| one_field(name)).collect::<Vec<_>>().join("\t"));
             each(&mut |cell| writeln!(out, "{}", suite_row(cell).join("\t")))
         }),
-        TableFormatArg::Table => context.printer.stream_text(|out| {
+        TableFormatArg::Table => context.printer.stream_text_lines(|out| {
             let mut table = StreamedTable::new(context, &head);
             each(&mut |cell| table.add(suite_row(cell), out))?;
             let _ = table.end(out);

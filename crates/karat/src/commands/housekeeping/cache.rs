@@ -48,7 +48,13 @@ fn prune(context: &CommandContext<'_>, older_than: &str, traces: bool, dry_run: 
     if traces {
         text.push_str(&format!("; {} KiB of requests and responses {removed}", kib(pruned.trace_bytes)));
     }
-    if !dry_run {
+    if let Some(bytes) = pruned.room_to_shrink {
+        let mib = bytes.div_ceil(1 << 20);
+        text.push_str(&format!(
+            "; the file keeps its size, since making it smaller needs {mib} MiB of free disk space (prune again then); \
+             later runs write into the room inside it"
+        ));
+    } else if !dry_run {
         text.push_str(&format!("; {} KiB of disk space freed", kib(pruned.freed)));
     }
     context.printer.text(&text)

@@ -45,7 +45,7 @@ fn a_starter_without_stand_ins_asks_the_real_models() {
     let place = Place::new();
     for (provider, model, price) in [
         ("anthropic", "claude-haiku-4-5", "$"),
-        ("xai", "xai:grok-3-mini", "unknown"),
+        ("xai", "xai:grok-4.20-non-reasoning", "unknown"),
         ("vllm", "vllm:meta-llama", "$0"),
     ] {
         place.fine(&["init", provider, "--task", "answer", "--provider", provider]);

@@ -29,6 +29,36 @@ fn cells_and_traces_can_be_seen() {
     assert_eq!(place.karat(&["show", "nope"]).code, 1);
 }
 
+/// S3: a pipe that is closed after the first lines ends `show` quietly; `--format cells` writes a file a cell.
+#[test]
+fn a_closed_pipe_ends_a_list_quietly() {
+    use std::io::{BufRead, BufReader, Read};
+    let place = Place::new();
+    place.write("data.jsonl", &questions(3_000));
+    let scripted = "{ id: mock, provider: scripted, with: { reply: 'answer' } }";
+    let text = suite("http://unused");
+    let (before, after) = text.split_once("{ id: mock").unwrap();
+    let (_, after) = after.split_once("} } ]").unwrap();
+    place.write("karat.yaml", &format!("{before}{scripted} ]{after}"));
+    place.fine(&["run", "--run-id", "a", "-q", "--format", "cells", "-o", "out"]);
+    let cells = std::fs::read_dir(place.path().join("out/cells")).unwrap().count();
+    let last: Value = serde_json::from_str(&place.text("out/cells/002999.json")).unwrap();
+    assert_eq!((cells, &last["sample"]), (3_000, &"q2999".into()));
+    for arguments in
+        [&["show", "a"][..], &["show", "a", "--format", "json"], &["show", "a", "--outputs", "all", "--cells", "3000"]]
+    {
+        let mut command = place.command(arguments);
+        let mut child =
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        let mut messages = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut messages).unwrap();
+        assert_eq!((child.wait().unwrap().code(), messages.as_str()), (Some(0), ""), "{arguments:?}");
+        assert!(!first.is_empty());
+    }
+}
+
 const IN_PARTS: &str = r#"name: parts
 dataset: { source: data.jsonl, id: id, input: text }
 models: []

@@ -122,3 +122,39 @@ fn a_store_on_a_full_disk_is_read() {
     }
     assert_eq!(provider.requests(), 116, "nothing was paid for");
 }
+
+/// A3: on a full disk `cache prune` says how much room it needs, and that or the copy that it advises works; with some room it
+/// prunes, and the file shrinks once there is enough.
+#[test]
+fn a_store_on_a_full_disk_is_pruned() {
+    const PRUNE: [&str; 5] = ["cache", "prune", "--older-than", "1ms", "--traces"];
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(&place, 40) else { return };
+    let provider = FakeProvider::start_on(0, Script::by(|_| Behaviour::ok(noise())), RequestLog::Counts).unwrap();
+    place.write("data.jsonl", &questions(400));
+    place.write("karat.yaml", &suite(&provider.base_url()));
+    place.fine(&["run", "--run-id", "big", "-q", "-o", "out"]);
+    disk.fill();
+    let said = place.karat(&PRUNE);
+    assert!(said.code == 1 && said.stderr.contains("pruning needs 1 MiB of free space"), "{}", said.all());
+    assert!(place.fine(&[&PRUNE[..], &["--dry-run"]].concat()).stdout.contains("would be removed"));
+
+    std::fs::create_dir(place.path().join("copy")).unwrap();
+    for file in std::fs::read_dir(place.path().join(".karat")).unwrap().flatten() {
+        if file.file_name().to_string_lossy().starts_with("karat.db") {
+            std::fs::copy(file.path(), place.path().join("copy").join(file.file_name())).unwrap();
+        }
+    }
+    let size = |file: &str| std::fs::metadata(place.path().join(file)).unwrap().len();
+    place.fine(&[&PRUNE[..], &["--store", "sqlite:copy/karat.db"]].concat());
+    assert!(size("copy/karat.db") * 3 < size(".karat/karat.db") * 2, "the copy is smaller");
+
+    let filler = std::fs::OpenOptions::new().write(true).open(place.path().join(".karat/filler")).unwrap();
+    filler.set_len(size(".karat/filler") - (2 << 20)).unwrap();
+    let said = place.fine(&PRUNE);
+    assert!(said.stdout.contains("the file keeps its size, since making it smaller needs"), "{}", said.all());
+    filler.set_len(0).unwrap();
+    assert!(place.fine(&PRUNE).stdout.contains("KiB of disk space freed"));
+    assert!(size("copy/karat.db") <= size(".karat/karat.db") && size(".karat/karat.db") < 12 << 20);
+    place.fine(&["report", "big", "-o", "again"]);
+}

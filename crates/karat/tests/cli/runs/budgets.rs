@@ -1,7 +1,7 @@
 //! Limits of spending hold whatever providers and services do.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 use testkit::{Behaviour, Echo, FakeProvider, Script};
@@ -172,6 +172,35 @@ fn free_failures_do_not_lower_the_named_limit() {
     assert_eq!(said.code, 5, "{}", said.all());
     let said = place.karat(&["resume", "r", "--budget-usd", limit_named(&said)]);
     assert_eq!((said.code, service.requests()), (1, 30), "{}", said.all());
+}
+
+/// FT-B4: where every answer failed at unknown cost, the limit that a stopped run names is at most what the remaining
+/// attempts can be billed, and it suffices, whether the answers go on to fail or are right from then on.
+#[test]
+fn the_named_limit_suffices_after_answers_of_unknown_cost() {
+    const ROWS: usize = 40;
+    for recovers in [false, true] {
+        let is_right = Arc::new(AtomicBool::new(false));
+        let script = {
+            let is_right = is_right.clone();
+            Script::by(move |_| match is_right.load(Ordering::Relaxed) {
+                true => Behaviour::ok("answer"),
+                false => Behaviour::prose(),
+            })
+        };
+        let (provider, place) = place(script, ROWS, "{ max_concurrency: 8, retries: 2 }");
+        let said = place.karat(&["run", "--run-id", "r", "--budget-usd", "0.004"]);
+        assert_eq!(said.code, 5, "{}", said.all());
+        let limit = limit_named(&said);
+        let dearest = bound(&provider) / provider.requests() as f64;
+        let owed = dearest * 3.0 * (ROWS as f64 + 1.0);
+        assert!(limit.parse::<f64>().is_ok_and(|limit| limit <= owed + 0.02), "{limit} of {owed}: {}", said.all());
+        is_right.store(recovers, Ordering::Relaxed);
+        let said = place.karat(&["resume", "r", "--budget-usd", limit]);
+        assert_eq!(said.code, if recovers { 0 } else { 1 }, "{limit}: {}", said.all());
+        assert!(!said.stderr.contains("does not fit the budget"), "{}", said.all());
+        assert_eq!(place.report("r")["totals"]["cells"], json!(ROWS));
+    }
 }
 
 /// BY-05: a reply without a cost counts as the highest cost before it, in all parts of the run, and is reported.

@@ -32,6 +32,7 @@ fn a_full_disk_stops_the_run_and_loses_nothing() {
     let said = limited(&["run", "--run-id", "full", "-q"]);
     assert_eq!(said.code, 1, "{}", said.all());
     assert!(said.stderr.contains("make room, then `karat resume full`"), "{}", said.all());
+    assert!(said.stderr.contains("no file larger than 150 KiB (`ulimit -f`)"), "{}", said.all());
     let before = provider.requests();
     assert!(before < CELLS, "the file never grew to its limit: {before} calls");
     place.fine(&["resume", "full", "-q"]);

@@ -84,6 +84,78 @@ fn the_advice_of_a_trace_works() {
     assert!(tickets.karat(&["trace", "nope"]).stderr.contains("no cell `nope`"));
 }
 
+/// D10, D60: `validate` warns of a path that leads to nothing in any output of the last run, with its place and the likely
+/// name; not of one that some outputs reach, nor of outputs of a variant that was changed since.
+#[test]
+fn paths_are_checked_against_the_last_run() {
+    let reply = r#"'{"category": "billing", "claims": [{"text": "a"}, {"text": "b"}]}'"#;
+    let suite = |output: &str, rubric: &str| {
+        format!(
+            "{}judges: [ {{ id: judge, provider: scripted, with: {{ reply: '{{\"pass\": true}}' }} }} ]\n",
+            with(r#"'{"category": "billing", "priority": 2}'"#, reply).replace(
+                "{ metric: exact, output: $.category }",
+                &format!("{{ metric: count, output: {output} }}, good: {{ rubric: {{ ask: Is it good?, show: {{ reply: \"{{{{ output.{rubric} }}}}\" }} }} }}"),
+            )
+        )
+    };
+    let tickets = place(&suite("\"$.claims[*].text\"", "category"));
+    tickets.fine(&["run", "--run-id", "a", "--no-gate"]);
+    assert!(!tickets.fine(&["validate"]).stderr.contains("warning"));
+    for (output, rubric, told) in [
+        ("\"$.claims[*].txt\"", "category", "5:39: `$.claims[*].txt` leads to nothing in the 2 outputs read of run a"),
+        ("\"$.claims[*].txt\"", "category", "did you mean `$.claims[*].text`?"),
+        ("\"$.other[*]\"", "category", "the outputs have: category, claims"),
+        ("$.category", "categry", "`output.categry` leads to nothing in the 2 outputs read of run a"),
+        ("$.category", "categry", "did you mean `output.category`?"),
+    ] {
+        tickets.write("karat.yaml", &suite(output, rubric));
+        let said = tickets.fine(&["validate"]);
+        assert!(said.stderr.contains(told), "{told}\n{}", said.all());
+    }
+    tickets.write("karat.yaml", &suite("\"$.other[*]\"", "category").replace("Classify", "Sort"));
+    assert!(!tickets.fine(&["validate"]).stderr.contains("leads to nothing"));
+}
+
+/// D10: a plural path that leads to nothing in any output is an error after the run; an empty list is a result.
+#[test]
+fn a_plural_path_that_matches_no_output_is_an_error() {
+    let counted = |path: &str, reply: &str| {
+        let suite = with("metric: exact, output: $.category", &format!("metric: count, output: \"{path}\""));
+        place(&suite.replace("{\"category\": \"billing\", \"priority\": 2}", reply))
+    };
+    let said = counted("$.claims[*]", "{\"claim\": [1, 2]}").karat(&["run"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    assert!(said.all().contains("`output: $.claims[*]` matches nothing in any of 2 outputs"), "{}", said.all());
+    assert!(said.all().contains("did you mean `$.claim[*]`?"), "{}", said.all());
+    for (reply, count) in [("{\"claims\": []}", 0.0), ("{\"claims\": [1, 2]}", 2.0)] {
+        let fine = counted("$.claims[*]", reply);
+        fine.fine(&["run", "--run-id", "a"]);
+        assert_eq!(fine.report("a")["metrics"]["label"]["value"], serde_json::json!(count), "{reply}");
+    }
+}
+
+/// D16: where a judge's reply cannot be used, the terminal and the report name the command that shows it, and it works.
+#[test]
+fn an_unusable_reply_is_found() {
+    let judged = SUITE.replace(
+        "scorers: { label: { metric: exact, output: $.category } }",
+        "judges: [ { id: judge, provider: scripted, with: { reply: 'Sorry, I think it is fine.' } } ]\n\
+         scorers: { good: { rubric: { ask: Is it good? } } }",
+    );
+    let tickets = place(&judged);
+    let said = tickets.karat(&["run", "--run-id", "a"]);
+    assert!(
+        said.all().contains("contains no JSON: \"Sorry, I think it is fine.\" (see `karat trace a 0`)"),
+        "{}",
+        said.all()
+    );
+    let report = tickets.fine(&["report", "a", "--format", "md", "-o", "-"]).stdout;
+    assert!(report.contains("(see `karat trace a 0`)"), "{report}");
+    let trace = tickets.fine(&["trace", "a", "0"]).stdout;
+    assert!(trace.contains("Sorry, I think it is fine."), "{trace}");
+    assert!(!tickets.fine(&["report", "a", "--canonical", "--format", "md", "-o", "-"]).stdout.contains("trace a"));
+}
+
 /// D34, D50: the advice for a missing suite works when it is followed.
 #[test]
 fn the_advice_of_a_missing_suite_works() {

@@ -1,0 +1,113 @@
+//! Changes between the base and the other variants or models: a forest for each metric, texts that came and went, and
+//! samples that moved.
+
+use karat_analysis::{Comparison, Delta, DeltaAxis, Finding, TextChange};
+use karat_page::block::{Block, Cell, Forest, ForestRow, Head};
+use karat_page::component::verdict::Verdict;
+use karat_types::{Better, MetricSpec};
+
+use crate::blocks::build::{difference, prose, table_if_any, texts};
+use crate::shared::report::Report;
+use crate::shared::scales;
+use crate::shared::visible::excerpt;
+
+/// Number of forests, the headline metrics first.
+const METRICS: usize = 6;
+
+/// Number of texts and samples listed for each comparison.
+const LISTED: usize = 10;
+
+pub(in crate::blocks) fn blocks(report: Report<'_>, delta: &Delta) -> Vec<Block> {
+    let title = match delta.over {
+        DeltaAxis::Variant => "Variant delta",
+        DeltaAxis::Model => "Model delta",
+        DeltaAxis::Baseline => "Since the baseline",
+    };
+    if !delta.has_matches() {
+        let head = Head::new(title, "Did anything change?").when_empty(
+            format!("Nothing can be paired with {}: it shares no scored sample with the others.", delta.base),
+            "karat validate",
+        );
+        return vec![Block::Forest(Forest { head, ..Forest::default() })];
+    }
+    let mut shown: Vec<usize> = report.headline().into_iter().map(|(at, _)| at).collect();
+    shown.extend(report.metrics().map(|(at, _)| at).filter(|at| !shown.contains(at)).collect::<Vec<_>>());
+    let metrics = shown.into_iter().filter_map(|at| report.findings.plan.metrics.get(at));
+    let forests = metrics.filter_map(|metric| forest(report, title, delta, metric)).take(METRICS);
+    let moved = forests.collect::<Vec<_>>();
+    moved.into_iter().chain(moved_texts(delta)).chain(movers(report, delta)).collect()
+}
+
+fn forest(report: Report<'_>, title: &str, delta: &Delta, metric: &MetricSpec) -> Option<Block> {
+    let row = |it: &Comparison| {
+        let found = &it.metrics.iter().find(|found| found.metric == metric.name)?.delta;
+        let effect = scales::difference(found);
+        Some(ForestRow { name: it.id.clone(), effect, verdict: Some(verdict(metric, found)), ..ForestRow::default() })
+    };
+    let rows: Vec<ForestRow> = delta.comparisons.iter().filter_map(row).collect();
+    let question = format!("What changes in {} against {}?", metric.name, delta.base);
+    let head = Head::new(format!("{title}: {}", metric.name), question)
+        .with_note("Paired by sample and judge; an interval that contains 0 shows no significant change.");
+    let scale = scales::scale_of(&report.findings.plan, metric);
+    (!rows.is_empty()).then_some(Block::Forest(Forest { head, scale, rows, margin: None }))
+}
+
+fn verdict(metric: &MetricSpec, delta: &Finding) -> Verdict {
+    match delta.sign().map(|above| above == (metric.better == Better::Higher)) {
+        Some(true) => Verdict::Better,
+        Some(false) => Verdict::Worse,
+        None => Verdict::Undecided,
+    }
+}
+
+/// Lists the texts of judges that appeared and disappeared.
+fn moved_texts(delta: &Delta) -> Option<Block> {
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut left_out = 0;
+    for comparison in &delta.comparisons {
+        for texts in &comparison.texts {
+            let mut list = |word: &str, changes: &[TextChange], all: u64| {
+                let shown = changes.iter().take(LISTED);
+                left_out += all.saturating_sub(shown.len() as u64);
+                rows.extend(shown.map(|change| {
+                    vec![
+                        Cell::text(&comparison.id),
+                        Cell::text(format!("{word}: {}", texts.name)),
+                        Cell::text(&change.sample),
+                        prose(excerpt(&change.text, 240)),
+                        Cell::Count(change.times),
+                    ]
+                }));
+            };
+            list("appeared", &texts.appeared, texts.n_appeared);
+            list("disappeared", &texts.disappeared, texts.n_disappeared);
+        }
+    }
+    let head =
+        Head::new("Remarks of judges that changed", format!("What do judges say now, and not of {}?", delta.base));
+    let head = if left_out > 0 {
+        head.with_note(format!("{left_out} more are only counted; report.json has those that are listed."))
+    } else {
+        head
+    };
+    let mut columns = texts(["Compared", "Change", "Sample", "Text"]);
+    columns.push(karat_page::block::Column::number("Times"));
+    table_if_any(head, columns, rows)
+}
+
+fn movers(report: Report<'_>, delta: &Delta) -> Option<Block> {
+    let rows = delta.comparisons.iter().flat_map(|comparison| {
+        comparison.movers.iter().take(LISTED).map(|mover| {
+            let scale = scales::scale_named(&report.findings.plan, &mover.metric);
+            vec![
+                Cell::text(&mover.sample),
+                Cell::text(&comparison.id),
+                Cell::text(&mover.metric),
+                difference(Some(&mover.delta), &scale),
+            ]
+        })
+    });
+    let mut columns = texts(["Sample", "Compared", "Metric"]);
+    columns.push(karat_page::block::Column::number("Change"));
+    table_if_any(Head::new("Samples that moved most", "Which samples do I read?"), columns, rows)
+}

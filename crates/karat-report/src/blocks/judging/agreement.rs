@@ -1,0 +1,34 @@
+//! Agreement of judges with each other: a table of pairs by metric.
+
+use karat_analysis::Agreement;
+use karat_page::block::{Block, Cell, Column, Head};
+use karat_page::number::Scale;
+
+use crate::blocks::build::{difference, figure, table};
+use crate::shared::report::Report;
+use crate::shared::scales;
+
+pub(in crate::blocks) fn blocks(report: Report<'_>, found: &Agreement) -> Vec<Block> {
+    let coefficient = Scale::score(-1.0, 1.0);
+    let rows = found.metrics.iter().flat_map(|(name, metric)| {
+        let scale = scales::scale_named(&report.findings.plan, name);
+        let coefficient = coefficient.clone();
+        metric.pairs.iter().map(move |pair| {
+            vec![
+                Cell::text(name),
+                Cell::text(format!("{}, {}", pair.judges.0, pair.judges.1)),
+                figure(Some(&pair.exact), &scales::shares()),
+                figure(Some(&pair.mean_abs_difference), &scale),
+                difference(Some(&pair.bias), &scale),
+                figure(pair.icc.as_ref(), &coefficient),
+                figure(pair.alpha.as_ref(), &coefficient),
+                Cell::Count(pair.bias.n()),
+            ]
+        })
+    });
+    let numbers = ["Equal grades", "Mean abs. difference", "Bias (first − second)", "ICC(2,1)", "α", "n"];
+    let columns = ["Metric", "Judges"].map(Column::text).into_iter().chain(numbers.map(Column::number));
+    let head = Head::new("Agreement of judges", "Do the judges mean the same?")
+        .when_empty("No two judges graded the same output.", "karat run --judges A,B");
+    vec![table(head, columns.collect(), rows)]
+}

@@ -1,0 +1,108 @@
+//! Calibration of judges against people: agreement by dimension with its threshold, bias, and the sets that differ most.
+
+use karat_analysis::{CalibratedDimension, CalibratedJudge, Calibration, CalibrationForm, Finding};
+use karat_page::block::{Bar, Bars, Block, Cell, Column, Head};
+use karat_page::component::verdict::Verdict;
+use karat_page::number::{Scale, Unit};
+
+use crate::blocks::build::{count, difference, table, table_if_any, texts, value};
+use crate::shared::scales::{self, unscaled};
+use crate::wording::calibration::{cautions, judge_verdict, unscored_note};
+
+/// Number of sets listed, the largest differences first.
+const SETS: usize = 15;
+
+pub(in crate::blocks) fn blocks(found: &Calibration) -> Vec<Block> {
+    [Some(agreement(found)), Some(dimensions(found)), sets(found)].into_iter().flatten().collect()
+}
+
+/// Every dimension with its judge.
+fn each(found: &Calibration) -> impl Iterator<Item = (&CalibratedJudge, &CalibratedDimension)> {
+    found.judges.iter().flat_map(|judge| judge.dimensions.iter().map(move |dimension| (judge, dimension)))
+}
+
+fn of_form(found: &Calibration, dimension: &CalibratedDimension) -> Option<Finding> {
+    match found.agreement {
+        CalibrationForm::WithinShare => dimension.within_share.clone(),
+        CalibrationForm::Icc => dimension.icc.clone(),
+        CalibrationForm::Alpha => dimension.alpha.clone(),
+    }
+}
+
+fn agreement(found: &Calibration) -> Block {
+    let (name, scale) = match found.agreement {
+        CalibrationForm::WithinShare => ("share of sets within the tolerance", scales::shares()),
+        CalibrationForm::Icc => ("ICC(2,1)", Scale::score(-1.0, 1.0)),
+        CalibrationForm::Alpha => ("Krippendorff's α", Scale::score(-1.0, 1.0)),
+    };
+    let several = found.judges.len() > 1;
+    let bar = |(judge, dimension): (&CalibratedJudge, &CalibratedDimension)| {
+        let name =
+            if several { format!("{} {}", judge.judge, dimension.dimension) } else { dimension.dimension.clone() };
+        Bar { name, estimate: scales::estimate_or_none(&scale, of_form(found, dimension).as_ref()), ..Bar::default() }
+    };
+    let bars: Vec<Bar> = each(found).map(bar).collect();
+    let thresholds: Vec<f64> = each(found).map(|(_, dimension)| dimension.threshold).collect();
+    let threshold = thresholds.first().filter(|first| thresholds.iter().all(|it| (it - **first).abs() <= 0.0));
+    let version = found.prompt_version.as_deref().map_or_else(String::new, |it| format!(", prompt version {it}"));
+    let mut head = Head::new(format!("Calibration of {}", found.scorer), "Do the judges grade as people do?")
+        .with_n(found.sets)
+        .with_note(format!("Agreement: {name}{version}; {} labelled samples.", found.samples))
+        .when_empty("No human label matches an output of this run.", "karat calibrate SUITE");
+    head.notes.extend(found.judges.iter().map(|judge| format!("{}: {}.", judge.judge, judge_verdict(judge))));
+    let threshold = threshold.map(|it| (*it, "threshold".to_owned()));
+    Block::Bars(Bars { head, scale, bars, threshold })
+}
+
+fn dimensions(found: &Calibration) -> Block {
+    let rows = each(found).map(|(judge, dimension)| {
+        let verdict = match dimension.passed {
+            Some(true) => Cell::Verdict(Verdict::Pass),
+            Some(false) => Cell::Verdict(Verdict::Fail),
+            None => Cell::Verdict(Verdict::Undecided),
+        };
+        let note = Some(unscored_note(found, dimension)).filter(|it| !it.is_empty());
+        let notes: Vec<String> = note.into_iter().chain(cautions(dimension)).collect();
+        vec![
+            Cell::text(&judge.judge),
+            Cell::text(&dimension.dimension),
+            count(Some(dimension.labelled)),
+            difference(dimension.bias.as_ref(), &unscaled()),
+            value(dimension.mean_abs_difference.as_ref().map(Finding::value), &unscaled()),
+            value(Some(dimension.threshold), &Scale::of(Unit::Score)),
+            verdict,
+            Cell::Prose(notes.join("; ")),
+        ]
+    });
+    let mut columns = texts(["Judge", "Dimension"]);
+    columns.extend(["Labelled", "Bias (judge − people)", "Mean abs. difference", "Threshold"].map(Column::number));
+    columns.extend(texts(["Verdict", "Notes"]));
+    table(Head::new("Calibration by dimension", "Where do judge and people part?"), columns, rows)
+}
+
+fn sets(found: &Calibration) -> Option<Block> {
+    let mut sets: Vec<(&str, &str, &karat_analysis::SetDelta, f64)> = each(found)
+        .flat_map(|(judge, dimension)| {
+            let of = move |set| (judge.judge.as_str(), dimension.dimension.as_str(), set);
+            dimension.deltas.iter().map(of)
+        })
+        .filter_map(|(judge, dimension, set)| Some((judge, dimension, set, set.delta?.abs())))
+        .filter(|(.., size)| *size > 0.0)
+        .collect();
+    sets.sort_by(|a, b| b.3.total_cmp(&a.3));
+    let rows = sets.into_iter().take(SETS).map(|(judge, dimension, set, _)| {
+        let difference = set.delta.map_or_else(Default::default, |it| karat_page::number::Estimate::point(it, 1));
+        vec![
+            Cell::text(&set.sample),
+            Cell::text(judge),
+            Cell::text(dimension),
+            value(Some(set.people), &unscaled()),
+            value(set.judge, &unscaled()),
+            Cell::Difference(difference, unscaled()),
+        ]
+    });
+    let mut columns = texts(["Sample", "Judge", "Dimension"]);
+    columns.extend(["People", "Judge's grade", "Difference"].map(Column::number));
+    let head = Head::new("Largest differences between judge and people", "Which outputs do I read?");
+    table_if_any(head, columns, rows)
+}

@@ -1,0 +1,39 @@
+//! Scores corrected by human labels: raw and anchored figures beside each other.
+
+use karat_analysis::{AnchoredFigure, HumanAnchor};
+use karat_page::block::{Block, Cell, Column, Head};
+
+use crate::blocks::build::{difference, figure, prose, table, texts};
+use crate::shared::report::Report;
+use crate::shared::scales;
+
+pub(in crate::blocks) fn blocks(report: Report<'_>, anchor: &HumanAnchor) -> Vec<Block> {
+    let any = anchor.figures.iter().any(|figure| figure.labelled > 0);
+    let rows = anchor.figures.iter().filter(|it| !any || it.labelled > 0).map(|it: &AnchoredFigure| {
+        let scale = scales::scale_named(&report.findings.plan, &it.metric);
+        let basis = match (&it.why, &it.anchored) {
+            (Some(why), _) => why.clone(),
+            (None, Some(anchored)) => format!("{} labels + {} judged, {}", it.labelled, it.judged, anchored.method()),
+            (None, None) => String::new(),
+        };
+        vec![
+            Cell::text(&it.metric),
+            Cell::text(&it.system),
+            figure(it.judge.as_ref(), &scale),
+            figure(it.human.as_ref(), &scale),
+            figure(it.anchored.as_ref(), &scale),
+            difference(it.correction.as_ref(), &scale),
+            prose(basis),
+        ]
+    });
+    let mut columns = texts(["Metric", "System"]);
+    columns.extend(["Judge alone", "Labels alone", "Human-anchored", "People − judge"].map(Column::number));
+    columns.extend(texts(["Based on"]));
+    let (used, all) = anchor.labels;
+    let head = Head::new("Human-anchored scores", "What would people have graded?").with_n(used).with_note(format!(
+        "Labels used: {used} of {all}; left out because judges saw them as examples: {}. The labels must be a random \
+         sample of the outputs.",
+        anchor.shown_to_judges
+    ));
+    vec![table(head, columns, rows)]
+}

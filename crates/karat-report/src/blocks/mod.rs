@@ -1,0 +1,44 @@
+//! Outcomes of analyses as blocks: the one mapping that the report and the live dashboard share.
+//!
+//! [`of_analysis`] chooses the mapping by the kind of the outcome, never by the name of a suite or an analysis.
+//!
+//! - `build`: short forms of blocks. Read it first.
+//! - `changes/`, `judging/`, `samples/`: a file for each kind of outcome, in the folders of `markdown/`.
+//! - `plain`: the table of an outcome without a mapping of its own.
+
+pub(crate) mod build;
+mod changes;
+mod judging;
+mod plain;
+pub(crate) mod samples;
+
+use karat_analysis::{AnalysisResult, Outcome};
+use karat_page::Block;
+
+use crate::shared::report::Report;
+
+/// Returns the panels of an outcome: at least one.
+pub fn of_analysis(report: Report<'_>, analysed: &AnalysisResult) -> Vec<Block> {
+    let blocks = match &analysed.outcome {
+        Outcome::Delta(found) => changes::delta::blocks(report, found),
+        Outcome::Drift(found) => changes::drift::blocks(found),
+        Outcome::Power(found) => changes::power::blocks(report, found),
+        Outcome::Leaderboards(found) => changes::leaderboards::blocks(report, found),
+        Outcome::Agreement(found) => judging::agreement::blocks(report, found),
+        Outcome::Calibration(found) => judging::calibration::blocks(found),
+        Outcome::EvidencePosition(found) => judging::evidence_position::blocks(report, found),
+        Outcome::Grading(found) => judging::grading::blocks(found),
+        Outcome::HumanAnchor(found) => judging::human_anchor::blocks(report, found),
+        Outcome::JudgeBias(found) => judging::judge_bias::blocks(report, found),
+        Outcome::Failures(found) => samples::failures::blocks(report, found),
+        Outcome::Errors(found) => samples::errors::blocks(found),
+        Outcome::Notes(found) => samples::notes::blocks(found),
+        Outcome::MissingItems(found) => samples::missing_items::blocks(found),
+        Outcome::Slices(found) => samples::slices::blocks(report, found),
+        Outcome::Balance(found) => samples::balance::blocks(found),
+        Outcome::SummaryCorpus(found) => samples::corpus::blocks(report, found),
+        Outcome::Diagnostics(found) => samples::diagnostics::blocks(found),
+        Outcome::Services(found) => plain::blocks("Services", found),
+    };
+    blocks.into_iter().map(|block| block.of_analysis(&analysed.id)).collect()
+}

@@ -1,0 +1,95 @@
+//! A value, such as an output, as text: strings as they are, everything else as indented lines, so that an answer and what stands beside it
+//! read from top to bottom.
+
+use serde_json::Value;
+
+/// Deepest level that is written on lines of its own.
+const DEEPEST: usize = 6;
+
+/// Returns the value as text.
+pub(super) fn text(value: &Value) -> String {
+    let mut out = String::new();
+    write(&mut out, value, 0);
+    out.trim_end().to_owned()
+}
+
+fn write(out: &mut String, value: &Value, depth: usize) {
+    match value {
+        Value::String(text) => out.push_str(text),
+        Value::Object(fields) if !fields.is_empty() && depth < DEEPEST && !is_short(value) => {
+            for (at, (name, field)) in fields.iter().enumerate() {
+                separate(out, depth, at);
+                out.push_str(name);
+                out.push(':');
+                below(out, field, depth);
+            }
+        }
+        Value::Array(items) if !items.is_empty() && depth < DEEPEST && !is_short(value) => {
+            for (at, item) in items.iter().enumerate() {
+                separate(out, depth, at);
+                out.push_str(&format!("{}.", at + 1));
+                below(out, item, depth);
+            }
+        }
+        other => out.push_str(&inline(other)),
+    }
+}
+
+/// Writes a member: on the same line if it is short, else on lines of its own.
+fn below(out: &mut String, value: &Value, depth: usize) {
+    if matches!(value, Value::String(_)) || is_short(value) {
+        out.push(' ');
+        write(out, value, depth + 1);
+    } else {
+        write(out, value, depth + 1);
+    }
+}
+
+fn separate(out: &mut String, depth: usize, at: usize) {
+    if at > 0 || depth > 0 {
+        out.push('\n');
+        out.push_str(&"  ".repeat(depth));
+    }
+}
+
+/// Returns true for values that fit on one line: scalars, and small objects and lists of scalars.
+fn is_short(value: &Value) -> bool {
+    let is_scalar = |value: &Value| !matches!(value, Value::Object(_) | Value::Array(_));
+    let is_small = |length: usize| length <= 80;
+    match value {
+        Value::Object(fields) => fields.values().all(is_scalar) && is_small(inline(value).len()),
+        Value::Array(items) => items.iter().all(is_scalar) && is_small(inline(value).len()),
+        _ => true,
+    }
+}
+
+/// Returns a value on one line: `doc_type: slides, page: 4`.
+fn inline(value: &Value) -> String {
+    let joined = |parts: Vec<String>| if parts.is_empty() { "none".to_owned() } else { parts.join(", ") };
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "none".to_owned(),
+        Value::Object(fields) => joined(fields.iter().map(|(name, it)| format!("{name}: {}", inline(it))).collect()),
+        Value::Array(items) => joined(items.iter().map(inline).collect()),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DB-22: an answer stands above its citations, each on one line.
+    #[test]
+    fn an_answer_reads_from_top_to_bottom() {
+        let output = serde_json::json!({
+            "answer": "Revenue was $4.2bn.\nIt rose.",
+            "citations": [{ "doc_type": "slides", "page": 4 }, { "doc_type": "press", "page": null }],
+            "speakers": [],
+        });
+        let expected = "answer: Revenue was $4.2bn.\nIt rose.\ncitations:\n  1. doc_type: slides, page: 4\n  2. doc_type: \
+                        press, page: none\nspeakers: none";
+        assert_eq!(text(&output), expected);
+        assert_eq!(text(&serde_json::json!("as it is")), "as it is");
+    }
+}

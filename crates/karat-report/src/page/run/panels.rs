@@ -1,0 +1,78 @@
+//! Panels of the analyses in the suite's order, and the failures.
+
+use karat_analysis::{AnalysisResult, Errors, Outcome};
+use karat_page::component::ledger::{self, FailureGroup};
+use karat_page::{Block, Markup, html, render_all};
+
+use crate::blocks::{of_analysis, samples::errors};
+use crate::page::links::Links;
+use crate::page::sections::disclosure;
+use crate::shared::report::Report;
+use crate::shared::visible::{MESSAGE, excerpt};
+
+/// Number of panels of one analysis that are shown at once; a reader opens the others.
+const SHOWN: usize = 6;
+
+/// The panels of all analyses that have no section of their own.
+pub(super) fn analyses(report: Report<'_>) -> Markup {
+    let own = report.findings.analyses.iter().filter(|it| !is_elsewhere(it));
+    html! { @for analysed in own { (panels(&of_analysis(report, analysed))) } }
+}
+
+/// Returns true for outcomes that another section shows, and for those that found nothing to say.
+fn is_elsewhere(analysed: &AnalysisResult) -> bool {
+    match &analysed.outcome {
+        Outcome::Leaderboards(_) | Outcome::Errors(_) | Outcome::Failures(_) | Outcome::Notes(_) => true,
+        Outcome::EvidencePosition(found) => found.effects.is_empty(),
+        Outcome::Grading(found) => {
+            found.shared_cells + found.single_judge_cells == 0 && found.failing_judges.is_empty()
+        }
+        Outcome::Services(found) => found.versions.is_empty() && found.models.is_empty(),
+        _ => false,
+    }
+}
+
+fn panels(blocks: &[Block]) -> Markup {
+    let (first, rest) = blocks.split_at(blocks.len().min(SHOWN));
+    html! {
+        (render_all(first))
+        @if !rest.is_empty() {
+            (disclosure(&format!("{} more panels", rest.len()), &html! { div.section { (render_all(rest)) } }))
+        }
+    }
+}
+
+/// The failures: groups by code and message, then cells below thresholds, skipped cells and notes.
+pub(super) fn failures(report: Report<'_>, links: &Links) -> Markup {
+    let of = |wanted: fn(&Outcome) -> bool| {
+        let found = report.findings.analyses.iter().filter(move |it| wanted(&it.outcome));
+        found.flat_map(|it| of_analysis(report, it)).collect::<Vec<_>>()
+    };
+    let below = of(|it| matches!(it, Outcome::Failures(found) if found.cells > 0));
+    // The first panel of errors repeats the groups.
+    let skipped: Vec<Block> = of(|it| matches!(it, Outcome::Errors(_))).into_iter().skip(1).collect();
+    let notes = of(|it| matches!(it, Outcome::Notes(found) if !found.kinds.is_empty()));
+    let groups = report.findings.errors().map(|errors| groups(errors, links)).unwrap_or_default();
+    html! {
+        (ledger::failures(&groups))
+        (panels(&below))
+        (render_all(&skipped))
+        (render_all(&notes))
+    }
+}
+
+fn groups(found: &Errors, links: &Links) -> Vec<FailureGroup> {
+    let group = |kind: &karat_analysis::ErrorKind| {
+        let message = kind.examples.first().map_or_else(String::new, |it| excerpt(&it.message, MESSAGE));
+        let stage = errors::stage_name(kind.stage);
+        let example =
+            kind.examples.first().map_or_else(String::new, |it| format!(" (first: {} {})", it.sample, it.who));
+        FailureGroup {
+            code: kind.code.clone(),
+            message: format!("{stage}: {message}{example}"),
+            cells: kind.count,
+            href: links.cells(&[("flag", if stage == "cell" { "error" } else { "unscored" }), ("q", &kind.code)]),
+        }
+    };
+    found.kinds.iter().map(group).collect()
+}

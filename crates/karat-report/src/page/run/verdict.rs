@@ -1,0 +1,184 @@
+//! The verdict with its reasons: one sentence, the answer in figures, the gates.
+
+use karat_analysis::{Decision, RankedPlace, Verdict as Decided};
+use karat_page::block::Stat;
+use karat_page::component::gates::{self, GateRow};
+use karat_page::component::verdict::{Verdict, verdict_line};
+use karat_page::component::{cards, state};
+use karat_page::number::{Estimate, Scale, Unit, count};
+use karat_page::text::visible::line;
+use karat_page::{Markup, html};
+use karat_types::RunStatus;
+
+use crate::page::sections::remarks;
+use crate::shared::figures;
+use crate::shared::report::Report;
+use crate::shared::scales;
+use crate::wording::gates::{SHOWN, VerdictWords, condition_bound, verdict_words, visible_checks};
+
+pub(super) fn section(report: Report<'_>) -> Markup {
+    let context = report.context;
+    html! {
+        (sentence(report))
+        @for failure in &context.failures { (state::error(failure, None, None)) }
+        (cards::render(&answer(report)))
+        (warnings(report))
+        (gate_table(report))
+    }
+}
+
+/// The verdict in the words of report.md; without gates, the reason why there is none.
+fn sentence(report: Report<'_>) -> Markup {
+    match verdict_words(&report.context.verdicts) {
+        Some(VerdictWords { verdict, counts, named, more }) => {
+            let mut sentence = counts;
+            if !named.is_empty() {
+                sentence = format!("{sentence}: {}", named.join(", "));
+            }
+            if more > 0 {
+                sentence = format!("{sentence} and {} more", count(more as u64));
+            }
+            verdict_line(shown(verdict), &format!("{sentence}."))
+        }
+        None => {
+            let words = match (&report.context.verdict_note, report.rows.header().status) {
+                (Some(note), _) => format!("No verdict: {note}"),
+                (None, RunStatus::Finished) => "No verdict: the suite sets no gate.".to_owned(),
+                (None, _) => "No verdict: the run is not finished.".to_owned(),
+            };
+            html! { div.verdict-line data-testid="verdict" data-verdict="none" { p { (line(&words)) } } }
+        }
+    }
+}
+
+/// Returns the verdict in the form of pages.
+pub(super) fn shown(verdict: Decided) -> Verdict {
+    match verdict {
+        Decided::Pass => Verdict::Pass,
+        Decided::Review => Verdict::Review,
+        Decided::Undecided => Verdict::Undecided,
+        Decided::Fail => Verdict::Fail,
+    }
+}
+
+/// The answer in figures: the best, the worst, the hardest sample, cells and cost.
+fn answer(report: Report<'_>) -> Vec<Stat> {
+    let mut stats = Vec::new();
+    if let (Some((_, metric)), Some(board)) = (report.primary(), report.findings.primary_board()) {
+        let scale = scales::scale_of(&report.findings.plan, metric);
+        let ranked = board.places.len() > 1 && !board.is_level();
+        let place = |key: &str, label: &str, place: Option<&RankedPlace>, note: String| {
+            let place = place?;
+            let estimate = scales::estimate(&scale, &place.finding);
+            let (key, label) = (key.to_owned(), label.to_owned());
+            Some(Stat { key, label, estimate, scale: scale.clone(), note: Some(note), ..Stat::default() })
+        };
+        let named = |place: Option<&RankedPlace>| {
+            place.map_or_else(String::new, |place| format!("{}, {}", place.id, metric.name))
+        };
+        let (first, last) = (board.places.first(), board.places.last().filter(|_| ranked));
+        let best = if ranked { "Best" } else { "Score" };
+        let level = board.is_level().then(|| format!("All {} have the same score.", count(board.places.len() as u64)));
+        stats.extend(place("best", best, first, level.unwrap_or_else(|| named(first))));
+        stats.extend(place("worst", "Worst", last, named(last)));
+        let hardest = board.hardest_sample.as_ref();
+        stats.extend(place("hardest", "Hardest sample", hardest, named(hardest)));
+    }
+    stats.push(cells(report));
+    stats.push(cost(report));
+    stats
+}
+
+fn cells(report: Report<'_>) -> Stat {
+    let tally = report.findings.run.tally;
+    let parts = [("failed", tally.errors), ("unscored", tally.unscored), ("skipped", tally.skipped)];
+    let parts = parts.into_iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!("{} {word}", count(n)));
+    let reused = (!report.context.canonical && tally.reused > 0).then(|| format!("{} reused", count(tally.reused)));
+    let mut parts: Vec<String> = parts.chain(reused).collect();
+    parts.insert(0, format!("of {} planned", count(report.findings.planned)));
+    Stat {
+        key: "cells".to_owned(),
+        label: "Cells".to_owned(),
+        estimate: Estimate::point(tally.cells as f64, 0),
+        scale: Scale::of(Unit::Count),
+        note: Some(parts.join(", ")),
+        ..Stat::default()
+    }
+}
+
+fn cost(report: Report<'_>) -> Stat {
+    let spend = report.findings.run.spend;
+    let paid = figures::money(Some(report.amount_paid()));
+    let note = match (report.context.canonical, report.is_simulated()) {
+        (true, _) => "at list price".to_owned(),
+        (false, true) => "simulated models: nothing was billed".to_owned(),
+        (false, false) => format!("at list price; {paid} paid in this run"),
+    };
+    Stat {
+        key: "cost".to_owned(),
+        label: "Cost".to_owned(),
+        words: Some(figures::money(spend.cost())),
+        note: Some(note),
+        ..Stat::default()
+    }
+}
+
+fn warnings(report: Report<'_>) -> Markup {
+    let warnings: Vec<String> = report.warnings().map(|it| format!("Warning: {it}")).collect();
+    remarks(&warnings)
+}
+
+fn gate_table(report: Report<'_>) -> Markup {
+    let verdicts = &report.context.verdicts;
+    let checks = visible_checks(verdicts);
+    if checks.is_empty() {
+        return html! {};
+    }
+    let left_out = checks.len().saturating_sub(SHOWN) as u64;
+    let rows: Vec<GateRow> = checks
+        .iter()
+        .take(SHOWN)
+        .map(|check| {
+            let decision = check.decision;
+            let scale = if decision.is_metric {
+                scales::scale_named(&report.findings.plan, &decision.subject)
+            } else {
+                Scale::default()
+            };
+            GateRow {
+                name: check.check_name(),
+                verdict: shown(decision.verdict),
+                observed: observed(decision, &scale),
+                threshold: condition_bound(decision, |value| scale.text(value)),
+                scale,
+                reason: decision.reason.clone(),
+            }
+        })
+        .collect();
+    html! { (gates::render(&rows, left_out)) (remarks(&verdicts.notes)) }
+}
+
+fn observed(decision: &Decision, scale: &Scale) -> Estimate {
+    match (&decision.finding, decision.observed) {
+        (Some(finding), _) => scales::estimate(scale, finding),
+        (None, Some(observed)) => Estimate::point(observed, 0),
+        (None, None) => Estimate::missing("not observed"),
+    }
+}
+
+/// The recommendations, each with its caveat; nothing if there are none.
+pub(super) fn recommendations(report: Report<'_>) -> Markup {
+    let all = &report.findings.recommendations;
+    html! {
+        @if !all.is_empty() {
+            ul.remarks {
+                @for it in all {
+                    li {
+                        (line(&it.advice))
+                        @if let Some(caveat) = &it.caveat { " " span.soft { "Caveat: " (line(caveat)) } }
+                    }
+                }
+            }
+        }
+    }
+}

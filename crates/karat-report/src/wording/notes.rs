@@ -1,0 +1,18 @@
+//! Names of notes, the same in every format.
+
+use karat_types::NoteKind;
+
+/// Returns the name of a kind of note.
+pub(crate) fn note_name(kind: NoteKind) -> &'static str {
+    match kind {
+        NoteKind::Truncated => "reply cut at max_tokens",
+        NoteKind::Filtered => "reply ended by a content filter, or refused",
+        NoteKind::DroppedChunks => "chunks dropped beyond the limit",
+        NoteKind::Lenient => "reply parsed leniently",
+        NoteKind::Reasked => "asked again",
+        NoteKind::UsageEstimated => "usage estimated",
+        NoteKind::Breach => "usage above the reservation",
+        NoteKind::Lenience => "declared lenience used",
+        NoteKind::Unmetered => "a metered fact could not be read",
+    }
+}

@@ -1,0 +1,116 @@
+//! Rewrites a source so that what it keeps and collects is checked while it is rendered; see `growth`.
+
+use super::captures;
+use super::code::{Block, Kind, Token};
+use super::growth::KEEP;
+
+/// Texts that were written into a source, so that places in it can be told apart from the author's.
+#[derive(Debug, Default)]
+pub(super) struct Insertions(Vec<(usize, usize)>);
+
+impl Insertions {
+    /// The offset in the author's source.
+    pub fn original(&self, at: usize) -> usize {
+        let mut before = 0;
+        for (place, length) in &self.0 {
+            let start = place + before;
+            if at <= start {
+                break;
+            }
+            before += (*length).min(at - start);
+        }
+        at - before
+    }
+}
+
+/// A part of the source, and what stands in its place; it is never shorter.
+pub(super) struct Edit {
+    pub start: usize,
+    pub end: usize,
+    pub text: String,
+}
+
+/// The source in which every expression whose value is kept, and that can grow, passes through [`KEEP`], and text that
+/// blocks collect again and again is inserted by expressions. `None` if nothing has to be rewritten.
+pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, Insertions)> {
+    const KEEPING: &[&str] = &["set", "with", "for", "macro", "call"];
+    let keeps = blocks.iter().any(|block| block.keyword().is_some_and(|keyword| KEEPING.contains(&keyword)));
+    let mut edits: Vec<Edit> = captures::edits(source, blocks);
+    for slot in blocks.iter().filter(|_| keeps).flat_map(growing_slots) {
+        edits.push(Edit { start: slot.start, end: slot.start, text: "(".to_owned() });
+        edits.push(Edit { start: slot.end, end: slot.end, text: format!(")|{KEEP}") });
+    }
+    if edits.is_empty() {
+        return None;
+    }
+    // At one place the closing ones come first.
+    edits.sort_by(|a, b| (a.start, &a.text == "(").cmp(&(b.start, &b.text == "(")));
+    let mut written = String::with_capacity(source.len() + edits.len() * 8);
+    let mut insertions = Insertions::default();
+    let mut done = 0;
+    for Edit { start, end, text } in edits {
+        written.push_str(&source[done..start]);
+        written.push_str(&text);
+        insertions.0.push((start, text.len() - (end - start)));
+        done = end;
+    }
+    written.push_str(&source[done..]);
+    Some((written, insertions))
+}
+
+/// A bracket, or the block itself, while its members are read.
+struct Level {
+    /// Where the present member begins: the index of its first token.
+    from: usize,
+    grows: bool,
+    /// True if the members of this level are kept.
+    keeps: bool,
+}
+
+/// The members of brackets that have an operator which can grow a text, and the values of assignments that can be larger or
+/// deeper than what they are made of.
+fn growing_slots(block: &Block<'_>) -> Vec<std::ops::Range<usize>> {
+    let tokens = &block.tokens;
+    let assigns = matches!(block.keyword(), Some("set" | "with"));
+    let mut levels = vec![Level { from: usize::MAX, grows: false, keeps: false }];
+    let mut slots = Vec::new();
+    let mut finish = |level: &Level, to: usize| {
+        let members = tokens.get(level.from..to).filter(|members| !members.is_empty() && level.grows && level.keeps);
+        if let Some([first, ..]) = members.filter(|members| !members[0].is("*"))
+            && let Some(last) = tokens.get(to - 1)
+        {
+            slots.push(first.at..last.span().end);
+        }
+    };
+    for (at, token) in tokens.iter().enumerate() {
+        let is_outermost = levels.len() == 1;
+        let Some(level) = levels.last_mut() else { break };
+        if token.is_opening() {
+            // A list, a map or a call makes a value of its own.
+            level.grows |= is_outermost;
+            levels.push(Level { from: at + 1, grows: false, keeps: true });
+        } else if token.is_closing() {
+            finish(level, at);
+            if !is_outermost {
+                levels.pop();
+            }
+        } else if token.is(",") || token.is(":") {
+            finish(level, at);
+            *level = Level { from: at + 1, grows: false, keeps: !is_outermost };
+        } else if token.is("=") {
+            // A namespace outlives the statement: every value that it gets is kept.
+            let is_attribute = is_outermost && at.checked_sub(2).is_some_and(|dot| tokens[dot].is("."));
+            *level = Level { from: at + 1, grows: is_attribute, keeps: !is_outermost || assigns };
+        } else if grows(token) {
+            level.grows = true;
+        }
+    }
+    if let Some(level) = levels.last() {
+        finish(level, tokens.len());
+    }
+    slots
+}
+
+fn grows(token: &Token<'_>) -> bool {
+    token.kind == Kind::Operator && ["~", "+", "*"].contains(&token.text)
+}
