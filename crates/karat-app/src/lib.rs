@@ -17,6 +17,7 @@ mod report;
 mod run;
 mod suite;
 mod threads;
+mod view;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
 
 use crate::follow::run_state::KnownStates;
+use crate::view::view_cache::ViewCache;
 
 pub use crate::access::role::Role;
 pub use crate::access::tokens::{Access, NewToken, TokenLine};
@@ -46,14 +48,16 @@ pub use crate::follow::counter::FinishedCell;
 pub use crate::follow::follower::{Look, RunFollower};
 pub use crate::follow::progress::{CellCounts, Progress};
 pub use crate::follow::run_state::{RunFilter, RunState};
+pub use crate::inspect::calls::{CellCall, Contents, JudgeCall, TracedCall};
 pub use crate::inspect::cells::{CellFilter, CellLine, JudgeWords};
+pub use crate::inspect::figures::{Headline, RunFigures};
 pub use crate::inspect::history::MetricLine;
 pub use crate::inspect::invalidate::Invalidation;
 pub use crate::inspect::messages::{Message, reply_text, request_messages};
 pub use crate::inspect::runs::{RunLine, rfc3339};
 pub use crate::inspect::store_check::CheckedStore;
 pub use crate::inspect::suite_cells::SuiteCell;
-pub use crate::inspect::trace::{Trace, TracedCall};
+pub use crate::inspect::trace::Trace;
 pub use crate::inspect::why::ReuseReasons;
 pub use crate::report::write::{Format, ReportTo, WrittenReport};
 pub use crate::run::calibrate::Rounds;
@@ -67,6 +71,16 @@ pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
 pub use crate::suite::load::LoadedSuite;
 pub use crate::suite::preset::names as preset_names;
 pub use crate::suite::starter::{StarterRequest, starter_providers, starter_tasks};
+pub use crate::view::cell::CellView;
+pub use crate::view::cells::{CellsPage, CellsRow};
+pub use crate::view::index::{CellFlag, MetricColumn, Place, RunIndex};
+pub use crate::view::moved::MovedCells;
+pub use crate::view::query::{CellOrder, CellQuery, Cursor, MatchedCells};
+pub use crate::view::run_view::{RunView, ViewMetric};
+pub use crate::view::runs::{RunColumn, RunEntry, RunOrder, RunsPage, RunsQuery, run_state, start_of_day};
+pub use crate::view::sample::SampleView;
+pub use crate::view::texts::{JudgmentView, OutputView, ScoreView, SystemOutputs, TrialView};
+pub use crate::view::view_cache::ViewState;
 pub use atomic_file::AtomicFile;
 pub use doctor::{Finding, Health};
 pub use error::{
@@ -135,6 +149,8 @@ pub struct Session(Arc<SessionState>);
 struct SessionState {
     /// The store, once it was opened for writing. Lookups catch up with what other processes have written since.
     store: Mutex<Option<Store>>,
+    /// Indexes of runs that pages have shown.
+    views: Arc<ViewCache>,
     /// The folder that a server keeps to: suites and their files lie below it.
     root: Option<PathBuf>,
     /// States of runs that have ended.
@@ -161,6 +177,10 @@ impl Session {
 
     fn store(&self) -> MutexGuard<'_, Option<Store>> {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn views(&self) -> Arc<ViewCache> {
+        Arc::clone(&self.0.views)
     }
 
     /// The state of a run, if it was computed while its rows were those with this hash.

@@ -4,6 +4,8 @@
 //   <k-theme>            switch between light, dark and the system's theme
 //   <k-table>            filter, sort, search and keyboard rows of the table inside it
 //   <k-keys>             list of the keys of the page (`?`)
+//   <k-copy>             button that copies the text inside it
+//   <k-reload>           loads the page again soon: what it shows is being made
 //
 // State that a link should carry lives in `location.hash`; what only this reader prefers lives in `localStorage`.
 "use strict";
@@ -91,7 +93,7 @@
       const body = table?.tBodies[0];
       if (!table || !body) return;
       this.body = body;
-      this.rows = [...body.rows];
+      this.rows = [...body.rows].filter((row) => !row.classList.contains("more"));
       this.order = new Map(this.rows.map((row, at) => [row, at]));
       this.name = this.dataset.name ?? "";
       this.sorts = "";
@@ -285,7 +287,8 @@
 
     /** @param {HTMLTableRowElement} row @param {number} step */
     move(row, step) {
-      const shown = [...(this.body?.rows ?? [])].filter((each) => !each.hidden);
+      const own = new Set(this.rows);
+      const shown = [...(this.body?.rows ?? [])].filter((each) => own.has(each) && !each.hidden);
       const next = shown[shown.indexOf(row) + step];
       if (!next) return;
       row.tabIndex = -1;
@@ -371,6 +374,33 @@
     }
   }
 
+  class Copy extends HTMLElement {
+    connectedCallback() {
+      const source = this.querySelector("[data-copy]");
+      if (!source || !navigator.clipboard) return;
+      const button = element("button", { type: "button" }, "Copy");
+      button.addEventListener("click", () => {
+        navigator.clipboard.writeText(source.textContent ?? "").then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Not allowed"; });
+      });
+      this.append(button);
+    }
+  }
+
+  class Reload extends HTMLElement {
+    connectedCallback() { setTimeout(() => location.reload(), 700); }
+  }
+
+  // A form leaves its empty fields out of the address.
+  document.addEventListener("submit", (event) => {
+    if (!(event.target instanceof HTMLFormElement) || event.target.method !== "get") return;
+    for (const field of event.target.elements) {
+      if ((field instanceof HTMLInputElement || field instanceof HTMLSelectElement) && field.value === "") field.disabled = true;
+    }
+  });
+  window.addEventListener("pageshow", () => {
+    for (const field of document.querySelectorAll("form input:disabled, form select:disabled")) field.removeAttribute("disabled");
+  });
+
   /** Keys that follow a link with this name, such as `next` for `]`. @type {Record<string, string>} */
   const LINKS = { "]": "next", "[": "prev", d: "diff-link", t: "trace-link", c: "compare-link" };
   /** @type {Record<string, string>} */
@@ -419,5 +449,7 @@
     customElements.define("k-theme", Theme);
     customElements.define("k-table", Table);
     customElements.define("k-keys", Keys);
+    customElements.define("k-copy", Copy);
+    customElements.define("k-reload", Reload);
   });
 })();

@@ -1,13 +1,16 @@
 //! Looking at stored runs and at what later runs would reuse.
 //!
 //! - `runs` lists runs, `cells` the cells of one, `suite_cells` those of all runs of a suite, `history` a metric over runs.
-//! - `trace` shows the calls of one cell; `messages` reads their requests and replies.
+//! - `figures` are the verdict and the headline of a run, which the store keeps.
+//! - `trace` shows one cell, `calls` finds its calls; `messages` reads their requests and replies.
 //! - `why` explains what a run would reuse; `invalidate` takes results out of reuse.
 //! - `store_check` reads all of the store and reports damage.
 //! - `address` resolves the names of cells.
 
 pub(crate) mod address;
+pub(crate) mod calls;
 pub(crate) mod cells;
+pub(crate) mod figures;
 pub(crate) mod history;
 pub(crate) mod invalidate;
 pub(crate) mod messages;

@@ -1,16 +1,15 @@
 //! The list of stored runs.
 
-use karat_analysis::headline_metrics;
 use karat_store::{RunSummary, Store};
 use karat_types::{PlanHeader, RunStatus};
 use serde::Serialize;
 
-use crate::analyse::baseline::findings;
 use crate::follow::counter::judges_of;
+use crate::inspect::figures::{RunFigures, kept_figures};
 use crate::{App, AppError};
 
-/// Number of cells that a list reads for verdicts and figures, which need a pass over the cells of a run. Older runs
-/// beyond it are listed without them.
+/// Number of cells that a list reads for verdicts and figures that the store does not keep yet. Older runs beyond it are
+/// listed without them.
 const MAX_SUMMARIZED: u64 = 100_000;
 
 /// A stored run in one line.
@@ -42,14 +41,6 @@ pub struct RunLine {
     pub simulated: bool,
 }
 
-/// Verdict and first headline metric of a run.
-#[derive(Default)]
-struct RunFigures {
-    verdict: Option<String>,
-    metric: Option<String>,
-    value: Option<f64>,
-}
-
 impl App {
     /// The newest runs.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunLine>, AppError> {
@@ -62,17 +53,20 @@ impl App {
         let line = |run: RunSummary| {
             let header = store.run(&run.id)?;
             // A run that cannot be analysed is still listed; `karat report RUN` says why.
-            let figures = match left.checked_sub(run.totals.cells) {
-                Some(rest) if run.totals.cells > 0 => {
-                    left = rest;
-                    self.run_figures(&run.id).unwrap_or_default()
-                }
-                _ => RunFigures::default(),
+            let figures = match kept_figures(&store.rows(&run.id)?)? {
+                Some(kept) => kept,
+                None => match left.checked_sub(run.totals.cells) {
+                    Some(rest) if run.totals.cells > 0 => {
+                        left = rest;
+                        self.run_figures(&run.id).unwrap_or_default()
+                    }
+                    _ => RunFigures::default(),
+                },
             };
             Ok(RunLine {
                 verdict: figures.verdict,
-                metric: figures.metric,
-                value: figures.value,
+                value: figures.headline.as_ref().and_then(|headline| headline.value),
+                metric: figures.headline.map(|headline| headline.metric),
                 cost_usd: Some(run.totals.spending.spent.usd()),
                 simulated: header.plan.is_simulated(),
                 status: serialized_name(&run.status),
@@ -88,27 +82,13 @@ impl App {
     }
 }
 
-impl App {
-    fn run_figures(&self, run: &str) -> Result<RunFigures, AppError> {
-        let stored = self.stored_run(run)?;
-        let findings = findings(&stored)?;
-        let (context, _) = self.context(&stored, &findings, false)?;
-        let at = headline_metrics(&findings.plan).first().copied();
-        Ok(RunFigures {
-            verdict: context.verdicts.verdict().map(|verdict| verdict.as_str().to_owned()),
-            metric: at.and_then(|at| findings.plan.metrics.get(at)).map(|metric| metric.name.clone()),
-            value: at.and_then(|at| findings.run.metrics.get(at)?.value()),
-        })
-    }
-}
-
 /// A moment as RFC 3339 in UTC; empty if it is out of range.
 pub fn rfc3339(moment: karat_types::Moment) -> String {
     jiff::Timestamp::from_millisecond(moment.0).map_or_else(|_| String::new(), |moment| moment.to_string())
 }
 
 /// The number of finished cells of a run.
-fn count_done(store: &Store, run: &RunSummary, plan: &PlanHeader) -> Result<u64, AppError> {
+pub(crate) fn count_done(store: &Store, run: &RunSummary, plan: &PlanHeader) -> Result<u64, AppError> {
     if run.status == RunStatus::Finished {
         return Ok(run.totals.cells);
     }

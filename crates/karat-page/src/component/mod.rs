@@ -5,9 +5,11 @@
 //! - `gates`, `metrics`, `ledger`: the parts of a run's page: gates; metrics and leaderboards; failures, cost, provenance.
 //! - `live`: a run while it runs.
 //! - `excerpts`, `transcript`, `highlight`: texts.
+//! - `browse/`: lists that a server filters, sorts and pages, and cells read whole.
 //! - `linked`, `detail`: a table with the charts that stand for its rows, and the panel of the chosen row.
 //! - `state`: nothing to show, an error, something left out.
 
+pub mod browse;
 pub mod cards;
 pub mod detail;
 pub mod excerpts;

@@ -110,7 +110,7 @@ fn number_of(cell: &Cell) -> Option<String> {
 }
 
 /// Renders a cell.
-pub(crate) fn content(cell: &Cell) -> Markup {
+pub fn content(cell: &Cell) -> Markup {
     match cell {
         Cell::Text(text) => html! { (Line(text)) },
         Cell::Prose(text) => html! { bdi { (lines(text)) } },
@@ -137,7 +137,7 @@ pub(crate) fn content(cell: &Cell) -> Markup {
 }
 
 /// `n/a` with its reason.
-pub(crate) fn missing(reason: Option<&str>) -> Markup {
+pub fn missing(reason: Option<&str>) -> Markup {
     html! { span.reason { (NONE) @if let Some(reason) = reason { ": " (line(reason)) } } }
 }
 
@@ -150,6 +150,6 @@ pub fn link(text: &str, href: &str) -> Markup {
 }
 
 /// The number of observations beside a value.
-pub(crate) fn observations(n: u64) -> Markup {
+pub fn observations(n: u64) -> Markup {
     html! { span.count-n title=(count_noun(n, "observation")) { "n = " (count(n)) } }
 }

@@ -66,7 +66,7 @@ pub fn short_name(name: &str) -> String {
 }
 
 /// A name in its own direction, cut in the middle, whole in `title`.
-pub(crate) struct Name<'a>(pub(crate) &'a str);
+pub struct Name<'a>(pub &'a str);
 
 impl Render for Name<'_> {
     fn render(&self) -> Markup {
@@ -78,7 +78,7 @@ impl Render for Name<'_> {
 }
 
 /// A text on one line in its own direction.
-pub(crate) struct Line<'a>(pub(crate) &'a str);
+pub struct Line<'a>(pub &'a str);
 
 impl Render for Line<'_> {
     fn render(&self) -> Markup {

@@ -3,18 +3,28 @@
 //! | file | page |
 //! |---|---|
 //! | `runs` | `/`: what ran, what is red |
-//! | `series` | `/series/SUITE`: is a dated suite slipping |
 //! | `run` | `/runs/R`: better, worse or unknown; `live` while it runs: how far, how much, stop? |
+//! | `cells` | `/runs/R/cells`: which cells do I read? |
+//! | `sample` | `/runs/R/sample?id=S`: what did each system say to this? |
+//! | `trace` | `/runs/R/cell?n=N`: what was sent and returned? |
+//! | `series` | `/series/SUITE`: is a dated suite slipping? |
 //! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
+//!
+//! `query` reads and writes the state of a page in its address; `parts/` is what several pages share.
 //!
 //! A page's file has one `router`. Its handler reads data through [`State::read`](crate::state::State::read) and returns
 //! a document; problems become the error page in `answer`.
 
+mod cells;
 mod live;
+mod parts;
+mod query;
 mod run;
 mod runs;
+mod sample;
 mod series;
 mod style;
+mod trace;
 
 use axum::Router;
 use axum::response::{Html, IntoResponse, Response};
@@ -27,7 +37,13 @@ use crate::state::State;
 
 /// The routes of the pages.
 pub(crate) fn router(state: &State) -> Router<State> {
-    let pages = Router::new().merge(runs::router()).merge(run::router()).merge(series::router());
+    let pages = Router::new()
+        .merge(runs::router())
+        .merge(run::router())
+        .merge(cells::router())
+        .merge(sample::router())
+        .merge(trace::router())
+        .merge(series::router());
     match state.settings().purpose {
         Purpose::View { style: true } => pages.merge(style::router()),
         Purpose::View { style: false } | Purpose::Serve { .. } => pages,

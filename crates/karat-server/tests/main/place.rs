@@ -25,7 +25,7 @@ impl Clock for Noon {
 
 /// A server and the folder of its store.
 pub(crate) struct Place {
-    pub folder: TempDir,
+    pub folder: Arc<TempDir>,
     pub app: App,
     server: Server,
     /// Runs go on between requests.
@@ -138,7 +138,7 @@ impl Place {
 
     /// A server that starts after the store was prepared.
     pub fn with(purpose: Purpose, prepare: impl FnOnce(&App)) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Arc::new(tempfile::tempdir().unwrap());
         let app = App {
             store: StoreUrl::in_folder(folder.path()),
             home: folder.path().to_owned(),
@@ -148,9 +148,18 @@ impl Place {
             opened: Session::below(folder.path()).unwrap(),
         };
         prepare(&app);
+        Self::on(folder, app, purpose)
+    }
+
+    fn on(folder: Arc<TempDir>, app: App, purpose: Purpose) -> Self {
         let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), hosts: Vec::new(), purpose };
         let server = Server::bind(app.clone(), settings).unwrap();
         Self { folder, app, server, runtime: runtime() }
+    }
+
+    /// A place on the same store, as a process that starts now has it.
+    pub fn reopened(&self) -> Self {
+        Self::on(Arc::clone(&self.folder), self.fresh_app(), Purpose::View { style: true })
     }
 
     /// Sends a request; headers are `Name: value`. `Host` is `localhost` unless it is given.

@@ -12,6 +12,7 @@
 //! released   cells whose results were invalidated: nothing needs to be kept for them
 //! tokens     who may ask the server: hashes of secrets, never a secret
 //! journal    facts about a suite that belong to no run: alerts raised, incidents closed
+//! derived    data that readers computed from a run's rows and kept; may be deleted at any time
 //! ```
 //! Rows are only ever added, so a row's `seq` orders the events of a run. Where a run has two rows for one place, the
 //! later one counts. Sections are the last columns of `blocks`, in the order in which they are read, because SQLite
@@ -129,6 +130,15 @@ const MIGRATIONS: &[&str] = &[
         used_at integer,
         revoked_at integer
     ) strict, without rowid;
+",
+    "
+    create table derived (
+        run integer not null,
+        kind text not null,
+        key blob not null,
+        body blob not null,
+        primary key (run, kind)
+    ) strict;
 ",
 ];
 

@@ -100,7 +100,7 @@ impl Store {
         })
     }
 
-    /// Returns the latest call with a key, for_pairs a successful one: of this run if it has one, else of any run.
+    /// Returns the latest call with a key, for preference a successful one: of this run if it has one, else of any run.
     /// Returns `None` if its bytes were pruned.
     ///
     /// Searches all call logs, for people who look at one call. Code uses [`Store::account`].
@@ -108,21 +108,49 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`], or a call log or the trace cannot be read.
     pub fn call(&self, run: Option<&str>, key: Key) -> Result<Option<StoredRecord<CallRecord>>, StoreError> {
-        self.read("a call", |connection| {
-            let own = match run {
-                Some(run) => find_call(connection, Some(run_number(connection, run)?), key)?,
-                None => None,
-            };
-            let Some(found) = own.map_or_else(|| find_call(connection, None, key), |found| Ok(Some(found)))? else {
-                return Ok(None);
-            };
-            let loaded = self.0.cache.section(connection, found.block, SectionKind::Traces)?;
-            if loaded.section.is_empty() {
-                return Ok(None);
-            }
-            Ok(Some(loaded.with_run(unpack_call(loaded.section.entry(found.entry)?)?)))
+        Ok(match self.calls(run, &[key])?.pop() {
+            Some(StoredCall::Kept(call)) => Some(*call),
+            _ => None,
         })
     }
+
+    /// Returns what is kept of the calls with these keys, in their order, as [`Store::call`] finds each: one pass over the
+    /// logs for all of them.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or a call log or a trace cannot be read.
+    pub fn calls(&self, run: Option<&str>, keys: &[Key]) -> Result<Vec<StoredCall>, StoreError> {
+        self.read("a call", |connection| {
+            let mut search = CallSearch::new(keys);
+            if let Some(run) = run {
+                search.scan(connection, Some(run_number(connection, run)?))?;
+            }
+            search.scan(connection, None)?;
+            let call = |place: &CallPlace| match place.found {
+                None => Ok(StoredCall::Missing),
+                Some(found) => {
+                    let loaded = self.0.cache.section(connection, found.block, SectionKind::Traces)?;
+                    if loaded.section.is_empty() {
+                        return Ok(StoredCall::Pruned);
+                    }
+                    let record = unpack_call(loaded.section.entry(found.entry)?)?;
+                    Ok(StoredCall::Kept(Box::new(loaded.with_run(record))))
+                }
+            };
+            search.places.iter().map(call).collect()
+        })
+    }
+}
+
+/// What the store holds of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StoredCall {
+    /// The call with its bytes.
+    Kept(Box<StoredRecord<CallRecord>>),
+    /// The call was made, and its bytes were pruned.
+    Pruned,
+    /// No run has made it.
+    Missing,
 }
 
 impl LoadedSection {
@@ -139,29 +167,54 @@ struct FoundCall {
     is_ok: bool,
 }
 
-/// Searches blocks, newest first, until it finds a successful call.
-fn find_call(connection: &Connection, run: Option<i64>, wanted: Key) -> Result<Option<FoundCall>, ReadFailure> {
-    let mut statement = connection.prepare_cached(match run {
-        Some(_) => CALLS_OF_RUN,
-        None => CALLS_OF_ALL_RUNS,
-    })?;
-    let mut rows = statement.query(params![run])?;
-    let mut best = None;
-    while let Some(row) = rows.next()? {
-        let log = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-        if let Some(found) = find_in_log(row.get(0)?, log, wanted)? {
-            if found.is_ok {
-                return Ok(Some(found));
-            }
-            best = best.or(Some(found));
-        }
-    }
-    Ok(best)
+/// A key that is searched, and the best call found for it.
+struct CallPlace {
+    key: Key,
+    found: Option<FoundCall>,
 }
 
-/// Returns the last call with a key in one block's log, for_pairs a successful one.
+/// The search for several calls in the logs of blocks.
+struct CallSearch {
+    places: Vec<CallPlace>,
+}
+
+impl CallSearch {
+    fn new(keys: &[Key]) -> Self {
+        Self { places: keys.iter().map(|key| CallPlace { key: *key, found: None }).collect() }
+    }
+
+    /// Searches the blocks of a run or of all, newest first, until it has found a successful call for each key that
+    /// earlier scans did not find.
+    fn scan(&mut self, connection: &Connection, run: Option<i64>) -> Result<(), ReadFailure> {
+        let mut open: Vec<&mut CallPlace> = self.places.iter_mut().filter(|place| place.found.is_none()).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let mut statement = connection.prepare_cached(match run {
+            Some(_) => CALLS_OF_RUN,
+            None => CALLS_OF_ALL_RUNS,
+        })?;
+        let mut rows = statement.query(params![run])?;
+        while let Some(row) = rows.next()? {
+            let log = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            let block = row.get(0)?;
+            for place in &mut open {
+                if let Some(found) = find_in_log(block, log, place.key)? {
+                    place.found = place.found.filter(|_| !found.is_ok).or(Some(found));
+                }
+            }
+            open.retain(|place| place.found.is_none_or(|found| !found.is_ok));
+            if open.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the last call with a key in one block's log, for preference a successful one.
 fn find_in_log(block: i64, log: &[u8], wanted: Key) -> Result<Option<FoundCall>, Damage> {
-    if !log.windows(wanted.0.len()).any(|window| window == wanted.0) {
+    if memchr::memmem::find(log, &wanted.0).is_none() {
         return Ok(None);
     }
     let (mut best, mut entry) = (None::<FoundCall>, 0);

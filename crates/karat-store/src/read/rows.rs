@@ -45,8 +45,8 @@ fn sql_ordinal(ordinal: u64) -> i64 {
 /// The rows of one stored run.
 #[derive(Debug, Clone)]
 pub struct StoredRun {
-    store: Store,
-    id: i64,
+    pub(crate) store: Store,
+    pub(crate) id: i64,
     header: RunHeader,
     /// The place of the current row's output: a caller that sees a row usually asks for its output next.
     shown: Arc<Mutex<Option<Shown>>>,

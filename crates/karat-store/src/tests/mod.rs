@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod deferred_appends;
+mod derived;
 mod follow;
 mod invalidate;
 mod limits;

@@ -1,0 +1,139 @@
+//! A run with its index: what pages read.
+
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use karat_analysis::{headline_metrics, system_id};
+use karat_types::{Better, Key, PlanHeader, RunHeader, RunStatus};
+
+use crate::view::index::{CellFlag, MetricColumn, RunIndex, ranks};
+use crate::view::moved::MovedCells;
+
+/// A metric that a page may show, filter and sort by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ViewMetric {
+    /// Its name.
+    pub name: String,
+    /// Unit that is not a plain number: `ms`, `USD`.
+    pub unit: Option<&'static str>,
+    /// Lowest and highest possible value, if they are declared.
+    pub range: Option<(f64, f64)>,
+    /// True if it only takes the values 0 and 1.
+    pub binary: bool,
+    /// The better direction.
+    pub better: Better,
+    /// True if summaries show it.
+    pub is_headline: bool,
+}
+
+/// A run with its index. Immutable: a run that goes on gets another one.
+#[derive(Debug)]
+pub struct RunView {
+    /// The run.
+    pub header: RunHeader,
+    /// Its plan, with metrics resolved to checks where their scores decide it.
+    pub plan: Arc<PlanHeader>,
+    /// The numbers of its cells.
+    pub index: RunIndex,
+    /// Hash of what the store held of the run when the index was built.
+    pub state: Key,
+    /// Metrics of the plan, then latency and cost.
+    pub metrics: Vec<ViewMetric>,
+    /// The previous finished run of the suite, and the cells whose scores differ from it.
+    pub moved: Option<MovedCells>,
+    /// Cells with each flag, in the order of [`CellFlag::ALL`].
+    flagged: Vec<u64>,
+    /// Rank of each sample by its id, once a list is sorted by it.
+    sample_ranks: OnceLock<Vec<u32>>,
+    pub(super) built: Instant,
+    pub(super) took: Duration,
+}
+
+impl RunView {
+    /// The view of a run whose index was begun to be built at `begun`.
+    pub(crate) fn new(
+        header: RunHeader,
+        (plan, index, state): (Arc<PlanHeader>, RunIndex, Key),
+        moved: Option<MovedCells>,
+        begun: Instant,
+    ) -> Self {
+        let metrics = metrics(&plan);
+        let (flagged, sample_ranks) = (Vec::new(), OnceLock::new());
+        let (built, took) = (Instant::now(), begun.elapsed());
+        let view = Self { header, plan, index, state, metrics, moved, flagged, sample_ranks, built, took };
+        let count = |flag| (0..view.index.len()).filter(|cell| view.has_flag(*cell, flag)).count() as u64;
+        let flagged = CellFlag::ALL.into_iter().map(count).collect();
+        Self { flagged, ..view }
+    }
+
+    /// The rank of each sample by its id.
+    pub(crate) fn sample_ranks(&self) -> &[u32] {
+        self.sample_ranks.get_or_init(|| ranks(self.index.sample_ids().map(str::to_owned).collect()))
+    }
+
+    /// Returns true if a cell has a flag.
+    pub fn has_flag(&self, cell: usize, flag: CellFlag) -> bool {
+        match flag {
+            CellFlag::Moved => self.moved.as_ref().is_some_and(|moved| moved.cells.contains(cell)),
+            own => self.index.has_flag(cell, own),
+        }
+    }
+
+    /// Number of cells with a flag.
+    pub fn count_flag(&self, flag: CellFlag) -> u64 {
+        let at = CellFlag::ALL.iter().position(|other| *other == flag);
+        at.and_then(|at| self.flagged.get(at)).copied().unwrap_or_default()
+    }
+
+    /// Position of a metric by its name.
+    pub fn metric(&self, name: &str) -> Option<usize> {
+        self.metrics.iter().position(|metric| metric.name == name)
+    }
+
+    /// The numbers of a metric.
+    pub fn column(&self, metric: usize) -> Option<&MetricColumn> {
+        let own = self.plan.metrics.len();
+        match self.metrics.get(metric) {
+            Some(_) if metric < own => self.index.metric(metric),
+            Some(beside) if beside.name == LATENCY => Some(self.index.latency()),
+            Some(_) => Some(self.index.cost()),
+            None => None,
+        }
+    }
+
+    /// The name of a system: model and variant.
+    pub fn system_name(&self, system: usize) -> String {
+        system_id(&self.plan, system)
+    }
+
+    /// Returns true if rows may still be added.
+    pub fn is_running(&self) -> bool {
+        self.header.status == RunStatus::Running
+    }
+}
+
+const LATENCY: &str = "latency";
+const COST: &str = "cost";
+
+/// The metrics of a plan, then latency and cost unless a scorer has their name.
+fn metrics(plan: &PlanHeader) -> Vec<ViewMetric> {
+    let headline = headline_metrics(plan);
+    let own = plan.metrics.iter().enumerate().map(|(at, metric)| ViewMetric {
+        name: metric.name.clone(),
+        unit: plan.unit_of(metric),
+        range: metric.range,
+        binary: metric.binary,
+        better: metric.better,
+        is_headline: headline.contains(&at),
+    });
+    let beside = [(LATENCY, "ms"), (COST, "USD")].into_iter().filter(|(name, _)| plan.metric(name).is_none());
+    let beside = beside.map(|(name, unit)| ViewMetric {
+        name: name.to_owned(),
+        unit: Some(unit),
+        range: None,
+        binary: false,
+        better: Better::Lower,
+        is_headline: false,
+    });
+    own.chain(beside).collect()
+}

@@ -1,0 +1,132 @@
+//! A table that the server sorts. A row may open in place: its second row is shown while the `details` in the first is open.
+
+use maud::{Markup, html};
+
+use crate::text::visible::line;
+
+/// The order of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The smallest first.
+    Ascending,
+    /// The largest first.
+    Descending,
+}
+
+/// A column.
+#[derive(Debug, Clone, Default)]
+pub struct ListColumn {
+    /// Its name.
+    pub name: String,
+    /// True if it holds numbers, which stand on the right.
+    pub is_number: bool,
+    /// The address of the list sorted by it, if it can be.
+    pub sort: Option<String>,
+    /// The direction in which the list is sorted by it now.
+    pub direction: Option<Direction>,
+}
+
+impl ListColumn {
+    /// A column of texts that sorts nothing.
+    pub fn text(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// A column of numbers that sorts nothing.
+    pub fn number(name: impl Into<String>) -> Self {
+        Self { name: name.into(), is_number: true, ..Self::default() }
+    }
+}
+
+/// A row.
+#[derive(Debug, Clone)]
+pub struct ListRow {
+    /// The thing that the row stands for.
+    pub key: String,
+    /// The cells, the first of which names the row.
+    pub cells: Vec<Markup>,
+    /// The content that the row shows when it is opened.
+    pub more: Option<Markup>,
+    /// The value that the box at the beginning of the row sends, if rows can be ticked.
+    pub tick: Option<String>,
+}
+
+/// A list.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// The caption.
+    pub caption: String,
+    /// Name of each row in tests, such as `cell-row`.
+    pub row_name: String,
+    /// The noun of a row, for labels: `run`, `cell`.
+    pub noun: String,
+    /// The columns.
+    pub columns: Vec<ListColumn>,
+    /// The rows.
+    pub rows: Vec<ListRow>,
+    /// Name of the field that boxes send, if rows can be ticked.
+    pub tick_field: Option<String>,
+}
+
+/// Renders a list.
+pub fn render(list: &Listing) -> Markup {
+    let has_more = list.rows.iter().any(|row| row.more.is_some());
+    let width = list.columns.len() + usize::from(has_more) + usize::from(list.tick_field.is_some());
+    html! {
+        k-table rows {
+            div.wide.listing tabindex="0" role="region" aria-label=(line(&list.caption)) {
+                table {
+                    caption { (line(&list.caption)) }
+                    thead { tr {
+                        @if list.tick_field.is_some() { th.slim scope="col" { span.hidden-text { "Choose" } } }
+                        @if has_more { th.slim scope="col" { span.hidden-text { "Open" } } }
+                        @for column in &list.columns { (head(column)) }
+                    } }
+                    tbody { @for row in &list.rows { (body_row(list, row, has_more, width)) } }
+                }
+            }
+        }
+    }
+}
+
+fn head(column: &ListColumn) -> Markup {
+    let sorted = column.direction.map(|direction| match direction {
+        Direction::Ascending => "ascending",
+        Direction::Descending => "descending",
+    });
+    html! {
+        th.number[column.is_number] scope="col" aria-sort=[sorted] {
+            @match &column.sort {
+                Some(href) => a.sort href=(href) { (line(&column.name)) },
+                None => (line(&column.name)),
+            }
+        }
+    }
+}
+
+fn body_row(list: &Listing, row: &ListRow, has_more: bool, width: usize) -> Markup {
+    let key = line(&row.key);
+    html! {
+        tr data-testid=(line(&list.row_name)) data-cell=(key) {
+            @if let Some(field) = &list.tick_field {
+                td.slim {
+                    @if let Some(value) = &row.tick {
+                        input type="checkbox" name=(field) value=(value) aria-label={ "Choose " (list.noun) " " (key) };
+                    }
+                }
+            }
+            @if has_more {
+                td.slim {
+                    @if row.more.is_some() {
+                        details.opener { summary aria-label={ "Details of " (list.noun) " " (key) } {} }
+                    }
+                }
+            }
+            @for (at, cell) in row.cells.iter().enumerate() {
+                @let is_number = list.columns.get(at).is_some_and(|column| column.is_number);
+                @if at == 0 { th.number[is_number] scope="row" { (cell) } } @else { td.number[is_number] { (cell) } }
+            }
+        }
+        @if let Some(more) = &row.more { tr.more { td colspan=(width) { (more) } } }
+    }
+}

@@ -1,0 +1,159 @@
+//! The calls of a cell in order, each with what was sent and what came back.
+
+use maud::{Markup, html};
+
+use crate::block::Message;
+use crate::component::browse::json_tree;
+use crate::component::state;
+use crate::text::markdown;
+use crate::text::visible::{Line, line, lines};
+
+/// A text longer than this many bytes is cut.
+const LONGEST: usize = 120_000;
+
+/// The form in which texts of models are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TextView {
+    /// Markdown as text with structure, JSON as a tree.
+    #[default]
+    Rendered,
+    /// The bytes as they were sent and received.
+    Raw,
+}
+
+/// A call.
+#[derive(Debug, Clone, Default)]
+pub struct Step {
+    /// Its title: the model, and the scorer if a judge made it.
+    pub title: String,
+    /// True for a call of a judge.
+    pub is_judge: bool,
+    /// Facts: status, attempts, tokens, cost, as name and value.
+    pub facts: Vec<(String, String)>,
+    /// Begin and length as shares of the time of all calls.
+    pub bar: Option<(f64, f64)>,
+    /// The messages of the request.
+    pub messages: Vec<Message>,
+    /// Settings of the request beside its messages.
+    pub settings: String,
+    /// The text of the reply.
+    pub reply: String,
+    /// The request as sent.
+    pub request: String,
+    /// The response as received.
+    pub response: String,
+    /// The reason for a missing reply.
+    pub error: Option<String>,
+    /// The reason why nothing of the call can be shown.
+    pub absent: Option<String>,
+}
+
+/// Renders calls in their order.
+pub fn render(steps: &[Step], view: TextView) -> Markup {
+    html! { ol.steps.plain-list { @for it in steps { (step(it, view)) } } }
+}
+
+fn step(step: &Step, view: TextView) -> Markup {
+    html! {
+        li.step data-testid="trace-step" data-kind=(if step.is_judge { "judge" } else { "step" }) {
+            h3 { (Line(&step.title)) }
+            @if let Some((start, length)) = step.bar { (timing_bar(start, length)) }
+            @if !step.facts.is_empty() {
+                p.facts { @for (name, value) in &step.facts { span { span.soft { (line(name)) } " " (line(value)) } } }
+            }
+            @if let Some(reason) = &step.absent { (state::empty(&crate::block::Empty { reason: Some(reason.clone()), command: None })) }
+            @else { (contents(step, view)) }
+            @if let Some(error) = &step.error { (state::error(error, None, None)) }
+        }
+    }
+}
+
+fn contents(step: &Step, view: TextView) -> Markup {
+    match view {
+        TextView::Raw => html! {
+            div.columns {
+                (raw("Request", &step.request))
+                (raw("Response", &step.response))
+            }
+        },
+        TextView::Rendered => html! {
+            div.columns {
+                div.column {
+                    span.role { "Request" }
+                    ol.messages data-testid="transcript" {
+                        @for message in &step.messages {
+                            li.message data-role=(line(&message.role)) {
+                                span.soft.small { strong { (line(&message.role)) } }
+                                (readable(&message.content))
+                            }
+                        }
+                    }
+                    @if !step.settings.is_empty() { p.soft.small { (lines(&step.settings)) } }
+                }
+                div.column {
+                    span.role { "Response" }
+                    @if step.reply.is_empty() { p.soft { "No reply." } } @else { (readable(&step.reply)) }
+                }
+            }
+        },
+    }
+}
+
+/// A text of a model: a tree if it is JSON, otherwise Markdown.
+pub fn readable(text: &str) -> Markup {
+    let (shown, rest) = cut(text);
+    let tree = (rest == 0).then(|| json_tree::parse(shown)).flatten();
+    html! {
+        k-copy {
+            @match tree {
+                Some(value) => div.surface { (json_tree::render(&value)) },
+                None => div.prose-block.surface dir="auto" { (markdown::render(shown)) },
+            }
+            (copied(text))
+        }
+        (remainder(rest))
+    }
+}
+
+/// A text as it is, with its label.
+pub fn raw(label: &str, text: &str) -> Markup {
+    let (shown, rest) = cut(text);
+    html! {
+        div.column {
+            span.role { (label) }
+            @if text.is_empty() { p.soft { "Nothing." } } @else {
+                k-copy { div.text-block.surface dir="auto" data-copy { (lines(shown)) } }
+            }
+            (remainder(rest))
+        }
+    }
+}
+
+/// The text for the button that copies, where the shown one has lost its form. A short text only: it stands twice.
+fn copied(text: &str) -> Markup {
+    html! { @if text.len() <= 4_000 { span hidden data-copy { (lines(text)) } } }
+}
+
+fn cut(text: &str) -> (&str, usize) {
+    let end = (0..=LONGEST.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    (text.get(..end).unwrap_or_default(), text.len() - end)
+}
+
+fn remainder(bytes: usize) -> Markup {
+    html! {
+        @if bytes > 0 {
+            p.left-out data-testid="left-out" { (crate::number::count(bytes as u64)) " more bytes are not shown; `karat trace` prints all." }
+        }
+    }
+}
+
+/// The time of a call among that of all calls.
+fn timing_bar(start: f64, length: f64) -> Markup {
+    let percent = |share: f64| format!("{:.2}%", 100.0 * share.clamp(0.0, 1.0));
+    html! {
+        svg.timing width="100%" height="8" aria-hidden="true" {
+            rect.track x="0" y="0" width="100%" height="8" {}
+            rect.bar-mark x=(percent(start)) y="0" width=(percent(length.max(0.002))) height="8" {}
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! A cell (DB-14): what was sent, and what came back?
+
+use axum::Router;
+use axum::extract::{Path, RawQuery};
+use axum::routing::get;
+use karat_app::{CellCall, CellView, Contents, TracedCall, ViewState, reply_text, request_messages};
+use karat_page::block::Message;
+use karat_page::component::browse::filters;
+use karat_page::component::browse::pager;
+use karat_page::component::browse::steps::{self, Step, TextView};
+use karat_page::component::shell::{NavLink, section};
+use karat_page::component::state;
+use karat_page::number::{Scale, count, count_noun, millis, usd};
+use karat_page::text::visible::{Line, line, lines};
+use karat_page::{Document, Markup, html};
+use serde_json::Value;
+
+use crate::pages::PageResult;
+use crate::pages::parts::{address, figure, outputs};
+use crate::pages::query::{LIST, Query, cell_query};
+use crate::problem::Problem;
+use crate::state::State;
+
+/// Names in the address beside those of the list: the cell, and the form of its texts.
+const NAMES: [&str; 2] = ["n", "view"];
+
+/// The routes of a cell.
+pub(super) fn router() -> Router<State> {
+    Router::new().route("/runs/{run}/cell", get(cell))
+}
+
+async fn cell(state: State, Path(run): Path<String>, RawQuery(raw): RawQuery) -> PageResult {
+    let document = state.read(move |app| {
+        let mut query = Query::parse(raw.as_deref(), &[&LIST[..], &NAMES[..]].concat());
+        let Some(ordinal) = query.value("n", "the number of a cell", |number| number.parse().ok()) else {
+            let problem = Problem::not_found("the address names no cell of the run");
+            return Err(
+                problem.with_hint(format!("{} lists the cells of the run", address::cells(&run, &Query::default())))
+            );
+        };
+        let cell = app.cell_view(&run, ordinal)?;
+        // A cell can be read without the index; only its neighbours need it.
+        let around = match app.run_view(&run)? {
+            ViewState::Ready(view) => {
+                let wanted = cell_query(&mut query, &view);
+                app.cells_around(&view, &wanted, ordinal)
+            }
+            ViewState::Building { .. } => (None, None),
+        };
+        let view = query.value("view", "`raw`", |view| (view == "raw").then_some(TextView::Raw)).unwrap_or_default();
+        Ok::<_, Problem>(document(&cell, &query, view, around))
+    });
+    Ok(document.await?.into())
+}
+
+fn document(cell: &CellView, query: &Query, view: TextView, (before, after): (Option<u64>, Option<u64>)) -> Document {
+    let (run, list) = (&cell.run, query.only(&LIST));
+    let to = |ordinal: u64| address::cell(run, ordinal, &list);
+    let body = html! {
+        (filters::notices(&query.notices))
+        nav.pager aria-label="Cells" {
+            p.soft { "Cell " (cell.ordinal) @if cell.trial.1 > 1 { ", trial " (cell.trial.0 + 1) " of " (cell.trial.1) } ", run " (Line(run)) }
+            (pager::neighbours(before.map(to).as_deref(), after.map(to).as_deref(), "Previous", "Next"))
+        }
+        (summary(cell))
+        (section("calls", "Calls", Some("In order: steps first, then judges."), &calls(cell, query, view)))
+        (section("output", "Output", None, &output(cell, view)))
+        @if !cell.judgments.is_empty() {
+            (section("judgments", "Judgments", None, &outputs::judgments(&cell.judgments, false)))
+        }
+    };
+    Document {
+        crumbs: vec![
+            NavLink::new("Runs", "/"),
+            NavLink::new(run, address::run(run)),
+            NavLink::new("Cells", address::cells(run, &list)),
+            NavLink::new(&cell.sample, address::sample(run, &cell.sample, &list)),
+            NavLink { is_current: true, ..NavLink::new("Trace", "") },
+        ],
+        keys: vec![("[ ]".to_owned(), "previous and next row of the list".to_owned())],
+        ..Document::new("page-trace", format!("{} · {}", cell.sample, cell.system), body)
+    }
+}
+
+/// Facts about the cell, its error, its scores, and why it was made or reused.
+fn summary(cell: &CellView) -> Markup {
+    html! {
+        div.stack {
+            dl.facts-list {
+                dt { "Time of calls" } dd { (millis(cell.latency_ms)) }
+                dt { "Cost" } dd { (usd(cell.cost_usd)) @if cell.is_simulated { " simulated" } }
+                dt { "Tokens" } dd { (count(cell.usage.input_tokens)) " in, " (count(cell.usage.output_tokens)) " out" }
+                dt { "Made" } dd { (origin(cell)) }
+                @for (metric, score) in &cell.scores {
+                    dt { (Line(metric)) }
+                    dd {
+                        (line(&figure::score(&Scale::default(), score)))
+                        @if let Some(reason) = figure::reason(score) { ": " (lines(reason)) }
+                    }
+                }
+            }
+            @for note in &cell.notes { p.soft { (lines(note)) } }
+            @if let Some(error) = &cell.error { (state::error(error, None, None)) }
+        }
+    }
+}
+
+/// Where the output comes from, and the command that says what a run now would reuse.
+fn origin(cell: &CellView) -> Markup {
+    html! {
+        @match cell.reused_from {
+            None => "by this run",
+            Some(None) => "by an earlier run, and reused: nothing that makes the output has changed",
+            Some(Some(at)) => {
+                "by a run that started at " (karat_app::rfc3339(at)) ", and reused: nothing that makes the output has changed"
+            },
+        }
+        "; " code { "karat why " (line(&cell.path)) } " says whether a run of the suite as it is now would reuse it"
+    }
+}
+
+fn calls(cell: &CellView, query: &Query, view: TextView) -> Markup {
+    if cell.calls.is_empty() {
+        let reason = if cell.reused_from.is_some() {
+            "The output was reused and names no call."
+        } else {
+            "The cell made no call."
+        };
+        return state::empty(&karat_page::block::Empty { reason: Some(reason.to_owned()), command: None });
+    }
+    let path = format!("{}/cell", address::run(&cell.run));
+    let rendered = query.without(&["view"]).href(&path);
+    let raw = query.with("view", "raw").href(&path);
+    let is_raw = view == TextView::Raw;
+    html! {
+        nav aria-label="Form of texts" {
+            ul.chips.plain-list {
+                li { a.button.chip href=(rendered) aria-current=[(!is_raw).then_some("true")] data-testid="view-rendered" { "Rendered" } }
+                li { a.button.chip href=(raw) aria-current=[is_raw.then_some("true")] data-testid="view-raw" { "Raw" } }
+            }
+        }
+        @if !cell.keeps_content { p.notices { "Prompts and replies were not kept: the suite says `privacy.keep_content: false`." } }
+        (steps::render(&call_steps(cell), view))
+    }
+}
+
+/// The calls as steps; those of one cell are made one after the other, so their times add up.
+fn call_steps(cell: &CellView) -> Vec<Step> {
+    let time = |call: &CellCall| match &call.contents {
+        Contents::Kept(call) => call.latency_ms.max(0.0),
+        Contents::Pruned | Contents::Missing => 0.0,
+    };
+    let total: f64 = cell.calls.iter().map(time).sum();
+    let mut start = 0.0;
+    let mut steps = Vec::new();
+    for call in &cell.calls {
+        let length = time(call);
+        let bar = (total > 0.0 && length > 0.0).then(|| (start / total, length / total));
+        start += length;
+        steps.push(step(call, bar));
+    }
+    steps
+}
+
+fn step(call: &CellCall, bar: Option<(f64, f64)>) -> Step {
+    let kind = call.judge_of.as_ref().map_or_else(String::new, |scorer| format!(", judge of {scorer}"));
+    let place = if call.place.is_empty() { String::new() } else { format!(", {}", call.place) };
+    let empty = Step { is_judge: call.judge_of.is_some(), bar, ..Step::default() };
+    let absent = |reason: &str| Step {
+        title: format!("Call {}{kind}{place}", call.id.get(..8).unwrap_or_default()),
+        absent: Some(reason.to_owned()),
+        ..empty.clone()
+    };
+    match &call.contents {
+        Contents::Pruned => absent("The request and the response were removed by `karat cache prune --traces`."),
+        Contents::Missing => absent("The store has no record of this call: another store made it, or it was removed."),
+        Contents::Kept(kept) => {
+            let (messages, settings) = request_messages(&kept.request);
+            let content = |message: karat_app::Message| Message {
+                role: message.role,
+                content: message.text,
+                ..Message::default()
+            };
+            Step {
+                title: format!("{}{kind}{place}", kept.model),
+                facts: facts(kept),
+                messages: messages.into_iter().map(content).collect(),
+                settings,
+                reply: if kept.response.is_empty() { String::new() } else { reply_text(&kept.response) },
+                request: pretty(&kept.request, &kept.request_hex),
+                response: pretty(&kept.response, &kept.response_hex),
+                error: kept.error.clone(),
+                ..empty
+            }
+        }
+    }
+}
+
+fn facts(call: &TracedCall) -> Vec<(String, String)> {
+    let mut facts = vec![("time".to_owned(), millis(call.latency_ms))];
+    facts.extend(call.status.map(|status| ("HTTP".to_owned(), status.to_string())));
+    if call.attempts != 1 {
+        facts.push(("attempts".to_owned(), count(u64::from(call.attempts))));
+    }
+    if let Some(usage) = call.usage {
+        facts.push((
+            "tokens".to_owned(),
+            format!("{} in, {} out", count(usage.input_tokens), count(usage.output_tokens)),
+        ));
+        if usage.cached_input_tokens > 0 {
+            facts.push(("cached by the provider".to_owned(), count_noun(usage.cached_input_tokens, "token")));
+        }
+        if usage.reasoning_tokens > 0 {
+            facts.push(("reasoning".to_owned(), count_noun(usage.reasoning_tokens, "token")));
+        }
+    }
+    facts.push(("cost".to_owned(), usd(call.cost_usd)));
+    facts.extend(call.of_run.iter().map(|run| ("reused from run".to_owned(), run.clone())));
+    facts
+}
+
+/// A body with JSON indented; hexadecimal if it is no text.
+fn pretty(text: &str, hexadecimal: &str) -> String {
+    if text.is_empty() {
+        return hexadecimal.to_owned();
+    }
+    match serde_json::from_str::<Value>(text) {
+        Ok(value @ (Value::Object(_) | Value::Array(_))) => {
+            serde_json::to_string_pretty(&value).unwrap_or_else(|_| text.to_owned())
+        }
+        _ => text.to_owned(),
+    }
+}
+
+fn output(cell: &CellView, view: TextView) -> Markup {
+    let Some(value) = &cell.output else {
+        let reason = match (&cell.error, cell.keeps_content) {
+            (Some(_), _) => "The cell ended in an error and has no output.",
+            (None, false) => "The output was not kept: the suite says `privacy.keep_content: false`.",
+            (None, true) => "The cell has no output.",
+        };
+        return html! { p.soft { (reason) } };
+    };
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    };
+    match view {
+        TextView::Raw => steps::raw("Output", &text),
+        TextView::Rendered => steps::readable(&text),
+    }
+}

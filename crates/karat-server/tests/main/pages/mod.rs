@@ -1,0 +1,46 @@
+//! The pages of stored runs, read as a browser reads them.
+
+mod cells;
+mod hostile;
+mod runs;
+mod sample;
+mod states;
+
+use scraper::{ElementRef, Html, Selector};
+
+use crate::place::{Answer, Place};
+
+/// A page that was answered with success.
+pub(crate) fn open(place: &Place, path: &str) -> Html {
+    let answer = place.page(path);
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    parsed(&answer)
+}
+
+pub(crate) fn parsed(answer: &Answer) -> Html {
+    Html::parse_document(&answer.text)
+}
+
+/// The elements with a name for tests.
+pub(crate) fn named<'a>(page: &'a Html, name: &str) -> Vec<ElementRef<'a>> {
+    all(page, &format!("[data-testid='{name}']"))
+}
+
+pub(crate) fn all<'a>(page: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
+    page.select(&Selector::parse(selector).unwrap()).collect()
+}
+
+/// The text of an element.
+pub(crate) fn text(element: ElementRef<'_>) -> String {
+    element.text().collect()
+}
+
+/// The texts of all elements with a name.
+pub(crate) fn texts(page: &Html, name: &str) -> Vec<String> {
+    named(page, name).into_iter().map(text).collect()
+}
+
+/// The address of the first link with a name.
+pub(crate) fn href(page: &Html, name: &str) -> Option<String> {
+    named(page, name).first().and_then(|it| it.attr("href")).map(str::to_owned)
+}

@@ -1,0 +1,84 @@
+//! A sample, and the calls of a cell.
+
+use super::{all, href, named, open, text, texts};
+use crate::place::Place;
+use crate::suite::{borrowed, run, samples};
+
+/// DB-13: input, reference, and each system's output with scores and judgments.
+#[test]
+fn sample_shows_what_each_system_said() {
+    let place = Place::view();
+    run(&place.app, "r", &borrowed(&samples(6)));
+    let page = open(&place, "/runs/r/sample?id=s003");
+    assert_eq!(named(&page, "page-sample").len(), 1);
+    assert_eq!(text(all(&page, "h1")[0]), "s003");
+    let outputs = named(&page, "sample-output");
+    let systems: Vec<&str> = outputs.iter().map(|it| it.attr("data-system").unwrap()).collect();
+    assert_eq!(systems, ["echo/plain", "echo/json"]);
+    assert!(text(outputs[0]).contains("w3") && text(outputs[0]).contains("f1"));
+    assert_eq!(named(&page, "judgment").len(), 2);
+    assert!(texts(&page, "judgment")[0].contains("It says"));
+}
+
+/// DB-13: previous and next stay within the list that led here, in its order.
+#[test]
+fn neighbours_are_those_of_the_list() {
+    let place = Place::view();
+    run(&place.app, "r", &borrowed(&samples(12)));
+    let (mut path, mut seen) = ("/runs/r/sample?id=s001&flag=error&sort=-sample".to_owned(), Vec::new());
+    while let Some(before) = href(&open(&place, &path), "prev") {
+        path = before;
+    }
+    loop {
+        let page = open(&place, &path);
+        seen.push(text(all(&page, "h1")[0]));
+        match href(&page, "next") {
+            Some(next) => path = next,
+            None => break,
+        }
+    }
+    assert_eq!(seen, ["s011", "s010", "s008", "s007", "s005", "s004", "s002", "s001"]);
+    let outside = open(&place, "/runs/r/sample?id=s003&flag=error");
+    assert!(text(all(&outside, "main")[0]).contains("Not in the list that led here"));
+    assert!(href(&outside, "next").unwrap().ends_with("id=s004"));
+}
+
+/// DB-20: two outputs are compared word by word; JSON in one form.
+#[test]
+fn outputs_are_compared() {
+    let place = Place::view();
+    run(&place.app, "r", &borrowed(&samples(1)));
+    let page = open(&place, "/runs/r/sample?id=s000");
+    assert!(named(&page, "diff").is_empty());
+    let compared = open(&place, &href(&page, "diff-link").unwrap());
+    assert_eq!(named(&compared, "diff")[0].attr("data-equal"), Some("true"), "a text of JSON and JSON are the same");
+}
+
+/// DB-14: the calls in order with prompt, reply, tokens and cost, rendered and raw.
+#[test]
+fn trace_shows_what_was_sent_and_returned() {
+    let place = Place::view();
+    run(&place.app, "r", &borrowed(&samples(3)));
+    let page = open(&place, "/runs/r/cell?n=0");
+    let steps = named(&page, "trace-step");
+    let kinds: Vec<&str> = steps.iter().map(|it| it.attr("data-kind").unwrap()).collect();
+    assert_eq!((named(&page, "page-trace").len(), kinds), (1, vec!["step", "judge"]));
+    assert!(text(steps[0]).contains("echo") && text(steps[0]).contains("tokens") && text(steps[0]).contains("w0"));
+    let raw = open(&place, &href(&page, "view-raw").unwrap());
+    assert!(texts(&raw, "trace-step")[0].contains("\"word"), "{}", texts(&raw, "trace-step")[0]);
+    assert_eq!(href(&page, "next").as_deref(), Some("/runs/r/cell?n=1"));
+    let failed = open(&place, "/runs/r/cell?n=3");
+    assert!(texts(&failed, "error-state").concat().contains("parse"), "{:?}", texts(&failed, "error-state"));
+}
+
+/// DB-14: the calls of a reused cell are those of the run that made them.
+#[test]
+fn reused_cells_show_the_calls_that_made_them() {
+    let place = Place::view();
+    run(&place.app, "a", &borrowed(&samples(2)));
+    run(&place.app, "b", &borrowed(&samples(2)));
+    let page = open(&place, "/runs/b/cell?n=0");
+    let words = text(all(&page, "main")[0]);
+    assert!(words.contains("reused from run a") && words.contains("and reused"), "{words}");
+    assert_eq!(named(&open(&place, "/runs/b/cells?flag=cached"), "cell-row").len(), 3);
+}

@@ -1,0 +1,97 @@
+//! Runs that are gone, empty, unfinished, broken or without content.
+
+use karat_app::Overrides;
+use karat_store::Store;
+use karat_types::{Moment, RunHeader, RunStatus};
+
+use super::{named, open, parsed, text, texts};
+use crate::place::Place;
+use crate::suite::{borrowed, run, run_suite, samples};
+
+/// DB-52: a run, sample or cell that is not there is a page with the reason and what to do.
+#[test]
+fn missing_things_are_pages() {
+    let place = Place::view();
+    for path in ["/runs/x/cells", "/runs/x/cell?n=0"] {
+        let answer = place.page(path);
+        assert_eq!(answer.status, 404, "{path}");
+    }
+    run(&place.app, "r", &borrowed(&samples(2)));
+    for (path, part) in [
+        ("/runs/gone/cells", "gone"),
+        ("/runs/r/sample?id=none", "no cell of the sample `none`"),
+        ("/runs/r/sample", "names no sample"),
+        ("/runs/r/cell?n=99", "no cell `99`"),
+        ("/runs/r/cell?n=abc", "names no cell"),
+        ("/runs/r/cell", "names no cell"),
+        ("/runs/r/cell?n=18446744073709551615", "no cell"),
+    ] {
+        let answer = place.page(path);
+        assert_eq!(answer.status, 404, "{path}");
+        assert!(texts(&parsed(&answer), "error-state").concat().contains(part), "{path}: {}", answer.text);
+    }
+}
+
+/// DB-52: a run without any cell says so, and names the command that makes them.
+#[test]
+fn run_without_cells_says_so() {
+    let place = Place::view();
+    run(&place.app, "r", &borrowed(&samples(1)));
+    let store = Store::open(&place.app.store).unwrap();
+    let header = store.run("r").unwrap();
+    drop(store.begin(&RunHeader { id: "empty".to_owned(), status: RunStatus::Running, ..header }).unwrap());
+    let page = open(&place, "/runs/empty/cells");
+    assert!(texts(&page, "empty-state").concat().contains("karat resume empty"));
+    assert!(texts(&page, "unfinished").concat().contains("0 of 2 cells"));
+    assert_eq!(named(&open(&place, "/?q=empty"), "run-row").len(), 1);
+}
+
+/// DB-52: an unfinished run shows its cells, how many are missing, and the command that makes the rest.
+#[test]
+fn unfinished_run_shows_what_is_there() {
+    let place = Place::view();
+    run(&place.app, "r", &borrowed(&samples(2)));
+    let store = rusqlite::Connection::open(place.app.store.path()).unwrap();
+    store.execute("delete from cells where ordinal > 1", []).unwrap();
+    store.execute("update runs set status = 2, totals = null", []).unwrap();
+    let page = open(&place.reopened(), "/runs/r/cells");
+    assert_eq!(named(&page, "cell-row").len(), 2);
+    let said = texts(&page, "unfinished").concat();
+    assert!(said.contains("2 of 4 cells") && said.contains("karat resume r"), "{said}");
+}
+
+/// DB-52: a run whose cells all failed says so above its rows.
+#[test]
+fn run_of_errors_says_so() {
+    let place = Place::view();
+    let overrides = Overrides { variants: vec!["json".to_owned()], ..Overrides::default() };
+    run_suite(&place.app, "r", "listed", &[("a", "no JSON", "x"), ("b", "none either", "x")], overrides);
+    let page = open(&place, "/runs/r/cells");
+    assert!(texts(&page, "all-errored").concat().contains("All 2 cells ended in an error"));
+    assert_eq!(named(&page, "cell-row").len(), 2);
+    assert!(text(named(&open(&place, "/"), "run-row")[0]).contains("error"));
+}
+
+/// DB-52: calls whose bytes were pruned are shown with the reason.
+#[test]
+fn pruned_calls_say_so() {
+    let place = Place::view();
+    run(&place.app, "r", &borrowed(&samples(1)));
+    Store::open(&place.app.store).unwrap().prune(Moment(i64::MAX), true, true).unwrap();
+    let page = open(&place.reopened(), "/runs/r/cell?n=0");
+    assert!(texts(&page, "trace-step")[0].contains("karat cache prune"), "{:?}", texts(&page, "trace-step"));
+}
+
+/// DB-52: a running run is shown as far as it is.
+#[test]
+fn running_run_is_shown() {
+    let place = Place::view();
+    run(&place.app, "r", &borrowed(&samples(2)));
+    let store = Store::open(&place.app.store).unwrap();
+    let header = RunHeader { id: "live".to_owned(), status: RunStatus::Running, ..store.run("r").unwrap() };
+    let ledger = store.begin(&header).unwrap();
+    assert_eq!(store.run("live").unwrap().status, RunStatus::Running);
+    let page = open(&place, "/runs/live/cells");
+    assert!(texts(&page, "unfinished").concat().contains("under way"));
+    drop(ledger);
+}

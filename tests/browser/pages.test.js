@@ -1,0 +1,162 @@
+// Pages of stored runs on a live server. Each test names its requirement.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { launch, THEMES, WIDTHS } from "./browser.js";
+import { binary, openLive, serve } from "./live.js";
+
+const require = createRequire(import.meta.url);
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
+const COMMANDS = [
+  ["run", "faq", "--run-id", "faq1"],
+  ["run", "faq", "--run-id", "faq2", "--limit", "20"],
+  ["run", "claims", "--run-id", "claims1"],
+];
+const PAGES = {
+  runs: "/",
+  "runs, none": "/?q=nothing+has+this",
+  cells: "/runs/faq1/cells",
+  "cells, bad values": "/runs/faq1/cells?sort=none&status=gone&lt=x",
+  "cells, none": "/runs/faq1/cells?q=nothing+has+this",
+  "cells of a judged run": "/runs/claims1/cells",
+  trace: "/runs/claims1/cell?n=0",
+  "trace, raw": "/runs/claims1/cell?n=0&view=raw",
+  gone: "/runs/gone/cells",
+};
+
+let browser, server;
+before(async () => {
+  if (!binary) return;
+  browser = await launch();
+  server = await serve(COMMANDS);
+});
+after(async () => { await browser?.close(); server?.stop(); });
+
+/** The first sample of a run, and its comparison. */
+async function samplePaths() {
+  const { page, context } = await openLive(browser, `${server.url}/runs/faq1/cells`);
+  const path = await page.locator("[data-testid=cell-row] th a").first().getAttribute("href");
+  await page.goto(server.url + path);
+  const diff = await page.locator("[data-testid=diff-link]").getAttribute("href");
+  await context.close();
+  return { sample: path, "sample, compared": diff };
+}
+
+describe("live pages", { skip: binary ? false : "KARAT_TEST_BINARY is not set" }, () => {
+  for (const theme of THEMES) {
+    for (const width of WIDTHS) {
+      test(`DB-50: no violation of WCAG 2.2 AA, ${theme}, ${width} px, also with opened rows`, async () => {
+        for (const [name, path] of Object.entries({ ...PAGES, ...await samplePaths() })) {
+          const { page, context } = await openLive(browser, server.url + path, { theme, width, bypassCSP: true });
+          await page.evaluate(() => {
+            document.querySelectorAll("tbody tr:nth-child(n + 9)").forEach((row) => row.remove());
+            document.querySelectorAll("details").forEach((details) => { details.open = true; });
+          });
+          await page.addScriptTag({ content: axe });
+          const result = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), TAGS);
+          const found = result.violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+          assert.deepEqual(found, [], name);
+          assert.equal(await page.locator("h1").count(), 1, name);
+          assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width, `${name} scrolls sideways`);
+          await context.close();
+        }
+      });
+    }
+  }
+
+  test("DB-51, DB-53, DB-60: at most four requests, none elsewhere, no message, nothing moves", async () => {
+    for (const [name, path] of Object.entries({ ...PAGES, ...await samplePaths() })) {
+      const { page, context, requests, foreign, problems } = await openLive(browser, server.url + path);
+      await page.locator("k-theme button").first().waitFor();
+      const shift = await page.evaluate(() => new Promise((resolve) => {
+        let sum = 0;
+        new PerformanceObserver((list) => list.getEntries().forEach((entry) => { sum += /** @type {any} */ (entry).value; })).observe({ type: "layout-shift", buffered: true });
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+      }));
+      assert.ok(requests.length <= 4, `${name}: ${requests.join(" ")}`);
+      assert.deepEqual([foreign, problems.filter((text) => name !== "gone" || !text.includes("404"))], [[], []], name);
+      assert.equal(shift, 0, name);
+      await context.close();
+    }
+  });
+
+  test("DB-25: run, worst sample, trace and back without a pointer, focus visible at each step", async () => {
+    const { page, context } = await openLive(browser, `${server.url}/runs/faq1/cells?sort=f1`);
+    await page.locator("k-theme button").first().waitFor();
+    const isFocused = () => page.evaluate(() => document.activeElement?.matches(":focus-visible") ?? false);
+    await page.keyboard.press("j");
+    assert.ok(await isFocused());
+    await page.keyboard.press("e");
+    assert.ok(await page.locator("tr.more").first().isVisible());
+    await page.keyboard.press("e");
+    assert.ok(!await page.locator("tr.more").first().isVisible());
+    const worst = await page.locator("[data-testid=cell-row] th a").first().innerText();
+    await page.keyboard.press("Enter");
+    await page.locator("[data-testid=page-sample]").waitFor();
+    assert.equal(await page.locator("h1").innerText(), worst);
+    assert.match(page.url(), /sort=f1/);
+    await page.keyboard.press("]");
+    await page.waitForURL((url) => url.searchParams.get("id") !== worst);
+    await page.keyboard.press("[");
+    await page.waitForURL((url) => url.searchParams.get("id") === worst);
+    await page.keyboard.press("d");
+    await page.locator("[data-testid=diff]").waitFor();
+    await page.keyboard.press("t");
+    await page.locator("[data-testid=page-trace]").waitFor();
+    await page.keyboard.press("Tab");
+    assert.ok(await isFocused());
+    await page.goBack();
+    await page.locator("[data-testid=diff]").waitFor();
+    await context.close();
+  });
+
+  test("DB-25: rows are ticked and compared by keyboard; no key acts while typing or when keys are off", async () => {
+    const { page, context } = await openLive(browser, `${server.url}/?suite=faq`);
+    await page.locator("k-theme button").first().waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("x");
+    assert.equal(await page.locator("[data-testid=search]").inputValue(), "x");
+    assert.equal(await page.locator("input:checked").count(), 0);
+    await page.keyboard.press("Tab");
+    for (const key of ["j", "x", "j", "x"]) await page.keyboard.press(key);
+    assert.equal(await page.locator("input:checked").count(), 2);
+    await page.keyboard.press("c");
+    await page.waitForURL(/\/compare\?a=faq1&b=faq2&of=run/);
+    await page.goto(`${server.url}/?suite=faq`);
+    await page.evaluate(() => localStorage.setItem("karat-keys", "off"));
+    await page.reload();
+    await page.locator("k-theme button").first().waitFor();
+    for (const key of ["j", "x"]) await page.keyboard.press(key);
+    assert.equal(await page.locator("input:checked").count(), 0);
+    await context.close();
+  });
+
+  test("DB-01: lists filter, sort, page and open with JavaScript off", async () => {
+    const { page, context } = await openLive(browser, `${server.url}/runs/faq1/cells`, { script: false });
+    const all = await page.locator("[data-testid=cell-row]").count();
+    assert.ok(all > 10);
+    await page.locator("[data-testid=cell-row] summary").first().click();
+    assert.ok(await page.locator("tr.more").first().isVisible());
+    await page.locator("[data-testid=next]").click();
+    assert.match(page.url(), /after=/);
+    await page.locator("select[name=variant]").selectOption("may");
+    await page.locator("form.filters button").click();
+    const systems = await page.locator("[data-testid=cell-row] td:nth-child(3)").allInnerTexts();
+    assert.ok(systems.length > 0 && systems.every((system) => system.includes("may")), systems.join(" "));
+    await page.locator("th a.sort", { hasText: "f1" }).click();
+    const values = (await page.locator("[data-testid=cell-row] [data-metric=f1]").evaluateAll((cells) => cells.map((cell) => Number(cell.dataset.value))));
+    assert.deepEqual(values, [...values].sort((a, b) => b - a));
+    await context.close();
+  });
+
+  test("DB-45: a form leaves its empty fields out of the address", async () => {
+    const { page, context } = await openLive(browser, `${server.url}/runs/faq1/cells`);
+    await page.locator("[data-testid=search]").fill("f1");
+    await page.locator("form.filters button").click();
+    await page.waitForURL(/q=f1/);
+    assert.equal(new URL(page.url()).search, "?q=f1");
+    await context.close();
+  });
+});
