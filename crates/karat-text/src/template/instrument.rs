@@ -46,7 +46,7 @@ pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, 
         return None;
     }
     // At one place the closing ones come first.
-    edits.sort_by(|a, b| (a.start, &a.text == "(").cmp(&(b.start, &b.text == "(")));
+    edits.sort_by_key(|edit| (edit.start, edit.text == "("));
     let mut written = String::with_capacity(source.len() + edits.len() * 8);
     let mut insertions = Insertions::default();
     let mut done = 0;
