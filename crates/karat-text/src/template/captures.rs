@@ -5,12 +5,18 @@
 use std::ops::Range;
 
 use super::code::Block;
-use super::instrument::Edit;
+
+/// A part of the source, and what stands in its place; it is never shorter.
+pub(super) struct Edit {
+    pub start: usize,
+    pub end: usize,
+    pub text: String,
+}
 
 /// A part of a source outside of code.
 struct Literal {
     range: Range<usize>,
-    /// What is written of it.
+    /// The text that is written of it.
     text: String,
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::captures;
+use super::captures::{self, Edit};
 use super::code::{Block, Kind, Token};
 use super::growth::{KEEP, KEEP_MEMBER};
 
@@ -23,13 +23,6 @@ impl Insertions {
         }
         at - before
     }
-}
-
-/// A part of the source, and what stands in its place; it is never shorter.
-pub(super) struct Edit {
-    pub start: usize,
-    pub end: usize,
-    pub text: String,
 }
 
 /// The source in which every expression whose value is kept, and that can grow, passes through [`KEEP`], and text that
