@@ -1,5 +1,5 @@
 //! The plain text that a block collects: of `{% set x %}…{% endset %}`, of macros, `call` and `filter`. minijinja collects it
-//! without asking anybody, so in a loop a short template makes a text that no memory holds. Written as an insertion, the
+//! without a check, so in a loop a short template makes a text that no memory holds. Written as an insertion, the
 //! same text is counted.
 
 use std::ops::Range;
