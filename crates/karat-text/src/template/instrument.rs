@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::captures;
+use super::captures::{self, Edit};
 use super::code::{Block, Kind, Token};
 use super::growth::{KEEP, KEEP_MEMBER};
 
@@ -25,13 +25,6 @@ impl Insertions {
     }
 }
 
-/// A part of the source, and what stands in its place; it is never shorter.
-pub(super) struct Edit {
-    pub start: usize,
-    pub end: usize,
-    pub text: String,
-}
-
 /// The source in which every expression whose value is kept, and that can grow, passes through [`KEEP`], and text that
 /// blocks collect again and again is inserted by expressions. `None` if nothing has to be rewritten.
 pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, Insertions)> {
@@ -46,7 +39,7 @@ pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, 
         return None;
     }
     // At one place the closing ones come first.
-    edits.sort_by(|a, b| (a.start, &a.text == "(").cmp(&(b.start, &b.text == "(")));
+    edits.sort_by_key(|edit| (edit.start, edit.text == "("));
     let mut written = String::with_capacity(source.len() + edits.len() * 8);
     let mut insertions = Insertions::default();
     let mut done = 0;
