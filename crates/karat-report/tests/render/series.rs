@@ -32,7 +32,7 @@ fn small_page() {
         lines.push(format!("{}: {}", row.value().name(), name.unwrap_or_else(|| words(row))));
     }
     let island = page.select(&select("script[type='application/json']")).next().unwrap();
-    let data: serde_json::Value = serde_json::from_str(&island.inner_html()).unwrap();
+    let data: serde_json::Value = serde_json::from_str(&island.text().collect::<String>()).unwrap();
     lines.push(serde_json::to_string_pretty(&data["items"]["2026-01-10"]).unwrap());
     lines.push(serde_json::to_string_pretty(&data["items"]["2026-01-12"]).unwrap());
     insta::assert_snapshot!("series_page", lines.join("\n"));
@@ -58,7 +58,8 @@ fn file_stands_alone() {
 #[test]
 fn hostile_texts_are_texts() {
     let hostile = include_str!("../../../../fixtures/hostile-texts.jsonl").lines();
-    let hostile: Vec<String> = hostile.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()).filter_map(first_text).collect();
+    let hostile: Vec<String> =
+        hostile.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()).filter_map(first_text).collect();
     assert!(hostile.len() > 5, "{}", hostile.len());
     for text in hostile {
         let suite = DatedSuite {
@@ -73,11 +74,15 @@ fn hostile_texts_are_texts() {
         };
         let page = Html::parse_document(&file(&suite, JudgeChoice::All));
         assert_eq!(page.select(&select("script")).count(), 2, "{text}");
-        assert_eq!(page.select(&select("img, iframe, object, embed, base, meta[http-equiv=refresh]")).count(), 0, "{text}");
+        assert_eq!(
+            page.select(&select("img, iframe, object, embed, base, meta[http-equiv=refresh]")).count(),
+            0,
+            "{text}"
+        );
         let heading = page.select(&select("h1")).next().unwrap();
         assert_eq!(heading.text().collect::<String>(), karat_page::text::visible::line(&text), "{text}");
         let island = page.select(&select("script[type='application/json']")).next().unwrap();
-        let data: serde_json::Value = serde_json::from_str(&island.inner_html()).unwrap();
+        let data: serde_json::Value = serde_json::from_str(&island.text().collect::<String>()).unwrap();
         assert_eq!(data["rows"][0], *karat_page::text::visible::line(&text));
         assert_eq!(page.select(&select("[data-testid=series-row]")).count(), 6);
     }
@@ -105,8 +110,12 @@ fn long_page_is_bounded() {
 #[test]
 fn live_page_has_its_state_in_the_address() {
     let view = small().view(JudgeChoice::Consensus);
-    let links = SeriesLinks::live("daily news", vec![("judge".to_owned(), "a&b".to_owned()), ("q".to_owned(), "no source".to_owned())]);
-    let state = SeriesState { words: "no source".to_owned(), sort: sorted_by(&view, "composite"), ..SeriesState::default() };
+    let links = SeriesLinks::live(
+        "daily news",
+        vec![("judge".to_owned(), "a&b".to_owned()), ("q".to_owned(), "no source".to_owned())],
+    );
+    let state =
+        SeriesState { words: "no source".to_owned(), sort: sorted_by(&view, "composite"), ..SeriesState::default() };
     let page = Html::parse_document(&document(&view, &links, &state).to_live("/assets/"));
     let chip = page.select(&select("[data-testid=filter-high]")).next().unwrap();
     assert_eq!(chip.value().attr("href"), Some("/series/daily%20news?judge=a%26b&q=no%20source&filter=high"));
@@ -134,7 +143,8 @@ fn every_state_has_a_page() {
         DatedSuite { variants: names(&["one", "two"]), ..small() },
     ];
     for suite in states {
-        let text = file(&suite, JudgeChoice::Consensus);
+        let view = suite.view(JudgeChoice::Consensus);
+        let text = document(&view, &SeriesLinks::none(), &SeriesState::default()).body.into_string();
         assert!(!text.contains("NaN") && !text.contains("inf%"), "{suite:?}");
         let page = Html::parse_document(&text);
         assert_eq!(page.select(&select("[data-testid=stat-card]")).count(), 5);
