@@ -79,7 +79,7 @@
   });
 
   /** @typedef {{ facts: string[], names: (string | null)[], columns: string[], rows: string[], rulesTitle: string, rules: string[], link: string,
-   *   items: Record<string, [string, string[], string[][], number[], string, string | null]> }} Data */
+   *   items: Record<string, [string, string[], string[][], number[], string | null]> }} Data */
 
   class Detail extends HTMLElement {
     connectedCallback() {
@@ -100,7 +100,8 @@
         this.panel.replaceChildren();
         return;
       }
-      const [title, facts, cells, rules, prose, href] = item;
+      const [title, facts, cells, rules, href] = item;
+      const prose = rowOf(key)?.querySelector("td.prose")?.textContent ?? "";
       const close = element("button", { type: "button", class: "close", "aria-label": "Close details" }, "Close");
       close.addEventListener("click", () => {
         const row = rowOf(key);
