@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `runs` | `/`: what ran, what is red |
 //! | `run` | `/runs/R`: better, worse or unknown; `live` while it runs: how far, how much, stop? |
+//! | `compare` | `/compare?a=A&b=B`: did it change, and where? |
 //! | `cells` | `/runs/R/cells`: which cells do I read? |
 //! | `sample` | `/runs/R/sample?id=S`: what did each system say to this? |
 //! | `trace` | `/runs/R/cell?n=N`: what was sent and returned? |
@@ -16,6 +17,7 @@
 //! a document; problems become the error page in `answer`.
 
 mod cells;
+mod compare;
 mod live;
 mod parts;
 mod query;
@@ -40,6 +42,7 @@ pub(crate) fn router(state: &State) -> Router<State> {
     let pages = Router::new()
         .merge(runs::router())
         .merge(run::router())
+        .merge(compare::router())
         .merge(cells::router())
         .merge(sample::router())
         .merge(trace::router())
