@@ -142,7 +142,7 @@ mod tests {
     fn cell(seq: u64, ordinal: u64, change: impl FnOnce(&mut CellRecord)) -> RunChange {
         let mut cell = CellRecord::empty(ordinal);
         change(&mut cell);
-        RunChange::Cell { seq, cell }
+        RunChange::Cell { seq, cell: Box::new(cell) }
     }
 
     fn judgment(seq: u64, ordinal: u64, judge: u16, is_sound: bool) -> RunChange {

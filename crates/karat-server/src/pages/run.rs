@@ -4,7 +4,6 @@ use axum::Router;
 use axum::extract::Path;
 use axum::routing::get;
 use karat_page::component::shell::NavLink;
-use karat_page::component::table::link;
 use karat_page::component::verdict::{Verdict, mark};
 use karat_page::number::{count, count_noun, usd};
 use karat_page::text::visible::line;
@@ -51,9 +50,9 @@ fn summary(run: &RunObject) -> Markup {
             }
         }
         @if let Some(problem) = run.problem() { p { (line(problem)) } }
-        ul {
-            li { (link("Cells", &format!("/runs/{id}/cells"))) }
-            li { (link("Report", &format!("/eval/runs/{id}/report?format=html"))) }
+        p.chips {
+            a.button href={ "/runs/" (id) "/cells" } { "Cells" }
+            a.button href={ "/eval/runs/" (id) "/report?format=html" } { "Report" }
         }
     }
 }

@@ -50,7 +50,7 @@ pub enum RunChange {
         /// Number of the change.
         seq: u64,
         /// The cell.
-        cell: CellRecord,
+        cell: Box<CellRecord>,
     },
     /// A judgment.
     Judgment {
@@ -131,7 +131,7 @@ impl Store {
                     each(judgment.change(&mut numbering));
                 }
                 to.cell = row.get(0)?;
-                each(RunChange::Cell { seq: numbering.next(block), cell: read_cell(row)? });
+                each(RunChange::Cell { seq: numbering.next(block), cell: Box::new(read_cell(row)?) });
             }
             judgments.for_each(|judgment| each(judgment.change(&mut numbering)));
             Ok(to)

@@ -13,4 +13,5 @@ mod hostile;
 mod init;
 mod inspect;
 mod progress;
+mod serve;
 mod view;
