@@ -31,7 +31,7 @@ pub(crate) struct CellCounter {
     pub cached: OrdinalSet,
     /// Codes of the cells that ended in an error.
     pub errors: BTreeMap<u64, String>,
-    /// What is unscored, by cell.
+    /// The unscored judgments and scores, by cell.
     pub unscored: BTreeMap<u64, BTreeSet<JudgeOfScorer>>,
     pub spent: Money,
     /// Cells that have an output and wait for judgments.

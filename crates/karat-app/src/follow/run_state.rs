@@ -25,7 +25,7 @@ pub struct RunState {
     pub status: &'static str,
     /// Verdict of its gates: `pass`, `fail` or `undecided`; absent without gates and while it runs.
     pub verdict: Option<&'static str>,
-    /// What started it: `cli` or `api`.
+    /// The origin of the run: `cli` or `api`.
     pub trigger: String,
     /// The day that it is about.
     pub as_of: Option<String>,
@@ -163,7 +163,7 @@ impl App {
     }
 }
 
-/// What started a run.
+/// The origin of a run.
 fn trigger(header: &RunHeader) -> String {
     let stored = read_stored_invocation(header).unwrap_or_default().invocation.trigger;
     if stored.is_empty() { "cli".to_owned() } else { stored }

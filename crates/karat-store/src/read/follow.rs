@@ -1,5 +1,5 @@
-//! What was added to a run since the last look, in the order in which it was written: for pages and streams that follow a
-//! run of this or another process.
+//! Reads the additions to a run since the last look, in the order in which they were written: for pages and streams that
+//! follow a run of this or another process.
 //!
 //! A commit adds all of its rows at once, so a follower always stands between two commits. The number of a change is the
 //! commit's number times [`ROWS_OF_COMMIT`], plus the row's place in it: numbers grow, and are the same for everyone.

@@ -3,7 +3,6 @@
 mod crash;
 mod damage;
 mod deferred_appends;
-mod follow;
 mod invalidate;
 mod limits;
 mod model;

@@ -13,5 +13,3 @@ mod hostile;
 mod init;
 mod inspect;
 mod progress;
-mod serve;
-mod view;
