@@ -32,10 +32,10 @@ struct ActiveRun {
     before: Option<Box<Self>>,
 }
 
-/// What a run does, on a thread of its own.
+/// The work of a run, on a thread of its own.
 pub(crate) type Job = Box<dyn FnOnce(&App, Execution) -> Result<RunEnd, AppError> + Send>;
 
-/// Whether a run has begun, or why not.
+/// The news that a run has begun, or the reason why not.
 type Beginning = Result<(), Problem>;
 
 impl ActiveRuns {

@@ -1,4 +1,4 @@
-//! How far a run is, as the live page shows it: when it is loaded, and in the events that follow.
+//! The progress of a run, as the live page shows it: when it is loaded, and in the events that follow.
 
 use karat_app::{CellLine, Progress};
 use karat_page::component::live::{LiveRun, cell_texts};

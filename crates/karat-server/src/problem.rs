@@ -12,9 +12,9 @@ pub(crate) struct Problem {
     pub status: StatusCode,
     /// The name behind `urn:karat:problem:`.
     pub kind: &'static str,
-    /// What went wrong, in a few words.
+    /// The problem in a few words.
     pub title: String,
-    /// What went wrong, in full.
+    /// The problem in full.
     pub detail: Option<String>,
     /// The next step for the user.
     pub hint: Option<String>,
@@ -33,9 +33,9 @@ pub(crate) struct ProblemPlace {
     pub line: usize,
     /// The column, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
-    /// What to write instead.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

@@ -11,9 +11,10 @@ use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
 
+use crate::layers::{admission, answer, entity};
 use crate::problem::Problem;
 use crate::state::State;
-use crate::{answer, api, assets, entity, guard, pages};
+use crate::{api, assets, pages};
 
 /// The largest body of a request.
 const MAX_BODY: usize = 1 << 20;
@@ -31,14 +32,14 @@ pub(crate) fn router(state: State) -> Router {
         .fallback(async || Problem::of_status(StatusCode::NOT_FOUND, ""))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIMEOUT))
         .layer(RequestBodyLimitLayer::new(MAX_BODY))
-        .layer(from_fn_with_state(state.clone(), guard::check))
-        .layer(CatchPanicLayer::custom(|_| panicked()))
+        .layer(from_fn_with_state(state.clone(), admission::check))
+        .layer(CatchPanicLayer::custom(|_| panic_answer()))
         .layer(CompressionLayer::new())
         .layer(from_fn(entity::tag))
         .layer(from_fn(answer::finish))
         .with_state(state)
 }
 
-fn panicked() -> Response {
+fn panic_answer() -> Response {
     Problem::internal().into_response()
 }

@@ -1,4 +1,4 @@
-//! What all requests share: the app, the settings, and the signal that ends the server.
+//! The state that all requests share: the app, the settings, and the signal that ends the server.
 
 use std::convert::Infallible;
 use std::io;
@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::active_runs::{ActiveRuns, Job};
 use crate::guard::Guard;
 use crate::problem::Problem;
-use crate::server::{Purpose, Settings};
+use crate::settings::{Purpose, Settings};
 
 /// Calls to the app at one time. Each one may hold a connection to the store and the rows of a page.
 const CONCURRENT_READS: usize = 8;
@@ -21,7 +21,7 @@ const CONCURRENT_READS: usize = 8;
 /// Streams of events at one time. Each has a thread that reads the store.
 const CONCURRENT_STREAMS: usize = 256;
 
-/// What all requests share. A handler takes it as a parameter.
+/// The state that all requests share. A handler takes it as a parameter.
 #[derive(Clone)]
 pub(crate) struct State(Arc<Shared>);
 
@@ -79,7 +79,7 @@ impl State {
         Arc::clone(&self.0.streams).try_acquire_owned().map_err(|_| Problem::too_many("there are too many streams"))
     }
 
-    /// Who may ask.
+    /// The rules of who may ask.
     pub fn guard(&self) -> &Guard {
         &self.0.guard
     }

@@ -40,9 +40,9 @@ pub struct ErrorPlace {
     pub line: usize,
     /// The column, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
-    /// What to write instead.
+    /// The next step for the user.
     pub hint: Option<String>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct CellCounter {
     pub cached: OrdinalSet,
     /// Codes of the cells that ended in an error.
     pub errors: BTreeMap<u64, String>,
-    /// What is unscored, by cell.
+    /// The unscored judgments and scores, by cell.
     pub unscored: BTreeMap<u64, BTreeSet<JudgeOfScorer>>,
     pub spent: Money,
     /// Cells that have an output and wait for judgments.
@@ -142,7 +142,7 @@ mod tests {
     fn cell(seq: u64, ordinal: u64, change: impl FnOnce(&mut CellRecord)) -> RunChange {
         let mut cell = CellRecord::empty(ordinal);
         change(&mut cell);
-        RunChange::Cell { seq, cell }
+        RunChange::Cell { seq, cell: Box::new(cell) }
     }
 
     fn judgment(seq: u64, ordinal: u64, judge: u16, is_sound: bool) -> RunChange {

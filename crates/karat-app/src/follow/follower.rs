@@ -23,14 +23,14 @@ pub struct RunFollower {
     has_ended: bool,
 }
 
-/// What a look has found.
+/// The result of a look.
 #[derive(Debug)]
 pub struct Look {
     /// The status of the run, as it is stored.
     pub status: RunStatus,
     /// Cells that were finished since the last look, in the order in which they were.
     pub finished: Vec<FinishedCell>,
-    /// How far the run is.
+    /// The progress of the run.
     pub progress: Progress,
     /// A number behind every change so far.
     pub seq: u64,

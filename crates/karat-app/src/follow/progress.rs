@@ -1,4 +1,4 @@
-//! How far a run is.
+//! The progress of a run.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl CellCounts {
     }
 }
 
-/// How far a run is, and how long the rest may take.
+/// The progress of a run, and the time that the rest may take.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Progress {
     /// The cells.

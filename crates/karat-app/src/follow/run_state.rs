@@ -20,11 +20,12 @@ pub struct RunState {
     pub run_id: String,
     /// Its suite.
     pub suite: String,
-    /// `running`, `completed`, `interrupted` or `budget_stopped`; `failed` and `cancelled` are known to its server.
+    /// `running`, `completed`, `failed` (exit code 1), `interrupted` or `budget_stopped`; `cancelled`, and why a run failed,
+    /// is known to its server.
     pub status: &'static str,
     /// Verdict of its gates: `pass`, `fail` or `undecided`; absent without gates and while it runs.
     pub verdict: Option<&'static str>,
-    /// What started it: `cli` or `api`.
+    /// The origin of the run: `cli` or `api`.
     pub trigger: String,
     /// The day that it is about.
     pub as_of: Option<String>,
@@ -83,7 +84,8 @@ impl App {
         let state = RunState {
             run_id: header.id.clone(),
             suite: header.plan.suite.clone(),
-            status: status_name(header.status),
+            // More cells failed than the suite allows: the command line ends with 1.
+            status: if exit == Some(Exit::HarnessError) { "failed" } else { status_name(header.status) },
             verdict,
             trigger: trigger(header),
             as_of: header.plan.as_of.clone(),
@@ -161,7 +163,7 @@ impl App {
     }
 }
 
-/// What started a run.
+/// The origin of a run.
 fn trigger(header: &RunHeader) -> String {
     let stored = read_stored_invocation(header).unwrap_or_default().invocation.trigger;
     if stored.is_empty() { "cli".to_owned() } else { stored }

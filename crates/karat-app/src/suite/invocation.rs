@@ -39,7 +39,7 @@ pub struct Invocation {
     pub gates: GateFlags,
     /// `--output-dir`.
     pub output_dir: Option<String>,
-    /// What asked for the run: `api`; empty for the command line.
+    /// The origin of the run: `api`; empty for the command line.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub trigger: String,
     /// `karat calibrate`: the run is a round of the suite's calibration.

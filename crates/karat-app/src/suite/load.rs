@@ -53,7 +53,7 @@ impl App {
         let baseline = invocation.gates.baseline.as_deref();
         let has_baseline = baseline.is_none_or(|path| files.is_file(path));
         let loaded = self.load_with(invocation, files.clone(), |_| {});
-        match (files.refused(), baseline) {
+        match (files.refused_path(), baseline) {
             (Some(path), _) => Err(SuiteError::OutsideRoot { path }.into()),
             (None, Some(path)) if !has_baseline => Err(AnalyseError::NoBaselineFile { path: path.to_owned() }.into()),
             (None, _) => loaded,

@@ -27,7 +27,7 @@ impl RootFiles {
     }
 
     /// The first path that led out of the root, if any did.
-    pub fn refused(&self) -> Option<String> {
+    pub fn refused_path(&self) -> Option<String> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -118,12 +118,12 @@ mod tests {
             assert!(files.is_file(path), "{path}");
         }
         assert_eq!(files.list("suite").unwrap().len(), 3);
-        assert_eq!(files.refused(), None);
+        assert_eq!(files.refused_path(), None);
         let outside = base.join("secret").to_string_lossy().into_owned();
         for path in ["../secret", "suite/../../secret", "suite/link", "up/secret", &outside, "/etc/passwd"] {
             let files = RootFiles::new(root.clone());
             assert!(files.read(path).is_err() && !files.is_file(path), "{path}");
-            assert_eq!(files.refused().as_deref(), Some(path));
+            assert_eq!(files.refused_path().as_deref(), Some(path));
         }
         assert!(files.list("..").is_err() && files.list("/etc").is_err() && files.list("up").is_err());
         assert!(files.open_beneath("suite", "../../secret").is_err());

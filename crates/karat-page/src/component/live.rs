@@ -12,7 +12,7 @@ use crate::text::visible::{line, short_name};
 /// Rows of finished cells.
 pub const ROWS: usize = 20;
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Default)]
 pub struct LiveRun {
     /// Its id.
@@ -55,7 +55,7 @@ pub struct LiveLinks {
 impl LiveRun {
     /// Returns the texts that change, by the name of their place.
     pub fn texts(&self) -> [(&'static str, String); 8] {
-        let share = if self.planned == 0 { 100 } else { self.done.saturating_mul(100) / self.planned };
+        let share = self.done.saturating_mul(100).checked_div(self.planned).unwrap_or(100);
         let remaining = self.remaining.map_or_else(|| "not known yet".to_owned(), range);
         let speed = self.per_second.map_or_else(|| "not known yet".to_owned(), speed);
         let budget = self.budget.map_or_else(|| "no budget".to_owned(), |budget| format!("of {}", usd(Some(budget))));
@@ -125,8 +125,9 @@ pub fn panel(run: &LiveRun, links: &LiveLinks, last: &[(u64, [String; 3])]) -> M
         k-live data-events=[Some(&links.events).filter(|events| !events.is_empty())] data-cell=(links.cell) data-cancel=[links.cancel.as_deref()] {
             p.live-state {
                 span.verdict { span.glyph aria-hidden="true" { "●" } "running" }
-                " " span.soft data-live="connection" { "as of the time of loading" }
-                " " (link("Load again", &links.page))
+                " · " (link("Load again", &links.page))
+                // Last: nothing stands behind it that its text could move.
+                " · " span.soft data-live="connection" { "as of the time of loading" }
             }
             progress data-testid="progress" aria-label="Finished cells" value=(run.done) max=(run.planned.max(1)) {}
             ul.cards.live-cards {

@@ -87,6 +87,8 @@ impl Document {
     pub fn to_live(&self, base: &str) -> String {
         let assets = assets::live();
         let head = html! {
+            // Without one, browsers ask the server for /favicon.ico.
+            link rel="icon" href="data:,";
             link rel="preload" href={ (base) (assets.font.name) } as="font" type="font/woff2" crossorigin;
             link rel="stylesheet" href={ (base) (assets.style.name) };
             script src={ (base) (assets.script.name) } {}

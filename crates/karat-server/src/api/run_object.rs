@@ -55,7 +55,7 @@ impl RunObject {
     }
 
     /// The answer to a request that has started something.
-    pub fn accepted(self) -> Response {
+    pub fn accept(self) -> Response {
         let mut headers = HeaderMap::new();
         headers.extend(HeaderValue::try_from(&self.links.run).ok().map(|to| (header::LOCATION, to)));
         (StatusCode::ACCEPTED, headers, Json(self)).into_response()
@@ -73,7 +73,7 @@ pub(super) async fn cancel(state: State, Path(run): Path<String>, uri: Uri) -> R
     Query::read(&uri, &[])?;
     let run = RunObject::read(&state, run).await?;
     if state.runs().cancel(&run.state.run_id) {
-        return Ok(RunObject::read(&state, run.state.run_id).await?.accepted());
+        return Ok(RunObject::read(&state, run.state.run_id).await?.accept());
     }
     if run.state.status == "running" {
         let problem = Problem::new(StatusCode::CONFLICT, "run-in-use", "Another process runs it");

@@ -14,7 +14,7 @@ use crate::api::body;
 use crate::api::query::Query;
 use crate::api::run_object::RunObject;
 use crate::problem::Problem;
-use crate::server::Purpose;
+use crate::settings::Purpose;
 use crate::state::State;
 
 /// The fields of a run that is asked for.
@@ -135,7 +135,7 @@ pub(super) async fn run(state: State, uri: Uri, body: Bytes) -> Result<Response,
         .await?;
     let job: Job = Box::new(move |app, execution| app.run(plan, &invocation, execution));
     state.start_run(&id, Some(id.clone()), job).await?;
-    Ok(RunObject::read(&state, id).await?.accepted())
+    Ok(RunObject::read(&state, id).await?.accept())
 }
 
 /// `POST /eval/runs/{id}/resume`.
@@ -166,7 +166,7 @@ async fn carry_on(
     let own = id.clone();
     let job: Job = Box::new(move |app, execution| how(app, &own, &later, execution));
     state.start_run(&id, None, job).await?;
-    Ok(RunObject::read(&state, id).await?.accepted())
+    Ok(RunObject::read(&state, id).await?.accept())
 }
 
 /// Loads a suite. A problem that is there only because programs are not allowed is one of the server.

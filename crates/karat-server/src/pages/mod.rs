@@ -34,7 +34,7 @@ use karat_page::Document;
 
 use crate::assets;
 use crate::problem::Problem;
-use crate::server::Purpose;
+use crate::settings::Purpose;
 use crate::state::State;
 
 /// The routes of the pages.
@@ -56,7 +56,7 @@ pub(crate) fn router(state: &State) -> Router<State> {
 /// A page as an answer.
 pub(crate) struct Page(Document);
 
-/// What the handler of a page returns.
+/// The result of the handler of a page.
 pub(crate) type PageResult = Result<Page, Problem>;
 
 impl From<Document> for Page {

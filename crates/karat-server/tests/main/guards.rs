@@ -1,4 +1,4 @@
-//! Who may ask, and what a page may do.
+//! The rules of who may ask, and of what a page may do.
 
 use http::StatusCode;
 

@@ -1,5 +1,5 @@
-//! What was added to a run since the last look, in the order in which it was written: for pages and streams that follow a
-//! run of this or another process.
+//! Reads the additions to a run since the last look, in the order in which they were written: for pages and streams that
+//! follow a run of this or another process.
 //!
 //! A commit adds all of its rows at once, so a follower always stands between two commits. The number of a change is the
 //! commit's number times [`ROWS_OF_COMMIT`], plus the row's place in it: numbers grow, and are the same for everyone.
@@ -50,7 +50,7 @@ pub enum RunChange {
         /// Number of the change.
         seq: u64,
         /// The cell.
-        cell: CellRecord,
+        cell: Box<CellRecord>,
     },
     /// A judgment.
     Judgment {
@@ -131,7 +131,7 @@ impl Store {
                     each(judgment.change(&mut numbering));
                 }
                 to.cell = row.get(0)?;
-                each(RunChange::Cell { seq: numbering.next(block), cell: read_cell(row)? });
+                each(RunChange::Cell { seq: numbering.next(block), cell: Box::new(read_cell(row)?) });
             }
             judgments.for_each(|judgment| each(judgment.change(&mut numbering)));
             Ok(to)

@@ -44,7 +44,7 @@ pub struct ServeArgs {
 pub enum TokenCommand {
     /// Create a token, and print it once
     Create {
-        /// What it may do: read, run, admin, ingest or annotate
+        /// Role of the token: read, run, admin, ingest or annotate
         #[arg(long, value_name = "ROLE")]
         role: Role,
         /// Name to recognize it by

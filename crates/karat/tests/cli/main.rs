@@ -8,4 +8,5 @@ mod endings;
 mod place;
 mod presets;
 mod runs;
+mod server;
 mod suites;

@@ -13,4 +13,3 @@ mod hostile;
 mod init;
 mod inspect;
 mod progress;
-mod view;

@@ -1,4 +1,6 @@
-//! The token of a request: in its header, in a session, or in the address for the one exchange that starts a session.
+//! Every request passes here before it reaches a page or the API: its host, its origin, and its token.
+//!
+//! A token is in the header, in a session, or in the address for the one exchange that starts a session.
 //!
 //! While no token exists, everything is allowed: the server listens on the loopback address only. Once one was created,
 //! every request needs one.
@@ -6,26 +8,46 @@
 use std::net::SocketAddr;
 
 use axum::body::Body;
-use axum::extract::ConnectInfo;
-use axum::response::Response;
+use axum::extract::{ConnectInfo, Request, State as Extracted};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use karat_app::{Access, Role};
 use percent_encoding::percent_decode_str;
 use subtle::ConstantTimeEq;
 
-use crate::guard::Guard;
+use crate::guard::{Guard, origin};
 use crate::problem::Problem;
 use crate::state::State;
 
 /// The name of the key of `karat view` in sessions. No token has this id.
 const OWN: &str = "view";
 
+/// Passes a request on with what it may do, or refuses it.
+pub(crate) async fn check(Extracted(state): Extracted<State>, request: Request, next: Next) -> Response {
+    let (mut head, body) = request.into_parts();
+    match admit(&state, &head).await {
+        Ok(Ok(access)) => {
+            head.extensions.insert(access);
+            next.run(Request::from_parts(head, body)).await
+        }
+        Ok(Err(answer)) => answer,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn admit(state: &State, head: &Parts) -> Result<Result<Access, Response>, Problem> {
+    let host = state.guard().hosts.check(head)?;
+    origin::check(head, &host)?;
+    enter(state, head).await
+}
+
 /// Returns what the request may do, or an answer that replaces it: the redirect that starts a session.
 ///
 /// # Errors
 /// The request has no token, a wrong one, or one that does not allow it.
-pub(crate) async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, Problem> {
+async fn enter(state: &State, head: &Parts) -> Result<Result<Access, Response>, Problem> {
     let everything = Access { token: String::new(), role: Role::Admin };
     let Some(needed) = needed_role(&head.method, head.uri.path()) else { return Ok(Ok(everything)) };
     let now = state.now();
@@ -45,22 +67,24 @@ pub(crate) async fn enter(state: &State, head: &Parts) -> Result<Result<Access, 
     }
     let wrong = || {
         guard.attempts.add(from, now);
-        unauthenticated("the token is not valid: it is mistyped, expired or revoked")
+        refuse_without_token("the token is not valid: it is mistyped, expired or revoked")
     };
     if let Some((token, rest)) = given {
-        let access = check(state, guard, token).await?.ok_or_else(wrong)?;
+        let access = check_token(state, guard, token).await?.ok_or_else(wrong)?;
         return Ok(Err(redirect(&rest, guard.sessions.cookie(&access.token, now))));
     }
     let access = match bearer {
-        Some(token) => check(state, guard, token).await?.ok_or_else(wrong)?,
+        Some(token) => check_token(state, guard, token).await?.ok_or_else(wrong)?,
         None => {
             let token = guard.sessions.token(&head.headers, now);
-            let token = token.ok_or_else(|| unauthenticated("this server asks for a token"))?;
+            let token = token.ok_or_else(|| refuse_without_token("this server asks for a token"))?;
             // A browser sends the cookie by itself; its word for the page that asks has to be there.
             if !is_safe(&head.method) && !head.headers.contains_key(header::ORIGIN) {
                 return Err(Problem::forbidden("a request of a session needs its `Origin`"));
             }
-            of_session(state, token).await?.ok_or_else(|| unauthenticated("the token of this session was revoked"))?
+            of_session(state, token)
+                .await?
+                .ok_or_else(|| refuse_without_token("the token of this session was revoked"))?
         }
     };
     if access.role.allows(needed) {
@@ -81,7 +105,7 @@ fn is_safe(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)
 }
 
-async fn check(state: &State, guard: &Guard, token: String) -> Result<Option<Access>, Problem> {
+async fn check_token(state: &State, guard: &Guard, token: String) -> Result<Option<Access>, Problem> {
     let is_own = |own: &String| bool::from(own.as_bytes().ct_eq(token.as_bytes()));
     if guard.own_key.as_ref().is_some_and(is_own) {
         return Ok(Some(own_access()));
@@ -129,7 +153,7 @@ fn redirect(to: &str, cookie: Option<HeaderValue>) -> Response {
     response
 }
 
-fn unauthenticated(detail: &str) -> Problem {
+fn refuse_without_token(detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", "A token is needed")
         .with_detail(detail)
         .with_hint("`karat token create --role read --name NAME` makes one")

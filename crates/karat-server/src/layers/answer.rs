@@ -12,7 +12,7 @@ use karat_page::{Document, Markup, html};
 use crate::problem::Problem;
 use crate::{api, assets};
 
-/// What a page may load and do: its own files, and nothing inline (DB-51).
+/// The policy of pages: they load their own files, and nothing is inline (DB-51).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 

@@ -1,0 +1,4 @@
+//! The commands of the server.
+
+mod serve;
+mod view;

@@ -1,0 +1,111 @@
+//! `karat serve` and `karat token`: who may ask, and where secrets are.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::place::Place;
+
+/// A server that ends with the test.
+struct Served {
+    server: Child,
+    address: String,
+}
+
+impl Served {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let arguments = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
+        let mut server = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().trim_start_matches("http://").trim_end_matches('/').to_owned();
+        Self { server, address }
+    }
+
+    /// Sends a request and returns the status and the whole answer.
+    fn ask(&self, line: &str, headers: &str, body: &str) -> (u16, String) {
+        let Self { address, .. } = self;
+        let mut connection = TcpStream::connect(address).unwrap();
+        let length = body.len();
+        let head = format!("{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n");
+        write!(connection, "{head}{headers}\r\n{body}").unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        (answer[9..12].parse().unwrap(), answer)
+    }
+
+    /// Ends the server as a service manager does.
+    fn end(mut self) -> Option<i32> {
+        Command::new("kill").args(["-TERM", &self.server.id().to_string()]).status().unwrap();
+        self.server.wait().unwrap().code()
+    }
+}
+
+/// All bytes below a folder.
+fn bytes_below(folder: &Path) -> Vec<u8> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { bytes_below(&path) } else { std::fs::read(&path).unwrap() }).collect()
+}
+
+/// SV-08: a token is printed once and stored nowhere; the list says when it was used; revoking it works without a restart.
+#[test]
+fn a_token_is_shown_once_and_revoked_at_once() {
+    let place = Place::new();
+    let created = place.fine(&["token", "create", "--role", "run", "--name", "ci", "--expires", "90d"]);
+    let token = created.stdout.trim();
+    assert!(token.starts_with("karat_") && !created.stderr.contains(token), "{}", created.all());
+    let served = Served::start(&place, &[]);
+    let bearer = format!("Authorization: Bearer {token}\r\n");
+    assert_eq!(served.ask("GET /eval/runs", "", "").0, 401);
+    assert_eq!(served.ask("GET /eval/runs", &bearer, "").0, 200);
+    let secret = token.splitn(3, '_').nth(2).unwrap();
+    let stored = bytes_below(&place.path().join(".karat"));
+    assert!(!stored.windows(20).any(|window| window == &secret.as_bytes()[..20]));
+
+    let list: serde_json::Value = serde_json::from_str(&place.fine(&["token", "ls", "--json"]).stdout).unwrap();
+    assert_eq!(
+        (&list[0]["name"], &list[0]["role"], &list[0]["status"]),
+        (&"ci".into(), &"run".into(), &"active".into())
+    );
+    assert!(list[0]["last_used_at"].is_string() && list[0]["expires_at"].is_string());
+    let id = list[0]["id"].as_str().unwrap();
+    let rotated = place.fine(&["token", "rotate", id, "--grace", "1h"]).stdout;
+    assert_eq!(served.ask("GET /eval/runs", &bearer, "").0, 200, "the old one has an hour");
+    place.fine(&["token", "revoke", id]);
+    assert_eq!(served.ask("GET /eval/runs", &bearer, "").0, 401);
+    let bearer = format!("Authorization: Bearer {}\r\n", rotated.trim());
+    assert_eq!(served.ask("GET /eval/runs", &bearer, "").0, 200);
+    assert_eq!(place.karat(&["token", "revoke", "nope"]).code, 1);
+    assert_eq!(served.end(), Some(0));
+}
+
+/// SV-09: without a token, only this machine is served.
+#[test]
+fn other_machines_need_a_token_first() {
+    let place = Place::new();
+    let refused = place.karat(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{}", refused.all());
+    assert!(refused.stderr.contains("karat token create"), "{}", refused.all());
+}
+
+/// SV-02, SV-10: a suite below the root runs over HTTP; the state stays in the folder of the command.
+#[test]
+fn a_suite_below_the_root_runs() {
+    let place = Place::new();
+    place.fine(&["init", "faq", "suites/faq"]);
+    let served = Served::start(&place, &["--root", "suites"]);
+    let json = "Content-Type: application/json\r\n";
+    let (status, answer) = served.ask("POST /eval/run", json, r#"{"suite": "./faq", "run_id": "mine"}"#);
+    assert_eq!(status, 202, "{answer}");
+    let ended = (0..400).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(25));
+        served.ask("GET /eval/runs/mine", "", "").1.contains("\"status\":\"completed\"")
+    });
+    assert!(ended, "{}", served.ask("GET /eval/runs/mine", "", "").1);
+    let (status, answer) = served.ask("POST /eval/run", json, r#"{"suite": "../.karat"}"#);
+    assert!(status == 403 && answer.contains("outside-root"), "{answer}");
+    assert_eq!(served.end(), Some(0));
+    assert!(place.fine(&["ls"]).stdout.contains("mine"));
+    assert!(!place.path().join("suites/.karat").exists());
+}
