@@ -18,7 +18,11 @@ fn panels(page: &str) -> Vec<(String, String)> {
 fn renamed_presets_show_the_same_panels() {
     let wanted: [(&str, &[&str], &[&str]); 3] = [
         ("spans", &[], &["Confusions", "Reliability of confidence", "Errors by section", "Reasons"]),
-        ("rag", &["--limit", "12"], &["Key figures against the baseline", "Latency by stage", "Distribution of latency"]),
+        (
+            "rag",
+            &["--limit", "12"],
+            &["Key figures against the baseline", "Latency by stage", "Distribution of latency"],
+        ),
         (
             "claims",
             &["--limit", "2", "--models", "sim-faithful,sim-merging"],
