@@ -105,7 +105,7 @@ const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");
 
 /// A document that was written as Markdown, as a page that loads nothing.
 pub fn html_page(title: &str, markdown: &str) -> String {
-    karat_report::page::written(title, markdown).to_file()
+    karat_report::page::markdown_document(title, markdown).to_file()
 }
 
 /// The JSON Schema of suite files.

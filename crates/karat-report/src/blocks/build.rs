@@ -68,18 +68,18 @@ pub(crate) fn prose(text: impl Into<String>) -> Cell {
 }
 
 /// A card with a count.
-pub(crate) fn counted(key: &str, label: &str, number: u64, note: Option<String>) -> Stat {
+pub(crate) fn count_card(key: &str, label: &str, number: u64, note: Option<String>) -> Stat {
     let estimate = Estimate::point(number as f64, 0);
     Stat { estimate, scale: Scale::of(Unit::Count), note, ..stat(key, label) }
 }
 
 /// A card with words.
-pub(crate) fn worded(key: &str, label: &str, words: impl Into<String>) -> Stat {
+pub(crate) fn word_card(key: &str, label: &str, words: impl Into<String>) -> Stat {
     Stat { words: Some(words.into()), ..stat(key, label) }
 }
 
 /// A card with a figure.
-pub(crate) fn measured(key: &str, label: &str, finding: Option<&Finding>, scale: &Scale) -> Stat {
+pub(crate) fn figure_card(key: &str, label: &str, finding: Option<&Finding>, scale: &Scale) -> Stat {
     Stat { estimate: scales::estimate_or_none(scale, finding), scale: scale.clone(), ..stat(key, label) }
 }
 

@@ -2,6 +2,8 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::shared::report::Report;
+
 /// Characters of ids that stay as they are.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
@@ -19,7 +21,7 @@ impl Links {
 
     /// The pages of a run on the live dashboard.
     pub fn live(run: &str) -> Self {
-        Self { run: Some(encoded(run)) }
+        Self { run: Some(percent_encode(run)) }
     }
 
     /// Returns the page of a cell, by its place in the plan.
@@ -29,12 +31,13 @@ impl Links {
 
     /// Returns the page of a sample.
     pub fn sample(&self, id: &str) -> Option<String> {
-        Some(format!("/runs/{}/sample?id={}", self.run.as_ref()?, encoded(id)))
+        Some(format!("/runs/{}/sample?id={}", self.run.as_ref()?, percent_encode(id)))
     }
 
     /// Returns the list of cells that pass these filters.
     pub fn cells(&self, filters: &[(&str, &str)]) -> Option<String> {
-        let query: Vec<String> = filters.iter().map(|(key, value)| format!("{key}={}", encoded(value))).collect();
+        let query: Vec<String> =
+            filters.iter().map(|(key, value)| format!("{key}={}", percent_encode(value))).collect();
         Some(format!("/runs/{}/cells?{}", self.run.as_ref()?, query.join("&")))
     }
 
@@ -44,7 +47,12 @@ impl Links {
     }
 }
 
-fn encoded(text: &str) -> String {
+/// Returns the command that shows everything of a run on the live dashboard.
+pub(super) fn view_command(report: Report<'_>) -> String {
+    if report.context.canonical { "karat view".to_owned() } else { format!("karat view {}", report.rows.header().id) }
+}
+
+fn percent_encode(text: &str) -> String {
     utf8_percent_encode(text, KEPT).to_string()
 }
 

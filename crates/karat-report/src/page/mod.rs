@@ -13,20 +13,20 @@
 //! - `texts/`: chooses the cells worth reading and marks parts of their texts.
 //! - `comparison/`: the page of a comparison.
 //! - `readable`: a value, such as an output, as text.
-//! - `written`: a document of another command, written as Markdown.
+//! - `markdown_document`: a document of another command, written as Markdown.
 
 mod comparison;
 mod file;
 mod links;
+mod markdown_document;
 mod readable;
 mod run;
 mod sections;
 mod texts;
-mod written;
 
 pub use comparison::comparison;
 pub use file::{MOST_BYTES, file};
 pub use karat_page::Document;
 pub use links::Links;
+pub use markdown_document::markdown_document;
 pub use run::run;
-pub use written::written;

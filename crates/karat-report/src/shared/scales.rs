@@ -11,7 +11,7 @@ pub(crate) fn shares() -> Scale {
 }
 
 /// The scale of a quantity without a declared range.
-pub(crate) fn unscaled() -> Scale {
+pub(crate) fn bare_scale() -> Scale {
     Scale::default()
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn scale_of(plan: &PlanHeader, metric: &MetricSpec) -> Scale {
 
 /// Returns the scale of the metric of this name; a quantity without a range if the plan has none.
 pub(crate) fn scale_named(plan: &PlanHeader, name: &str) -> Scale {
-    plan.metric(name).and_then(|at| plan.metrics.get(at)).map_or_else(unscaled, |metric| scale_of(plan, metric))
+    plan.metric(name).and_then(|at| plan.metrics.get(at)).map_or_else(bare_scale, |metric| scale_of(plan, metric))
 }
 
 /// Returns the scale of a compared metric.

@@ -4,8 +4,8 @@ use karat_analysis::drift::{Drift, DriftStatus, SystemDrifts};
 use karat_page::block::{Block, Cell, Head, Stat};
 use karat_page::component::verdict::Verdict;
 
-use crate::blocks::build::{count, numbers, prose, stats, table_if_any, texts, value, worded};
-use crate::shared::scales::unscaled;
+use crate::blocks::build::{count, numbers, prose, stats, table_if_any, texts, value, word_card};
+use crate::shared::scales::bare_scale;
 
 pub(in crate::blocks) fn blocks(found: &SystemDrifts) -> Vec<Block> {
     let first = found.iter().next();
@@ -25,9 +25,9 @@ pub(in crate::blocks) fn blocks(found: &SystemDrifts) -> Vec<Block> {
         drift.alerts.iter().map(|day| {
             vec![
                 Cell::text(&day.day),
-                value(Some(day.short_median), &unscaled()),
-                value(Some(day.long_median), &unscaled()),
-                value(Some(day.z), &unscaled()),
+                value(Some(day.short_median), &bare_scale()),
+                value(Some(day.long_median), &bare_scale()),
+                value(Some(day.z), &bare_scale()),
                 count(Some(day.n_short as u64)),
                 count(Some(day.n_long as u64)),
             ]
@@ -55,5 +55,5 @@ fn card(drift: &Drift) -> Stat {
     });
     let silent = drift.is_silent().then(|| "`karat drift` reads the days of all runs".to_owned());
     let label = drift.system.as_deref().unwrap_or("no system");
-    Stat { verdict, note: incident.or(silent), ..worded("drift", label, words) }
+    Stat { verdict, note: incident.or(silent), ..word_card("drift", label, words) }
 }

@@ -6,7 +6,7 @@ use karat_page::component::verdict::Verdict;
 use karat_page::number::{Scale, Unit};
 
 use crate::blocks::build::{count, difference, table, table_if_any, texts, value};
-use crate::shared::scales::{self, unscaled};
+use crate::shared::scales::{self, bare_scale};
 use crate::wording::calibration::{cautions, judge_verdict, unscored_note};
 
 /// Number of sets listed, the largest differences first.
@@ -67,8 +67,8 @@ fn dimensions(found: &Calibration) -> Block {
             Cell::text(&judge.judge),
             Cell::text(&dimension.dimension),
             count(Some(dimension.labelled)),
-            difference(dimension.bias.as_ref(), &unscaled()),
-            value(dimension.mean_abs_difference.as_ref().map(Finding::value), &unscaled()),
+            difference(dimension.bias.as_ref(), &bare_scale()),
+            value(dimension.mean_abs_difference.as_ref().map(Finding::value), &bare_scale()),
             value(Some(dimension.threshold), &Scale::of(Unit::Score)),
             verdict,
             Cell::Prose(notes.join("; ")),
@@ -96,9 +96,9 @@ fn sets(found: &Calibration) -> Option<Block> {
             Cell::text(&set.sample),
             Cell::text(judge),
             Cell::text(dimension),
-            value(Some(set.people), &unscaled()),
-            value(set.judge, &unscaled()),
-            Cell::Difference(difference, unscaled()),
+            value(Some(set.people), &bare_scale()),
+            value(set.judge, &bare_scale()),
+            Cell::Difference(difference, bare_scale()),
         ]
     });
     let mut columns = texts(["Sample", "Judge", "Dimension"]);

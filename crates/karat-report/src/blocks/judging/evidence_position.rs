@@ -11,7 +11,7 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, found: &EvidencePosition) ->
     let row = |effect: &PlaceEffect| {
         let scale = match effect.of {
             PlaceMeasure::Grade => scales::scale_named(&report.findings.plan, &effect.name),
-            PlaceMeasure::Findings => scales::unscaled(),
+            PlaceMeasure::Findings => scales::bare_scale(),
         };
         let name = match effect.of {
             PlaceMeasure::Grade => effect.name.clone(),

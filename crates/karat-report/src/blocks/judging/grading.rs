@@ -3,23 +3,23 @@
 use karat_analysis::Grading;
 use karat_page::block::{Block, Cell, Column, Head};
 
-use crate::blocks::build::{counted, prose, stats, table_if_any, texts, value};
-use crate::shared::scales::unscaled;
+use crate::blocks::build::{count_card, prose, stats, table_if_any, texts, value};
+use crate::shared::scales::bare_scale;
 
 pub(in crate::blocks) fn blocks(found: &Grading) -> Vec<Block> {
     let few = found.few_judge_cells.saturating_sub(found.single_judge_cells);
     let cards = vec![
-        counted("shared", "Cells graded by several judges", found.shared_cells, None),
-        counted("single", "By only one although several were required", found.single_judge_cells, None),
-        counted("few", "By fewer than the required number", few, None),
-        counted("flagged", "On which the judges disagree", found.flagged_cells, None),
+        count_card("shared", "Cells graded by several judges", found.shared_cells, None),
+        count_card("single", "By only one although several were required", found.single_judge_cells, None),
+        count_card("few", "By fewer than the required number", few, None),
+        count_card("flagged", "On which the judges disagree", found.flagged_cells, None),
     ];
     let flagged = found.flagged.iter().map(|it| {
         vec![
             Cell::text(&it.sample),
             Cell::text(&it.system),
             Cell::text(&it.metric),
-            value(Some(it.variance), &unscaled()),
+            value(Some(it.variance), &bare_scale()),
             Cell::Count(u64::from(it.judges)),
         ]
     });

@@ -4,7 +4,7 @@ use karat_analysis::{CorpusSession, SummaryCorpus};
 use karat_page::block::{Block, Cell, Column, Head, Histogram, Row, Rows, Stat, Table};
 use karat_page::number::Scale;
 
-use crate::blocks::build::{counted, measured, stats, value};
+use crate::blocks::build::{count_card, figure_card, stats, value};
 use crate::shared::report::Report;
 use crate::wording::session_gates;
 
@@ -15,16 +15,16 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, corpus: &SummaryCorpus) -> V
     let point = |key: &str, label: &str, number: Option<f64>| Stat {
         estimate: number.map_or_else(Default::default, |it| karat_page::number::Estimate::point(it, 0)),
         scale: scale.clone(),
-        ..measured(key, label, None, &scale)
+        ..figure_card(key, label, None, &scale)
     };
     let mut cards = vec![
-        measured("overall", "Overall mean", corpus.overall.as_ref(), &scale),
+        figure_card("overall", "Overall mean", corpus.overall.as_ref(), &scale),
         point("lowest", "Lowest session", corpus.overall_min),
         point("highest", "Highest session", corpus.overall_max),
     ];
     let beside =
         [("not-curated", "Not curated, excluded", corpus.not_curated), ("failed", "Failed, excluded", corpus.failed)];
-    cards.extend(beside.into_iter().filter(|(.., n)| *n > 0).map(|(key, label, n)| counted(key, label, n, None)));
+    cards.extend(beside.into_iter().filter(|(.., n)| *n > 0).map(|(key, label, n)| count_card(key, label, n, None)));
     let values: Vec<(f64, Option<String>)> =
         corpus.sessions.iter().filter_map(|it| Some((it.overall?, Some(name(it))))).collect();
     let missing = corpus.sessions.iter().filter(|it| it.overall.is_none()).count() as u64;

@@ -8,8 +8,8 @@ use karat_page::block::{
 use karat_page::number::{Estimate, Scale, Unit};
 use serde_json::{Map, Value};
 
-use crate::blocks::build::{count, counted, measured, numbers, prose, stats, table, table_if_any, texts, value};
-use crate::shared::scales::{self, unscaled};
+use crate::blocks::build::{count, count_card, figure_card, numbers, prose, stats, table, table_if_any, texts, value};
+use crate::shared::scales::{self, bare_scale};
 use crate::shared::visible::excerpt;
 
 /// Number of evaluations listed as the worst.
@@ -38,17 +38,17 @@ fn cards(found: &Diagnostics) -> Block {
     let millis = Scale::of(Unit::Millis);
     let point = |key: &str, label: &str, number: Option<f64>, scale: &Scale| Stat {
         estimate: number.map_or_else(|| Estimate::missing("none"), |number| Estimate::point(number, 0)),
-        ..measured(key, label, None, scale)
+        ..figure_card(key, label, None, scale)
     };
     let mut cards = vec![
         Stat {
             estimate: all.score.as_ref().map_or_else(|| Estimate::missing("no verdict"), scales::difference),
-            ..measured("score", "Mean score", None, &unscaled())
+            ..figure_card("score", "Mean score", None, &bare_scale())
         },
-        point("items", "Items in an output, mean", all.avg_span_count, &unscaled()),
-        counted("evaluated", "Outputs with a verdict", all.evaluated, None),
-        counted("errors", "Without a verdict or an output", all.error_count, None),
-        counted("degraded", "Verdicts of which only a part counts", all.degraded, None),
+        point("items", "Items in an output, mean", all.avg_span_count, &bare_scale()),
+        count_card("evaluated", "Outputs with a verdict", all.evaluated, None),
+        count_card("errors", "Without a verdict or an output", all.error_count, None),
+        count_card("degraded", "Verdicts of which only a part counts", all.degraded, None),
     ];
     if let Some(latency) = all.latency_ms {
         cards.push(Stat {
@@ -80,7 +80,7 @@ fn categories(all: &SpanFigures) -> Option<Block> {
         .chain(first.scores.names().map(Column::number))
         .chain([Column::number("Assessed")]);
     let rows = all.avg_category_scores.iter().map(|(category, of)| {
-        let scores = of.scores.iter().map(|(_, score)| value(*score, &unscaled()));
+        let scores = of.scores.iter().map(|(_, score)| value(*score, &bare_scale()));
         [Cell::text(category)].into_iter().chain(scores).chain([Cell::Count(of.n)]).collect()
     });
     table_if_any(Head::new("Categories", "Which kinds of items are missed?"), columns.collect(), rows)
@@ -94,7 +94,7 @@ fn sections(all: &SpanFigures) -> Option<Block> {
     let rows = all.errors_by_section.iter().map(|(section, errors)| {
         let errors = errors.iter().flat_map(|(label, n)| {
             let base = all.count_assessed(section, label);
-            [Cell::Count(*n), value((base > 0).then(|| *n as f64 / base as f64), &unscaled())]
+            [Cell::Count(*n), value((base > 0).then(|| *n as f64 / base as f64), &bare_scale())]
         });
         [Cell::text(section), count(all.spans_by_section.get(section).copied())].into_iter().chain(errors).collect()
     });
@@ -165,7 +165,7 @@ fn reliability(found: &Confidence) -> Block {
     if let Some(best) = found.best_threshold {
         head.notes.push(format!(
             "Best F1 of keeping right items: {} by keeping the {} from {} on.",
-            unscaled().text(best.f1),
+            bare_scale().text(best.f1),
             best.kept,
             best.threshold
         ));
@@ -203,7 +203,7 @@ fn worst(all: &SpanFigures) -> Option<Block> {
             None => it.sample.clone(),
         };
         let findings = all.common.names().map(|name| count(it.findings.get(name).copied()));
-        [Cell::Text(name), value(it.score, &unscaled()), count(it.span_count)].into_iter().chain(findings).collect()
+        [Cell::Text(name), value(it.score, &bare_scale()), count(it.span_count)].into_iter().chain(findings).collect()
     });
     table_if_any(Head::new("Worst performers", "Which outputs do I read?"), columns, rows)
 }

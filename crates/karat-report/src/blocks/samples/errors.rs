@@ -36,11 +36,11 @@ pub(in crate::blocks) fn blocks(found: &Errors) -> Vec<Block> {
     columns.extend(texts(["First example"]));
     let head = Head::new("Errors", "What failed, and why?").when_empty_because("No cell, judgment or score failed.");
     let errors = table(head, columns, rows);
-    [Some(errors), skipped(found)].into_iter().flatten().collect()
+    [Some(errors), skipped_cells(found)].into_iter().flatten().collect()
 }
 
 /// Returns the cells that a condition of the suite skipped.
-fn skipped(found: &Errors) -> Option<Block> {
+fn skipped_cells(found: &Errors) -> Option<Block> {
     let rows = found.skipped.iter().map(|it| {
         let reason = format!("{}: {}", it.sample, excerpt(&it.reason, MESSAGE));
         vec![Cell::text(&it.system), Cell::Count(it.count), prose(reason)]

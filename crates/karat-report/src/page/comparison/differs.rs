@@ -1,4 +1,4 @@
-//! What differs between the plans of two sides: models, prompts, scorers and the dataset, each as a difference word by word.
+//! The differences between the plans of two sides: models, prompts, scorers and the dataset, each as a difference word by word.
 
 use std::collections::BTreeSet;
 

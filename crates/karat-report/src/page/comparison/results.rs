@@ -35,7 +35,7 @@ pub(super) fn verdict(compared: &RunComparison) -> Markup {
         let scale = scales::scale_of_compared(metric);
         Row::of(vec![
             Cell::Text(name(metric)),
-            Cell::Verdict(shown(metric.verdict)),
+            Cell::Verdict(page_verdict(metric.verdict)),
             Cell::Value(scales::estimate(&scale, &metric.baseline), scale.clone()),
             Cell::Value(scales::estimate(&scale, &metric.candidate), scale.clone()),
             Cell::Prose(conclusion(compared, metric)),
@@ -51,13 +51,13 @@ pub(super) fn verdict(compared: &RunComparison) -> Markup {
     let rows = Rows { columns, rows: rows.chain(not_compared).collect(), ..Rows::default() };
     let head = Head::new("Verdict for each metric", "Did it change?");
     html! {
-        (verdict_line(shown(overall), &format!("{of}: {}.", counted.join(", "))))
+        (verdict_line(page_verdict(overall), &format!("{of}: {}.", counted.join(", "))))
         (render(&Block::Table(Table { head, rows, ..Table::default() })))
     }
 }
 
 /// Returns the verdict in the form of pages.
-pub(super) fn shown(verdict: ComparisonVerdict) -> Verdict {
+pub(super) fn page_verdict(verdict: ComparisonVerdict) -> Verdict {
     match verdict {
         ComparisonVerdict::Better => Verdict::Better,
         ComparisonVerdict::Worse => Verdict::Worse,
@@ -108,7 +108,7 @@ fn row(name: String, metric: &ComparedMetric) -> ForestRow {
     ForestRow {
         name,
         effect: scales::difference(deciding_difference(metric)),
-        verdict: Some(shown(metric.verdict)),
+        verdict: Some(page_verdict(metric.verdict)),
         needed: metric.needed.as_ref().filter(|needed| needed.more > 0).map(|needed| needed.samples),
         href: None,
     }

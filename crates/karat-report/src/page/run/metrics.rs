@@ -7,7 +7,7 @@ use karat_page::text::visible::line;
 use karat_page::{Markup, html, render};
 
 use super::latency;
-use super::verdict::shown;
+use super::verdict::page_verdict;
 use crate::page::sections::disclosure;
 use crate::shared::report::Report;
 use crate::shared::scales;
@@ -120,7 +120,7 @@ fn row(report: Report<'_>, kpi: &Kpi) -> Option<Row> {
         Cell::Value(baseline, scale.clone()),
         Cell::Difference(change, scale.clone()),
         Cell::Text(bounds_text(kpi, |value| scale.text(value))),
-        state.map_or_else(|| Cell::text(""), |verdict| Cell::Verdict(shown(verdict))),
+        state.map_or_else(|| Cell::text(""), |verdict| Cell::Verdict(page_verdict(verdict))),
         Cell::Prose(kpi.remark.clone().unwrap_or_default()),
     ]))
 }

@@ -57,8 +57,3 @@ pub(super) fn run_within(report: Report<'_>, links: &Links, bytes: usize) -> Res
     let foot = format!("Made by karat {} from stored results.", header.version);
     Ok(Document { lead: report.findings.plan.about.clone(), foot: Some(foot), ..page })
 }
-
-/// Returns the command that shows everything of this run.
-pub(super) fn view_command(report: Report<'_>) -> String {
-    if report.context.canonical { "karat view".to_owned() } else { format!("karat view {}", report.rows.header().id) }
-}

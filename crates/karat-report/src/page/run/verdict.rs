@@ -41,7 +41,7 @@ fn sentence(report: Report<'_>) -> Markup {
             if more > 0 {
                 sentence = format!("{sentence} and {} more", count(more as u64));
             }
-            verdict_line(shown(verdict), &format!("{sentence}."))
+            verdict_line(page_verdict(verdict), &format!("{sentence}."))
         }
         None => {
             let words = match (&report.context.verdict_note, report.rows.header().status) {
@@ -55,7 +55,7 @@ fn sentence(report: Report<'_>) -> Markup {
 }
 
 /// Returns the verdict in the form of pages.
-pub(super) fn shown(verdict: Decided) -> Verdict {
+pub(super) fn page_verdict(verdict: Decided) -> Verdict {
     match verdict {
         Decided::Pass => Verdict::Pass,
         Decided::Review => Verdict::Review,
@@ -147,8 +147,8 @@ fn gate_table(report: Report<'_>) -> Markup {
             };
             GateRow {
                 name: check.check_name(),
-                verdict: shown(decision.verdict),
-                observed: observed(decision, &scale),
+                verdict: page_verdict(decision.verdict),
+                observed: observed_value(decision, &scale),
                 threshold: condition_bound(decision, |value| scale.text(value)),
                 scale,
                 reason: decision.reason.clone(),
@@ -163,7 +163,7 @@ fn gate_table(report: Report<'_>) -> Markup {
     }
 }
 
-fn observed(decision: &Decision, scale: &Scale) -> Estimate {
+fn observed_value(decision: &Decision, scale: &Scale) -> Estimate {
     match (&decision.finding, decision.observed) {
         (Some(finding), _) => scales::estimate(scale, finding),
         (None, Some(observed)) => Estimate::point(observed, 0),

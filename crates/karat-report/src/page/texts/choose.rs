@@ -47,7 +47,7 @@ pub(super) fn cells(report: Report<'_>, most: usize) -> Result<Chosen<'_>, Rende
 
 /// Chooses in one pass over the rows.
 fn worth_reading(report: Report<'_>, limit: usize) -> Result<Chosen<'_>, RenderError> {
-    let (flagged, moved_samples) = (flagged(report), moved(report));
+    let (flagged, moved_samples) = (flagged_cells(report), moved_samples(report));
     let thresholds = Thresholds::of(report);
     let mut selection = Selection { ordinals: Vec::new(), failed: 0, of: 0, asked: 0, thresholds };
     let mut failed: Vec<Ranked> = Vec::new();
@@ -109,7 +109,7 @@ fn keep_lowest(lowest: &mut Vec<(f64, u64)>) {
 }
 
 /// The cells on which judges disagree.
-fn flagged(report: Report<'_>) -> BTreeSet<u64> {
+fn flagged_cells(report: Report<'_>) -> BTreeSet<u64> {
     let grading = report.findings.analyses.iter().filter_map(|it| match &it.outcome {
         Outcome::Grading(found) => Some(found),
         _ => None,
@@ -118,7 +118,7 @@ fn flagged(report: Report<'_>) -> BTreeSet<u64> {
 }
 
 /// The samples that moved since the baseline.
-fn moved(report: Report<'_>) -> BTreeSet<String> {
+fn moved_samples(report: Report<'_>) -> BTreeSet<String> {
     let since = report.findings.deltas().filter(|delta| delta.over == DeltaAxis::Baseline);
     let movers = since.flat_map(|delta| delta.comparisons.iter().flat_map(|it| it.movers.iter()));
     movers.map(|mover| mover.sample.clone()).collect()

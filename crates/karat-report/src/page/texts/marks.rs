@@ -33,13 +33,13 @@ impl Marked {
     /// Returns the output as a reader sees it.
     pub fn of(output: &Value, judgments: &[JudgmentRow]) -> Self {
         let Some((field, items)) = items_of(output) else {
-            return Self { text: readable::text(output), named: named(judgments, &[]), ..Self::default() };
+            return Self { text: readable::text(output), named: named_texts(judgments, &[]), ..Self::default() };
         };
         let remarks = remarks(judgments, &items);
-        let named = named(judgments, &items);
+        let named = named_texts(judgments, &items);
         if let Some(base) = base_text(output, &items) {
             let mut marked = within(base, &items, &remarks);
-            marked.highlights.extend(missed(base, &named));
+            marked.highlights.extend(missed_parts(base, &named));
             marked.highlights.truncate(MOST);
             return marked;
         }
@@ -47,7 +47,7 @@ impl Marked {
             // The items stand beside a text, such as the sources of an answer.
             return Self { text: readable::text(output), named, ..Self::default() };
         }
-        let mut marked = listed(output, field, &items, &remarks);
+        let mut marked = list_items(output, field, &items, &remarks);
         marked.quotes = items.iter().filter_map(|item| text_of(item, "quote").or(text_of(item, "text"))).collect();
         marked.named = named;
         marked.highlights.truncate(MOST);
@@ -56,7 +56,10 @@ impl Marked {
 }
 
 /// Returns the parts of a text that judges name and no item has.
-fn missed<'a>(base: &'a str, named: &'a BTreeMap<String, BTreeSet<String>>) -> impl Iterator<Item = Highlight> + 'a {
+fn missed_parts<'a>(
+    base: &'a str,
+    named: &'a BTreeMap<String, BTreeSet<String>>,
+) -> impl Iterator<Item = Highlight> + 'a {
     named.iter().filter_map(|(text, findings)| {
         let (start, end) = locate(base, text)?;
         let label = findings.iter().cloned().collect::<Vec<_>>().join(", ");
@@ -123,7 +126,7 @@ fn item_of(entry: &Map<String, Value>, items: &[&Map<String, Value>]) -> Option<
 }
 
 /// Returns the texts that judges name and no item has.
-fn named(judgments: &[JudgmentRow], items: &[&Map<String, Value>]) -> BTreeMap<String, BTreeSet<String>> {
+fn named_texts(judgments: &[JudgmentRow], items: &[&Map<String, Value>]) -> BTreeMap<String, BTreeSet<String>> {
     let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (list, entry) in findings(judgments) {
         if item_of(entry, items).is_none()
@@ -155,7 +158,7 @@ fn within(base: &str, items: &[&Map<String, Value>], remarks: &BTreeMap<usize, B
 }
 
 /// Items as a numbered list; those that judges name are marked.
-fn listed(
+fn list_items(
     output: &Value,
     field: &str,
     items: &[&Map<String, Value>],
@@ -216,7 +219,7 @@ fn locate(text: &str, wanted: &str) -> Option<(usize, usize)> {
     Some((start, start + wanted.len()))
 }
 
-/// What the outputs of one sample say about its texts.
+/// The parts of a sample's texts that outputs and judges refer to.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     systems: BTreeSet<String>,

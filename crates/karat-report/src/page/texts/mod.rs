@@ -15,9 +15,8 @@ use karat_page::{Markup, html, render};
 use karat_types::{CellRow, SampleRecord, SampleText};
 use serde_json::Value;
 
-use super::links::Links;
+use super::links::{Links, view_command};
 use super::readable;
-use super::run::view_command;
 use crate::outputs::cell_text::{CellText, ScoreText, texts_of};
 use crate::outputs::{by_sample, each_row_of_sample};
 use crate::shared::report::{RenderError, Report, ShownOutputs};

@@ -14,7 +14,7 @@ struct Part<'a> {
 }
 
 /// Returns a document that Karat has written as Markdown, with a section for each heading of the second level.
-pub fn written(title: &str, markdown: &str) -> Document {
+pub fn markdown_document(title: &str, markdown: &str) -> Document {
     let (opening, parts) = split(markdown);
     let mut sections = Sections::default();
     for (at, part) in parts.iter().enumerate() {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn headings_become_sections() {
         let text = "# Gates of `r`\n\nfirst\n\n## One `x`\n\n| a | b |\n| --- | ---: |\n| 1 | <b>2</b> |\n\n```text\n## no heading\n```\n\n## Two\n\nlast\n";
-        let page = written("Gates", text);
+        let page = markdown_document("Gates", text);
         assert_eq!(page.title, "Gates of r");
         let titles: Vec<&str> = page.sections.iter().map(|it| it.text.as_str()).collect();
         assert_eq!(titles, ["One x", "Two"]);
