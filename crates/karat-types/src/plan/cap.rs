@@ -22,7 +22,8 @@ pub struct Cap {
 impl Cap {
     /// The rule as a text: `No source is cited: factuality at most 2`.
     pub fn rule(&self) -> String {
-        let bounds: Vec<String> = self.max.iter().map(|(dimension, max)| format!("{dimension} at most {max}")).collect();
+        let bounds: Vec<String> =
+            self.max.iter().map(|(dimension, max)| format!("{dimension} at most {max}")).collect();
         let condition = self.say.as_deref().unwrap_or(&self.id).trim().trim_end_matches('.');
         format!("{condition}: {}", bounds.join(", "))
     }
@@ -57,7 +58,8 @@ mod tests {
         assert_eq!(cap.lowered_from(&cap.lowered_reason(4.5)), Some(4.5));
         assert_eq!(cap.lowered_from(&format!("lowered from 9 (too) ({})", cap.lowered_reason(4.0))), Some(4.0));
         let other = Cap { id: "y".into(), ..cap.clone() };
-        let refused = ["", "lowered from 5", "lowered from NaN by the cap `x` (x: a at most 2)", &other.lowered_reason(3.0)];
+        let refused =
+            ["", "lowered from 5", "lowered from NaN by the cap `x` (x: a at most 2)", &other.lowered_reason(3.0)];
         assert!(refused.iter().all(|reason| cap.lowered_from(reason).is_none()));
     }
 }
