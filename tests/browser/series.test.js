@@ -64,6 +64,9 @@ describe("page of a dated suite", () => {
     const bins = await page.locator("[data-testid=histogram] svg g[data-lo]").evaluateAll((all) => all.map((bin) => bin.querySelector("text")?.textContent ?? ""));
     const shown = bins.filter(Boolean).map((text) => Number(text.split(" of ")[0])).reduce((sum, count) => sum + count, 0);
     assert.equal(shown, counts["below-gate"]);
+    await page.reload();
+    await page.locator("k-theme button").first().waitFor();
+    assert.deepEqual(await page.locator("[data-testid=histogram] svg g[data-lo]").evaluateAll((all) => all.map((bin) => bin.querySelector("text")?.textContent ?? "")), bins);
     await page.locator("[data-filter=all]").click();
     assert.equal(await page.locator("svg [data-key][opacity], svg g[data-lo][opacity]").count(), 0);
     await context.close();

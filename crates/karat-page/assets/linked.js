@@ -60,7 +60,8 @@
 
   document.addEventListener("karat-filter", (event) => {
     const { rows, isAll } = /** @type {CustomEvent<{ rows: HTMLElement[], isAll: boolean }>} */ (event).detail;
-    if (bins().length === 0) return;
+    // Other tables of the page have no marks in these charts.
+    if (bins().length === 0 || !(event.target instanceof Element && event.target.matches(".linked"))) return;
     const counts = new Map(bins().map(({ bin }) => [bin, 0]));
     for (const row of isAll ? [] : rows) {
       const bin = binOf(row);

@@ -140,7 +140,7 @@ fn days_form_a_calendar() {
     assert_eq!((view.days.len(), view.days.iter().filter(|day| day.value.is_none()).count()), (120, 7));
     assert!(view.days.windows(2).all(|pair| day_number(&pair[1].date) == day_number(&pair[0].date).map(|day| day + 1)));
     assert_eq!(view.days.iter().take_while(|day| day.median.is_none()).count(), 2);
-    assert!(view.days[33].median.is_some() == false && view.days[33].value.is_none());
+    assert!(view.days[33].median.is_none() && view.days[33].value.is_none());
     let drift = view.drift.as_ref().unwrap();
     assert!(!drift.past.incidents.is_empty() && view.days.iter().filter(|day| day.usual.is_some()).count() > 90);
     let one = DatedSuite { days: 1, gap: None, ..DatedSuite::default() }.view(JudgeChoice::Consensus);
@@ -232,7 +232,7 @@ proptest! {
         prop_assert_eq!(view.days.iter().map(|day| day.cards).sum::<usize>(), view.cards.len());
         for card in &view.cards {
             let parts = card.parts.as_ref().unwrap();
-            prop_assert!((parts.sum() - parts.taken_of_composite - card.composite).abs() < 0.0051, "{} {}", parts.sum(), card.composite);
+            prop_assert!((parts.sum() - parts.taken_of_composite - card.composite).abs() < 0.0101, "{} {}", parts.sum(), card.composite);
             prop_assert!(parts.taken >= 0.0 && (parts.taken > 0.0) <= card.flags.capped);
         }
     }

@@ -32,6 +32,10 @@ pub struct SearchForm {
     pub action: String,
     /// The words looked for.
     pub words: String,
+    /// The orders to choose from without a script, as addresses have them.
+    pub orders: Vec<String>,
+    /// The chosen order.
+    pub order: Option<String>,
     /// Other parts of the address.
     pub kept: Vec<(String, String)>,
 }
@@ -94,7 +98,16 @@ fn form(search: &SearchForm) -> Markup {
                 span.hidden-text { "Search this table" }
                 input type="search" name="q" placeholder="Search" data-testid="search" value=(line(&search.words));
             }
-            button type="submit" { "Search" }
+            @if !search.orders.is_empty() {
+                label.without-script {
+                    "Order "
+                    select name="sort" {
+                        option value="" { "as it is" }
+                        @for order in &search.orders { option value=(line(order)) selected[search.order.as_ref() == Some(order)] { (line(order)) } }
+                    }
+                }
+            }
+            button.without-script type="submit" { "Search" }
         }
     }
 }

@@ -96,9 +96,15 @@ impl SeriesLinks {
     }
 
     /// The search of a live page.
-    pub(super) fn search(&self, state: &SeriesState) -> Option<SearchForm> {
+    pub(super) fn search(&self, state: &SeriesState, columns: &[String]) -> Option<SearchForm> {
         let action = self.path()?.to_owned();
-        Some(SearchForm { action, words: state.words.clone(), kept: self.kept(&["q"]) })
+        Some(SearchForm {
+            action,
+            words: state.words.clone(),
+            orders: columns.iter().flat_map(|name| [name.clone(), format!("-{name}")]).collect(),
+            order: state.sort.as_ref().map(|sort| sort.text.clone()),
+            kept: self.kept(&["q", "sort"]),
+        })
     }
 
     /// The way to a live page.

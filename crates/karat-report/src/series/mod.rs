@@ -87,7 +87,7 @@ fn cards(view: &SeriesView, links: &SeriesLinks, state: &SeriesState) -> Markup 
     };
     linked::render(&Linked {
         chips: table::chips(view, links, state),
-        search: links.search(state),
+        search: links.search(state, &table::column_names(view)),
         charts,
         table: table::cards(view, state),
         details: details::of(view, links, state),

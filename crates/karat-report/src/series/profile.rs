@@ -32,7 +32,8 @@ pub(super) fn radar(view: &SeriesView) -> Option<Block> {
     });
     let mut head =
         Head::new("Axes", "Where is it strong, and where weak? Medians of all cards.").with_n(view.cards.len() as u64);
-    if has_baseline {
+    // Fewer axes are dots, without the pinned ones.
+    if has_baseline && view.axes.len() > 2 {
         head = head.with_note("Pinned: the mean over the pinned cards only.");
     }
     if !is_one_scale {

@@ -90,6 +90,11 @@ fn columns(view: &SeriesView) -> Vec<Column> {
         .collect()
 }
 
+/// The names of the columns.
+pub(super) fn column_names(view: &SeriesView) -> Vec<String> {
+    columns(view).into_iter().map(|column| column.name).collect()
+}
+
 /// Returns true if samples are not named after their dates.
 pub(super) fn has_samples(view: &SeriesView) -> bool {
     view.cards.iter().any(|card| card.sample != card.date)

@@ -4,23 +4,28 @@
 //! judges or prompt versions are kept beside it. A failed judgment replaces nothing. The grades of a golden check
 //! measure the instrument; they count for a sample only if it has no others.
 //!
+//! `merged` merges the grades of several judges, `before_caps` reads what they gave before caps lowered it.
+//!
 //! Where one grade per sample is needed (a day of drift or digest, a golden set), it is that of the latest run that
 //! judged the sample. If several judges did so in that run, their grades are merged by the scorer's `consensus` (by
 //! default the mean), as in the run's report and gates. A filter by judge selects that judge's own grade.
 
+mod before_caps;
+mod merged;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use karat_types::{
-    Cap, CellRow, CellStatus, ConsensusMethod, JudgmentRecord, Key, Moment, PlanHeader, RunRows, Score, ScorerKind,
-    ServedName,
-};
+use karat_types::{CellRow, CellStatus, Key, Moment, PlanHeader, RunRows, Score, ScorerKind, ServedName};
 
 use crate::AnalysisError;
 use crate::figures::groups::system_id;
 use crate::run::metric_names::primary_metric;
 use crate::run::served_models::{NamesByAsked, add_answers, merge_names, name_list};
 use crate::score::consensus::CellScores;
+use before_caps::figures_before_caps;
+pub(crate) use merged::joined_names;
+use merged::{is_plain_mean, mean_before_caps, merge_judges};
 
 /// Name of the output among the judged content.
 pub(crate) const OUTPUT: &str = "output";
@@ -288,77 +293,11 @@ fn grade_cell(
     (!rows.is_empty()).then(|| GradedCell { rows, merged, content: content_digests(row) })
 }
 
-/// The figures that a judge gave and a cap lowered, by dimension; the composite stands under its own name.
-fn figures_before_caps(plan: &PlanHeader, graded: &GradedMetric, judgment: &JudgmentRecord) -> Vec<(String, f64)> {
-    let Some(ScorerKind::Rubric(scorer)) = plan.scorers.get(graded.scorer).map(|scorer| &scorer.kind) else {
-        return Vec::new();
-    };
-    let held = |id: &String| scorer.rubric.caps.iter().find(|cap| cap.id == *id);
-    let caps: Vec<&Cap> = judgment.caps.iter().filter_map(held).collect();
-    let composite = scorer.rubric.overall.as_ref().map(|overall| (overall.id.clone(), graded.metric));
-    let figures = graded.axes.iter().cloned().chain(composite);
-    let before = figures.filter_map(|(name, metric)| {
-        let (_, score) = judgment.scores.iter().find(|(at, _)| usize::from(*at) == metric)?;
-        let Score::Value { value, reason: Some(reason), .. } = score else { return None };
-        let given =
-            caps.iter().filter(|cap| cap.max.get(&name) == Some(value)).find_map(|cap| cap.lowered_from(reason))?;
-        (given > *value).then_some((name, given))
-    });
-    before.collect()
-}
-
 /// Digests of the judged content of a cell.
 fn content_digests(row: &CellRow<'_>) -> BTreeMap<String, Key> {
     let read = row.sample.reads.iter().map(|(name, digest)| (name.clone(), *digest));
     // A column may have the same name; the output takes precedence.
     read.chain([(OUTPUT.to_owned(), row.cell.output_hash)]).collect()
-}
-
-/// The name of merged judges, independent of their order: `a + b`.
-pub(crate) fn joined_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let names: BTreeSet<&str> = names.collect();
-    (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(" + "))
-}
-
-/// The merged row of several judges with the given figures.
-fn merge_judges(figures: GradeRow, rows: &[GradeRow]) -> GradeRow {
-    let names = |of: fn(&GradeRow) -> Option<&String>| joined_names(rows.iter().filter_map(of).map(String::as_str));
-    let caps: BTreeSet<&String> = rows.iter().flat_map(|row| &row.caps).collect();
-    let mut answered_as = NamesByAsked::new();
-    rows.iter().for_each(|row| merge_names(&row.answered_as, &mut answered_as));
-    GradeRow {
-        judge: names(|row| row.judge.as_ref()),
-        judge_model: names(|row| row.judge_model.as_ref()),
-        prompt_version: names(|row| row.prompt_version.as_ref()),
-        // The merged grade is as old as the oldest of its parts.
-        made_at: rows.iter().map(|row| row.made_at).min().unwrap_or(figures.made_at),
-        notes: rows
-            .iter()
-            .map(|row| row.notes.as_str())
-            .filter(|notes| !notes.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n"),
-        caps: caps.into_iter().cloned().collect(),
-        answered_as,
-        ..figures
-    }
-}
-
-/// Returns true if the grades of several judges are merged by their mean without weights.
-fn is_plain_mean(plan: &PlanHeader, graded: &GradedMetric) -> bool {
-    let kind = plan.scorers.get(graded.scorer).map(|scorer| &scorer.kind);
-    matches!(kind, Some(ScorerKind::Rubric(it)) if it.consensus.method == ConsensusMethod::Mean && it.consensus.weights.is_empty())
-}
-
-/// The means of the figures that judges gave before caps, in the dimensions in which a cap lowered any of them.
-fn mean_before_caps(rows: &[GradeRow]) -> Vec<(String, f64)> {
-    let lowered: BTreeSet<&String> = rows.iter().flat_map(|row| row.before_caps.iter().map(|(name, _)| name)).collect();
-    let given = |row: &GradeRow, name: &String| {
-        let figures = row.before_caps.iter().chain(&row.axes);
-        figures.into_iter().find(|(axis, _)| axis == name).map_or(row.composite, |(_, value)| *value)
-    };
-    let before = |name: &String| mean(&rows.iter().map(|row| given(row, name)).collect::<Vec<f64>>());
-    lowered.into_iter().map(|name| (name.clone(), before(name))).collect()
 }
 
 /// The key of a row: a later row with the same key replaces it.
