@@ -274,10 +274,11 @@ fn verdict(run: &RunEntry) -> Markup {
 }
 
 fn systems(systems: &[String]) -> Markup {
+    let shown = if systems.len() > FEW_SYSTEMS { 1 } else { FEW_SYSTEMS };
     html! {
-        @for (at, system) in systems.iter().take(FEW_SYSTEMS).enumerate() { @if at > 0 { ", " } (Name(system)) }
+        @for (at, system) in systems.iter().take(shown).enumerate() { @if at > 0 { ", " } (Name(system)) }
         @if systems.len() > FEW_SYSTEMS {
-            span.soft title=(line(&systems.join(", "))) { " and " (systems.len() - FEW_SYSTEMS) " more" }
+            span.soft title=(line(&systems.join(", "))) { " and " (systems.len() - shown) " more" }
         }
     }
 }
