@@ -257,6 +257,7 @@ fn verdict(run: &RunEntry) -> Markup {
         Some("pass") => Some(Verdict::Pass),
         Some("fail") => Some(Verdict::Fail),
         Some("undecided") => Some(Verdict::Undecided),
+        Some("review") => Some(Verdict::Review),
         _ => None,
     };
     let state = run_state(run.status).replace('-', " ");
