@@ -31,8 +31,8 @@ pub use analyses::{
     Failure, FailureCategory, Failures, FailuresOptions, FeatureSlope, FlaggedCell, Grading, HumanAnchor,
     HumanAnchorOptions, JudgeBias, JudgeBiasOptions, Latency, Leaderboards, MetricDelta, MissingGroup, MissingItem,
     MissingItems, MissingItemsOptions, NotableLimit, NoteCount, Notes, Offsets, OrderedMap, Outcome, OwnFamily,
-    PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions, SampleMove, SectionRange, Services,
-    SetDelta, Shortfall, SkippedCells, Slice, Slices, SlicesOptions, SpanFigures, Stage, SummaryCorpus,
+    PlaceEffect, PlaceMeasure, PlaceUnit, PositionEffect, Power, PowerOptions, RunCondition, SampleMove, SectionRange,
+    Services, SetDelta, Shortfall, SkippedCells, Slice, Slices, SlicesOptions, SpanFigures, Stage, SummaryCorpus,
     SummaryCorpusOptions, SystemCorpus, TOLERATED_BIAS, TextChange, TextCount, TextDelta, ThresholdDecision,
     ValueShare, VoteConsistency, catalog, shortfall_severity,
 };

@@ -32,8 +32,9 @@ const FOLDERS: &[(&str, &str)] = &[
 
 /// Every resolver of this crate by name.
 pub fn resolvers() -> [(&'static str, ResolverEntry); 2] {
-    let evidence = "the chunks that a gold answer rests on: ids by space (text, table, page)";
-    let gold = "the expected value with unit and currency, filled from its tables, and who answers in its chunks";
+    let evidence =
+        "ids of the passages of a company filing that support the expected answer, by kind: text, table, page";
+    let gold = "the expected value with unit and currency, completed from the cited table, and the people who speak in the cited passages";
     [
         ("filing_evidence", ResolverEntry { about: evidence, folders: FOLDERS, make: relevant_chunks }),
         ("filing_gold", ResolverEntry { about: gold, folders: FOLDERS, make: expected_values }),

@@ -21,16 +21,19 @@
     return row instanceof HTMLElement ? row : null;
   };
 
-  /** The bin of a histogram that a row's composite is in. @param {HTMLElement | null} row @returns {Element | null} */
+  /** The bins of the histogram with their ends, read once. @type {{ bin: Element, lo: number, hi: number }[] | undefined} */
+  let known;
+  const bins = () => known ??= [...document.querySelectorAll("svg g[data-lo]")].map((bin) => ({
+    bin, lo: Number(bin.getAttribute("data-lo")), hi: Number(bin.getAttribute("data-hi")),
+  }));
+
+  /** The bin that a row is in: its second column is what the histogram is about. @param {HTMLElement | null} row @returns {Element | null} */
   const binOf = (row) => {
-    const table = row?.closest("table");
-    const column = [...(table?.tHead?.rows[0]?.cells ?? [])].findIndex((head) => head.dataset.main !== undefined);
-    const cell = row instanceof HTMLTableRowElement ? row.cells[Math.max(column, 1)] : undefined;
+    const cell = row instanceof HTMLTableRowElement ? row.cells[1] : undefined;
     const value = Number(cell?.dataset.value ?? NaN);
     if (Number.isNaN(value)) return null;
-    const bins = [...document.querySelectorAll("svg g[data-lo]")];
-    const last = bins.length - 1;
-    return bins.find((bin, at) => value >= Number(bin.getAttribute("data-lo")) && (value < Number(bin.getAttribute("data-hi")) || at === last)) ?? null;
+    const all = bins();
+    return (all.find(({ lo, hi }) => value >= lo && value < hi) ?? all[all.length - 1])?.bin ?? null;
   };
 
   /** Puts the line of the chosen day into charts over dates. @param {string | null} date */
@@ -52,19 +55,18 @@
       for (const mark of document.querySelectorAll(`svg [data-key="${CSS.escape(date)}"]`)) mark.classList.add("is-focus");
     }
     const bin = binOf(row);
-    for (const each of document.querySelectorAll("svg g[data-lo]")) each.classList.toggle("is-focus", each === bin);
+    for (const each of bins()) each.bin.classList.toggle("is-focus", each.bin === bin);
   });
 
   document.addEventListener("karat-filter", (event) => {
     const { rows, isAll } = /** @type {CustomEvent<{ rows: HTMLElement[], isAll: boolean }>} */ (event).detail;
-    const bins = [...document.querySelectorAll("svg g[data-lo]")];
-    if (bins.length === 0) return;
-    const counts = new Map(bins.map((bin) => [bin, 0]));
+    if (bins().length === 0) return;
+    const counts = new Map(bins().map(({ bin }) => [bin, 0]));
     for (const row of isAll ? [] : rows) {
       const bin = binOf(row);
       if (bin) counts.set(bin, (counts.get(bin) ?? 0) + 1);
     }
-    for (const bin of bins) {
+    for (const { bin } of bins()) {
       const text = bin.querySelector("text");
       const whole = text?.dataset.whole ?? text?.textContent ?? "";
       const count = counts.get(bin) ?? 0;
@@ -77,7 +79,7 @@
   });
 
   /** @typedef {{ facts: string[], names: (string | null)[], columns: string[], rows: string[], rulesTitle: string, rules: string[], link: string,
-   *   items: Record<string, [string, string[], string[][], number[], string, string | null]> }} Data */
+   *   items: Record<string, [string, string[], string[][], number[], string | null]> }} Data */
 
   class Detail extends HTMLElement {
     connectedCallback() {
@@ -86,8 +88,6 @@
       if (!panel || !source) return;
       this.panel = panel;
       this.data = /** @type {Data} */ (JSON.parse(source));
-      this.empty = [...panel.childNodes].map((node) => node.cloneNode(true));
-      this.isFilled = panel.querySelector("h3") !== null;
       document.addEventListener("karat-focus", (event) => this.show(/** @type {CustomEvent<string | null>} */ (event).detail));
     }
 
@@ -97,10 +97,11 @@
       if (!this.panel || !this.data) return;
       this.classList.toggle("is-open", item !== undefined);
       if (!item) {
-        this.panel.replaceChildren(...(this.isFilled ? [] : this.empty?.map((node) => node.cloneNode(true)) ?? []));
+        this.panel.replaceChildren();
         return;
       }
-      const [title, facts, cells, rules, prose, href] = item;
+      const [title, facts, cells, rules, href] = item;
+      const prose = rowOf(key)?.querySelector("td.prose")?.textContent ?? "";
       const close = element("button", { type: "button", class: "close", "aria-label": "Close details" }, "Close");
       close.addEventListener("click", () => {
         const row = rowOf(key);

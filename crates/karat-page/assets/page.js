@@ -81,7 +81,13 @@
     history.replaceState(null, "", address);
   };
 
+  /** Rows that appear in one step. */
+  const AT_ONCE = 150;
+
   class Table extends HTMLElement {
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    revealing;
+
     connectedCallback() {
       const table = /** @type {HTMLTableElement | null} */ (this.querySelector("table[data-testid=series-table]") ?? this.querySelector("table"));
       const body = table?.tBodies[0];
@@ -93,13 +99,15 @@
       this.sorts = "";
       this.filter = "all";
       this.words = "";
+      /** @type {Map<HTMLTableRowElement, string>} */
+      this.texts = new Map();
       this.tools = this.querySelector(".tools-row");
       this.none = element("p", { class: "no-match", hidden: "", role: "status" }, "No row matches.");
       table.after(this.none);
       if (this.hasAttribute("search")) this.addSearch();
       this.adoptSearch();
       this.addFilters();
-      this.addSorting(table);
+      this.addSorting();
       this.addKeys();
       this.restore();
     }
@@ -154,9 +162,11 @@
       this.apply();
     }
 
-    /** @param {HTMLTableElement} table */
-    addSorting(table) {
-      [...(table.tHead?.rows[0]?.cells ?? [])].forEach((head, column) => {
+    /** The heads of its own columns: charts inside have tables, too. @returns {HTMLTableCellElement[]} */
+    heads() { return [...(this.body?.parentElement?.querySelector("thead")?.rows[0]?.cells ?? [])]; }
+
+    addSorting() {
+      this.heads().forEach((head, column) => {
         if (!head.dataset.sort) return;
         const button = element("button", { type: "button" }, head.textContent ?? "");
         button.addEventListener("click", () => {
@@ -171,8 +181,7 @@
     /** @param {number} column @param {"ascending" | "descending"} direction */
     sort(column, direction) {
       const sign = direction === "descending" ? -1 : 1;
-      const heads = this.querySelectorAll("thead th");
-      heads.forEach((head, at) => at === column ? head.setAttribute("aria-sort", direction) : head.removeAttribute("aria-sort"));
+      this.heads().forEach((head, at) => at === column ? head.setAttribute("aria-sort", direction) : head.removeAttribute("aria-sort"));
       const keyed = (this.rows ?? []).map((row) => {
         const cell = row.cells[column];
         const value = cell?.dataset.value;
@@ -192,15 +201,18 @@
       const matching = [];
       /** Several rows may share the marks of a day: they fade when all rows are out. @type {Map<string, boolean>} */
       const isOut = new Map();
-      for (const row of this.rows ?? []) {
+      /** @type {HTMLTableRowElement[]} */
+      const appearing = [];
+      for (const row of this.body?.rows ?? []) {
         const flags = this.filter === "all" ? [] : (row.dataset.flags ?? "").split(" ");
         const matches = (this.filter === "all" || flags.includes(this.filter ?? "")) && (!this.words || this.text(row).includes(this.words));
-        if (row.hidden === matches) row.hidden = !matches;
+        if (!matches) row.hidden = true; else if (row.hidden) appearing.push(row);
         if (matches) matching.push(row);
         for (const key of new Set([row.dataset.key, row.dataset.date])) {
           if (key) isOut.set(key, (isOut.get(key) ?? true) && !matches);
         }
       }
+      this.reveal(appearing);
       for (const [key, out] of isOut) dim(key, out);
       for (const chip of this.querySelectorAll("[data-filter]")) {
         const isOn = chip.getAttribute("data-filter") === this.filter;
@@ -214,11 +226,20 @@
       this.dispatchEvent(new CustomEvent("karat-filter", { detail, bubbles: true }));
     }
 
+    /** Shows rows, some at once and the others a few at a time: thousands together would block the page.
+     * @param {HTMLTableRowElement[]} rows */
+    reveal(rows) {
+      clearTimeout(this.revealing);
+      for (const row of rows.slice(0, AT_ONCE)) row.hidden = false;
+      const rest = rows.slice(AT_ONCE);
+      if (rest.length > 0) this.revealing = setTimeout(() => this.reveal(rest), 0);
+    }
+
     /** The words of a row, without its numbers, read once. @param {HTMLTableRowElement} row @returns {string} */
     text(row) {
-      this.texts ??= new Map();
-      const known = this.texts.get(row) ?? [...row.cells].filter((cell) => cell.dataset.value === undefined).map((cell) => cell.textContent ?? "").join(" ").toLowerCase();
-      this.texts.set(row, known);
+      const texts = this.texts ?? new Map();
+      const known = texts.get(row) ?? [...row.cells].filter((cell) => cell.dataset.value === undefined).map((cell) => cell.textContent ?? "").join(" ").toLowerCase();
+      texts.set(row, known);
       return known;
     }
 
@@ -227,12 +248,12 @@
       const filter = from.get(this.key("filter")) ?? "all";
       const isKnown = this.querySelector(`[data-filter="${CSS.escape(filter)}"]`) !== null;
       this.filter = isKnown ? filter : "all";
-      this.words = (from.get(this.key("q")) ?? "").toLowerCase();
+      // A table without a search is not filtered by the words of another.
+      this.words = this.input ? (from.get(this.key("q")) ?? "").toLowerCase() : "";
       if (this.input) this.input.value = this.words;
       const sorting = from.get(this.key("sort"));
       if (sorting) {
-        const heads = [...this.querySelectorAll("thead th")];
-        const column = heads.findIndex((head) => head instanceof HTMLElement && head.dataset.sort === sorting.replace(/^-/, ""));
+        const column = this.heads().findIndex((head) => head.dataset.sort === sorting.replace(/^-/, ""));
         if (column >= 0) this.sort(column, sorting.startsWith("-") ? "descending" : "ascending");
       }
       const focus = from.get("focus");

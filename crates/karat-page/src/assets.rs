@@ -7,11 +7,16 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 /// The style sheet's files in the order in which they are joined; the font's address is put before them.
-const STYLES: &[&str] =
-    &[include_str!("../assets/page.css"), include_str!("../assets/linked.css"), include_str!("../assets/browse.css")];
+const STYLES: &[&str] = &[
+    include_str!("../assets/page.css"),
+    include_str!("../assets/linked.css"),
+    include_str!("../assets/browse.css"),
+    include_str!("../assets/live.css"),
+];
 
 /// The script's files in the order in which they are joined.
-const SCRIPTS: &[&str] = &[include_str!("../assets/linked.js"), include_str!("../assets/page.js")];
+const SCRIPTS: &[&str] =
+    &[include_str!("../assets/linked.js"), include_str!("../assets/page.js"), include_str!("../assets/live.js")];
 
 /// Inter, variable, Latin; its licence is `assets/inter-OFL.txt`.
 const FONT: &[u8] = include_bytes!("../assets/inter-latin.woff2");

@@ -10,7 +10,7 @@ pub const NONE: &str = "n/a";
 const UNKNOWN: &str = "unknown";
 
 /// Largest number of decimals.
-const MOST_DIGITS: usize = 10;
+pub const MOST_DIGITS: usize = 10;
 
 /// Numbers from here on are written with a power of ten: their last digits are not exact.
 const HUGE: f64 = 1e15;
@@ -219,6 +219,16 @@ pub fn share(share: f64) -> String {
     };
     let digits = (1..MOST_DIGITS).find(tells).unwrap_or(MOST_DIGITS);
     format!("{} %", to_digits(percent, digits))
+}
+
+/// Formats a share as `95 %`, with as few decimals as it needs: for levels, and within sentences. A share below 1 never
+/// becomes 100 %.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    let tells = |digits: &usize| share >= 1.0 || to_digits(percent, *digits) != to_digits(100.0, *digits);
+    let digits = (1..MOST_DIGITS).find(tells).unwrap_or(MOST_DIGITS);
+    let text = to_digits(percent, digits);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Formats a whole number with thousands separators.

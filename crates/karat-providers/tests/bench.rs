@@ -94,7 +94,7 @@ impl Waits {
 }
 
 impl Observer for Waits {
-    fn on(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>) {
         if let Event::Retrying { attempt, delay_ms, error, .. } = event {
             self.0.lock().unwrap().push((*attempt, *delay_ms, (*error).clone()));
         }

@@ -24,8 +24,8 @@ pub mod terminal;
 pub mod tsv;
 mod wording;
 
+pub use karat_page::number::{count_noun, usd};
 pub use shared::calibration_round::CalibrationRound;
-pub use shared::figures::{count_noun, usd};
 pub use shared::reliability_curve;
 pub use shared::report::{Cells, Context, Estimate, Outputs, RenderError, Report, ShownOutputs};
 pub use shared::visible::{escape_json, visible, visible_name};

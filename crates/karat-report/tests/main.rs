@@ -15,6 +15,8 @@ mod markdown;
 mod outputs;
 #[path = "render/page.rs"]
 mod page;
+#[path = "render/series.rs"]
+mod series;
 #[path = "render/terminal.rs"]
 mod terminal;
 

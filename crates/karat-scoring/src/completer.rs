@@ -180,5 +180,5 @@ fn answer(ask: Ask, completer: &mut impl Completer, model_hint: Option<&str>) ->
             Err(CallError { code: CallErrorCode::Unsupported, message, status: None })
         }
     };
-    Answer { slot: ask.slot, outcome: outcome.map(Arc::new) }
+    Answer { id: ask.id, outcome: outcome.map(Arc::new) }
 }

@@ -28,6 +28,8 @@ struct ActiveRun {
     is_cancelled: bool,
     /// The failure that ended it.
     failure: Option<String>,
+    /// The same run before it was continued.
+    before: Option<Box<Self>>,
 }
 
 /// What a run does, on a thread of its own.
@@ -65,7 +67,11 @@ impl ActiveRuns {
                 Ok(Err(error)) => Err(error.into()),
                 Err(_) => Err(Problem::internal()),
             };
-            runs.end(&id, failure, begun.send(never_began));
+            // Ended before its caller is told: the next request finds it over.
+            let waiting = begun.take();
+            runs.end(&id, failure, waiting.is_some());
+            // The caller may have gone.
+            drop(waiting.map(|waiting| waiting.send(never_began)));
         };
         let thread = std::thread::Builder::new().name("run".to_owned()).spawn(work);
         if thread.is_err() {
@@ -128,18 +134,21 @@ impl ActiveRuns {
             runs.retain(|_, known| known.is_running);
         }
         let stop = Stop::new();
-        let new = ActiveRun { stop: stop.clone(), is_running: true, ..ActiveRun::default() };
+        let before = runs.remove(run).map(Box::new);
+        let new = ActiveRun { stop: stop.clone(), is_running: true, before, ..ActiveRun::default() };
         runs.insert(run.to_owned(), new);
         Ok(stop)
     }
 
-    /// Ends a run; one that never began leaves nothing behind.
+    /// Ends a run. One that never began is as it was before.
     fn end(&self, run: &str, failure: Option<String>, never_began: bool) {
         let mut runs = self.runs();
         if never_began {
-            runs.remove(run);
+            let before = runs.remove(run).and_then(|run| run.before);
+            runs.extend(before.map(|before| (run.to_owned(), *before)));
         } else if let Some(run) = runs.get_mut(run) {
             run.is_running = false;
+            run.before = None;
             run.failure = failure;
         }
     }
@@ -153,18 +162,16 @@ impl ActiveRuns {
 struct BeginningOnce(Mutex<Option<oneshot::Sender<Beginning>>>);
 
 impl BeginningOnce {
-    /// Returns whether nothing was told before.
-    fn send(&self, beginning: Beginning) -> bool {
-        let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // The caller may have gone.
-        sender.map(|sender| drop(sender.send(beginning))).is_some()
+    /// The caller, if it was told nothing yet.
+    fn take(&self) -> Option<oneshot::Sender<Beginning>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl Observer for BeginningOnce {
-    fn on(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>) {
         if let Event::Started { .. } = event {
-            self.send(Ok(()));
+            drop(self.take().map(|waiting| waiting.send(Ok(()))));
         }
     }
 }

@@ -11,6 +11,7 @@
 //! - `active_runs`: the runs that this server has started.
 //! - `guard/`: who may ask: host, origin, token, session.
 //! - `answer`, `entity`, `problem`: how every answer leaves the server.
+//! - `live_text`: how far a run is, as the live page shows it.
 //! - `pages/`: the dashboard, a file a page; `api/`: the HTTP API, a file a group of endpoints; `assets`: style and script.
 //!
 //! This crate knows no SQL and no engine: everything it shows comes from `karat-app`. Read `server`, then `router`.
@@ -21,6 +22,7 @@ mod api;
 mod assets;
 mod entity;
 mod guard;
+mod live_text;
 mod pages;
 mod problem;
 mod router;

@@ -84,8 +84,8 @@ impl Catalog {
     /// The member that a node names; an unknown or missing one becomes a problem.
     pub(crate) fn find(&self, kind: Kind, node: &Node, problems: &mut Problems) -> Option<&Entry> {
         let name = node.text()?;
-        let found = self.member(kind, name);
-        if found.is_none() {
+        let member = self.member(kind, name);
+        if member.is_none() {
             let word = kind.word();
             if unimplemented::is_member(kind, name) {
                 problems.error(&node.place, unimplemented::message(&format!("the {word} `{name}`")));
@@ -94,7 +94,7 @@ impl Catalog {
                 problems.error(&node.place, format!("there is no {word} `{name}`")).maybe_hint(suggestion(name, known));
             }
         }
-        found
+        member
     }
 }
 

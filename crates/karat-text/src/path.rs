@@ -287,11 +287,11 @@ impl PathParser<'_> {
     }
 
     fn eat(&mut self, token: &str) -> bool {
-        let found = self.rest().starts_with(token);
-        if found {
+        let is_next = self.rest().starts_with(token);
+        if is_next {
             self.at += token.len();
         }
-        found
+        is_next
     }
 }
 

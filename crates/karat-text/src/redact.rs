@@ -331,8 +331,8 @@ fn is_marked<I: Iterator<Item = char>>(away: I, backwards: bool) -> bool {
     };
     let own = gap(&mut away);
     let read = |away: &mut Peekable<I>, part: fn(&char) -> bool| -> String {
-        let found: Vec<char> = std::iter::from_fn(|| away.next_if(part)).take(LONGEST_WORD).collect();
-        if backwards { found.into_iter().rev().collect() } else { found.into_iter().collect() }
+        let letters: Vec<char> = std::iter::from_fn(|| away.next_if(part)).take(LONGEST_WORD).collect();
+        if backwards { letters.into_iter().rev().collect() } else { letters.into_iter().collect() }
     };
     let named = away.next_if(|c| SIGNS.contains(*c)).is_some() || {
         away.next_if(|c| backwards && *c == '.');

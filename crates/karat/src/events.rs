@@ -18,10 +18,10 @@ struct Events {
 }
 
 impl Observer for Events {
-    fn on(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>) {
         // The reader may close the pipe; the run continues.
         let _ = self.printer.data(&karat_app::escape_json(&line(event).to_string()));
-        self.messages.on(event);
+        self.messages.on_event(event);
     }
 }
 

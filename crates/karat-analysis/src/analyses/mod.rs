@@ -1,6 +1,6 @@
 //! The analyses that a suite can request. Each is one file with a `build` function and one line in [`REGISTRY`].
 //! `judging` has the analyses of judges, `problems` those of failures, `comparing` those of differences within a run,
-//! `dataset` those of the dataset, `diagnostics` those of findings within outputs. The pass calls [`Analysis::cell`]
+//! `dataset` those of the dataset, `diagnostics` those of findings within outputs. The pass calls [`Analysis::add_cell`]
 //! for every cell in plan order, then [`Analysis::finish`].
 
 mod comparing;
@@ -69,13 +69,13 @@ pub(crate) struct ScoredCell<'a> {
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use diagnostics::confidence_of;
 
-/// The context of an analysis when it finishes.
-pub(crate) struct Setting<'a> {
+/// The figures of a run that an analysis may read when it finishes.
+pub(crate) struct FinishContext<'a> {
     pub(crate) plan: &'a PlanHeader,
     pub(crate) measures: &'a [Measure],
     pub(crate) table: &'a ScoreTable,
     /// By metric.
-    pub(crate) boards: &'a [Leaderboard],
+    pub(crate) leaderboards: &'a [Leaderboard],
     /// True if every cell of the plan has a row. Otherwise a missing judgment is no failure.
     pub(crate) is_finished: bool,
     /// The pinned run named by the suite, if it was read.
@@ -90,10 +90,10 @@ pub(crate) trait Analysis: Send {
     }
 
     /// Adds the next cell.
-    fn cell(&mut self, cell: &ScoredCell<'_>);
+    fn add_cell(&mut self, cell: &ScoredCell<'_>);
 
     /// Returns the outcome.
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome;
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome;
 }
 
 /// The outcome of an analysis.
@@ -158,14 +158,24 @@ struct NoOptions {}
 
 type Build = fn(&AnalysisSpec, &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError>;
 
+/// The condition under which an analysis runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunCondition {
+    /// A suite lists it.
+    OnRequest,
+    /// Every run has it.
+    Always,
+    /// It names figures that every report has outside of `analyses`; listing it adds nothing.
+    BuiltIn,
+}
+
 /// One line of the registry.
 struct RegistryEntry {
     name: &'static str,
     about: &'static str,
     options: fn() -> Schema,
     build: Build,
-    /// True if it runs without being requested.
-    always: bool,
+    runs: RunCondition,
 }
 
 /// Builds nothing: the findings contain the figures already (aggregates, cost, recommendations).
@@ -177,154 +187,154 @@ const REGISTRY: &[RegistryEntry] = &[
         about: "figures of each system, model, variant and sample",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
-        always: false,
+        runs: RunCondition::BuiltIn,
     },
     RegistryEntry {
         name: "agreement",
         about: "agreement between judges",
         options: || schema_for!(AgreementOptions),
         build: judging::agreement::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "balance",
         about: "number of samples of each kind in the dataset",
         options: || schema_for!(BalanceOptions),
         build: dataset::balance::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "calibration",
         about: "agreement of judges with human labels, and whether it suffices",
         options: || schema_for!(CalibrationOptions),
         build: judging::calibration::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "cost",
         about: "tokens and money",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
-        always: false,
+        runs: RunCondition::BuiltIn,
     },
     RegistryEntry {
         name: "delta",
         about: "paired differences between variants or models",
         options: || schema_for!(DeltaOptions),
         build: comparing::delta::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "diagnostics",
         about: "errors that judges found in the items of outputs: kinds, positions, and whether confidence predicts them",
         options: || schema_for!(DiagnosticsOptions),
         build: diagnostics::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "drift",
         about: "whether the last days are worse than the weeks before them",
         options: || schema_for!(crate::drift::DriftOptions),
         build: comparing::drift::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "errors",
-        about: "failures by error code",
+        about: "failures by error code and cause",
         options: || schema_for!(NoOptions),
         build: problems::errors::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "evidence_position",
         about: "whether judges grade or find differently at the beginning, middle and end of long texts",
         options: || schema_for!(NoOptions),
         build: judging::evidence_position::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "failures",
         about: "the worst cells",
         options: || schema_for!(FailuresOptions),
         build: problems::failures::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "grading",
         about: "how the judges' consensus was formed",
         options: || schema_for!(NoOptions),
         build: judging::grading::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "human_anchor",
         about: "estimated human scores of all outputs, from a judge and a few labels",
         options: || schema_for!(HumanAnchorOptions),
         build: judging::human_anchor::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "judge_bias",
         about: "whether judges favour long or formatted outputs, their own model family, or a position",
         options: || schema_for!(JudgeBiasOptions),
         build: judging::judge_bias::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "leaderboards",
         about: "rankings on shared cells, with their basis",
         options: || schema_for!(NoOptions),
         build: comparing::leaderboards::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "missing_items",
         about: "items that the outputs of some variants contain and those of others lack",
         options: || schema_for!(MissingItemsOptions),
         build: comparing::missing_items::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "notes",
         about: "events that every report must mention",
         options: || schema_for!(NoOptions),
         build: problems::notes::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "power",
         about: "differences that the samples can detect, and the samples that a given one needs",
         options: || schema_for!(PowerOptions),
         build: comparing::power::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "recommendations",
         about: "advice from the findings, with caveats",
         options: || schema_for!(NoOptions),
         build: BUILT_IN,
-        always: false,
+        runs: RunCondition::BuiltIn,
     },
     RegistryEntry {
         name: "services",
         about: "versions and models that the called services report",
         options: || schema_for!(NoOptions),
         build: problems::services::build,
-        always: true,
+        runs: RunCondition::Always,
     },
     RegistryEntry {
         name: "slices",
         about: "figures of each part of the dataset",
         options: || schema_for!(SlicesOptions),
         build: dataset::slices::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
     RegistryEntry {
         name: "summary_corpus",
         about: "sessions by name, each dimension with its reason",
         options: || schema_for!(SummaryCorpusOptions),
         build: dataset::summary_corpus::build,
-        always: false,
+        runs: RunCondition::OnRequest,
     },
 ];
 
@@ -335,26 +345,31 @@ pub struct CatalogEntry {
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,
+    /// The condition under which it runs.
+    pub runs: RunCondition,
     /// JSON Schema of its `with`.
     pub options: Value,
 }
 
 /// Every registered analysis, by name.
 pub fn catalog() -> Vec<CatalogEntry> {
-    let entry =
-        |it: &RegistryEntry| CatalogEntry { name: it.name, about: it.about, options: (it.options)().to_value() };
+    let entry = |it: &RegistryEntry| CatalogEntry {
+        name: it.name,
+        about: it.about,
+        runs: it.runs,
+        options: (it.options)().to_value(),
+    };
     REGISTRY.iter().map(entry).collect()
 }
 
 /// Builds the analyses of a run: those of the plan, then those that always run. Also returns the ids of analyses
 /// unknown to this version.
 pub(crate) fn start_analyses(plan: &Arc<PlanHeader>) -> Result<(Vec<RunningAnalysis>, Vec<String>), AnalysisError> {
-    let asked = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
-    let always = REGISTRY.iter().filter(|entry| entry.always && !asked(entry.name)).map(|entry| AnalysisSpec {
-        analysis: entry.name.to_owned(),
-        id: entry.name.to_owned(),
-        with: serde_json::Map::new(),
-    });
+    let is_requested = |name: &str| plan.analyses.iter().any(|spec| spec.analysis == name);
+    let always =
+        REGISTRY.iter().filter(|entry| entry.runs == RunCondition::Always && !is_requested(entry.name)).map(|entry| {
+            AnalysisSpec { analysis: entry.name.to_owned(), id: entry.name.to_owned(), with: serde_json::Map::new() }
+        });
     let (mut running, mut unknown) = (Vec::new(), Vec::new());
     for spec in plan.analyses.iter().cloned().chain(always) {
         match REGISTRY.iter().find(|entry| entry.name == spec.analysis) {
@@ -381,8 +396,8 @@ pub(crate) struct RunningAnalysis {
 }
 
 impl RunningAnalysis {
-    pub(crate) fn finish(self, setting: &Setting<'_>) -> AnalysisResult {
-        AnalysisResult { id: self.spec.id, analysis: self.spec.analysis, outcome: self.analysis.finish(setting) }
+    pub(crate) fn finish(self, context: &FinishContext<'_>) -> AnalysisResult {
+        AnalysisResult { id: self.spec.id, analysis: self.spec.analysis, outcome: self.analysis.finish(context) }
     }
 }
 

@@ -11,22 +11,23 @@ use crate::AnalysisError;
 type Contents = BTreeMap<String, Key>;
 
 /// Ids of the samples whose content read by steps or judges differs between two runs. Content that only one side reads
-/// is no change, because another prompt may read other columns; nor is a recorded output, because that is an answer.
+/// is no change, because another prompt may read other columns. A column used as recorded output is ignored too: it is what
+/// is tested, not the input.
 ///
 /// # Errors
 /// Rows that cannot be read.
 pub fn changed_samples(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Result<BTreeSet<String>, AnalysisError> {
-    let mut then: BTreeMap<String, Contents> = BTreeMap::new();
+    let mut baseline_contents: BTreeMap<String, Contents> = BTreeMap::new();
     each_sample(baseline, &mut |sample| {
-        then.insert(sample.id.clone(), sample.reads.iter().cloned().collect());
+        baseline_contents.insert(sample.id.clone(), sample.reads.iter().cloned().collect());
     })?;
-    let (taken, asked) = taken_and_asked(candidate);
-    let is_answer = |name: &str| taken.has(name) && !asked.has(name);
+    let (recorded, read) = recorded_and_read_columns(candidate);
+    let is_recorded_output = |name: &str| recorded.has(name) && !read.has(name);
     let mut changed = BTreeSet::new();
     each_sample(candidate, &mut |sample| {
-        let Some(known) = then.get(&sample.id) else { return };
-        let mut questions = sample.reads.iter().filter(|(name, _)| !is_answer(name));
-        if questions.any(|(name, digest)| known.get(name).is_some_and(|before| before != digest)) {
+        let Some(before) = baseline_contents.get(&sample.id) else { return };
+        let mut compared = sample.reads.iter().filter(|(name, _)| !is_recorded_output(name));
+        if compared.any(|(name, digest)| before.get(name).is_some_and(|earlier| earlier != digest)) {
             changed.insert(sample.id.clone());
         }
     })?;
@@ -34,32 +35,32 @@ pub fn changed_samples(baseline: &dyn RunRows, candidate: &dyn RunRows) -> Resul
 }
 
 /// The columns used as recorded outputs, and the columns read by prompts or judges.
-fn taken_and_asked(rows: &dyn RunRows) -> (Reads, Reads) {
+fn recorded_and_read_columns(rows: &dyn RunRows) -> (Reads, Reads) {
     let plan = &rows.header().plan;
     let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
-    let (taken, asked): (Vec<&StepSpec>, Vec<&StepSpec>) =
+    let (recorded, others): (Vec<&StepSpec>, Vec<&StepSpec>) =
         steps.partition(|step| matches!(step.action, Action::Recorded(_)));
     let rubrics = plan.scorers.iter().filter_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => Some(&rubric.reads),
         _ => None,
     });
-    let asked = asked.iter().map(|step| &step.reads).chain(rubrics);
+    let read = others.iter().map(|step| &step.reads).chain(rubrics);
     (
-        Reads::new(taken.iter().flat_map(|step| &step.reads).map(String::as_str)),
-        Reads::new(asked.flatten().map(String::as_str)),
+        Reads::new(recorded.iter().flat_map(|step| &step.reads).map(String::as_str)),
+        Reads::new(read.flatten().map(String::as_str)),
     )
 }
 
-/// Calls `of` once for each sample of a run.
-fn each_sample(rows: &dyn RunRows, of: &mut dyn FnMut(&SampleRecord)) -> Result<(), AnalysisError> {
+/// Calls `visit` once for each sample of a run.
+fn each_sample(rows: &dyn RunRows, visit: &mut dyn FnMut(&SampleRecord)) -> Result<(), AnalysisError> {
     let mut last = None;
-    let read = rows.for_each(&mut |row| {
+    let result = rows.for_each(&mut |row| {
         if last.replace(row.sample.row) != Some(row.sample.row) {
-            of(row.sample);
+            visit(row.sample);
         }
         ControlFlow::Continue(())
     });
-    read.map_err(|source| AnalysisError::Rows { run: rows.header().id.clone(), source })
+    result.map_err(|source| AnalysisError::Rows { run: rows.header().id.clone(), source })
 }
 
 #[cfg(test)]

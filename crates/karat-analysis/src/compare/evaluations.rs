@@ -60,11 +60,11 @@ impl<'a> Evaluations<'a> {
         for ((sample, pair), before) in &old {
             let Some(after_it) = new.get(&(*sample, *pair)) else { continue };
             let by_trial = self.trials.get(*pair) == after.trials.get(*pair);
-            let of = |own: &BTreeMap<u32, f64>, other: &BTreeMap<u32, f64>| {
-                let kept = own.iter().filter(|(trial, _)| !by_trial || other.contains_key(trial));
+            let mean_of_common = |scores: &BTreeMap<u32, f64>, other: &BTreeMap<u32, f64>| {
+                let kept = scores.iter().filter(|(trial, _)| !by_trial || other.contains_key(trial));
                 mean(&kept.map(|(_, value)| *value).collect::<Vec<f64>>())
             };
-            if let Some((from, to)) = of(before, after_it).zip(of(after_it, before)) {
+            if let Some((from, to)) = mean_of_common(before, after_it).zip(mean_of_common(after_it, before)) {
                 let means = both.entry(sample).or_default();
                 means.0.push(from);
                 means.1.push(to);

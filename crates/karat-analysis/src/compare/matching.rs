@@ -8,7 +8,7 @@ use karat_types::{MetricSpec, PlanHeader, ScorerKind, Threshold};
 use super::significance::TestedMetric;
 use super::{
     CompareError, CompareOptions, FEW_CLUSTERS, KEPT, Kind, LeftOut, NotCompared, PairedFigures, PairedScores, Side,
-    SideSummary, figures::resampling,
+    SideSummary, paired_figures::resampling,
 };
 use crate::figures::groups::system_id;
 use crate::run::findings::Findings;
@@ -32,22 +32,22 @@ pub(super) struct MatchedSamples {
 impl MatchedSamples {
     /// Pairs samples by id. `changed` are ids of samples whose content differs between the sides.
     pub(super) fn of(baseline: &Findings, candidate: &Findings, changed: &BTreeSet<String>) -> Self {
-        let mut there: BTreeMap<&str, usize> =
+        let mut candidates: BTreeMap<&str, usize> =
             (0..candidate.samples()).map(|at| (candidate.sample_id(at), at)).collect();
-        let (mut matched, mut only_baseline, mut others) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let (mut matched, mut only_baseline, mut changed_ids) = (Vec::new(), Vec::new(), BTreeSet::new());
         for at in 0..baseline.samples() {
             let id = baseline.sample_id(at);
-            match there.remove(id) {
+            match candidates.remove(id) {
                 Some(_) if changed.contains(id) => {
-                    others.insert(id.to_owned());
+                    changed_ids.insert(id.to_owned());
                 }
-                Some(other) => matched.push((at, other)),
+                Some(partner) => matched.push((at, partner)),
                 None => only_baseline.push(at),
             }
         }
-        let mut only_candidate: Vec<usize> = there.into_values().collect();
+        let mut only_candidate: Vec<usize> = candidates.into_values().collect();
         only_candidate.sort_unstable();
-        Self { matched, only_baseline, only_candidate, changed: others }
+        Self { matched, only_baseline, only_candidate, changed: changed_ids }
     }
 }
 
@@ -100,9 +100,9 @@ impl LeftOut {
     /// Counts the pairs of systems of a sample. `compared` is false if none of them has both scores.
     fn add(&mut self, pairs: &[MatchedCells], compared: bool) {
         self.cells.due += pairs.iter().map(|it| it.n() as u64).sum::<u64>();
-        let lost: Vec<State> = pairs.iter().flat_map(MatchedCells::missing_reasons).collect();
-        for why in &lost {
-            match why {
+        let reasons: Vec<State> = pairs.iter().flat_map(MatchedCells::missing_reasons).collect();
+        for reason in &reasons {
+            match reason {
                 State::Error => self.cells.errors += 1,
                 State::Absent => self.cells.open += 1,
                 _ => self.cells.unscored += 1,
@@ -113,7 +113,7 @@ impl LeftOut {
         }
         self.n += 1;
         // The worst reason among several systems counts.
-        match [State::Error, State::Unscored, State::Absent].into_iter().find(|state| lost.contains(state)) {
+        match [State::Error, State::Unscored, State::Absent].into_iter().find(|state| reasons.contains(state)) {
             Some(State::Error) => self.errors += 1,
             Some(State::Unscored) => self.unscored += 1,
             Some(_) => self.open += 1,
@@ -133,32 +133,31 @@ pub(super) struct Matching<'a> {
 impl<'a> Matching<'a> {
     /// The requested metrics of both sides, in the candidate's order.
     pub(super) fn metrics(&self, options: &CompareOptions) -> Result<Vec<MetricPair<'a>>, CompareError> {
-        let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
+        let (baseline_plan, candidate_plan) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
         let is_asked =
             |name: &str| options.metrics.is_empty() || options.metrics.iter().any(|it| matches_pattern(it, name));
-        let found = now
-            .metrics
-            .iter()
-            .enumerate()
-            .filter(|(_, spec)| is_asked(&spec.name))
-            .filter_map(|(at, spec)| Some(MetricPair { spec, baseline: then.metric(&spec.name)?, candidate: at }));
-        let found: Vec<MetricPair<'a>> = found.collect();
+        let asked = candidate_plan.metrics.iter().enumerate().filter(|(_, spec)| is_asked(&spec.name));
+        let pairs: Vec<MetricPair<'a>> = asked
+            .filter_map(|(at, spec)| {
+                Some(MetricPair { spec, baseline: baseline_plan.metric(&spec.name)?, candidate: at })
+            })
+            .collect();
         let names = |specs: &[MetricSpec]| specs.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
-        let unmet = |asked: &&String| found.iter().all(|it| !matches_pattern(asked, &it.spec.name));
-        let unmet: Vec<&str> = options.metrics.iter().filter(unmet).map(String::as_str).collect();
-        if found.is_empty() || !unmet.is_empty() {
+        let is_unmet = |asked: &&String| pairs.iter().all(|it| !matches_pattern(asked, &it.spec.name));
+        let unmet: Vec<&str> = options.metrics.iter().filter(is_unmet).map(String::as_str).collect();
+        if pairs.is_empty() || !unmet.is_empty() {
             return Err(CompareError::NoMetric {
-                baseline: names(&then.metrics),
-                candidate: names(&now.metrics),
+                baseline: names(&baseline_plan.metrics),
+                candidate: names(&candidate_plan.metrics),
                 asked: if options.metrics.is_empty() { "every one".to_owned() } else { unmet.join(", ") },
             });
         }
-        match options.margins.keys().find(|name| found.iter().all(|it| it.spec.name != **name)) {
+        match options.margins.keys().find(|name| pairs.iter().all(|it| it.spec.name != **name)) {
             Some(metric) => Err(CompareError::UnknownMargin {
                 metric: metric.clone(),
-                known: found.iter().map(|it| it.spec.name.as_str()).collect::<Vec<_>>().join(", "),
+                known: pairs.iter().map(|it| it.spec.name.as_str()).collect::<Vec<_>>().join(", "),
             }),
-            None => Ok(found),
+            None => Ok(pairs),
         }
     }
 
@@ -169,22 +168,22 @@ impl<'a> Matching<'a> {
         options: &CompareOptions,
     ) -> (Vec<TestedMetric<'a>>, Vec<NotCompared>) {
         let (mut tested, mut not_compared) = (Vec::new(), Vec::new());
-        for place in metrics {
-            match self.test_metric(*place, options) {
-                Ok(it) => tested.push(it),
-                Err(reason) => not_compared.push(NotCompared { metric: place.spec.name.clone(), reason }),
+        for metric in metrics {
+            match self.test_metric(*metric, options) {
+                Ok(test) => tested.push(test),
+                Err(reason) => not_compared.push(NotCompared { metric: metric.spec.name.clone(), reason }),
             }
         }
         (tested, not_compared)
     }
 
     /// Tests the paired scores of a metric, or returns the reason why that is impossible.
-    fn test_metric(&self, place: MetricPair<'a>, options: &CompareOptions) -> Result<TestedMetric<'a>, String> {
-        let kind = self.kind(place);
-        let aggregate = Aggregate::parse(&place.spec.aggregate).unwrap_or(Aggregate::Mean);
-        let mut paired = self.paired_scores(place, aggregate);
-        let how = resampling(&self.candidate.findings.plan, options.seed);
-        let test = paired.figures.test_of(kind, aggregate, &how);
+    fn test_metric(&self, metric: MetricPair<'a>, options: &CompareOptions) -> Result<TestedMetric<'a>, String> {
+        let kind = self.kind(metric);
+        let aggregate = Aggregate::parse(&metric.spec.aggregate).unwrap_or(Aggregate::Mean);
+        let mut paired = self.paired_scores(metric, aggregate);
+        let resampling = resampling(&self.candidate.findings.plan, options.seed);
+        let test = paired.figures.test(kind, aggregate, &resampling);
         if test.n() == 0 {
             return Err(match paired.left_out.missing() {
                 0 => "no sample has it on both sides".to_owned(),
@@ -194,7 +193,7 @@ impl<'a> Matching<'a> {
         let bounds = paired.bounds.around_difference(test.difference(), paired.left_out);
         let bounds = bounds.filter(|_| aggregate == Aggregate::Mean);
         let tested = TestedMetric {
-            spec: place.spec,
+            spec: metric.spec,
             kind,
             aggregate,
             test,
@@ -202,8 +201,8 @@ impl<'a> Matching<'a> {
             candidate: paired.figures.candidate,
             left_out: paired.left_out,
             bounds,
-            margin: options.margins.get(&place.spec.name).copied().or_else(|| self.declared_margin(place.spec)),
-            instrument_change: self.instrument_change(place.spec),
+            margin: options.margins.get(&metric.spec.name).copied().or_else(|| self.declared_margin(metric.spec)),
+            instrument_change: self.instrument_change(metric.spec),
         };
         match tested.has_figures() {
             true => Ok(tested),
@@ -212,12 +211,12 @@ impl<'a> Matching<'a> {
     }
 
     /// The kind of a metric's numbers: pass/fail if both sides are, else by the scale of the rubric's dimension.
-    fn kind(&self, place: MetricPair<'_>) -> Kind {
-        let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
-        if then.is_binary(place.baseline) && now.is_binary(place.candidate) {
+    fn kind(&self, metric: MetricPair<'_>) -> Kind {
+        let (baseline, candidate) = (&self.baseline.findings.table, &self.candidate.findings.table);
+        if baseline.is_binary(metric.baseline) && candidate.is_binary(metric.candidate) {
             return Kind::Binary;
         }
-        match steps(&self.candidate.findings.plan, place.spec) {
+        match steps(&self.candidate.findings.plan, metric.spec) {
             Some(_) => Kind::Ordinal,
             None => Kind::Score,
         }
@@ -225,20 +224,21 @@ impl<'a> Matching<'a> {
 
     /// The paired scores of the common samples. For a mean, the systems of a sample are averaged first; for other
     /// aggregates each pair of systems counts, with equal weight.
-    fn paired_scores(&self, place: MetricPair<'_>, aggregate: Aggregate) -> Paired {
-        let (then, now) = (&self.baseline.findings.table, &self.candidate.findings.table);
+    fn paired_scores(&self, metric: MetricPair<'_>, aggregate: Aggregate) -> Paired {
+        let (baseline_table, candidate_table) = (&self.baseline.findings.table, &self.candidate.findings.table);
         let mut paired = Paired {
             figures: PairedFigures {
                 scores: PairedScores::default(),
-                baseline: then.observations(place.baseline),
-                candidate: now.observations(place.candidate),
+                baseline: baseline_table.observations(metric.baseline),
+                candidate: candidate_table.observations(metric.candidate),
             },
             left_out: LeftOut::default(),
             bounds: Bounds::default(),
         };
-        let range = place.spec.range.filter(|range| self.spec_before(place).is_some_and(|it| it.range == Some(*range)));
-        for (own, other) in &self.samples.matched {
-            let pairs = self.matched_cells(place, *own, *other);
+        let range =
+            metric.spec.range.filter(|range| self.spec_before(metric).is_some_and(|it| it.range == Some(*range)));
+        for (baseline_sample, candidate_sample) in &self.samples.matched {
+            let pairs = self.matched_cells(metric, *baseline_sample, *candidate_sample);
             let both: Vec<(usize, (f64, f64))> =
                 pairs.iter().enumerate().filter_map(|(pair, cells)| Some((pair, cells.values()?))).collect();
             paired.left_out.add(&pairs, !both.is_empty());
@@ -247,7 +247,7 @@ impl<'a> Matching<'a> {
             }
             let (before, after): (Vec<f64>, Vec<f64>) = both.iter().map(|(_, values)| *values).unzip();
             let (Some(before), Some(after)) = (mean(&before), mean(&after)) else { continue };
-            let cluster = then.cluster(*own);
+            let cluster = baseline_table.cluster(*baseline_sample);
             let PairedFigures { scores, baseline, candidate } = &mut paired.figures;
             scores.push(before, after, cluster);
             if aggregate == Aggregate::Mean {
@@ -257,46 +257,53 @@ impl<'a> Matching<'a> {
             }
             for (pair, (before, after)) in both {
                 let Some((from, to)) = self.pairs.get(pair) else { continue };
-                baseline.push_labelled(before, then.labels(place.baseline, *own, *from), pair, cluster);
-                candidate.push_labelled(after, now.labels(place.candidate, *other, *to), pair, cluster);
+                let labels = baseline_table.labels(metric.baseline, *baseline_sample, *from);
+                baseline.push_labelled(before, labels, pair, cluster);
+                let labels = candidate_table.labels(metric.candidate, *candidate_sample, *to);
+                candidate.push_labelled(after, labels, pair, cluster);
             }
         }
         paired
     }
 
-    /// Calls `of` with each common sample and pair of systems that have scores on both sides: the sample's position in the
+    /// Calls `visit` with each common sample and pair of systems that have scores on both sides: the sample's position in the
     /// candidate, the pair, and the scores of baseline and candidate.
-    pub(super) fn each_change(&self, place: MetricPair<'_>, of: &mut dyn FnMut(usize, (usize, usize), (f64, f64))) {
-        for (own, other) in &self.samples.matched {
-            let cells = self.matched_cells(place, *own, *other);
+    pub(super) fn each_change(&self, metric: MetricPair<'_>, visit: &mut dyn FnMut(usize, (usize, usize), (f64, f64))) {
+        for (baseline_sample, candidate_sample) in &self.samples.matched {
+            let cells = self.matched_cells(metric, *baseline_sample, *candidate_sample);
             for (pair, values) in self.pairs.iter().zip(cells.iter().map(MatchedCells::values)) {
                 if let Some(values) = values {
-                    of(*other, *pair, values);
+                    visit(*candidate_sample, *pair, values);
                 }
             }
         }
     }
 
     /// The baseline's definition of the metric.
-    fn spec_before(&self, place: MetricPair<'_>) -> Option<&MetricSpec> {
-        self.baseline.findings.plan.metrics.get(place.baseline)
+    fn spec_before(&self, metric: MetricPair<'_>) -> Option<&MetricSpec> {
+        self.baseline.findings.plan.metrics.get(metric.baseline)
     }
 
     /// The cells of a sample under each pair of systems.
-    fn matched_cells(&self, place: MetricPair<'_>, own: usize, other: usize) -> Vec<MatchedCells> {
-        let entry = |side: &'a Side<'a>, at| SampleCells::of(&side.findings.table, &side.findings.plan, at);
+    fn matched_cells(
+        &self,
+        metric: MetricPair<'_>,
+        baseline_sample: usize,
+        candidate_sample: usize,
+    ) -> Vec<MatchedCells> {
+        let cells = |side: &'a Side<'a>, at| SampleCells::of(&side.findings.table, &side.findings.plan, at);
         let pair = |(from, to): &(usize, usize)| {
-            let before = entry(self.baseline, (place.baseline, own, *from));
-            MatchedCells::of(before, entry(self.candidate, (place.candidate, other, *to)))
+            let before = cells(self.baseline, (metric.baseline, baseline_sample, *from));
+            MatchedCells::of(before, cells(self.candidate, (metric.candidate, candidate_sample, *to)))
         };
         self.pairs.iter().map(pair).collect()
     }
 
     /// Describes the change of instrument that affects a metric, if any.
     fn instrument_change(&self, spec: &MetricSpec) -> Option<String> {
-        let (then, now) = (self.baseline.findings, self.candidate.findings);
-        measure_change(&spec.name, &then.plan, &now.plan)
-            .or_else(|| metric_change(&instruments(then.measured_run()), now.measured_run(), spec))
+        let (baseline, candidate) = (self.baseline.findings, self.candidate.findings);
+        measure_change(&spec.name, &baseline.plan, &candidate.plan)
+            .or_else(|| metric_change(&instruments(baseline.measured_run()), candidate.measured_run(), spec))
     }
 
     fn declared_margin(&self, spec: &MetricSpec) -> Option<Threshold> {
@@ -305,37 +312,38 @@ impl<'a> Matching<'a> {
 
     /// Cost of one more sample under both sides, in dollars at list price.
     pub(super) fn cost_per_sample(&self) -> Option<f64> {
-        let of = |side: &Side<'_>, system: usize| {
+        let cost_of = |side: &Side<'_>, system: usize| {
             let spend = &side.findings.systems.get(system)?.spend;
             let trials = f64::from(side.findings.plan.systems.get(system)?.trials);
             Some(trials * spend.next_cell_usd()?)
         };
-        let each = self.pairs.iter().map(|(from, to)| Some(of(self.baseline, *from)? + of(self.candidate, *to)?));
+        let each =
+            self.pairs.iter().map(|(from, to)| Some(cost_of(self.baseline, *from)? + cost_of(self.candidate, *to)?));
         each.sum()
     }
 
     pub(super) fn summary(&self, side: &Side<'_>, only: &[usize]) -> SideSummary {
-        let own = |(from, to): &(usize, usize)| if std::ptr::eq(side, self.baseline) { *from } else { *to };
+        let system_of = |(from, to): &(usize, usize)| if std::ptr::eq(side, self.baseline) { *from } else { *to };
         SideSummary {
             label: side.label.clone(),
-            systems: self.pairs.iter().map(|pair| system_id(&side.findings.plan, own(pair))).collect(),
+            systems: self.pairs.iter().map(|pair| system_id(&side.findings.plan, system_of(pair))).collect(),
             n_only: only.len() as u64,
             only: only.iter().take(KEPT).map(|at| side.findings.sample_id(*at).to_owned()).collect(),
         }
     }
 
     pub(super) fn warnings(&self, tested: &[TestedMetric<'_>]) -> Vec<String> {
-        let (then, now) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
+        let (baseline_plan, candidate_plan) = (&self.baseline.findings.plan, &self.candidate.findings.plan);
         let sides = [("baseline", self.baseline, true), ("candidate", self.candidate, false)];
         let mut warnings: Vec<String> =
             sides.into_iter().flat_map(|(role, side, first)| self.missing_cells_warnings(role, side, first)).collect();
-        if then.suite != now.suite {
+        if baseline_plan.suite != candidate_plan.suite {
             warnings.push(format!(
                 "The suites differ: {} and {}. Metrics are matched by name only.",
-                then.suite, now.suite
+                baseline_plan.suite, candidate_plan.suite
             ));
         }
-        if then.dataset.hash != now.dataset.hash {
+        if baseline_plan.dataset.hash != candidate_plan.dataset.hash {
             warnings.push(
                 "The datasets differ: samples are matched by id, and columns that no step or judge reads may have changed."
                     .to_owned(),
@@ -423,8 +431,8 @@ fn to_sentence(note: &str) -> String {
 }
 
 /// The note that a metric is measured differently on the two sides, so that its difference has no meaning.
-fn measure_change(name: &str, then: &PlanHeader, now: &PlanHeader) -> Option<String> {
-    let (before, after) = (measure_description(name, then)?, measure_description(name, now)?);
+fn measure_change(name: &str, baseline: &PlanHeader, candidate: &PlanHeader) -> Option<String> {
+    let (before, after) = (measure_description(name, baseline)?, measure_description(name, candidate)?);
     (before != after).then(|| {
         format!(
             "the metric {name} is measured differently: {before} in the baseline, {after} in the candidate; its difference has no meaning"

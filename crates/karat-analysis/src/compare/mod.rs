@@ -6,15 +6,15 @@
 //! corrected over the metrics, and each interval has the level at which its metric is decided, so verdict, p-value and
 //! interval never contradict each other. Systems whose cached results both runs share are left out ([`results_of_both`]).
 //! Reading order: `sides` (pairs of systems), `reused` (which of them changed), `matching` (paired scores, warnings),
-//! `scores` and `figures` (the tests), `significance` (the verdict of a metric), `systems` (each system by itself), `movers`
+//! `scores` and `paired_figures` (the tests), `significance` (the verdict of a metric), `systems` (each system by itself), `movers`
 //! (samples that got better or worse), `diagnostics` and `evaluations`, `content` (samples that changed).
 
 mod content;
 mod diagnostics;
 mod evaluations;
-pub(crate) mod figures;
 mod matching;
 mod movers;
+pub(crate) mod paired_figures;
 mod reused;
 pub(crate) mod scores;
 mod sides;
@@ -33,8 +33,8 @@ use serde::Serialize;
 
 pub use content::changed_samples;
 pub use diagnostics::{Change, DiagnosticsChange, MovedSample, SectionChange, SectionCount, TestedChange};
-pub use figures::{LabelPair, PairedFigures};
 pub use movers::{BothOutputs, CutOutput, Mover, Movers, add_outputs};
+pub use paired_figures::{LabelPair, PairedFigures};
 pub use reused::{SystemResults, results_of_both};
 pub use scores::{Kind, PairedScores, PairedTest, SecondTest, Test};
 pub use sides::{Side, UnknownSystem};

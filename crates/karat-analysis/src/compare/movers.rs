@@ -88,11 +88,11 @@ pub struct Movers {
     pub worse: Vec<Mover>,
 }
 
-/// A candidate for the list: ordered by the size of its change, then by its place in the plan, the first on top.
+/// A candidate for the list: ordered by the size of its change, then by its position in the plan, the first on top.
 #[derive(PartialEq)]
 struct Ranked {
     change: f64,
-    place: usize,
+    position: usize,
     mover: Change,
 }
 
@@ -114,7 +114,7 @@ impl PartialOrd for Ranked {
 
 impl Ord for Ranked {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.change.total_cmp(&other.change).then_with(|| other.place.cmp(&self.place))
+        self.change.total_cmp(&other.change).then_with(|| other.position.cmp(&self.position))
     }
 }
 
@@ -148,24 +148,21 @@ impl Largest {
 pub(super) fn movers(matching: &Matching<'_>, metrics: &[MetricPair<'_>], options: &CompareOptions) -> Vec<Movers> {
     let plan = &matching.candidate.findings.plan;
     let primary = primary_metric(plan).and_then(|at| plan.metrics.get(at)).map(|it| it.name.as_str());
-    let is_shown = |place: &&MetricPair<'_>| !place.spec().volatile || !options.metrics.is_empty();
+    let is_shown = |metric: &&MetricPair<'_>| !metric.spec().volatile || !options.metrics.is_empty();
     let mut shown: Vec<&MetricPair<'_>> = metrics.iter().filter(is_shown).collect();
-    shown.sort_by_key(|place| primary != Some(place.spec().name.as_str()));
-    shown.into_iter().map(|place| movers_of(matching, *place, options.movers)).collect()
+    shown.sort_by_key(|metric| primary != Some(metric.spec().name.as_str()));
+    shown.into_iter().map(|metric| movers_of(matching, *metric, options.movers)).collect()
 }
 
-fn movers_of(matching: &Matching<'_>, place: MetricPair<'_>, limit: usize) -> Movers {
+fn movers_of(matching: &Matching<'_>, metric: MetricPair<'_>, limit: usize) -> Movers {
     let (mut up, mut down) = (Largest::new(limit), Largest::new(limit));
-    let (mut n_better, mut n_worse, mut n_same, mut at) = (0, 0, 0, 0);
-    let sign = if place.spec().better == Better::Higher { 1.0 } else { -1.0 };
-    matching.each_change(place, &mut |sample, pair, (before, after)| {
+    let (mut n_better, mut n_worse, mut n_same, mut position) = (0, 0, 0, 0);
+    let sign = if metric.spec().better == Better::Higher { 1.0 } else { -1.0 };
+    matching.each_change(metric, &mut |sample, pair, (before, after)| {
         let gain = sign * (after - before);
-        let ranked = Ranked {
-            change: rank_size(gain.abs()),
-            place: at,
-            mover: Change { sample, pair, scores: (before, after) },
-        };
-        at += 1;
+        let ranked =
+            Ranked { change: rank_size(gain.abs()), position, mover: Change { sample, pair, scores: (before, after) } };
+        position += 1;
         if gain > 0.0 {
             n_better += 1;
             up.offer(ranked);
@@ -185,7 +182,7 @@ fn movers_of(matching: &Matching<'_>, place: MetricPair<'_>, limit: usize) -> Mo
         pair: it.pair,
     };
     Movers {
-        metric: place.spec().name.clone(),
+        metric: metric.spec().name.clone(),
         n_better,
         n_worse,
         n_same,
@@ -247,9 +244,9 @@ fn outputs(rows: &dyn RunRows, wanted: impl Iterator<Item = (String, usize)>) ->
     });
     read.map_err(failed)?;
     let mut outputs = Outputs::new();
-    for (place, ordinal) in ordinals {
+    for (cell, ordinal) in ordinals {
         let output = ordinal.map(|ordinal| rows.output(ordinal)).transpose().map_err(failed)?.flatten();
-        outputs.insert(place, output.map(CutOutput::of));
+        outputs.insert(cell, output.map(CutOutput::of));
     }
     Ok(outputs)
 }

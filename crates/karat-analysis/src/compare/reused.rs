@@ -58,8 +58,9 @@ pub fn results_of_both(
     let (own, others) = (ids(before.1), ids(after.1));
     let is_paired = |id: &str| own.contains(id) && others.contains(id) && !changed.contains(id);
     let is_shared = |name: &str| before.1.plan.metric(name).is_some() && after.1.plan.metric(name).is_some();
-    let of = |(rows, findings): (&dyn RunRows, &Findings)| results(rows, &findings.plan, &is_paired, &is_shared);
-    Ok([of(before)?, of(after)?])
+    let results_of =
+        |(rows, findings): (&dyn RunRows, &Findings)| results(rows, &findings.plan, &is_paired, &is_shared);
+    Ok([results_of(before)?, results_of(after)?])
 }
 
 fn results(

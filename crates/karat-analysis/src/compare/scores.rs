@@ -408,11 +408,11 @@ impl PairedTest {
     }
 
     fn plain_t(&self, level: Level) -> SecondTest {
-        let found = paired_t(&self.differences, level);
+        let test = paired_t(&self.differences, level);
         SecondTest {
             test: "paired t",
-            p: found.p_two_sided,
-            ci: found.interval.map(|interval| (interval.lo, interval.hi)),
+            p: test.p_two_sided,
+            ci: test.interval.map(|interval| (interval.lo, interval.hi)),
             seed: None,
         }
     }
@@ -430,9 +430,9 @@ impl PairedTest {
 
     fn sign_flip_test(&self, seed: Seed) -> Option<SecondTest> {
         let units = self.sign_units();
-        let found = sign_flip(&units, PATTERNS, seed).filter(|_| units.len() <= RESAMPLED_UP_TO)?;
+        let result = sign_flip(&units, PATTERNS, seed).filter(|_| units.len() <= RESAMPLED_UP_TO)?;
         let test = if self.clusters.is_some() { "sign-flip of clusters" } else { "sign-flip" };
-        Some(SecondTest { test, p: Some(found.p_two_sided), ci: None, seed: (!found.exact).then_some(seed.0) })
+        Some(SecondTest { test, p: Some(result.p_two_sided), ci: None, seed: (!result.exact).then_some(seed.0) })
     }
 
     fn bootstrap(&self, level: Level, seed: Seed) -> Option<SecondTest> {

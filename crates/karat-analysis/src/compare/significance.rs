@@ -33,14 +33,14 @@ impl TestedMetric<'_> {
     pub(super) fn decide(
         &self,
         p_adjusted: Option<f64>,
-        local: Level,
+        local_level: Level,
         cost_per_sample: Option<f64>,
         options: &CompareOptions,
     ) -> Option<ComparedMetric> {
         let (baseline, candidate) =
             (self.figure(&self.baseline, options.level)?, self.figure(&self.candidate, options.level)?);
         let margin = self.margin(baseline.value());
-        let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local.alpha())?, options));
+        let equivalence = margin.and_then(|_| self.difference(Level::from_alpha(2.0 * local_level.alpha())?, options));
         let instrument_change =
             self.instrument_change.as_ref().filter(|_| !options.any_instrument).map(|_| OTHER_INSTRUMENT.to_owned());
         let open = instrument_change.or_else(|| self.left_out.too_many_missing(self.test.n(), options.max_unscored));
@@ -49,8 +49,8 @@ impl TestedMetric<'_> {
             None => self.verdict(p_adjusted, margin.zip(equivalence.as_ref()), options.level),
         };
         let is_open = verdict == ComparisonVerdict::Undecided;
-        let lacking = open.or_else(|| self.test.too_few_resamples(local));
-        let planning = self.plan(local, cost_per_sample);
+        let lacking = open.or_else(|| self.test.too_few_resamples(local_level));
+        let planning = self.plan(local_level, cost_per_sample);
         let plannable = planning.filter(|_| is_open && lacking.is_none());
         Some(ComparedMetric {
             metric: self.spec.name.clone(),
@@ -60,7 +60,7 @@ impl TestedMetric<'_> {
             range: self.spec.range,
             baseline,
             candidate,
-            difference: self.difference(local, options)?,
+            difference: self.difference(local_level, options)?,
             test: self.test.test().as_str(),
             p: self.test.p(),
             p_adjusted,
@@ -71,15 +71,15 @@ impl TestedMetric<'_> {
             needed: plannable.and_then(|it| self.required_samples(it, margin)),
             equivalence,
             verdict,
-            impossible: lacking.or_else(|| self.test.impossible(local)).filter(|_| is_open),
+            impossible: lacking.or_else(|| self.test.impossible(local_level)).filter(|_| is_open),
             detectable: planning.and_then(|it| it.detectable()),
         })
     }
 
     /// Returns true if both figures and their difference are finite.
     pub(super) fn has_figures(&self) -> bool {
-        let figure = |observed| self.figure(observed, Level::P95).is_some();
-        figure(&self.baseline) && figure(&self.candidate) && self.test.difference().is_some_and(f64::is_finite)
+        let has_figure = |observed| self.figure(observed, Level::P95).is_some();
+        has_figure(&self.baseline) && has_figure(&self.candidate) && self.test.difference().is_some_and(f64::is_finite)
     }
 
     /// The declared margin in the metric's unit; `None` if there is none, or it is relative to 0.
@@ -128,8 +128,9 @@ impl TestedMetric<'_> {
         equivalence: Option<(f64, &Finding)>,
         level: Level,
     ) -> ComparisonVerdict {
-        let within =
-            |(margin, found): (f64, &Finding)| found.interval().is_some_and(|(lo, hi)| lo > -margin && hi < margin);
+        let within = |(margin, difference): (f64, &Finding)| {
+            difference.interval().is_some_and(|(lo, hi)| lo > -margin && hi < margin)
+        };
         if equivalence.is_some_and(within) {
             return ComparisonVerdict::Equivalent;
         }
@@ -158,7 +159,7 @@ impl TestedMetric<'_> {
     }
 
     fn figure(&self, observed: &Observations, level: Level) -> Option<Finding> {
-        let found = estimate::figure(observed, self.aggregate, self.kind == Kind::Binary, level)?;
-        Some(clip_to_range(found, self.spec.range, self.aggregate))
+        let figure = estimate::figure(observed, self.aggregate, self.kind == Kind::Binary, level)?;
+        Some(clip_to_range(figure, self.spec.range, self.aggregate))
     }
 }

@@ -26,7 +26,8 @@ pub struct SystemChange {
 
 /// The tests of one pair of systems.
 struct TestedPair<'a> {
-    pair: (usize, usize),
+    /// The systems of baseline and candidate.
+    systems: (usize, usize),
     tested: Vec<TestedMetric<'a>>,
     cost: Option<f64>,
 }
@@ -39,28 +40,32 @@ pub(super) fn changes(
 ) -> (Vec<SystemChange>, u64) {
     let pairs: Vec<TestedPair<'_>> =
         matching.pairs.chunks(1).filter_map(|pair| test_pair(matching, pair, metrics, options)).collect();
-    let originals: Vec<Vec<usize>> = pairs.iter().map(|it| first_with_same_scores(&it.tested)).collect();
-    let p_of = |it: &TestedPair<'_>, own: &[usize]| -> Vec<Option<f64>> {
-        let once = |(at, tested): (usize, &TestedMetric<'_>)| tested.test.p().filter(|_| own.get(at) == Some(&at));
-        it.tested.iter().enumerate().map(once).collect()
+    // Metrics that repeat another's scores are no further test: by metric, the first one with the same scores.
+    let originals: Vec<Vec<usize>> = pairs.iter().map(|pair| first_with_same_scores(&pair.tested)).collect();
+    let p_values_of = |pair: &TestedPair<'_>, originals: &[usize]| -> Vec<Option<f64>> {
+        let p_if_original =
+            |(at, tested): (usize, &TestedMetric<'_>)| tested.test.p().filter(|_| originals.get(at) == Some(&at));
+        pair.tested.iter().enumerate().map(p_if_original).collect()
     };
-    let p_values: Vec<Option<f64>> = pairs.iter().zip(&originals).flat_map(|(it, own)| p_of(it, own)).collect();
+    let p_values: Vec<Option<f64>> =
+        pairs.iter().zip(&originals).flat_map(|(pair, originals)| p_values_of(pair, originals)).collect();
     let adjusted = options.correction.adjust(&p_values);
     let levels = local_levels(&p_values, options.correction, options.level.alpha());
-    let mut first = 0;
+    // Position of the pair's first metric among all p-values.
+    let mut offset = 0;
     let mut changes = Vec::new();
-    for (it, own) in pairs.iter().zip(&originals) {
+    for (pair, originals) in pairs.iter().zip(&originals) {
         let decide = |(tested, original): (&TestedMetric<'_>, &usize)| {
-            let at = first + *original;
-            let local = Level::from_alpha(*levels.get(at)?).unwrap_or(options.level);
-            tested.decide(*adjusted.get(at)?, local, it.cost, options)
+            let at = offset + *original;
+            let local_level = Level::from_alpha(*levels.get(at)?).unwrap_or(options.level);
+            tested.decide(*adjusted.get(at)?, local_level, pair.cost, options)
         };
         changes.push(SystemChange {
-            baseline: system_id(&matching.baseline.findings.plan, it.pair.0),
-            candidate: system_id(&matching.candidate.findings.plan, it.pair.1),
-            metrics: it.tested.iter().zip(own).filter_map(decide).collect(),
+            baseline: system_id(&matching.baseline.findings.plan, pair.systems.0),
+            candidate: system_id(&matching.candidate.findings.plan, pair.systems.1),
+            metrics: pair.tested.iter().zip(originals).filter_map(decide).collect(),
         });
-        first += it.tested.len();
+        offset += pair.tested.len();
     }
     (changes, p_values.iter().flatten().count() as u64)
 }
@@ -71,9 +76,9 @@ fn test_pair<'a>(
     metrics: &[MetricPair<'a>],
     options: &CompareOptions,
 ) -> Option<TestedPair<'a>> {
-    let alone = Matching { pairs: pair, ..*matching };
-    let tested = alone.test_all(metrics, options).0;
-    Some(TestedPair { pair: *pair.first()?, tested, cost: alone.cost_per_sample() })
+    let single_pair = Matching { pairs: pair, ..*matching };
+    let tested = single_pair.test_all(metrics, options).0;
+    Some(TestedPair { systems: *pair.first()?, tested, cost: single_pair.cost_per_sample() })
 }
 
 #[cfg(test)]
@@ -84,7 +89,7 @@ mod tests {
     use karat_stats::compare::multiplicity::StepRule;
 
     /// Two models: the first does not move on average, the second gains 1.
-    fn found(correction: StepRule) -> crate::compare::RunComparison {
+    fn comparison(correction: StepRule) -> crate::compare::RunComparison {
         let run = |lead: [f64; 2]| {
             let sketch = (0..40).fold(Sketch::new(2, 1, 40), |sketch, sample| {
                 let base = 3.0 + (sample % 5) as f64;
@@ -102,23 +107,23 @@ mod tests {
     /// C5: each system has its own change, corrected over systems and metrics; the average has its own family.
     #[test]
     fn each_system_has_its_own_change() {
-        let found = found(StepRule::Holm);
-        assert_eq!((found.systems.len(), found.system_family, found.family), (2, 2, 1));
-        let verdicts: Vec<ComparisonVerdict> = found.systems.iter().map(|it| it.metrics[0].verdict).collect();
+        let comparison = comparison(StepRule::Holm);
+        assert_eq!((comparison.systems.len(), comparison.system_family, comparison.family), (2, 2, 1));
+        let verdicts: Vec<ComparisonVerdict> = comparison.systems.iter().map(|it| it.metrics[0].verdict).collect();
         assert_eq!(verdicts, [ComparisonVerdict::Undecided, ComparisonVerdict::Better]);
-        let second = &found.systems[1];
+        let second = &comparison.systems[1];
         assert_eq!(second.candidate, "model-b/variant-0");
         assert!((second.metrics[0].difference.value() - 1.0).abs() < 0.1);
         assert!(second.metrics[0].p_adjusted >= second.metrics[0].p);
-        let average = found.metrics[0].difference.value();
-        let own: f64 = found.systems.iter().map(|it| it.metrics[0].difference.value()).sum();
-        assert!((average - own / 2.0).abs() < 1e-9, "{average} and {own}");
+        let average = comparison.metrics[0].difference.value();
+        let sum: f64 = comparison.systems.iter().map(|it| it.metrics[0].difference.value()).sum();
+        assert!((average - sum / 2.0).abs() < 1e-9, "{average} and {sum}");
     }
 
     /// C5: each system's interval stands at the level at which it is decided.
     #[test]
     fn the_correction_covers_all_systems() {
-        let (with, without) = (found(StepRule::Holm), found(StepRule::Alone));
+        let (with, without) = (comparison(StepRule::Holm), comparison(StepRule::Alone));
         let level =
             |it: &crate::compare::RunComparison, at: usize| it.systems[at].metrics[0].difference.level().unwrap();
         assert!((level(&without, 1) - 0.95).abs() < 1e-12);

@@ -66,20 +66,20 @@ pub(super) struct GateCase<'a> {
     pub(super) scope: &'a Scope,
     pub(super) target: Target<'a>,
     pub(super) unit: Unit,
-    pub(super) side: BoundKind,
+    pub(super) bound: BoundKind,
     pub(super) threshold: Threshold,
 }
 
 /// The cases of a gate.
 pub(super) fn gate_cases<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Scope) -> Vec<GateCase<'a>> {
-    let sides = [
+    let limits = [
         (BoundKind::Min, gate.min),
         (BoundKind::Max, gate.max),
         (BoundKind::MaxDrop, gate.max_drop),
         (BoundKind::MaxRise, gate.max_rise),
     ];
     let bounds: Vec<(BoundKind, Threshold)> =
-        sides.into_iter().filter_map(|(side, bound)| Some((side, bound?))).collect();
+        limits.into_iter().filter_map(|(bound, threshold)| Some((bound, threshold?))).collect();
     let (targets, units) = match &gate.subject {
         Subject::Finding(path) => (vec![Target::Finding(path.as_str())], vec![Unit::default()]),
         Subject::Metric(_) => (metrics(&findings.plan, gate), units(findings, gate, scope)),
@@ -89,12 +89,12 @@ pub(super) fn gate_cases<'a>(findings: &Findings, gate: &'a Gate, scope: &'a Sco
     let mut cases = Vec::new();
     for unit in &units {
         for target in &targets {
-            cases.extend(bounds.iter().map(|(side, threshold)| GateCase {
+            cases.extend(bounds.iter().map(|(bound, threshold)| GateCase {
                 gate,
                 scope,
                 target: *target,
                 unit: unit.clone(),
-                side: *side,
+                bound: *bound,
                 threshold: *threshold,
             }));
         }

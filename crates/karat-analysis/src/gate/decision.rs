@@ -106,23 +106,23 @@ impl Serialize for Decision {
 /// The number that the finding is compared with. A drop of at most 0.5 is a change of at least −0.5.
 pub(super) fn bound(case: &GateCase<'_>, reference: Option<f64>) -> Option<f64> {
     let size = allowed_size(case, reference)?;
-    Some(if case.side == BoundKind::MaxDrop { -size } else { size })
+    Some(if case.bound == BoundKind::MaxDrop { -size } else { size })
 }
 
 /// The bound as written in the gate, with percentages resolved.
 fn allowed_size(case: &GateCase<'_>, reference: Option<f64>) -> Option<f64> {
-    if case.side.is_change() { case.threshold.from_figure(reference) } else { Some(case.threshold.value) }
+    if case.bound.is_change() { case.threshold.from_figure(reference) } else { Some(case.threshold.value) }
 }
 
 /// Decides one case with an interval of a level.
-pub(super) fn decide(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> Decision {
-    let evidence = court.evidence_for(case);
-    let finding = evidence.basis.finding_at(level).map(|found| found.clip_difference(max_change(court, case)));
+pub(super) fn decide(context: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> Decision {
+    let evidence = context.evidence_for(case);
+    let finding = evidence.basis.finding_at(level).map(|found| found.clip_difference(max_change(context, case)));
     let limit = bound(case, evidence.reference);
     let by_interval = case.gate.decide == GateBasis::Interval;
     let (mut verdict, mut reason) = match (&finding, limit) {
         (Some(finding), Some(limit)) => {
-            VerdictText { case, name: name(court, case), evidence: &evidence, unit: unit(court, case) }.decide(
+            VerdictText { case, name: name(context, case), evidence: &evidence, unit: unit(context, case) }.decide(
                 finding,
                 limit,
                 by_interval,
@@ -141,31 +141,31 @@ pub(super) fn decide(court: &GateContext<'_>, case: &GateCase<'_>, level: Level)
         true => (evidence.lacking, "pairs of cells", "lack a score on one side"),
         false => (evidence.unscored, "cells", "could not be scored"),
     };
-    if verdict != Verdict::Undecided && lost.share() > court.policy.max_unscored {
+    if verdict != Verdict::Undecided && lost.share() > context.policy.max_unscored {
         let share = lost.share() * 100.0;
         let lacking = format!("{} of {} {cells} ({share:.1} %) {what}", lost.n, lost.due);
-        if verdict == Verdict::Fail && fails_at_best(court, case, level) {
+        if verdict == Verdict::Fail && fails_at_best(context, case, level) {
             reason = format!("{reason}; {lacking}, and no score for them could change that");
         } else {
             verdict = Verdict::Undecided;
-            let allowed = court.policy.max_unscored * 100.0;
+            let allowed = context.policy.max_unscored * 100.0;
             reason = format!("{reason}; undecided because {lacking}, and the policy allows {allowed:.1} %");
         }
     }
     if verdict == Verdict::Fail && case.gate.review {
-        match court.policy.strict {
+        match context.policy.strict {
             true => reason = format!("{reason}; under review, which `policy.strict` treats as a failure"),
             false => verdict = Verdict::Review,
         }
     }
     Decision {
         id: case.gate.id.clone(),
-        subject: name(court, case).to_owned(),
+        subject: name(context, case).to_owned(),
         is_metric: matches!(case.target, Target::Metric(_)),
         system: case.unit.system.clone(),
-        sample: case.unit.sample.map(|sample| court.findings.sample_id(sample).to_owned()),
+        sample: case.unit.sample.map(|sample| context.findings.sample_id(sample).to_owned()),
         group: case.unit.group.as_ref().map(|(_, value)| (case.gate.per.clone(), value.clone())),
-        bound: case.side.name(),
+        bound: case.bound.name(),
         threshold: allowed_size(case, evidence.reference),
         verdict,
         observed: evidence.observed,
@@ -173,28 +173,28 @@ pub(super) fn decide(court: &GateContext<'_>, case: &GateCase<'_>, level: Level)
         finding,
         by_interval,
         reason,
-        undecided_fails: case.gate.undecided_fails.unwrap_or(court.policy.undecided_fails),
+        undecided_fails: case.gate.undecided_fails.unwrap_or(context.policy.undecided_fails),
     }
 }
 
 /// The largest possible change; `None` for figures.
-fn max_change(court: &GateContext<'_>, case: &GateCase<'_>) -> Option<f64> {
+fn max_change(context: &GateContext<'_>, case: &GateCase<'_>) -> Option<f64> {
     let Target::Metric(metric) = case.target else { return None };
-    court.findings.measures.get(metric).filter(|_| case.side.is_change())?.max_change()
+    context.findings.measures.get(metric).filter(|_| case.bound.is_change())?.max_change()
 }
 
 /// Returns true if a case fails even if every missing score were the best possible.
-fn fails_at_best(court: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> bool {
-    let Some(court) = court.with_best_scores(case) else { return false };
-    let evidence = court.evidence_for(case);
+fn fails_at_best(context: &GateContext<'_>, case: &GateCase<'_>, level: Level) -> bool {
+    let Some(context) = context.with_best_scores(case) else { return false };
+    let evidence = context.evidence_for(case);
     let Some((finding, limit)) = evidence.basis.finding_at(level).zip(bound(case, evidence.reference)) else {
         return false;
     };
     // The missing scores of the other side are unknown, too.
-    if evidence.lacking.share() > court.policy.max_unscored {
+    if evidence.lacking.share() > context.policy.max_unscored {
         return false;
     }
-    let words = VerdictText { case, name: name(&court, case), evidence: &evidence, unit: unit(&court, case) };
+    let words = VerdictText { case, name: name(&context, case), evidence: &evidence, unit: unit(&context, case) };
     words.decide(&finding, limit, case.gate.decide == GateBasis::Interval).0 == Verdict::Fail
 }
 
@@ -206,15 +206,15 @@ fn missing_reason(basis: &Basis) -> String {
 }
 
 /// The subject of a case: a metric (patterns are expanded), or the path of a finding.
-fn name<'a>(court: &'a GateContext<'_>, case: &'a GateCase<'_>) -> &'a str {
+fn name<'a>(context: &'a GateContext<'_>, case: &'a GateCase<'_>) -> &'a str {
     match case.target {
-        Target::Metric(metric) => court.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str()),
+        Target::Metric(metric) => context.findings.plan.metrics.get(metric).map_or("", |metric| metric.name.as_str()),
         Target::Finding(path) => path,
     }
 }
 
-fn unit(court: &GateContext<'_>, case: &GateCase<'_>) -> Option<&'static str> {
+fn unit(context: &GateContext<'_>, case: &GateCase<'_>) -> Option<&'static str> {
     let Target::Metric(metric) = case.target else { return None };
-    let plan = &court.findings.plan;
+    let plan = &context.findings.plan;
     plan.unit_of(plan.metrics.get(metric)?)
 }

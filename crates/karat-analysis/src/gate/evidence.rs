@@ -62,7 +62,7 @@ pub(super) enum Basis {
     /// A finished figure, whose interval cannot be adjusted.
     Point(Finding),
     /// The difference of two figures of unrelated samples.
-    Apart(PinnedMetric, PinnedMetric),
+    Unpaired(PinnedMetric, PinnedMetric),
 }
 
 impl Basis {
@@ -73,7 +73,7 @@ impl Basis {
             Self::Observed(observed, measure) => measure.at_level(level).figure(observed),
             Self::Resampled(drawn) => drawn.finding_at(level),
             Self::Point(finding) => Some(finding.clone()),
-            Self::Apart(now, before) => welch_difference(now, before, level),
+            Self::Unpaired(now, before) => welch_difference(now, before, level),
         }
     }
 
@@ -113,7 +113,7 @@ impl Basis {
                 let (lo, hi) = found.interval().unwrap_or_default();
                 numbers(&[found.value(), lo, hi]);
             }
-            Self::Apart(now, before) => {
+            Self::Unpaired(now, before) => {
                 let ends = [now.value, now.se, before.value, before.se];
                 numbers(&ends.map(Option::unwrap_or_default));
             }
@@ -160,7 +160,7 @@ impl GateContext<'_> {
         }
         match case.target {
             Target::Finding(name) => self.finding_evidence(case, name),
-            Target::Metric(metric) if case.side.is_change() => self.change_evidence(case, metric),
+            Target::Metric(metric) if case.bound.is_change() => self.change_evidence(case, metric),
             Target::Metric(metric) => self.figure_evidence(case, metric),
         }
     }
@@ -205,7 +205,7 @@ impl GateContext<'_> {
         let Target::Metric(metric) = case.target else { return None };
         let (lo, hi) = self.findings.plan.metrics.get(metric)?.range?;
         let of_labels = self.measure(case, metric)?.aggregate.uses_labels();
-        let best = if case.side.is_least() { hi } else { lo };
+        let best = if case.bound.is_least() { hi } else { lo };
         (!of_labels).then_some(Self { missing: Some(best), ..*self })
     }
 
@@ -271,7 +271,7 @@ impl GateContext<'_> {
                 let now = PinnedMetric::figure(Some(now.value()), now.n(), now.se(), Vec::new());
                 let why = if measure.aggregate.uses_labels() { "no labels are pinned" } else { "the samples differ" };
                 let remark = before.has_values().then(|| format!("{why}: compared unpaired"));
-                Evidence { reference: before.value, basis: Basis::Apart(now, before), remark, ..evidence }
+                Evidence { reference: before.value, basis: Basis::Unpaired(now, before), remark, ..evidence }
             }
             _ => missing(format!("{} has no result for this metric", self.reference_name(case)), evidence),
         }
@@ -389,7 +389,7 @@ impl GateContext<'_> {
             Ok(found) => found,
             Err(why) => return Evidence { basis: Basis::Missing(why), ..Evidence::default() },
         };
-        if case.side.is_change() {
+        if case.bound.is_change() {
             let why = "a finding has no baseline: use `min` or `max`".to_owned();
             return Evidence { observed: Some(found.value()), basis: Basis::Missing(why), ..Evidence::default() };
         }
@@ -399,7 +399,7 @@ impl GateContext<'_> {
     /// The human-anchored figure of the metric, from the analysis `human_anchor`.
     fn anchored_evidence(&self, case: &GateCase<'_>) -> Evidence {
         let missing = |why: &str| Evidence { basis: Basis::Missing(why.to_owned()), ..Evidence::default() };
-        if matches!(case.side, BoundKind::MaxDrop | BoundKind::MaxRise) {
+        if matches!(case.bound, BoundKind::MaxDrop | BoundKind::MaxRise) {
             return missing("a human-anchored figure has no baseline: use `min` or `max`");
         }
         let Target::Metric(metric) = case.target else { return missing("only metrics are human-anchored") };

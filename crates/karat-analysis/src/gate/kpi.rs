@@ -43,11 +43,11 @@ pub struct KpiBound {
 }
 
 /// The key figures of every system, in the plan's order; empty without a baseline.
-pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
-    if court.references.baseline.is_none() {
+pub(super) fn all(context: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
+    if context.references.baseline.is_none() {
         return Vec::new();
     }
-    let findings = court.findings;
+    let findings = context.findings;
     let of_system = |group: &crate::Group| {
         let names = findings.plan.metrics.iter().enumerate();
         let kpi = |(at, metric): (usize, &karat_types::MetricSpec)| {
@@ -63,7 +63,7 @@ pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
                 remark: None,
                 bounds,
             };
-            Some(with_change(court, kpi, at, group.systems.first().copied()?))
+            Some(with_change(context, kpi, at, group.systems.first().copied()?))
         };
         names.filter_map(kpi).collect::<Vec<_>>()
     };
@@ -71,7 +71,7 @@ pub(super) fn all(court: &GateContext<'_>, decisions: &[Decision]) -> Vec<Kpi> {
 }
 
 /// Adds the change, computed as for a gate on any change.
-fn with_change(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
+fn with_change(context: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) -> Kpi {
     let gate = Gate::for_metric(&kpi.metric);
     let unit = Unit { systems: vec![system], system: Some(kpi.system.clone()), ..Unit::default() };
     let case = GateCase {
@@ -79,11 +79,11 @@ fn with_change(court: &GateContext<'_>, kpi: Kpi, metric: usize, system: usize) 
         scope: &Scope::default(),
         target: Target::Metric(metric),
         unit,
-        side: BoundKind::MaxDrop,
+        bound: BoundKind::MaxDrop,
         threshold: Threshold { value: 0.0, percent: false },
     };
-    let evidence = court.evidence_for(&case);
-    let level = court.findings.measures.get(metric).map(|measure| measure.level);
+    let evidence = context.evidence_for(&case);
+    let level = context.findings.measures.get(metric).map(|measure| measure.level);
     let change = level.and_then(|level| evidence.basis.finding_at(level));
     let remark = evidence.instrument_change.or(evidence.remark).filter(|_| change.is_some());
     Kpi { baseline: evidence.reference, remark, change, ..kpi }

@@ -18,16 +18,17 @@ use super::decision::bound;
 use super::evidence::{Basis, GateContext};
 
 /// The level of each case; the policy's own level for cases decided by their figure.
-pub(super) fn levels(court: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<Level> {
-    let alpha = 1.0 - court.policy.confidence;
+pub(super) fn levels(context: &GateContext<'_>, cases: &[GateCase<'_>]) -> Vec<Level> {
+    let alpha = 1.0 - context.policy.confidence;
     let plain = Level::from_alpha(alpha).unwrap_or(Level::P95);
     let mut levels = vec![plain; cases.len()];
     let by_interval = cases.iter().enumerate().filter(|(_, case)| case.gate.decide == GateBasis::Interval);
-    let mut tests: Vec<IntervalTest> = by_interval.filter_map(|(at, case)| IntervalTest::of(court, at, case)).collect();
+    let mut tests: Vec<IntervalTest> =
+        by_interval.filter_map(|(at, case)| IntervalTest::of(context, at, case)).collect();
     tests.sort_by(|a, b| a.p.total_cmp(&b.p).then(a.digest.cmp(&b.digest)));
     let questions: Vec<&[IntervalTest]> = tests.chunk_by(IntervalTest::is_same_test).collect();
     let p: Vec<f64> = questions.iter().filter_map(|same| Some(same.first()?.p)).collect();
-    for (same, alpha) in questions.iter().zip(alphas(&p, alpha, court.policy.correction)) {
+    for (same, alpha) in questions.iter().zip(alphas(&p, alpha, context.policy.correction)) {
         for test in *same {
             if let (Some(slot), Some(level)) = (levels.get_mut(test.case), Level::from_alpha(alpha)) {
                 *slot = level;
@@ -47,8 +48,8 @@ struct IntervalTest {
 
 impl IntervalTest {
     /// `None` if there is no interval, or it decides nothing.
-    fn of(court: &GateContext<'_>, at: usize, case: &GateCase<'_>) -> Option<Self> {
-        let evidence = court.evidence_for(case);
+    fn of(context: &GateContext<'_>, at: usize, case: &GateCase<'_>) -> Option<Self> {
+        let evidence = context.evidence_for(case);
         let threshold = bound(case, evidence.reference).filter(|_| evidence.instrument_change.is_none())?;
         let p = p_value(&evidence.basis, threshold)?;
         Some(Self { case: at, p, digest: evidence.basis.digest(threshold) })

@@ -69,11 +69,11 @@ pub fn decide(
     let gates = rules.gates.iter().zip(&scopes);
     let cases: Vec<case::GateCase<'_>> =
         gates.flat_map(|(gate, scope)| case::gate_cases(findings, gate, scope)).collect();
-    let court = GateContext { findings, references, policy: &rules.policy, missing: None };
-    let levels = level::levels(&court, &cases);
+    let context = GateContext { findings, references, policy: &rules.policy, missing: None };
+    let levels = level::levels(&context, &cases);
     let decisions: Vec<Decision> =
-        cases.iter().zip(levels).map(|(case, level)| decision::decide(&court, case, level)).collect();
-    let kpis = kpi::all(&court, &decisions);
+        cases.iter().zip(levels).map(|(case, level)| decision::decide(&context, case, level)).collect();
+    let kpis = kpi::all(&context, &decisions);
     Ok(Verdicts { decisions, kpis, notes: notes(findings, rules, references) })
 }
 

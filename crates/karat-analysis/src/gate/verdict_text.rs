@@ -49,7 +49,7 @@ pub(super) struct VerdictText<'a> {
 impl VerdictText<'_> {
     /// Compares a finding with its limit and returns verdict and reason.
     pub(super) fn decide(&self, finding: &Finding, limit: f64, by_interval: bool) -> (Verdict, String) {
-        let keeps = |value: f64| nearly_equal(value, limit) || (value > limit) == self.case.side.is_least();
+        let keeps = |value: f64| nearly_equal(value, limit) || (value > limit) == self.case.bound.is_least();
         let value = finding.value();
         if !by_interval {
             let verdict = if keeps(value) { Verdict::Pass } else { Verdict::Fail };
@@ -77,13 +77,13 @@ impl VerdictText<'_> {
     }
 
     fn bound_text(&self, limit: f64) -> String {
-        format!("{} {}", self.case.side.name(), self.number_text(self.as_written(limit), 0))
+        format!("{} {}", self.case.bound.name(), self.number_text(self.as_written(limit), 0))
     }
 
     fn point(&self, value: f64, limit: f64, kept: bool) -> String {
         let name = self.name;
         let (shown, bound) = self.distinct_texts(value, limit);
-        match (self.case.side, kept) {
+        match (self.case.bound, kept) {
             (BoundKind::Min, true) => format!("{shown} ≥ {bound}"),
             (BoundKind::Min, false) => format!("{name} {shown} < gate {bound}"),
             (BoundKind::Max, true) => format!("{shown} ≤ {bound}"),
@@ -110,7 +110,7 @@ impl VerdictText<'_> {
 
     /// A change with the sign used in the gate: a drop of at most 0.5 is a change of at least −0.5.
     fn as_written(&self, change: f64) -> f64 {
-        if self.case.side == BoundKind::MaxDrop { -change } else { change }
+        if self.case.bound == BoundKind::MaxDrop { -change } else { change }
     }
 
     /// A number and its limit, with enough digits to distinguish them.

@@ -16,7 +16,7 @@ use karat_stats::power::PairedDesign;
 use karat_types::{MetricSpec, PlanHeader};
 use serde::Serialize;
 
-use crate::compare::figures::{PairedFigures, resampling};
+use crate::compare::paired_figures::{PairedFigures, resampling};
 use crate::compare::scores::{Kind, PairedScores, Test};
 use crate::figures::estimate::{Aggregate, BOOTSTRAP_FROM, Observations};
 use crate::figures::finding::Finding;
@@ -146,7 +146,7 @@ pub(crate) fn measured_deviation(plan: &PlanHeader, table: &ScoreTable, metric: 
     let kind = if table.is_binary(metric) { Kind::Binary } else { Kind::Score };
     let how = resampling(plan, Seed(1));
     let others = 1..plan.systems.len();
-    let tests = others.map(|other| paired_figures(table, metric, other).test_of(kind, aggregate, &how));
+    let tests = others.map(|other| paired_figures(table, metric, other).test(kind, aggregate, &how));
     let known: Vec<(PairedDesign, usize)> = tests.filter_map(|test| Some((test.design()?, test.n()))).collect();
     let n: usize = known.iter().map(|(_, n)| n).sum();
     if n == 0 {
@@ -211,7 +211,7 @@ impl PairedDeviation {
 }
 
 fn paired_figures(table: &ScoreTable, metric: usize, other: usize) -> PairedFigures {
-    let mut figures = PairedFigures::of(table.observations(metric));
+    let mut figures = PairedFigures::empty_for(table.observations(metric));
     for sample in 0..table.samples() {
         let labels = |system: usize| table.labels(metric, sample, system);
         if let (Some(a), Some(b)) = (table.value(metric, sample, 0), table.value(metric, sample, other)) {

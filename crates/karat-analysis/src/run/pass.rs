@@ -9,7 +9,7 @@ use karat_types::{CellRow, CellStatus, NoteKind, PASS, PlanHeader, RunHeader, Ru
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{self, AnalysisResult, RunningAnalysis, ScoredCell, Setting};
+use crate::analyses::{self, AnalysisResult, FinishContext, RunningAnalysis, ScoredCell};
 use crate::figures::aggregate::spread;
 use crate::figures::breakdown::BreakdownSums;
 use crate::figures::cost::Spend;
@@ -111,11 +111,17 @@ pub(crate) fn empty_outcomes(plan: &Arc<PlanHeader>) -> Result<Vec<AnalysisResul
     let measure = |metric| Measure::of(plan, metric, Options::default().level);
     let measures: Vec<Measure> = plan.metrics.iter().map(measure).collect::<Result<_, _>>()?;
     let table = TableBuilder::new(plan.clone())?.finish();
-    let boards = leaderboards(plan, &table, &measures);
-    let setting =
-        Setting { plan, measures: &measures, table: &table, boards: &boards, is_finished: true, baseline: None };
+    let leaderboards = leaderboards(plan, &table, &measures);
+    let context = FinishContext {
+        plan,
+        measures: &measures,
+        table: &table,
+        leaderboards: &leaderboards,
+        is_finished: true,
+        baseline: None,
+    };
     let (analyses, _) = analyses::start_analyses(plan)?;
-    Ok(analyses.into_iter().map(|running| running.finish(&setting)).collect())
+    Ok(analyses.into_iter().map(|running| running.finish(&context)).collect())
 }
 
 /// The state that accumulates cell by cell.
@@ -179,7 +185,7 @@ impl PassState {
         let sample = self.table.add(row, &scores);
         self.costs.add(sample, spend.cost());
         let cell = ScoredCell { row: *row, scores: &scores, sample, output };
-        self.analyses.iter_mut().for_each(|running| running.analysis.cell(&cell));
+        self.analyses.iter_mut().for_each(|running| running.analysis.add_cell(&cell));
         Ok(())
     }
 
@@ -200,15 +206,15 @@ impl PassState {
             measure.binary = table.is_binary(metric);
         }
         let leaderboards = leaderboards(&plan, &table, &measures);
-        let setting = Setting {
+        let context = FinishContext {
             plan: &plan,
             measures: &measures,
             table: &table,
-            boards: &leaderboards,
+            leaderboards: &leaderboards,
             is_finished: self.is_finished,
             baseline,
         };
-        let analyses = self.analyses.into_iter().map(|running| running.finish(&setting)).collect();
+        let analyses = self.analyses.into_iter().map(|running| running.finish(&context)).collect();
         // Groups of the same systems have the same figures; in a run with one system that is every group.
         let mut known = BTreeMap::<Vec<usize>, Vec<crate::Spread>>::new();
         let mut group = |members: Members| Group {

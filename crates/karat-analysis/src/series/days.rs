@@ -57,7 +57,7 @@ pub(super) fn calendar(cards: &[SeriesCard], input: &SeriesInput<'_>) -> Calenda
         SeriesDay {
             cards: cards.len(),
             value: values.get(&day).copied(),
-            median: median(&window).filter(|_| window.len() >= FEWEST),
+            median: median(&window).filter(|_| window.len() >= FEWEST && !cards.is_empty()),
             baseline: mean(&pinned),
             usual: usual.get(date.as_str()).copied(),
             parts: Contributions::mean(&parts),

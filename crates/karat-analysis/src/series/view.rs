@@ -210,7 +210,7 @@ pub struct SeriesDay {
     pub cards: usize,
     /// Mean composite of its cards.
     pub value: Option<f64>,
-    /// Median of the days of the short window that ends here; `None` with fewer than three.
+    /// Median of the days of the short window that ends here; `None` with fewer than three, and on days without a card.
     pub median: Option<f64>,
     /// Mean pinned composite of its cards.
     pub baseline: Option<f64>,

@@ -38,6 +38,8 @@ pub struct DatedSuite {
     pub cap_every: i32,
     /// Every so many days a document is pinned; 0 for never.
     pub pinned_every: i32,
+    /// A text at the end of every judge's reasoning.
+    pub note: String,
     /// True if all grades are equal.
     pub is_flat: bool,
     /// True if a metric scores the documents instead of judges.
@@ -61,6 +63,7 @@ impl Default for DatedSuite {
             slide: Some((70, 88)),
             cap_every: 11,
             pinned_every: 9,
+            note: String::new(),
             is_flat: false,
             is_plain: false,
         }
@@ -142,9 +145,10 @@ impl DatedSuite {
         JudgmentRecord {
             scores: all.enumerate().map(|(at, score)| (at as u16, score)).collect(),
             reasoning: format!(
-                "Day {day}: {} stories, {}.",
+                "Day {day}: {} stories, {}.{}",
                 3 + day % 5,
-                if is_capped { "no source" } else { "sourced" }
+                if is_capped { "no source" } else { "sourced" },
+                self.note
             ),
             caps: caps.iter().map(|cap| cap.id.clone()).collect(),
             prompt_version: Some("v1".to_owned()),

@@ -8,7 +8,7 @@ use karat_analysis::compare::{
     CompareOptions, ComparisonVerdict, RunComparison, Side, UnknownSystem, add_outputs, changed_samples,
     results_of_both,
 };
-use karat_report::page::Links;
+use karat_report::page::{Document, Links};
 use karat_stats::compare::multiplicity::StepRule;
 use karat_stats::interval::Level;
 use karat_stats::numeric::seed::Seed;
@@ -90,6 +90,12 @@ impl Comparison {
     pub fn html(&self) -> String {
         let [baseline, candidate] = &self.plans;
         karat_report::page::comparison(&self.compared, [baseline, candidate], &Links::none()).to_file()
+    }
+
+    /// As a page of the dashboard, with links to the candidate's samples.
+    pub fn page(&self, candidate: &str) -> Document {
+        let [before, after] = &self.plans;
+        karat_report::page::comparison(&self.compared, [before, after], &Links::live(candidate))
     }
 
     /// The exit code if some verdicts bind: 2 for a metric that is worse, 4 for an undecided one.

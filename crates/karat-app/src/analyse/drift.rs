@@ -12,7 +12,7 @@ use karat_analysis::drift::{
 };
 use karat_analysis::{Day, RowFilter, primary_metric};
 use karat_store::{JournalEntry, Store};
-use karat_types::PlanHeader;
+use karat_types::{Moment, PlanHeader};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -117,30 +117,70 @@ struct ClosedIncident {
     series: Vec<(String, f64)>,
 }
 
+/// The drift of a rule with what the journal says of it.
+pub(super) struct KnownDrift {
+    pub(super) drifted: DriftResult,
+    pub(super) closings: Vec<IncidentClosing>,
+    /// True if there is an alert that was not raised before.
+    is_new_alert: bool,
+}
+
+/// Reads the drift of a rule. Later entries of the journal than `until` are left out.
+pub(super) fn read_drift(store: &Store, rule: &Rule, until: Option<Moment>) -> Result<KnownDrift, AppError> {
+    let closed = if rule.is_stretch { Vec::new() } else { closed_incidents(store, rule, until)? };
+    let closings: Vec<IncidentClosing> = closed.iter().map(|it| it.closing.clone()).collect();
+    let found = drift(&rule.days, &rule.as_of, &rule.options, rule.watched, &closings)
+        .map_err(|what| refusal(&rule.id, &what))?;
+    let warnings = found.warnings.iter().chain(&rule.warnings).cloned().collect();
+    let found = Drift { system: rule.system.clone(), warnings, ..found };
+    let mut drifted =
+        DriftResult { drift: found, analysis: rule.id.clone(), raised_at: None, late: Vec::new(), moved: Vec::new() };
+    if rule.is_stretch {
+        return Ok(KnownDrift { drifted, closings, is_new_alert: false });
+    }
+    let raised = raised_alerts(store, rule, until)?;
+    let found = drifted.drift.incident.clone();
+    keep_known_incident(rule, &raised, &closings, &mut drifted)?;
+    is_still_closed(&mut drifted, &rule.days, &closed, found.as_ref());
+    let mut is_new_alert = false;
+    match raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of) {
+        Some((at, raised)) => stands(&mut drifted, &rule.days, at, &raised),
+        None => is_new_alert = drifted.drift.status == DriftStatus::Alert,
+    }
+    Ok(KnownDrift { drifted, closings, is_new_alert })
+}
+
+/// The entries of a kind up to a moment.
+fn entries(store: &Store, rule: &Rule, kind: &str, until: Option<Moment>) -> Result<Vec<JournalEntry>, AppError> {
+    let mut entries = store.journal_entries(&rule.suite, kind)?;
+    entries.retain(|entry| until.is_none_or(|until| entry.at <= until));
+    Ok(entries)
+}
+
 fn journal_body(entry: &impl Serialize) -> Result<Value, AppError> {
     serde_json::to_value(entry).map_err(|source| Bug::Json { what: "the journal", source }.into())
 }
 
 /// A suite's drift rule and the series of one system.
 #[derive(Clone)]
-struct Rule {
-    suite: String,
-    id: String,
-    as_of: String,
+pub(super) struct Rule {
+    pub(super) suite: String,
+    pub(super) id: String,
+    pub(super) as_of: String,
     /// The system; `None` if nothing was judged.
-    system: Option<String>,
-    options: DriftOptions,
-    watched: WatchedMetric,
-    days: Vec<Day>,
-    plan: Arc<PlanHeader>,
+    pub(super) system: Option<String>,
+    pub(super) options: DriftOptions,
+    pub(super) watched: WatchedMetric,
+    pub(super) days: Vec<Day>,
+    pub(super) plan: Arc<PlanHeader>,
     /// Warnings about the rows.
-    warnings: Vec<String>,
+    pub(super) warnings: Vec<String>,
     /// True if only a range of days is analysed.
-    is_stretch: bool,
+    pub(super) is_stretch: bool,
     /// The name of this rule in the journal.
-    name: Value,
+    pub(super) name: Value,
     /// Names of this rule in journals of earlier versions.
-    older_names: Vec<Value>,
+    pub(super) older_names: Vec<Value>,
 }
 
 impl Rule {
@@ -168,32 +208,11 @@ impl App {
     }
 
     fn drift_of(&self, store: &Store, rule: &Rule) -> Result<DriftResult, AppError> {
-        let closed = if rule.is_stretch { Vec::new() } else { closed_incidents(store, rule)? };
-        let closings: Vec<IncidentClosing> = closed.iter().map(|it| it.closing.clone()).collect();
-        let found = drift(&rule.days, &rule.as_of, &rule.options, rule.watched, &closings)
-            .map_err(|what| refusal(&rule.id, &what))?;
-        let warnings = found.warnings.iter().chain(&rule.warnings).cloned().collect();
-        let found = Drift { system: rule.system.clone(), warnings, ..found };
-        let mut drifted = DriftResult {
-            drift: found,
-            analysis: rule.id.clone(),
-            raised_at: None,
-            late: Vec::new(),
-            moved: Vec::new(),
-        };
-        if rule.is_stretch {
-            return Ok(drifted);
+        let mut known = read_drift(store, rule, None)?;
+        if known.is_new_alert {
+            self.raise(store, rule, &mut known.drifted)?;
         }
-        let raised = raised_alerts(store, rule)?;
-        let found = drifted.drift.incident.clone();
-        keep_known_incident(rule, &raised, &closings, &mut drifted)?;
-        is_still_closed(&mut drifted, &rule.days, &closed, found.as_ref());
-        match raised.into_iter().find(|(_, raised)| raised.as_of == rule.as_of) {
-            Some((at, raised)) => stands(&mut drifted, &rule.days, at, &raised),
-            None if drifted.drift.status == DriftStatus::Alert => self.raise(store, rule, &mut drifted)?,
-            None => {}
-        }
-        Ok(drifted)
+        Ok(known.drifted)
     }
 
     /// Closes the incident that is open on a day, with a reason. The level of that day is accepted: it raises no alert
@@ -408,13 +427,13 @@ fn check_threshold(asked: &DriftRequest, method: Method) -> Result<(), AppError>
     Err(AnalyseError::NoThreshold { method: method.as_str().to_owned(), own }.into())
 }
 
-fn refusal(id: &str, what: &str) -> AppError {
+pub(super) fn refusal(id: &str, what: &str) -> AppError {
     AnalyseError::Refused { id: id.to_owned(), problem: what.to_owned() }.into()
 }
 
 /// Id and options of the suite's analysis, or the defaults for its primary metric, with the request applied. A method
 /// selects the first analysis with it, else the windows of the first analysis.
-fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Result<(String, DriftOptions), AppError> {
+pub(super) fn declared_analysis(plan: &PlanHeader, asked: &DriftRequest) -> Result<(String, DriftOptions), AppError> {
     let mut all = Vec::new();
     for spec in plan.analyses.iter().filter(|spec| spec.analysis == "drift") {
         let options = serde_json::from_value(Value::Object(spec.with.clone()));
@@ -457,8 +476,8 @@ fn series(days: &[Day], as_of: &str) -> Vec<(String, f64)> {
 }
 
 /// The alerts of this rule, oldest first, with the time they were raised.
-fn raised_alerts(store: &Store, rule: &Rule) -> Result<Vec<(String, RaisedAlert)>, AppError> {
-    let entries = store.journal_entries(&rule.suite, RAISED)?.into_iter();
+fn raised_alerts(store: &Store, rule: &Rule, until: Option<Moment>) -> Result<Vec<(String, RaisedAlert)>, AppError> {
+    let entries = entries(store, rule, RAISED, until)?.into_iter();
     let raised = entries.filter_map(|entry| {
         let raised: RaisedAlert = serde_json::from_value(entry.body).ok()?;
         Some((crate::rfc3339(entry.at), raised))
@@ -524,8 +543,8 @@ fn is_still_closed(drifted: &mut DriftResult, days: &[Day], closed: &[ClosedInci
 }
 
 /// The incidents of this rule that were closed by hand, oldest first.
-fn closed_incidents(store: &Store, rule: &Rule) -> Result<Vec<ClosedIncident>, AppError> {
-    let entries = store.journal_entries(&rule.suite, CLOSED)?.into_iter();
+fn closed_incidents(store: &Store, rule: &Rule, until: Option<Moment>) -> Result<Vec<ClosedIncident>, AppError> {
+    let entries = entries(store, rule, CLOSED, until)?.into_iter();
     let closed = entries.filter_map(|entry| serde_json::from_value::<ClosedIncident>(entry.body).ok());
     Ok(closed.filter(|closed| rule.is_called(&closed.rule)).collect())
 }

@@ -10,7 +10,7 @@ errors! {
         NoStore { path: String } => "there is no store at {path}"
             hint "`karat run` makes one; `--store` names another place";
         PruneOnFullDisk { source: StoreError, mib: u64, path: String, name: String } => "{source}"
-            hint "pruning needs 1 MiB of free space, and up to {mib} MiB to make the file smaller as well; or copy {path} and the files `{name}-*` beside it to another disk, prune the copy with `--store sqlite:COPY`, and move it back";
+            hint "pruning needs 4 MiB of free space, and up to {mib} MiB to make the file smaller as well; or copy {path} and the files `{name}-*` beside it to another disk, prune the copy with `--store sqlite:COPY`, and move it back";
         NoCell { run: String, cell: String } => "run {run} has no cell `{cell}`"
             hint "give its number in `karat show`, or `sample/model/variant[/trial]`";
         CellNotNamed { run: String, cell: String } => "`karat trace` needs a cell"

@@ -98,7 +98,7 @@ impl fmt::Display for JudgeCall {
 /// The position of each call of a judgment.
 fn judge_calls(scorer: &RubricScorer, judgment: &JudgmentRecord) -> Vec<Option<JudgeCall>> {
     let known: HashMap<Key, CallLabel> = call_labels(scorer, judgment.calls.len())
-        .map(|asked| (call_key(judgment.key, &asked.slot), asked))
+        .map(|asked| (call_key(judgment.key, &asked.id), asked))
         .filter(|(key, _)| judgment.calls.contains(key))
         .collect();
     let shown = known.values().map(|asked| asked.part + 1).max().unwrap_or(0);

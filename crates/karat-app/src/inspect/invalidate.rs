@@ -51,11 +51,11 @@ impl App {
     pub fn prune(&self, older_than_ms: u64, traces: bool, dry_run: bool) -> Result<PruneResult, AppError> {
         let before = Moment(self.clock.now().0.saturating_sub_unsigned(older_than_ms));
         let to_read = self.existing_store()?;
-        if dry_run || to_read.is_writable() {
+        if to_read.is_writable() {
             return Ok(to_read.prune(before, traces, !dry_run)?);
         }
         match self.open_store() {
-            Ok(store) => Ok(store.prune(before, traces, true)?),
+            Ok(store) => Ok(store.prune(before, traces, !dry_run)?),
             Err(AppError::Store(source @ StoreError::Full { .. })) => {
                 let (path, bytes) = (to_read.url().path(), to_read.content_bytes()?);
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -124,6 +124,9 @@ impl App {
             let findings = findings(&stored)?;
             let (mut context, exit) = self.context(&stored, &findings, canonical)?;
             context.outputs = to.outputs;
+            if formats.contains(&Format::Html) {
+                context.series = self.series_of_run(&stored)?;
+            }
             let report = Report { findings: &findings, rows: &stored, context: &context };
             let mut files = Vec::new();
             for format in formats {
@@ -155,6 +158,9 @@ impl App {
         let findings = findings(&stored)?;
         let (mut context, exit) = self.context(&stored, &findings, canonical)?;
         context.outputs = outputs;
+        if format == Format::Html {
+            context.series = self.series_of_run(&stored)?;
+        }
         stream(Report { findings: &findings, rows: &stored, context: &context }, format, out)?;
         Ok(exit)
     }
@@ -216,6 +222,7 @@ impl App {
                 warnings,
                 outputs: Outputs::default(),
                 files,
+                series: None,
             },
             exit,
         ))

@@ -121,12 +121,16 @@ impl BudgetStop<'_> {
 
     /// The cost of the remaining calls at a tenth above the average of those billed before, if none fails: estimates
     /// may know nothing of services, and too little of providers with other tokenizers. If none was billed a known
-    /// amount, the average is over all calls, which count at their upper bound then.
+    /// amount, the others may fail at the upper bound of each attempt as well.
     fn cost_by_experience(&self) -> Money {
         let left = self.left.calls().0.saturating_sub(self.unused_replies());
         let spending = self.account.spending;
-        let calls = if self.account.billed > 0 { self.account.billed } else { spending.calls.max(1) };
-        Money(spending.committed_total().upper.0 * i128::from(left) * 11 / (10 * i128::from(calls)))
+        match self.account.billed {
+            0 if spending.committed_total().calls > 0 => self.largest_rest(),
+            billed => {
+                Money(spending.committed_total().upper.0 * i128::from(left) * 11 / (10 * i128::from(billed.max(1))))
+            }
+        }
     }
 
     /// The most that the remaining calls can be billed: each attempt at the bound of the refused call.

@@ -34,19 +34,6 @@ impl App {
         Ok(loaded)
     }
 
-    /// Loads a suite of a server, which reads nothing outside of its root.
-    fn load_below(&self, root: PathBuf, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
-        let files = Arc::new(RootFiles::new(root));
-        let baseline = invocation.gates.baseline.as_deref();
-        let has_baseline = baseline.is_none_or(|path| files.is_file(path));
-        let loaded = self.load_with(invocation, files.clone(), |_| {});
-        match (files.refused(), baseline) {
-            (Some(path), _) => Err(SuiteError::OutsideRoot { path }.into()),
-            (None, Some(path)) if !has_baseline => Err(AnalyseError::NoBaselineFile { path: path.to_owned() }.into()),
-            (None, _) => loaded,
-        }
-    }
-
     /// Reads a suite as [`App::load`] does, and warns of paths that lead to nothing in any output of its last run.
     ///
     /// # Errors
@@ -58,6 +45,19 @@ impl App {
         })?;
         loaded.plan.notes.extend(preset_shadow_note(&invocation.suite, &SuiteFiles));
         Ok(loaded)
+    }
+
+    /// Loads a suite of a server, which reads nothing outside of its root.
+    fn load_below(&self, root: PathBuf, invocation: &Invocation) -> Result<LoadedSuite, AppError> {
+        let files = Arc::new(RootFiles::new(root));
+        let baseline = invocation.gates.baseline.as_deref();
+        let has_baseline = baseline.is_none_or(|path| files.is_file(path));
+        let loaded = self.load_with(invocation, files.clone(), |_| {});
+        match (files.refused(), baseline) {
+            (Some(path), _) => Err(SuiteError::OutsideRoot { path }.into()),
+            (None, Some(path)) if !has_baseline => Err(AnalyseError::NoBaselineFile { path: path.to_owned() }.into()),
+            (None, _) => loaded,
+        }
     }
 
     /// Loads a suite with other files and further changes.

@@ -5,8 +5,8 @@
 //! - `catalog` lists metrics and analyses for the suite crate.
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
 //! - `ci` writes the workflow that runs a suite in CI.
-//! - `root` keeps a server to the files below its root.
 //! - `last_outputs` reads outputs that paths are checked against.
+//! - `root` keeps a server to the files below its root.
 //! - `dates` is the day that a plan is about.
 //!
 //! Read `invocation`, then `load`.

@@ -15,3 +15,4 @@ mod opened;
 mod place;
 mod reuse;
 mod schema;
+mod series;

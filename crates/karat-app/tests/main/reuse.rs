@@ -36,7 +36,7 @@ const ROWS: &str = r#"{"id":"s0","q":"zero","a":"nought"}
 struct Labels(Mutex<BTreeMap<u64, OutputOrigin>>);
 
 impl Observer for Labels {
-    fn on(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>) {
         if let Event::CellFinished(cell) = event {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(cell.ordinal, cell.reuse);
         }

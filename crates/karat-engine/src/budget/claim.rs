@@ -33,8 +33,8 @@ pub(crate) struct Funds<'a> {
 pub(crate) enum Charge<'a> {
     /// A bound that follows from the request.
     Bound(Money),
-    /// The cost of the dearest answer of the step so far; the call may have to wait for it.
-    Fee(&'a ServiceCosts, &'a Arc<str>),
+    /// The highest cost of an answer of the step so far; the call may have to wait for it.
+    Reported(&'a ServiceCosts, &'a Arc<str>),
 }
 
 /// The bill of a call for all its attempts, as far as it is known.
@@ -80,7 +80,7 @@ struct ClaimState {
     /// True if an attempt is reserved in memory.
     is_open: bool,
     /// True if the reservation is on disk too, so that the attempt may have been sent.
-    is_drawn: bool,
+    is_on_disk: bool,
     /// True while an attempt is running.
     is_sent: bool,
     /// Attempts that were paid for, including the current one.
@@ -88,18 +88,18 @@ struct ClaimState {
     /// The part of their reservations that earlier attempts keep.
     kept: Reservation,
     /// The money that attempts of unknown cost keep for good.
-    lost: Money,
+    unknown_cost: Money,
     /// The part of the budget that earlier attempts have spent.
     spent: Money,
     /// The account of all attempts before the current one.
-    wasted: FailedAttempts,
+    failed_attempts: FailedAttempts,
 }
 
 impl ClaimState {
-    /// Adds the new attempts of unknown cost among `unknown`: at most the current one.
-    fn lose(&mut self, unknown: u32) {
-        if unknown > std::mem::replace(&mut self.wasted.unknown, unknown) {
-            self.lost += self.upper;
+    /// Adds the reservation of the current attempt if its cost is unknown; `unknown` is the number of such attempts so far.
+    fn count_unknown_cost(&mut self, unknown: u32) {
+        if unknown > std::mem::replace(&mut self.failed_attempts.unknown, unknown) {
+            self.unknown_cost += self.upper;
         }
     }
 }
@@ -118,7 +118,7 @@ impl<'a> Claim<'a> {
         self.check_refusals()?;
         let (upper, turn) = match self.charge {
             Charge::Bound(upper) => (upper, None),
-            Charge::Fee(service_costs, step) => service_costs.expected_cost(step).await,
+            Charge::Reported(service_costs, step) => service_costs.expected_cost(step).await,
         };
         self.funds.budget.reserve(upper).await.map_err(refusal_message)?;
         let mut state = self.state();
@@ -132,9 +132,9 @@ impl<'a> Claim<'a> {
 
     /// The exchange of a call that ended between two attempts, or before the first.
     pub fn ended_exchange(&self, code: CallErrorCode, message: String) -> Exchange {
-        let ClaimState { attempts, wasted, .. } = *self.state();
+        let ClaimState { attempts, failed_attempts, .. } = *self.state();
         let error = CallError { code, message, status: None };
-        Exchange { attempts, failed_attempts: wasted, ..Exchange::without_attempt(error) }
+        Exchange { attempts, failed_attempts, ..Exchange::without_attempt(error) }
     }
 
     /// True while an attempt is running.
@@ -161,8 +161,8 @@ impl<'a> Claim<'a> {
     /// the amount owed beyond it and the bill.
     pub fn settle(&self, bill: Bill, unknown: u32) -> (Money, Money) {
         let mut state = self.state();
-        state.lose(unknown + u32::from(bill.cost().is_none()));
-        let spent = bill.cost().unwrap_or_default() + state.lost - state.spent;
+        state.count_unknown_cost(unknown + u32::from(bill.cost().is_none()));
+        let spent = bill.cost().unwrap_or_default() + state.unknown_cost - state.spent;
         let owed = match bill {
             Bill::Exact(_) => Money::ZERO,
             Bill::Estimated(_) => state.upper - spent,
@@ -172,7 +172,7 @@ impl<'a> Claim<'a> {
         if std::mem::take(&mut state.is_open) {
             self.funds.budget.settle(state.upper, spent + owed);
         }
-        self.funds.pool.lose(state.lost);
+        self.funds.pool.lose(state.unknown_cost);
         (if state.attempts > 0 { state.upper } else { Money::ZERO }, owed)
     }
 
@@ -181,7 +181,7 @@ impl<'a> Claim<'a> {
         self.funds.budget.give_up(reason);
     }
 
-    /// Lets the calls go on that waited to learn the cost of this one.
+    /// Lets the calls continue that waited to learn the cost of this one.
     pub fn end_turn(&self) {
         self.state().turn = None;
     }
@@ -193,20 +193,20 @@ impl<'a> Claim<'a> {
 
     /// Takes the call's share of the reservation on disk. Dropping it returns the share: do so once the call's record
     /// is on disk, or if it was not sent.
-    pub fn take_drawn(&self) -> DrawnGuard {
+    pub fn take_reserved(&self) -> ReservedGuard {
         let mut state = self.state();
-        let mut drawn = std::mem::take(&mut state.kept);
-        if std::mem::take(&mut state.is_drawn) {
-            drawn = Reservation { calls: drawn.calls + 1, upper: drawn.upper + state.upper };
+        let mut reserved = std::mem::take(&mut state.kept);
+        if std::mem::take(&mut state.is_on_disk) {
+            reserved = Reservation { calls: reserved.calls + 1, upper: reserved.upper + state.upper };
         }
-        let upper = if drawn.calls > 0 { drawn.upper - state.lost } else { Money::ZERO };
-        DrawnGuard { pool: Arc::clone(self.funds.pool), drawn: Reservation { upper, ..drawn } }
+        let upper = if reserved.calls > 0 { reserved.upper - state.unknown_cost } else { Money::ZERO };
+        ReservedGuard { pool: Arc::clone(self.funds.pool), reserved: Reservation { upper, ..reserved } }
     }
 
     /// Leaves the reservation on disk open, because the call may have been billed.
     pub fn leave_open(&self) {
         let mut state = self.state();
-        if std::mem::take(&mut state.is_drawn) || state.kept.calls > 0 {
+        if std::mem::take(&mut state.is_on_disk) || state.kept.calls > 0 {
             (state.is_open, state.kept) = (false, Reservation::default());
         }
     }
@@ -225,14 +225,14 @@ impl<'a> Claim<'a> {
 }
 
 /// A call's share of the reservation on disk; returned on drop.
-pub(crate) struct DrawnGuard {
+pub(crate) struct ReservedGuard {
     pool: Arc<ReservationPool>,
-    drawn: Reservation,
+    reserved: Reservation,
 }
 
-impl Drop for DrawnGuard {
+impl Drop for ReservedGuard {
     fn drop(&mut self) {
-        self.pool.give_back(self.drawn);
+        self.pool.give_back(self.reserved);
     }
 }
 
@@ -248,7 +248,7 @@ impl Payer for Claim<'_> {
         let reserve = |block| self.reserve_block(block).boxed();
         self.funds.pool.draw(upper, most, reserve).await?;
         let mut state = self.state();
-        (state.is_drawn, state.is_sent) = (true, true);
+        (state.is_on_disk, state.is_sent) = (true, true);
         state.attempts += 1;
         Ok(())
     }
@@ -262,14 +262,15 @@ impl Payer for Claim<'_> {
         }
     }
 
-    fn attempt_failed(&self, wasted: &FailedAttempts) {
-        let billed = self.target.model.as_ref().and_then(|model| model.price.cost(&wasted.usage)).unwrap_or_default();
+    fn attempt_failed(&self, failed_attempts: &FailedAttempts) {
+        let billed =
+            self.target.model.as_ref().and_then(|model| model.price.cost(&failed_attempts.usage)).unwrap_or_default();
         let mut state = self.state();
-        state.lose(wasted.unknown);
-        let spent = billed + state.lost;
+        state.count_unknown_cost(failed_attempts.unknown);
+        let spent = billed + state.unknown_cost;
         let cost = spent - std::mem::replace(&mut state.spent, spent);
-        (state.wasted, state.is_sent, state.turn) = (*wasted, false, None);
-        if std::mem::take(&mut state.is_drawn) {
+        (state.failed_attempts, state.is_sent, state.turn) = (*failed_attempts, false, None);
+        if std::mem::take(&mut state.is_on_disk) {
             let (kept, freed) =
                 if cost > Money::ZERO { (state.upper, Money::ZERO) } else { (Money::ZERO, state.upper) };
             state.kept.calls += 1;
@@ -293,7 +294,7 @@ impl Drop for Claim<'_> {
             self.funds.budget.withdraw(state.upper);
         }
         drop(state);
-        drop(self.take_drawn());
+        drop(self.take_reserved());
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Budget {
     state: Mutex<BudgetState>,
     settled: Notify,
     /// The reason why the limit can no longer be kept, if it cannot.
-    unkeepable: OnceLock<String>,
+    broken_reason: OnceLock<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +55,7 @@ impl Budget {
             earlier,
             state: Mutex::new(state),
             settled: Notify::new(),
-            unkeepable: OnceLock::new(),
+            broken_reason: OnceLock::new(),
         }
     }
 
@@ -100,13 +100,13 @@ impl Budget {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             state.stopped = state.stopped.or(Some(Refusal::UnreadableCost));
         }
-        let _ = self.unkeepable.set(reason);
+        let _ = self.broken_reason.set(reason);
         self.settled.notify_waiters();
     }
 
     /// The reason why the limit can no longer be kept, if it cannot.
-    pub fn unkeepable(&self) -> Option<&str> {
-        self.unkeepable.get().map(String::as_str)
+    pub fn broken_reason(&self) -> Option<&str> {
+        self.broken_reason.get().map(String::as_str)
     }
 
     /// Settles a reservation at the actual cost of the attempt.
@@ -248,7 +248,7 @@ mod tests {
         budget.give_up("second".to_owned());
         assert_eq!(waiting.await.unwrap(), Err(Refusal::UnreadableCost));
         assert_eq!(budget.reserve(Money(0)).await, Err(Refusal::UnreadableCost));
-        assert!(budget.is_stopped() && budget.unkeepable() == Some("first"));
+        assert!(budget.is_stopped() && budget.broken_reason() == Some("first"));
     }
 
     /// BY-05: reservations of calls that were cut off are not part of the overspend.

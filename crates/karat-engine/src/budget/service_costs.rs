@@ -1,9 +1,9 @@
 //! The costs that services and programs report in their answers (BY-05).
 //!
-//! Such a cost is known only afterwards. A request therefore reserves the cost of the dearest answer of its step so
+//! Such a cost is known only afterwards. A request therefore reserves the highest cost of an answer of its step so
 //! far, including earlier parts of the run. If a run has a budget, one request of a step runs at a time at first. Each
-//! answer that is no dearer than those before it allows one more, so the number doubles with each round of answers, and a
-//! service whose cost is steady soon runs at full concurrency. A dearer answer starts over: requests under way have
+//! answer that costs no more than those before it allows one more, so the number doubles with each round of answers, and a
+//! service whose cost is steady soon runs at full concurrency. An answer that costs more starts over: requests under way have
 //! reserved too little, so there should be few of them while the cost rises.
 
 use std::collections::BTreeMap;
@@ -18,21 +18,21 @@ const WIDEST: usize = 1 << 16;
 /// The reported costs of all steps of a run.
 pub(crate) struct ServiceCosts {
     /// True if the run has a declared budget.
-    pub is_careful: bool,
-    /// The dearest call of earlier parts of the run; 0 if none is known to cost anything.
+    pub has_budget: bool,
+    /// The highest cost of a call in earlier parts of the run; 0 if none is known to cost anything.
     earlier: Money,
-    steps: Mutex<BTreeMap<Arc<str>, Arc<StepFee>>>,
+    steps: Mutex<BTreeMap<Arc<str>, Arc<ReportedCost>>>,
 }
 
-struct StepFee {
+struct ReportedCost {
     /// Limits the requests that run at once.
     turns: Arc<Semaphore>,
-    state: Mutex<FeeState>,
+    state: Mutex<ReportedCostState>,
 }
 
-struct FeeState {
+struct ReportedCostState {
     /// 0 until an answer reports more.
-    dearest: Money,
+    highest: Money,
     /// Requests that may run at once.
     window: usize,
     /// Turns that are given out or free; more than `window` until those of a wider window have ended.
@@ -41,51 +41,51 @@ struct FeeState {
 
 /// The permission to send a request of a step; returned on drop.
 pub(crate) struct RequestTurn {
-    fee: Arc<StepFee>,
+    cost: Arc<ReportedCost>,
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl ServiceCosts {
-    pub fn new(is_careful: bool, earlier: Option<Money>) -> Self {
-        Self { is_careful, earlier: earlier.unwrap_or_default(), steps: Mutex::default() }
+    pub fn new(has_budget: bool, earlier: Option<Money>) -> Self {
+        Self { has_budget, earlier: earlier.unwrap_or_default(), steps: Mutex::default() }
     }
 
     /// The amount to reserve for a request of a step, once it may be sent.
     pub async fn expected_cost(&self, step: &Arc<str>) -> (Money, Option<RequestTurn>) {
-        let fee = self.step_fee(step);
-        if !self.is_careful {
-            return (fee.dearest(), None);
+        let cost = self.step_cost(step);
+        if !self.has_budget {
+            return (cost.highest(), None);
         }
         // Never closed.
-        let permit = fee.turns.clone().acquire_owned().await.ok();
-        (fee.dearest(), Some(RequestTurn { fee, permit }))
+        let permit = cost.turns.clone().acquire_owned().await.ok();
+        (cost.highest(), Some(RequestTurn { cost, permit }))
     }
 
     /// Records the reported cost of an answer.
     pub fn record_cost(&self, step: &Arc<str>, cost: Money) {
-        self.step_fee(step).record(cost);
+        self.step_cost(step).record(cost);
     }
 
-    fn step_fee(&self, step: &Arc<str>) -> Arc<StepFee> {
+    fn step_cost(&self, step: &Arc<str>) -> Arc<ReportedCost> {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        steps.entry(step.clone()).or_insert_with(|| Arc::new(StepFee::new(self.earlier))).clone()
+        steps.entry(step.clone()).or_insert_with(|| Arc::new(ReportedCost::new(self.earlier))).clone()
     }
 }
 
-impl StepFee {
-    fn new(dearest: Money) -> Self {
-        let state = Mutex::new(FeeState { dearest, window: 1, turns: 1 });
+impl ReportedCost {
+    fn new(highest: Money) -> Self {
+        let state = Mutex::new(ReportedCostState { highest, window: 1, turns: 1 });
         Self { turns: Arc::new(Semaphore::new(1)), state }
     }
 
-    fn dearest(&self) -> Money {
-        self.change(|state| state.dearest)
+    fn highest(&self) -> Money {
+        self.change(|state| state.highest)
     }
 
     fn record(&self, cost: Money) {
         self.change(|state| {
-            if cost > state.dearest {
-                (state.dearest, state.window) = (cost, 1);
+            if cost > state.highest {
+                (state.highest, state.window) = (cost, 1);
                 let surplus = state.turns - state.window;
                 state.turns -= self.turns.forget_permits(surplus);
             } else if state.window < WIDEST {
@@ -98,7 +98,7 @@ impl StepFee {
         });
     }
 
-    fn change<T>(&self, work: impl FnOnce(&mut FeeState) -> T) -> T {
+    fn change<T>(&self, work: impl FnOnce(&mut ReportedCostState) -> T) -> T {
         work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -106,7 +106,7 @@ impl StepFee {
 impl Drop for RequestTurn {
     fn drop(&mut self) {
         let Some(permit) = self.permit.take() else { return };
-        self.fee.change(|state| {
+        self.cost.change(|state| {
             if state.turns > state.window {
                 state.turns -= 1;
                 permit.forget();
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::budget::limits::Budget;
 
-    /// BY-05: under a budget, no second request is sent before the first answer; then requests reserve the dearest
+    /// BY-05: under a budget, no second request is sent before the first answer; then requests reserve the highest
     /// cost.
     #[tokio::test]
     async fn the_first_answer_sets_the_reservation() {
@@ -142,8 +142,8 @@ mod tests {
         drop(turn);
         assert_eq!(service_costs.expected_cost(&query).await.0, Money(9));
         assert_eq!(ServiceCosts::new(true, Some(Money(5))).expected_cost(&query).await.0, Money(5));
-        let careless = ServiceCosts::new(false, None);
-        let (_one, two) = (careless.expected_cost(&query).await, careless.expected_cost(&query).await);
+        let without_budget = ServiceCosts::new(false, None);
+        let (_one, two) = (without_budget.expected_cost(&query).await, without_budget.expected_cost(&query).await);
         assert!(two.0 == Money::ZERO && two.1.is_none());
     }
 
@@ -153,9 +153,9 @@ mod tests {
     }
 
     /// B3: the number of requests doubles with each round of answers that cost no more than those before; a failed
-    /// request allows no more; a dearer answer leaves one at a time.
+    /// request allows no more; an answer that costs more leaves one at a time.
     #[tokio::test]
-    async fn requests_double_until_an_answer_is_dearer() {
+    async fn requests_double_until_an_answer_costs_more() {
         let (service_costs, query): (_, Arc<str>) = (ServiceCosts::new(true, None), "query".into());
         for expected in [1, 2, 4, 8] {
             let turns = take_turns(&service_costs, &query);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     /// B3: whatever the number of requests at once, a service whose cost rises exceeds the budget by no more than the cost
-    /// of its dearest answer.
+    /// of its most expensive answer.
     #[tokio::test(start_paused = true)]
     async fn a_rising_cost_exceeds_the_budget_once() {
         const LIMIT: i128 = 100_000;
@@ -201,9 +201,9 @@ mod tests {
                 drop(turn);
             }))
             .await;
-            let (spent, dearest) = (spent.into_inner(), service_costs.step_fee(&query).dearest());
+            let (spent, highest) = (spent.into_inner(), service_costs.step_cost(&query).highest());
             assert!(i128::from(spent) > LIMIT / 2, "{spent}");
-            assert!(i128::from(spent) <= LIMIT + dearest.0, "{spent}, the dearest {dearest:?}");
+            assert!(i128::from(spent) <= LIMIT + highest.0, "{spent}, the highest {highest:?}");
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_steady_cost_opens_the_window() {
         let (service_costs, query): (_, Arc<str>) = (ServiceCosts::new(true, None), "query".into());
-        let begun = tokio::time::Instant::now();
+        let started = tokio::time::Instant::now();
         join_all((0..1_000).map(async |_| {
             let (_, turn) = service_costs.expected_cost(&query).await;
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -219,6 +219,6 @@ mod tests {
             drop(turn);
         }))
         .await;
-        assert!(begun.elapsed() <= Duration::from_millis(120), "{:?}", begun.elapsed());
+        assert!(started.elapsed() <= Duration::from_millis(120), "{:?}", started.elapsed());
     }
 }

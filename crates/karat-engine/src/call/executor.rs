@@ -126,7 +126,7 @@ impl CallExecutor {
 
     /// The reported cost that cannot be read and stopped the run, if there is one.
     pub fn unreadable_cost(&self) -> Option<String> {
-        self.budget.unkeepable().map(str::to_owned)
+        self.budget.broken_reason().map(str::to_owned)
     }
 
     /// The amount by which calls exceeded the budget, because they cost more than was reserved for them.
@@ -196,10 +196,10 @@ impl CallExecutor {
         tally: &mut Tally,
     ) -> Vec<Answer> {
         let mut slowest = 0.0_f64;
-        let mut told = |ask: Ask, made: Option<SettledCall>| match made {
+        let mut answer_to = |ask: Ask, made: Option<SettledCall>| match made {
             Some(made) => {
                 slowest = slowest.max(made.latency_ms);
-                Answer { slot: ask.slot, outcome: tally.add(made, target) }
+                Answer { id: ask.id, outcome: tally.add(made, target) }
             }
             None => self.recorded_files.answer(ask),
         };
@@ -207,12 +207,12 @@ impl CallExecutor {
             // Most machines ask for one thing at a time.
             Some(only) if asks.is_empty() => {
                 let made = self.answer_one(owner, &only, target).await;
-                vec![told(only, made)]
+                vec![answer_to(only, made)]
             }
             last => {
                 asks.extend(last);
                 let made = join_all(asks.iter().map(|ask| self.answer_one(owner, ask, target))).await;
-                asks.into_iter().zip(made).map(|(ask, made)| told(ask, made)).collect()
+                asks.into_iter().zip(made).map(|(ask, made)| answer_to(ask, made)).collect()
             }
         };
         tally.latency_ms += slowest;
@@ -225,7 +225,7 @@ impl CallExecutor {
         if matches!((&ask.request, &target.model), (Request::File { .. }, _) | (Request::Chat(_), None)) {
             return None;
         }
-        let key = call_key(owner, &ask.slot);
+        let key = call_key(owner, &ask.id);
         match self.paid.reply(self.ledger.store(), key) {
             // A reply whose content was not stored cannot be used again.
             Some(record) if self.privacy.keeps_content() => {
@@ -252,7 +252,7 @@ impl CallExecutor {
                 Charge::Bound(upper_bound(body.map_or(0, Bytes::len), request, &model.price))
             }
             (Request::Http(_) | Request::Command(_), _) if target.meter.is_some() => {
-                Charge::Fee(&self.service_costs, &target.who)
+                Charge::Reported(&self.service_costs, &target.who)
             }
             _ => Charge::Bound(Money::ZERO),
         }
@@ -307,7 +307,7 @@ impl CallExecutor {
         let owed = (owed > Money::ZERO).then_some(Record::Reserved { calls: 0, upper: owed });
         let records = [Record::Call(self.privacy.call(record))].into_iter().chain(released).chain(owed).collect();
         // Once the record is on disk the call is no longer open, so the next call needs no reservation of its own.
-        let hold = WriteGuard::new((claim.take_drawn(), slot));
+        let hold = WriteGuard::new((claim.take_reserved(), slot));
         if let Err(WriteFailed { error, guard }) = self.ledger.append_guarded(records, hold).await {
             // Shut before the slot is returned: only calls that run now can be lost. Nothing is written any more, so
             // the call stays open on disk.

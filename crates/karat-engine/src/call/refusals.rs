@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use karat_providers::Exchange;
-use karat_types::{CallErrorCode, Key};
+use karat_types::{CallError, CallErrorCode, Key};
 
 use crate::call::target::Target;
 
@@ -107,7 +107,10 @@ impl TargetState {
             _ => None,
         };
         if self.stopped.is_some() {
-            self.calls += u64::from(refusal.is_some());
+            // A call that was refused and waited for its next attempt when the recipient was stopped gets none.
+            let is_ended = |error: &CallError| matches!(error.code, CallErrorCode::Cancelled | CallErrorCode::Budget);
+            let is_ended = exchange.outcome.as_ref().is_err_and(is_ended);
+            self.calls += u64::from(refusal.is_some() || is_ended);
             return refusal.is_some();
         }
         let Some((address, error)) = refusal else {
@@ -140,8 +143,6 @@ fn target_name(target: &Target) -> &str {
 mod tests {
     use std::sync::Arc;
     use std::time::Duration;
-
-    use karat_types::CallError;
 
     use super::*;
 
@@ -196,10 +197,11 @@ mod tests {
         assert_eq!(refusals.refusal(&query), None);
         refusals.note(&query, key(3), &exchange(Some("a")));
         assert!(refusals.note(&query, key(4), &exchange(Some("a"))), "a call that was under way");
+        assert!(!refusals.note(&query, key(5), &exchange_of(CallErrorCode::Budget, None)), "one between attempts");
         assert!(refusals.refusing_targets().is_empty());
         refusals.count_left(["other", "query", "query"].into_iter());
         let (name, error) = ("query".to_owned(), "401".to_owned());
-        let left = RefusingTarget { name, error, has_answered: false, calls: 7, left: 1 };
+        let left = RefusingTarget { name, error, has_answered: false, calls: 8, left: 1 };
         assert_eq!(refusals.refusing_targets(), [left]);
     }
 

@@ -53,7 +53,7 @@ impl EndedCall<'_> {
             Ok(cost) => Bill::Exact(cost),
             Err(least) => Bill::AtLeast(least),
         };
-        if let Some(unreadable) = unreadable_cost.filter(|_| service_costs.is_careful) {
+        if let Some(unreadable) = unreadable_cost.filter(|_| service_costs.has_budget) {
             claim.give_up(format!("{} reports as its cost {unreadable}", target.who));
         }
         let (reserved, owed) = claim.settle(bill, exchange.failed_attempts.unknown);

@@ -128,9 +128,9 @@ mod tests {
         let (one, two) = join(timeout(2 * SECOND, made()), timeout(SECOND, made())).await;
         assert!(one.is_err() && two.is_err());
         time.use_up(SECOND);
-        let begun = Instant::now();
+        let started = Instant::now();
         join(made(), made()).await;
-        assert_eq!(begun.elapsed(), SECOND);
+        assert_eq!(started.elapsed(), SECOND);
         assert!(time.is_expired() && made().now_or_never().is_some());
     }
 
@@ -138,8 +138,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn waiting_calls_expire_too() {
         let time = CellDeadline::new(SECOND);
-        let begun = Instant::now();
+        let started = Instant::now();
         join(time.expire(pending()), time.expire(ready(()))).await;
-        assert_eq!(begun.elapsed(), SECOND);
+        assert_eq!(started.elapsed(), SECOND);
     }
 }

@@ -24,7 +24,8 @@ struct EvaluatedCell {
     record: CellRecord,
     /// Its last step, if that is recorded together with the cell.
     step: Option<Arc<StepRecord>>,
-    landing: Option<FlightGuard<StepResult>>,
+    /// Held until the step is on disk.
+    flight: Option<FlightGuard<StepResult>>,
 }
 
 /// A finished cell, for progress reports.
@@ -33,7 +34,7 @@ pub(crate) struct CellResult {
     pub unscored: bool,
     /// True if the run is being stopped: nothing was recorded, and `resume` makes the cell.
     pub left: bool,
-    pub trail: PendingWrites,
+    pub pending: PendingWrites,
 }
 
 /// Records of a cell that are not on disk yet. Every paid call is on disk already, so workers do not wait for these.
@@ -47,13 +48,13 @@ pub(crate) struct PendingWrites {
 
 impl RunContext {
     /// Makes, scores, judges and records one cell.
-    pub async fn evaluate_cell(&self, row: &Row, ordinal: u64, before: RecordedParts) -> CellResult {
+    pub async fn evaluate_cell(&self, row: &Row, ordinal: u64, recorded: RecordedParts) -> CellResult {
         let (_, system, trial) = self.plan.place(ordinal);
         let system = &self.systems.systems[system];
-        let EvaluatedCell { record, step, landing } = match (&self.resolver.given, &self.resolver.own) {
+        let EvaluatedCell { record, step, flight } = match (&self.resolver.given, &self.resolver.own) {
             (Some(given), _) => self.take_given_output(row, system, ordinal, trial, given.run_id()).await,
-            (None, Some(_)) if before.stage == CellStage::Made => self.rescore(row, system, ordinal).await,
-            (None, Some(own)) if before.stage == CellStage::New => {
+            (None, Some(_)) if recorded.stage == CellStage::Made => self.rescore(row, system, ordinal).await,
+            (None, Some(own)) if recorded.stage == CellStage::New => {
                 let mut attempt = self.make_output(row, system, ordinal, trial).await;
                 // The replaced row has reported what was paid then.
                 attempt.record.cost.paid += own.paid_for_cell(ordinal).unwrap_or_default();
@@ -62,23 +63,23 @@ impl RunContext {
             (None, _) => self.make_output(row, system, ordinal, trial).await,
         };
         let record = Arc::new(record);
-        let mut trail = PendingWrites::default();
-        trail.steps.extend(landing);
+        let mut pending = PendingWrites::default();
+        pending.steps.extend(flight);
         if record.error.as_ref().is_some_and(CellError::is_stop) {
-            return CellResult { record, unscored: false, left: true, trail };
+            return CellResult { record, unscored: false, left: true, pending };
         }
-        if before.stage != CellStage::Recorded {
-            match self.record(&record, step, trail.steps.first()).await {
-                Ok(receipt) => trail.receipts.push(receipt),
+        if recorded.stage != CellStage::Recorded {
+            match self.record(&record, step, pending.steps.first()).await {
+                Ok(receipt) => pending.receipts.push(receipt),
                 Err(error) => {
                     self.stop.fail(&error);
-                    return CellResult { record, unscored: false, left: true, trail };
+                    return CellResult { record, unscored: false, left: true, pending };
                 }
             }
         }
-        let judged = self.judge_cell(row, &record, &before.judgments, &mut trail).await;
+        let judged = self.judge_cell(row, &record, &recorded.judgments, &mut pending).await;
         let record = self.systems.privacy.as_reported(record);
-        CellResult { unscored: judged.unscored, left: judged.left, record, trail }
+        CellResult { unscored: judged.unscored, left: judged.left, record, pending }
     }
 
     /// The models and services that a cell calls, by name.
@@ -94,14 +95,15 @@ impl RunContext {
         &self,
         record: &Arc<CellRecord>,
         step: Option<Arc<StepRecord>>,
-        landing: Option<&FlightGuard<StepResult>>,
+        flight: Option<&FlightGuard<StepResult>>,
     ) -> Result<Receipt, LedgerError> {
         let privacy = &self.systems.privacy;
         let step = step.filter(|_| privacy.keeps_content()).map(Record::Step);
         let (_, system, _) = self.plan.place(record.ordinal);
-        let is_found = self.systems.systems.get(system).is_some_and(|system| system.chain.is_empty());
-        let records = step.into_iter().chain([Record::Cell(privacy.cell(record.clone(), is_found))]).collect();
-        let receipt = self.ledger.append_deferred_guarded(records, landing.and_then(FlightGuard::lease)).await?;
+        let is_recorded_output = self.systems.systems.get(system).is_some_and(|system| system.chain.is_empty());
+        let records =
+            step.into_iter().chain([Record::Cell(privacy.cell(record.clone(), is_recorded_output))]).collect();
+        let receipt = self.ledger.append_deferred_guarded(records, flight.and_then(FlightGuard::lease)).await?;
         self.flush_for_peers().await;
         Ok(receipt)
     }
@@ -131,30 +133,30 @@ impl RunContext {
         if let Some(output) = record.output.clone() {
             record.scores = self.score(row, &record, &output).await;
         }
-        EvaluatedCell { record, step: None, landing: None }
+        EvaluatedCell { record, step: None, flight: None }
     }
 
     /// Scores a cell of this run again; nothing else of it changes.
     async fn rescore(&self, row: &Row, system: &ReadySystem, ordinal: u64) -> EvaluatedCell {
         let mut record = match self.resolver.own_cell(row, system, ordinal) {
-            Ok(found) => found.unwrap_or_else(|| CellRecord::empty(ordinal)),
+            Ok(stored) => stored.unwrap_or_else(|| CellRecord::empty(ordinal)),
             Err(error) => unreadable_cell(ordinal, &error),
         };
         if let Some(output) = record.output.clone() {
             record.scores = self.score(row, &record, &output).await;
         }
-        EvaluatedCell { record, step: None, landing: None }
+        EvaluatedCell { record, step: None, flight: None }
     }
 
     async fn make_output(&self, row: &Row, system: &ReadySystem, ordinal: u64, trial: u32) -> EvaluatedCell {
         let (mut unsaved, mut held) = (None, None);
         let limit = self.plan.run.cell_timeout_ms.map(Duration::from_millis);
         let time = limit.map(|limit| Arc::new(CellDeadline::new(limit)));
-        let ChainOutput { result, paid, landing } = self.system_output(row, system, trial, time).await;
+        let ChainOutput { result, paid, flight } = self.system_output(row, system, trial, time).await;
         let mut record = CellRecord::empty(ordinal);
         match result {
             Ok(made) => {
-                held = landing;
+                held = flight;
                 record.key = made.step.key;
                 if let Origin::Reused(made_at) = made.origin {
                     (record.reused, record.made_at) = (true, Some(made_at));
@@ -169,8 +171,8 @@ impl RunContext {
                 record.output = Some(made.step.output.clone());
                 record.scores = self.score(row, &record, &made.step.output).await;
             }
-            Err(unmade) => {
-                let StepMissing { why, tally } = &*unmade;
+            Err(missing) => {
+                let StepMissing { why, tally } = &*missing;
                 (record.status, record.error) = match why {
                     Reason::Skipped(reason) => (CellStatus::Skipped, Some(CellError::new("skipped", reason.clone()))),
                     Reason::Failed(error) => (CellStatus::Error, Some(self.systems.privacy.error(error))),
@@ -182,7 +184,7 @@ impl RunContext {
                 record.notes = tally.notes.clone();
             }
         }
-        EvaluatedCell { record, step: unsaved, landing: held }
+        EvaluatedCell { record, step: unsaved, flight: held }
     }
 
     async fn score(&self, row: &Row, record: &CellRecord, output: &Value) -> Vec<(u16, Score)> {
@@ -197,13 +199,13 @@ impl RunContext {
                 usage: record.cost.usage,
                 so_far: ScoresSoFar { metrics: &self.plan.metrics, scores: &scores },
             };
-            let found = match ready.scorer.ask(&view) {
+            let scored = match ready.scorer.ask(&view) {
                 None => ready.scorer.score(&view),
                 Some(Err(score)) => vec![score],
                 // Boxed: few scorers ask a service.
                 Some(Ok(request)) => vec![Box::pin(self.calls.external_score(ready, &request, record.ordinal)).await],
             };
-            scores.extend(ready.metrics.iter().copied().zip(found));
+            scores.extend(ready.metrics.iter().copied().zip(scored));
         }
         scores
     }

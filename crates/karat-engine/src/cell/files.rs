@@ -84,7 +84,7 @@ impl RecordedFiles {
             Request::File { path, row } => self.read(path, row.as_deref()).map(Arc::new),
             _ => Err(failure("a step without a recipient asked for a reply; this is a bug in karat".to_owned())),
         };
-        Answer { slot: ask.slot, outcome }
+        Answer { id: ask.id, outcome }
     }
 
     fn entry(&self, path: &FilePath) -> Arc<Result<FileEntry, CallError>> {

@@ -29,13 +29,13 @@ pub(crate) struct JudgingSummary {
 type JudgmentWrite = (JudgingSummary, Option<Receipt>, Option<FlightGuard<Arc<JudgmentRecord>>>);
 
 impl RunContext {
-    /// Makes the judgments that are not `present`; adds their pending writes to the trail.
+    /// Makes the judgments that are not `present`; adds their writes to `pending`.
     pub async fn judge_cell(
         &self,
         row: &Row,
         record: &CellRecord,
         present: &[(u16, u16)],
-        trail: &mut PendingWrites,
+        pending: &mut PendingWrites,
     ) -> JudgingSummary {
         let (CellStatus::Ok, Some(output)) = (record.status, &record.output) else { return JudgingSummary::default() };
         let (_, system, _) = self.plan.place(record.ordinal);
@@ -43,11 +43,11 @@ impl RunContext {
         let wanted = judges.filter(|judge| !present.contains(&(judge.scorer, judge.judge)));
         let results = join_all(wanted.map(|judge| self.record_judgment(row, record, output, judge))).await;
         let mut all = JudgingSummary::default();
-        for (one, receipt, landing) in results {
-            all.unscored |= one.unscored;
-            all.left |= one.left;
-            trail.receipts.extend(receipt);
-            trail.judgments.extend(landing);
+        for (judged, receipt, flight) in results {
+            all.unscored |= judged.unscored;
+            all.left |= judged.left;
+            pending.receipts.extend(receipt);
+            pending.judgments.extend(flight);
         }
         all
     }
@@ -63,10 +63,10 @@ impl RunContext {
         let Ok((other, paid)) = self.partner_output(row, record.ordinal, judge).await else { return left };
         let keys = self.resolver.judgment_keys(row, judge, record.output_hash, other.as_deref());
         let made = pin!(self.reuse_or_judge(keys, row, output, other.as_deref(), judge));
-        let (judgment, landing) = self.judgments.join(keys.own, made).await;
+        let (judgment, flight) = self.judgments.join(keys.own, made).await;
         let mut judgment =
             JudgmentRecord { ordinal: record.ordinal, scorer: judge.scorer, judge: judge.judge, ..(*judgment).clone() };
-        if landing.is_none() {
+        if flight.is_none() {
             judgment.cost.paid = Money::ZERO;
         }
         judgment.cost.paid += paid + self.cost_of_replaced(record.ordinal, judge);
@@ -74,12 +74,12 @@ impl RunContext {
             return left;
         }
         let unscored = judgment.error.is_some() || judgment.scores.iter().any(|(_, score)| score.is_unscored());
-        let told = Arc::new(self.systems.privacy.judgment(judgment));
-        let lease = landing.as_ref().and_then(FlightGuard::lease);
-        match self.ledger.append_deferred_guarded(vec![Record::Judgment(told)], lease).await {
+        let stored = Arc::new(self.systems.privacy.judgment(judgment));
+        let lease = flight.as_ref().and_then(FlightGuard::lease);
+        match self.ledger.append_deferred_guarded(vec![Record::Judgment(stored)], lease).await {
             Ok(receipt) => {
                 self.flush_for_peers().await;
-                (JudgingSummary { unscored, left: false }, Some(receipt), landing)
+                (JudgingSummary { unscored, left: false }, Some(receipt), flight)
             }
             Err(error) => {
                 self.stop.fail(&error);
@@ -107,7 +107,7 @@ impl RunContext {
         }
         // Boxed: most judges grade single outputs.
         let output = Box::pin(self.system_output(row, partner, trial, None)).await;
-        match output.result.as_deref().map_err(|unmade| &unmade.why) {
+        match output.result.as_deref().map_err(|missing| &missing.why) {
             Ok(made) => Ok((Some(made.step.output.clone()), output.paid)),
             Err(Reason::Failed(error)) if error.is_stop() => Err(error.clone()),
             Err(_) => Ok((None, output.paid)),
@@ -132,11 +132,11 @@ impl RunContext {
         let find = || self.resolver.judgment(keys).ok().flatten();
         if let Some(stored) = self.find_or_lease(&self.judgments, keys.own, find).await {
             let reused = stored.run != self.ledger.run();
-            let (made_at, known) = (reused.then_some(stored.run_started_at), stored.record);
-            let cost = CellCost { paid: Money::ZERO, ..known.cost };
-            let scores = judge.rebase(&known.scores);
-            let rounds = judge.rebase_rounds(&known);
-            return Arc::new(JudgmentRecord { reused, made_at, cost, scores, rounds, ..known });
+            let (made_at, judgment) = (reused.then_some(stored.run_started_at), stored.record);
+            let cost = CellCost { paid: Money::ZERO, ..judgment.cost };
+            let scores = judge.rebase(&judgment.scores);
+            let rounds = judge.rebase_rounds(&judgment);
+            return Arc::new(JudgmentRecord { reused, made_at, cost, scores, rounds, ..judgment });
         }
         let seed = self.plan.run.seed;
         let machine = || -> Box<dyn Machine<Done = Verdict>> {
@@ -160,10 +160,10 @@ impl RunContext {
         let scores = judge.metrics.iter();
         let scores = scores.map(|(name, at)| (*at, score(name).unwrap_or_else(|| Score::unscored(why)))).collect();
         let cost = CellCost { usage: tally.usage, cost: tally.known_cost(), paid: tally.paid };
-        let place = |name: &str| judge.metrics.iter().find(|(known, _)| known == name).map(|(_, at)| *at);
+        let metric_index = |name: &str| judge.metrics.iter().find(|(metric, _)| metric == name).map(|(_, at)| *at);
         let rounds = verdict.rounds.iter().map(|round| JudgeRound {
             swapped: round.swapped,
-            scores: round.scores.iter().filter_map(|(name, value)| Some((place(name)?, *value))).collect(),
+            scores: round.scores.iter().filter_map(|(name, value)| Some((metric_index(name)?, *value))).collect(),
         });
         let rounds = rounds.collect();
         Arc::new(JudgmentRecord {

@@ -90,15 +90,15 @@ impl<T: Clone> SingleFlight<T> {
     /// Does the work, or waits for the caller that is doing it. The caller that did it gets a [`FlightGuard`].
     pub async fn join(&self, key: Key, work: impl Future<Output = T>) -> (T, Option<FlightGuard<T>>) {
         let cell = self.shard(key).entry(key).or_default().result.clone();
-        let mut landing = None;
+        let mut flight = None;
         let result = cell
             .get_or_init(|| async {
-                landing = Some(FlightGuard { flights: Self(self.0.clone()), key });
+                flight = Some(FlightGuard { flights: Self(self.0.clone()), key });
                 work.await
             })
             .await
             .clone();
-        (result, landing)
+        (result, flight)
     }
 }
 

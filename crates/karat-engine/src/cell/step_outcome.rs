@@ -23,13 +23,13 @@ pub(crate) struct ChainOutput {
     /// the work of another.
     pub paid: Money,
     /// Held until the step is on disk, so that no other cell makes it in the meantime.
-    pub landing: Option<FlightGuard<StepResult>>,
+    pub flight: Option<FlightGuard<StepResult>>,
 }
 
 impl ChainOutput {
     /// An outcome that cost nothing and that no other cell waits for.
     pub fn without_cost(result: StepResult) -> Self {
-        Self { result, paid: Money::ZERO, landing: None }
+        Self { result, paid: Money::ZERO, flight: None }
     }
 }
 

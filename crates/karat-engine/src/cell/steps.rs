@@ -28,16 +28,16 @@ impl RunContext {
         trial: u32,
         time: Option<Arc<CellDeadline>>,
     ) -> ChainOutput {
-        let found = match system.recorded.as_ref().map(|step| self.recorded_output(row, system, step)).transpose() {
-            Ok(found) => found,
-            Err(unmade) => return ChainOutput::without_cost(Err(unmade)),
+        let recorded = match system.recorded.as_ref().map(|step| self.recorded_output(row, system, step)).transpose() {
+            Ok(recorded) => recorded,
+            Err(missing) => return ChainOutput::without_cost(Err(missing)),
         };
-        let start = found.as_ref().map(|made| &*made.step.output);
+        let start = recorded.as_ref().map(|output| &*output.step.output);
         let keys = self.resolver.keys(row, system, trial, start);
-        let chain = StepChain { context: self, row, system, keys: &keys, found: found.clone(), time };
+        let chain = StepChain { context: self, row, system, keys: &keys, recorded: recorded.clone(), time };
         match chain.keys.len().checked_sub(1) {
             Some(last) => chain.step_output(last).await,
-            None => ChainOutput::without_cost(found.ok_or_else(|| {
+            None => ChainOutput::without_cost(recorded.ok_or_else(|| {
                 let why = Reason::Skipped(format!("variant `{}` has no step", system.variant));
                 Arc::new(StepMissing { why, tally: Tally::default() })
             })),
@@ -62,7 +62,7 @@ struct StepChain<'a> {
     row: &'a Row,
     system: &'a ReadySystem,
     keys: &'a [Key],
-    found: Option<Arc<StepOutput>>,
+    recorded: Option<Arc<StepOutput>>,
     time: Option<Arc<CellDeadline>>,
 }
 
@@ -71,7 +71,7 @@ impl StepChain<'_> {
     fn step_output(&self, at: usize) -> BoxFuture<'_, ChainOutput> {
         async move {
             let (mut paid, mut is_own) = (Money::ZERO, false);
-            let (result, landing) = {
+            let (result, flight) = {
                 let work = pin!(async {
                     is_own = true;
                     self.find_or_make(at, &mut paid).await
@@ -81,7 +81,7 @@ impl StepChain<'_> {
             if let (Ok(made), false) = (&result, is_own) {
                 self.charge_shared_time(made);
             }
-            ChainOutput { result, paid, landing }
+            ChainOutput { result, paid, flight }
         }
         .boxed()
     }
@@ -128,7 +128,7 @@ impl StepChain<'_> {
                 *paid += output.paid;
                 Some(output.result?)
             }
-            None => self.found.clone(),
+            None => self.recorded.clone(),
         };
         let output = before.as_ref().map(|made| &*made.step.output);
         let input = || {
@@ -138,13 +138,13 @@ impl StepChain<'_> {
         let machine = || ready.step.machine(input());
         let (end, mut tally) = context.calls.drive_with_fresh_replies(machine, key, &target, StepEnd::failure).await;
         *paid += tally.paid;
-        let unmade = |why, mut tally| {
+        let missing = |why, mut tally| {
             add_earlier_steps(&mut tally, before.as_deref());
             Err(Arc::new(StepMissing { why, tally }))
         };
         let (output, mut notes, metered) = match end {
-            StepEnd::Skipped(reason) => return unmade(Reason::Skipped(reason), tally),
-            StepEnd::Failed(error) => return unmade(Reason::Failed(error), tally),
+            StepEnd::Skipped(reason) => return missing(Reason::Skipped(reason), tally),
+            StepEnd::Failed(error) => return missing(Reason::Failed(error), tally),
             StepEnd::Output { output, notes, metered } => (output, notes, metered),
         };
         tally.add_metered(&metered);

@@ -245,10 +245,10 @@ impl<'a> Estimator<'a> {
     /// # Errors
     /// As [`Estimator::estimate_all`].
     pub fn estimate_sampled(&mut self) -> Result<Option<Estimate>, EngineError> {
-        let Some(spread) = self.0.plan.spread() else { return Ok(None) };
-        let (all, some) = (spread.rows, spread.samples.len() as u64);
+        let Some(sample) = self.0.plan.representative_rows() else { return Ok(None) };
+        let (all, some) = (sample.rows, sample.samples.len() as u64);
         (self.0.counted, self.0.counted_uncached) = (CountedKeys::counting_rows(), CountedKeys::counting_rows());
-        let estimate = self.0.walk_rows(&RowQueue::of_sample(spread))?.scale_to(all, some).estimate();
+        let estimate = self.0.walk_rows(&RowQueue::of_sample(sample))?.scale_to(all, some).estimate();
         let again = self.0.counted.repeat_count().max(self.0.counted_uncached.repeat_count());
         let uncached = estimate.uncached.clone();
         let scaled = || Estimate { uncached, ..estimate.times(all.div_ceil(some)) };

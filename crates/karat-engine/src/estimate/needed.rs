@@ -86,8 +86,8 @@ impl EstimateContext<'_> {
         let (calls, input, sure) = match known {
             KnownOutput::Length(least, most) => {
                 let after = |tokens| after(Some(&placeholder_output(tokens))).ok();
-                let of = |tokens| after(tokens).unwrap_or((1, UNKNOWN_PROMPT + tokens));
-                let (least, most) = (of(*least), of(*most));
+                let range_with = |tokens| after(tokens).unwrap_or((1, UNKNOWN_PROMPT + tokens));
+                let (least, most) = (range_with(*least), range_with(*most));
                 ((least.0, most.0), (least.1, most.1), after(0).map_or(0, |(_, tokens)| tokens))
             }
             KnownOutput::Output(_) | KnownOutput::Nothing => {

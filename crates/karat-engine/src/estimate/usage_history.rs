@@ -163,13 +163,13 @@ impl UsageHistory {
             let variants = steps.entry(model.id.clone()).or_default();
             variants.entry(variant.id.clone()).or_default().insert(step.id.clone(), likely);
         }
-        let said = fees.into_iter().filter_map(|((variant, step), costs)| {
+        let reported = fees.into_iter().filter_map(|((variant, step), costs)| {
             let variant = then.variants.get(variant)?;
             let step = variant.steps.get(step).filter(|step| reports_cost(step))?;
             Some((variant.id.clone(), step.id.clone(), within_a_tenth(&costs)?))
         });
         let mut fees: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
-        for (variant, step, fee) in said {
+        for (variant, step, fee) in reported {
             fees.entry(variant).or_default().insert(step, fee);
         }
         let judgments = judgments.into_iter().filter_map(|((scorer, judge), seen)| {

@@ -13,7 +13,7 @@ use crate::EngineError;
 use crate::cell::row::Row;
 use crate::run::remaining::{CellStage, RecordedParts};
 
-/// RowQueue that a thread takes at a time.
+/// Rows that a thread takes at a time.
 const ROWS_AT_ONCE: usize = 64;
 
 /// The walk of one thread over some of the rows.
@@ -39,8 +39,8 @@ impl<'a> RowQueue<'a> {
     }
 
     /// A sample of the rows.
-    pub fn of_sample(spread: &'a RepresentativeRows) -> Self {
-        Self { left: Mutex::new(Box::new(spread.samples.iter().cloned().map(Ok))), count: spread.samples.len() as u64 }
+    pub fn of_sample(sample: &'a RepresentativeRows) -> Self {
+        Self { left: Mutex::new(Box::new(sample.samples.iter().cloned().map(Ok))), count: sample.samples.len() as u64 }
     }
 
     /// The next rows; empty at the end.

@@ -114,8 +114,8 @@ impl JudgmentKeys {
         self,
         find: impl Fn(Key) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError>,
     ) -> Result<Option<StoredRecord<JudgmentRecord>>, StoreError> {
-        let found = self.all().map(find).collect::<Result<Vec<_>, _>>()?;
-        Ok(found.into_iter().flatten().max_by_key(|it| it.run_started_at))
+        let stored = self.all().map(find).collect::<Result<Vec<_>, _>>()?;
+        Ok(stored.into_iter().flatten().max_by_key(|it| it.run_started_at))
     }
 
     /// Returns whether a reusable judgment is stored.

@@ -201,8 +201,8 @@ fn ready_judges(plan: &PlanHeader, run: &str, reads: &mut Vec<Reads>) -> Result<
     for (index, spec) in plan.scorers.iter().enumerate() {
         let ScorerKind::Rubric(rubric) = &spec.kind else { continue };
         for id in &rubric.judges {
-            let found = plan.judges.iter().enumerate().find(|(_, judge)| judge.id == *id);
-            let (at, model) = found
+            let judge = plan.judges.iter().enumerate().find(|(_, judge)| judge.id == *id);
+            let (at, model) = judge
                 .ok_or_else(|| EngineError::Plan(format!("scorer `{}`: judge `{id}` is not in the plan", spec.id)))?;
             let machine = RubricJudge::new(rubric, model)
                 .map_err(|error| EngineError::Plan(format!("scorer `{}`: {error}", spec.id)))?;

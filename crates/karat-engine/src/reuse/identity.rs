@@ -27,8 +27,8 @@ pub(crate) fn subject_key(output: Key, other: Option<&Value>) -> Key {
 }
 
 /// Key of one call of a step or judgment.
-pub fn call_key(owner: Key, slot: &AskId) -> Key {
-    KeyBuilder::new("karat/call/1").key(owner).text(&slot.0).finish()
+pub fn call_key(owner: Key, ask: &AskId) -> Key {
+    KeyBuilder::new("karat/call/1").key(owner).text(&ask.0).finish()
 }
 
 /// The identity of a step or judge whose recipient has no declared version: only the run itself may find its results

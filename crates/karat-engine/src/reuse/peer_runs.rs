@@ -26,10 +26,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Longest wait for the others to notice this run: one of them may hang.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// First interval at which a waiting task checks a lease; it grows
+/// First interval at which a waiting task checks a lease.
 const FIRST_WAIT: Duration = Duration::from_millis(2);
 
-/// to this interval.
+/// Interval up to which it grows.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
 /// Waiting ends if no peer has written anything for this long, or for the longest duration of a call if that is longer:
@@ -50,18 +50,19 @@ pub(crate) const NOTICE: &str = "another run is under way on this store: what bo
 pub(crate) struct PeerRuns {
     /// `None` if this run reuses nothing from others.
     store_lease: Option<StoreLease>,
-    are_there: AtomicBool,
-    patience: Duration,
+    peers_present: AtomicBool,
+    silence_limit: Duration,
     /// The number of tasks that wait for them.
     waiting: AtomicU32,
-    heard: Mutex<PeerActivity>,
+    peer_activity: Mutex<PeerActivity>,
 }
 
 /// The last sign of life of the peers.
 struct PeerActivity {
     /// `None` once they have been silent for too long.
-    at: Option<Instant>,
-    asked: Instant,
+    last: Option<Instant>,
+    /// The last check for it.
+    checked: Instant,
 }
 
 impl PeerRuns {
@@ -70,16 +71,16 @@ impl PeerRuns {
         let now = Instant::now();
         Self {
             store_lease,
-            are_there: AtomicBool::new(false),
-            patience: call.max(SILENCE_LIMIT),
+            peers_present: AtomicBool::new(false),
+            silence_limit: call.max(SILENCE_LIMIT),
             waiting: AtomicU32::new(0),
-            heard: Mutex::new(PeerActivity { at: Some(now), asked: now }),
+            peer_activity: Mutex::new(PeerActivity { last: Some(now), checked: now }),
         }
     }
 
     /// Returns whether there are any, as far as is known.
     pub fn are_present(&self) -> bool {
-        self.are_there.load(Ordering::Relaxed)
+        self.peers_present.load(Ordering::Relaxed)
     }
 
     /// Waits until present runs have noticed this one. Returns whether there are any.
@@ -87,7 +88,7 @@ impl PeerRuns {
         let Some(store_lease) = self.store_lease.as_ref().filter(|store_lease| store_lease.has_peers()) else {
             return false;
         };
-        self.are_there.store(true, Ordering::Relaxed);
+        self.peers_present.store(true, Ordering::Relaxed);
         store_lease.announce();
         let began = Instant::now();
         while !store_lease.peers_are_aware() && began.elapsed() < HANDSHAKE_TIMEOUT && !stop.is_set() {
@@ -105,7 +106,7 @@ impl PeerRuns {
         while !store_lease.has_peers() {
             sleep(POLL_INTERVAL).await;
         }
-        self.are_there.store(true, Ordering::Relaxed);
+        self.peers_present.store(true, Ordering::Relaxed);
         store_lease
     }
 
@@ -126,23 +127,23 @@ impl PeerRuns {
     /// Counts a waiting task until the guard is dropped. The first one starts a new period of silence.
     fn count_waiter(&self) -> WaiterGuard<'_> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
-            let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-            heard.at = heard.at.map(|_| Instant::now());
+            let mut activity = self.peer_activity.lock().unwrap_or_else(PoisonError::into_inner);
+            activity.last = activity.last.map(|_| Instant::now());
         }
         WaiterGuard(&self.waiting)
     }
 
-    /// Returns whether the peers can be expected to go on.
+    /// Returns whether the peers can be expected to continue.
     fn are_active(&self, store_lease: &StoreLease) -> bool {
-        let (mut heard, now) = (self.heard.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
-        if now.duration_since(heard.asked) >= ACTIVITY_INTERVAL {
-            heard.asked = now;
+        let (mut activity, now) = (self.peer_activity.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
+        if now.duration_since(activity.checked) >= ACTIVITY_INTERVAL {
+            activity.checked = now;
             if store_lease.peers_have_written() {
-                heard.at = Some(now);
+                activity.last = Some(now);
             }
         }
-        heard.at = heard.at.filter(|at| now.duration_since(*at) < self.patience);
-        heard.at.is_some()
+        activity.last = activity.last.filter(|last| now.duration_since(*last) < self.silence_limit);
+        activity.last.is_some()
     }
 }
 
@@ -223,7 +224,7 @@ mod tests {
         assert!(one.0.announce(&stop).await && other.0.announce(&stop).await);
         // Neither run watches for the other here, so one of them has waited for the whole timeout.
         assert!((HANDSHAKE_TIMEOUT..HANDSHAKE_TIMEOUT + LONGEST_WAIT).contains(&greeting.elapsed()));
-        let (_, landing) = one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await;
+        let (_, flight) = one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await;
         let stopped = Stop::new();
         let waiting = time_lease(&other, key, &stopped);
         sleep(Duration::from_secs(1)).await;
@@ -232,7 +233,7 @@ mod tests {
         let waiting = time_lease(&other, key, &stop);
         sleep(Duration::from_secs(1)).await;
         // On disk, although its cell is not done.
-        drop(landing.unwrap().lease());
+        drop(flight.unwrap().lease());
         assert!((Duration::from_secs(1)..Duration::from_secs(1) + LONGEST_WAIT).contains(&waiting.await.unwrap()));
     }
 
@@ -243,9 +244,9 @@ mod tests {
         let folder = testkit::scratch().unwrap();
         let [(one, ledger), (other, _own)] = two_runs(folder.path(), Duration::ZERO);
         let (keys, stop) = ([1, 2, 3].map(|n| Key::of("test", &[n])), Stop::new());
-        let mut landings = Vec::new();
+        let mut flights = Vec::new();
         for key in keys {
-            landings.push(one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await.1);
+            flights.push(one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await.1);
         }
         // On a thread of its own, because time stands still in the meantime.
         let write = || {
@@ -268,7 +269,7 @@ mod tests {
         let waiting = time_lease(&other, keys[2], &stop);
         sleep(SILENCE_LIMIT / 2).await;
         assert!(!waiting.is_finished());
-        landings.clear();
+        flights.clear();
         assert!((SILENCE_LIMIT / 2..SILENCE_LIMIT / 2 + LONGEST_WAIT).contains(&waiting.await.unwrap()));
     }
 
@@ -279,7 +280,7 @@ mod tests {
         let call = 3 * SILENCE_LIMIT;
         let [(one, _), (other, _)] = two_runs(folder.path(), call);
         let (key, stop) = (Key::of("test", b""), Stop::new());
-        let _landing = one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await;
+        let _flight = one.1.join(key, async { one.0.lease(&one.1, key, &stop).await }).await;
         assert!((call..call + ACTIVITY_INTERVAL).contains(&time_lease(&other, key, &stop).await.unwrap()));
     }
 
@@ -290,12 +291,12 @@ mod tests {
         let [(one, _), (other, _)] = two_runs(folder.path(), Duration::ZERO);
         let key = Key::of("test", b"");
         let (ours, theirs) = (one.0.store_lease.as_ref().unwrap(), other.0.store_lease.as_ref().unwrap());
-        let (_, landing) = one.1.join(key, async {}).await;
+        let (_, flight) = one.1.join(key, async {}).await;
         one.1.take_leases(ours);
         assert!(one.1.take_lease(ours, key));
         let (_, their) = other.1.join(key, async {}).await;
         assert!(!other.1.take_lease(theirs, key));
-        drop(landing);
+        drop(flight);
         assert!(other.1.take_lease(theirs, key));
         drop(their);
     }

@@ -1,5 +1,5 @@
-//! The one place that decides what exists of a cell. `plan` (`estimate`), `why` (`standing`) and the run itself (`cell`,
-//! `chain`, `judging`) all ask here, so that they cannot disagree.
+//! The one place that decides what exists of a cell. `plan` (`estimate`), `why` (`reuse_report`) and the run itself
+//! (`cell/steps`, `cell/judgments`) all ask here, so that they cannot disagree.
 //!
 //! A cell starts from an output that needs no call (`start`): none, a recorded one, or that of a stored run. From there its
 //! content keys follow (`keys`), and the last step whose output is stored (`latest_step`) is where work begins.
@@ -184,8 +184,8 @@ impl Resolver {
     pub fn given_cell(&self, row: &Row, system: &ReadySystem, trial: u32) -> Result<Option<CellRecord>, EngineError> {
         let Some(given) = &self.given else { return Ok(None) };
         let model = system.model.as_ref().map(|model| model.id.as_str());
-        let place = CellName { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
-        Ok(given.cell_by_name(place)?.map(|cell| self.with_recorded_output(row, system, cell)))
+        let name = CellName { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
+        Ok(given.cell_by_name(name)?.map(|cell| self.with_recorded_output(row, system, cell)))
     }
 
     /// The cell as this run recorded it before its failed cells are re-run.
@@ -202,9 +202,9 @@ impl Resolver {
     fn with_recorded_output(&self, row: &Row, system: &ReadySystem, cell: CellRecord) -> CellRecord {
         let step = system.recorded.as_ref().filter(|_| system.chain.is_empty());
         let (CellStatus::Ok, None, Some(step)) = (cell.status, &cell.output, step) else { return cell };
-        let found = self.recorded_output(row, system, step).ok();
-        match found.filter(|found| output_key(&found.output) == cell.output_hash) {
-            Some(found) => CellRecord { output: Some(Arc::new(found.output)), ..cell },
+        let recorded = self.recorded_output(row, system, step).ok();
+        match recorded.filter(|recorded| output_key(&recorded.output) == cell.output_hash) {
+            Some(recorded) => CellRecord { output: Some(Arc::new(recorded.output)), ..cell },
             None => {
                 let why =
                     "the run did not keep this document, and the dataset has another one now. Run the suite again";

@@ -234,7 +234,7 @@ struct ReuseReporter<'a> {
 
 /// The status of a cell's output, and the output if it exists.
 struct OutputStatus {
-    standing: ReuseStatus,
+    status: ReuseStatus,
     value: Option<Arc<Value>>,
 }
 
@@ -257,18 +257,18 @@ impl ReuseReporter<'_> {
         let (_, at, trial) = self.plan.header.place(ordinal);
         let system = &self.systems.systems[at];
         let model = self.plan.header.system_model(at).map(|model| model.id.as_str());
-        let place = CellName { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
-        let last = self.history.latest(place)?;
+        let name = CellName { row: row.sample.row, sample: &row.sample.id, model, variant: &system.variant, trial };
+        let last = self.history.latest(name)?;
         let output = self.output_status(row, reads, at, trial, last.as_ref())?;
-        let judges = if output.standing.is_judged() { &self.systems.judges[..] } else { &[] };
+        let judges = if output.status.is_judged() { &self.systems.judges[..] } else { &[] };
         let judgments = judges.iter().filter(|judge| judge.is_asked(at)).map(|judge| {
             let Some(partner) = judge.partner(at) else {
                 return self.judgment_reuse(row, reads, judge, output.value.as_deref(), None, last.as_ref());
             };
             let other = self.resolver.existing_output(row, partner, trial)?;
             // Half a pair is not judged: the judgment follows when both outputs exist.
-            let own = output.value.as_deref().filter(|_| other.is_some());
-            self.judgment_reuse(row, reads, judge, own, other.as_deref(), last.as_ref())
+            let judged = output.value.as_deref().filter(|_| other.is_some());
+            self.judgment_reuse(row, reads, judge, judged, other.as_deref(), last.as_ref())
         });
         Ok(CellReuse {
             cell: ordinal,
@@ -277,7 +277,7 @@ impl ReuseReporter<'_> {
             variant: system.variant.clone(),
             trial,
             judgments: judgments.collect::<Result<_, _>>()?,
-            standing: output.standing,
+            standing: output.status,
         })
     }
 
@@ -292,27 +292,27 @@ impl ReuseReporter<'_> {
         let system: &ReadySystem = &self.systems.systems[at];
         let start = match self.resolver.start(row, system, trial)? {
             Ok(start) => start,
-            Err(why) => return Ok(OutputStatus { standing: why.into(), value: None }),
+            Err(why) => return Ok(OutputStatus { status: why.into(), value: None }),
         };
         let keys = self.resolver.keys(row, system, trial, start.as_deref());
         let Some(key) = keys.last() else {
-            let standing = if start.is_some() { ReuseStatus::Recorded } else { ReuseStatus::Skipped };
-            return Ok(OutputStatus { standing, value: start });
+            let status = if start.is_some() { ReuseStatus::Recorded } else { ReuseStatus::Skipped };
+            return Ok(OutputStatus { status, value: start });
         };
         let latest = self.resolver.latest_step(&keys, true)?;
         let (first, output) = match latest.and_then(|latest| Some((latest.at + 1, latest.stored?))) {
             Some((made, stored)) if made == keys.len() => {
-                let standing = ReuseStatus::Reused { run: stored.run, made_at: stored.run_started_at };
-                return Ok(OutputStatus { standing, value: Some(stored.record.output) });
+                let status = ReuseStatus::Reused { run: stored.run, made_at: stored.run_started_at };
+                return Ok(OutputStatus { status, value: Some(stored.record.output) });
             }
             Some((made, stored)) => (made, Some(stored.record.output)),
             None => (0, start),
         };
-        let standing = match first_asks(row, system, &system.chain[first], output.as_deref()) {
+        let status = match first_asks(row, system, &system.chain[first], output.as_deref()) {
             Err(why) => why.into(),
             Ok(_) => self.made_status(*key, reads, at, last)?,
         };
-        Ok(OutputStatus { standing, value: None })
+        Ok(OutputStatus { status, value: None })
     }
 
     /// The reason for making an output.
@@ -365,11 +365,11 @@ impl ReuseReporter<'_> {
     ) -> Result<JudgmentReuse, EngineError> {
         let plan = &self.plan.header;
         let scorer = plan.scorers[usize::from(judge.scorer)].id.clone();
-        let standing = match output {
+        let status = match output {
             None => ReuseStatus::Follows,
             Some(output) => self.judgment_status(row, reads, judge, &scorer, (output, other), last)?,
         };
-        Ok(JudgmentReuse { scorer, judge: judge.model.id.clone(), standing })
+        Ok(JudgmentReuse { scorer, judge: judge.model.id.clone(), standing: status })
     }
 
     fn judgment_status(

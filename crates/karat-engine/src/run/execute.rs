@@ -111,7 +111,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     // Other runs never wait for results that are not stored or not reused.
     let is_shared = job.oldest.is_some() && systems.privacy.keeps_content();
     let store_lease = is_shared.then(|| job.store.open_lease(&job.run)).and_then(|store_lease| {
-        store_lease.inspect_err(|error| job.observer.on(&Event::Warning(&error.to_string()))).ok()
+        store_lease.inspect_err(|error| job.observer.on_event(&Event::Warning(&error.to_string()))).ok()
     });
     let call = systems.longest_timeout().saturating_mul(plan.run.retries.saturating_add(1));
     let systems = Arc::new(systems.with_service_urls(&crate::plan::services::service_context(services.urls())));
@@ -135,7 +135,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
             remaining: Some(remaining),
         },
     });
-    job.observer.on(&Event::Started {
+    job.observer.on_event(&Event::Started {
         run: &job.run,
         cells: total,
         done,
@@ -145,7 +145,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     });
     let progress = Progress::new(job.observer.clone(), done, total, earlier.upper);
     if context.peers.announce(&job.stop).await {
-        job.observer.on(&Event::Warning(peer_runs::NOTICE));
+        job.observer.on_event(&Event::Warning(peer_runs::NOTICE));
     }
     let read = tokio::select! {
         read = dispatch(&job.plan, &context, &progress) => read,
@@ -170,7 +170,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let unwritten = |failure: LedgerError| EngineError::Ledger { advice: advice_after(&failure, &next), failure };
     ledger.finish(status, job.clock.now()).await.map_err(unwritten)?;
     read?;
-    job.observer.on(&Event::Finished { status, calls, spent });
+    job.observer.on_event(&Event::Finished { status, calls, spent });
     let (unpriced, unreadable_cost) = (context.calls.unpriced_calls(), context.calls.unreadable_cost());
     Ok(Outcome { status, calls, requests, spent, refused, overspent, unpriced, unreadable_cost, refusing })
 }

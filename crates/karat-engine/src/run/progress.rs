@@ -37,13 +37,13 @@ pub(crate) struct FinishedCell {
     reuse: OutputOrigin,
     took: Duration,
     error: Option<CellError>,
-    trail: PendingWrites,
+    pending: PendingWrites,
 }
 
 impl FinishedCell {
     /// A cell that took this time; `None` for one that is left for `resume`.
     pub fn new(sample: Arc<str>, cell: CellResult, took: Duration) -> Option<Self> {
-        let CellResult { record, unscored, left, trail } = cell;
+        let CellResult { record, unscored, left, pending } = cell;
         (!left).then(|| Self {
             sample,
             ordinal: record.ordinal,
@@ -52,7 +52,7 @@ impl FinishedCell {
             reuse: if record.reused { OutputOrigin::Reused } else { OutputOrigin::Fresh },
             took,
             error: record.error.clone(),
-            trail,
+            pending,
         })
     }
 }
@@ -68,7 +68,7 @@ impl Progress {
         let mut cells = Vec::with_capacity(MAX_TRAILING);
         while ended.recv_many(&mut cells, MAX_TRAILING).await > 0 {
             for mut cell in cells.drain(..) {
-                let written = wait_until_durable(context, std::mem::take(&mut cell.trail.receipts)).await;
+                let written = wait_until_durable(context, std::mem::take(&mut cell.pending.receipts)).await;
                 match written {
                     Ok(()) => self.notify_observer(context, &cell),
                     Err(error) => context.stop.fail(&error),
@@ -81,7 +81,7 @@ impl Progress {
     pub fn notify_observer(&self, context: &RunContext, cell: &FinishedCell) {
         let (_, system, trial) = context.plan.place(cell.ordinal);
         let system = &context.systems.systems[system];
-        self.observer.on(&Event::CellFinished(CellProgress {
+        self.observer.on_event(&Event::CellFinished(CellProgress {
             ordinal: cell.ordinal,
             done: self.done.fetch_add(1, Ordering::Relaxed) + 1,
             total: self.total,

@@ -64,7 +64,7 @@ impl<'a> SampleWriter<'a> {
                 return false;
             }
             for record in cells {
-                let done = CellResult { record, unscored: false, left: false, trail: PendingWrites::default() };
+                let done = CellResult { record, unscored: false, left: false, pending: PendingWrites::default() };
                 let cell = FinishedCell::new(id.clone(), done, Duration::ZERO);
                 cell.iter().for_each(|cell| progress.notify_observer(context, cell));
             }

@@ -37,34 +37,35 @@ const BATCH: usize = WAITING_CELLS / 2;
 struct CellWork {
     row: Arc<Row>,
     ordinal: u64,
-    before: RecordedParts,
+    recorded: RecordedParts,
 }
 
 /// Runs cells until the rows end or the run is stopped, and reports each once it is on disk.
 pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &Progress) -> Result<(), EngineError> {
-    let (ended, followed) = mpsc::channel(MAX_TRAILING);
-    let announcer = SampleWriter::new(context, progress);
-    let (mut lanes, mut feeds) = (JoinSet::new(), Vec::new());
-    let paces = group_by_model(&context.plan, &context.systems);
+    let (finished_sender, finished_receiver) = mpsc::channel(MAX_TRAILING);
+    let sample_writer = SampleWriter::new(context, progress);
+    let (mut workers, mut feeders) = (JoinSet::new(), Vec::new());
+    let groups = group_by_model(&context.plan, &context.systems);
     // Cells that are being scored hold no call slot, so there are more workers than slots.
     let calls = context.plan.run.max_concurrency.max(1) as usize;
-    let each = calls + calls.div_ceil(paces.len().max(1));
+    let workers_per_group = calls + calls.div_ceil(groups.len().max(1));
     // Every group registers before the first cell starts: a late one would find no free slot.
     let queue_entry = |models: Vec<&str>| models.first().map(|first| context.calls.queue_entry(first));
-    let paces: Vec<_> = paces.into_iter().map(|(models, cells)| (queue_entry(models), cells)).collect();
-    for (queue_entry, cells) in paces {
+    let groups: Vec<_> = groups.into_iter().map(|(models, cells)| (queue_entry(models), cells)).collect();
+    for (queue_entry, cells) in groups {
         let (sender, receiver) = mpsc::channel(WAITING_CELLS);
-        let waiting = Arc::new(Mutex::new(receiver));
-        let most = context.plan.dataset.rows.saturating_mul(cells.len() as u64);
-        for _ in 0..most.min(each as u64) {
-            lanes.spawn(worker(context.clone(), queue_entry.clone(), waiting.clone(), ended.clone()));
+        let work = Arc::new(Mutex::new(receiver));
+        let cells_of_group = context.plan.dataset.rows.saturating_mul(cells.len() as u64);
+        for _ in 0..cells_of_group.min(workers_per_group as u64) {
+            workers.spawn(worker(context.clone(), queue_entry.clone(), work.clone(), finished_sender.clone()));
         }
-        feeds.push(feed_rows(plan, &announcer, cells, sender));
+        feeders.push(feed_rows(plan, &sample_writer, cells, sender));
     }
-    drop(ended);
+    // The channel closes when the last worker ends.
+    drop(finished_sender);
     let work = async {
-        let mut result = join_all(feeds).await.into_iter().collect();
-        while let Some(joined) = lanes.join_next().await {
+        let mut result = join_all(feeders).await.into_iter().collect();
+        while let Some(joined) = workers.join_next().await {
             if let Err(error) = joined {
                 result = Err(EngineError::Bug(error.to_string()));
             }
@@ -74,20 +75,20 @@ pub(crate) async fn dispatch(plan: &Plan, context: &Arc<RunContext>, progress: &
         }
         result
     };
-    let (result, ()) = join(work, progress.report_finished(context, followed)).await;
+    let (result, ()) = join(work, progress.report_finished(context, finished_receiver)).await;
     result
 }
 
 /// Groups the cells of a row by the models that they call, in the same order. A cell is given as its index among the
 /// cells of its row.
 fn group_by_model<'a>(plan: &PlanHeader, systems: &'a Systems) -> BTreeMap<Vec<&'a str>, Vec<u64>> {
-    let mut paces: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
+    let mut groups: BTreeMap<Vec<&str>, Vec<u64>> = BTreeMap::new();
     for cell in 0..plan.cells_per_row() {
         let (_, system, _) = plan.place(cell);
         let models = systems.systems[system].chain.iter().filter_map(|step| step.model.as_ref());
-        paces.entry(models.map(|model| model.id.as_str()).collect()).or_default().push(cell);
+        groups.entry(models.map(|model| model.id.as_str()).collect()).or_default().push(cell);
     }
-    paces
+    groups
 }
 
 /// Makes one cell after the other. Takes none while enough calls wait for a slot of the model that it would call first.
@@ -95,25 +96,25 @@ async fn worker(
     context: Arc<RunContext>,
     mut queue_entry: Option<QueueEntry>,
     cells: Arc<Mutex<mpsc::Receiver<CellWork>>>,
-    ended: mpsc::Sender<FinishedCell>,
+    finished: mpsc::Sender<FinishedCell>,
 ) {
     loop {
         // Before a cell is taken, so that cells are made in plan order whichever worker is admitted first.
         if let Some(queue_entry) = &mut queue_entry {
             queue_entry.wait_until_short().await;
         }
-        let Some(CellWork { row, ordinal, before }) = cells.lock().await.recv().await else { return };
+        let Some(CellWork { row, ordinal, recorded }) = cells.lock().await.recv().await else { return };
         // Once the budget is used up, cells that need no call are still made.
         if context.stop.is_set() {
             return;
         }
         let started = Instant::now();
-        let done = context.evaluate_cell(&row, ordinal, before).await;
-        if done.left {
+        let result = context.evaluate_cell(&row, ordinal, recorded).await;
+        if result.left {
             context.calls.refusals.count_left(context.recipients(ordinal));
         }
-        if let Some(cell) = FinishedCell::new(row.sample.id.clone(), done, started.elapsed())
-            && ended.send(cell).await.is_err()
+        if let Some(cell) = FinishedCell::new(row.sample.id.clone(), result, started.elapsed())
+            && finished.send(cell).await.is_err()
         {
             return;
         }
@@ -123,11 +124,11 @@ async fn worker(
 /// Writes rows to the ledger and sends the unfinished cells of this group to its workers.
 async fn feed_rows(
     plan: &Plan,
-    announcer: &SampleWriter<'_>,
-    places: Vec<u64>,
+    sample_writer: &SampleWriter<'_>,
+    cells_in_row: Vec<u64>,
     cells: mpsc::Sender<CellWork>,
 ) -> Result<(), EngineError> {
-    let context = announcer.context;
+    let context = sample_writer.context;
     let stopped = context.stop.wait();
     tokio::pin!(stopped);
     let mut rows = RowPrefetch::start(plan.rows());
@@ -143,17 +144,17 @@ async fn feed_rows(
                 }
             }
         }
-        if !announcer.write_rows(&samples, broken).await {
+        if !sample_writer.write_rows(&samples, broken).await {
             return Ok(());
         }
         let mut open = Vec::with_capacity(samples.len());
         for sample in samples {
             let first = sample.row * context.plan.cells_per_row();
-            let of_row = |place: &u64| Some((first + place, context.resolver.recorded_parts(first + place)?));
-            let mut of_row = places.iter().filter_map(of_row).peekable();
-            if of_row.peek().is_some() {
+            let unfinished = |cell: &u64| Some((first + cell, context.resolver.recorded_parts(first + cell)?));
+            let mut unfinished = cells_in_row.iter().filter_map(unfinished).peekable();
+            if unfinished.peek().is_some() {
                 let row = Arc::new(Row::new(sample, &context.systems));
-                open.extend(of_row.map(|(ordinal, before)| CellWork { row: row.clone(), ordinal, before }));
+                open.extend(unfinished.map(|(ordinal, recorded)| CellWork { row: row.clone(), ordinal, recorded }));
             }
         }
         let mut open = open.into_iter();

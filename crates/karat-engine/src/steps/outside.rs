@@ -192,7 +192,7 @@ impl OutsideMachine {
         let asks = pieces.contexts.iter().enumerate().map(|(at, context)| {
             let request = self.outside.request.render(context);
             let request = request.map_err(|error| StepEnd::Failed(template_error(&self.step, &error)))?;
-            Ok(Ask { slot: AskId::new(at.to_string()), request })
+            Ok(Ask { id: AskId::new(at.to_string()), request })
         });
         asks.collect()
     }

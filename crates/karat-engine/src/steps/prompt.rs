@@ -124,7 +124,7 @@ impl PromptMachine {
         // Without a parser nothing is asked again.
         let mut messages =
             if self.prompt.parser.is_some() { piece.messages.clone() } else { std::mem::take(&mut piece.messages) };
-        let slot = match again {
+        let id = match again {
             None => at.to_string(),
             Some((reply, failure)) => {
                 messages.push(Message { role: Role::Assistant, content: reply.text.clone() });
@@ -139,7 +139,7 @@ impl PromptMachine {
             }
         };
         let request = ChatRequest { messages, parameters: self.parameters(), format: self.format() };
-        Ask { slot: AskId::new(slot), request: Request::Chat(request) }
+        Ask { id: AskId::new(id), request: Request::Chat(request) }
     }
 
     fn format(&self) -> ReplyFormat {

@@ -136,7 +136,7 @@ impl RecordedMachine {
                     Some(id) => format!("row {id:?} of {path}"),
                     None => format!("file {path}"),
                 });
-                Turn::Ask(vec![Ask { slot: AskId::new("file"), request: Request::File { path, row } }])
+                Turn::Ask(vec![Ask { id: AskId::new("file"), request: Request::File { path, row } }])
             }
         }
     }

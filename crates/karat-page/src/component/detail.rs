@@ -42,7 +42,7 @@ pub struct Detail {
     pub cells: Vec<Vec<String>>,
     /// Positions of the rules that apply.
     pub rules: Vec<usize>,
-    /// The text.
+    /// The text. A script takes it from the text column of the row, so that a page holds it once.
     pub prose: String,
     /// The place to read more.
     pub href: Option<String>,
@@ -52,12 +52,9 @@ pub struct Detail {
 pub(crate) fn panel(details: &Details) -> Markup {
     let shown = details.shown.as_ref().and_then(|key| details.items.iter().find(|item| item.key == *key));
     html! {
-        k-detail {
+        k-detail.is-open[shown.is_some()] {
             aside.detail data-testid="detail-panel" aria-live="polite" aria-label="Chosen row" tabindex="-1" {
-                @match shown {
-                    Some(item) => (content(details, item)),
-                    None => p.soft.needs-script { "Choose a row to see its details: click it, or press Enter on it." },
-                }
+                @if let Some(item) = shown { (content(details, item)) }
             }
             script type="application/json" { (PreEscaped(island(details))) }
         }
@@ -102,7 +99,7 @@ fn island(details: &Details) -> String {
     let item = |item: &Detail| {
         let cells: Vec<Vec<String>> = item.cells.iter().map(|cells| texts(cells)).collect();
         let href = item.href.as_deref().and_then(safe_href);
-        let value = json!([line(&item.title), texts(&item.facts), cells, item.rules, lines(&item.prose), href]);
+        let value = json!([line(&item.title), texts(&item.facts), cells, item.rules, href]);
         (line(&item.key).into_owned(), value)
     };
     let items: Map<String, Value> = details.items.iter().map(item).collect();
@@ -121,7 +118,7 @@ mod tests {
     /// DB-51: no text can end the element of the data.
     #[test]
     fn data_stay_in_their_element() {
-        let item = Detail { key: "</script>".to_owned(), prose: "<!-- </SCRIPT>".to_owned(), ..Detail::default() };
+        let item = Detail { key: "</script>".to_owned(), title: "<!-- </SCRIPT>".to_owned(), ..Detail::default() };
         let island = island(&Details { items: vec![item], ..Details::default() });
         assert!(
             !island.contains('<') && serde_json::from_str::<Value>(&island).unwrap()["items"]["</script>"].is_array()

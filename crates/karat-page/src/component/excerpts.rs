@@ -2,13 +2,17 @@
 
 use maud::{Markup, html};
 
-use crate::block::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts};
+use crate::block::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Highlight};
 use crate::component::{highlight, state, table, verdict};
 use crate::text::diff;
 use crate::text::visible::{Line, Name, line, lines};
 
 /// Samples that are open when a page is opened; a reader opens the others.
 const OPEN: usize = 6;
+
+/// Bytes and lines from which on a text scrolls within its frame.
+const LONG: usize = 1_200;
+const LINES: usize = 18;
 
 /// Renders samples in their order.
 pub fn render(excerpts: &Excerpts) -> Markup {
@@ -44,20 +48,23 @@ fn excerpt(item: &Excerpt) -> Markup {
             @if item.input.is_some() || item.reference.is_some() || !item.texts.is_empty() {
                 div.columns {
                     @if let Some(input) = &item.input {
-                        div.column {
+                        div.column.long[is_long(input)] {
                             span.role { "Input" }
-                            div.text-block.surface dir="auto" { (highlight::render(input, &item.input_highlights)) }
+                            (block(input, &item.input_highlights, "Input"))
                         }
                     }
                     @for text in &item.texts {
-                        div.column {
+                        div.column.long[is_long(&text.text)] {
                             span.role { (Line(&text.name)) }
-                            div.text-block.surface dir="auto" { (highlight::render(&text.text, &text.highlights)) }
+                            (block(&text.text, &text.highlights, &text.name))
                             @if let Some(note) = &text.note { p.soft.small { (line(note)) } }
                         }
                     }
                     @if let Some(reference) = &item.reference {
-                        div.column { span.role { "Reference" } div.text-block.surface dir="auto" { (lines(reference)) } }
+                        div.column.long[is_long(reference)] {
+                            span.role { "Reference" }
+                            (block(reference, &[], "Reference"))
+                        }
                     }
                 }
             }
@@ -69,6 +76,22 @@ fn excerpt(item: &Excerpt) -> Markup {
     }
 }
 
+/// A text; a long one scrolls within its frame, also by keyboard.
+fn block(text: &str, highlights: &[Highlight], name: &str) -> Markup {
+    let is_long = is_long(text);
+    html! {
+        div.text-block.surface.cut[is_long] dir="auto" tabindex=[is_long.then_some("0")]
+            role=[is_long.then_some("region")] aria-label=[is_long.then(|| line(name))] {
+            (highlight::render(text, highlights))
+        }
+    }
+}
+
+/// Returns true for texts that would push everything else off the page.
+fn is_long(text: &str) -> bool {
+    text.len() > LONG || text.lines().count() > LINES
+}
+
 fn output(output: &ExcerptOutput) -> Markup {
     html! {
         div.column data-testid="sample-output" data-system=(line(&output.system)) {
@@ -77,7 +100,7 @@ fn output(output: &ExcerptOutput) -> Markup {
                 @if output.repeats > 1 { " " span.repeats title="Trials that gave this text" { (output.repeats) "×" } }
             }
             @if let Some(text) = &output.text {
-                div.text-block.surface dir="auto" { (highlight::render(text, &output.highlights)) }
+                (block(text, &output.highlights, &output.system))
             }
             @if let Some(note) = &output.note { p.soft.small { (line(note)) } }
             @if !output.scores.is_empty() { ul.scores { @for it in &output.scores { (score(it)) } } }

@@ -56,20 +56,21 @@ pub fn render(linked: &Linked) -> Markup {
     let rows = &linked.table.rows;
     html! {
         k-table.linked search[linked.search.is_none()] rows[!rows.rows.is_empty()] {
-            div.tools-row.sticky {
-                div.chips.needs-script[linked.search.is_none()] role="group" aria-label="Filter" {
-                    @for it in &linked.chips { (chip(it)) }
+            div.linked-content {
+                div.tools-row.sticky {
+                    div.chips.needs-script[linked.search.is_none()] role="group" aria-label="Filter" {
+                        @for it in &linked.chips { (chip(it)) }
+                    }
+                    @if let Some(search) = &linked.search { (form(search)) }
                 }
-                @if let Some(search) = &linked.search { (form(search)) }
-            }
-            (linked.charts)
-            div.table-and-detail {
+                (linked.charts)
                 div {
                     (table::rows_of(&linked.table))
                     (table::remainder(rows))
+                    @for note in &linked.table.head.notes { p.soft.small { (line(note)) } }
                 }
-                (detail::panel(&linked.details))
             }
+            (detail::panel(&linked.details))
         }
     }
 }

@@ -3,6 +3,7 @@
 //! - `shell`: the document around a page, as one file or with loaded assets.
 //! - `verdict`, `table`, `cards`: used by most others.
 //! - `gates`, `metrics`, `ledger`: the parts of a run's page: gates; metrics and leaderboards; failures, cost, provenance.
+//! - `live`: a run while it runs.
 //! - `excerpts`, `transcript`, `highlight`: texts.
 //! - `browse/`: lists that a server filters, sorts and pages, and cells read whole.
 //! - `linked`, `detail`: a table with the charts that stand for its rows, and the panel of the chosen row.
@@ -16,6 +17,7 @@ pub mod gates;
 pub mod highlight;
 pub mod ledger;
 pub mod linked;
+pub mod live;
 pub mod metrics;
 pub mod shell;
 pub mod state;

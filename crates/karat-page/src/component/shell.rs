@@ -80,7 +80,7 @@ impl Document {
             style { (PreEscaped(&inline.style)) }
             script { (PreEscaped(&inline.script)) }
         };
-        self.render(&head)
+        self.render(&head, false)
     }
 
     /// Returns the page with links to its assets below `base`, such as `/assets/`.
@@ -91,10 +91,10 @@ impl Document {
             link rel="stylesheet" href={ (base) (assets.style.name) };
             script src={ (base) (assets.script.name) } {}
         };
-        self.render(&head)
+        self.render(&head, true)
     }
 
-    fn render(&self, head: &Markup) -> String {
+    fn render(&self, head: &Markup, is_live: bool) -> String {
         let has_rail = !self.sections.is_empty();
         let page = html! {
             (DOCTYPE)
@@ -122,7 +122,16 @@ impl Document {
                             (self.body)
                         }
                     }
-                    footer.foot { p { (line(self.foot.as_deref().unwrap_or("Made by karat."))) } }
+                    footer.foot {
+                        @if is_live {
+                            nav aria-label="Pages" {
+                                a data-go="go-runs" href="/" { "Runs" }
+                                " · "
+                                a data-go="go-compare" href="/compare" { "Compare" }
+                            }
+                        }
+                        p { (line(self.foot.as_deref().unwrap_or("Made by karat."))) }
+                    }
                     (patterns())
                 }
             }

@@ -23,11 +23,13 @@ pub fn interactive(table: &Table) -> Markup {
     let all = rows.rows.len() as u64;
     html! {
         k-table search[table.can_search] rows[has_keys] {
-            div.tools-row {
-                @if !table.filters.is_empty() {
-                    div.chips.needs-script role="group" aria-label="Filter" {
-                        (chip("all", "all", all, true))
-                        @for filter in &table.filters { (chip(&filter.key, &filter.label, filter.count, false)) }
+            @if table.can_search || !table.filters.is_empty() {
+                div.tools-row {
+                    @if !table.filters.is_empty() {
+                        div.chips.needs-script role="group" aria-label="Filter" {
+                            (chip("all", "all", all, true))
+                            @for filter in &table.filters { (chip(&filter.key, &filter.label, filter.count, false)) }
+                        }
                     }
                 }
             }

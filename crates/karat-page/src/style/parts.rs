@@ -8,6 +8,7 @@ use crate::block::{
 };
 use crate::component::gates::{self, GateRow};
 use crate::component::ledger::{self, CostRow, FailureGroup};
+use crate::component::live::{self, LiveLinks, LiveRun};
 use crate::component::metrics::{self, MetricRow, Place};
 use crate::component::state;
 use crate::component::verdict::{Verdict, verdict_line};
@@ -26,8 +27,38 @@ pub(super) fn all() -> Vec<(&'static str, &'static str, Markup)> {
         ("table", "Table", render(&table())),
         ("excerpts", "Excerpts", render(&excerpts())),
         ("texts", "Texts, diff and transcript", texts()),
+        ("live", "Live run", live_runs()),
         ("states", "Empty, error, left out", states()),
     ]
+}
+
+/// A run that has just started, and one under way.
+fn live_runs() -> Markup {
+    let links = |cancel: Option<&str>| LiveLinks {
+        events: String::new(),
+        cancel: cancel.map(str::to_owned),
+        cell: "#cell-".to_owned(),
+        page: "#live".to_owned(),
+    };
+    let run = LiveRun {
+        done: 431,
+        planned: 12_480,
+        errors: 3,
+        unscored: 2,
+        cached: 310,
+        per_second: Some(12.4),
+        remaining: Some([780.0, 1230.0]),
+        spent: 1.284,
+        budget: Some(5.0),
+        codes: vec![("rate-limit".to_owned(), 2), ("timeout".to_owned(), 1)],
+        ..LiveRun::default()
+    };
+    let cells = [
+        (430, live::cell_texts("q-17", "gpt-5-mini/direct", "ok")),
+        (429, live::cell_texts(LONG_NAME, LONG_NAME, "error: timeout")),
+    ];
+    let new = LiveRun { planned: 12_480, ..LiveRun::default() };
+    html! { (live::panel(&new, &links(None), &[])) (live::panel(&run, &links(Some("#live")), &cells)) }
 }
 
 fn verdicts() -> Markup {

@@ -70,3 +70,26 @@ fn titles_are_escaped() {
     let live = page.to_live("/");
     assert!(live.contains("<title>&lt;b&gt;⟨U+202E⟩ · karat</title>") && !live.contains("</p><script>"));
 }
+
+/// DB-03: no source of this crate names a preset: pages follow from data.
+#[test]
+fn no_preset_is_named() {
+    fn visit(folder: &std::path::Path, each: &mut dyn FnMut(&std::path::Path, &str)) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                visit(&path, each);
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                each(&path, &text);
+            }
+        }
+    }
+    let mut files = 0;
+    visit(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut |path, text| {
+        files += 1;
+        let mut words = text.split(|c: char| !c.is_alphanumeric());
+        let named = words.find(|word| ["claims", "briefing", "spans", "rag"].contains(&word.to_lowercase().as_str()));
+        assert_eq!(named, None, "{}", path.display());
+    });
+    assert!(files > 40);
+}

@@ -174,7 +174,7 @@ impl Dispatch {
                     if let Some(wait) = wait {
                         drop(slot);
                         let delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                        observer.on(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
+                        observer.on_event(&Event::Retrying { model: who, attempt: attempts, delay_ms, error: &error });
                         payer.attempt_failed(&failed_attempts);
                         // Boxed: few attempts are followed by another.
                         admitted = match Box::pin(next_turn(wait, path, payer)).await? {
@@ -207,10 +207,10 @@ impl Dispatch {
     /// One attempt. Without a file descriptor nothing was sent, so it is repeated while waits are allowed: calls in
     /// flight free their descriptors. `None` once the gate is shut.
     async fn attempt_with_descriptor(&self, path: AdmissionPath<'_>, source: &impl AttemptSource) -> Option<Attempt> {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let attempt = source.attempt().await;
-            if !attempt.lacks_descriptor() || begun.elapsed() >= self.backoff.total {
+            if !attempt.lacks_descriptor() || started.elapsed() >= self.backoff.total {
                 return Some(attempt);
             }
             path.wait(DESCRIPTOR_WAIT).await?;

@@ -131,9 +131,9 @@ impl Failure {
         Self { retry: false, ..Self::new(CallErrorCode::Malformed, what) }
     }
 
-    /// The same failure, without a retry if the provider asks for a longer wait than `patience`.
-    pub fn limit_wait(self, patience: Duration) -> Self {
-        match self.retry_after.filter(|named_wait| self.retry && *named_wait > patience) {
+    /// The same failure, without a retry if the provider asks for a longer wait than `longest_wait`.
+    pub fn limit_wait(self, longest_wait: Duration) -> Self {
+        match self.retry_after.filter(|named_wait| self.retry && *named_wait > longest_wait) {
             Some(named_wait) => {
                 let what = format!("{}, and asks for a wait of {} s", self.what, named_wait.as_secs());
                 Self { what, retry: false, ..self }

@@ -145,13 +145,13 @@ impl Secrets {
     /// Like [`Secrets::clean`] for bytes that broke off: the beginning of a secret at their end is removed, too.
     pub fn clean_broken(&self, bytes: Bytes) -> Bytes {
         let cleaned = self.clean(bytes);
-        let begun = |value: &SecretString| {
+        let cut_length = |value: &SecretString| {
             let value = value.expose_secret().as_bytes();
             (SHORTEST_SECRET..value.len()).rev().find(|length| cleaned.ends_with(&value[..*length]))
         };
         let added = self.read_added();
         let values = self.values.iter().chain(added.iter().flat_map(|added| &added.values));
-        match values.filter_map(begun).max() {
+        match values.filter_map(cut_length).max() {
             Some(length) => [&cleaned[..cleaned.len() - length], REMOVED.as_bytes()].concat().into(),
             None => cleaned,
         }

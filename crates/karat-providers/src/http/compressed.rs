@@ -10,8 +10,8 @@ const NAMES: [&str; 4] = ["br", "deflate", "gzip", "zstd"];
 
 /// The compression that the headers name.
 pub(crate) fn named_compression(headers: &HeaderMap) -> Option<&'static str> {
-    let said = headers.get(CONTENT_ENCODING)?.to_str().ok()?;
-    NAMES.into_iter().find(|name| said.split(',').any(|word| word.trim().eq_ignore_ascii_case(name)))
+    let encodings = headers.get(CONTENT_ENCODING)?.to_str().ok()?;
+    NAMES.into_iter().find(|name| encodings.split(',').any(|word| word.trim().eq_ignore_ascii_case(name)))
 }
 
 /// Returns the compression of a body. A text is not compressed, whatever the headers say: gateways unpack bodies and

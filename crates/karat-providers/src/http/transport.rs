@@ -195,9 +195,9 @@ impl Transport {
 impl TimeLimit {
     /// Runs `work` within the remaining time; `None` if that does not suffice.
     async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let done = tokio::time::timeout(self.left, work).await.ok();
-        self.left = self.left.saturating_sub(begun.elapsed());
+        self.left = self.left.saturating_sub(started.elapsed());
         done
     }
 }

@@ -8,12 +8,12 @@ use super::*;
 
 /// Makes calls of `tokens` one after the other as fast as they may pass; returns when each began, in seconds.
 async fn starts(limiter: &Arc<Limiter>, calls: usize, tokens: u64, took: Duration) -> Vec<f64> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let tasks = (0..calls).map(|_| {
         let limiter = limiter.clone();
         tokio::spawn(async move {
             let admission = limiter.admit(tokens).await;
-            let at = begun.elapsed().as_secs_f64();
+            let at = started.elapsed().as_secs_f64();
             tokio::time::sleep(took).await;
             admission.end(CallEnd::Succeeded(Some(tokens)), None);
             at
@@ -54,11 +54,11 @@ async fn tokens_a_minute_are_settled_on_usage() {
     assert!((115.0..122.0).contains(whole.last().unwrap()), "{:?}", whole.last());
 
     let limiter = Limiter::new(limits);
-    let begun = Instant::now();
+    let started = Instant::now();
     for _ in 0..120 {
         limiter.admit(1000).await.end(CallEnd::Succeeded(Some(100)), None);
     }
-    let took = begun.elapsed().as_secs_f64();
+    let took = started.elapsed().as_secs_f64();
     assert!((10.0..14.0).contains(&took), "{took}");
 }
 
@@ -114,11 +114,11 @@ async fn an_undeclared_limit_is_found() {
             }
         })
     });
-    let begun = Instant::now();
+    let started = Instant::now();
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
     }
-    let (refused, took) = (refused.load(Ordering::SeqCst), begun.elapsed().as_secs_f64());
+    let (refused, took) = (refused.load(Ordering::SeqCst), started.elapsed().as_secs_f64());
     assert!(refused < 300, "{refused}");
     // The ideal is 3000 calls of 0.1 s, ten at a time.
     assert!(took < 60.0, "{took}");
@@ -129,21 +129,21 @@ async fn an_undeclared_limit_is_found() {
 async fn a_pause_holds_for_all() {
     let limiter = Limiter::new(Limits::default());
     limiter.admit(1).await.end(CallEnd::RateLimited(Some(Duration::from_secs(7))), None);
-    let begun = Instant::now();
+    let started = Instant::now();
     drop(limiter.admit(1).await);
-    assert_eq!(begun.elapsed(), Duration::from_secs(7));
+    assert_eq!(started.elapsed(), Duration::from_secs(7));
 }
 
 /// PE-30: a pause also holds calls that were admitted before it and wait for their slot.
 #[tokio::test(start_paused = true)]
 async fn a_pause_holds_for_those_who_wait_for_a_slot() {
     let (gate, limiter) = (Arc::new(Gate::new(2)), Limiter::new(Limits::default()));
-    let begun = Instant::now();
+    let started = Instant::now();
     let calls = (0..6).map(|_| {
         let (gate, limiter) = (gate.clone(), limiter.clone());
         tokio::spawn(async move {
             let (_slot, admission) = path(&gate, &limiter).admit().await.unwrap();
-            let at = begun.elapsed();
+            let at = started.elapsed();
             tokio::time::sleep(Duration::from_millis(10)).await;
             let named_wait = at.is_zero().then_some(Duration::from_secs(7));
             admission
@@ -191,11 +191,11 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
     let waiting: Vec<_> = waiting.collect();
     tokio::time::sleep(Duration::from_secs(1)).await;
     let fast = Limiter::new(Limits::default());
-    let begun = Instant::now();
+    let started = Instant::now();
     for _ in 0..100 {
         let _passed = path(&gate, &fast).admit().await.unwrap();
     }
-    assert!(begun.elapsed() < Duration::from_millis(1));
+    assert!(started.elapsed() < Duration::from_millis(1));
     gate.shut();
     for task in waiting.into_iter().skip(1) {
         assert!(task.await.unwrap().is_none());
@@ -209,21 +209,21 @@ async fn calls_that_wait_for_their_model_hold_no_slot() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_not_made_takes_nothing() {
     let limiter = Limiter::new(Limits { rpm: Some(1), tpm: Some(100), ..Limits::default() });
-    let begun = Instant::now();
+    let started = Instant::now();
     for _ in 0..10 {
         drop(limiter.admit(4000).await);
     }
-    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(started.elapsed(), Duration::ZERO);
 }
 
 /// Makes `calls` calls of one queue, each `took` long. Returns when each began, in milliseconds.
 fn calls_of(gate: &Arc<Gate>, who: &str, calls: usize, took: Duration) -> Vec<tokio::task::JoinHandle<u128>> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let call = |_| {
         let (gate, queue) = (gate.clone(), gate.queue(who));
         tokio::spawn(async move {
             let _slot = gate.slot(queue).await;
-            let at = begun.elapsed().as_millis();
+            let at = started.elapsed().as_millis();
             tokio::time::sleep(took).await;
             at
         })
@@ -293,7 +293,7 @@ struct WorkerStats {
 
 /// Runs this number of workers over `cells` cells, each a call and a time `after` it without a slot.
 async fn workers(gate: Gate, who: &str, workers: usize, cells: usize, call: Duration, after: Duration) -> WorkerStats {
-    let begun = Instant::now();
+    let started = Instant::now();
     let (left, seen) = (Arc::new(Mutex::new(cells)), Arc::new(Mutex::new((0, WorkerStats::default()))));
     let (queue, entry) = (gate.queue(who), gate.queue_entry(who));
     let worker = |_| {
@@ -325,7 +325,7 @@ async fn workers(gate: Gate, who: &str, workers: usize, cells: usize, call: Dura
         worker.await.unwrap();
     }
     let (_, seen) = std::mem::take(&mut *seen.lock().unwrap());
-    WorkerStats { took: begun.elapsed(), ..seen }
+    WorkerStats { took: started.elapsed(), ..seen }
 }
 
 /// BY-09: no more calls are prepared than there are slots, and as many again; every slot is used all the same.

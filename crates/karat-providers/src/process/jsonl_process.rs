@@ -347,8 +347,8 @@ impl ProcessTask {
         let status = tokio::time::timeout(END_TIMEOUT, self.running.child.wait()).await;
         match status {
             Ok(Ok(status)) if !status.success() => {
-                let said = tokio::time::timeout(END_TIMEOUT, stderr_text).await;
-                self.program.exit_failure(status, &said.ok().and_then(Result::ok).unwrap_or_default(), &[])
+                let stderr = tokio::time::timeout(END_TIMEOUT, stderr_text).await;
+                self.program.exit_failure(status, &stderr.ok().and_then(Result::ok).unwrap_or_default(), &[])
             }
             _ => early_exit_of(&self.program, ""),
         }

@@ -157,8 +157,8 @@ fn render(environment: &Environment<'_>, vars: &minijinja::Value, request: &Chat
 }
 
 fn find(rows: &[WrittenReply], request: &ChatRequest) -> Result<String, String> {
-    let stands = |needle: &str| request.messages.iter().any(|message| message.content.contains(needle));
-    let row = rows.iter().find(|row| stands(&row.needle)).ok_or_else(|| {
+    let occurs = |needle: &str| request.messages.iter().any(|message| message.content.contains(needle));
+    let row = rows.iter().find(|row| occurs(&row.needle)).ok_or_else(|| {
         format!("none of its {} written replies has a `match` that occurs in the request", rows.len())
     })?;
     reply_text(&row.answer)

@@ -1,7 +1,7 @@
 //! A value, such as an output, as text: strings as they are, everything else as indented lines, so that an answer and what stands beside it
 //! read from top to bottom.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Deepest level that is written on lines of its own.
 const DEEPEST: usize = 6;
@@ -17,7 +17,7 @@ fn write(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::String(text) => out.push_str(text),
         Value::Object(fields) if !fields.is_empty() && depth < DEEPEST && !is_short(value) => {
-            for (at, (name, field)) in fields.iter().enumerate() {
+            for (at, (name, field)) in in_reading_order(fields).into_iter().enumerate() {
                 separate(out, depth, at);
                 out.push_str(name);
                 out.push(':');
@@ -33,6 +33,13 @@ fn write(out: &mut String, value: &Value, depth: usize) {
         }
         other => out.push_str(&inline(other)),
     }
+}
+
+/// Returns the members in the order in which they are read: texts first, then the others, long lists last.
+fn in_reading_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut members: Vec<(&String, &Value)> = fields.iter().collect();
+    members.sort_by_key(|(_, value)| if value.is_string() { 0 } else { value.to_string().len() });
+    members
 }
 
 /// Writes a member: on the same line if it is short, else on lines of its own.
@@ -87,8 +94,8 @@ mod tests {
             "citations": [{ "doc_type": "slides", "page": 4 }, { "doc_type": "press", "page": null }],
             "speakers": [],
         });
-        let expected = "answer: Revenue was $4.2bn.\nIt rose.\ncitations:\n  1. doc_type: slides, page: 4\n  2. doc_type: \
-                        press, page: none\nspeakers: none";
+        let expected = "answer: Revenue was $4.2bn.\nIt rose.\nspeakers: none\ncitations:\n  1. doc_type: slides, page: 4\n  \
+                        2. doc_type: press, page: none";
         assert_eq!(text(&output), expected);
         assert_eq!(text(&serde_json::json!("as it is")), "as it is");
     }

@@ -77,14 +77,12 @@ pub(super) fn stack(view: &SeriesView) -> Block {
         values: of(&|parts| parts.axes.get(at).copied()),
     };
     let head = if from > 0 { head.with_note(format!("The last {MOST_DAYS} days.")) } else { head };
-    let taken =
-        |of: fn(&Contributions) -> f64| move |parts: &Contributions| Some(of(parts)).filter(|taken| *taken > 1e-9);
     Block::Stack(Stack {
         head: head.with_n(days.iter().filter(|day| day.parts.is_some()).count() as u64),
         scale: scales::composite(view),
         dates: days.iter().map(|day| day.date.clone()).collect(),
         parts: view.axes.iter().enumerate().map(part).collect(),
-        capped: of(&taken(|parts| parts.taken)),
-        capped_sum: of(&taken(|parts| parts.taken_of_composite)),
+        capped: of(&|parts| Some(parts.taken)),
+        capped_sum: of(&|parts| Some(parts.taken_of_composite)),
     })
 }

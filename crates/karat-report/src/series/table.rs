@@ -13,7 +13,7 @@ use super::scales;
 use crate::shared::moment::rfc3339;
 
 /// Bytes of all notes together in the table.
-const MOST_NOTES: usize = 1_000_000;
+const MOST_NOTES: usize = 1_300_000;
 
 /// Fewest characters of a note.
 const SHORTEST_NOTE: usize = 160;

@@ -1,9 +1,12 @@
-//! Numbers as text: with as many digits as the metric's scale deserves, always in the same form.
+//! Findings as text: value, interval, n and method in the words of reports. How a number is written is decided by
+//! [`karat_page::number`], the same for every format.
 
 use karat_analysis::Finding;
 use karat_analysis::agree::MetricRaters;
 use karat_analysis::compare::ComparedMetric;
 use karat_analysis::planning::MetricPower;
+use karat_page::number;
+pub(crate) use karat_page::number::{MOST_DIGITS, NONE, count, count_noun, percent, to_digits, usd, with_sign};
 use karat_types::{Better, MetricSpec, Money};
 
 use crate::shared::report::Estimate;
@@ -63,40 +66,9 @@ impl Scaled for Unscaled {
     }
 }
 
-/// Text for a missing number.
-pub(crate) const NONE: &str = "n/a";
-
-/// Largest number of decimals.
-pub(crate) const MOST_DIGITS: usize = 10;
-
-/// Numbers from here on are written with a power of ten: their last digits are not exact.
-const HUGE: f64 = 1e15;
-
 /// Returns the number of decimals that the scale of a metric deserves.
 pub(crate) fn digits(metric: &impl Scaled, value: f64) -> usize {
-    match metric.range() {
-        Some((lo, hi)) if hi - lo >= 5.0 => 2,
-        Some(_) => 3,
-        None if value.abs() >= 100.0 => 0,
-        None if value.abs() >= 1.0 => 2,
-        None if value.abs() >= 0.01 || value.abs() <= 0.0 => 3,
-        // Three significant digits, as in 0.000571 dollars.
-        None => (2.0 - value.abs().log10().floor()).clamp(4.0, 9.0) as usize,
-    }
-}
-
-/// Formats a number with this many decimals.
-pub(crate) fn to_digits(value: f64, digits: usize) -> String {
-    if value.abs() >= HUGE {
-        return format!("{value:.2e}").replace('-', "−");
-    }
-    // A value that rounds to zero has no sign.
-    let text = format!("{value:.digits$}");
-    if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
-        text.trim_start_matches('-').to_owned()
-    } else {
-        text.replace('-', "−")
-    }
+    number::digits(metric.range(), value)
 }
 
 /// Returns `true` if two different numbers still differ with this many decimals.
@@ -117,12 +89,6 @@ pub(crate) fn value_or_none(metric: &impl Scaled, number: Option<f64>) -> String
 /// Formats a difference in the metric's unit, with its sign.
 pub(crate) fn signed_value(metric: &impl Scaled, difference: f64) -> String {
     with_sign(&value(metric, difference))
-}
-
-/// Adds the plus sign to a number, unless it is negative or zero.
-pub(crate) fn with_sign(text: &str) -> String {
-    let unsigned = text.starts_with('−') || text.chars().all(|c| matches!(c, '0' | '.'));
-    if unsigned { text.to_owned() } else { format!("+{text}") }
 }
 
 /// Formats an interval as `7.61 to 8.63`, cut to the metric's range. Returns [`NONE`] without an interval.
@@ -180,38 +146,6 @@ pub(crate) fn percent_with_interval(finding: &Finding) -> String {
     }
 }
 
-/// Formats a share as `95 %`. A share below 1 never becomes 100 %.
-pub(crate) fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    let tells = |digits: &usize| share >= 1.0 || look_different((percent, 100.0), *digits);
-    let digits = (1..MOST_DIGITS).find(tells).unwrap_or(MOST_DIGITS);
-    let text = format!("{percent:.digits$}");
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-/// Returns a count with its noun: `1 call`, `2 calls`. For nouns that form the plural with s.
-pub fn count_noun(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// Text for an unknown price or amount.
-const UNKNOWN: &str = "unknown";
-
-/// Formats dollars: with cents from one dollar on, with up to six decimals below. `None` becomes `unknown`.
-pub fn usd(amount: Option<f64>) -> String {
-    match amount {
-        None => UNKNOWN.to_owned(),
-        Some(amount) if amount.abs() >= 1.0 => format!("${amount:.2}"),
-        Some(amount) if amount.abs() >= 5e-7 => {
-            let text = format!("${amount:.6}");
-            let kept = text.trim_end_matches('0').len().max("$0.00".len());
-            text.get(..kept).unwrap_or(&text).to_owned()
-        }
-        Some(amount) if amount.abs() > 0.0 => "<$0.000001".to_owned(),
-        Some(_) => "$0".to_owned(),
-    }
-}
-
 /// Formats an amount of money as dollars.
 pub(crate) fn money(amount: Option<Money>) -> String {
     usd(amount.map(Money::usd))
@@ -220,7 +154,7 @@ pub(crate) fn money(amount: Option<Money>) -> String {
 /// Formats the estimated cost of a run as a range, and says what the range leaves out: services that report their
 /// cost with each answer, and models of unknown price.
 pub(crate) fn estimate(estimate: Option<&Estimate>) -> String {
-    let Some(expected) = estimate else { return UNKNOWN.to_owned() };
+    let Some(expected) = estimate else { return money(None) };
     let (least, most) = (expected.least, money(Some(expected.total)));
     let range =
         if Money::ZERO < least && least < expected.total { format!("{} to {most}", money(Some(least))) } else { most };
@@ -230,19 +164,6 @@ pub(crate) fn estimate(estimate: Option<&Estimate>) -> String {
         None if expected.total == Money::ZERO => "unknown before the run".to_owned(),
         None => format!("{range}{by}, plus costs unknown before the run"),
     }
-}
-
-/// Formats a whole number with thousands separators.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Returns the position of a value on its range, from 0 (worst) to 1 (best), or `None` without a range.
@@ -286,11 +207,5 @@ mod tests {
         let written = [None, Some(0.0), Some(0.001_5), Some(0.75), Some(0.5), Some(12.0), Some(1e-9)].map(usd);
         assert_eq!(written, ["unknown", "$0", "$0.0015", "$0.75", "$0.50", "$12.00", "<$0.000001"]);
         assert_eq!(money(Some(Money(1_500_000))), "$0.0015");
-    }
-
-    #[test]
-    fn thousands_are_separated() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([percent(0.95), percent(0.999)], ["95 %", "99.9 %"]);
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::{ControlFlow, Range};
 
+use karat_analysis::series::SeriesView;
 use karat_analysis::{Findings, Group, Verdicts, headline_metrics};
 use karat_types::{Better, CallErrorCode, CellError, CellRow, Money, PlanHeader, RowError, RunRows};
 
@@ -59,7 +60,7 @@ impl Default for Outputs {
 }
 
 /// Facts that a report shows besides the findings.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Context {
     /// The estimate of the plan.
     pub estimate: Option<Estimate>,
@@ -83,6 +84,8 @@ pub struct Context {
     pub outputs: Outputs,
     /// Paths of the report's files, for the terminal.
     pub files: Vec<String>,
+    /// The days of a dated suite up to this run, for the page of the run.
+    pub series: Option<SeriesView>,
 }
 
 /// A run to report on.

@@ -36,7 +36,7 @@ pub(super) fn lines(report: Report<'_>) -> Vec<String> {
             figures::value(metric, kpi.figure.value()),
             figures::value_or_none(metric, kpi.baseline),
             change_text(metric, kpi),
-            bounds_text(metric, kpi),
+            bounds_text(kpi, |it| figures::value(metric, it)),
             gate_state(kpi).to_owned(),
         ]);
     }

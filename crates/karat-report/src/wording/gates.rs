@@ -128,7 +128,7 @@ pub(crate) fn check_name(decision: &Decision) -> String {
 }
 
 /// Returns the sign of a bound.
-fn sign(bound: &str) -> &'static str {
+pub(crate) fn sign(bound: &str) -> &'static str {
     match bound {
         "min" => "≥",
         "max" => "≤",

@@ -4,6 +4,7 @@ use karat_analysis::Kpi;
 use karat_types::MetricSpec;
 
 use crate::shared::figures::{self, NONE, percent, with_sign};
+use crate::wording::gates::sign;
 
 /// Returns for example `+1619 (+193 %, CI +12.0 to +1800)`. The percentage appears if the metric has no range to read
 /// the change against; an interval without width is left out.
@@ -21,15 +22,10 @@ pub(crate) fn change_text(metric: &MetricSpec, kpi: &Kpi) -> String {
 }
 
 /// Returns the gates' bounds, for example `≥ 0.900, rise ≤ 168`.
-pub(crate) fn bounds_text(metric: &MetricSpec, kpi: &Kpi) -> String {
+pub(crate) fn bounds_text(kpi: &Kpi, value: impl Fn(f64) -> String) -> String {
     let bounds = kpi.bounds.iter().map(|it| {
-        let sign = match it.bound {
-            "min" => "≥",
-            "max" => "≤",
-            "max_drop" => "drop ≤",
-            _ => "rise ≤",
-        };
-        format!("{sign} {}", figures::value_or_none(metric, it.threshold))
+        let limit = it.threshold.map_or_else(|| NONE.to_owned(), &value);
+        format!("{} {limit}", sign(it.bound))
     });
     bounds.collect::<Vec<_>>().join(", ")
 }

@@ -20,7 +20,7 @@ use super::rubric::compiled::CompiledRubric;
 use super::rubric::overall;
 use super::verdict::{Verdict, VerdictRound, count_notes, note};
 
-/// One judgment under way. The slots of its first round stand as they are; those of others begin with the round's name.
+/// One judgment under way. The ids of its first round stand as they are; those of others begin with the round's name.
 #[derive(Debug)]
 pub struct JudgeMachine {
     setup: Arc<CompiledRubric>,
@@ -34,7 +34,7 @@ pub struct JudgeMachine {
 #[derive(Debug)]
 struct VoteRound {
     swapped: bool,
-    /// The prefix of its slots.
+    /// The prefix of its ids.
     prefix: String,
     machine: RoundMachine,
     verdict: Option<Verdict>,
@@ -85,8 +85,8 @@ impl Machine for JudgeMachine {
         let mut given: Vec<Vec<Answer>> = self.rounds.iter().map(|_| Vec::new()).collect();
         for (answer, at) in answers.into_iter().zip(std::mem::take(&mut self.asked)) {
             if let (Some(round), Some(given)) = (self.rounds.get(at), given.get_mut(at)) {
-                let slot = answer.slot.0.strip_prefix(round.prefix.as_str()).unwrap_or(&answer.slot.0);
-                given.push(Answer { slot: AskId::new(slot), outcome: answer.outcome });
+                let id = answer.id.0.strip_prefix(round.prefix.as_str()).unwrap_or(&answer.id.0);
+                given.push(Answer { id: AskId::new(id), outcome: answer.outcome });
             }
         }
         let mut asks = Vec::new();
@@ -98,7 +98,7 @@ impl Machine for JudgeMachine {
                 Turn::Done(verdict) => round.verdict = Some(verdict),
                 Turn::Ask(wanted) => {
                     self.asked.extend(wanted.iter().map(|_| at));
-                    let named = |ask: Ask| Ask { slot: AskId::new(format!("{}{}", round.prefix, ask.slot)), ..ask };
+                    let named = |ask: Ask| Ask { id: AskId::new(format!("{}{}", round.prefix, ask.id)), ..ask };
                     asks.extend(wanted.into_iter().map(named));
                 }
             }
@@ -218,8 +218,8 @@ fn most_frequent(mut values: Vec<f64>) -> Vec<f64> {
 
 /// The judge's reasoning of each round.
 fn join_reasonings(setup: &CompiledRubric, verdicts: &[(bool, Verdict)]) -> String {
-    let said = verdicts.iter().enumerate().filter(|(_, (_, verdict))| !verdict.reasoning.is_empty());
-    let lines = said.map(|(at, (swapped, verdict))| match (setup.is_pair, swapped) {
+    let explained = verdicts.iter().enumerate().filter(|(_, (_, verdict))| !verdict.reasoning.is_empty());
+    let lines = explained.map(|(at, (swapped, verdict))| match (setup.is_pair, swapped) {
         (true, false) => format!("shown first: {}", verdict.reasoning),
         (true, true) => format!("shown second: {}", verdict.reasoning),
         (false, _) => format!("vote {}: {}", at + 1, verdict.reasoning),

@@ -213,8 +213,8 @@ impl Judged {
     #[must_use]
     pub fn r_precision(&self) -> f64 {
         let relevant = self.ideal.len();
-        let found = self.places.iter().take(relevant);
-        found.filter(|place| place.grade > 0.0).count() as f64 / relevant as f64
+        let top = self.places.iter().take(relevant);
+        top.filter(|place| place.grade > 0.0).count() as f64 / relevant as f64
     }
 
     /// Normalised discounted cumulative gain of the top `k`: `Σ gain / log2(place + 1)` ÷ the same

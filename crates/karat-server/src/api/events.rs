@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::api::query::Query;
 use crate::api::run_object::RunObject;
+use crate::live_text;
 use crate::problem::Problem;
 use crate::state::State;
 
@@ -45,7 +46,7 @@ enum Cells {
     None,
     Failed,
     All,
-    /// The last few of each look.
+    /// The last few of each look, and all texts of the live page.
     Latest,
 }
 
@@ -149,7 +150,7 @@ impl EventStream {
         let from = if self.cells == Cells::Latest { new.len().saturating_sub(LATEST) } else { 0 };
         for cell in new.into_iter().skip(from) {
             if let Some(line) = self.follower.cell(cell.ordinal)? {
-                let line = json!({
+                let mut object = json!({
                     "cell": line.cell,
                     "sample": line.sample,
                     "model": line.model,
@@ -159,12 +160,19 @@ impl EventStream {
                     "scores": line.scores,
                     "error": line.error,
                 });
-                self.send(event("cell", &line).id(cell.seq.to_string()))?;
+                if self.cells == Cells::Latest {
+                    object["texts"] = json!(live_text::cell(&line));
+                }
+                self.send(event("cell", &object).id(cell.seq.to_string()))?;
             }
         }
         if self.progress.as_ref() != Some(&look.progress) {
             // Everything up to here was sent, also what was not wanted.
-            let progress = serde_json::to_value(&look.progress).unwrap_or_default();
+            let mut progress = serde_json::to_value(&look.progress).unwrap_or_default();
+            if self.cells == Cells::Latest {
+                let texts = live_text::run(self.follower.run(), &look.progress).texts();
+                progress["texts"] = texts.into_iter().collect::<Value>();
+            }
             let behind = look.finished.last().map_or(self.after, |last| last.seq).max(self.after);
             self.send(event("progress", &progress).id(behind.to_string()))?;
             self.after = behind;

@@ -16,6 +16,8 @@ mod start;
 use axum::Router;
 use axum::routing::{get, post};
 
+pub(crate) use run_object::RunObject;
+
 use crate::state::State;
 
 /// The first parts of the API's addresses: what is not a page.

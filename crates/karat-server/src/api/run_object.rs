@@ -40,6 +40,11 @@ impl RunObject {
         Self { state: run, problem, links }
     }
 
+    /// The failure that ended it, where this server knows it.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
     /// Reads a run by its id, the beginning of one, or `latest`.
     ///
     /// # Errors

@@ -3,9 +3,12 @@
 //! | file | page |
 //! |---|---|
 //! | `runs` | `/`: what ran, what is red |
+//! | `run` | `/runs/R`: better, worse or unknown; `live` while it runs: how far, how much, stop? |
+//! | `compare` | `/compare?a=A&b=B`: did it change, and where? |
 //! | `cells` | `/runs/R/cells`: which cells do I read? |
 //! | `sample` | `/runs/R/sample?id=S`: what did each system say to this? |
 //! | `trace` | `/runs/R/cell?n=N`: what was sent and returned? |
+//! | `series` | `/series/SUITE`: is a dated suite slipping? |
 //! | `style` | `/_style`: every component and chart in every state, under `karat view --style` |
 //!
 //! `query` reads and writes the state of a page in its address; `parts/` is what several pages share.
@@ -14,10 +17,14 @@
 //! a document; problems become the error page in `answer`.
 
 mod cells;
+mod compare;
+mod live;
 mod parts;
 mod query;
+mod run;
 mod runs;
 mod sample;
+mod series;
 mod style;
 mod trace;
 
@@ -32,8 +39,14 @@ use crate::state::State;
 
 /// The routes of the pages.
 pub(crate) fn router(state: &State) -> Router<State> {
-    let pages =
-        Router::new().merge(runs::router()).merge(cells::router()).merge(sample::router()).merge(trace::router());
+    let pages = Router::new()
+        .merge(runs::router())
+        .merge(run::router())
+        .merge(compare::router())
+        .merge(cells::router())
+        .merge(sample::router())
+        .merge(trace::router())
+        .merge(series::router());
     match state.settings().purpose {
         Purpose::View { style: true } => pages.merge(style::router()),
         Purpose::View { style: false } | Purpose::Serve { .. } => pages,

@@ -124,3 +124,18 @@ fn no_event_is_lost_or_doubled_by_a_restart() {
     assert_eq!(all, (0..60).collect::<Vec<_>>());
     assert_eq!(seen.last().unwrap().data["status"], "completed");
 }
+
+/// DB-17: a page that follows a run gets the texts that it shows, made harmless by the server.
+#[test]
+fn a_page_gets_its_texts() {
+    let place = Place::view();
+    place.run("faq", "a");
+    let seen = read(&place, &place.restarted(), "/eval/runs/a/events?cells=latest", "", |_| false);
+    let texts = &seen.iter().find(|event| event.name == "progress").unwrap().data["texts"];
+    for name in ["done", "planned", "remaining", "speed", "spent", "budget", "failures", "summary"] {
+        assert!(texts[name].is_string(), "{name}");
+    }
+    let cell = seen.iter().find(|event| event.name == "cell").unwrap();
+    assert_eq!(cell.data["texts"].as_array().unwrap().len(), 3);
+    assert_eq!(cell.data["texts"][2], "ok");
+}

@@ -10,11 +10,13 @@
 
 mod events;
 mod guards;
+mod live;
 mod measure;
 mod pages;
 mod place;
 mod problems;
 mod runs;
+mod series;
 mod starts;
 mod suite;
 mod tokens;

@@ -30,22 +30,22 @@ const CHUNK: usize = 64;
 /// the threads share nothing.
 pub(super) fn replicate<T: Copy + Default + Send>(
     resampling: &Resampling,
-    one: impl Fn(&mut Draws) -> T + Sync,
+    resample: impl Fn(&mut Draws) -> T + Sync,
 ) -> Vec<T> {
     let mut replicates = vec![T::default(); resampling.resamples];
     let mut chunks: Vec<(usize, &mut [T])> = replicates.chunks_mut(CHUNK).enumerate().collect();
     let run = |chunks: &mut [(usize, &mut [T])]| {
         for (index, chunk) in chunks {
             let mut draws = Draws::new(resampling.seed.stream(*index as u64));
-            chunk.iter_mut().for_each(|slot| *slot = one(&mut draws));
+            chunk.iter_mut().for_each(|slot| *slot = resample(&mut draws));
         }
     };
-    let share = chunks.len().div_ceil(resampling.threads.get()).max(1);
-    if chunks.len() <= share {
+    let chunks_per_thread = chunks.len().div_ceil(resampling.threads.get()).max(1);
+    if chunks.len() <= chunks_per_thread {
         run(&mut chunks);
     } else {
         thread::scope(|scope| {
-            for part in chunks.chunks_mut(share) {
+            for part in chunks.chunks_mut(chunks_per_thread) {
                 scope.spawn(|| run(part));
             }
         });

@@ -41,17 +41,17 @@ impl Proportion {
         Some(self.wilson_with_quantile(level.t(df)?, level, Method::ClusterWilson))
     }
 
-    /// Wilson's interval with a quantile.
-    fn wilson_with_quantile(&self, z: f64, level: Level, method: Method) -> Interval {
+    /// Wilson's interval with a quantile of the normal or t distribution.
+    fn wilson_with_quantile(&self, quantile: f64, level: Level, method: Method) -> Interval {
         let (k, n) = (self.successes, self.n);
-        let z2 = z * z;
-        let centre = (k + 0.5 * z2) / (n + z2);
-        let half = z / (n + z2) * (k * (n - k) / n + 0.25 * z2).sqrt();
+        let square = quantile * quantile;
+        let centre = (k + 0.5 * square) / (n + square);
+        let half = quantile / (n + square) * (k * (n - k) / n + 0.25 * square).sqrt();
         let mut interval = Interval::around(centre, half, level, method).clip(0.0, 1.0);
-        if self.none() {
+        if self.has_no_successes() {
             interval.lo = 0.0;
         }
-        if self.all() {
+        if self.has_only_successes() {
             interval.hi = 1.0;
         }
         interval
@@ -92,11 +92,11 @@ impl Proportion {
         Interval::around(p, half, level, Method::Wald).clip(0.0, 1.0)
     }
 
-    fn none(&self) -> bool {
+    fn has_no_successes(&self) -> bool {
         self.successes <= 0.0
     }
 
-    fn all(&self) -> bool {
+    fn has_only_successes(&self) -> bool {
         self.successes >= self.n
     }
 }

@@ -21,8 +21,14 @@ const RESULTS: &str = "delete from reuse where block in
 const STAYING: &str = "select seq, reuse from blocks join runs on runs.id = blocks.run
     where not (runs.started_at < ?1 and runs.status = ?2) and runs.id not in (select run from released) order by seq";
 
-const TRACES: &str = "update blocks set traces = x'' where length(traces) > 0
-    and run in (select id from runs where started_at < ?1 and status = ?2)";
+const TRACED_BLOCKS: &str = "select seq, length(log) + length(reuse) + length(judgments) + length(outputs) from blocks
+    where length(traces) > 0 and run in (select id from runs where started_at < ?1 and status = ?2) order by seq";
+
+const REMOVE_TRACES: &str = "update blocks set traces = x'' where seq = ?1";
+
+/// Bytes that are written anew together: a block without its traces is a new row, which goes through the log. So little room
+/// is needed on the disk.
+const REWRITTEN_TOGETHER: i64 = 1 << 20;
 
 const TRACE_BYTES: &str = "select coalesce(sum(length(traces)), 0) from blocks
     where run in (select id from runs where started_at < ?1 and status = ?2)";
@@ -56,13 +62,16 @@ impl Store {
         let mut pruned = (|| {
             index_writer::index_all(&transaction)?;
             let results = remove_results(&transaction, before)?;
-            let trace_bytes = if traces { remove_traces(&transaction, before)? } else { 0 };
+            let trace_bytes = if traces { trace_bytes(&transaction, before)? } else { 0 };
             Ok(PruneResult { results, trace_bytes, ..PruneResult::default() })
         })()
         .map_err(|failure: ReadFailure| failure.of(self.path(), "old results"))?;
         if apply {
             transaction.commit().map_err(|error| attempt.error(error))?;
             self.0.known_keys.discard();
+            if traces {
+                remove_traces(&connection, before, attempt)?;
+            }
             match shrink(&connection).map_err(|error| attempt.error(error)) {
                 Ok(freed) => pruned.freed = freed,
                 Err(StoreError::Full { .. } | StoreError::Refused { .. }) => {
@@ -112,11 +121,34 @@ fn remove_results(transaction: &Transaction<'_>, before: Moment) -> Result<u64, 
     Ok(gone.values().filter(|place| place.is_none()).count() as u64)
 }
 
-/// Removes the traces and returns their size in bytes.
-fn remove_traces(connection: &Connection, before: Moment) -> rusqlite::Result<u64> {
+/// Returns the size of the traces in bytes.
+fn trace_bytes(connection: &Connection, before: Moment) -> rusqlite::Result<u64> {
     let bytes: i64 = connection.query_row(TRACE_BYTES, old(before), |row| row.get(0))?;
-    connection.execute(TRACES, old(before))?;
     Ok(bytes.unsigned_abs())
+}
+
+/// Removes the traces, some blocks at a time. What is removed stays removed if the disk has no room for the rest.
+fn remove_traces(connection: &Connection, before: Moment, attempt: Attempt<'_>) -> Result<(), StoreError> {
+    let blocks = (|| {
+        let mut statement = connection.prepare_cached(TRACED_BLOCKS)?;
+        let rows = statement.query_map(old(before), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<rusqlite::Result<Vec<(i64, i64)>>>()
+    })();
+    let mut blocks = blocks.map_err(|error| attempt.error(error))?.into_iter().peekable();
+    while blocks.peek().is_some() {
+        let transaction = writer::begin(connection, attempt)?;
+        let mut rewritten = 0;
+        while rewritten < REWRITTEN_TOGETHER
+            && let Some((block, bytes)) = blocks.next()
+        {
+            transaction.execute(REMOVE_TRACES, [block]).map_err(|error| attempt.error(error))?;
+            rewritten += bytes;
+        }
+        transaction.commit().map_err(|error| attempt.error(error))?;
+        // A reader may hold the log for a moment; then it is emptied after the next blocks.
+        let _ = connection.execute_batch("pragma wal_checkpoint(truncate)");
+    }
+    Ok(())
 }
 
 /// Parameters that select the finished runs that started before a moment.

@@ -74,11 +74,11 @@ impl Search<'_> {
 
     fn scalar(&mut self, node: &Node) {
         if node.text().is_some_and(|text| holds_key(&self.keys, text)) {
-            self.problems.black_out(&node.place);
+            self.problems.mask(&node.place);
             self.problems.error(&node.place, "this looks like a key; a suite must not contain secrets").hint(HINT);
         }
         if node.text().is_some_and(holds_password) {
-            self.problems.black_out(&node.place);
+            self.problems.mask(&node.place);
             let hint = "send it in a header: `Authorization: \"Basic ${NAME}\"`, with NAME in the environment";
             self.problems
                 .error(&node.place, "this address contains a password; a suite must not contain secrets")
@@ -93,7 +93,7 @@ impl Search<'_> {
         let secret = text.rsplit(' ').next().unwrap_or_default();
         let is_literal = !environment::mentions(text) && !text.contains("{{");
         if is_literal && secret.len() >= SHORTEST && !holds_key(&self.keys, text) {
-            self.problems.black_out(&entry.node.place);
+            self.problems.mask(&entry.node.place);
             self.problems
                 .warn(&entry.place, format!("the value of `{}` is written in plain text", entry.key))
                 .hint(HINT);

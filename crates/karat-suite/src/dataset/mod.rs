@@ -83,9 +83,9 @@ impl DatasetError {
     }
 
     /// The error with the row's content redacted as the privacy rules require.
-    fn redact(mut self, discretion: &RowRedaction) -> Self {
-        *self.problem = discretion.problem(&self.problem, CONCEALED);
-        self.more = self.more.iter().map(|problem| discretion.problem(problem, CONCEALED)).collect();
+    fn redact(mut self, row_redaction: &RowRedaction) -> Self {
+        *self.problem = row_redaction.problem(&self.problem, CONCEALED);
+        self.more = self.more.iter().map(|problem| row_redaction.problem(problem, CONCEALED)).collect();
         self
     }
 
@@ -128,7 +128,7 @@ pub(crate) struct Dataset {
     /// True if a bad row becomes an errored sample.
     pub reports_broken: bool,
     /// Redaction of messages about rows.
-    pub discretion: RowRedaction,
+    pub row_redaction: RowRedaction,
     pub metadata: Vec<(String, Path)>,
     /// Conditions that fetched content must not meet.
     pub rules: Vec<columns::fetch::ForbiddenCondition>,
@@ -163,6 +163,6 @@ impl Dataset {
     pub fn rows(self: &Arc<Self>) -> Box<dyn Iterator<Item = Result<Sample, DatasetError>> + Send> {
         let dataset = self.clone();
         let rows = rows::Rows::new(self.clone()).planned_samples();
-        Box::new(rows.map(move |row| row.map_err(|error| error.redact(&dataset.discretion))))
+        Box::new(rows.map(move |row| row.map_err(|error| error.redact(&dataset.row_redaction))))
     }
 }

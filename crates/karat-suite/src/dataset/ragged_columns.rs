@@ -39,7 +39,7 @@ impl RaggedColumns {
     }
 
     /// Adds a planned row.
-    pub fn see(&mut self, kept: &KeptRow, row: &Value) {
+    pub fn add_row(&mut self, kept: &KeptRow, row: &Value) {
         for (column, ragged) in self.0.iter_mut().filter(|(column, _)| row.get(column.as_str()).is_none()) {
             ragged.rows += 1;
             let problem = || {
@@ -74,7 +74,7 @@ impl RaggedColumns {
             problem.message.clone_from(&message);
             problem.maybe_hint(hint);
             let concealed = format!("a row has no column `{column}`; {effect}{others}");
-            problems.push(dataset.discretion.problem(&problem, &concealed));
+            problems.push(dataset.row_redaction.problem(&problem, &concealed));
         }
     }
 }

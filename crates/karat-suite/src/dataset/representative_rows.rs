@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 /// Smaller datasets are not sampled: reading all rows takes no time.
 const LARGE: u64 = 32_768;
 
-/// One in this many rows is kept as long as there are few,
+/// One in this many rows is kept, as long as that is within the two limits below.
 const STRETCH: u64 = 8;
 
-/// up to this number,
+/// Largest number of rows that are kept.
 const MOST: usize = 8_192;
 
-/// which take about this many bytes of memory.
+/// Largest memory of the rows that are kept, in bytes; an estimate.
 const MOST_BYTES: usize = 16 << 20;
 
 /// Estimated overhead of a value in bytes, beside its text.
@@ -41,7 +41,7 @@ pub struct RepresentativeRows {
 /// The sample while rows are read.
 #[derive(Default)]
 pub(super) struct RowSampler {
-    spread: RepresentativeRows,
+    sample: RepresentativeRows,
     /// Length of all rows, and of those that are kept.
     length: u64,
     kept: RowSize,
@@ -51,30 +51,30 @@ pub(super) struct RowSampler {
 
 impl RowSampler {
     /// Adds a planned row that can be read.
-    pub fn see(&mut self, row: u64, columns: &Map<String, Value>, sample: impl FnOnce() -> Sample) {
+    pub fn add_row(&mut self, row: u64, columns: &Map<String, Value>, sample: impl FnOnce() -> Sample) {
         let size = RowSize::of(columns);
-        self.spread.rows += 1;
+        self.sample.rows += 1;
         self.length += size.text as u64;
         if !is_kept(row, self.halvings) {
             return;
         }
         self.kept.add(size);
-        self.spread.samples.push(sample());
-        while self.spread.samples.len() > MOST || (self.kept.bytes() > MOST_BYTES && !self.spread.samples.is_empty()) {
+        self.sample.samples.push(sample());
+        while self.sample.samples.len() > MOST || (self.kept.bytes() > MOST_BYTES && !self.sample.samples.is_empty()) {
             self.halvings += 1;
-            self.spread.samples.retain(|sample| is_kept(sample.row, self.halvings));
+            self.sample.samples.retain(|sample| is_kept(sample.row, self.halvings));
             self.kept = RowSize::default();
-            self.spread.samples.iter().for_each(|sample| self.kept.add(RowSize::of(&sample.columns)));
+            self.sample.samples.iter().for_each(|sample| self.kept.add(RowSize::of(&sample.columns)));
         }
     }
 
     /// Returns the kept rows if the dataset is large and they represent it.
     pub fn finish(self) -> Option<RepresentativeRows> {
-        let kept = self.spread.samples.len();
+        let kept = self.sample.samples.len();
         let mean = |length: f64, rows: f64| (length + 1.0) / rows;
-        let share = mean(self.kept.text as f64, kept as f64) / mean(self.length as f64, self.spread.rows as f64);
-        let stands = kept >= FEWEST && (share - 1.0).abs() <= APART;
-        (self.spread.rows >= LARGE && stands).then_some(self.spread)
+        let share = mean(self.kept.text as f64, kept as f64) / mean(self.length as f64, self.sample.rows as f64);
+        let is_representative = kept >= FEWEST && (share - 1.0).abs() <= APART;
+        (self.sample.rows >= LARGE && is_representative).then_some(self.sample)
     }
 }
 
@@ -103,17 +103,17 @@ struct RowSize {
 impl RowSize {
     fn of(columns: &Map<String, Value>) -> Self {
         let mut size = Self::default();
-        columns.iter().for_each(|(name, value)| size.see(name.len(), value));
+        columns.iter().for_each(|(name, value)| size.add_value(name.len(), value));
         size
     }
 
-    fn see(&mut self, name: usize, value: &Value) {
+    fn add_value(&mut self, name: usize, value: &Value) {
         self.values += 1;
         self.text += name;
         match value {
             Value::String(text) => self.text += text.len(),
-            Value::Array(items) => items.iter().for_each(|item| self.see(0, item)),
-            Value::Object(members) => members.iter().for_each(|(name, value)| self.see(name.len(), value)),
+            Value::Array(items) => items.iter().for_each(|item| self.add_value(0, item)),
+            Value::Object(members) => members.iter().for_each(|(name, value)| self.add_value(name.len(), value)),
             Value::Null | Value::Bool(_) | Value::Number(_) => self.text += 4,
         }
     }
@@ -135,33 +135,33 @@ mod tests {
 
     use super::*;
 
-    fn spread(rows: u64, text: impl Fn(u64) -> usize) -> Option<RepresentativeRows> {
-        let mut gathering = RowSampler::default();
+    fn sample_of(rows: u64, text: impl Fn(u64) -> usize) -> Option<RepresentativeRows> {
+        let mut sampler = RowSampler::default();
         for row in 0..rows {
             let columns = json!({ "text": "x".repeat(text(row)) });
             let columns = columns.as_object().unwrap();
-            gathering.see(row, columns, || Sample {
+            sampler.add_row(row, columns, || Sample {
                 row,
                 columns: columns.clone(),
                 ..Sample::new(format!("s{row}"), None)
             });
         }
-        gathering.finish()
+        sampler.finish()
     }
 
     /// One row of each stretch is kept, in order, never too many, and the same ones each time.
     #[test]
     fn one_of_each_stretch_is_kept() {
         for (rows, stretch) in [(LARGE, 8), (65_536, 8), (65_544, 16), (200_000, 32), (1_000_000, 128)] {
-            let found = spread(rows, |_| 10).unwrap();
+            let found = sample_of(rows, |_| 10).unwrap();
             assert_eq!(found.rows, rows);
             let stretches: Vec<u64> = found.samples.iter().map(|sample| sample.row / stretch).collect();
             let whole = rows / stretch;
             assert_eq!(stretches[..whole as usize], (0..whole).collect::<Vec<_>>(), "{rows} rows");
             assert!(stretches.len() as u64 <= whole + 1 && stretches.len() <= MOST);
-            assert_eq!(spread(rows, |_| 10), Some(found));
+            assert_eq!(sample_of(rows, |_| 10), Some(found));
         }
-        assert_eq!(spread(LARGE - 1, |_| 10), None);
+        assert_eq!(sample_of(LARGE - 1, |_| 10), None);
     }
 
     /// Fewer large rows are kept, so that memory is bounded; too few are not representative.
@@ -169,23 +169,23 @@ mod tests {
     fn large_rows_are_fewer() {
         let held =
             |found: &RepresentativeRows| found.samples.iter().map(|it| RowSize::of(&it.columns).bytes()).sum::<usize>();
-        let found = spread(LARGE, |_| 10_000).unwrap();
+        let found = sample_of(LARGE, |_| 10_000).unwrap();
         assert!((800..1_680).contains(&found.samples.len()) && held(&found) <= MOST_BYTES, "{}", found.samples.len());
-        assert_eq!(spread(LARGE, |_| 40_000), None);
-        let mut gathering = RowSampler::default();
+        assert_eq!(sample_of(LARGE, |_| 40_000), None);
+        let mut sampler = RowSampler::default();
         let columns: Map<String, Value> = (0..200).map(|at| (format!("c{at}"), Value::Null)).collect();
         for row in 0..2 * LARGE {
-            gathering.see(row, &columns, || Sample { row, columns: columns.clone(), ..Sample::new("s", None) });
+            sampler.add_row(row, &columns, || Sample { row, columns: columns.clone(), ..Sample::new("s", None) });
         }
-        assert!((400..840).contains(&gathering.spread.samples.len()) && held(&gathering.spread) <= MOST_BYTES);
+        assert!((400..840).contains(&sampler.sample.samples.len()) && held(&sampler.sample) <= MOST_BYTES);
     }
 
     /// If few rows are most of the dataset, no others represent it, whether one of them was kept or not.
     #[test]
     fn very_long_rows_have_none_that_stand_for_them() {
         for offset in 0..8 {
-            assert_eq!(spread(LARGE, |row| if row % 8_192 == offset { 1 << 20 } else { 5 }), None, "{offset}");
-            assert_eq!(spread(LARGE, |row| if row == offset { 24 << 20 } else { 5 }), None, "{offset}");
+            assert_eq!(sample_of(LARGE, |row| if row % 8_192 == offset { 1 << 20 } else { 5 }), None, "{offset}");
+            assert_eq!(sample_of(LARGE, |row| if row == offset { 24 << 20 } else { 5 }), None, "{offset}");
         }
     }
 
@@ -203,7 +203,7 @@ mod tests {
         ];
         for (at, text) in shapes.into_iter().enumerate() {
             let rows = 100_000;
-            let found = spread(rows, text).unwrap();
+            let found = sample_of(rows, text).unwrap();
             let mean = |texts: &mut dyn Iterator<Item = usize>, n: usize| texts.sum::<usize>() as f64 / n as f64;
             let kept = mean(&mut found.samples.iter().map(|sample| text(sample.row)), found.samples.len());
             let all = mean(&mut (0..rows).map(text), rows as usize);

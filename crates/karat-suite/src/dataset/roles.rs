@@ -78,8 +78,8 @@ impl Role {
         match self {
             Self::Declared(path) => Ok(path.first(row).filter(|value| !value.is_null())),
             Self::Common(names) => {
-                let mut found = names.iter().filter_map(|name| Some((*name, member(row.as_object()?, name)?)));
-                match (found.next(), found.next()) {
+                let mut present = names.iter().filter_map(|name| Some((*name, member(row.as_object()?, name)?)));
+                match (present.next(), present.next()) {
                     (Some((first, _)), Some((second, _))) => Err(at.problem_with_hint(
                         second,
                         format!("both `{first}` and `{second}` could be the {role}"),

@@ -150,7 +150,7 @@ impl Rows {
             if let Ok(SourceRow { mut value, at }) = raw
                 && self.add_columns(&mut value, &at, column).is_ok()
             {
-                prior.see(&mut history, self.ordinal, &value);
+                prior.add_row(&mut history, self.ordinal, &value);
             }
             self.ordinal += 1;
         }
@@ -169,10 +169,10 @@ impl Rows {
                 && let Err(error) = schema.column(&column.name, &mut value, at, &mut self.leniencies)
             {
                 // Reported at the place of the value, which may be in another file.
-                let own = column.place(row, &*self.dataset.files);
-                let told =
-                    own.and_then(|own| schema.column(&column.name, &mut value, &own, &mut BTreeMap::new()).err());
-                return Err(told.unwrap_or(error));
+                let place = column.place(row, &*self.dataset.files);
+                let schema_error =
+                    place.and_then(|place| schema.column(&column.name, &mut value, &place, &mut BTreeMap::new()).err());
+                return Err(schema_error.unwrap_or(error));
             }
             if let Some(columns) = row.as_object_mut() {
                 columns.insert(column.name.clone(), value);
@@ -288,9 +288,9 @@ impl Dataset {
     }
 
     fn sample(&self, mut row: Value, own: Option<&str>, at: &RowPlace) -> Result<Sample, DatasetError> {
-        let found = self.roles.id.value("id", &row, at)?;
-        let is_fraction = found.is_some_and(Value::is_f64);
-        let id = match found {
+        let id_value = self.roles.id.value("id", &row, at)?;
+        let is_fraction = id_value.is_some_and(Value::is_f64);
+        let id = match id_value {
             Some(id @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => self.id_text(id, at),
             Some(other) => return Err(at.problem("id", format!("an id must be text or a number, not {other}"))),
             None => own.map(Cow::Borrowed).ok_or_else(|| {

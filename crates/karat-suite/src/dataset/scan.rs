@@ -60,7 +60,7 @@ pub(crate) struct Scan {
     /// Contradictions between rows and the files beside them.
     pub mismatches: Mismatches,
     /// A representative sample of the rows, if there are many.
-    pub spread: Option<RepresentativeRows>,
+    pub representative_rows: Option<RepresentativeRows>,
 }
 
 impl Scan {
@@ -73,7 +73,7 @@ impl Scan {
 
 struct Scanner<'a> {
     problems: &'a mut Problems,
-    found: Scan,
+    scan: Scan,
     ids: FxHashSet<u64>,
     shown: usize,
     bad: u64,
@@ -82,13 +82,13 @@ struct Scanner<'a> {
     unclustered: u64,
     wanted: BTreeSet<String>,
     matched: Vec<bool>,
-    gathering: RowSampler,
+    sampler: RowSampler,
     ragged: RaggedColumns,
     hosts: CommonHosts,
     /// Columns that may be empty and have been so in every row.
     empty: BTreeSet<String>,
     /// Redaction of messages about rows.
-    discretion: &'a RowRedaction,
+    row_redaction: &'a RowRedaction,
 }
 
 impl Dataset {
@@ -108,8 +108,8 @@ impl Dataset {
             match row {
                 Ok(mut kept) => {
                     let row = Value::Object(std::mem::take(&mut kept.sample.columns));
-                    checks.iter_mut().for_each(|check| check.see(&kept.sample.id, &row));
-                    scanner.see(self, &kept, &row, watched);
+                    checks.iter_mut().for_each(|check| check.add_row(&kept.sample.id, &row));
+                    scanner.add_row(self, &kept, &row, watched);
                     scanner.mismatches(&kept, std::mem::take(&mut rows.mismatches));
                 }
                 Err(error) => scanner.report_bad_row(self, error),
@@ -120,10 +120,10 @@ impl Dataset {
         }
         let contents = rows.contents.finalize().to_hex().to_string();
         let leniencies = rows.leniencies;
-        scanner.found.spread = std::mem::take(&mut scanner.gathering).finish();
-        scanner.found.checks = checks.iter().map(Check::counts_so_far).collect();
+        scanner.scan.representative_rows = std::mem::take(&mut scanner.sampler).finish();
+        scanner.scan.checks = checks.iter().map(Check::counts_so_far).collect();
         scanner.finish(self, place, watched, checks, leniencies);
-        Scan { contents, ..scanner.found }
+        Scan { contents, ..scanner.scan }
     }
 
     /// Returns whether a path may be absent in every row: the row schema describes it, or it is part of a column that is
@@ -151,7 +151,7 @@ impl<'a> Scanner<'a> {
         columns.extend(dataset.row_schema.iter().flat_map(|schema| schema.columns().map(str::to_owned)));
         Self {
             problems,
-            found: Scan {
+            scan: Scan {
                 rows: 0,
                 columns,
                 unfilled: BTreeSet::new(),
@@ -164,17 +164,17 @@ impl<'a> Scanner<'a> {
                 is_read: false,
                 checks: Vec::new(),
                 mismatches: Mismatches::default(),
-                spread: None,
+                representative_rows: None,
             },
             ids: FxHashSet::default(),
             shown: 0,
             bad: 0,
             kept: 0,
             unclustered: 0,
-            discretion: &dataset.discretion,
+            row_redaction: &dataset.row_redaction,
             wanted: dataset.only.clone(),
             matched: vec![false; watched.len()],
-            gathering: RowSampler::default(),
+            sampler: RowSampler::default(),
             ragged: RaggedColumns::new(pending),
             hosts: CommonHosts::default(),
             empty: dataset
@@ -186,10 +186,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn see(&mut self, dataset: &Arc<Dataset>, kept: &KeptRow, row: &Value, watched: &[RequiredPath]) {
+    fn add_row(&mut self, dataset: &Arc<Dataset>, kept: &KeptRow, row: &Value, watched: &[RequiredPath]) {
         let KeptRow { sample, at, .. } = kept;
         self.kept += 1;
-        self.found.is_read = true;
+        self.scan.is_read = true;
         let mut hasher = FxHasher::default();
         sample.id.hash(&mut hasher);
         if !self.ids.insert(hasher.finish())
@@ -205,39 +205,39 @@ impl<'a> Scanner<'a> {
             self.report(at.problem_with_hint(&sample.id, twice, Some(hint)));
         }
         let columns = row.as_object().into_iter().flat_map(serde_json::Map::keys);
-        let new: Vec<String> = columns.filter(|column| !self.found.columns.contains(*column)).cloned().collect();
-        self.found.unfilled.retain(|column| row.get(column).is_none_or(Value::is_null));
-        self.found.unfilled.extend(new.iter().filter(|column| row.get(*column).is_some_and(Value::is_null)).cloned());
-        self.found.columns.extend(new);
+        let new: Vec<String> = columns.filter(|column| !self.scan.columns.contains(*column)).cloned().collect();
+        self.scan.unfilled.retain(|column| row.get(column).is_none_or(Value::is_null));
+        self.scan.unfilled.extend(new.iter().filter(|column| row.get(*column).is_some_and(Value::is_null)).cloned());
+        self.scan.columns.extend(new);
         for (matched, path) in self.matched.iter_mut().zip(watched).filter(|(matched, _)| !**matched) {
             *matched = path.path.first(row).is_some_and(|value| !value.is_null());
         }
         if matches!(dataset.source, DatasetSource::Dir(_)) {
-            self.hosts.see(row);
+            self.hosts.add_row(row);
         }
         self.empty.retain(|column| row.get(column).is_none_or(Value::is_null));
         self.asserts(dataset, kept, row);
-        self.found.has_input |= sample.input.is_some();
-        self.found.has_reference |= sample.reference.is_some();
-        self.found.is_clustered |= sample.cluster.is_some();
+        self.scan.has_input |= sample.input.is_some();
+        self.scan.has_reference |= sample.reference.is_some();
+        self.scan.is_clustered |= sample.cluster.is_some();
         self.unclustered += u64::from(sample.cluster.is_none());
         self.wanted.remove(&*sample.id);
         let is_drawn = dataset.is_drawn(self.kept - 1);
-        if is_drawn && dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.found.rows < limit) {
-            let number = self.found.rows;
-            self.ragged.see(kept, row);
+        if is_drawn && dataset.wants(&sample.id) && dataset.limit.is_none_or(|limit| self.scan.rows < limit) {
+            let number = self.scan.rows;
+            self.ragged.add_row(kept, row);
             if let Some(columns) = row.as_object() {
                 let sample = || Sample { row: number, columns: columns.clone(), ..sample.clone() };
-                self.gathering.see(number, columns, sample);
+                self.sampler.add_row(number, columns, sample);
             }
-            self.found.rows += 1;
+            self.scan.rows += 1;
         }
     }
 
     fn asserts(&mut self, dataset: &Dataset, kept: &KeptRow, row: &Value) {
         let Some(asserts) = &dataset.asserts else { return };
-        self.found.has_asserts |= asserts.are_in(row);
-        self.found.has_judged_asserts |= asserts.are_judged_in(row);
+        self.scan.has_asserts |= asserts.are_in(row);
+        self.scan.has_judged_asserts |= asserts.are_judged_in(row);
         if let Err((wrong, hint)) = asserts.check(row, kept.sample.reference.is_some()) {
             let wrong = format!("{wrong} (sample `{}`)", kept.sample.id);
             self.report(kept.at.problem_with_hint("assert", wrong, hint));
@@ -247,8 +247,8 @@ impl<'a> Scanner<'a> {
     /// Warns of what a row and the files beside it contradict each other in.
     fn mismatches(&mut self, kept: &KeptRow, found: Vec<String>) {
         for what in found {
-            let what = self.discretion.text(what, MISMATCH);
-            let mismatches = &mut self.found.mismatches;
+            let what = self.row_redaction.text(what, MISMATCH);
+            let mismatches = &mut self.scan.mismatches;
             mismatches.count += 1;
             if mismatches.first.len() < KEPT_MISMATCHES {
                 mismatches.first.push(Mismatch { sample: kept.sample.id.to_string(), what: what.clone() });
@@ -256,7 +256,7 @@ impl<'a> Scanner<'a> {
             if mismatches.count <= SHOWN_MISMATCHES {
                 let message = format!("sample `{}`: {what}", kept.sample.id);
                 let problem = kept.at.problem("gold", message.as_str());
-                let mut problem = self.discretion.problem(problem.problem(), &message);
+                let mut problem = self.row_redaction.problem(problem.problem(), &message);
                 problem.severity = Severity::Warning;
                 self.problems.push(problem);
             }
@@ -265,10 +265,10 @@ impl<'a> Scanner<'a> {
 
     /// Returns whether the limit is reached, and every requested sample, column and role was found.
     fn has_enough(&self, dataset: &Dataset, pending: &[PendingName]) -> bool {
-        dataset.limit.is_some_and(|limit| self.found.rows >= limit)
+        dataset.limit.is_some_and(|limit| self.scan.rows >= limit)
             && self.wanted.is_empty()
             && self.matched.iter().all(|matched| *matched)
-            && pending.iter().all(|waiting| self.found.available_names().has(waiting))
+            && pending.iter().all(|waiting| self.scan.available_names().has(waiting))
     }
 
     fn report_bad_row(&mut self, dataset: &Dataset, error: DatasetError) {
@@ -278,7 +278,7 @@ impl<'a> Scanner<'a> {
         let counts = error.id.as_deref().is_none_or(|id| dataset.wants(id));
         // It is there, and its cell will say what is wrong with it.
         error.id.as_deref().map(|id| self.wanted.remove(id));
-        self.found.rows += u64::from(counts && dataset.limit.is_none_or(|limit| self.found.rows < limit));
+        self.scan.rows += u64::from(counts && dataset.limit.is_none_or(|limit| self.scan.rows < limit));
         for problem in error.problems() {
             let mut problem = problem.clone();
             problem.severity = Severity::Warning;
@@ -294,7 +294,7 @@ impl<'a> Scanner<'a> {
     fn push(&mut self, problem: Diagnostic) {
         self.shown += 1;
         if self.shown <= SHOWN {
-            self.problems.push(self.discretion.problem(&problem, super::CONCEALED));
+            self.problems.push(self.row_redaction.problem(&problem, super::CONCEALED));
         }
     }
 
@@ -315,7 +315,7 @@ impl<'a> Scanner<'a> {
                 self.problems.warn(place, more)
             };
         }
-        if self.kept == 0 && self.bad == 0 && self.found.rows == 0 {
+        if self.kept == 0 && self.bad == 0 && self.scan.rows == 0 {
             let condition = if dataset.condition.is_some() { " that satisfy `where`" } else { "" };
             let days = match &dataset.days {
                 Some((first, last)) if first == last => format!(" of {first}"),
@@ -332,13 +332,13 @@ impl<'a> Scanner<'a> {
         }
         self.hosts.warn(place, self.problems);
         let ragged = std::mem::replace(&mut self.ragged, RaggedColumns::new(&[]));
-        ragged.report(dataset, |column| self.found.columns.contains(column), self.problems);
-        let more = self.found.mismatches.count.saturating_sub(SHOWN_MISMATCHES);
+        ragged.report(dataset, |column| self.scan.columns.contains(column), self.problems);
+        let more = self.scan.mismatches.count.saturating_sub(SHOWN_MISMATCHES);
         if more > 0 {
             self.problems.warn(place, format!("{more} more contradictions between rows and the files beside them"));
         }
         if self.bad == 0 {
-            checks.into_iter().for_each(|check| check.report(self.problems, self.discretion));
+            checks.into_iter().for_each(|check| check.report(self.problems, self.row_redaction));
         }
         for id in std::mem::take(&mut self.wanted) {
             let file = self.problems.command_line("--sample", &id);
@@ -356,7 +356,7 @@ impl<'a> Scanner<'a> {
             let (wrong, hint) = self.unmatched_path(&written, &column);
             self.problems.error(&watched.place, wrong).maybe_hint(hint);
         }
-        if self.found.is_clustered && self.unclustered > 0 {
+        if self.scan.is_clustered && self.unclustered > 0 {
             let count = format!("{} of {} rows of the dataset name no cluster", self.unclustered, self.kept);
             self.problems
                 .warn(place, count)
@@ -370,8 +370,8 @@ impl<'a> Scanner<'a> {
 
     /// Returns message and hint for a path that matches no row.
     fn unmatched_path(&self, written: &str, column: &str) -> (String, Option<String>) {
-        let columns = &self.found.columns;
-        if self.found.unfilled.contains(column) {
+        let columns = &self.scan.columns;
+        if self.scan.unfilled.contains(column) {
             let hint = "fill it in, or name another column".to_owned();
             return (format!("`{column}` is null in every row of the dataset"), Some(hint));
         }

@@ -139,8 +139,8 @@ impl Decoder<'_> {
 
     /// `min` and `max` of a gate or scorer: some number must keep both.
     pub(super) fn bounds(&mut self, node: &Node) {
-        let of = |key: &str| node.field(key).and_then(share).map(|(number, _)| number);
-        if let (Some(min), Some(max), Some(place)) = (of("min"), of("max"), node.field("max").map(|it| &it.place))
+        let limit = |key: &str| node.field(key).and_then(share).map(|(number, _)| number);
+        if let (Some(min), Some(max), Some(place)) = (limit("min"), limit("max"), node.field("max").map(|it| &it.place))
             && min > max
         {
             self.problems

@@ -291,7 +291,7 @@ impl Problems {
     }
 
     /// Masks the text at a place with asterisks in all later messages.
-    pub fn black_out(&mut self, place: &Place) {
+    pub fn mask(&mut self, place: &Place) {
         let Some(source) = self.sources.get_mut(place.file) else { return };
         let within = |at: usize| place.span.contains(&at);
         let stars =

@@ -49,8 +49,8 @@ pub trait Files: Send + Sync {
         Ok(Box::new(Cursor::new(self.read(path)?)))
     }
 
-    /// A reader over a file whose path, relative to `folder`, comes from data. Files without links may open
-    /// [`join_beneath`].
+    /// A reader over a file whose path, relative to `folder`, comes from data. An implementation that has no symbolic
+    /// links may open the path that [`join_beneath`] returns.
     ///
     /// # Errors
     /// As [`Files::read`], and a path that leads out of the folder: absolute, by `..`, or by a link; then
@@ -80,11 +80,11 @@ pub trait Files: Send + Sync {
     }
 }
 
-/// Prefix of paths of labelled outputs: these files are made of labels and are not on disk.
+/// Prefix of virtual paths: `karat calibrate` serves outputs from a labels file under them.
 pub const LABELLED: &str = "labelled:";
 
-/// Bytes that are read of a file at once.
-const READ_AT_ONCE: usize = 64 * 1024;
+/// Bytes that a buffered reader asks the system for at once.
+const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The files of this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -116,7 +116,7 @@ impl Files for DiskFiles {
 }
 
 fn buffer(file: impl Read + Send + 'static) -> Box<dyn BufRead + Send> {
-    Box::new(BufReader::with_capacity(READ_AT_ONCE, file))
+    Box::new(BufReader::with_capacity(BUFFER_BYTES, file))
 }
 
 /// Refuses devices, pipes and sockets, also behind a link: they may never end, or wait for ever.

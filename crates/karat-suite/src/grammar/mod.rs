@@ -85,6 +85,8 @@ pub(crate) enum Kind {
 pub(crate) struct Object {
     /// Name in messages and in the JSON Schema.
     pub name: &'static str,
+    /// A remark on the whole object for the published schema and the reference; mostly empty.
+    pub about: &'static str,
     /// Its keys.
     pub keys: &'static [Key],
     /// Keys of which exactly one must be present.
@@ -114,7 +116,12 @@ impl Key {
 
 impl Object {
     pub const fn new(name: &'static str, keys: &'static [Key]) -> Self {
-        Self { name, keys, one_of: &[], foreign: &[] }
+        Self { name, about: "", keys, one_of: &[], foreign: &[] }
+    }
+
+    pub const fn about(mut self, remark: &'static str) -> Self {
+        self.about = remark;
+        self
     }
 
     pub const fn one_of(mut self, keys: &'static [&'static str]) -> Self {

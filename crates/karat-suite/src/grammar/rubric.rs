@@ -86,13 +86,13 @@ static SHOWN: Object = Object::new(
         may(
             "route",
             Shape::Text,
-            "Name of the chunked value; each list member is shown beside its own piece.",
+            "Name of a shown value that is cut into pieces: each member of this list is judged with the piece that it comes from.",
             "transcript",
         ),
         may(
             "chunk",
             Shape::Object(&CHUNK),
-            "Allows to cut a value that is too long for the judge.",
+            "Allows cutting a value that is too long for the judge.",
             "{ tokens: 4000, overlap: 100 }",
         ),
         may(
@@ -147,7 +147,7 @@ static DIMENSION: Object = Object::new(
         may(
             "chunks",
             Shape::Words(&["weighted", "members", "once", "min", "max"]),
-            "How the scores of the pieces become one.",
+            "How the scores of the pieces become one. `weighted`: mean by length; `members`: mean by list members; `once`: graded in one extra call that sees all but the cut value; `min`, `max`: the lowest, the highest.",
             "weighted",
         ),
     ],

@@ -30,7 +30,7 @@ pub fn registry_schema(catalog: &Catalog) -> Value {
 }
 
 fn document(root: &'static Object, title: &str, catalog: &Catalog) -> Value {
-    let mut writer = Writer { catalog, definitions: BTreeMap::new(), begun: BTreeSet::new() };
+    let mut writer = Writer { catalog, definitions: BTreeMap::new(), written: BTreeSet::new() };
     let body = writer.object(root, false);
     let mut document = Map::new();
     document.insert("$schema".to_owned(), DIALECT.into());
@@ -46,7 +46,7 @@ fn document(root: &'static Object, title: &str, catalog: &Catalog) -> Value {
 struct Writer<'a> {
     catalog: &'a Catalog,
     definitions: BTreeMap<String, Value>,
-    begun: BTreeSet<String>,
+    written: BTreeSet<String>,
 }
 
 impl Writer<'_> {
@@ -88,7 +88,7 @@ impl Writer<'_> {
     /// A reference to an object's definition, which is written once.
     fn reference(&mut self, object: &'static Object, name: String, open: bool, is_short: bool) -> Value {
         let name = name.replace(' ', "_");
-        if self.begun.insert(name.clone()) {
+        if self.written.insert(name.clone()) {
             let mut definition = self.object(object, open);
             if is_short {
                 definition = if name.ends_with("_list") { or("array", definition) } else { or("string", definition) };
@@ -118,6 +118,9 @@ impl Writer<'_> {
         }
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
+        if !object.about.is_empty() {
+            schema.insert("description".to_owned(), object.about.into());
+        }
         schema.insert("properties".to_owned(), Value::Object(properties));
         if !required.is_empty() {
             schema.insert("required".to_owned(), json!(required));
@@ -147,12 +150,12 @@ impl Writer<'_> {
     fn options(&mut self, member: &str, entry: &Entry) -> Value {
         let mut options = entry.options.clone();
         adopt(&mut options, member);
-        let own = options.as_object_mut().and_then(|options| {
+        let inner = options.as_object_mut().and_then(|options| {
             options.remove("$schema");
             options.remove("$defs")
         });
-        if let Some(Value::Object(own)) = own {
-            self.definitions.extend(own.into_iter().map(|(name, schema)| (format!("{member}.{name}"), schema)));
+        if let Some(Value::Object(inner)) = inner {
+            self.definitions.extend(inner.into_iter().map(|(name, schema)| (format!("{member}.{name}"), schema)));
         }
         options
     }

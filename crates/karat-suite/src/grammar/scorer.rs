@@ -18,7 +18,7 @@ pub(super) static SCORER: Object = Object::new(
         may("max", Shape::Share, "Highest score with which a cell passes.", "2000"),
         may("not", Shape::Boolean, "Passes when the test does not hold.", "true"),
         may("reduce", Shape::Text, "How the trials of a sample become one score: mean, median, min, max, majority, pass@K or pass^K.", "pass@3"),
-        may("aggregate", Shape::Text, "How the scores of the samples become one figure: mean, median, p50 to p99, min, max, sum, f1, f1_micro, f1_weighted or balanced_accuracy.", "p95"),
+        may("aggregate", Shape::Text, "How the scores of the samples become one figure: mean, median, p1 to p99, min, max, sum, f1, f1_micro, f1_weighted or balanced_accuracy.", "p95"),
         may("better", Shape::Words(&["higher", "lower"]), "Whether higher or lower values are better.", "lower"),
         may("margin", Shape::Share, "Smallest difference that matters: systems within it are equivalent. `5%` is relative to the baseline.", "0.02"),
         may("judges", TEXTS, "Judges of this scorer, in place of the suite's.", "[gpt-5]"),
@@ -27,7 +27,7 @@ pub(super) static SCORER: Object = Object::new(
         may("versus", Shape::Text, "System to compare outputs with: `variant:ID` or `model:ID`.", "variant:short"),
         may("consensus", Shape::Object(&CONSENSUS), "How the scores of several judges become one.", "{ method: median }"),
         may("labels", Shape::File, "File with scores by people, to calibrate the judges.", "data/labels.jsonl"),
-        may("canary", Shape::Object(&CANARY), "Frozen judgments that are repeated in each run, to notice a judge that changed.", "{ source: canary.jsonl }"),
+        may("canary", Shape::Object(&CANARY), "Accepted with a warning; this version does not act on it. Frozen judgments that are repeated in each run, to notice a judge that changed.", "{ source: canary.jsonl }"),
         may("parameters", Shape::Open(&PARAMETERS), "Call settings of the judges.", "{ temperature: 0 }"),
         may("timeout", Shape::Duration, "Time limit for one attempt of a judge's call.", "60s"),
     ],
@@ -60,4 +60,5 @@ static CANARY: Object = Object::new(
         super::must("source", Shape::File, "File with the frozen judgments.", "canary.jsonl"),
         may("alpha", Shape::Number(0.0, 1.0), "Significance level of the test.", "0.01"),
     ],
-);
+)
+.about(super::unimplemented::NOTICE);

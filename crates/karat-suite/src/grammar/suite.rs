@@ -21,7 +21,7 @@ pub(crate) static SUITE: Object = Object::new(
         may("sweep", Shape::Map(&Shape::List(&Shape::Any)), "Values to try: address of a setting to list of values. Each combination becomes a variant of its own.", "{ variants.short.0.parameters.temperature: [0, 0.7] }"),
         may("services", Shape::Map(&Shape::Object(&SERVICE)), "Programs that Karat starts before the run and stops after it.", r#"{ search: { command: [python, serve.py, --port, "{{ port }}"], ready: /health } }"#),
         may("scorers", Shape::Map(&Shape::Object(&SCORER)), "Scorers by id. The id is the name of the metric in reports and gates.", "{ correct: { metric: label, reference: category } }"),
-        may("headline", TEXTS, "Metrics that summaries show: names, in which `*` stands for any characters. Default: the main metric of each scorer.", "[correct, polite]"),
+        may("headline", TEXTS, "Metrics that summaries show: names, in which `*` stands for any characters. Default: all that do not depend on time or price; if these are more than six, one of each scorer, judges first.", "[correct, polite]"),
         may("analyses", Shape::List(&Shape::Short(&ANALYSIS, "analysis")), "Analyses to run in addition to those in every report.", "[agreement, { analysis: slices, with: { by: [channel] } }]"),
         may("baseline", Shape::File, "A pinned run to compare with, or a folder with one pinned file per sample.", "baseline.json"),
         may("gates", Shape::List(&Shape::Object(&GATE)), "Quality gates: limits for metrics and findings.", "[{ metric: correct, min: 90% }]"),
@@ -29,8 +29,8 @@ pub(crate) static SUITE: Object = Object::new(
         may("statistics", Shape::Object(&STATISTICS), "How confidence intervals are computed.", "{ interval: bootstrap, resamples: 2000 }"),
         may("run", Shape::Object(&RUN), "Settings of the run: concurrency, timeouts, budget, seed.", "{ trials: 3, max_concurrency: 16, budget_usd: 5 }"),
         may("privacy", Shape::Object(&PRIVACY), "Content that is redacted, or not stored at all.", "{ redact: [email, phone] }"),
-        may("schedules", Shape::Map(&Shape::Object(&SCHEDULE)), "Times at which a server runs the suite.", r#"{ nightly: { cron: "0 3 * * *", zone: Europe/Berlin } }"#),
-        may("alerts", Shape::Map(&Shape::Object(&ALERT)), "Messages that a server sends, and the events that they are about.", "{ team: { send: slack, events: [gate_failed, drift] } }"),
+        may("schedules", Shape::Map(&Shape::Object(&SCHEDULE)), "Accepted with a warning; this version does not act on it. Times at which a server runs the suite.", r#"{ nightly: { cron: "0 3 * * *", zone: Europe/Berlin } }"#),
+        may("alerts", Shape::Map(&Shape::Object(&ALERT)), "Accepted with a warning; this version does not act on it. Messages that a server sends, and the events that they are about.", "{ team: { send: slack, events: [gate_failed, drift] } }"),
     ],
 )
 .foreign(&[
@@ -105,7 +105,7 @@ static GATE: Object = Object::new(
     "gate",
     &[
         may("metric", Shape::Text, "Name of a metric. `*` stands for any characters: `quality.*` means every dimension of `quality`.", "correct"),
-        may("finding", Shape::Text, "Path of a figure under `analyses` in report.json.", "variant_delta.pairs.0.difference"),
+        may("finding", Shape::Text, "Path of a figure under `analyses` in report.json.", "variant_delta.comparisons.0.metrics.0.delta"),
         may("id", Shape::Text, "Name of the gate in reports. Default: its metric.", "no_regression"),
         may("where", Shape::Expression, "Condition on the rows that the gate looks at.", r#"sample.channel == "email""#),
         may("per", Shape::Text, "Unit that must pass: `system`, `run`, `sample`, or the name of a column. Default: `system`.", "sample"),
@@ -114,8 +114,8 @@ static GATE: Object = Object::new(
         may("max", Shape::Share, "Highest value that passes.", "0.05"),
         may("max_drop", Shape::Share, "Largest decrease that passes. `5%` is relative to the baseline; `0.05` is in the unit of the metric.", "5%"),
         may("max_rise", Shape::Share, "Largest increase that passes, written like `max_drop`.", "0.02"),
-        may("decide", Shape::Words(&["point", "interval"]), "`interval` fails only if the whole confidence interval is beyond the limit; `point` looks at the figure alone.", "interval"),
-        may("anchor", Shape::Words(&["human"]), "Use only the judgments of people.", "human"),
+        may("decide", Shape::Words(&["point", "interval"]), "`point`: the figure decides. `interval`: the gate passes if the whole confidence interval is within the limit, fails if all of it is beyond, and is undecided otherwise.", "interval"),
+        may("anchor", Shape::Words(&["human"]), "Use the figure that the analysis `human_anchor` corrected with people's labels.", "human"),
         may("on_fail", Shape::Words(&["fail", "review"]), "Result of a failed gate: the run fails, or it needs a review.", "review"),
         may("on_undecided", Shape::Words(&["warn", "fail"]), "Result of a gate that the data cannot decide.", "fail"),
     ],
@@ -135,7 +135,7 @@ static POLICY: Object = Object::new(
         may(
             "max_unscored",
             Shape::Fraction(0.0, 1.0),
-            "Largest share of judgments that may be unscored before the run fails.",
+            "Largest share of a gate's cells that may lack a score; above it the gate is undecided. Default: 5 %.",
             "2%",
         ),
         may(
@@ -154,7 +154,7 @@ static RUN: Object = Object::new(
     "run",
     &[
         may("trials", Shape::Integer(1), "How often each cell is run.", "3"),
-        may("max_concurrency", Shape::Integer(1), "Number of cells that run at the same time.", "16"),
+        may("max_concurrency", Shape::Integer(1), "Largest number of calls in flight, over all models.", "16"),
         may("timeout", Shape::Duration, "Time limit for one attempt of a call.", "120s"),
         may("cell_timeout", Shape::Duration, "Time limit for all calls of one cell until it has its output.", "20m"),
         may("retries", Shape::Integer(0), "Number of attempts after the first that fails.", "5"),
@@ -198,7 +198,12 @@ static RUN: Object = Object::new(
              {model}, {variant}, {trial}, {status} and {duration_ms}.",
             r#""[{done}/{total}] {sample} {model}/{variant} {status}""#,
         ),
-        may("stop_early", Shape::Boolean, "Whether the run stops once every gate is decided.", "true"),
+        may(
+            "stop_early",
+            Shape::Boolean,
+            "Accepted with a warning; this version does not act on it. Whether the run stops once every gate is decided.",
+            "true",
+        ),
     ],
 )
 .foreign(&[
@@ -266,7 +271,8 @@ static SCHEDULE: Object = Object::new(
         may("budget_usd", POSITIVE, "Largest amount in US dollars that one run may spend.", "2"),
         may("report", TEXTS, "Formats of the report.", "[markdown, html]"),
     ],
-);
+)
+.about(super::unimplemented::NOTICE);
 
 static ALERT: Object = Object::new(
     "alert",
@@ -277,6 +283,7 @@ static ALERT: Object = Object::new(
         may("examples", Shape::Integer(0), "Number of failed samples shown in a message.", "3"),
         may("quiet", Shape::Duration, "Time without a second message of the same kind.", "24h"),
     ],
-);
+)
+.about(super::unimplemented::NOTICE);
 
 const EVENTS: &[&str] = &["gate_failed", "undecided", "drift", "judge_moved", "run_failed", "budget_stopped"];

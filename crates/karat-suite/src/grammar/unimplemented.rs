@@ -9,6 +9,9 @@ const NOT_YET: &[(&str, &str)] = &[
     ("scorers.*.canary", CANARY),
 ];
 
+/// The beginning of the description of each key of [`NOT_YET`], and the remark on the objects that they hold.
+pub(super) const NOTICE: &str = "Accepted with a warning; this version does not act on it.";
+
 const CANARY: &str = "`canary` (use a golden set instead: `karat golden pin` freezes the documents, `karat golden check` tests whether the judge changed)";
 
 /// Formats of datasets that the language has and this version cannot read.
@@ -95,8 +98,8 @@ const PROVIDERS: &[&str] = &[
 
 /// Returns a message if the key at an address is not implemented.
 pub(crate) fn at(address: &[&str]) -> Option<String> {
-    let found = NOT_YET.iter().find(|(pattern, _)| pattern.split('.').eq(address.iter().copied()));
-    found.map(|(_, what)| message(what))
+    let feature = NOT_YET.iter().find(|(pattern, _)| pattern.split('.').eq(address.iter().copied()));
+    feature.map(|(_, what)| message(what))
 }
 
 /// The message for a feature.
@@ -124,4 +127,33 @@ pub(crate) fn is_member(kind: crate::grammar::Kind, name: &str) -> bool {
 /// The providers of the language.
 pub(crate) fn providers() -> &'static [&'static str] {
     PROVIDERS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::{Object, SUITE, Shape};
+
+    /// The description of the key at an address.
+    fn description(address: &str) -> &'static str {
+        let mut object: &'static Object = &SUITE;
+        let mut about = "";
+        for name in address.split('.').filter(|name| *name != "*") {
+            let key = object.key(name).unwrap();
+            about = key.about;
+            object = match key.shape {
+                Shape::Object(inner) => inner,
+                Shape::Map(&Shape::Object(inner)) => inner,
+                _ => object,
+            };
+        }
+        about
+    }
+
+    #[test]
+    fn the_description_of_an_unimplemented_key_says_so() {
+        for (address, _) in NOT_YET {
+            assert!(description(address).starts_with(NOTICE), "{address}: {}", description(address));
+        }
+    }
 }

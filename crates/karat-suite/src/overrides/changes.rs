@@ -59,9 +59,9 @@ pub(crate) fn apply_sweeps(suite: &mut Node, overrides: &Overrides, problems: &m
     distinguish(&mut axes);
     let mut swept = BTreeSet::new();
     for id in ids {
-        let own: Vec<&Axis> = axes.iter().filter(|axis| axis.variant == id).collect();
-        if !own.is_empty() {
-            expand(suite, &id, &own, problems);
+        let axes_of_variant: Vec<&Axis> = axes.iter().filter(|axis| axis.variant == id).collect();
+        if !axes_of_variant.is_empty() {
+            expand(suite, &id, &axes_of_variant, problems);
             swept.insert(id);
         }
     }

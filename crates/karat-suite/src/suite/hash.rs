@@ -96,7 +96,7 @@ pub fn describe_changes(then: &PlanHeader, now: &PlanHeader) -> Vec<String> {
     };
     let is_other_dataset = then.dataset.hash != now.dataset.hash;
     let selected = format!(
-        "which rows are selected (it was begun with {}, now there are {})",
+        "which rows are selected (it was started with {}, now there are {})",
         then.dataset.rows, now.dataset.rows
     );
     let parts = [

@@ -55,7 +55,7 @@ impl Suite {
         let asked = dataset.as_ref().map(|(_, decoded)| decoded.asked.clone()).unwrap_or_default();
         let scanned = dataset.map(|(at, mut decoded)| {
             decoded.dataset.keep(gates::columns(&assessment.gates));
-            decoded.dataset.discretion = discretion(node, &assessment.privacy);
+            decoded.dataset.row_redaction = row_redaction(node, &assessment.privacy);
             scan(at, decoded, &matrix.scorers, &mut decoder)
         });
         if let Some(scanned) = &scanned {
@@ -207,7 +207,7 @@ fn decode_assessment(
 struct Scanned {
     dataset: Arc<Dataset>,
     header: DatasetHeader,
-    spread: Option<RepresentativeRows>,
+    representative_rows: Option<RepresentativeRows>,
     row_checks: RowCheckKinds,
     checks: Vec<CheckCounts>,
 }
@@ -252,7 +252,7 @@ fn scan(node: &Node, decoded: DecodedDataset, scorers: &[ScorerSpec], decoder: &
     };
     let row_checks =
         RowCheckKinds { metrics: scan.has_asserts, judged: scan.has_judged_asserts, has_input: scan.has_input };
-    Scanned { dataset, header, spread: scan.spread, row_checks, checks: scan.checks }
+    Scanned { dataset, header, representative_rows: scan.representative_rows, row_checks, checks: scan.checks }
 }
 
 /// Warns of recorded files, annotations and labels that belong to no sample. With a part of the samples, or with rows
@@ -301,7 +301,7 @@ impl Assembly<'_> {
         let Self { path, source, registry, matrix, assessment, asked } = self;
         let warnings = std::mem::take(&mut decoder.problems).into_diagnostics();
         let (false, Some(scanned)) = (warnings.has_errors(), scanned) else { return Err(warnings) };
-        let Scanned { dataset, header: dataset_header, spread, row_checks, checks } = scanned;
+        let Scanned { dataset, header: dataset_header, representative_rows, row_checks, checks } = scanned;
         let node = &source.node;
         let (run, trials) = run::decode(node.field("run"), overrides);
         let mut scorers = matrix.scorers;
@@ -338,7 +338,7 @@ impl Assembly<'_> {
             trials,
             dataset,
             dataset_header,
-            spread: spread.map(Arc::new),
+            representative_rows: representative_rows.map(Arc::new),
             checks,
             selection: (overrides.limit, asked),
             recordings: decoder.recordings,
@@ -365,7 +365,7 @@ fn only_calibrates(analyses: &[AnalysisSpec]) -> bool {
 }
 
 /// The privacy rules of the suite for messages about rows.
-fn discretion(node: &Node, privacy: &PrivacySpec) -> RowRedaction {
+fn row_redaction(node: &Node, privacy: &PrivacySpec) -> RowRedaction {
     let sensitive = node.field("privacy").and_then(|privacy| privacy.field("sensitive"));
     RowRedaction {
         is_sensitive: sensitive.and_then(Node::boolean).unwrap_or(false),

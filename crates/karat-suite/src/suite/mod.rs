@@ -53,7 +53,7 @@ pub struct Suite {
     pub(crate) as_of: Option<String>,
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) dataset_header: DatasetHeader,
-    pub(crate) spread: Option<Arc<RepresentativeRows>>,
+    pub(crate) representative_rows: Option<Arc<RepresentativeRows>>,
     checks: Vec<CheckCounts>,
     /// Limit and ids of samples, as the caller narrowed the dataset.
     pub(crate) selection: (Option<u64>, Vec<String>),

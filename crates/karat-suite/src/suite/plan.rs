@@ -29,7 +29,7 @@ pub struct Plan {
     /// Warnings and notices of the suite.
     pub warnings: Diagnostics,
     dataset: Arc<Dataset>,
-    spread: Option<Arc<RepresentativeRows>>,
+    representative_rows: Option<Arc<RepresentativeRows>>,
     files: Arc<dyn Files>,
 }
 
@@ -41,8 +41,8 @@ impl Plan {
     }
 
     /// A representative sample of the rows, if there are too many to read all before a run starts.
-    pub fn spread(&self) -> Option<&RepresentativeRows> {
-        self.spread.as_deref()
+    pub fn representative_rows(&self) -> Option<&RepresentativeRows> {
+        self.representative_rows.as_deref()
     }
 
     /// Read access to the plan's files, such as recorded outputs.
@@ -60,7 +60,7 @@ impl Suite {
     /// The plan of this suite.
     ///
     /// # Errors
-    /// When no cell is left to run: every combination is excluded: every combination is excluded.
+    /// When no cell is left to run: every combination is excluded.
     pub fn plan(&self) -> Result<Plan, Diagnostics> {
         let mut notes = self.notes.clone();
         let mut models =
@@ -113,7 +113,7 @@ impl Suite {
             notes,
             warnings: self.warnings().clone(),
             dataset: self.dataset.clone(),
-            spread: self.spread.clone(),
+            representative_rows: self.representative_rows.clone(),
             files: self.files.clone(),
         })
     }

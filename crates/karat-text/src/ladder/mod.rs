@@ -4,7 +4,7 @@
 //!
 //! 1. `direct`: the whole reply is JSON.
 //! 2. `fenced`: a Markdown code fence holds JSON; fences marked `json` before others.
-//! 3. `embedded`: JSON stands in prose. A value that was begun and broken off is never searched for smaller ones.
+//! 3. `embedded`: JSON stands in prose. A value that was started and broken off is never searched for smaller ones.
 //! 4. `repaired`: JSON with mistakes that leave no doubt about what was meant: comments, trailing or missing commas,
 //!    other quotes or none, Python words, raw line breaks and unescaped quotes in texts, missing closing brackets (unless
 //!    the reply is known to be cut off), a missing opening brace, an object written as a text, quotes escaped for HTML.

@@ -125,6 +125,7 @@ fn deep_values_are_refused() {
         loops("{% set ns.x = dict(a=ns.x) %}"),
         format!("{{% set a = [] %}}{}{{{{ a }}}}", "{% set a = [a] %}".repeat(100_000)),
         format!("{{% set a = 1 %}}{}{{{{ a ~ '' }}}}", "{% set a = {'k': a} %}".repeat(100_000)),
+        format!("{{% set a, b = 1, [] %}}{}{{{{ b }}}}", "{% set a, b = 1, [b] %}".repeat(100_000)),
         "{% set ns = namespace() %}{% set ns.a = ns %}{{ ns ~ '' }}".to_owned(),
         "{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = b %}{{ a | string }}".to_owned(),
         "{% set a = namespace() %}{% set a.l = [a] %}{{ a | string }}".to_owned(),
@@ -135,8 +136,8 @@ fn deep_values_are_refused() {
             message.contains("more than 128 lists or maps within each other") || message.contains("too long");
         assert!(is_bounded, "{}: {message}", &source[..source.len().min(90)]);
     }
-    let (_, at) = refusal("{% set a = namespace() %}{% set a.l = [a] %}");
-    assert_eq!(at, "[a]");
+    let source = "{% set a = namespace() %}\n{% set a.l = [a] %}";
+    assert_eq!(Template::compile(source).unwrap().render(&context()).unwrap_err().line, Some(2));
     assert_eq!(
         render(
             "{% set ns = namespace(l=[]) %}{% for i in [1, 2] %}{% set ns.l = ns.l + [[i]] %}{% endfor %}{{ ns.l }}"
@@ -231,6 +232,15 @@ fn unknown_filters_and_tests_are_found() {
     assert!(Expression::compile("b | uper").is_err());
     assert_eq!(render("{{ 'a|uper' }} {# b | uper #}{% raw %}{{ b | uper }}{% endraw %}"), "a|uper {{ b | uper }}");
     assert_eq!(render("{{ b is not none }} {{ 'x' | upper | lower }}"), "true x");
+}
+
+/// D19, D53: a block that is not closed and a misspelt statement are named with the way out.
+#[test]
+fn broken_blocks_have_a_hint() {
+    let hint = |source: &str| Template::compile(source).map(drop).unwrap_err().hint.unwrap_or_default();
+    assert_eq!(hint("Classify {{ sample.text"), "close `{{` with `}}`");
+    assert_eq!(hint("{% if b"), "close `{%` with `%}`");
+    assert_eq!(hint("{% fro x in sample.list %}{% endfor %}"), "did you mean `for`?");
 }
 
 /// D54: every filter and test that a hint can name exists.

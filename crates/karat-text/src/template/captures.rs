@@ -1,16 +1,22 @@
 //! The plain text that a block collects: of `{% set x %}…{% endset %}`, of macros, `call` and `filter`. minijinja collects it
-//! without asking anybody, so in a loop a short template makes a text that no memory holds. Written as an insertion, the
+//! without a check, so in a loop a short template makes a text that no memory holds. Written as an insertion, the
 //! same text is counted.
 
 use std::ops::Range;
 
 use super::code::Block;
-use super::instrument::Edit;
+
+/// A part of the source, and what stands in its place; it is never shorter.
+pub(super) struct Edit {
+    pub start: usize,
+    pub end: usize,
+    pub text: String,
+}
 
 /// A part of a source outside of code.
 struct Literal {
     range: Range<usize>,
-    /// What is written of it.
+    /// The text that is written of it.
     text: String,
 }
 

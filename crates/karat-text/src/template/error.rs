@@ -29,6 +29,7 @@ impl TemplateError {
         let mut this = Self::with_location(error, source, &Insertions::default());
         this.hint = match error.kind() {
             ErrorKind::UnknownFilter => Some("see the list of filters in the suite reference".to_owned()),
+            ErrorKind::SyntaxError => error.detail().and_then(syntax_hint),
             _ => None,
         };
         this
@@ -82,6 +83,22 @@ impl TemplateError {
         let span = span.filter(|span| span.end <= source.len() && span.start <= span.end);
         Self { message, line: error.line(), span, hint: None }
     }
+}
+
+/// The statements, for "did you mean …?".
+const STATEMENTS: [&str; 12] =
+    ["for", "if", "elif", "else", "set", "with", "macro", "call", "filter", "raw", "endfor", "endif"];
+
+/// The advice on a syntax error, by minijinja's words.
+fn syntax_hint(detail: &str) -> Option<String> {
+    let end = "unexpected end of input, expected end of ";
+    match detail.strip_prefix(end) {
+        Some("variable block") => return Some("close `{{` with `}}`".to_owned()),
+        Some("block") => return Some("close `{%` with `%}`".to_owned()),
+        _ => {}
+    }
+    let near = nearest(detail.strip_prefix("unknown statement ")?, STATEMENTS)?;
+    Some(format!("did you mean `{near}`?"))
 }
 
 /// The name in minijinja's "`sample.titel` is undefined".

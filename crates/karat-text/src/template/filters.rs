@@ -19,8 +19,8 @@ fn fence(state: &State<'_, '_>, value: &Value, label: String) -> Result<String, 
         Some(Err(problem)) => return Err(Error::new(ErrorKind::BadSerialization, problem)),
         None => value.to_string(),
     };
-    let found = state.lookup(Fences::NAME);
-    let fences = found.as_ref().and_then(|found| found.downcast_object_ref::<Fences>());
+    let object = state.lookup(Fences::NAME);
+    let fences = object.as_ref().and_then(|object| object.downcast_object_ref::<Fences>());
     let unknown = || Error::new(ErrorKind::InvalidOperation, "a fence outside of a call; this is a bug in karat");
     Ok(fences.ok_or_else(unknown)?.wrap(&label, &content))
 }

@@ -26,6 +26,9 @@ const DEPTH: usize = 128;
 /// The filter through which kept values pass.
 pub(super) const KEEP: &str = "karat_keep";
 
+/// The filter through which values pass that a namespace keeps.
+pub(super) const KEEP_MEMBER: &str = "karat_keep_member";
+
 /// The detail of the errors of this file, by which they are known again.
 pub(super) const TOO_LARGE: &str = "larger than 64 MiB";
 
@@ -96,6 +99,8 @@ pub(super) fn add(environment: &mut Environment<'_>) {
     guard(environment, "slice", "karat slice", group_size);
     guard(environment, "tojson", "karat tojson", tojson_size);
     environment.add_filter(KEEP, keep);
+    environment
+        .add_filter(KEEP_MEMBER, |value: &Value| if is_namespace(value) { Err(too_deep()) } else { keep(value) });
 }
 
 /// Registers a filter that computes the size of its result, in bytes, before it calls the one that makes it.

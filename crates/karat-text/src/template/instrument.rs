@@ -1,8 +1,10 @@
 //! Rewrites a source so that what it keeps and collects is checked while it is rendered; see `growth`.
 
-use super::captures;
+use std::ops::Range;
+
+use super::captures::{self, Edit};
 use super::code::{Block, Kind, Token};
-use super::growth::KEEP;
+use super::growth::{KEEP, KEEP_MEMBER};
 
 /// Texts that were written into a source, so that places in it can be told apart from the author's.
 #[derive(Debug, Default)]
@@ -23,28 +25,21 @@ impl Insertions {
     }
 }
 
-/// A part of the source, and what stands in its place; it is never shorter.
-pub(super) struct Edit {
-    pub start: usize,
-    pub end: usize,
-    pub text: String,
-}
-
 /// The source in which every expression whose value is kept, and that can grow, passes through [`KEEP`], and text that
 /// blocks collect again and again is inserted by expressions. `None` if nothing has to be rewritten.
 pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, Insertions)> {
     const KEEPING: &[&str] = &["set", "with", "for", "macro", "call"];
     let keeps = blocks.iter().any(|block| block.keyword().is_some_and(|keyword| KEEPING.contains(&keyword)));
     let mut edits: Vec<Edit> = captures::edits(source, blocks);
-    for slot in blocks.iter().filter(|_| keeps).flat_map(growing_slots) {
-        edits.push(Edit { start: slot.start, end: slot.start, text: "(".to_owned() });
-        edits.push(Edit { start: slot.end, end: slot.end, text: format!(")|{KEEP}") });
+    for Slot { range, filter } in blocks.iter().filter(|_| keeps).flat_map(growing_slots) {
+        edits.push(Edit { start: range.start, end: range.start, text: "(".to_owned() });
+        edits.push(Edit { start: range.end, end: range.end, text: format!(")|{filter}") });
     }
     if edits.is_empty() {
         return None;
     }
     // At one place the closing ones come first.
-    edits.sort_by(|a, b| (a.start, &a.text == "(").cmp(&(b.start, &b.text == "(")));
+    edits.sort_by_key(|edit| (edit.start, edit.text == "("));
     let mut written = String::with_capacity(source.len() + edits.len() * 8);
     let mut insertions = Insertions::default();
     let mut done = 0;
@@ -58,6 +53,12 @@ pub(super) fn instrument(source: &str, blocks: &[Block<'_>]) -> Option<(String, 
     Some((written, insertions))
 }
 
+/// An expression, and the filter through which its value passes.
+struct Slot {
+    range: Range<usize>,
+    filter: &'static str,
+}
+
 /// A bracket, or the block itself, while its members are read.
 struct Level {
     /// Where the present member begins: the index of its first token.
@@ -65,21 +66,30 @@ struct Level {
     grows: bool,
     /// True if the members of this level are kept.
     keeps: bool,
+    /// True if a namespace gets the present member.
+    is_attribute: bool,
+}
+
+impl Level {
+    fn new(from: usize, keeps: bool) -> Self {
+        Self { from, grows: false, keeps, is_attribute: false }
+    }
 }
 
 /// The members of brackets that have an operator which can grow a text, and the values of assignments that can be larger or
 /// deeper than what they are made of.
-fn growing_slots(block: &Block<'_>) -> Vec<std::ops::Range<usize>> {
+fn growing_slots(block: &Block<'_>) -> Vec<Slot> {
     let tokens = &block.tokens;
     let assigns = matches!(block.keyword(), Some("set" | "with"));
-    let mut levels = vec![Level { from: usize::MAX, grows: false, keeps: false }];
+    let mut levels = vec![Level::new(usize::MAX, false)];
     let mut slots = Vec::new();
     let mut finish = |level: &Level, to: usize| {
         let members = tokens.get(level.from..to).filter(|members| !members.is_empty() && level.grows && level.keeps);
         if let Some([first, ..]) = members.filter(|members| !members[0].is("*"))
             && let Some(last) = tokens.get(to - 1)
         {
-            slots.push(first.at..last.span().end);
+            let filter = if level.is_attribute { KEEP_MEMBER } else { KEEP };
+            slots.push(Slot { range: first.at..last.span().end, filter });
         }
     };
     for (at, token) in tokens.iter().enumerate() {
@@ -88,7 +98,7 @@ fn growing_slots(block: &Block<'_>) -> Vec<std::ops::Range<usize>> {
         if token.is_opening() {
             // A list, a map or a call makes a value of its own.
             level.grows |= is_outermost;
-            levels.push(Level { from: at + 1, grows: false, keeps: true });
+            levels.push(Level::new(at + 1, true));
         } else if token.is_closing() {
             finish(level, at);
             if !is_outermost {
@@ -96,11 +106,13 @@ fn growing_slots(block: &Block<'_>) -> Vec<std::ops::Range<usize>> {
             }
         } else if token.is(",") || token.is(":") {
             finish(level, at);
-            *level = Level { from: at + 1, grows: false, keeps: !is_outermost };
+            // The values of `set a, b = …` are kept as well.
+            *level = Level::new(at + 1, !is_outermost || level.keeps);
         } else if token.is("=") {
             // A namespace outlives the statement: every value that it gets is kept.
             let is_attribute = is_outermost && at.checked_sub(2).is_some_and(|dot| tokens[dot].is("."));
-            *level = Level { from: at + 1, grows: is_attribute, keeps: !is_outermost || assigns };
+            let keeps = !is_outermost || assigns;
+            *level = Level { grows: is_attribute, is_attribute, ..Level::new(at + 1, keeps) };
         } else if grows(token) {
             level.grows = true;
         }

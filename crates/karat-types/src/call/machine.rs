@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use crate::{CallError, Reply, Request};
 
-/// The address of a call within its machine: stable over runs, so that a stored reply finds its place again.
+/// The id of a call within its machine: stable over runs, so that a stored reply finds its place again.
 /// Texts such as `"0"` (the only call), `"3"` (fourth chunk) or `"3/reask1"`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AskId(pub Arc<str>);
 
 impl AskId {
-    /// A slot from its text.
+    /// An id from its text.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
@@ -30,8 +30,8 @@ impl fmt::Display for AskId {
 /// One request of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
-    /// Its address; no two asks of one machine share one.
-    pub slot: AskId,
+    /// Its id; no two asks of one machine share one.
+    pub id: AskId,
     /// The request.
     pub request: Request,
 }
@@ -39,8 +39,8 @@ pub struct Ask {
 /// The answer to one [`Ask`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The ask's address.
-    pub slot: AskId,
+    /// The id of the ask.
+    pub id: AskId,
     /// The reply, or why there is none after all attempts.
     pub outcome: Result<Arc<Reply>, CallError>,
 }

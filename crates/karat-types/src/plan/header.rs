@@ -112,15 +112,15 @@ impl PrivacySpec {
 impl PlanHeader {
     /// The system, by index, that a system is compared with; `None` where it is that system itself, or the plan has none.
     pub fn partner(&self, versus: &Versus, system: usize) -> Option<usize> {
-        let of = self.systems.get(system)?;
+        let spec = self.systems.get(system)?;
         let is_partner = |other: usize| {
             let it = self.systems.get(other)?;
             Some(match versus {
                 Versus::Variant(id) => {
                     self.system_variant(other) == id
-                        && (it.model == of.model || it.model.is_none() || of.model.is_none())
+                        && (it.model == spec.model || it.model.is_none() || spec.model.is_none())
                 }
-                Versus::Model(id) => it.variant == of.variant && self.system_model(other)?.id == *id,
+                Versus::Model(id) => it.variant == spec.variant && self.system_model(other)?.id == *id,
             })
         };
         (0..self.systems.len()).find(|other| is_partner(*other) == Some(true)).filter(|other| *other != system)

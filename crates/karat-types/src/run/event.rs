@@ -4,16 +4,16 @@ use crate::{CellError, CellStatus, Money, RunStatus};
 
 /// Receives the events of a run. Called from many threads; it must not block.
 pub trait Observer: Send + Sync {
-    /// Something happened.
-    fn on(&self, event: &Event<'_>);
+    /// Receives one event.
+    fn on_event(&self, event: &Event<'_>);
 }
 
-/// An observer that looks away.
+/// An observer that ignores all events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SilentObserver;
 
 impl Observer for SilentObserver {
-    fn on(&self, _: &Event<'_>) {}
+    fn on_event(&self, _: &Event<'_>) {}
 }
 
 /// The origin of a finished cell's output.

@@ -144,7 +144,7 @@ impl SampleText {
 /// One request to a provider, all attempts included.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRecord {
-    /// Content identity of the call: its step or judgment, and its slot there.
+    /// Content identity of the call: its step or judgment, and its id there.
     pub key: Key,
     /// Registry id of the model; `http` or `command` for steps that call none.
     pub model: String,

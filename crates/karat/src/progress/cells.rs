@@ -29,7 +29,7 @@ impl Cells {
     }
 
     /// Prints what an event asks for.
-    pub fn on(&self, event: &Event<'_>) {
+    pub fn on_event(&self, event: &Event<'_>) {
         match event {
             Event::Started { cell_line, .. } => {
                 let _ = self.format.set(cell_line.map(str::to_owned));

@@ -60,9 +60,9 @@ impl Log {
 }
 
 impl Observer for Log {
-    fn on(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>) {
         lock(&self.state).status.update(event);
-        self.cells.on(event);
+        self.cells.on_event(event);
         match event {
             Event::Started { run, cells, done, .. } => self.announce(run, *cells, *done),
             Event::Warning(text) => self.printer.say(&format!("warning: {text}")),

@@ -42,7 +42,7 @@ pub fn observer(printer: Printer, detail: Detail) -> Arc<dyn Observer> {
 struct WarningsOnly(Printer);
 
 impl Observer for WarningsOnly {
-    fn on(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>) {
         if let Event::Warning(text) = event {
             self.0.say(&format!("warning: {text}"));
         }

@@ -54,7 +54,7 @@ impl Terminal {
 }
 
 impl Observer for Terminal {
-    fn on(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>) {
         lock(&self.status).update(event);
         match event {
             Event::Started { run, .. } => self.announce(run),
@@ -65,7 +65,7 @@ impl Observer for Terminal {
             }
             Event::CellFinished(_) | Event::Retrying { .. } => {}
         }
-        self.cells.on(event);
+        self.cells.on_event(event);
     }
 }
 

@@ -68,7 +68,8 @@ impl World {
         }
         let everything = Self { samples: POPULATION, ..self };
         let nothing = Resampling { resamples: 0, ..Resampling::new(Seed(1)) };
-        let found = draw(everything, self.lead(), &mut Seed(2).stream(0)).test(self.kind(), self.aggregate, &nothing);
+        let found =
+            draw(everything, self.lead(), &mut Seed(2).stream(0)).test_named(self.kind(), self.aggregate, &nothing);
         found.and_then(|test| test.difference()).unwrap_or_default()
     }
 }
@@ -144,7 +145,7 @@ pub fn simulate(world: World, runs: u64, resamples: usize) -> Rates {
     for run in 0..runs {
         let test = |lead: f64, stream: u64| {
             let how = Resampling { resamples, ..Resampling::new(Seed(stream)) };
-            draw(world, lead, &mut Seed(1).stream(stream)).test(world.kind(), world.aggregate, &how)
+            draw(world, lead, &mut Seed(1).stream(stream)).test_named(world.kind(), world.aggregate, &how)
         };
         let p = test(0.0, 2 * run).and_then(|null| null.p());
         different += u64::from(p.is_some_and(|p| p <= 0.05));

@@ -1,5 +1,6 @@
 //! The pages of everything that is registered by name.
 
+use karat_analysis::RunCondition;
 use karat_providers::HttpProvider;
 
 use super::examples::{self, MetricExample};
@@ -45,7 +46,9 @@ fn worked_example(name: &str) -> String {
 /// The page of analyses.
 pub(super) fn analyses() -> String {
     let mut page = format!(
-        "# Analyses\n\nAn analysis adds a finding to the report, under its id in `analyses` of `report.json`. Those without options are always\nthere. {GENERATED}\n"
+        "# Analyses\n\nAn analysis adds a finding to the report, under its id in `analyses` of `report.json`. {GENERATED}\n\n- Run without being listed, where they apply: {}.\n- Part of every report, and named only to be complete: {}. They add nothing under `analyses`.\n- All others run if a suite lists them.\n",
+        analysis_names(RunCondition::Always),
+        analysis_names(RunCondition::BuiltIn)
     );
     for analysis in karat_analysis::catalog() {
         page.push_str(&format!("\n## {}\n\n{}\n", analysis.name, analysis.about));
@@ -55,6 +58,12 @@ pub(super) fn analyses() -> String {
         page.push_str(&add_spaces(&options::list(&analysis.options)));
     }
     page
+}
+
+/// The names of the analyses that run by this rule.
+fn analysis_names(runs: RunCondition) -> String {
+    let names = karat_analysis::catalog().into_iter().filter(|analysis| analysis.runs == runs);
+    names.map(|analysis| format!("`{}`", analysis.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// The page of providers: address, variables and an entry for each.

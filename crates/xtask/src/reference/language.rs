@@ -64,7 +64,9 @@ fn title(name: &str) -> &str {
 
 fn section(title: &str, object: &Value, schema: &Value) -> String {
     let Some(properties) = object.get("properties").and_then(Value::as_object) else { return String::new() };
-    let mut text = format!("\n## {title}\n\n| key | type | meaning | example |\n|---|---|---|---|\n");
+    let remark = object.get("description").and_then(Value::as_str);
+    let remark = remark.map(|remark| format!("{remark}\n\n")).unwrap_or_default();
+    let mut text = format!("\n## {title}\n\n{remark}| key | type | meaning | example |\n|---|---|---|---|\n");
     for (key, property) in properties {
         let star = if is_required(object, key) { " \\*" } else { "" };
         let example = example(property, schema).map(|example| format!("`{key}: {example}`")).unwrap_or_default();

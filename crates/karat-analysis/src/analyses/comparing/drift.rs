@@ -9,7 +9,7 @@ use std::sync::Arc;
 use karat_types::{AnalysisSpec, PlanHeader};
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::drift::{Drift, DriftOptions, SystemDrifts, WatchedMetric, drift};
 use crate::figures::groups::system_id;
 use crate::reference::history::{Day, joined_names};
@@ -44,7 +44,7 @@ pub(in crate::analyses) fn build(
 }
 
 impl Analysis for DriftFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         let sample = cell.row.sample;
         if sample.date > self.last {
             self.last.clone_from(&sample.date);
@@ -66,8 +66,8 @@ impl Analysis for DriftFold {
         }
     }
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let as_of = setting.plan.as_of.clone().or(self.last).unwrap_or_default();
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
+        let as_of = context.plan.as_of.clone().or(self.last).unwrap_or_default();
         let unknown = |problem: String| Drift::unknown(as_of.clone(), &self.options, problem);
         let of_system = |(system, days): (usize, BTreeMap<String, Day>)| {
             let days: Vec<Day> = days.into_values().collect();

@@ -8,7 +8,7 @@ use karat_types::{AnalysisSpec, PlanHeader};
 use serde::Serialize;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
+use crate::analyses::{Analysis, FinishContext, NoOptions, Outcome, ScoredCell, options};
 use crate::figures::leaderboard::Leaderboard;
 
 /// The basis of the rankings.
@@ -38,10 +38,10 @@ pub(in crate::analyses) fn build(
 }
 
 impl Analysis for LeaderboardsFold {
-    fn cell(&mut self, _cell: &ScoredCell<'_>) {}
+    fn add_cell(&mut self, _cell: &ScoredCell<'_>) {}
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let metrics = setting.plan.metrics.iter().zip(setting.boards);
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
+        let metrics = context.plan.metrics.iter().zip(context.leaderboards);
         let boards = metrics.map(|(metric, board)| (metric.name.clone(), board.clone())).collect();
         Outcome::Leaderboards(Leaderboards { boards })
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, excerpt, options, options_error};
 use crate::figures::groups::system_id;
 
 /// Characters of an item that are kept.
@@ -111,7 +111,7 @@ pub struct MissingItem {
 
 /// The extent to which an item is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Reach {
+enum MissingExtent {
     Nowhere,
     Everywhere,
     Variants(Vec<String>),
@@ -220,22 +220,22 @@ impl MissingItemsFold {
                 .iter()
                 .map(|other| other.found.iter().any(|item| item.is_similar(&folded, self.options.similar)))
                 .collect();
-            let reach = reach(&others, &has);
+            let reach = missing_extent(&others, &has);
             let counted = self.found.groups.entry(group.clone()).or_default();
             counted.items += 1;
             counted.found += u64::from(has.contains(&true));
             from.iter().for_each(|variant| *counted.from.entry(variant.clone()).or_default() += 1);
             let (word, lacking) = match reach {
-                Reach::Nowhere => continue,
-                Reach::Everywhere => {
+                MissingExtent::Nowhere => continue,
+                MissingExtent::Everywhere => {
                     counted.systematic += 1;
                     ("systematic", Vec::new())
                 }
-                Reach::Variants(names) => {
+                MissingExtent::Variants(names) => {
                     counted.by_variant += 1;
                     ("by variant", names)
                 }
-                Reach::Models(names) => {
+                MissingExtent::Models(names) => {
                     counted.by_model += 1;
                     ("by model", names)
                 }
@@ -259,12 +259,12 @@ impl MissingItemsFold {
 }
 
 /// The variants or models all of whose systems lack an item.
-fn reach(others: &[Other], has: &[bool]) -> Reach {
+fn missing_extent(others: &[Other], has: &[bool]) -> MissingExtent {
     if !has.contains(&false) {
-        return Reach::Nowhere;
+        return MissingExtent::Nowhere;
     }
     if !has.contains(&true) {
-        return Reach::Everywhere;
+        return MissingExtent::Everywhere;
     }
     let lacking = |name: fn(&Other) -> &String| -> Vec<String> {
         let names: BTreeSet<&String> = others.iter().map(name).collect();
@@ -272,7 +272,11 @@ fn reach(others: &[Other], has: &[bool]) -> Reach {
         names.into_iter().filter(|name| lacks(name)).cloned().collect()
     };
     let variants = lacking(|other| &other.variant);
-    if variants.is_empty() { Reach::Models(lacking(|other| &other.model)) } else { Reach::Variants(variants) }
+    if variants.is_empty() {
+        MissingExtent::Models(lacking(|other| &other.model))
+    } else {
+        MissingExtent::Variants(variants)
+    }
 }
 
 /// The pattern of a kind of item: at least half of its items are missing systematically, from whole variants, or from
@@ -294,7 +298,7 @@ impl Analysis for MissingItemsFold {
         true
     }
 
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         if self.sample.as_ref() != Some(&cell.row.sample.id) {
             self.compare_sample();
             self.sample = Some(cell.row.sample.id.clone());
@@ -318,7 +322,7 @@ impl Analysis for MissingItemsFold {
         });
     }
 
-    fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
+    fn finish(mut self: Box<Self>, _: &FinishContext<'_>) -> Outcome {
         self.compare_sample();
         let mut found = self.found;
         found.patterns = found.groups.iter().filter_map(|(name, group)| pattern_text(name, group)).collect();
@@ -346,11 +350,14 @@ mod tests {
     #[test]
     fn systems_without_an_item_are_listed() {
         let others = [other("raw", "a"), other("raw", "b"), other("edited", "a"), other("edited", "b")];
-        assert_eq!(reach(&others, &[true; 4]), Reach::Nowhere);
-        assert_eq!(reach(&others, &[false; 4]), Reach::Everywhere);
-        assert_eq!(reach(&others, &[true, true, false, false]), Reach::Variants(vec!["edited".to_owned()]));
-        assert_eq!(reach(&others, &[true, false, true, false]), Reach::Models(vec!["b".to_owned()]));
-        assert_eq!(reach(&others, &[true, false, true, true]), Reach::Models(Vec::new()));
+        assert_eq!(missing_extent(&others, &[true; 4]), MissingExtent::Nowhere);
+        assert_eq!(missing_extent(&others, &[false; 4]), MissingExtent::Everywhere);
+        assert_eq!(
+            missing_extent(&others, &[true, true, false, false]),
+            MissingExtent::Variants(vec!["edited".to_owned()])
+        );
+        assert_eq!(missing_extent(&others, &[true, false, true, false]), MissingExtent::Models(vec!["b".to_owned()]));
+        assert_eq!(missing_extent(&others, &[true, false, true, true]), MissingExtent::Models(Vec::new()));
     }
 
     #[test]

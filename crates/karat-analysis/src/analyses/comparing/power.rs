@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::planning::power::{MetricPower, difference_problem, measured_deviation, planning_problem, power};
 
 /// Options of `power`.
@@ -51,15 +51,15 @@ pub(in crate::analyses) fn build(
 }
 
 impl Analysis for PowerFold {
-    fn cell(&mut self, _: &ScoredCell<'_>) {}
+    fn add_cell(&mut self, _: &ScoredCell<'_>) {}
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
         let wanted = |name: &str| self.0.metric.as_deref().is_none_or(|metric| metric == name);
-        let steady = setting.plan.metrics.iter().enumerate().filter(|(_, it)| !it.volatile && wanted(&it.name));
+        let steady = context.plan.metrics.iter().enumerate().filter(|(_, it)| !it.volatile && wanted(&it.name));
         let metrics = steady.filter_map(|(at, metric)| {
-            let spread = measured_deviation(setting.plan, setting.table, at)?;
-            let samples = (0..setting.table.samples()).filter(|sample| {
-                (0..setting.plan.systems.len()).any(|system| setting.table.value(at, *sample, system).is_some())
+            let spread = measured_deviation(context.plan, context.table, at)?;
+            let samples = (0..context.table.samples()).filter(|sample| {
+                (0..context.plan.systems.len()).any(|system| context.table.value(at, *sample, system).is_some())
             });
             Some(power(metric, &spread, samples.count() as u64, self.0.mde, None))
         });

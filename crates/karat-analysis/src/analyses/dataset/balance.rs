@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 
 /// Number of values kept of a column, most frequent first.
 const KEPT: usize = 200;
@@ -117,7 +117,7 @@ impl ValueCounts {
 }
 
 impl Analysis for BalanceFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         if self.last.replace(cell.sample) == Some(cell.sample) {
             return;
         }
@@ -126,7 +126,7 @@ impl Analysis for BalanceFold {
         }
     }
 
-    fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, _: &FinishContext<'_>) -> Outcome {
         let by = self.columns.into_iter().map(|(column, tally)| (column, tally.balance()));
         Outcome::Balance(Balance { by: by.collect() })
     }

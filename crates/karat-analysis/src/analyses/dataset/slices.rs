@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::figures::finding::Finding;
 use crate::run::metric_names::matches_pattern;
 
@@ -76,7 +76,7 @@ pub(in crate::analyses) fn build(
 }
 
 impl Analysis for SlicesFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         if self.last.replace(cell.sample) == Some(cell.sample) {
             return;
         }
@@ -86,13 +86,13 @@ impl Analysis for SlicesFold {
         }
     }
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
         let wanted = |name: &str| self.metrics.is_empty() || self.metrics.iter().any(|it| matches_pattern(it, name));
         let metrics: Vec<usize> =
-            setting.plan.metrics.iter().enumerate().filter(|(_, it)| wanted(&it.name)).map(|(at, _)| at).collect();
+            context.plan.metrics.iter().enumerate().filter(|(_, it)| wanted(&it.name)).map(|(at, _)| at).collect();
         let by = self.columns.iter().zip(&self.parts).map(|(column, parts)| {
             let mut slices: Vec<Slice> =
-                parts.iter().map(|(value, samples)| slice(value, samples, &metrics, setting)).collect();
+                parts.iter().map(|(value, samples)| slice(value, samples, &metrics, context)).collect();
             slices
                 .sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.value.to_string().cmp(&b.value.to_string())));
             slices.truncate(KEPT);
@@ -102,15 +102,15 @@ impl Analysis for SlicesFold {
     }
 }
 
-fn slice(value: &str, samples: &[usize], metrics: &[usize], setting: &Setting<'_>) -> Slice {
+fn slice(value: &str, samples: &[usize], metrics: &[usize], context: &FinishContext<'_>) -> Slice {
     let figure = |metric: &usize| {
-        let (spec, measure) = (setting.plan.metrics.get(*metric)?, setting.measures.get(*metric)?);
-        let mut observed = setting.table.observations(*metric);
+        let (spec, measure) = (context.plan.metrics.get(*metric)?, context.measures.get(*metric)?);
+        let mut observed = context.table.observations(*metric);
         for sample in samples {
-            for system in 0..setting.plan.systems.len() {
-                if let Some(score) = setting.table.value(*metric, *sample, system) {
-                    let labels = setting.table.labels(*metric, *sample, system);
-                    observed.push_labelled(score, labels, system, setting.table.cluster(*sample));
+            for system in 0..context.plan.systems.len() {
+                if let Some(score) = context.table.value(*metric, *sample, system) {
+                    let labels = context.table.labels(*metric, *sample, system);
+                    observed.push_labelled(score, labels, system, context.table.cluster(*sample));
                 }
             }
         }

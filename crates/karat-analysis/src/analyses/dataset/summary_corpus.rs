@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, OrderedMap, Outcome, ScoredCell, Setting, options, options_error};
+use crate::analyses::{Analysis, FinishContext, OrderedMap, Outcome, ScoredCell, options, options_error};
 use crate::figures::aggregate::spread;
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
@@ -197,7 +197,7 @@ fn reason(score: &Score) -> Option<&str> {
 }
 
 impl Analysis for SummaryCorpusFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         if cell.row.cell.status != CellStatus::Ok {
             self.failed += u64::from(cell.row.cell.status == CellStatus::Error);
             return;
@@ -213,11 +213,11 @@ impl Analysis for SummaryCorpusFold {
         }
     }
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let all: Vec<usize> = (0..setting.plan.systems.len()).collect();
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
+        let all: Vec<usize> = (0..context.plan.systems.len()).collect();
         let of = |metric: usize, systems: &[usize]| {
-            let measure = setting.measures.get(metric)?;
-            Some(spread(setting.table, metric, *measure, systems, 0..setting.table.samples()))
+            let measure = context.measures.get(metric)?;
+            Some(spread(context.table, metric, *measure, systems, 0..context.table.samples()))
         };
         let means = |systems: &[usize]| {
             let mean = |metric: usize| of(metric, systems).as_ref().and_then(Spread::mean);
@@ -226,7 +226,7 @@ impl Analysis for SummaryCorpusFold {
         let alone = |system: &usize| {
             let overall = of(self.overall, &[*system]);
             SystemCorpus {
-                system: system_id(setting.plan, *system),
+                system: system_id(context.plan, *system),
                 overall_mean: overall.as_ref().and_then(Spread::mean),
                 overall_min: overall.as_ref().and_then(Spread::min),
                 overall_max: overall.as_ref().and_then(Spread::max),

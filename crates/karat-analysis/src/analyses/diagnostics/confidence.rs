@@ -50,8 +50,8 @@ fn half() -> f64 {
 fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = serde_json::Value::deserialize(deserializer)?;
     let percent = |text: &str| Some(text.trim().strip_suffix('%')?.trim().parse::<f64>().ok()? / 100.0);
-    let found = value.as_f64().or_else(|| value.as_str().and_then(percent));
-    found
+    let share = value.as_f64().or_else(|| value.as_str().and_then(percent));
+    share
         .filter(|share| (0.0..=1.0).contains(share))
         .ok_or_else(|| de::Error::custom("must be from 0 to 1, or such as `50%`"))
 }

@@ -15,7 +15,8 @@ use crate::figures::finding::Finding;
 /// Number of common texts listed.
 const COMMON: usize = 10;
 
-/// The figures of one or all systems. Field names are those of the published snapshots.
+/// The figures of one or all systems. Field names are those of the published JSON, in which a *span* is an item of the
+/// output and an *error* a finding about one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SpanFigures {
@@ -158,7 +159,7 @@ pub struct Evaluation {
 
 /// The assessments of a category.
 #[derive(Default)]
-pub(super) struct Assessed {
+pub(super) struct CategoryTally {
     /// Values by score.
     pub values: OrderedMap<Vec<f64>>,
     /// Cells in which any score was given.
@@ -167,7 +168,7 @@ pub(super) struct Assessed {
 
 /// The occurrences of a confusion.
 #[derive(Default)]
-pub(super) struct Confused {
+pub(super) struct ConfusionTally {
     pub count: u64,
     pub examples: Vec<String>,
 }
@@ -184,10 +185,10 @@ pub(super) fn distribution(scores: &[f64], bands: &[f64], highest: Option<f64>) 
 }
 
 /// The mean of each score of each category.
-pub(super) fn categories(assessed: &OrderedMap<Assessed>) -> OrderedMap<Category> {
-    let category = |(member, of): (&str, &Assessed)| {
-        let scores = of.values.iter().map(|(name, values)| (name.to_owned(), mean(values))).collect();
-        (member.to_owned(), Category { scores, n: of.n })
+pub(super) fn categories(assessed: &OrderedMap<CategoryTally>) -> OrderedMap<Category> {
+    let category = |(member, tally): (&str, &CategoryTally)| {
+        let scores = tally.values.iter().map(|(name, values)| (name.to_owned(), mean(values))).collect();
+        (member.to_owned(), Category { scores, n: tally.n })
     };
     assessed.iter().map(category).collect()
 }
@@ -203,19 +204,19 @@ pub(super) fn reason_counts(counts: &BTreeMap<String, u64>, declared: &[String])
 }
 
 pub(super) fn top_confusions(
-    confusions: BTreeMap<(String, String), Confused>,
-    reading: &CheckedOptions,
+    confusions: BTreeMap<(String, String), ConfusionTally>,
+    options: &CheckedOptions,
 ) -> Vec<Confusion> {
-    let Some(options) = &reading.options.confusions else { return Vec::new() };
+    let Some(fields) = &options.requested.confusions else { return Vec::new() };
     let mut all: Vec<_> = confusions.into_iter().collect();
     all.sort_by(|(a, left), (b, right)| right.count.cmp(&left.count).then_with(|| a.cmp(b)));
-    let confusion = |((from, to), confused): ((String, String), Confused)| Confusion {
+    let confusion = |((from, to), tally): ((String, String), ConfusionTally)| Confusion {
         equal: from == to,
-        fields: Map::from_iter([(options.from.clone(), from.into()), (options.to.clone(), to.into())]),
-        count: confused.count,
-        examples: confused.examples,
+        fields: Map::from_iter([(fields.from.clone(), from.into()), (fields.to.clone(), to.into())]),
+        count: tally.count,
+        examples: tally.examples,
     };
-    all.into_iter().take(options.top).map(confusion).collect()
+    all.into_iter().take(fields.top).map(confusion).collect()
 }
 
 /// The most frequent texts; ties by text.

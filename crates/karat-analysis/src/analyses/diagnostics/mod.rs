@@ -23,11 +23,11 @@ pub use confidence::{BestThreshold, Bucket, Buckets, Confidence, ConfidenceOptio
 pub use figures::{Category, Confusion, Evaluation, Latency, SpanFigures, TextCount};
 pub use sections::{Offsets, SectionRange};
 
-use super::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use super::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::AnalysisError;
 use crate::figures::aggregate::spread;
 use crate::figures::groups::system_id;
-use rubric::Shape;
+use rubric::RubricParts;
 use sections::Headers;
 use tally::DiagnosticsTally;
 
@@ -159,11 +159,11 @@ impl Diagnostics {
 
 /// The options, checked against the rubric.
 struct CheckedOptions {
-    options: DiagnosticsOptions,
+    requested: DiagnosticsOptions,
     text: Path,
     items: Path,
     headers: Headers,
-    shape: Shape,
+    rubric: RubricParts,
     confidence: Option<Path>,
     unassessed: Option<Path>,
     /// Index of the rubric's composite among the plan's metrics.
@@ -173,7 +173,7 @@ struct CheckedOptions {
 }
 
 struct DiagnosticsFold {
-    reading: CheckedOptions,
+    options: CheckedOptions,
     plan: Arc<PlanHeader>,
     all: DiagnosticsTally,
     /// By system.
@@ -181,16 +181,16 @@ struct DiagnosticsFold {
 }
 
 pub(super) fn build(spec: &AnalysisSpec, plan: &Arc<PlanHeader>) -> Result<Option<Box<dyn Analysis>>, AnalysisError> {
-    let reading = CheckedOptions::new(options(spec)?, plan).map_err(|message| options_error(spec, message))?;
+    let options = CheckedOptions::new(options(spec)?, plan).map_err(|message| options_error(spec, message))?;
     let several = if plan.systems.len() > 1 { plan.systems.len() } else { 0 };
     let systems = (0..several).map(|_| DiagnosticsTally::default()).collect();
-    Ok(Some(Box::new(DiagnosticsFold { reading, plan: plan.clone(), all: DiagnosticsTally::default(), systems })))
+    Ok(Some(Box::new(DiagnosticsFold { options, plan: plan.clone(), all: DiagnosticsTally::default(), systems })))
 }
 
 impl CheckedOptions {
     fn new(options: DiagnosticsOptions, plan: &PlanHeader) -> Result<Self, String> {
         let path = |text: &str| Path::parse(text).map_err(|error| error.to_string());
-        let shape = Shape::of(plan, &options)?;
+        let rubric = RubricParts::of(plan, &options)?;
         if !options.bands.is_sorted() {
             return Err("`bands` are lower edges and must be in ascending order".to_owned());
         }
@@ -200,7 +200,7 @@ impl CheckedOptions {
         if let Some(confidence) = &options.confidence {
             confidence.check()?;
         }
-        let score = shape.score.as_ref().and_then(|name| plan.metric(name));
+        let score = rubric.score.as_ref().and_then(|name| plan.metric(name));
         Ok(Self {
             text: path(&options.text)?,
             items: path(&options.items)?,
@@ -209,8 +209,8 @@ impl CheckedOptions {
             unassessed: options.unassessed.as_deref().map(path).transpose()?,
             highest: score.and_then(|at| plan.metrics.get(at)?.range).map(|(_, highest)| highest),
             score,
-            shape,
-            options,
+            rubric,
+            requested: options,
         })
     }
 }
@@ -220,27 +220,27 @@ impl Analysis for DiagnosticsFold {
         true
     }
 
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         let system = (self.plan.systems.len() > 1).then(|| system_id(&self.plan, cell.row.system));
-        self.all.add(&self.reading, cell, system.as_deref());
+        self.all.add(&self.options, cell, system.as_deref());
         if let Some(tally) = self.systems.get_mut(cell.row.system) {
-            tally.add(&self.reading, cell, None);
+            tally.add(&self.options, cell, None);
         }
     }
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let Self { reading, plan, all, systems } = *self;
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
+        let Self { options, plan, all, systems } = *self;
         let score = |systems: &[usize]| {
-            let (at, samples) = (reading.score?, 0..setting.table.samples());
-            spread(setting.table, at, *setting.measures.get(at)?, systems, samples).figure().cloned()
+            let (at, samples) = (options.score?, 0..context.table.samples());
+            spread(context.table, at, *context.measures.get(at)?, systems, samples).figure().cloned()
         };
         let named = systems.into_iter().enumerate().map(|(at, tally)| {
-            let figures = tally.figures(&reading, score(&[at]));
+            let figures = tally.figures(&options, score(&[at]));
             (system_id(&plan, at), SpanFigures { evaluations: Vec::new(), ..figures })
         });
         let systems = named.collect();
         let every: Vec<usize> = (0..plan.systems.len()).collect();
-        let (all, notable) = (all.figures(&reading, score(&every)), reading.options.notable);
-        Outcome::Diagnostics(Box::new(Diagnostics { all, systems, items: reading.options.items, notable }))
+        let (all, notable) = (all.figures(&options, score(&every)), options.requested.notable);
+        Outcome::Diagnostics(Box::new(Diagnostics { all, systems, items: options.requested.items, notable }))
     }
 }

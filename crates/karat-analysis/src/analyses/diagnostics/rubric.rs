@@ -5,7 +5,7 @@ use karat_types::{FieldType, PlanHeader, Rubric, ScorerKind};
 use super::DiagnosticsOptions;
 
 /// The parts of the rubric used by the analysis.
-pub(super) struct Shape {
+pub(super) struct RubricParts {
     /// Index of the scorer.
     pub scorer: usize,
     /// Name of the composite's metric.
@@ -14,8 +14,16 @@ pub(super) struct Shape {
     pub lists: Vec<List>,
     /// Members and score names of the breakdown.
     pub categories: Vec<(String, Vec<String>)>,
-    /// List, field and its allowed words.
-    pub reasons: Option<(String, String, Vec<String>)>,
+    /// The words that `reasons` counts.
+    pub reasons: Option<ReasonField>,
+}
+
+/// A field of a list of findings, whose words are counted.
+pub(super) struct ReasonField {
+    pub list: String,
+    pub field: String,
+    /// Its allowed words; empty if it is free text.
+    pub words: Vec<String>,
 }
 
 /// One list of findings.
@@ -27,7 +35,7 @@ pub(super) struct List {
     pub text: Option<String>,
 }
 
-impl Shape {
+impl RubricParts {
     pub fn of(plan: &PlanHeader, options: &DiagnosticsOptions) -> Result<Self, String> {
         let scorer = plan.scorers.iter().position(|known| known.id == options.scorer);
         let Some((scorer, spec)) = scorer.and_then(|at| Some((at, plan.scorers.get(at)?))) else {
@@ -37,23 +45,23 @@ impl Shape {
             return Err(format!("the scorer {:?} is not a rubric and has no diagnostics", options.scorer));
         };
         let rubric = &judged.rubric;
-        let shape = Self {
+        let parts = Self {
             scorer,
             score: rubric.overall.as_ref().map(|overall| format!("{}.{}", spec.id, overall.id)),
             lists: rubric.diagnostics.iter().map(List::of).collect(),
             categories: categories(rubric, options)?,
             reasons: reasons(rubric, options)?,
         };
-        let confused = options.confusions.as_ref();
+        let confusions = options.confusions.as_ref();
         let in_confidence = options.confidence.iter().flat_map(|it| &it.errors);
-        let named = options.by_section.values().chain(confused.map(|it| &it.of)).chain(in_confidence);
-        named.into_iter().try_for_each(|name| shape.list(name).map(drop).ok_or_else(|| unknown_list(rubric, name)))?;
-        if let Some(confused) = confused {
-            for field in [&confused.from, &confused.to] {
-                field_of(rubric, &confused.of, field)?;
+        let named = options.by_section.values().chain(confusions.map(|it| &it.of)).chain(in_confidence);
+        named.into_iter().try_for_each(|name| parts.list(name).map(drop).ok_or_else(|| unknown_list(rubric, name)))?;
+        if let Some(confusions) = confusions {
+            for field in [&confusions.from, &confusions.to] {
+                field_of(rubric, &confusions.of, field)?;
             }
         }
-        Ok(shape)
+        Ok(parts)
     }
 
     pub fn list(&self, name: &str) -> Option<&List> {
@@ -81,8 +89,8 @@ fn unknown_list(rubric: &Rubric, name: &str) -> String {
 
 fn field_of<'a>(rubric: &'a Rubric, list: &str, field: &str) -> Result<&'a FieldType, String> {
     let spec = rubric.diagnostics.iter().find(|spec| spec.name == list).ok_or_else(|| unknown_list(rubric, list))?;
-    let found = spec.fields.iter().find(|(name, _)| name == field).map(|(_, kind)| kind);
-    found.ok_or_else(|| format!("the list {list:?} of the rubric's diagnostics has no field {field:?}"))
+    let kind = spec.fields.iter().find(|(name, _)| name == field).map(|(_, kind)| kind);
+    kind.ok_or_else(|| format!("the list {list:?} of the rubric's diagnostics has no field {field:?}"))
 }
 
 fn categories(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Vec<(String, Vec<String>)>, String> {
@@ -94,7 +102,7 @@ fn categories(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Vec<(Stri
     Ok(spec.over.iter().map(|member| (member.clone(), scores.clone())).collect())
 }
 
-fn reasons(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Option<(String, String, Vec<String>)>, String> {
+fn reasons(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Option<ReasonField>, String> {
     let Some(path) = &options.reasons else { return Ok(None) };
     let Some((list, field)) = path.split_once('.') else {
         return Err(format!("reasons is {path:?}, but must have the form `list.field`"));
@@ -103,5 +111,5 @@ fn reasons(rubric: &Rubric, options: &DiagnosticsOptions) -> Result<Option<(Stri
         FieldType::OneOf { words, .. } => words.clone(),
         _ => Vec::new(),
     };
-    Ok(Some((list.to_owned(), field.to_owned(), words)))
+    Ok(Some(ReasonField { list: list.to_owned(), field: field.to_owned(), words }))
 }

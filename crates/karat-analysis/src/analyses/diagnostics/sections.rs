@@ -95,8 +95,9 @@ impl Headers {
 
     /// The range of every section by name; `None` for sections without a header.
     pub fn bounds(&self, sections: &Sections) -> OrderedMap<Option<SectionRange>> {
-        let found = |name: &str| sections.found.iter().find(|(known, _)| known == name).map(|(_, stretch)| *stretch);
-        self.names().map(|name| (name.to_owned(), found(name))).collect()
+        let bounds_of =
+            |name: &str| sections.found.iter().find(|(known, _)| known == name).map(|(_, stretch)| *stretch);
+        self.names().map(|name| (name.to_owned(), bounds_of(name))).collect()
     }
 
     /// The section of the first occurrence of `piece`, ignoring case; the default section if it does not occur.
@@ -106,8 +107,8 @@ impl Headers {
             let pattern = RegexBuilder::new(&regex::escape(piece)).case_insensitive(true).build().ok()?;
             Some(pattern.find(text)?.start())
         };
-        let found = if piece.is_empty() { None } else { text.find(piece).or_else(lower) };
-        sections.at(found.map_or(0, |byte| self.offsets.length(&text[..byte])))
+        let position = if piece.is_empty() { None } else { text.find(piece).or_else(lower) };
+        sections.at(position.map_or(0, |byte| self.offsets.length(&text[..byte])))
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
 use crate::agreement::coefficients::{GradedItem, MetricAgreement, Panel, agreement};
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::score::scales::steps;
 
 /// Options of `agreement`.
@@ -57,7 +57,7 @@ pub(in crate::analyses) fn build(
 }
 
 impl Analysis for AgreementFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         let mut rows: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
         let wanted = cell.row.judgments.iter().filter(|it| self.scorers.contains(&usize::from(it.scorer)));
         for judgment in wanted {
@@ -76,13 +76,13 @@ impl Analysis for AgreementFold {
         }
     }
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
         let raters: Vec<String> = self.judges.iter().map(|(_, id)| id.clone()).collect();
         let found = self.cells.into_iter().filter_map(|(at, mut cells)| {
-            let (metric, measure) = (setting.plan.metrics.get(at)?, setting.measures.get(at)?);
+            let (metric, measure) = (context.plan.metrics.get(at)?, context.measures.get(at)?);
             // The clusters of all samples are known only now.
-            cells.iter_mut().for_each(|cell| cell.cluster = setting.table.cluster(cell.cluster as usize));
-            let panel = Panel { raters: &raters, scale: steps(setting.plan, metric), level: measure.level };
+            cells.iter_mut().for_each(|cell| cell.cluster = context.table.cluster(cell.cluster as usize));
+            let panel = Panel { raters: &raters, scale: steps(context.plan, metric), level: measure.level };
             Some((metric.name.clone(), agreement(&cells, &panel)))
         });
         Outcome::Agreement(Agreement { metrics: found.collect() })

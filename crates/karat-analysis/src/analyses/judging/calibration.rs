@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
 use crate::agreement::coefficients::{GradedItem, Panel, agreement};
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::score::labels::grades;
@@ -312,12 +312,17 @@ impl CalibrationFold {
         named.filter(|(at, name)| self.dimensions.contains(name) || is_labelled(*at)).collect()
     }
 
-    fn dimension(&self, setting: &Setting<'_>, judge: usize, (at, name): &(usize, String)) -> CalibratedDimension {
+    fn dimension(
+        &self,
+        context: &FinishContext<'_>,
+        judge: usize,
+        (at, name): &(usize, String),
+    ) -> CalibratedDimension {
         let grades = self.grades.get(&(judge, *at)).map_or(&[][..], Vec::as_slice);
         let scored: Vec<(u32, f64, f64)> =
-            grades.iter().filter_map(|(at, it)| Some((setting.table.cluster(*at), it.judge?, it.people))).collect();
+            grades.iter().filter_map(|(at, it)| Some((context.table.cluster(*at), it.judge?, it.people))).collect();
         let decision = self.options.decisions.get(name);
-        let level = setting.measures.get(*at).map_or(Level::P95, |measure| measure.level);
+        let level = context.measures.get(*at).map_or(Level::P95, |measure| measure.level);
         let items: Vec<GradedItem> = scored
             .iter()
             .map(|(cluster, judged, people)| GradedItem {
@@ -325,13 +330,13 @@ impl CalibrationFold {
                 grades: vec![Some(*judged), Some(*people)],
             })
             .collect();
-        let metric = setting.plan.metrics.get(*at);
+        let metric = context.plan.metrics.get(*at);
         let raters = [self.judge_id(judge), PEOPLE.to_owned()];
-        let steps = metric.and_then(|metric| steps(setting.plan, metric));
+        let steps = metric.and_then(|metric| steps(context.plan, metric));
         let found = agreement(&items, &Panel { raters: &raters, scale: steps, level });
         let range = metric.and_then(|metric| metric.range).map_or(1.0, |(lo, hi)| hi - lo);
         let pair = found.pairs.into_iter().next();
-        let labelled = match setting.is_finished {
+        let labelled = match context.is_finished {
             true => self.labels.values().filter(|label| label.seen && label.scores.contains_key(at)).count(),
             false => grades.len(),
         };
@@ -354,7 +359,7 @@ impl CalibrationFold {
         };
         let decisive = dimension.decisive(self.options.agreement).map(Finding::value);
         let passed = dimension.covered && decisive.is_some_and(|value| value > dimension.threshold);
-        dimension.passed = setting.is_finished.then_some(passed);
+        dimension.passed = context.is_finished.then_some(passed);
         dimension.poor = passed && dimension.beyond_chance().is_some_and(|found| found.value() < POOR);
         dimension
     }
@@ -391,7 +396,7 @@ fn within_share(scored: &[(u32, f64, f64)], range: f64, level: Level) -> Option<
 }
 
 impl Analysis for CalibrationFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         let place = (cell.row.sample.id.clone(), cell.row.cell.output_hash);
         let dimensions = self.measured_dimensions();
         let Some(labelled) = self.labels.get_mut(&place) else { return };
@@ -415,13 +420,13 @@ impl Analysis for CalibrationFold {
         }
     }
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
         let dimensions = self.measured_dimensions();
         let own = self.plan.judges.iter().enumerate().filter(|(_, judge)| self.judges.contains(&judge.id));
         let judges: Vec<CalibratedJudge> = own
             .map(|(at, judge)| {
                 let dimensions: Vec<CalibratedDimension> =
-                    dimensions.iter().map(|dimension| self.dimension(setting, at, dimension)).collect();
+                    dimensions.iter().map(|dimension| self.dimension(context, at, dimension)).collect();
                 CalibratedJudge {
                     judge: judge.id.clone(),
                     graded: self.graded.get(&at).copied().unwrap_or(0),

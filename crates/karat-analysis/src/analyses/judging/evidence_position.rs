@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
+use crate::analyses::{Analysis, FinishContext, NoOptions, Outcome, ScoredCell, options};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::slope::{center_within_groups, slope};
@@ -120,7 +120,7 @@ fn rubric(plan: &PlanHeader, scorer: usize) -> Option<&RubricScorer> {
 }
 
 impl Analysis for EvidencePositionFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         for judgment in cell.row.judgments {
             let Some(account) = judgment.diagnostics.get("chunks") else { continue };
             let length = account.get("length").and_then(Value::as_f64).unwrap_or_default();
@@ -131,9 +131,9 @@ impl Analysis for EvidencePositionFold {
         }
     }
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
-        let level = setting.measures.first().map_or(Level::P95, |it| it.level);
-        let effects = self.said.iter().filter_map(|(what, pieces)| self.effect(what, pieces, setting, level));
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
+        let level = context.measures.first().map_or(Level::P95, |it| it.level);
+        let effects = self.said.iter().filter_map(|(what, pieces)| self.effect(what, pieces, context, level));
         Outcome::EvidencePosition(EvidencePosition { effects: effects.collect() })
     }
 }
@@ -169,7 +169,7 @@ impl EvidencePositionFold {
         &self,
         (judge, scorer, of, name): &MeasureKey,
         pieces: &BTreeMap<Piece, PieceScore>,
-        setting: &Setting<'_>,
+        context: &FinishContext<'_>,
         level: Level,
     ) -> Option<PlaceEffect> {
         let judge = self.plan.judges.get(usize::from(*judge))?;
@@ -177,7 +177,7 @@ impl EvidencePositionFold {
         let samples: Vec<usize> = pieces.keys().map(|(sample, ..)| *sample).collect();
         let places: Vec<f64> = pieces.values().map(|said| said.place).collect();
         let values: Vec<f64> = pieces.values().map(|said| said.sum / f64::from(said.times.max(1))).collect();
-        let clusters: Vec<u32> = samples.iter().map(|sample| setting.table.cluster(*sample)).collect();
+        let clusters: Vec<u32> = samples.iter().map(|sample| context.table.cluster(*sample)).collect();
         let third = |at: usize| {
             let mut observed = Observations { clustered: true, ..Observations::default() };
             for ((place, value), cluster) in places.iter().zip(&values).zip(&clusters) {

@@ -6,7 +6,7 @@ use karat_types::{AnalysisSpec, JudgmentRow, ModelSpec, PlanHeader};
 use serde::Serialize;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
+use crate::analyses::{Analysis, FinishContext, NoOptions, Outcome, ScoredCell, excerpt, options};
 use crate::figures::groups::system_id;
 
 /// Number of flagged cells kept, largest variance first.
@@ -125,7 +125,7 @@ impl GradingFold {
 }
 
 impl Analysis for GradingFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         cell.row.judgments.iter().for_each(|judgment| self.count(judgment));
         let agreed = || cell.scores.consensus.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
         self.found.shared_cells += u64::from(agreed().any(|(_, it)| it.judges >= 2));
@@ -147,7 +147,7 @@ impl Analysis for GradingFold {
         }
     }
 
-    fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
+    fn finish(mut self: Box<Self>, _: &FinishContext<'_>) -> Outcome {
         self.keep_widest();
         self.found.failing_judges = self.failing_judges();
         Outcome::Grading(self.found)

@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
@@ -160,7 +160,7 @@ pub(in crate::analyses) fn build(
 }
 
 impl Analysis for HumanAnchorFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         if cell.row.cell.status != CellStatus::Ok {
             return;
         }
@@ -183,10 +183,10 @@ impl Analysis for HumanAnchorFold {
         }
     }
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
         let metrics = self.plan.metrics.iter().enumerate().filter(|(_, metric)| metric.scorer == self.scorer);
         let pairs = metrics.flat_map(|(at, _)| (0..self.plan.systems.len()).map(move |system| (at, system)));
-        let figures = pairs.filter_map(|(metric, system)| self.figure(metric, system, setting)).collect();
+        let figures = pairs.filter_map(|(metric, system)| self.figure(metric, system, context)).collect();
         Outcome::HumanAnchor(HumanAnchor {
             scorer: self.options.scorer.clone(),
             method: self.options.method,
@@ -208,15 +208,15 @@ struct AnchorSamples {
 }
 
 impl HumanAnchorFold {
-    fn samples(&self, metric: usize, system: usize, setting: &Setting<'_>) -> AnchorSamples {
+    fn samples(&self, metric: usize, system: usize, context: &FinishContext<'_>) -> AnchorSamples {
         let mut samples = AnchorSamples::default();
-        for sample in 0..setting.table.samples() {
-            let cluster = setting.table.cluster(sample);
+        for sample in 0..context.table.samples() {
+            let cluster = context.table.cluster(sample);
             if let Some(seen) = self.seen.get(&(metric, system, sample)) {
                 samples.human.push(seen.human / seen.n);
                 samples.judge.push(seen.judge / seen.n);
                 samples.clusters.0.push(cluster);
-            } else if let Some(grade) = setting.table.value(metric, sample, system) {
+            } else if let Some(grade) = context.table.value(metric, sample, system) {
                 samples.unlabelled.push(grade);
                 samples.clusters.1.push(cluster);
             }
@@ -225,10 +225,10 @@ impl HumanAnchorFold {
     }
 
     /// `None` if the judge graded nothing of the system.
-    fn figure(&self, metric: usize, system: usize, setting: &Setting<'_>) -> Option<AnchoredFigure> {
-        let (spec, measure) = (self.plan.metrics.get(metric)?, setting.measures.get(metric)?);
-        let samples = self.samples(metric, system, setting);
-        let clustered = setting.table.is_clustered();
+    fn figure(&self, metric: usize, system: usize, context: &FinishContext<'_>) -> Option<AnchoredFigure> {
+        let (spec, measure) = (self.plan.metrics.get(metric)?, context.measures.get(metric)?);
+        let samples = self.samples(metric, system, context);
+        let clustered = context.table.is_clustered();
         let plain = |values: &[&[f64]], clusters: &[&[u32]], binary: bool| {
             let mut observed = Observations { clustered, ..Observations::default() };
             let (values, clusters) = (values.iter().copied().flatten(), clusters.iter().copied().flatten());

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, options, options_error};
 use crate::figures::estimate::{self, Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::slope::{self, center_within_groups};
@@ -205,7 +205,7 @@ impl Analysis for JudgeBiasFold {
         true
     }
 
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         let Some(output) = cell.output.filter(|_| cell.row.cell.status == CellStatus::Ok) else { return };
         let text = all_text(output);
         let (words, markup) = ((1.0 + text.split_whitespace().count() as f64).log2(), markup_share(&text));
@@ -245,7 +245,7 @@ impl Analysis for JudgeBiasFold {
         }
     }
 
-    fn finish(self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
         let mut found = JudgeBias {
             scorer: self.options.scorer.clone(),
             leanings: Vec::new(),
@@ -258,14 +258,14 @@ impl Analysis for JudgeBiasFold {
             let (Some(judge), Some(spec)) = (self.plan.judges.get(*judge), self.plan.metrics.get(*metric)) else {
                 continue;
             };
-            let Some(level) = setting.measures.get(*metric).map(|it| it.level) else { continue };
+            let Some(level) = context.measures.get(*metric).map(|it| it.level) else { continue };
             for check in &self.options.check {
                 let feature: fn(&JudgeGrade) -> f64 = match check {
                     BiasCheck::Length => |it| it.words,
                     BiasCheck::Style => |it| it.markup,
                     BiasCheck::Family | BiasCheck::Position | BiasCheck::Votes => continue,
                 };
-                found.leanings.extend(feature_slope(graded, feature, setting, level).map(
+                found.leanings.extend(feature_slope(graded, feature, context, level).map(
                     |(slope, correlation, against)| FeatureSlope {
                         judge: judge.id.clone(),
                         metric: spec.name.clone(),
@@ -277,7 +277,7 @@ impl Analysis for JudgeBiasFold {
                 ));
             }
             if let (true, Some(family)) = (self.options.check.contains(&BiasCheck::Family), &judge.family) {
-                let favour = self.favour(graded, family, setting, level);
+                let favour = self.favour(graded, family, context, level);
                 found.own_family.extend(favour.map(|favour| OwnFamily {
                     judge: judge.id.clone(),
                     family: family.clone(),
@@ -290,13 +290,13 @@ impl Analysis for JudgeBiasFold {
             let (Some(judge), Some(spec)) = (self.plan.judges.get(*judge), self.plan.metrics.get(*metric)) else {
                 continue;
             };
-            let Some(level) = setting.measures.get(*metric).map(|it| it.level) else { continue };
+            let Some(level) = context.measures.get(*metric).map(|it| it.level) else { continue };
             let wanted = |check: BiasCheck| self.options.check.contains(&check);
             let names = (judge.id.clone(), spec.name.clone());
             found
                 .positions
-                .extend(position_effect(names.clone(), rounds, setting, level).filter(|_| wanted(BiasCheck::Position)));
-            found.votes.extend(vote_consistency(names, rounds, setting, level).filter(|_| wanted(BiasCheck::Votes)));
+                .extend(position_effect(names.clone(), rounds, context, level).filter(|_| wanted(BiasCheck::Position)));
+            found.votes.extend(vote_consistency(names, rounds, context, level).filter(|_| wanted(BiasCheck::Votes)));
         }
         if self.options.check.contains(&BiasCheck::Family) {
             found.notes.extend(self.family_note());
@@ -307,7 +307,13 @@ impl Analysis for JudgeBiasFold {
 
 impl JudgeBiasFold {
     /// The judge's lead over the others on its own family, minus that on other families: a mean over samples.
-    fn favour(&self, graded: &[JudgeGrade], family: &str, setting: &Setting<'_>, level: Level) -> Option<Finding> {
+    fn favour(
+        &self,
+        graded: &[JudgeGrade],
+        family: &str,
+        context: &FinishContext<'_>,
+        level: Level,
+    ) -> Option<Finding> {
         let is_own = |system| self.plan.system_model(system).is_some_and(|it| it.family.as_deref() == Some(family));
         let mut leads: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
         for it in graded {
@@ -315,10 +321,10 @@ impl JudgeBiasFold {
             let (own, other) = leads.entry(it.sample).or_default();
             if is_own(it.system) { own.push(lead) } else { other.push(lead) }
         }
-        let mut observed = Observations { clustered: setting.table.is_clustered(), ..Observations::default() };
+        let mut observed = Observations { clustered: context.table.is_clustered(), ..Observations::default() };
         for (sample, (own, other)) in &leads {
             if let (Some(own), Some(other)) = (mean(own), mean(other)) {
-                observed.push(own - other, 0, setting.table.cluster(*sample));
+                observed.push(own - other, 0, context.table.cluster(*sample));
             }
         }
         estimate::figure(&observed, Aggregate::Mean, false, level)
@@ -343,15 +349,15 @@ impl JudgeBiasFold {
 /// The share of samples for which `holds` is true, with a cluster-robust interval.
 fn share_of_samples(
     holds: impl Iterator<Item = (usize, bool)>,
-    setting: &Setting<'_>,
+    context: &FinishContext<'_>,
     level: Level,
 ) -> Option<Finding> {
     let mut samples: Vec<(usize, bool)> = holds.collect();
     samples.sort_unstable();
     let repeated = samples.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    let mut observed = Observations { clustered: setting.table.is_clustered() || repeated, ..Observations::default() };
+    let mut observed = Observations { clustered: context.table.is_clustered() || repeated, ..Observations::default() };
     for (sample, holds) in samples {
-        observed.push(f64::from(u8::from(holds)), 0, setting.table.cluster(sample));
+        observed.push(f64::from(u8::from(holds)), 0, context.table.cluster(sample));
     }
     estimate::figure(&observed, Aggregate::Mean, true, level)
 }
@@ -359,7 +365,7 @@ fn share_of_samples(
 fn position_effect(
     (judge, metric): (String, String),
     rounds: &[(usize, VoteRounds)],
-    setting: &Setting<'_>,
+    context: &FinishContext<'_>,
     level: Level,
 ) -> Option<PositionEffect> {
     let preferred = |number: &f64| match number.total_cmp(&0.5) {
@@ -378,7 +384,7 @@ fn position_effect(
     Some(PositionEffect {
         judge,
         metric,
-        consistency: share_of_samples(pairs.iter().map(|(sample, (a, b))| (*sample, a == b)), setting, level)?,
+        consistency: share_of_samples(pairs.iter().map(|(sample, (a, b))| (*sample, a == b)), context, level)?,
         first: found.first_position_rate.and_then(|rate| Finding::point(rate, decisive, "share of decisive judgments")),
         flips,
         p: Finding::point(found.p_value, (flips.0 + flips.1) as usize, "exact binomial"),
@@ -388,13 +394,13 @@ fn position_effect(
 fn vote_consistency(
     (judge, metric): (String, String),
     rounds: &[(usize, VoteRounds)],
-    setting: &Setting<'_>,
+    context: &FinishContext<'_>,
     level: Level,
 ) -> Option<VoteConsistency> {
     let same = |votes: &[f64]| votes.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
     let voted = rounds.iter().filter(|(_, said)| said.straight.len() > 1);
     let cells = voted.map(|(sample, said)| (*sample, same(&said.straight) && same(&said.swapped)));
-    Some(VoteConsistency { judge, metric, same: share_of_samples(cells, setting, level)? })
+    Some(VoteConsistency { judge, metric, same: share_of_samples(cells, context, level)? })
 }
 
 type SlopeFindings = (Finding, Option<Finding>, Option<Finding>);
@@ -403,10 +409,10 @@ type SlopeFindings = (Finding, Option<Finding>, Option<Finding>);
 fn feature_slope(
     graded: &[JudgeGrade],
     feature: fn(&JudgeGrade) -> f64,
-    setting: &Setting<'_>,
+    context: &FinishContext<'_>,
     level: Level,
 ) -> Option<SlopeFindings> {
-    let clusters: Vec<u32> = graded.iter().map(|it| setting.table.cluster(it.sample)).collect();
+    let clusters: Vec<u32> = graded.iter().map(|it| context.table.cluster(it.sample)).collect();
     let samples: Vec<usize> = graded.iter().map(|it| it.sample).collect();
     let each =
         |value: fn(&JudgeGrade) -> f64| center_within_groups(&samples, &graded.iter().map(value).collect::<Vec<_>>());
@@ -416,7 +422,7 @@ fn feature_slope(
     let correlation = correlation.and_then(|it| Finding::point(it.correlation.value, graded.len(), "Pearson"));
     let labelled: Vec<JudgeGrade> = graded.iter().filter(|it| it.human.is_some()).copied().collect();
     let off = |it: &JudgeGrade| it.grade - it.human.unwrap_or_default();
-    let clusters: Vec<u32> = labelled.iter().map(|it| setting.table.cluster(it.sample)).collect();
+    let clusters: Vec<u32> = labelled.iter().map(|it| context.table.cluster(it.sample)).collect();
     let (x, y) = (labelled.iter().map(feature).collect::<Vec<_>>(), labelled.iter().map(off).collect::<Vec<_>>());
     Some((slope, correlation, slope::slope(&x, &y, &clusters, level)))
 }

@@ -64,7 +64,7 @@ impl Categories {
     }
 
     /// Adds a cell with its shortfalls, by metric index. Returns true if it became an example.
-    pub fn cell(&mut self, plan: &PlanHeader, cell: &ScoredCell<'_>, fell: &[(f64, usize, Shortfall)]) -> bool {
+    pub fn add_cell(&mut self, plan: &PlanHeader, cell: &ScoredCell<'_>, fell: &[(f64, usize, Shortfall)]) -> bool {
         let mut is_example = false;
         for (at, category) in self.found.iter_mut().enumerate() {
             category.of += u64::from(cell.scores.number(at).is_some());

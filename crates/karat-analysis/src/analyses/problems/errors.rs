@@ -10,20 +10,21 @@ use karat_types::{AnalysisSpec, CellError, CellStatus, PlanHeader, Score, Scorer
 use serde::Serialize;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
+use crate::analyses::{Analysis, FinishContext, NoOptions, Outcome, ScoredCell, excerpt, options};
 use crate::figures::groups::system_id;
 
 /// Number of examples kept of each kind.
 const EXAMPLES: usize = 3;
 
-/// Number of causes distinguished within a stage; further ones count with the last cause of their code.
-const CAUSES: usize = 100;
+/// Number of kinds distinguished in a run, all stages together; further ones count with the last kind of their stage and
+/// code.
+const KINDS: usize = 100;
 
 /// Length kept of a message: enough for the 400 characters of a program's output, which quoting lengthens.
-const MESSAGE: usize = 1_000;
+const MESSAGE_CHARS: usize = 1_000;
 
 /// Number of characters of a message that distinguish causes.
-const TELLING: usize = 300;
+const CAUSE_CHARS: usize = 300;
 
 /// The stage of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -37,7 +38,7 @@ pub enum Stage {
     Score,
 }
 
-/// One failed cell.
+/// One failure: of a cell, a judgment or a score.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorExample {
     /// The sample.
@@ -99,9 +100,18 @@ pub struct Errors {
     pub skipped: Vec<SkippedCells>,
 }
 
+/// The properties that failures of one kind share.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct KindKey {
+    stage: Stage,
+    code: String,
+    /// The message without what differs between samples.
+    cause: String,
+}
+
 struct ErrorsFold {
     plan: Arc<PlanHeader>,
-    kinds: BTreeMap<(Stage, String, String), ErrorKind>,
+    kinds: BTreeMap<KindKey, ErrorKind>,
     /// By system.
     skipped: BTreeMap<usize, SkippedCells>,
 }
@@ -119,7 +129,7 @@ const UNSCORED: &str = "unscored";
 
 impl ErrorsFold {
     /// Counts each scorer without judges that failed on a cell, once.
-    fn unscored(&mut self, cell: &ScoredCell<'_>) {
+    fn count_unscored(&mut self, cell: &ScoredCell<'_>) {
         let plan = self.plan.clone();
         let mut counted = None;
         for (metric, score) in &cell.row.cell.scores {
@@ -136,13 +146,14 @@ impl ErrorsFold {
 
     fn count(&mut self, stage: Stage, error: &CellError, cell: &ScoredCell<'_>, who: impl FnOnce() -> String) {
         let sample = &*cell.row.sample.id;
-        let (who, mut key) = (who(), (stage, error.code.clone(), cause(&error.message, sample)));
+        let who = who();
+        let mut key = KindKey { stage, code: error.code.clone(), cause: cause(&error.message, sample) };
         if stage == Stage::Score {
             // All scorers share a code, so the cause includes the scorer's name.
-            key.2 = format!("{who}: {}", key.2);
+            key.cause = format!("{who}: {}", key.cause);
         }
-        if !self.kinds.contains_key(&key) && self.kinds.len() >= CAUSES {
-            let last = self.kinds.keys().rfind(|(known, code, _)| *known == stage && *code == error.code);
+        if !self.kinds.contains_key(&key) && self.kinds.len() >= KINDS {
+            let last = self.kinds.keys().rfind(|other| other.stage == stage && other.code == key.code);
             key = last.cloned().unwrap_or(key);
         }
         let kind = self.kinds.entry(key).or_insert_with(|| ErrorKind {
@@ -153,7 +164,7 @@ impl ErrorsFold {
         });
         kind.count += 1;
         if kind.examples.len() < EXAMPLES {
-            let message = excerpt(&error.message, MESSAGE);
+            let message = excerpt(&error.message, MESSAGE_CHARS);
             let cell = cell.row.cell.ordinal;
             kind.examples.push(ErrorExample { sample: sample.to_owned(), cell, who, message });
         }
@@ -164,7 +175,7 @@ impl ErrorsFold {
 fn cause(message: &str, sample: &str) -> String {
     let message = if sample.is_empty() { message.to_owned() } else { message.replace(sample, "…") };
     let mut cause = String::with_capacity(message.len());
-    for c in excerpt(&message, TELLING).chars() {
+    for c in excerpt(&message, CAUSE_CHARS).chars() {
         let digit = c.is_ascii_digit();
         if !(digit && cause.ends_with('0')) {
             cause.push(if digit { '0' } else { c });
@@ -176,29 +187,29 @@ fn cause(message: &str, sample: &str) -> String {
 impl Errors {
     /// The most frequent reason why a scorer without judges failed.
     pub fn of_scorer(&self, scorer: &str) -> Option<&str> {
-        let of = |kind: &&ErrorKind| kind.stage == Stage::Score;
-        let mut examples = self.kinds.iter().filter(of).filter_map(|kind| kind.examples.first());
+        let is_score = |kind: &&ErrorKind| kind.stage == Stage::Score;
+        let mut examples = self.kinds.iter().filter(is_score).filter_map(|kind| kind.examples.first());
         examples.find(|example| example.who == scorer).map(|example| example.message.as_str())
     }
 }
 
 impl Analysis for ErrorsFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         let sample = &cell.row.sample.id;
         let plan = self.plan.clone();
         if let (CellStatus::Error, Some(error)) = (cell.row.cell.status, &cell.row.cell.error) {
             self.count(Stage::Cell, error, cell, || system_id(&plan, cell.row.system));
         }
         if let (CellStatus::Skipped, Some(why)) = (cell.row.cell.status, &cell.row.cell.error) {
-            let left_out = self.skipped.entry(cell.row.system).or_insert_with(|| SkippedCells {
+            let skipped = self.skipped.entry(cell.row.system).or_insert_with(|| SkippedCells {
                 system: system_id(&plan, cell.row.system),
                 count: 0,
                 sample: sample.clone(),
-                reason: excerpt(&why.message, MESSAGE),
+                reason: excerpt(&why.message, MESSAGE_CHARS),
             });
-            left_out.count += 1;
+            skipped.count += 1;
         }
-        self.unscored(cell);
+        self.count_unscored(cell);
         for judgment in cell.row.judgments {
             if let Some(error) = &judgment.error {
                 let judge =
@@ -208,7 +219,7 @@ impl Analysis for ErrorsFold {
         }
     }
 
-    fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, _: &FinishContext<'_>) -> Outcome {
         let mut kinds: Vec<ErrorKind> = self.kinds.into_values().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
         Outcome::Errors(Errors { codes: by_code(&kinds), kinds, skipped: self.skipped.into_values().collect() })
@@ -219,8 +230,8 @@ impl Analysis for ErrorsFold {
 fn by_code(kinds: &[ErrorKind]) -> Vec<ErrorCode> {
     let mut codes: Vec<ErrorCode> = Vec::new();
     for kind in kinds {
-        match codes.iter_mut().find(|known| known.stage == kind.stage && known.code == kind.code) {
-            Some(known) => known.count += kind.count,
+        match codes.iter_mut().find(|code| code.stage == kind.stage && code.code == kind.code) {
+            Some(code) => code.count += kind.count,
             None => codes.push(ErrorCode { stage: kind.stage, code: kind.code.clone(), count: kind.count }),
         }
     }
@@ -284,8 +295,8 @@ mod tests {
             cell.cell.error = skipped.then(|| karat_types::CellError::new("skipped", "it does not fit"));
         }
         let findings = analyse(&run, &Options::default()).unwrap();
-        let [left_out] = &findings.errors().unwrap().skipped[..] else { panic!("one system left cells out") };
-        assert_eq!((left_out.system.as_str(), left_out.count), ("model-a/variant-1", 2));
-        assert_eq!((left_out.sample.as_str(), left_out.reason.as_str()), ("sample-0", "it does not fit"));
+        let [skipped] = &findings.errors().unwrap().skipped[..] else { panic!("one system left cells out") };
+        assert_eq!((skipped.system.as_str(), skipped.count), ("model-a/variant-1", 2));
+        assert_eq!((skipped.sample.as_str(), skipped.reason.as_str()), ("sample-0", "it does not fit"));
     }
 }

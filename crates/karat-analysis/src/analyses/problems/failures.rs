@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::categories::{Categories, FailureCategory};
 use super::shortfall::Shortfall;
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, options_error};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, excerpt, options, options_error};
 use crate::figures::groups::system_id;
 use crate::run::metric_names::matches_pattern;
 
@@ -183,10 +183,10 @@ impl Analysis for FailuresFold {
         self.categories.wants_output()
     }
 
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         self.found.of += u64::from((0..self.plan.metrics.len()).any(|at| cell.scores.number(at).is_some()));
         let shortfalls = self.shortfalls(cell);
-        let is_example = self.categories.cell(&self.plan, cell, &shortfalls);
+        let is_example = self.categories.add_cell(&self.plan, cell, &shortfalls);
         let Some((severity, _, worst)) = shortfalls.first() else { return };
         self.found.cells += 1;
         // Cells come in plan order, so an equally bad one ranks after those that are kept.
@@ -210,7 +210,7 @@ impl Analysis for FailuresFold {
         }
     }
 
-    fn finish(mut self: Box<Self>, _: &Setting<'_>) -> Outcome {
+    fn finish(mut self: Box<Self>, _: &FinishContext<'_>) -> Outcome {
         self.keep_worst();
         self.found.categories = self.categories.top(self.top);
         self.found.worst.append(&mut self.examples);

@@ -7,7 +7,7 @@ use karat_types::{AnalysisSpec, Note, NoteKind, PlanHeader};
 use serde::Serialize;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, excerpt, options};
+use crate::analyses::{Analysis, FinishContext, NoOptions, Outcome, ScoredCell, excerpt, options};
 
 /// Notes of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -73,7 +73,7 @@ impl NotesFold {
 }
 
 impl Analysis for NotesFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         let place = (&*cell.row.sample.id, cell.row.cell.ordinal);
         self.count(&cell.row.cell.notes, place, false);
         for judgment in cell.row.judgments {
@@ -84,7 +84,7 @@ impl Analysis for NotesFold {
         }
     }
 
-    fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, _: &FinishContext<'_>) -> Outcome {
         Outcome::Notes(Notes { kinds: self.kinds.into_values().collect(), rungs: self.rungs })
     }
 }

@@ -7,7 +7,7 @@ use karat_types::{AnalysisSpec, PlanHeader};
 use serde::Serialize;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, NoOptions, Outcome, ScoredCell, Setting, options};
+use crate::analyses::{Analysis, FinishContext, NoOptions, Outcome, ScoredCell, options};
 
 /// The self-reported versions and models of services.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -35,7 +35,7 @@ pub(in crate::analyses) fn build(
 }
 
 impl Analysis for Services {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         let facts = &cell.row.cell.facts;
         if let Some(version) = &facts.version {
             *self.versions.entry(version.clone()).or_default() += 1;
@@ -45,7 +45,7 @@ impl Analysis for Services {
         }
     }
 
-    fn finish(self: Box<Self>, _: &Setting<'_>) -> Outcome {
+    fn finish(self: Box<Self>, _: &FinishContext<'_>) -> Outcome {
         Outcome::Services(*self)
     }
 }

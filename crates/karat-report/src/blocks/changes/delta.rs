@@ -33,12 +33,25 @@ pub(in crate::blocks) fn blocks(report: Report<'_>, delta: &Delta) -> Vec<Block>
     let mut shown: Vec<usize> = report.headline().into_iter().map(|(at, _)| at).collect();
     shown.extend(report.metrics().map(|(at, _)| at).filter(|at| !shown.contains(at)).collect::<Vec<_>>());
     let metrics = shown.into_iter().filter_map(|at| report.findings.plan.metrics.get(at));
-    let forests = metrics.filter_map(|metric| forest(report, title, delta, metric)).take(METRICS);
-    let moved = forests.collect::<Vec<_>>();
-    moved.into_iter().chain(moved_texts(delta)).chain(movers(report, delta)).collect()
+    // A forest of zeros says nothing that a sentence would not; the first metric is always drawn.
+    let (moved, still): (Vec<_>, Vec<_>) =
+        metrics.enumerate().partition(|(at, metric)| *at == 0 || has_moved(delta, metric));
+    let still: Vec<&str> = still.into_iter().map(|(_, metric)| metric.name.as_str()).collect();
+    let forests = moved.into_iter().enumerate().filter_map(|(at, (_, metric))| {
+        let note = (at == 0 && !still.is_empty()).then(|| format!("No change at all in {}.", still.join(", ")));
+        forest(report, title, delta, metric, note)
+    });
+    let forests: Vec<Block> = forests.take(METRICS).collect();
+    forests.into_iter().chain(moved_texts(delta)).chain(movers(report, delta)).collect()
 }
 
-fn forest(report: Report<'_>, title: &str, delta: &Delta, metric: &MetricSpec) -> Option<Block> {
+/// Returns true if any comparison has a difference in this metric.
+fn has_moved(delta: &Delta, metric: &MetricSpec) -> bool {
+    let found = delta.comparisons.iter().flat_map(|it| it.metrics.iter()).filter(|it| it.metric == metric.name);
+    found.map(|it| &it.delta).any(|delta| delta.value().abs() > 0.0 || !delta.is_degenerate())
+}
+
+fn forest(report: Report<'_>, title: &str, delta: &Delta, metric: &MetricSpec, note: Option<String>) -> Option<Block> {
     let row = |it: &Comparison| {
         let found = &it.metrics.iter().find(|found| found.metric == metric.name)?.delta;
         let effect = scales::difference(found);
@@ -46,8 +59,9 @@ fn forest(report: Report<'_>, title: &str, delta: &Delta, metric: &MetricSpec) -
     };
     let rows: Vec<ForestRow> = delta.comparisons.iter().filter_map(row).collect();
     let question = format!("What changes in {} against {}?", metric.name, delta.base);
-    let head = Head::new(format!("{title}: {}", metric.name), question)
+    let mut head = Head::new(format!("{title}: {}", metric.name), question)
         .with_note("Paired by sample and judge; an interval that contains 0 shows no significant change.");
+    head.notes.extend(note);
     let scale = scales::scale_of(&report.findings.plan, metric);
     (!rows.is_empty()).then_some(Block::Forest(Forest { head, scale, rows, margin: None }))
 }

@@ -68,7 +68,7 @@ fn row(report: Report<'_>, kpi: &Kpi) -> Option<Vec<Inline>> {
         Inline::text(count(kpi.figure.n())),
         Inline::text(figures::value_or_none(metric, kpi.baseline)),
         Inline::text(change_text(metric, kpi)),
-        Inline::text(bounds_text(metric, kpi)),
+        Inline::text(bounds_text(kpi, |it| figures::value(metric, it))),
         state,
     ])
 }

@@ -16,6 +16,9 @@ use crate::wording::kpis::{bounds_text, has_many_systems, is_notable};
 /// Number of systems drawn for each metric, the best first.
 const SYSTEMS: usize = 20;
 
+/// Number of rows that are shown at once.
+const GLANCE: usize = 32;
+
 /// Number of rows of all metrics together.
 const ROWS: usize = 1_000;
 
@@ -23,7 +26,10 @@ const ROWS: usize = 1_000;
 const CHANGES: usize = 200;
 
 pub(super) fn section(report: Report<'_>) -> Markup {
-    let headline: Vec<usize> = report.headline().into_iter().map(|(at, _)| at).collect();
+    // The first metric is always shown, further ones as long as a reader still sees them at a glance.
+    let systems = report.findings.systems.len().clamp(1, SYSTEMS);
+    let shown = (GLANCE / systems).max(1);
+    let headline: Vec<usize> = report.headline().into_iter().map(|(at, _)| at).take(shown).collect();
     let others: Vec<usize> = report.metrics().map(|(at, _)| at).filter(|at| !headline.contains(at)).collect();
     let rows = |metrics: &[usize]| {
         let rows: Vec<MetricRow> = metrics.iter().flat_map(|at| rows_of(report, *at)).take(ROWS).collect();
@@ -113,7 +119,7 @@ fn row(report: Report<'_>, kpi: &Kpi) -> Option<Row> {
         Cell::Count(kpi.figure.n()),
         Cell::Value(baseline, scale.clone()),
         Cell::Difference(change, scale.clone()),
-        Cell::Text(bounds_text(metric, kpi)),
+        Cell::Text(bounds_text(kpi, |value| scale.text(value))),
         state.map_or_else(|| Cell::text(""), |verdict| Cell::Verdict(shown(verdict))),
         Cell::Prose(kpi.remark.clone().unwrap_or_default()),
     ]))

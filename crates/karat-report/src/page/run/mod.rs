@@ -1,6 +1,6 @@
 //! The page of a run: the answer first, then what explains it.
 //!
-//! [`run`] joins the sections in this order: `verdict` (with the gates and recommendations), `metrics` (with the change since
+//! [`run`] joins the sections in this order: `verdict` (with the gates and recommendations), the series of a dated suite, `metrics` (with the change since
 //! the baseline), `heat_map`, `leaderboards`, `panels` (analyses, then failures), the texts of cells, `cost`,
 //! `provenance`.
 
@@ -18,15 +18,18 @@ use karat_page::Document;
 use super::links::Links;
 use super::sections::Sections;
 use super::texts;
+use crate::series::{self, SeriesLinks, SeriesState};
 use crate::shared::report::{RenderError, Report};
 
-/// Returns the page of a run. Pages of dated suites get their series here as well, once it is drawn: its section comes
-/// after the verdict.
+/// Bytes of markup that texts of cells take on a live page, which links to the pages of all cells.
+const LIVE_TEXTS: usize = 120_000;
+
+/// Returns the page of a run with the given links. A live page shows fewer texts of cells than the file.
 ///
 /// # Errors
 /// Rows that cannot be read.
 pub fn run(report: Report<'_>, links: &Links) -> Result<Document, RenderError> {
-    run_within(report, links, usize::MAX)
+    run_within(report, links, if links.is_live() { LIVE_TEXTS } else { usize::MAX })
 }
 
 /// Returns the page of a run; the texts of cells take at most `bytes` of markup.
@@ -34,6 +37,11 @@ pub(super) fn run_within(report: Report<'_>, links: &Links, bytes: usize) -> Res
     let mut sections = Sections::default();
     sections.add("verdict", "Verdict", None, &verdict::section(report));
     sections.add("recommendations", "Recommendations", None, &verdict::recommendations(report));
+    if let Some(view) = &report.context.series {
+        for it in series::sections(view, &SeriesLinks::none(), &SeriesState::default()) {
+            sections.add(it.id, &it.title, None, &it.content);
+        }
+    }
     sections.add("metrics", "Metrics", None, &metrics::section(report));
     sections.add("samples", "Systems by sample", None, &heat_map::section(report));
     sections.add("leaderboards", "Leaderboards", None, &leaderboards::section(report));

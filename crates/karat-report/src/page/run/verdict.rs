@@ -10,11 +10,14 @@ use karat_page::text::visible::line;
 use karat_page::{Markup, html};
 use karat_types::RunStatus;
 
-use crate::page::sections::remarks;
+use crate::page::sections::{disclosure, remarks};
 use crate::shared::figures;
 use crate::shared::report::Report;
 use crate::shared::scales;
 use crate::wording::gates::{SHOWN, VerdictWords, condition_bound, verdict_words, visible_checks};
+
+/// Number of checks shown at once, the worst first; a reader opens the others.
+const GATES: usize = 10;
 
 pub(super) fn section(report: Report<'_>) -> Markup {
     let context = report.context;
@@ -70,19 +73,16 @@ fn answer(report: Report<'_>) -> Vec<Stat> {
         let place = |key: &str, label: &str, place: Option<&RankedPlace>, note: String| {
             let place = place?;
             let estimate = scales::estimate(&scale, &place.finding);
-            let (key, label) = (key.to_owned(), label.to_owned());
+            let (key, label) = (key.to_owned(), format!("{label}: {}", place.id));
             Some(Stat { key, label, estimate, scale: scale.clone(), note: Some(note), ..Stat::default() })
-        };
-        let named = |place: Option<&RankedPlace>| {
-            place.map_or_else(String::new, |place| format!("{}, {}", place.id, metric.name))
         };
         let (first, last) = (board.places.first(), board.places.last().filter(|_| ranked));
         let best = if ranked { "Best" } else { "Score" };
         let level = board.is_level().then(|| format!("All {} have the same score.", count(board.places.len() as u64)));
-        stats.extend(place("best", best, first, level.unwrap_or_else(|| named(first))));
-        stats.extend(place("worst", "Worst", last, named(last)));
+        stats.extend(place("best", best, first, level.unwrap_or_else(|| metric.name.clone())));
+        stats.extend(place("worst", "Worst", last, metric.name.clone()));
         let hardest = board.hardest_sample.as_ref();
-        stats.extend(place("hardest", "Hardest sample", hardest, named(hardest)));
+        stats.extend(place("hardest", "Hardest sample", hardest, metric.name.clone()));
     }
     stats.push(cells(report));
     stats.push(cost(report));
@@ -155,7 +155,12 @@ fn gate_table(report: Report<'_>) -> Markup {
             }
         })
         .collect();
-    html! { (gates::render(&rows, left_out)) (remarks(&verdicts.notes)) }
+    let (first, rest) = rows.split_at(rows.len().min(GATES));
+    html! {
+        (gates::render(first, if rest.is_empty() { left_out } else { 0 }))
+        @if !rest.is_empty() { (disclosure(&format!("{} more checks", rest.len()), &gates::render(rest, left_out))) }
+        (remarks(&verdicts.notes))
+    }
 }
 
 fn observed(decision: &Decision, scale: &Scale) -> Estimate {

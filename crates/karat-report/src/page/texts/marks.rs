@@ -36,27 +36,32 @@ impl Marked {
             return Self { text: readable::text(output), named: named(judgments, &[]), ..Self::default() };
         };
         let remarks = remarks(judgments, &items);
-        let mut marked = match base_text(output, &items) {
-            Some(base) => within(base, &items, &remarks),
-            None => listed(output, field, &items, &remarks),
-        };
-        marked.quotes = items.iter().filter_map(|item| text_of(item, "quote").or(text_of(item, "text"))).collect();
-        marked.named = named(judgments, &items);
-        if base_text(output, &items).is_some() {
-            let missed: Vec<Highlight> = marked
-                .named
-                .iter()
-                .filter_map(|(text, findings)| {
-                    let (start, end) = locate(&marked.text, text)?;
-                    let label = findings.iter().cloned().collect::<Vec<_>>().join(", ");
-                    Some(Highlight { start, end, label, category: STYLES - 1 })
-                })
-                .collect();
-            marked.highlights.extend(missed);
+        let named = named(judgments, &items);
+        if let Some(base) = base_text(output, &items) {
+            let mut marked = within(base, &items, &remarks);
+            marked.highlights.extend(missed(base, &named));
+            marked.highlights.truncate(MOST);
+            return marked;
         }
+        if output.as_object().is_some_and(|fields| fields.values().any(Value::is_string)) {
+            // The items stand beside a text, such as the sources of an answer.
+            return Self { text: readable::text(output), named, ..Self::default() };
+        }
+        let mut marked = listed(output, field, &items, &remarks);
+        marked.quotes = items.iter().filter_map(|item| text_of(item, "quote").or(text_of(item, "text"))).collect();
+        marked.named = named;
         marked.highlights.truncate(MOST);
         marked
     }
+}
+
+/// Returns the parts of a text that judges name and no item has.
+fn missed<'a>(base: &'a str, named: &'a BTreeMap<String, BTreeSet<String>>) -> impl Iterator<Item = Highlight> + 'a {
+    named.iter().filter_map(|(text, findings)| {
+        let (start, end) = locate(base, text)?;
+        let label = findings.iter().cloned().collect::<Vec<_>>().join(", ");
+        Some(Highlight { start, end, label, category: STYLES - 1 })
+    })
 }
 
 /// Returns the first list of objects with a text each, and the name of its field.

@@ -7,12 +7,16 @@
 mod choose;
 mod marks;
 
+use std::collections::BTreeSet;
+
 use karat_page::block::{Block, Excerpt, ExcerptOutput, ExcerptScore, ExcerptText, Excerpts, Head};
 use karat_page::component::verdict::Verdict;
 use karat_page::{Markup, html, render};
 use karat_types::{CellRow, SampleRecord, SampleText};
+use serde_json::Value;
 
 use super::links::Links;
+use super::readable;
 use super::run::view_command;
 use crate::outputs::cell_text::{CellText, ScoreText, texts_of};
 use crate::outputs::{by_sample, each_row_of_sample};
@@ -92,8 +96,7 @@ fn excerpt(
         Ok(())
     })?;
     let Some(sample) = sample else { return Ok(None) };
-    let mut why: Vec<&str> = ordinals.iter().filter_map(|ordinal| chosen.why(*ordinal)).collect();
-    why.dedup();
+    let why: BTreeSet<&str> = ordinals.iter().filter_map(|ordinal| chosen.why(*ordinal)).collect();
     let is_stored = !sample.texts.is_empty();
     let missing = || {
         let texts = crate::outputs::cell_text::SampleTexts::of(report, &sample);
@@ -102,20 +105,23 @@ fn excerpt(
     let notes = why.into_iter().map(str::to_owned).chain((!is_stored).then(missing));
     let why = Some(notes.collect::<Vec<_>>().join(" ")).filter(|why| !why.is_empty());
     let href = links.sample(&sample.id);
-    let texts = texts(&sample, &sources);
+    let texts = texts(&sample, &sources, &outputs);
     Ok(Some(Excerpt { sample: sample.id, why, href, texts, outputs, ..Excerpt::default() }))
 }
 
-/// The texts of the sample, input first, reference last, with the parts that outputs and judges refer to.
-fn texts(sample: &SampleRecord, sources: &Sources) -> Vec<ExcerptText> {
-    let all = texts_of(sample, usize::MAX).into_iter().map(|(name, excerpt)| {
-        let (text, cut) = cut(&excerpt.text);
+/// The texts of the sample, input first, reference last, with the parts that outputs and judges refer to. A text that an
+/// output repeats is left out.
+fn texts(sample: &SampleRecord, sources: &Sources, outputs: &[ExcerptOutput]) -> Vec<ExcerptText> {
+    let all = texts_of(sample, usize::MAX).into_iter().filter_map(|(name, excerpt)| {
+        let is_repeated = outputs.iter().any(|output| output.text.as_deref() == Some(excerpt.text.as_str()));
+        let value = serde_json::from_str(&excerpt.text).ok().filter(|it: &Value| it.is_object() || it.is_array());
+        let whole = value.as_ref().map_or_else(|| excerpt.text.clone(), readable::text);
+        let (text, is_cut) = cut(&whole);
         let is_reference = name == SampleText::REFERENCE;
         let highlights = if is_reference { Vec::new() } else { sources.highlights(&text) };
-        let chars = excerpt.cut_from.unwrap_or(excerpt.text.chars().count() as u64);
-        let is_cut = cut || excerpt.cut_from.is_some();
-        let note = is_cut.then(|| cut_note(&text, chars));
-        ExcerptText { name, text, note, highlights }
+        let chars = excerpt.cut_from.unwrap_or(whole.chars().count() as u64);
+        let note = (is_cut || excerpt.cut_from.is_some()).then(|| cut_note(&text, chars));
+        (!is_repeated).then_some(ExcerptText { name, text, note, highlights })
     });
     all.collect()
 }

@@ -21,22 +21,22 @@ const DEGRADED: &str = "degraded";
 /// The verdict of a judgment whose pieces were all read.
 pub(crate) fn verdict(
     setup: &CompiledRubric,
-    case: &PreparedRound,
+    round: &PreparedRound,
     readings: Vec<Reading>,
     notes: Vec<Note>,
 ) -> Verdict {
     let rubric = &setup.rubric;
-    let holding: Vec<&Cap> = case.caps.iter().filter_map(|at| setup.caps.get(*at)).map(|(cap, _)| cap).collect();
-    let roll = RoutedMembers::new(&case.pieces);
-    let found = findings_by_kind(setup, &roll, &case.pieces, &readings);
-    let burdens = member_grades::members_of_pieces(&roll, case.pieces.len(), &found);
-    let graded: Vec<Score> = scores(setup, &burdens, &case.pieces, &readings)
+    let holding: Vec<&Cap> = round.caps.iter().filter_map(|at| setup.caps.get(*at)).map(|(cap, _)| cap).collect();
+    let members = RoutedMembers::new(&round.pieces);
+    let findings = findings_by_kind(setup, &members, &round.pieces, &readings);
+    let piece_members = member_grades::members_of_pieces(&members, round.pieces.len(), &findings);
+    let graded: Vec<Score> = scores(setup, &piece_members, &round.pieces, &readings)
         .zip(&rubric.dimensions)
         .map(|(score, dimension)| caps::enforce(holding.iter().copied(), &dimension.name, score))
         .collect();
     let by_dimension: Vec<(&Dimension, &Score)> = rubric.dimensions.iter().zip(&graded).collect();
     let composite = rubric.overall.as_ref().map(|spec| {
-        let weighed = readings.iter().zip(&case.pieces);
+        let weighed = readings.iter().zip(&round.pieces);
         let given: Vec<(&Grade, Weight)> =
             weighed.filter_map(|(reading, piece)| Some((reading.overall.as_ref()?, piece.weight))).collect();
         let given = (!given.is_empty()).then(|| grade(ChunkMerge::Weighted, &given));
@@ -45,12 +45,12 @@ pub(crate) fn verdict(
     });
     let names = rubric.dimensions.iter().map(|dimension| dimension.name.clone());
     Verdict {
-        diagnostics: diagnostics(setup, &roll, &found, &case.pieces, &readings),
+        diagnostics: diagnostics(setup, &members, &findings, &round.pieces, &readings),
         caps: holding.iter().map(|cap| cap.id.clone()).collect(),
         rung: readings.iter().map(|reading| reading.rung).max(),
-        shuffle_seed: case.shuffle_seed,
-        mode: case.mode,
-        reasoning: reasoning(&case.pieces, &readings),
+        shuffle_seed: round.shuffle_seed,
+        mode: round.mode,
+        reasoning: reasoning(&round.pieces, &readings),
         notes: count_notes(notes.into_iter().chain(readings.into_iter().flat_map(|reading| reading.notes))),
         scores: names.zip(graded).chain(composite).collect(),
         rounds: Vec::new(),
@@ -61,28 +61,28 @@ pub(crate) fn verdict(
 /// The score of each dimension, of all pieces.
 fn scores(
     setup: &CompiledRubric,
-    burdens: &[PieceMembers],
+    piece_members: &[PieceMembers],
     pieces: &[Piece],
     readings: &[Reading],
 ) -> impl Iterator<Item = Score> {
     setup.rubric.dimensions.iter().map(move |dimension| {
-        let graded: Vec<(&PieceMembers, &Grade, Weight)> = burdens
+        let graded: Vec<(&PieceMembers, &Grade, Weight)> = piece_members
             .iter()
             .zip(pieces)
             .zip(readings)
-            .filter_map(|((burden, piece), reading)| {
+            .filter_map(|((members, piece), reading)| {
                 let asked = &setup.view(piece.aspect).rubric.dimensions;
                 let at = asked.iter().position(|known| known.name == dimension.name)?;
-                Some((burden, reading.grades.get(at)?, piece.weight))
+                Some((members, reading.grades.get(at)?, piece.weight))
             })
             .collect();
         let grades: Vec<(&Grade, Weight)> = graded.iter().map(|(_, grade, weight)| (*grade, *weight)).collect();
         match (dimension.chunks, grade(dimension.chunks, &grades)) {
             (ChunkMerge::Members, Score::Value { value, reason, .. }) => {
                 let numbers =
-                    graded.iter().filter_map(|(burden, it, weight)| Some((*burden, it.value?, weight.members)));
-                let made = member_grades::grade(dimension, &numbers.collect::<Vec<_>>());
-                Score::value(made.unwrap_or(value)).with_reason(reason)
+                    graded.iter().filter_map(|(members, it, weight)| Some((*members, it.value?, weight.members)));
+                let grade = member_grades::grade(dimension, &numbers.collect::<Vec<_>>());
+                Score::value(grade.unwrap_or(value)).with_reason(reason)
             }
             (_, score) => score,
         }
@@ -90,13 +90,13 @@ fn scores(
 }
 
 /// One score of the grades of all pieces. A piece without a number leaves the whole without one.
-fn grade(fold: ChunkMerge, grades: &[(&Grade, Weight)]) -> Score {
+fn grade(merge: ChunkMerge, grades: &[(&Grade, Weight)]) -> Score {
     let Some(values) = grades.iter().map(|(grade, _)| grade.value).collect::<Option<Vec<f64>>>() else {
         return Score::unscored("the judge's reply holds no valid score for it");
     };
     let by = |weight: fn(&Weight) -> f64| -> Vec<f64> { grades.iter().map(|(_, it)| weight(it)).collect() };
     let lengths = by(|weight| weight.length);
-    let value = match fold {
+    let value = match merge {
         ChunkMerge::Weighted | ChunkMerge::Once => weighted_mean(&values, &lengths),
         ChunkMerge::Members => {
             weighted_mean(&values, &by(|weight| weight.members)).or_else(|| weighted_mean(&values, &lengths))
@@ -139,29 +139,29 @@ fn reasoning(pieces: &[Piece], readings: &[Reading]) -> String {
 /// The findings of all readings; where a reply counts only in part, `degraded` says why.
 fn diagnostics(
     setup: &CompiledRubric,
-    roll: &RoutedMembers,
-    found: &[PieceFindings],
+    members: &RoutedMembers,
+    findings: &[PieceFindings],
     pieces: &[Piece],
     readings: &[Reading],
 ) -> Map<String, Value> {
-    let mut made = match readings {
+    let mut diagnostics = match readings {
         [only] => only.diagnostics.clone(),
-        _ => merged_findings(setup, roll, found, pieces, readings),
+        _ => merged_findings(setup, members, findings, pieces, readings),
     };
     let degraded: Vec<&str> = readings.iter().filter_map(|reading| reading.degraded.as_deref()).collect();
     if !degraded.is_empty() {
-        made.insert(DEGRADED.to_owned(), degraded.join("; ").into());
+        diagnostics.insert(DEGRADED.to_owned(), degraded.join("; ").into());
     }
-    if let Some(coverage) = coverage::of(setup, roll, pieces, readings) {
-        made.entry(coverage::NAME).or_insert(coverage);
+    if let Some(coverage) = coverage::of(setup, members, pieces, readings) {
+        diagnostics.entry(coverage::NAME).or_insert(coverage);
     }
-    made
+    diagnostics
 }
 
 /// The findings of each piece, by kind.
 fn findings_by_kind<'a>(
     setup: &'a CompiledRubric,
-    roll: &RoutedMembers,
+    members: &RoutedMembers,
     pieces: &[Piece],
     readings: &'a [Reading],
 ) -> Vec<PieceFindings<'a>> {
@@ -171,7 +171,7 @@ fn findings_by_kind<'a>(
             let items = reading.diagnostics.get(&spec.name).and_then(Value::as_array);
             asked(piece).then(|| items.map_or(&[][..], Vec::as_slice))
         });
-        PieceFindings::new(spec, roll, items)
+        PieceFindings::new(spec, members, items)
     });
     kinds.collect()
 }
@@ -179,12 +179,12 @@ fn findings_by_kind<'a>(
 /// The findings of several pieces as one.
 fn merged_findings(
     setup: &CompiledRubric,
-    roll: &RoutedMembers,
-    found: &[PieceFindings],
+    members: &RoutedMembers,
+    findings: &[PieceFindings],
     pieces: &[Piece],
     readings: &[Reading],
 ) -> Map<String, Value> {
-    let lists = found.iter().map(|found| (found.spec.name.clone(), Value::Array(found.merge(roll))));
+    let lists = findings.iter().map(|findings| (findings.spec.name.clone(), Value::Array(findings.merge(members))));
     let breakdowns = setup.rubric.breakdowns.iter().map(|spec| {
         let tables: Vec<&Value> = readings.iter().filter_map(|reading| reading.diagnostics.get(&spec.name)).collect();
         let weights: Vec<f64> = pieces.iter().map(|piece| piece.weight.length).collect();

@@ -18,7 +18,7 @@ pub(crate) const NAME: &str = "chunks";
 /// names.
 pub(crate) fn of(
     setup: &CompiledRubric,
-    roll: &RoutedMembers,
+    members: &RoutedMembers,
     pieces: &[Piece],
     readings: &[Reading],
 ) -> Option<Value> {
@@ -26,14 +26,14 @@ pub(crate) fn of(
         pieces.iter().zip(readings).filter(|(piece, _)| piece.span.is_some()).collect();
     let length = parts.iter().filter_map(|(piece, _)| Some(piece.span.as_ref()?.end)).max()?;
     let judged: f64 = parts.iter().map(|(piece, _)| piece.weight.length).sum();
-    let members: f64 = parts.iter().map(|(piece, _)| piece.weight.members).sum();
-    let unplaced = (0..roll.len()).filter(|member| roll.pieces_of(*member) == parts.len()).count();
+    let member_weight: f64 = parts.iter().map(|(piece, _)| piece.weight.members).sum();
+    let unplaced = (0..members.len()).filter(|member| members.pieces_of(*member) == parts.len()).count();
     let listed: Vec<Value> = parts.iter().map(|(piece, reading)| part(setup, piece, reading)).collect();
     Some(json!({
         "length": length,
         "judged": judged.round() as u64,
-        "members": members.round() as u64,
-        "placed": (members.round() as u64).saturating_sub(unplaced as u64),
+        "members": member_weight.round() as u64,
+        "placed": (member_weight.round() as u64).saturating_sub(unplaced as u64),
         "parts": listed,
     }))
 }

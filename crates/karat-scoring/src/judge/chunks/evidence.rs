@@ -24,13 +24,13 @@ use crate::judge::chunks::item_texts::ItemTexts;
 const STRETCH: usize = 40;
 
 /// Share of a member's words, by weight, that a stretch must have.
-const PLACED: f64 = 0.5;
+const MIN_MATCH: f64 = 0.5;
 
-/// Share of a member's words, by weight, that bears out a time or a quote.
-const BORNE_OUT: f64 = 1.0 / 3.0;
+/// Share of a member's words, by weight, that supports a time or a quote.
+const MIN_SUPPORT: f64 = 1.0 / 3.0;
 
 /// A stretch with this share of the best one's words is as good.
-const AS_GOOD: f64 = 0.95;
+const NEAR_BEST: f64 = 0.95;
 
 /// A word is rare with at least this share of the mean weight of the words that are looked for, or of the weightiest one that
 /// a stretch has.
@@ -60,10 +60,10 @@ impl<'a> Evidence<'a> {
 
     /// The pieces that a member is shown with; all where its evidence is in doubt. Never empty.
     pub fn pieces_of(&self, member: &Value) -> Vec<usize> {
-        let ItemTexts { own, quoted } = ItemTexts::of(member);
+        let ItemTexts { own: texts, quoted } = ItemTexts::of(member);
         let by_time = self.by_time(member);
         let by_quote: Vec<Range<usize>> = quoted.into_iter().flat_map(|quote| self.by_quote(quote)).collect();
-        let words = self.likeness(&own.join(" "));
+        let words = self.word_match(&texts.join(" "));
         let by_words = words.spans();
         let pieces = |spans: &[Range<usize>]| -> BTreeSet<usize> {
             spans.iter().flat_map(|span| self.containing(span)).collect()
@@ -71,7 +71,7 @@ impl<'a> Evidence<'a> {
         let (timed, quoted) = (pieces(&by_time), pieces(&by_quote));
         let is_sure = !by_words.is_empty()
             || !timed.is_disjoint(&quoted)
-            || by_time.iter().chain(&by_quote).any(|span| words.bears_out(span));
+            || by_time.iter().chain(&by_quote).any(|span| words.supports(span));
         if is_sure {
             timed.into_iter().chain(quoted).chain(pieces(&by_words)).collect::<BTreeSet<_>>().into_iter().collect()
         } else {
@@ -92,15 +92,15 @@ impl<'a> Evidence<'a> {
         let moment = |name: &str| member.get(name).and_then(Value::as_f64);
         let Some(start) = moment("startMs") else { return Vec::new() };
         let end = moment("endMs").map_or(start, |end| end.max(start));
-        let said = self.times.iter().filter(|(time, _)| time.start <= end && start < time.end);
-        let bytes = said.map(|(_, bytes)| bytes.clone());
+        let stretches = self.times.iter().filter(|(time, _)| time.start <= end && start < time.end);
+        let bytes = stretches.map(|(_, bytes)| bytes.clone());
         bytes.reduce(|all, next| all.start.min(next.start)..all.end.max(next.end)).into_iter().collect()
     }
 
     /// The spans of the quote, word by word; if there are none, the stretches that are most like it.
     fn by_quote(&self, quote: &str) -> Vec<Range<usize>> {
         let verbatim = self.verbatim(&words(quote));
-        if verbatim.is_empty() { self.likeness(quote).spans() } else { verbatim }
+        if verbatim.is_empty() { self.word_match(quote).spans() } else { verbatim }
     }
 
     /// The spans where these words follow each other. Of three or more, the first may be the end of a word, and the last the beginning.
@@ -108,28 +108,28 @@ impl<'a> Evidence<'a> {
         let last = quote.len().saturating_sub(1);
         let anchor = usize::from(last > 1);
         let Some((word, _)) = quote.get(anchor) else { return Vec::new() };
-        let is_said = |(at, (found, wanted)): (usize, (&str, &str))| {
+        let is_same = |(at, (word, wanted)): (usize, (&str, &str))| {
             let may_be_cut = last > 1;
-            found == wanted
-                || may_be_cut && at == 0 && found.ends_with(wanted)
-                || may_be_cut && at == last && found.starts_with(wanted)
+            word == wanted
+                || may_be_cut && at == 0 && word.ends_with(wanted)
+                || may_be_cut && at == last && word.starts_with(wanted)
         };
-        let stands = |at: &usize| {
-            let found = self.words.get(at.checked_sub(anchor)?..)?.get(..quote.len())?;
-            let pairs = found.iter().zip(quote).map(|(found, wanted)| (found.0.as_str(), wanted.0.as_str()));
-            pairs.enumerate().all(is_said).then_some(found)
+        let match_at = |at: &usize| {
+            let words = self.words.get(at.checked_sub(anchor)?..)?.get(..quote.len())?;
+            let pairs = words.iter().zip(quote).map(|(word, wanted)| (word.0.as_str(), wanted.0.as_str()));
+            pairs.enumerate().all(is_same).then_some(words)
         };
-        let found = self.places.get(word).into_iter().flatten().filter_map(stands);
-        found.filter_map(|found| Some(found.first()?.1.start..found.last()?.1.end)).collect()
+        let matches = self.places.get(word).into_iter().flatten().filter_map(match_at);
+        matches.filter_map(|words| Some(words.first()?.1.start..words.last()?.1.end)).collect()
     }
 
     /// Compares a text's words with each stretch.
-    fn likeness(&self, text: &str) -> Likeness<'_> {
+    fn word_match(&self, text: &str) -> WordMatch<'_> {
         let mut wanted: Vec<String> = words(text).into_iter().map(|(word, _)| word).collect();
         wanted.sort_unstable();
         wanted.dedup();
         let weights: Vec<f64> = wanted.iter().map(|word| self.weight(word)).collect();
-        Likeness { evidence: self, shares: self.shares(&wanted, &weights), wanted, weights }
+        WordMatch { evidence: self, shares: self.shares(&wanted, &weights), wanted, weights }
     }
 
     /// By stretch, the weight of the wanted words that it holds.
@@ -137,8 +137,8 @@ impl<'a> Evidence<'a> {
         let mut shares: HashMap<usize, f64> = HashMap::new();
         for (word, weight) in wanted.iter().zip(weights) {
             let stretches = self.places.get(word).into_iter().flatten().flat_map(|at| {
-                let own = at / (STRETCH / 2);
-                [own.checked_sub(1), Some(own)].into_iter().flatten()
+                let stretch = at / (STRETCH / 2);
+                [stretch.checked_sub(1), Some(stretch)].into_iter().flatten()
             });
             for stretch in stretches.collect::<BTreeSet<usize>>() {
                 *shares.entry(stretch).or_default() += weight;
@@ -154,8 +154,8 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// A member's words beside the stretches of a document.
-struct Likeness<'a> {
+/// The words that a member shares with each stretch of a document.
+struct WordMatch<'a> {
     evidence: &'a Evidence<'a>,
     /// Its words, sorted, each once.
     wanted: Vec<String>,
@@ -165,19 +165,19 @@ struct Likeness<'a> {
     shares: HashMap<usize, f64>,
 }
 
-impl Likeness<'_> {
+impl WordMatch<'_> {
     fn total(&self) -> f64 {
         self.weights.iter().sum()
     }
 
     /// True if a stretch about the span shares enough words with the member to be what it is about.
-    fn bears_out(&self, span: &Range<usize>) -> bool {
+    fn supports(&self, span: &Range<usize>) -> bool {
         let words = &self.evidence.words;
         let first = words.partition_point(|(_, place)| place.end <= span.start);
         let last = words.partition_point(|(_, place)| place.start < span.end).max(first + 1) - 1;
         let stretches = (first / (STRETCH / 2)).saturating_sub(1)..=last / (STRETCH / 2);
         let best = stretches.filter_map(|at| self.shares.get(&at)).copied().fold(0.0, f64::max);
-        best > 0.0 && best >= BORNE_OUT * self.total()
+        best > 0.0 && best >= MIN_SUPPORT * self.total()
     }
 
     /// The spans of the best stretches, from the first to the last of the rarer words that they share with the member;
@@ -186,7 +186,7 @@ impl Likeness<'_> {
     fn spans(&self) -> Vec<Range<usize>> {
         let (words, total) = (&self.evidence.words, self.total());
         let best = self.shares.values().copied().fold(0.0, f64::max);
-        if total <= 0.0 || best < PLACED * total {
+        if total <= 0.0 || best < MIN_MATCH * total {
             return Vec::new();
         }
         let typical = total / self.wanted.len() as f64;
@@ -194,9 +194,9 @@ impl Likeness<'_> {
             let known = words.get(at).and_then(|(word, _)| self.wanted.binary_search(word).ok());
             known.and_then(|at| self.weights.get(at)).copied()
         };
-        let is_whole = best >= AS_GOOD * total;
+        let is_whole = best >= NEAR_BEST * total;
         let heaviest = self.weights.iter().copied().fold(0.0, f64::max);
-        let least = AS_GOOD * best - if is_whole { 0.0 } else { heaviest };
+        let least = NEAR_BEST * best - if is_whole { 0.0 } else { heaviest };
         let good = self.shares.iter().filter(|(_, share)| **share >= least);
         let spans = good.filter_map(|(stretch, _)| {
             let from = stretch * (STRETCH / 2);
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(of(json!({"text": "Rye holds water.", "quote": "never said"})), [1]);
     }
 
-    /// CL-14: a wrong time or quote never hides a member from the piece that its words are in; what nothing bears out is
+    /// CL-14: a wrong time or quote never hides a member from the piece that its words are in; what nothing supports is
     /// shown with every piece.
     #[test]
     fn wrong_evidence_is_not_believed_alone() {

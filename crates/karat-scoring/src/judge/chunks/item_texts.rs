@@ -14,9 +14,9 @@ pub(crate) struct ItemTexts<'a> {
 impl<'a> ItemTexts<'a> {
     /// Those of a member. One that is nothing but a quote says it itself.
     pub fn of(member: &'a Value) -> Self {
-        let mut sayings = Self::default();
-        sayings.collect(member, false);
-        if sayings.own.is_empty() { Self { own: sayings.quoted, quoted: Vec::new() } } else { sayings }
+        let mut texts = Self::default();
+        texts.collect(member, false);
+        if texts.own.is_empty() { Self { own: texts.quoted, quoted: Vec::new() } } else { texts }
     }
 
     fn collect(&mut self, value: &'a Value, is_quote: bool) {

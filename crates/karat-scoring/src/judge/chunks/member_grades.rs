@@ -8,7 +8,7 @@
 //! A named member costs *u* = min(*d*/*h*, *R*/*n*) there, and the rest *d* − *hu* is about all of its members. With *w* = 1/*k*
 //! for a member that *k* pieces show, and *W* the sum of *w* over a piece:
 //!
-//! grade = best − Σ over pieces ((*d* − *hu*)·*W* + Σ over its named members that stand of *u*·*n*·*w*) / Σ *W*
+//! grade = best − Σ over pieces ((*d* − *hu*)·*W* + Σ over its members that every piece showing them names, of *u*·*n*·*w*) / Σ *W*
 //!
 //! This differs from a mean only for a judge that counts: each piece's grade is the share of members that it does not name,
 //! *d* = *R*·*h*/*n*, within half a tenth of the scale. Other grades do not show the cost of a member (a judge that grades all
@@ -35,44 +35,48 @@ struct NamedMember {
     /// 1/k where k pieces show it.
     weight: f64,
     /// True if every piece that shows it names it.
-    stands: bool,
+    named_by_all: bool,
 }
 
 /// The members of each piece, and those that its judge names.
-pub(crate) fn members_of_pieces(roll: &RoutedMembers, pieces: usize, found: &[PieceFindings]) -> Vec<PieceMembers> {
+pub(crate) fn members_of_pieces(
+    members: &RoutedMembers,
+    pieces: usize,
+    findings: &[PieceFindings],
+) -> Vec<PieceMembers> {
     let mut named = vec![BTreeSet::new(); pieces];
-    for found in found.iter().filter(|found| found.spec.chunks == FindingMerge::All) {
-        named.iter_mut().zip(found.named_members()).for_each(|(all, own)| all.extend(own));
+    for findings in findings.iter().filter(|findings| findings.spec.chunks == FindingMerge::All) {
+        named.iter_mut().zip(findings.named_members()).for_each(|(members, of_kind)| members.extend(of_kind));
     }
-    let everywhere = roll.named_everywhere(&named);
-    let burdens = named.iter().enumerate().map(|(piece, named)| {
-        let shown = roll.members_of_piece(piece);
+    let everywhere = members.named_everywhere(&named);
+    let pieces = named.iter().enumerate().map(|(piece, named)| {
+        let shown = members.members_of_piece(piece);
         let named = shown.intersection(named).map(|member| NamedMember {
-            weight: 1.0 / roll.pieces_of(*member) as f64,
-            stands: everywhere.contains(member),
+            weight: 1.0 / members.pieces_of(*member) as f64,
+            named_by_all: everywhere.contains(member),
         });
         PieceMembers { shown: shown.len(), named: named.collect() }
     });
-    burdens.collect()
+    pieces.collect()
 }
 
-/// The grade of all members; `graded` holds each piece's burden, grade and *W*. `None` where no member that several pieces
+/// The grade of all members; `graded` holds each piece's members, grade and *W*. `None` where no member that several pieces
 /// show is named, so that the mean of the pieces says the same, or where there are no members.
 pub(crate) fn grade(dimension: &Dimension, graded: &[(&PieceMembers, f64, f64)]) -> Option<f64> {
-    let is_shared = |burden: &PieceMembers| burden.named.iter().any(|named| named.weight < 1.0);
+    let is_shared = |members: &PieceMembers| members.named.iter().any(|named| named.weight < 1.0);
     let total: f64 = graded.iter().map(|(_, _, weight)| weight).sum();
-    if total <= 0.0 || !graded.iter().any(|(burden, ..)| is_shared(burden)) {
+    if total <= 0.0 || !graded.iter().any(|(members, ..)| is_shared(members)) {
         return None;
     }
     let (lo, hi) = dimension.scale.bounds();
     let best = if dimension.better == Better::Lower { lo } else { hi };
-    let lost = graded.iter().map(|(burden, value, weight)| burden.loss((best - value).abs(), hi - lo, *weight));
+    let lost = graded.iter().map(|(members, value, weight)| members.loss((best - value).abs(), hi - lo, *weight));
     let share = lost.sum::<f64>() / total;
-    let made = if dimension.better == Better::Lower { lo + share } else { hi - share };
-    let counts = graded.iter().all(|(burden, value, _)| burden.grade_is_share((best - value).abs(), hi - lo));
+    let grade = if dimension.better == Better::Lower { lo + share } else { hi - share };
+    let counts = graded.iter().all(|(members, value, _)| members.grade_is_share((best - value).abs(), hi - lo));
     let grades = || graded.iter().map(|(_, value, _)| *value);
     let (least, most) = if counts { (lo, hi) } else { (grades().fold(hi, f64::min), grades().fold(lo, f64::max)) };
-    Some(made.clamp(least, most))
+    Some(grade.clamp(least, most))
 }
 
 impl PieceMembers {
@@ -89,8 +93,8 @@ impl PieceMembers {
             return shortfall * weight;
         }
         let each = (shortfall / named).min(range / shown);
-        let standing: f64 = self.named.iter().filter(|it| it.stands).map(|it| it.weight).sum();
-        (shortfall - named * each) * weight + each * shown * standing
+        let deducted: f64 = self.named.iter().filter(|it| it.named_by_all).map(|it| it.weight).sum();
+        (shortfall - named * each) * weight + each * shown * deducted
     }
 }
 
@@ -105,23 +109,26 @@ mod tests {
         serde_json::from_value(serde_json::json!({"name": "accuracy", "scale": scale, "weight": 1})).unwrap()
     }
 
-    fn burden(shown: usize, named: &[(f64, bool)]) -> PieceMembers {
+    fn members(shown: usize, named: &[(f64, bool)]) -> PieceMembers {
         PieceMembers {
             shown,
-            named: named.iter().map(|(weight, stands)| NamedMember { weight: *weight, stands: *stands }).collect(),
+            named: named
+                .iter()
+                .map(|(weight, stands)| NamedMember { weight: *weight, named_by_all: *stands })
+                .collect(),
         }
     }
 
     fn assert_grade(graded: &[(&PieceMembers, f64, f64)], expected: f64) {
-        let made = grade(&dimension(), graded).unwrap();
-        assert!((made - expected).abs() < 1e-12, "{made}");
+        let grade = grade(&dimension(), graded).unwrap();
+        assert!((grade - expected).abs() < 1e-12, "{grade}");
     }
 
     /// CL-14: five pieces with four members each, and one member that all are shown. Where one piece bears it out it costs
     /// nothing; where none does it costs what one of 21 costs.
     #[test]
     fn a_member_of_all_pieces_counts_once_or_not_at_all() {
-        let (refuted, silent, invented) = (burden(5, &[(0.2, false)]), burden(5, &[]), burden(5, &[(0.2, true)]));
+        let (refuted, silent, invented) = (members(5, &[(0.2, false)]), members(5, &[]), members(5, &[(0.2, true)]));
         let mut borne_out = vec![(&refuted, 8.0, 4.2); 4];
         borne_out.push((&silent, 10.0, 4.2));
         assert_grade(&borne_out, 10.0);
@@ -132,20 +139,20 @@ mod tests {
     /// the whole is outside of those of the pieces, unless it counts.
     #[test]
     fn a_grade_that_is_no_count_stays_within_its_pieces() {
-        let (many, few) = (burden(6, &[(0.2, false), (0.2, true)]), burden(3, &[(0.2, false)]));
+        let (many, few) = (members(6, &[(0.2, false), (0.2, true)]), members(3, &[(0.2, false)]));
         for value in [0.0, 2.0, 4.0, 9.0, 10.0] {
             assert_eq!(grade(&dimension(), &[(&many, value, 4.4), (&few, value, 1.4)]), Some(value), "{value}");
         }
-        let made = grade(&dimension(), &[(&many, 2.0, 4.4), (&few, 3.0, 1.4)]).unwrap();
-        assert!((2.0..=3.0).contains(&made), "{made}");
+        let grade = grade(&dimension(), &[(&many, 2.0, 4.4), (&few, 3.0, 1.4)]).unwrap();
+        assert!((2.0..=3.0).contains(&grade), "{grade}");
     }
 
     /// Points that a judge deducts beyond its named members stay deducted.
     #[test]
     fn other_faults_stay() {
-        let (refuted, silent) = (burden(5, &[(0.5, false)]), burden(5, &[]));
+        let (refuted, silent) = (members(5, &[(0.5, false)]), members(5, &[]));
         assert_grade(&[(&refuted, 4.0, 4.5), (&silent, 6.0, 4.5)], (6.0 + 6.0) / 2.0);
-        let own = burden(4, &[(1.0, true)]);
+        let own = members(4, &[(1.0, true)]);
         assert_eq!(grade(&dimension(), &[(&own, 7.5, 4.0), (&silent, 10.0, 4.0)]), None);
         assert_eq!(grade(&dimension(), &[(&refuted, 5.0, 0.0)]), None);
     }

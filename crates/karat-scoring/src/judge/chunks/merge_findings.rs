@@ -18,11 +18,11 @@ impl<'a> PieceFindings<'a> {
     /// `items` are those of each piece; none for one that is not asked.
     pub fn new(
         spec: &'a DiagnosticSpec,
-        roll: &RoutedMembers,
+        members: &RoutedMembers,
         items: impl IntoIterator<Item = Option<&'a [Value]>>,
     ) -> Self {
         let of = |(piece, items): (usize, Option<&'a [Value]>)| {
-            Some(items?.iter().map(|item| ComparedFinding::new(spec, item, roll, piece)).collect())
+            Some(items?.iter().map(|item| ComparedFinding::new(spec, item, members, piece)).collect())
         };
         Self { spec, pieces: items.into_iter().enumerate().map(of).collect() }
     }
@@ -37,23 +37,23 @@ impl<'a> PieceFindings<'a> {
 
     /// One list, equal findings once, the first `max` of them.
     ///
-    /// An `all` finding stands only where every piece that could see it names it: a member that was sent to some pieces
-    /// only is judged by those. An `any` finding falls where it is about a member of the list that its piece was not
+    /// An `all` finding is kept only where every piece that could see it names it: a member that was sent to some pieces
+    /// only is judged by those. An `any` finding is dropped where it is about a member of the list that its piece was not
     /// shown: what looks absent there is judged with another piece.
-    pub fn merge(&self, roll: &RoutedMembers) -> Vec<Value> {
-        let everywhere = roll.named_everywhere(&self.named_members());
+    pub fn merge(&self, members: &RoutedMembers) -> Vec<Value> {
+        let everywhere = members.named_everywhere(&self.named_members());
         let mut kept: Vec<&ComparedFinding> = Vec::new();
         for (piece, findings) in self.pieces.iter().enumerate() {
             for finding in findings.iter().flatten() {
-                let stands = match self.spec.chunks {
+                let is_kept = match self.spec.chunks {
                     FindingMerge::All if finding.members.is_empty() => self.is_named_by_all(finding),
                     FindingMerge::All => !finding.members.is_disjoint(&everywhere),
                     FindingMerge::Any => {
-                        finding.members.is_empty() || !finding.members.is_disjoint(roll.members_of_piece(piece))
+                        finding.members.is_empty() || !finding.members.is_disjoint(members.members_of_piece(piece))
                     }
                     FindingMerge::Once => true,
                 };
-                if stands && !kept.iter().any(|other| other.is_same(finding)) {
+                if is_kept && !kept.iter().any(|other| other.is_same(finding)) {
                     kept.push(finding);
                 }
             }
@@ -77,16 +77,16 @@ struct ComparedFinding<'a> {
 }
 
 impl<'a> ComparedFinding<'a> {
-    fn new(spec: &DiagnosticSpec, item: &'a Value, roll: &RoutedMembers, piece: usize) -> Self {
+    fn new(spec: &DiagnosticSpec, item: &'a Value, members: &RoutedMembers, piece: usize) -> Self {
         let fields = |wanted: fn(&FieldType) -> bool| {
             spec.fields.iter().filter(move |(_, kind)| wanted(kind)).filter_map(|(name, _)| item.get(name))
         };
         let texts: Vec<String> = fields(FieldType::is_text).map(words).collect();
         let text = ComparedText::new(&if texts.is_empty() { words(item) } else { texts.join(" | ") });
         let members = match texts.as_slice() {
-            [] | [_] => roll.members_about(piece, std::slice::from_ref(&text)),
+            [] | [_] => members.members_about(piece, std::slice::from_ref(&text)),
             several => {
-                roll.members_about(piece, &several.iter().map(|text| ComparedText::new(text)).collect::<Vec<_>>())
+                members.members_about(piece, &several.iter().map(|text| ComparedText::new(text)).collect::<Vec<_>>())
             }
         };
         let positions = fields(|kind| matches!(kind, FieldType::IndexOf(_) | FieldType::Integer | FieldType::Number));

@@ -87,22 +87,22 @@ impl RoutedMembers {
         let quoted: fn(&RoutedMember) -> &[ComparedText] = |member| &member.quoted;
         let (shown, all): (Vec<usize>, Vec<usize>) =
             (self.members_of_piece(piece).iter().copied().collect(), (0..self.members.len()).collect());
-        let looks = [(&shown, own), (&shown, quoted), (&all, own), (&all, quoted)];
-        let mut found = looks.into_iter().map(|(among, sayings)| self.closest(among, sayings, texts));
-        found.find(|members| !members.is_empty()).unwrap_or_default()
+        let searches = [(&shown, own), (&shown, quoted), (&all, own), (&all, quoted)];
+        let mut candidates = searches.into_iter().map(|(among, texts_of)| self.closest(among, texts_of, texts));
+        candidates.find(|members| !members.is_empty()).unwrap_or_default()
     }
 
     /// Those that say one of the texts; where none does, those that say something alike.
     fn closest(
         &self,
         among: &[usize],
-        sayings: fn(&RoutedMember) -> &[ComparedText],
+        texts_of: fn(&RoutedMember) -> &[ComparedText],
         texts: &[ComparedText],
     ) -> BTreeSet<usize> {
         let that = |says: fn(&ComparedText, &ComparedText) -> bool| -> BTreeSet<usize> {
             let says = |at: &&usize| {
-                let said = self.members.get(**at).map(sayings).unwrap_or_default();
-                said.iter().any(|said| texts.iter().any(|text| says(said, text)))
+                let texts_of_member = self.members.get(**at).map(texts_of).unwrap_or_default();
+                texts_of_member.iter().any(|one| texts.iter().any(|other| says(one, other)))
             };
             among.iter().filter(says).copied().collect()
         };
@@ -114,8 +114,8 @@ impl RoutedMembers {
 impl RoutedMember {
     fn new(value: &Value) -> Self {
         let ItemTexts { own, quoted } = ItemTexts::of(value);
-        let said = |texts: Vec<&str>| texts.into_iter().map(ComparedText::new).collect();
-        Self { own: said(own), quoted: said(quoted), pieces: 0 }
+        let compared = |texts: Vec<&str>| texts.into_iter().map(ComparedText::new).collect();
+        Self { own: compared(own), quoted: compared(quoted), pieces: 0 }
     }
 }
 

@@ -253,8 +253,8 @@ fn finding(spec: &DiagnosticSpec) -> String {
         FieldType::IndexOf(list) => Some(format!("{name} is the position in {list}, from 0.")),
         _ => None,
     });
-    let said: Vec<String> = explain.into_iter().chain(at_most).chain(indexes).collect();
-    if said.is_empty() { format!("- {}", spec.name) } else { format!("- {}: {}", spec.name, said.join(" ")) }
+    let parts: Vec<String> = explain.into_iter().chain(at_most).chain(indexes).collect();
+    if parts.is_empty() { format!("- {}", spec.name) } else { format!("- {}: {}", spec.name, parts.join(" ")) }
 }
 
 fn format(rubric: &Rubric) -> String {

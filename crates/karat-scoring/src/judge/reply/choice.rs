@@ -68,7 +68,7 @@ pub(super) fn choose(
         }
     };
     let Some(chosen) = chosen else { return Err(problem(LadderError::NoJson.to_string())) };
-    // An object that was begun anew after it and never ended may have been the verdict.
+    // An object that was started after it and never ended may have been the verdict.
     let is_another_try = |broken: &&BrokenJson| {
         let names = |key: &String| key.len() >= TELLING_KEY && broken.text.contains(key.as_str());
         broken.start >= chosen.span.end

@@ -119,8 +119,8 @@ impl FindingReader<'_, '_> {
     }
 
     fn wrong_type(&mut self, value: Option<&Value>, pointer: &str, wanted: &str, filler: Value) -> Value {
-        let found = value.map_or("missing", kind);
-        self.remarks.problem(pointer, format!("is {found}, but must be {wanted}"));
+        let actual = value.map_or("missing", kind);
+        self.remarks.problem(pointer, format!("is {actual}, but must be {wanted}"));
         filler
     }
 

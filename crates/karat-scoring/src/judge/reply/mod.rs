@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 use super::verdict::{count_notes, note};
 use grade::ScoreReader;
 use places::ScorePlaces;
-use stated::Reach;
+use stated::ScaleObject;
 
 pub use choice::JudgeCall;
 pub(crate) use choice::code_field;
@@ -306,10 +306,10 @@ fn scale_problem(rubric: &Rubric, place: &places::ScorePlace<'_>, name: &str, sc
     }
     let (lo, hi) = scale.bounds();
     let is_asked = |key: &str| is_asked_for(rubric, key);
-    let beside = place.item.and_then(|members| stated::other_scale(members, Reach::One, scale, is_asked));
+    let beside = place.item.and_then(|members| stated::other_scale(members, ScaleObject::OneScore, scale, is_asked));
     let around = || {
         let members = place.container.filter(|members| !states_a_wider_scale(rubric, members, scale))?;
-        stated::other_scale(members, Reach::All, scale, is_asked)
+        stated::other_scale(members, ScaleObject::AllScores, scale, is_asked)
     };
     let named = || place.container.and_then(|members| stated::other_scale_of(name, members, scale, is_asked));
     let stated = beside.or_else(named).or_else(around)?;
@@ -320,8 +320,9 @@ fn scale_problem(rubric: &Rubric, place: &places::ScorePlace<'_>, name: &str, sc
 /// the few that have a smaller one.
 fn states_a_wider_scale(rubric: &Rubric, members: &Map<String, Value>, scale: &Scale) -> bool {
     let (lo, hi) = scale.bounds();
-    let is_stated =
-        |other: &Scale| stated::other_scale(members, Reach::All, other, |key| is_asked_for(rubric, key)).is_none();
+    let is_stated = |other: &Scale| {
+        stated::other_scale(members, ScaleObject::AllScores, other, |key| is_asked_for(rubric, key)).is_none()
+    };
     let those: Vec<(f64, f64)> =
         rubric.dimensions.iter().map(|it| &it.scale).filter(|it| is_stated(it)).map(Scale::bounds).collect();
     2 * those.len() > rubric.dimensions.len() && those.iter().any(|(low, high)| *low <= lo && hi <= *high)

@@ -44,13 +44,13 @@ const HIGHEST_OF_ONE: [&str; 12] = [
 /// Keys under which the lowest score stands.
 const LOWEST: [&str; 7] = ["min", "minimum", "minscore", "minvalue", "scoremin", "scalemin", "lowerbound"];
 
-/// Where an object stands that may state a scale.
+/// The kind of an object that may state a scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum ScaleObject {
     /// It holds one score and what belongs to it.
-    One,
+    OneScore,
     /// It holds the scores of all dimensions.
-    All,
+    AllScores,
 }
 
 /// Keys under which both stand.
@@ -64,12 +64,13 @@ const SHARE: [(&str, f64); 5] =
 /// another scale is no score on this one. Keys that the rubric asks for say nothing of it.
 pub(super) fn other_scale(
     members: &Map<String, Value>,
-    reach: Reach,
+    object: ScaleObject,
     scale: &Scale,
     is_asked: impl Fn(&str) -> bool,
 ) -> Option<String> {
     let Scale::Range { lo, hi, .. } = scale else { return None };
-    let is_highest = |key: &str| HIGHEST.contains(&key) || reach == Reach::One && HIGHEST_OF_ONE.contains(&key);
+    let is_highest =
+        |key: &str| HIGHEST.contains(&key) || object == ScaleObject::OneScore && HIGHEST_OF_ONE.contains(&key);
     let is = |stated: f64, bound: f64| (stated - bound).abs() <= TOLERANCE;
     let differs = |key: &str, value: &Value| {
         let key = normalize_name(key);
@@ -101,7 +102,7 @@ pub(super) fn other_scale_of(
         let bound = key.strip_prefix(&name).or_else(|| key.strip_suffix(&name)).filter(|bound| !bound.is_empty())?;
         Some((bound.to_owned(), value.clone()))
     });
-    other_scale(&bounds.collect(), Reach::All, scale, |_| false)
+    other_scale(&bounds.collect(), ScaleObject::AllScores, scale, |_| false)
 }
 
 /// The numbers that a value states: itself, those in its words (`"0-1"`, `"out of 5"`, `"percent"`), or those of a list or
@@ -113,8 +114,8 @@ fn numbers(value: &Value) -> Vec<f64> {
         Value::String(text) => numbers_in(text),
         Value::Array(items) => items.iter().flat_map(numbers).collect(),
         Value::Object(members) => {
-            let of = |keys: &[&str]| members.iter().find(|(key, _)| keys.contains(&normalize_name(key).as_str()));
-            [of(&LOWEST), of(&HIGHEST)].into_iter().flatten().flat_map(|(_, value)| numbers(value)).collect()
+            let entry = |keys: &[&str]| members.iter().find(|(key, _)| keys.contains(&normalize_name(key).as_str()));
+            [entry(&LOWEST), entry(&HIGHEST)].into_iter().flatten().flat_map(|(_, value)| numbers(value)).collect()
         }
         _ => Vec::new(),
     }
@@ -147,7 +148,9 @@ mod tests {
     #[test]
     fn only_another_scale_is_reported() {
         let ten = Scale::Range { lo: 0.0, hi: 10.0, step: None };
-        let said = |members: Value| other_scale(members.as_object().unwrap(), Reach::One, &ten, |key| key == "range");
+        let said = |members: Value| {
+            other_scale(members.as_object().unwrap(), ScaleObject::OneScore, &ten, |key| key == "range")
+        };
         for same in [
             json!({"score": 4, "max": 10}),
             json!({"score": 4, "out_of": "10"}),
@@ -181,7 +184,7 @@ mod tests {
             assert_eq!(said(other).as_deref(), Some(words));
         }
         let sums = json!({"depth": 4, "truth": 5, "total": 9, "best": 5});
-        assert_eq!(other_scale(sums.as_object().unwrap(), Reach::All, &ten, |_| false), None);
+        assert_eq!(other_scale(sums.as_object().unwrap(), ScaleObject::AllScores, &ten, |_| false), None);
         assert_eq!(
             (numbers_in("-1 to 1"), numbers_in("0 - 10"), numbers_in("1–5")),
             (vec![-1.0, 1.0], vec![0.0, 10.0], vec![1.0, 5.0])

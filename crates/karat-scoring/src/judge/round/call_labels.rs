@@ -9,7 +9,7 @@ const HALVINGS: u32 = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallLabel {
     /// Its address in the machine.
-    pub slot: AskId,
+    pub id: AskId,
     /// The vote, from 1.
     pub vote: u32,
     /// True if the other output of a pair was shown first.
@@ -36,22 +36,22 @@ pub fn call_labels(scorer: &RubricScorer, calls: usize) -> impl Iterator<Item = 
             let halves = halves.clone();
             halves.into_iter().flat_map(move |half| {
                 (0..=reasks).map(move |reask| {
-                    let slot = round_prefix(vote, swapped) + &part_slot(&format!("{part}{half}"), reask);
-                    CallLabel { slot: AskId::new(slot), vote: vote + 1, swapped, part, half: half.clone(), reask }
+                    let id = round_prefix(vote, swapped) + &part_id(&format!("{part}{half}"), reask);
+                    CallLabel { id: AskId::new(id), vote: vote + 1, swapped, part, half: half.clone(), reask }
                 })
             })
         })
     })
 }
 
-/// The prefix of a round's slots; `vote` counts from 0.
+/// The prefix of a round's ids; `vote` counts from 0.
 pub(crate) fn round_prefix(vote: u32, swapped: bool) -> String {
     let vote = if vote > 0 { format!("vote{}/", vote + 1) } else { String::new() };
     if swapped { format!("{vote}swapped/") } else { vote }
 }
 
-/// The slot of a part within its round.
-pub(crate) fn part_slot(part: &str, reask: u32) -> String {
+/// The id of a part within its round.
+pub(crate) fn part_id(part: &str, reask: u32) -> String {
     if reask == 0 { part.to_owned() } else { format!("{part}/reask{reask}") }
 }
 

@@ -12,7 +12,7 @@ use crate::judge::chunks::chunk_verdicts;
 use crate::judge::prompt::round_prompt::RoundInput;
 use crate::judge::reply;
 use crate::judge::reply::{JudgeCall, Problem, Reading};
-use crate::judge::round::call_labels::part_slot;
+use crate::judge::round::call_labels::part_id;
 use crate::judge::round::prepare::{Piece, PreparedRound};
 use crate::judge::rubric::compiled::CompiledRubric;
 use crate::judge::verdict::{Verdict, note};
@@ -23,7 +23,7 @@ const QUOTED: usize = 200;
 /// Problems that are named when a judge is asked again.
 const NAMED_PROBLEMS: usize = 5;
 
-/// A round under way. Its slots are `"0"` (`"1"`, … for further pieces), `"0/reask1"`, …, and `"0a"`, `"0b"` for the
+/// A round under way. Its ids are `"0"` (`"1"`, … for further pieces), `"0/reask1"`, …, and `"0a"`, `"0b"` for the
 /// halves of a piece whose reply did not fit.
 #[derive(Debug)]
 pub(crate) struct RoundMachine {
@@ -42,9 +42,9 @@ enum RoundState {
 /// The progress of one piece.
 #[derive(Debug, Default)]
 struct PieceProgress {
-    /// The slot of its first request.
-    slot: String,
-    /// The slot it waits for.
+    /// The id of its first request.
+    id: String,
+    /// The id it waits for.
     open: Option<AskId>,
     /// The number of times it was asked again.
     reasked: u32,
@@ -79,7 +79,7 @@ impl Machine for RoundMachine {
             RoundState::Judging { case, pieces } => (case, pieces),
         };
         for answer in answers {
-            let waiting = pieces.iter().position(|progress| progress.open.as_ref() == Some(&answer.slot));
+            let waiting = pieces.iter().position(|progress| progress.open.as_ref() == Some(&answer.id));
             let Some(at) = waiting else { continue };
             if !is_cut_off(&answer) || !split_in_half(&self.setup, case, pieces, at) {
                 let place = pieces.get_mut(at).zip(case.pieces.get(at));
@@ -126,9 +126,9 @@ fn is_cut_off(answer: &Answer) -> bool {
 fn split_in_half(setup: &CompiledRubric, case: &mut PreparedRound, pieces: &mut Vec<PieceProgress>, at: usize) -> bool {
     let halves = case.pieces.get(at).and_then(|piece| case.split_piece(setup, piece));
     let (Some(halves), Some(whole)) = (halves, pieces.get(at)) else { return false };
-    let slots = ["a", "b"].map(|half| format!("{}{half}", whole.slot));
+    let ids = ["a", "b"].map(|half| format!("{}{half}", whole.id));
     let mut progress: Vec<PieceProgress> =
-        slots.into_iter().zip(&halves).map(|(slot, piece)| PieceProgress::new(slot, piece)).collect();
+        ids.into_iter().zip(&halves).map(|(id, piece)| PieceProgress::new(id, piece)).collect();
     if let Some(first) = progress.first_mut() {
         first.notes = whole.notes.clone();
         first
@@ -141,16 +141,16 @@ fn split_in_half(setup: &CompiledRubric, case: &mut PreparedRound, pieces: &mut 
 }
 
 impl PieceProgress {
-    fn new(slot: String, piece: &Piece) -> Self {
-        Self { slot, next: Some(piece.request.clone()), ..Self::default() }
+    fn new(id: String, piece: &Piece) -> Self {
+        Self { id, next: Some(piece.request.clone()), ..Self::default() }
     }
 
     /// The request that this piece makes now.
     fn next_ask(&mut self) -> Option<Ask> {
         let request = self.next.take()?;
-        let slot = AskId::new(part_slot(&self.slot, self.reasked));
-        self.open = Some(slot.clone());
-        Some(Ask { slot, request: Request::Chat(request) })
+        let id = AskId::new(part_id(&self.id, self.reasked));
+        self.open = Some(id.clone());
+        Some(Ask { id, request: Request::Chat(request) })
     }
 
     /// Reads the answer that this piece waits for.

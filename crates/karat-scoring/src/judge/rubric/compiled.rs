@@ -123,8 +123,8 @@ impl CompiledRubric {
             prompt: rubric.prompt.as_ref().map(|prompt| own_prompt(&rubric, prompt)).transpose()?,
             full: RubricView::new(rubric.clone(), judge.json_mode),
             apart: rubric.judges_once().then(|| {
-                let of = |once| RubricView::of(&rubric, once, judge.json_mode);
-                (of(false), of(true))
+                let view = |once| RubricView::of(&rubric, once, judge.json_mode);
+                (view(false), view(true))
             }),
             times,
             window: judge.context_window,

@@ -146,7 +146,7 @@ fn pieces_are_folded() {
         reply["hallucinations"] = if at == 1 { json!([]) } else { json!([{"text": own}, {"text": everywhere}]) };
     });
     let driven = Driven::new(claims.machine(), replies);
-    assert_eq!(driven.slots(), (0..count).map(|at| at.to_string()).collect::<Vec<_>>());
+    assert_eq!(driven.ids(), (0..count).map(|at| at.to_string()).collect::<Vec<_>>());
     assert_eq!(driven.number("accuracy"), 4.0);
     let completeness = driven.number("completeness");
     assert!(completeness > 0.0 && completeness < 10.0);
@@ -171,7 +171,7 @@ fn one_invalid_piece_leaves_the_whole_unscored() {
     replies[1] = stop("no");
     replies.push(stop("still no"));
     let driven = Driven::new(claims.machine(), replies);
-    assert_eq!(driven.slots().last(), Some(&"1/reask1"));
+    assert_eq!(driven.ids().last(), Some(&"1/reask1"));
     assert_eq!(driven.asked.len(), count + 1);
     assert!(driven.verdict.scores.iter().all(|(_, score)| score.is_unscored()));
 }
@@ -251,7 +251,7 @@ fn a_cut_reply_halves_its_list() {
     let cut = |text: String| reply(text[..40].to_owned(), FinishReason::Length);
     let replies = [cut(verdict(5)), stop(verdict(5)), cut(verdict(1)), stop(verdict(2)), stop(verdict(3))];
     let driven = Driven::new(judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 }), replies);
-    assert_eq!(driven.slots(), ["0", "0a", "0b", "0ba", "0bb"]);
+    assert_eq!(driven.ids(), ["0", "0a", "0b", "0ba", "0bb"]);
     assert!((driven.number("precision") - (2.0 * 5.0 + 2.0 + 2.0 * 3.0) / 5.0).abs() < 1e-12);
     let found = driven.verdict.diagnostics["falsePositives"].as_array().unwrap();
     let indexes: Vec<i64> = found.iter().map(|item| item["spanIndex"].as_i64().unwrap()).collect();

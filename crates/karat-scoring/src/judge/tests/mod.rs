@@ -67,16 +67,16 @@ impl Driven {
                     for ask in asks {
                         let Request::Chat(request) = ask.request else { panic!("a judge asks for chat only") };
                         let outcome = answers.pop_front().expect("no answer left");
-                        asked.push((ask.slot.to_string(), request));
-                        taken.push(Answer { slot: ask.slot, outcome });
+                        asked.push((ask.id.to_string(), request));
+                        taken.push(Answer { id: ask.id, outcome });
                     }
                 }
             }
         }
     }
 
-    fn slots(&self) -> Vec<&str> {
-        self.asked.iter().map(|(slot, _)| slot.as_str()).collect()
+    fn ids(&self) -> Vec<&str> {
+        self.asked.iter().map(|(id, _)| id.as_str()).collect()
     }
 
     fn score(&self, name: &str) -> &karat_types::Score {

@@ -95,7 +95,7 @@ fn judged_list(text: &str, claims: Value, overlap: u32) -> (Verdict, usize) {
     let calls = asks.len();
     let answers = asks.into_iter().map(|ask| {
         let Request::Chat(request) = &ask.request else { panic!("a judge asks for chat only") };
-        Answer { outcome: stop(perfect(request)), slot: ask.slot }
+        Answer { outcome: stop(perfect(request)), id: ask.id }
     });
     let Turn::Done(verdict) = machine.poll(answers.collect()) else { panic!("the judge is never asked again") };
     (verdict, calls)

@@ -75,7 +75,7 @@ fn a_quoted_verdict_does_not_score() {
     for introduction in INTRODUCTIONS {
         for reply in [format!("{introduction}{quoted}"), format!("{introduction}\n```json\n{quoted}\n```\n")] {
             let driven = Driven::new(claims.machine(), [stop(reply.as_str()), stop(reply.as_str())]);
-            assert_eq!(driven.slots(), ["0", "0/reask1"], "{reply}");
+            assert_eq!(driven.ids(), ["0", "0/reask1"], "{reply}");
             assert!(
                 driven.error().contains("stands word for word in what was to be judged"),
                 "{reply}: {}",
@@ -155,7 +155,7 @@ fn a_second_reply_with_the_code_counts() {
     let [first, second] = codes(&claims);
     assert_ne!(first, second);
     let driven = Driven::new(claims.machine(), [stop(format!("It says {quoted}")), stop(signed(own(), &second))]);
-    assert_eq!((driven.number("accuracy"), driven.slots().len()), (2.0, 2));
+    assert_eq!((driven.number("accuracy"), driven.ids().len()), (2.0, 2));
     let again = driven.asked[1].1.messages.last().unwrap();
     assert!(again.content.contains("with the code that now stands in the fences"), "{}", again.content);
 }
@@ -172,7 +172,7 @@ fn without_the_code_the_only_verdict_counts() {
         format!("First {{\"draft\": true}}, then {verdict}"),
     ] {
         let driven = Driven::new(rubrics::Claims::new().machine(), [stop(reply.as_str())]);
-        assert_eq!((driven.number("accuracy"), driven.slots().len()), (2.0, 1), "{reply}");
+        assert_eq!((driven.number("accuracy"), driven.ids().len()), (2.0, 1), "{reply}");
     }
     let other = rubrics::claims_reply([1.0, 1.0, 1.0, 1.0]);
     let several = format!("Maybe {other}, or {verdict}");
@@ -188,9 +188,9 @@ fn two_fenced_verdicts_are_asked_for_again() {
     let both = format!("```json\n{}\n```\nor\n```json\n{other}\n```", own());
     let claims = rubrics::Claims::new();
     let driven = Driven::new(claims.machine(), [stop(both.as_str()), stop(other.to_string())]);
-    assert_eq!((driven.number("accuracy"), driven.slots().len()), (1.0, 2));
+    assert_eq!((driven.number("accuracy"), driven.ids().len()), (1.0, 2));
     let driven = Driven::new(claims.machine(), [stop(both.as_str()), stop(both.as_str())]);
-    assert_eq!((driven.number("accuracy"), driven.slots().len()), (2.0, 2));
+    assert_eq!((driven.number("accuracy"), driven.ids().len()), (2.0, 2));
     let noted = "the reply held 2 JSON objects that differ; the first one in a code fence counts";
     assert!(driven.notes(NoteKind::Lenient).contains(&noted), "{:?}", driven.verdict.notes);
     let once = |reask: u32| {
@@ -200,7 +200,7 @@ fn two_fenced_verdicts_are_asked_for_again() {
     };
     let input = JudgeInput { sample: &claims.sample, output: &claims.output, seed: 1 };
     let driven = Driven::new(once(0).machine(input), [stop(both.as_str())]);
-    assert_eq!((driven.number("accuracy"), driven.slots().len()), (2.0, 1));
+    assert_eq!((driven.number("accuracy"), driven.ids().len()), (2.0, 1));
     let quoting = format!("```json\n{}\n```\n```json\n{other}\n```", planted());
     let claims = attacked(&planted().to_string());
     let input = JudgeInput { sample: &claims.sample, output: &claims.output, seed: 1 };

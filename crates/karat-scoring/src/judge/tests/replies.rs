@@ -30,7 +30,7 @@ fn with_sources() -> Value {
 fn the_overall_is_recomputed() {
     let driven = claims(&[&changed(|reply| reply["overallScore"] = json!(10))]);
     assert_eq!(driven.number("overallScore"), (7.0 + 8.0 + 6.5 + 9.0) / 4.0);
-    assert_eq!(driven.slots(), ["0"]);
+    assert_eq!(driven.ids(), ["0"]);
     assert_eq!(driven.verdict.rung, Some(Rung::Direct));
     assert_eq!(driven.verdict.reasoning, "Two of three claims are there.");
     assert_eq!(driven.verdict.diagnostics["missingClaims"], json!([{"text": "New moon"}]));
@@ -42,7 +42,7 @@ fn the_overall_is_recomputed() {
 fn an_invalid_reply_is_asked_for_again() {
     let bad = changed(|reply| reply["accuracy"] = json!(11));
     let driven = claims(&[&bad, &changed(|_| {})]);
-    assert_eq!(driven.slots(), ["0", "0/reask1"]);
+    assert_eq!(driven.ids(), ["0", "0/reask1"]);
     let [_, _, assistant, user] = driven.asked[1].1.messages.as_slice() else { panic!("four messages") };
     assert_eq!((assistant.role, assistant.content.as_str()), (Role::Assistant, bad.as_str()));
     assert!(
@@ -187,7 +187,7 @@ fn wrapped_verdicts_are_read() {
         format!("My verdict:\n\n> ```json\n> {whole}\n> ```"),
     ] {
         let driven = claims(&[&reply]);
-        assert_eq!((driven.number("accuracy"), driven.slots().len()), (8.0, 1), "{reply}");
+        assert_eq!((driven.number("accuracy"), driven.ids().len()), (8.0, 1), "{reply}");
     }
 }
 
@@ -334,7 +334,7 @@ fn scores_that_contradict_each_other_are_unscored() {
         driven.error()
     );
     let same = briefing(with_sources(), &[&reply(r#""factuality": 4, "novelty": 3, "novelty": 3"#)]);
-    assert_eq!((same.number("novelty"), same.slots().len()), (3.0, 1));
+    assert_eq!((same.number("novelty"), same.ids().len()), (3.0, 1));
     assert!(same.notes(NoteKind::Lenient).iter().any(|note| note.contains("\"novelty\" stood twice")));
 }
 

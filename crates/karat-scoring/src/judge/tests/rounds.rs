@@ -38,7 +38,7 @@ fn votes_become_one() {
         |helpful: u32, polite: &str| format!(r#"{{"helpful": {helpful}, "polite": "{polite}", "why": "w{helpful}"}}"#);
     let answers = [vote(4, "yes"), vote(6, "no"), vote(8, "yes")];
     let driven = judged(|it| it.votes = 3, None, &answers.each_ref().map(String::as_str));
-    assert_eq!(driven.slots(), ["0", "vote2/0", "vote3/0"]);
+    assert_eq!(driven.ids(), ["0", "vote2/0", "vote3/0"]);
     assert_eq!((driven.number("helpful"), driven.number("polite"), driven.number("overall")), (6.0, 1.0, 3.5));
     assert_eq!(driven.verdict.rounds.len(), 3);
     assert!(driven.verdict.reasoning.contains("vote 2: w6"));
@@ -60,7 +60,7 @@ fn unreadable_votes_are_left_out() {
 fn a_pair_is_judged_in_both_orders() {
     let first = r#"{"helpful": "first", "polite": "tie", "why": "better"}"#;
     let driven = judged(versus, Some(&OTHER()), &[first, first]);
-    assert_eq!(driven.slots(), ["0", "swapped/0"]);
+    assert_eq!(driven.ids(), ["0", "swapped/0"]);
     assert_eq!((driven.number("helpful"), driven.number("polite"), driven.number("overall")), (0.5, 0.5, 0.5));
     let places = |at: usize| {
         let text = text(&driven.asked[at].1);
@@ -87,7 +87,7 @@ fn half_a_pair_says_nothing() {
         scorer.orders = karat_types::PairOrders::One;
     };
     let declared = judged(one, Some(&OTHER()), &[first]);
-    assert_eq!((declared.slots(), declared.number("helpful")), (vec!["0"], 1.0));
+    assert_eq!((declared.ids(), declared.number("helpful")), (vec!["0"], 1.0));
 }
 
 /// GE-04: without another output there is nothing to compare; an output beats none, without a call.

@@ -60,8 +60,8 @@ impl Attribution {
         let listed = match output {
             Value::Array(speakers) => Speaker::all(speakers),
             single => {
-                let found = single.as_str().map(|text| self.speakers_in_text(text, right)).unwrap_or_default();
-                if found.is_empty() { Speaker::read(single).into_iter().collect() } else { found }
+                let speakers = single.as_str().map(|text| self.speakers_in_text(text, right)).unwrap_or_default();
+                if speakers.is_empty() { Speaker::read(single).into_iter().collect() } else { speakers }
             }
         };
         let all = match &self.text {

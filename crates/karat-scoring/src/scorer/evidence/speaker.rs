@@ -85,8 +85,8 @@ impl Speaker {
 /// Returns the offsets at which a folded text holds folded words, as words.
 fn matches(text: &str, words: &str) -> impl Iterator<Item = Range<usize>> {
     let ends = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    let found = text.match_indices(words).map(|(at, words)| at..at + words.len());
-    found.filter(move |at| ends(text[..at.start].chars().next_back()) && ends(text[at.end..].chars().next()))
+    let matches = text.match_indices(words).map(|(at, words)| at..at + words.len());
+    matches.filter(move |at| ends(text[..at.start].chars().next_back()) && ends(text[at.end..].chars().next()))
 }
 
 fn has_words(text: &str, words: &str) -> bool {

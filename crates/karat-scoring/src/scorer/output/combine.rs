@@ -15,12 +15,12 @@ pub(crate) struct Combine {
     of: Vec<String>,
     /// The rule that combines them.
     #[serde(default)]
-    how: How,
+    how: Combination,
 }
 
 #[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum How {
+enum Combination {
     #[default]
     Mean,
     Sum,
@@ -56,7 +56,7 @@ impl Metric for Combine {
                 }
             }
         }
-        match self.how.of(&values) {
+        match self.how.combine(&values) {
             None => Score::not_applicable("none of the scores applies"),
             Some(value) if verdicts => Score::verdict(value >= 1.0),
             Some(value) => Score::value(value),
@@ -69,14 +69,14 @@ fn bounded_value(metric: &MetricSpec, value: f64) -> f64 {
     if metric.bound.is_some() { f64::from(u8::from(metric.bound.passes(value))) } else { value }
 }
 
-impl How {
+impl Combination {
     /// True if it makes a verdict of verdicts.
     fn keeps_verdicts(self) -> bool {
         matches!(self, Self::Product | Self::Min | Self::Max)
     }
 
-    fn of(self, values: &[f64]) -> Option<f64> {
-        let reduce = |combine: fn(f64, f64) -> f64| values.iter().copied().reduce(combine);
+    fn combine(self, values: &[f64]) -> Option<f64> {
+        let reduce = |join: fn(f64, f64) -> f64| values.iter().copied().reduce(join);
         match self {
             Self::Mean => reduce(|a, b| a + b).map(|sum| sum / values.len() as f64),
             Self::Sum => reduce(|a, b| a + b),

@@ -57,12 +57,12 @@ impl Metric for Cost {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Tokens {
     /// Which tokens.
-    of: Of,
+    of: TokenKind,
 }
 
 #[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum Of {
+enum TokenKind {
     #[default]
     Total,
     Input,
@@ -81,9 +81,9 @@ impl Metric for Tokens {
     fn score(&self, given: &MetricInput<'_>) -> Score {
         let usage = given.cell.usage;
         Score::value(match self.of {
-            Of::Total => usage.total(),
-            Of::Input => usage.input_tokens,
-            Of::Output => usage.output_tokens,
+            TokenKind::Total => usage.total(),
+            TokenKind::Input => usage.input_tokens,
+            TokenKind::Output => usage.output_tokens,
         } as f64)
     }
 }

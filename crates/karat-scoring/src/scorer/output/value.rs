@@ -71,8 +71,8 @@ impl Metric for JsonField {
         if json::equal(given.output, given.reference) {
             return test(true);
         }
-        let found: String = given.output.to_string().chars().take(80).collect();
-        Score::value_because(0.0, format!("it is {found}"))
+        let shown: String = given.output.to_string().chars().take(80).collect();
+        Score::value_because(0.0, format!("it is {shown}"))
     }
 }
 

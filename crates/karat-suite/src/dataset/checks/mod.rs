@@ -78,7 +78,7 @@ impl Check {
     }
 
     /// Counts one row.
-    pub fn see(&mut self, id: &str, row: &Value) {
+    pub fn add_row(&mut self, id: &str, row: &Value) {
         if let Some(condition) = &self.condition {
             match condition.is_true(&Context::new().with("sample", row)) {
                 Ok(true) => {}
@@ -105,9 +105,9 @@ impl Check {
 
     /// Returns its counts.
     pub fn counts_so_far(&self) -> CheckCounts {
-        let found = |count: &Count| if self.distinct.is_some() { count.values.len() as u64 } else { count.rows };
+        let total = |count: &Count| if self.distinct.is_some() { count.values.len() as u64 } else { count.rows };
         let mut counts: Vec<(String, u64)> =
-            self.counts.iter().map(|(group, count)| (group.clone(), found(count))).collect();
+            self.counts.iter().map(|(group, count)| (group.clone(), total(count))).collect();
         if counts.is_empty() {
             counts.push((String::new(), 0));
         }
@@ -115,9 +115,9 @@ impl Check {
     }
 
     /// Reports what does not hold; of values what may be shown.
-    pub fn report(mut self, problems: &mut Problems, discretion: &RowRedaction) {
+    pub fn report(mut self, problems: &mut Problems, row_redaction: &RowRedaction) {
         if let Some(failure) = self.failure {
-            let failure = discretion.text(failure, "cannot be decided for every row");
+            let failure = row_redaction.text(failure, "cannot be decided for every row");
             problems.error(&self.place, format!("the check \"{}\" {failure}", self.name));
             return;
         }
@@ -125,8 +125,8 @@ impl Check {
             self.counts.insert(String::new(), Count::default());
         }
         for (group, count) in &self.counts {
-            let found = if self.distinct.is_some() { count.values.len() as f64 } else { count.rows as f64 };
-            let bound = match (self.min.filter(|min| found < *min), self.max.filter(|max| found > *max)) {
+            let value = if self.distinct.is_some() { count.values.len() as f64 } else { count.rows as f64 };
+            let bound = match (self.min.filter(|min| value < *min), self.max.filter(|max| value > *max)) {
                 (Some(min), _) => format!("at least {min}"),
                 (_, Some(max)) => format!("at most {max}"),
                 _ => continue,
@@ -137,7 +137,7 @@ impl Check {
             };
             let within = match &self.by {
                 Some((column, _)) => {
-                    discretion.text(format!(" where `{column}` is {group:?}"), &format!(" of one `{column}`"))
+                    row_redaction.text(format!(" where `{column}` is {group:?}"), &format!(" of one `{column}`"))
                 }
                 None => String::new(),
             };
@@ -145,7 +145,7 @@ impl Check {
                 if count.examples.is_empty() { String::new() } else { format!(": {}", count.examples.join(", ")) };
             problems
                 .error(&self.place, format!("the check \"{}\" does not hold", self.name))
-                .hint(format!("expected {bound} {what}{within}, found {found}{examples}"));
+                .hint(format!("expected {bound} {what}{within}, value {value}{examples}"));
         }
     }
 }

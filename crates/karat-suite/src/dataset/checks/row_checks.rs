@@ -28,7 +28,7 @@ const ASK: &str = "Decide whether the output meets every requirement that is lis
 const KEYS: &[&str] = &["id", "metric", "with", "output", "reference", "value", "min", "max", "not"];
 
 /// The message and the hint.
-type Wrong = (String, Option<String>);
+type CheckProblem = (String, Option<String>);
 
 /// The column with the checks of rows, and the checks that it may hold.
 #[derive(Debug, Clone)]
@@ -142,7 +142,7 @@ impl RowChecks {
     }
 
     /// Checks a row's own. `has_reference`: whether the row holds something to compare with.
-    pub fn check(&self, row: &Value, has_reference: bool) -> Result<(), Wrong> {
+    pub fn check(&self, row: &Value, has_reference: bool) -> Result<(), CheckProblem> {
         match self.path.first(row) {
             None | Some(Value::Null) => Ok(()),
             Some(Value::Array(items)) => items.iter().try_for_each(|item| self.item(item, has_reference)),
@@ -153,7 +153,7 @@ impl RowChecks {
         }
     }
 
-    fn item(&self, item: &Value, has_reference: bool) -> Result<(), Wrong> {
+    fn item(&self, item: &Value, has_reference: bool) -> Result<(), CheckProblem> {
         let Value::Object(check) = item else {
             return Err((
                 "a check in `assert` must be a map".to_owned(),
@@ -192,7 +192,7 @@ impl RowChecks {
 }
 
 /// A check for a judge is one requirement in words.
-fn requirement(check: &Map<String, Value>, rubric: &Value) -> Result<(), Wrong> {
+fn requirement(check: &Map<String, Value>, rubric: &Value) -> Result<(), CheckProblem> {
     let ask = rubric.as_object().filter(|it| it.len() == 1).and_then(|it| it.get("ask")).and_then(Value::as_str);
     if ask.is_none_or(|ask| ask.trim().is_empty()) {
         let hint = "a rubric with more than that is a scorer of the suite".to_owned();
@@ -224,7 +224,7 @@ fn is_left_to_row(check: &Map<String, Value>, options: &[String]) -> bool {
 }
 
 /// A metric that is no pass/fail needs a bound that makes it one.
-fn decides(metric: &str, binary: bool, check: &Map<String, Value>) -> Result<(), Wrong> {
+fn decides(metric: &str, binary: bool, check: &Map<String, Value>) -> Result<(), CheckProblem> {
     if binary || check.contains_key("min") || check.contains_key("max") {
         return Ok(());
     }

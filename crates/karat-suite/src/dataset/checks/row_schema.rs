@@ -3,7 +3,7 @@
 //! Two keywords extend JSON Schema. `"x-main": "text"` on an object's schema accepts a bare text in place of the object
 //! `{"text": …}`, as the suite language itself does: so an older shape of a file can be read with a notice.
 //! `"x-near-names": "refuse"` lets an object have other members than the schema names, but none that is written almost
-//! like one that it lacks: `key_action` beside no `key_actions` is a slip, and would be read as nothing at all.
+//! like one that it lacks: `key_action` beside no `key_actions` is a spelling mistake, and would be read as nothing at all.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -112,13 +112,13 @@ impl RowSchema {
 }
 
 /// A member whose name is almost that of one that is lacking.
-struct Slip {
+struct MisspelledField {
     owner: String,
     name: String,
     meant: String,
 }
 
-impl Slip {
+impl MisspelledField {
     fn problem(self, at: &RowPlace) -> DatasetError {
         let Self { owner, name, meant } = self;
         let owner = if owner.is_empty() { "the row".to_owned() } else { format!("`{owner}`") };
@@ -130,8 +130,8 @@ impl Slip {
     }
 }
 
-/// The first slip in a value, where its schema refuses them.
-fn misspelled_field(value: &Value, schema: &Value, field: &str) -> Option<Slip> {
+/// The first misspelled field of a value, where its schema refuses them.
+fn misspelled_field(value: &Value, schema: &Value, field: &str) -> Option<MisspelledField> {
     match value {
         Value::Object(members) => {
             let known = schema.get("properties").and_then(Value::as_object)?;
@@ -140,7 +140,7 @@ fn misspelled_field(value: &Value, schema: &Value, field: &str) -> Option<Slip> 
             let lacking = || known.keys().map(String::as_str).filter(|name| !members.contains_key(*name));
             members.iter().find_map(|(name, value)| match known.get(name) {
                 Some(part) => misspelled_field(value, part, &inner(name)),
-                None if refuses => nearest(name, lacking()).map(|meant| Slip {
+                None if refuses => nearest(name, lacking()).map(|meant| MisspelledField {
                     owner: field.to_owned(),
                     name: name.clone(),
                     meant: meant.to_owned(),
@@ -165,8 +165,8 @@ fn check(
     at: &RowPlace,
 ) -> Result<(), DatasetError> {
     let wrong = validator.iter_errors(value).take(SHOWN).map(|error| problem(&error, within, at));
-    let slip = misspelled_field(value, schema, within).map(|slip| slip.problem(at));
-    DatasetError::of_all(wrong.chain(slip)).map_or(Ok(()), Err)
+    let misspelled = misspelled_field(value, schema, within).map(|field| field.problem(at));
+    DatasetError::of_all(wrong.chain(misspelled)).map_or(Ok(()), Err)
 }
 
 fn problem(error: &ValidationError<'_>, within: &str, at: &RowPlace) -> DatasetError {

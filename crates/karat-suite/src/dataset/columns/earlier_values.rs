@@ -38,7 +38,7 @@ pub(crate) struct EarlierValues {
 
 impl EarlierValues {
     /// Remembers a row.
-    pub fn see(&self, history: &mut History, ordinal: u64, row: &Value) {
+    pub fn add_row(&self, history: &mut History, ordinal: u64, row: &Value) {
         let Some(value) = self.column.first(row).filter(|value| !value.is_null()) else { return };
         match self.window {
             Window::Rows(_) => drop(history.rows.insert(ordinal, value.clone())),
@@ -88,7 +88,7 @@ mod tests {
         let mut prior = EarlierValues { column, window, date, zone: TimeZone::UTC, history: Arc::default() };
         let mut history = History::default();
         for (at, day) in ["2026-03-01", "2026-03-02", "2026-03-09", "2026-03-05"].iter().enumerate() {
-            prior.see(&mut history, at as u64, &json!({"date": day, "headlines": [format!("- {day}")]}));
+            prior.add_row(&mut history, at as u64, &json!({"date": day, "headlines": [format!("- {day}")]}));
         }
         prior.history = Arc::new(history);
         prior

@@ -20,7 +20,7 @@ pub(crate) struct CommonHosts {
 
 impl CommonHosts {
     /// Adds a row that was read from a document; others have no such column.
-    pub fn see(&mut self, row: &Value) {
+    pub fn add_row(&mut self, row: &Value) {
         let Some(urls) = row.get("source_urls").and_then(Value::as_array) else { return };
         let hosts: BTreeSet<String> =
             urls.iter().filter_map(Value::as_str).map(|url| host_of(url).to_lowercase()).collect();

@@ -35,7 +35,7 @@ impl<R> QuoteReader<R> {
         (self.is_over && self.state == QuoteState::Quoted).then_some(self.opened)
     }
 
-    fn see(&mut self, byte: u8) {
+    fn read_byte(&mut self, byte: u8) {
         let is_mark = self.bytes < 3 && b"\xef\xbb\xbf".get(self.bytes as usize) == Some(&byte);
         self.bytes += 1;
         self.line += usize::from(byte == b'\n');
@@ -57,7 +57,7 @@ impl<R: Read> Read for QuoteReader<R> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(room)?;
         self.is_over |= count == 0 && !room.is_empty();
-        room[..count].iter().for_each(|byte| self.see(*byte));
+        room[..count].iter().for_each(|byte| self.read_byte(*byte));
         Ok(count)
     }
 }

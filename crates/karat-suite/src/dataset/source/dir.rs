@@ -157,9 +157,9 @@ pub(crate) struct FolderMatches {
 /// # Errors
 /// The folder cannot be listed.
 pub(crate) fn find(files: &dyn Files, folder: &str, pattern: &Pattern) -> std::io::Result<FolderMatches> {
-    let mut found = FolderMatches::default();
-    descend(files, (folder, ""), &pattern.segments, &[], &mut found)?;
-    Ok(found)
+    let mut matches = FolderMatches::default();
+    descend(files, (folder, ""), &pattern.segments, &[], &mut matches)?;
+    Ok(matches)
 }
 
 fn descend(

@@ -54,8 +54,8 @@ impl RowPlace {
 
     fn span_of(&self, what: &str) -> Range<usize> {
         let quoted = format!("\"{what}\"");
-        let found = if what.is_empty() { None } else { self.text.find(&quoted) };
+        let position = if what.is_empty() { None } else { self.text.find(&quoted) };
         let first_line = self.text.find('\n').unwrap_or(self.text.len());
-        found.map_or(0..first_line.min(1), |at| at..at + quoted.len())
+        position.map_or(0..first_line.min(1), |at| at..at + quoted.len())
     }
 }

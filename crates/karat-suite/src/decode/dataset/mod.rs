@@ -86,7 +86,7 @@ impl Decoder<'_> {
             limit: overrides.limit.or_else(|| super::integer_at(node, "limit")),
             only: BTreeSet::new(),
             reports_broken: node.text_of("broken") == Some("report"),
-            discretion: RowRedaction::default(),
+            row_redaction: RowRedaction::default(),
             metadata,
             rules,
         };

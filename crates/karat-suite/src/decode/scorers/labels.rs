@@ -38,8 +38,9 @@ impl Decoder<'_> {
                 problem.hint("remove one of the two, or correct `annotator`");
                 self.problems.push(problem);
             }
-            let wrong = rows.into_iter().zip(&rubric.labels).flat_map(|(span, row)| checked.wrong(&text, &span, row));
-            for problem in wrong.take(SHOWN) {
+            let problems =
+                rows.into_iter().zip(&rubric.labels).flat_map(|(span, row)| checked.problems(&text, &span, row));
+            for problem in problems.take(SHOWN) {
                 let mut diagnostic = jsonl::problem_in_row(&path, &text, problem.span, problem.message);
                 diagnostic.maybe_hint(problem.hint);
                 self.problems.push(diagnostic);
@@ -155,45 +156,45 @@ struct Labels<'a> {
     need_output: bool,
 }
 
-struct Wrong {
+struct LabelProblem {
     span: Range<usize>,
     message: String,
     hint: Option<String>,
 }
 
 impl Labels<'_> {
-    /// A problem of the row at `span` of the file's text.
-    fn wrong(&self, text: &str, span: &Range<usize>, row: &Value) -> Vec<Wrong> {
-        let wrong = |message: &str| {
-            vec![Wrong { span: span.clone(), message: message.to_owned(), hint: Some(FORM.to_owned()) }]
+    /// The problems of the row at `span` of the file's text.
+    fn problems(&self, text: &str, span: &Range<usize>, row: &Value) -> Vec<LabelProblem> {
+        let problem = |message: &str| {
+            vec![LabelProblem { span: span.clone(), message: message.to_owned(), hint: Some(FORM.to_owned()) }]
         };
         let keys = row.as_object().into_iter().flat_map(|row| row.keys());
         let misspelt = keys.filter(|key| !KEYS.contains(&key.as_str())).find_map(|key| {
             let hint = suggestion(key, KEYS)?;
             let message = format!("a label has no `{key}`");
-            Some(Wrong { span: within_row(text, span, 0, key), message, hint: Some(hint) })
+            Some(LabelProblem { span: within_row(text, span, 0, key), message, hint: Some(hint) })
         });
         if let Some(misspelt) = misspelt {
             return vec![misspelt];
         }
         if !row.get("sample").is_some_and(|sample| sample.is_string() || sample.is_number()) {
-            return wrong("this label has no `sample` (an id, as text or number)");
+            return problem("this label has no `sample` (an id, as text or number)");
         }
         if self.need_output && row.get("output").is_none_or(Value::is_null) {
-            return wrong("this label has no `output`, so no judge can be compared with it");
+            return problem("this label has no `output`, so no judge can be compared with it");
         }
         let scores = match row.get("scores") {
             Some(Value::Object(scores)) if scores.values().any(|score| !score.is_null()) => scores,
             None | Some(Value::Null | Value::Object(_)) => {
-                return wrong("this label has no `scores`");
+                return problem("this label has no `scores`");
             }
-            Some(_) => return wrong("`scores` of this label must be an object: name to score"),
+            Some(_) => return problem("`scores` of this label must be an object: name to score"),
         };
-        let found = scores.iter().filter_map(|(name, score)| {
+        let problems = scores.iter().filter_map(|(name, score)| {
             let (message, hint) = self.misfit(name, score)?;
-            Some(Wrong { span: key(text, span, name), message, hint })
+            Some(LabelProblem { span: key(text, span, name), message, hint })
         });
-        found.collect()
+        problems.collect()
     }
 
     fn misfit(&self, name: &str, score: &Value) -> Option<(String, Option<String>)> {

@@ -28,8 +28,8 @@ impl Decoder<'_> {
         }
         let mut all = Vec::new();
         for entry in entries.iter().filter(|entry| !swept.contains(&entry.key)) {
-            let mut trail = vec![entry.key.as_str()];
-            let steps = self.steps(&entry.node, entries, &mut trail, 0, registry);
+            let mut expanding = vec![entry.key.as_str()];
+            let steps = self.steps(&entry.node, entries, &mut expanding, 0, registry);
             let mut variant = VariantSpec { id: entry.key.clone(), steps };
             self.one_of_a_kind(entry, &variant);
             variant.steps.iter_mut().for_each(|step| limit(step, overrides));
@@ -42,14 +42,14 @@ impl Decoder<'_> {
         &mut self,
         list: &'n Node,
         variants: &'n [Entry],
-        trail: &mut Vec<&'n str>,
+        expanding: &mut Vec<&'n str>,
         before: usize,
         registry: &Registry,
     ) -> Vec<StepSpec> {
         let mut steps: Vec<StepSpec> = Vec::new();
         for node in list.items() {
             if let Some(used) = node.field("use") {
-                steps.extend(self.used_steps(used, node, variants, trail, before + steps.len(), registry));
+                steps.extend(self.used_steps(used, node, variants, expanding, before + steps.len(), registry));
                 continue;
             }
             let index = before + steps.len();
@@ -74,7 +74,7 @@ impl Decoder<'_> {
         used: &'n Node,
         step: &Node,
         variants: &'n [Entry],
-        trail: &mut Vec<&'n str>,
+        expanding: &mut Vec<&'n str>,
         before: usize,
         registry: &Registry,
     ) -> Vec<StepSpec> {
@@ -91,14 +91,14 @@ impl Decoder<'_> {
                 .maybe_hint(suggestion(name, known));
             return Vec::new();
         };
-        if trail.contains(&name) {
-            let circle = trail.iter().copied().chain([name]).collect::<Vec<_>>().join(" → ");
+        if expanding.contains(&name) {
+            let circle = expanding.iter().copied().chain([name]).collect::<Vec<_>>().join(" → ");
             self.problems.error(&used.place, format!("`use` is circular: {circle}"));
             return Vec::new();
         }
-        trail.push(name);
-        let steps = self.steps(&target.node, variants, trail, before, registry);
-        trail.pop();
+        expanding.push(name);
+        let steps = self.steps(&target.node, variants, expanding, before, registry);
+        expanding.pop();
         steps
     }
 

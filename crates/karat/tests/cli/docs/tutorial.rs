@@ -22,7 +22,10 @@ fn the_guide_to_daily_documents_works() {
 #[test]
 fn the_guide_to_reports_works() {
     let place = Place::new();
-    session::write_files(&Page::read("docs/start/tutorial.md"), &place);
+    // The guide reads a run with both variants; the tutorial's last part removes the first.
+    let mut tutorial = Page::read("docs/start/tutorial.md");
+    tutorial.text.truncate(tutorial.text.find("\n## 9.").unwrap());
+    session::write_files(&tutorial, &place);
     assert_eq!(place.karat(&["run", "-q"]).code, 2);
     session::run(&Page::read("docs/guides/reports.md"), &place);
 }

@@ -49,13 +49,23 @@ fn the_smoke_matrix_is_gated() {
         let found = decisions(&place, "smoke", &format!("quality.{dimension}"));
         assert!(found.len() == 2 && found.iter().all(|(_, verdict)| verdict == "pass"), "{dimension}: {found:?}");
     }
-    // A judge that is six points stricter on accuracy: every system is held to the baseline by itself.
+    // A variant that reads only the beginning of each transcript: every system is held to the baseline by itself. Another
+    // judge would make the comparison undecided.
     let worse = ["run", "claims", "--sample", "kr-oats-01,kr-tendon-05", "--models", "sim-faithful,sim-inventive"];
-    let worse = [&worse[..], &["--variants", "raw", "--judges", "sim-judge-biased", "--run-id", "worse"]].concat();
+    let shortened = [
+        "--set",
+        "variants.raw.extract.chunk.tokens=200",
+        "--set",
+        "variants.raw.extract.chunk.max=1",
+        "--variants",
+        "raw",
+    ];
+    let worse =
+        [&worse[..], &shortened, &["--judges", "sim-judge-strict,sim-judge-lenient", "--run-id", "worse"]].concat();
     let failed = place.karat(&[&worse[..], &["--baseline", BASELINE]].concat());
     assert_eq!(failed.code, 2, "{}", failed.all());
-    let accuracy = decisions(&place, "worse", "quality.accuracy");
-    assert!(accuracy.iter().all(|(_, verdict)| verdict == "fail"), "{accuracy:?}");
+    let completeness = decisions(&place, "worse", "quality.completeness");
+    assert!(completeness.iter().all(|(_, verdict)| verdict == "fail"), "{completeness:?}");
     let stored = |variables: &[(&str, &str)]| {
         let arguments = ["gate", "worse", "--baseline", BASELINE];
         Said::of(place.command(&arguments).envs(variables.iter().copied()).output().unwrap()).code
@@ -63,7 +73,10 @@ fn the_smoke_matrix_is_gated() {
     let wide = ("KARAT_MAX_DROP", "9.5");
     assert_eq!([stored(&[wide]), stored(&[("KARAT_MAX_DROP", "0.5")])], [0, 2]);
     assert_eq!(
-        [stored(&[wide, ("KARAT_MIN", "quality.accuracy=9")]), stored(&[wide, ("KARAT_MIN", "quality.accuracy=0")])],
+        [
+            stored(&[wide, ("KARAT_MIN", "quality.completeness=9")]),
+            stored(&[wide, ("KARAT_MIN", "quality.completeness=0")])
+        ],
         [2, 0]
     );
 }

@@ -5,6 +5,7 @@ mod claims;
 mod claims_manual;
 mod claims_smoke;
 mod faq;
+mod pages;
 mod rag;
 mod spans;
 mod summary;

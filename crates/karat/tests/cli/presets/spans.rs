@@ -19,7 +19,7 @@ fn recorded_verdicts_become_figures() {
         said.stdout.lines().skip_while(|line| !line.starts_with("spans: 24 outputs")).take(7).collect();
     insta::assert_snapshot!("spans_terminal", lines.join("\n"));
     let html = std::fs::read_to_string(place.path().join("out/report.html")).unwrap();
-    assert!(html.contains("aria-label=\"Reliability curve\"") && html.contains("Worst performers"));
+    assert!(html.contains("Reliability of confidence") && html.contains("Worst performers"));
     let markdown = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
     assert!(markdown.contains("spans-reliability.svg"));
     let from = markdown.find("## Diagnostics: `spans`").unwrap();

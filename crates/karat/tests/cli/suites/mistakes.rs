@@ -102,7 +102,11 @@ fn paths_are_checked_against_the_last_run() {
     tickets.fine(&["run", "--run-id", "a", "--no-gate"]);
     assert!(!tickets.fine(&["validate"]).stderr.contains("warning"));
     for (output, rubric, told) in [
-        ("\"$.claims[*].txt\"", "category", "5:39: `$.claims[*].txt` leads to nothing in the 2 outputs read of run a"),
+        (
+            "\"$.claims[*].txt\"",
+            "category",
+            "`$.claims[*].txt` leads to nothing in the 2 outputs read of run a\n --> karat.yaml:5:44",
+        ),
         ("\"$.claims[*].txt\"", "category", "did you mean `$.claims[*].text`?"),
         ("\"$.other[*]\"", "category", "the outputs have: category, claims"),
         ("$.category", "categry", "`output.categry` leads to nothing in the 2 outputs read of run a"),
@@ -140,7 +144,7 @@ fn an_unusable_reply_is_found() {
     let judged = SUITE.replace(
         "scorers: { label: { metric: exact, output: $.category } }",
         "judges: [ { id: judge, provider: scripted, with: { reply: 'Sorry, I think it is fine.' } } ]\n\
-         scorers: { good: { rubric: { ask: Is it good? } } }",
+         scorers: { good: { rubric: { ask: Is it good?, show: { it: \"{{ output.category }}\" } } } }",
     );
     let tickets = place(&judged);
     let said = tickets.karat(&["run", "--run-id", "a"]);

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::AnalysisError;
-use crate::analyses::{Analysis, Outcome, ScoredCell, Setting, excerpt, options, options_error};
-use crate::compare::figures::{PairedFigures, resampling};
+use crate::analyses::{Analysis, FinishContext, Outcome, ScoredCell, excerpt, options, options_error};
+use crate::compare::paired_figures::{PairedFigures, resampling};
 use crate::compare::scores::Kind;
 use crate::figures::estimate::{self, Aggregate, RESAMPLED_UP_TO};
 use crate::figures::finding::Finding;
@@ -380,8 +380,8 @@ impl TrackedComparison {
         }
     }
 
-    fn finish(self, names: &[String], notable: Option<&NotableLimit>, setting: &Setting<'_>) -> Comparison {
-        let (metrics, movers) = figures(&self.changes, notable, setting);
+    fn finish(self, names: &[String], notable: Option<&NotableLimit>, context: &FinishContext<'_>) -> Comparison {
+        let (metrics, movers) = figures(&self.changes, notable, context);
         let mut texts = self.texts;
         let texts = names.iter().filter_map(|name| Some(TextDelta { name: name.clone(), ..texts.remove(name)? }));
         Comparison {
@@ -396,17 +396,21 @@ impl TrackedComparison {
 }
 
 /// Compares each system with its pinned results, sample by sample.
-fn compare_with_baseline(pinned: &Pinned, notable: Option<&NotableLimit>, setting: &Setting<'_>) -> Vec<Comparison> {
+fn compare_with_baseline(
+    pinned: &Pinned,
+    notable: Option<&NotableLimit>,
+    context: &FinishContext<'_>,
+) -> Vec<Comparison> {
     let compared = |system: usize| {
-        let id = system_id(setting.plan, system);
+        let id = system_id(context.plan, system);
         let then = pinned.system(&id)?;
         let mut changes: BTreeMap<usize, Vec<ScoreChange>> = BTreeMap::new();
         let (mut matched, mut unmatched) = (0, 0);
-        for sample in 0..setting.table.samples() {
-            let steady = setting.plan.metrics.iter().enumerate().filter(|(_, metric)| !metric.volatile);
+        for sample in 0..context.table.samples() {
+            let steady = context.plan.metrics.iter().enumerate().filter(|(_, metric)| !metric.volatile);
             let both = steady.filter_map(|(at, metric)| {
-                let before = pinned.value(then, &metric.name, setting.table.sample_id(sample))?;
-                let after = setting.table.value(at, sample, system)?;
+                let before = pinned.value(then, &metric.name, context.table.sample_id(sample))?;
+                let after = context.table.value(at, sample, system)?;
                 Some((at, ScoreChange { sample, before, after, base: None, other: system }))
             });
             let both: Vec<(usize, ScoreChange)> = both.collect();
@@ -414,27 +418,27 @@ fn compare_with_baseline(pinned: &Pinned, notable: Option<&NotableLimit>, settin
             unmatched += u64::from(both.is_empty());
             both.into_iter().for_each(|(metric, change)| changes.entry(metric).or_default().push(change));
         }
-        let (metrics, movers) = figures(&changes, notable, setting);
+        let (metrics, movers) = figures(&changes, notable, context);
         Some(Comparison { id, matched, unmatched, metrics, texts: Vec::new(), movers })
     };
-    (0..setting.plan.systems.len()).filter_map(compared).collect()
+    (0..context.plan.systems.len()).filter_map(compared).collect()
 }
 
 /// The figures of the changes by metric, and the samples with a notable change.
 fn figures(
     all: &BTreeMap<usize, Vec<ScoreChange>>,
     notable: Option<&NotableLimit>,
-    setting: &Setting<'_>,
+    context: &FinishContext<'_>,
 ) -> (Vec<MetricDelta>, Vec<SampleMove>) {
-    let named = |metric: usize| setting.plan.metrics.get(metric).map_or_else(String::new, |it| it.name.clone());
+    let named = |metric: usize| context.plan.metrics.get(metric).map_or_else(String::new, |it| it.name.clone());
     let mut movers = Vec::new();
     let mut metrics = Vec::new();
     for (metric, changes) in all {
         let metric = *metric;
-        metrics.extend(figure(metric, changes, setting).map(|delta| MetricDelta { metric: named(metric), delta }));
+        metrics.extend(figure(metric, changes, context).map(|delta| MetricDelta { metric: named(metric), delta }));
         let limit = notable.and_then(|notable| notable.of(&named(metric)));
         movers.extend(limit.into_iter().flat_map(|limit| notable_samples(changes, limit)).map(|(sample, delta)| {
-            SampleMove { sample: setting.table.sample_id(sample).to_owned(), metric: named(metric), delta }
+            SampleMove { sample: context.table.sample_id(sample).to_owned(), metric: named(metric), delta }
         }));
     }
     let size = |mover: &SampleMove| mover.delta.value().abs();
@@ -445,9 +449,9 @@ fn figures(
 
 /// The change of a metric's figure, computed as in `compare`, at the level of this metric alone. Above
 /// [`RESAMPLED_UP_TO`] pairs nothing is bootstrapped unless requested.
-fn figure(metric: usize, changes: &[ScoreChange], setting: &Setting<'_>) -> Option<Finding> {
-    let measure = setting.measures.get(metric)?;
-    let table = setting.table;
+fn figure(metric: usize, changes: &[ScoreChange], context: &FinishContext<'_>) -> Option<Finding> {
+    let measure = context.measures.get(metric)?;
+    let table = context.table;
     if measure.aggregate == Aggregate::Mean {
         let mut observed = table.observations(metric);
         changes.iter().for_each(|it| observed.push(it.size(), 0, table.cluster(it.sample)));
@@ -456,19 +460,19 @@ fn figure(metric: usize, changes: &[ScoreChange], setting: &Setting<'_>) -> Opti
         let found = estimate::figure(&observed, Aggregate::Mean, false, measure.level)?;
         return Some(found.clip_difference(measure.max_change()));
     }
-    let mut paired = PairedFigures::of(table.observations(metric));
+    let mut paired = PairedFigures::empty_for(table.observations(metric));
     for change in changes {
         let of = |system: usize| table.labels(metric, change.sample, system);
         let labels = change.base.and_then(of).zip(of(change.other)).map(<[_; 2]>::from);
         if measure.aggregate.uses_labels() && labels.is_none() {
             return None;
         }
-        paired.push_of([change.before, change.after], labels, change.other, table.cluster(change.sample));
+        paired.push_pair([change.before, change.after], labels, change.other, table.cluster(change.sample));
     }
-    let unasked = setting.plan.statistics.resamples.is_none() && changes.len() > RESAMPLED_UP_TO;
-    let how = resampling(setting.plan, Seed(1));
+    let unasked = context.plan.statistics.resamples.is_none() && changes.len() > RESAMPLED_UP_TO;
+    let how = resampling(context.plan, Seed(1));
     let how = if unasked { Resampling { resamples: 0, ..how } } else { how };
-    paired.test_of(Kind::Score, measure.aggregate, &how).finding(measure.level, how.seed)
+    paired.test(Kind::Score, measure.aggregate, &how).finding(measure.level, how.seed)
 }
 
 /// The scores of each metric before and after, averaged over the judges of both sides. `by_trial` leaves out trials of
@@ -508,7 +512,7 @@ fn notable_samples(changes: &[ScoreChange], limit: f64) -> Vec<(usize, Finding)>
 }
 
 impl Analysis for DeltaFold {
-    fn cell(&mut self, cell: &ScoredCell<'_>) {
+    fn add_cell(&mut self, cell: &ScoredCell<'_>) {
         if self.sample.as_ref().is_none_or(|(sample, _)| *sample != cell.sample) {
             self.flush();
             self.sample = Some((cell.sample, cell.row.sample.id.clone()));
@@ -518,12 +522,12 @@ impl Analysis for DeltaFold {
         }
     }
 
-    fn finish(mut self: Box<Self>, setting: &Setting<'_>) -> Outcome {
+    fn finish(mut self: Box<Self>, context: &FinishContext<'_>) -> Outcome {
         self.flush();
         let (names, notable) = (self.names, self.notable.as_ref());
-        let comparisons = match (self.over, setting.baseline) {
-            (DeltaAxis::Baseline, Some(pinned)) => compare_with_baseline(pinned, notable, setting),
-            _ => self.tracked.into_iter().map(|it| it.finish(&names, notable, setting)).collect(),
+        let comparisons = match (self.over, context.baseline) {
+            (DeltaAxis::Baseline, Some(pinned)) => compare_with_baseline(pinned, notable, context),
+            _ => self.tracked.into_iter().map(|it| it.finish(&names, notable, context)).collect(),
         };
         Outcome::Delta(Delta { over: self.over, base: self.base, comparisons })
     }

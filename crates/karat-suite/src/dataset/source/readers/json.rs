@@ -52,9 +52,9 @@ fn of_document(
     if let Some(sources) = chosen.get_mut(SOURCES) {
         *sources = links::sources(self::texts(sources).into_iter(), &rules.own_hosts).into();
     }
-    let found = super::columns(&markdown::document(&body), rules);
+    let columns_of_body = super::columns(&markdown::document(&body), rules);
     chosen.insert(BODY.to_owned(), body.into());
-    for (name, value) in found {
+    for (name, value) in columns_of_body {
         chosen.entry(name).or_insert(value);
     }
     Ok(chosen)

@@ -8,7 +8,8 @@ use super::scores::{Kind, PairedScores, PairedTest};
 use crate::figures::resampled::bootstrap_change;
 use crate::score::observations::{Aggregate, Observations};
 
-/// Default number of resamples of the change of an aggregate; with one more, the bounds at 5 % are two of them.
+/// Default number of resamples of the change of an aggregate: 1,999, so that the bounds at 2.5 % and 97.5 % fall on the
+/// 50th and 1,950th of 2,000 equal steps.
 const RESAMPLES: usize = 1_999;
 
 /// Expected and found label, by number.
@@ -16,7 +17,7 @@ pub type LabelPair = (u16, u16);
 
 /// The resampling of the change of an aggregate, with the number of resamples from the suite.
 pub(crate) fn resampling(plan: &PlanHeader, seed: Seed) -> Resampling {
-    let resamples = plan.statistics.resamples.map_or(RESAMPLES, |asked| asked as usize);
+    let resamples = plan.statistics.resamples.map_or(RESAMPLES, |count| count as usize);
     Resampling { resamples, ..Resampling::new(seed) }
 }
 
@@ -30,13 +31,13 @@ pub struct PairedFigures {
 
 impl PairedFigures {
     /// Adds a sample with its cluster; a sample without one is its own cluster. All numbers are finite. `labels` are
-    /// those of baseline and candidate, for figures of labels.
+    /// the (expected, found) labels of baseline and candidate; F1 and the like need them.
     pub fn push(&mut self, scores: [f64; 2], labels: Option<[LabelPair; 2]>, cluster: u32) {
-        self.push_of(scores, labels, 0, cluster);
+        self.push_pair(scores, labels, 0, cluster);
     }
 
     /// Adds a result of one of several pairs of systems; pairs have equal weight.
-    pub(crate) fn push_of(
+    pub(crate) fn push_pair(
         &mut self,
         [before, after]: [f64; 2],
         labels: Option<[LabelPair; 2]>,
@@ -49,24 +50,27 @@ impl PairedFigures {
     }
 
     /// Starts without samples, from the metric's empty observations.
-    pub(crate) fn of(empty: Observations) -> Self {
+    pub(crate) fn empty_for(empty: Observations) -> Self {
         Self { scores: PairedScores::default(), baseline: empty.clone(), candidate: empty }
     }
 
     /// Tests for a difference of the figures by an aggregate such as `mean`, `median`, `p95` or `f1`. `None` for an
     /// unknown aggregate.
-    pub fn test(&mut self, kind: Kind, aggregate: &str, how: &Resampling) -> Option<PairedTest> {
-        Some(self.test_of(kind, Aggregate::parse(aggregate)?, how))
+    pub fn test_named(&mut self, kind: Kind, aggregate: &str, resampling: &Resampling) -> Option<PairedTest> {
+        Some(self.test(kind, Aggregate::parse(aggregate)?, resampling))
     }
 
     /// Tests for a difference of the figures by an aggregate.
-    pub(crate) fn test_of(&mut self, kind: Kind, aggregate: Aggregate, how: &Resampling) -> PairedTest {
+    pub(crate) fn test(&mut self, kind: Kind, aggregate: Aggregate, resampling: &Resampling) -> PairedTest {
         let clustered = self.scores.is_clustered();
         (self.baseline.clustered, self.candidate.clustered) = (clustered, clustered);
-        let of_means = self.scores.test(kind);
+        let test_of_means = self.scores.test(kind);
         match aggregate {
-            Aggregate::Mean => of_means,
-            _ => of_means.for_aggregate(aggregate, bootstrap_change(&self.candidate, &self.baseline, aggregate, how)),
+            Aggregate::Mean => test_of_means,
+            _ => {
+                let change = bootstrap_change(&self.candidate, &self.baseline, aggregate, resampling);
+                test_of_means.for_aggregate(aggregate, change)
+            }
         }
     }
 }

@@ -1,0 +1,141 @@
+//! Two runs, models or variants compared (DB-15): did it change, and where?
+
+use axum::Router;
+use axum::extract::RawQuery;
+use axum::routing::get;
+use karat_app::{AppError, CompareRequest, Comparison, Correction, Party, RunsQuery};
+use karat_page::component::browse::filters::{self, Field};
+use karat_page::component::shell::NavLink;
+use karat_page::{Document, html};
+
+use crate::pages::PageResult;
+use crate::pages::query::Query;
+use crate::state::State;
+
+/// Names in the address. Models and variants are those of `run`, the latest by default.
+const NAMES: [&str; 5] = ["a", "b", "of", "run", "correction"];
+
+/// Samples listed in each direction.
+const MOVERS: usize = 20;
+
+/// Runs that the form offers.
+const OFFERED: usize = 50;
+
+/// The kinds of sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Of {
+    #[default]
+    Run,
+    Model,
+    Variant,
+}
+
+impl Of {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "run" => Some(Self::Run),
+            "model" => Some(Self::Model),
+            "variant" => Some(Self::Variant),
+            _ => None,
+        }
+    }
+
+    /// The side of a comparison that a word names.
+    fn party(self, word: &str, run: &str) -> Party {
+        match self {
+            Self::Run => Party { run: word.to_owned(), ..Party::default() },
+            Self::Model => Party { run: run.to_owned(), model: Some(word.to_owned()), ..Party::default() },
+            Self::Variant => Party { run: run.to_owned(), variant: Some(word.to_owned()), ..Party::default() },
+        }
+    }
+}
+
+pub(super) fn router() -> Router<State> {
+    Router::new().route("/compare", get(compare))
+}
+
+async fn compare(state: State, RawQuery(raw): RawQuery) -> PageResult {
+    let mut query = Query::parse(raw.as_deref(), &NAMES);
+    let of = query.value("of", "`run`, `model` or `variant`", Of::named).unwrap_or_default();
+    let corrections = [("holm", Correction::Holm), ("bh", Correction::BenjaminiHochberg), ("none", Correction::None)];
+    let correction = query.value("correction", "`holm`, `bh` or `none`", |name| {
+        corrections.iter().find(|(known, _)| *known == name).map(|(_, correction)| *correction)
+    });
+    let words = [query.text("a"), query.text("b")].map(|word| word.map(str::to_owned));
+    let run = query.text("run").unwrap_or("latest").to_owned();
+    let (compared, candidate, offered) = state
+        .read(move |app| {
+            let offered = offered_runs(app)?;
+            let [Some(a), Some(b)] = words else { return Ok((None, String::new(), offered)) };
+            let sides = [of.party(&a, &run), of.party(&b, &run)];
+            let [baseline, candidate] = &sides;
+            let compared = app.compare(baseline, candidate, &request(correction.unwrap_or_default()))?;
+            let candidate = app.run_id(&candidate.run)?;
+            Ok::<_, AppError>((Some(compared), candidate, offered))
+        })
+        .await?;
+    Ok(document(&query, compared.as_ref(), &candidate, offered).into())
+}
+
+fn request(correction: Correction) -> CompareRequest {
+    CompareRequest {
+        metrics: Vec::new(),
+        correction,
+        confidence: 0.95,
+        margins: std::collections::BTreeMap::new(),
+        allow_changed: false,
+        movers: MOVERS,
+        outputs: true,
+    }
+}
+
+/// The newest runs, as value and words of an option.
+fn offered_runs(app: &karat_app::App) -> Result<Vec<(String, String)>, AppError> {
+    let page = app.runs_page(&RunsQuery::default(), &karat_app::Cursor::Start)?;
+    let option = |run: karat_app::RunEntry| (run.id.clone(), format!("{} · {}", run.suite, run.id));
+    Ok(page.rows.into_iter().take(OFFERED).map(option).collect())
+}
+
+fn document(query: &Query, compared: Option<&Comparison>, candidate: &str, offered: Vec<(String, String)>) -> Document {
+    let found = compared.map(|compared| compared.page(candidate));
+    let body = html! {
+        (filters::notices(&query.notices))
+        (form(query, offered))
+        @match &found {
+            Some(found) => (found.body),
+            None => p.state data-testid="empty-state" { "Choose a baseline and a candidate." },
+        }
+    };
+    let crumbs = vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new("Compare", "") }];
+    match found {
+        Some(found) => Document { crumbs, body, ..found },
+        None => Document { crumbs, ..Document::new("page-compare", "Comparison", body) },
+    }
+}
+
+fn form(query: &Query, offered: Vec<(String, String)>) -> karat_page::Markup {
+    let is_of_runs = query.text("of").is_none_or(|of| of == "run");
+    let side = |name: &'static str, label: &str| {
+        let (label, value) = (label.to_owned(), query.text(name).unwrap_or_default().to_owned());
+        let mut options = if is_of_runs { offered.clone() } else { Vec::new() };
+        if !value.is_empty() && !options.iter().any(|(id, _)| *id == value) {
+            options.push((value.clone(), value.clone()));
+        }
+        Field::Choice { name, label, value, options }
+    };
+    let corrections = [("holm", "Holm"), ("bh", "Benjamini-Hochberg"), ("none", "none")];
+    let mut fields = vec![
+        side("a", "Baseline"),
+        side("b", "Candidate"),
+        Field::Choice {
+            name: "correction",
+            label: "Correction".to_owned(),
+            value: query.text("correction").unwrap_or_default().to_owned(),
+            options: corrections.map(|(value, words)| (value.to_owned(), words.to_owned())).to_vec(),
+        },
+    ];
+    for name in ["of", "run"] {
+        fields.extend(query.text(name).map(|value| Field::Hidden { name: name.to_owned(), value: value.to_owned() }));
+    }
+    filters::form("/compare", &fields, None)
+}

@@ -1,0 +1,88 @@
+//! The page of a run (DB-11): while it runs the live page, then its verdict and all that explains it.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::routing::get;
+use karat_app::{AppError, RunPage};
+use karat_page::component::shell::NavLink;
+use karat_page::component::table::link;
+use karat_page::number::{count, count_noun};
+use karat_page::text::visible::line;
+use karat_page::{Document, Markup, html};
+
+use crate::api::RunObject;
+use crate::pages::{PageResult, live};
+use crate::state::State;
+use crate::target::{Target, encode};
+
+pub(super) fn router() -> Router<State> {
+    Router::new().route("/runs/{run}", get(run))
+}
+
+async fn run(state: State, Path(run): Path<String>) -> PageResult {
+    let run = RunObject::read(&state, run).await?;
+    let id = run.state.run_id.clone();
+    if run.state.status == "running" {
+        return live::page(&state, id).await;
+    }
+    let page = state.read(move |app| Ok::<_, AppError>(app.run_page(&id)?)).await?;
+    Ok(document(&run, page).into())
+}
+
+/// The page of the report, with what only the dashboard knows: the state of an unfinished run, and links to other pages.
+fn document(run: &RunObject, page: RunPage) -> Document {
+    let id = &run.state.run_id;
+    let body = html! {
+        (links(id, &page))
+        (unfinished(run))
+        (page.document.body)
+    };
+    Document {
+        crumbs: vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(id, "") }],
+        keys: vec![("c".to_owned(), "compare with the run before".to_owned())],
+        body,
+        ..page.document
+    }
+}
+
+fn links(id: &str, page: &RunPage) -> Markup {
+    let path = Target::Run(id.to_owned()).path();
+    let report = |format: &str| format!("/eval{path}/report?format={format}");
+    html! {
+        nav.page-links aria-label="This run" {
+            ul {
+                li { (link("All cells", &format!("{path}/cells"))) }
+                @if let Some(previous) = &page.previous {
+                    li {
+                        a data-testid="compare-link" href=(Target::Comparison(previous.clone(), id.to_owned()).path()) {
+                            "Compare with the run before"
+                        }
+                    }
+                }
+                @if let Some(suite) = &page.dated_suite {
+                    li { a data-go="go-series" href={ "/series/" (encode(suite)) } { "All days of the suite" } }
+                }
+                li { (link("report.md", &report("md"))) }
+                li { (link("report.json", &report("json"))) }
+            }
+        }
+    }
+}
+
+/// What is missing of a run that has not completed, and why.
+fn unfinished(run: &RunObject) -> Markup {
+    let state = &run.state;
+    let cells = state.cells;
+    html! {
+        @if state.status != "completed" || run.problem().is_some() {
+            div.state role="status" data-testid="unfinished" {
+                p {
+                    "This run is " (line(&state.status.replace('_', " "))) ": " (count(cells.done)) " of "
+                    (count_noun(cells.planned, "cell")) " are there."
+                    @if cells.done < cells.planned { " " code { "karat resume " (line(&state.run_id)) } " makes the others." }
+                }
+                @if let Some(problem) = run.problem() { p { (line(problem)) } }
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+// report.html of the presets in a browser. `KARAT_TEST_REPORTS` names a folder with a folder for each run.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { launch, open, THEMES, WIDTHS } from "./browser.js";
+
+const require = createRequire(import.meta.url);
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
+const folder = process.env.KARAT_TEST_REPORTS;
+const pages = folder
+  ? readdirSync(folder).sort().flatMap((name) => ["report.html", "compare.html"].map((file) => join(folder, name, file))).filter((path) => existsSync(path))
+  : [];
+
+/** Panels that a preset shows, by the name of its folder: DB-22. */
+const PANELS = {
+  claims: ["Calibration of quality", "Variant delta: quality.overallScore", "Missing items", "Cells worth reading"],
+  spans: ["Confusions", "Reliability of confidence", "Errors by section", "Reasons", "Does confidence predict errors?"],
+  rag: ["Key figures against the baseline", "Latency by stage", "Distribution of latency", "Below a threshold"],
+  summary: ["Sessions", "Distribution of sessions", "Sessions, the lowest first"],
+  briefing: ["Drift of quality.composite"],
+};
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => { await browser?.close(); });
+
+for (const path of pages) {
+  const url = pathToFileURL(path).href;
+  const name = path.split("/").at(-2) ?? "";
+  const isRun = path.endsWith("report.html");
+  describe(`${name}: ${isRun ? "report" : "compare"}.html`, () => {
+    for (const theme of THEMES) {
+      for (const width of WIDTHS) {
+        test(`DB-50: no violation of WCAG 2.2 AA, ${theme}, ${width} px, also with opened parts`, async () => {
+          const { page, context } = await open(browser, url, { theme, width, bypassCSP: true });
+          await page.evaluate(() => {
+            document.querySelectorAll("details").forEach((details) => { details.open = true; });
+            document.querySelectorAll("tbody tr:nth-child(n + 12)").forEach((row) => row.remove());
+            document.querySelectorAll(".excerpts > li:nth-child(n + 5)").forEach((item) => item.remove());
+          });
+          await page.addScriptTag({ content: axe });
+          const result = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), TAGS);
+          const found = result.violations.map((it) => `${it.id}: ${it.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+          assert.deepEqual(found, []);
+          await context.close();
+        });
+      }
+    }
+
+    test("DB-40: at most 5 MB, no request, no message of the policy, no dialog", async () => {
+      assert.ok(statSync(path).size <= 5_000_000);
+      const { page, context, requests, problems } = await open(browser, url);
+      await page.locator("k-theme button").first().waitFor();
+      assert.deepEqual([requests, problems], [[], []]);
+      await context.close();
+    });
+
+    test("DB-45: 320 px without sideways scroll", async () => {
+      const { page, context } = await open(browser, url, { width: 320 });
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
+      await context.close();
+    });
+
+    test("DB-01, DB-40: every number is readable with JavaScript off", async () => {
+      const { page, context } = await open(browser, url, { script: false });
+      assert.ok(await page.locator("[data-testid=verdict]").isVisible());
+      assert.equal(await page.locator(".needs-script:visible").count(), 0);
+      if (isRun) {
+        assert.ok(await page.locator("[data-testid=metric-row]").first().isVisible());
+        assert.ok(await page.locator("[data-testid=provenance]").isVisible());
+      }
+      const summary = page.locator("details summary", { hasText: "Table" }).first();
+      if (await summary.count()) {
+        await summary.click();
+        assert.ok(await page.locator("figure details[open] td").first().isVisible());
+      }
+      await context.close();
+    });
+
+    if (isRun) {
+      test("DB-11, DB-22: its panels are there", async () => {
+        const { page, context } = await open(browser, url);
+        const titles = await page.locator("main h3").allTextContents();
+        const wanted = PANELS[/** @type {keyof typeof PANELS} */ (name)] ?? [];
+        assert.deepEqual(wanted.filter((title) => !titles.includes(title)), []);
+        if (name === "spans" || name === "claims") assert.ok(await page.locator("#outputs mark").count() > 0);
+        await context.close();
+      });
+    } else {
+      test("DB-15, DB-20: verdicts, differences and word diffs", async () => {
+        const { page, context } = await open(browser, url);
+        assert.ok(await page.locator("[data-testid=forest]").count() > 0);
+        assert.ok(await page.locator("[data-testid=diff]").count() > 0);
+        await context.close();
+      });
+    }
+
+    test("DB-40: a printed page is light and shows its disclosures", async () => {
+      const { page, context } = await open(browser, url, { theme: "dark" });
+      await page.emulateMedia({ media: "print", colorScheme: "dark" });
+      await page.evaluate(() => globalThis.dispatchEvent(new Event("beforeprint")));
+      assert.equal(await page.locator("details:not([open])").count(), 0);
+      assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+      assert.equal(await page.locator("nav.rail").isVisible(), false);
+      await context.close();
+    });
+  });
+}
