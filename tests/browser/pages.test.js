@@ -12,7 +12,8 @@ const TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
 const COMMANDS = [
   ["run", "faq", "--run-id", "faq1"],
   ["run", "faq", "--run-id", "faq2", "--limit", "20"],
-  ["run", "claims", "--run-id", "claims1"],
+  ["run", "claims", "--run-id", "claims1", "--variants", "raw"],
+  ["run", "rag", "--run-id", "rag1"],
 ];
 const PAGES = {
   runs: "/",
@@ -119,7 +120,7 @@ describe("live pages", { skip: binary ? false : "KARAT_TEST_BINARY is not set" }
     await page.keyboard.type("x");
     assert.equal(await page.locator("[data-testid=search]").inputValue(), "x");
     assert.equal(await page.locator("input:checked").count(), 0);
-    await page.keyboard.press("Tab");
+    await page.evaluate(() => { if (document.activeElement instanceof HTMLElement) document.activeElement.blur(); });
     for (const key of ["j", "x", "j", "x"]) await page.keyboard.press(key);
     assert.equal(await page.locator("input:checked").count(), 2);
     await page.keyboard.press("c");
@@ -139,8 +140,11 @@ describe("live pages", { skip: binary ? false : "KARAT_TEST_BINARY is not set" }
     assert.ok(all > 10);
     await page.locator("[data-testid=cell-row] summary").first().click();
     assert.ok(await page.locator("tr.more").first().isVisible());
+    await page.goto(`${server.url}/runs/rag1/cells`);
     await page.locator("[data-testid=next]").click();
     assert.match(page.url(), /after=/);
+    assert.equal(await page.locator("[data-testid=cell-row]").count(), 10);
+    await page.goto(`${server.url}/runs/faq1/cells`);
     await page.locator("select[name=variant]").selectOption("may");
     await page.locator("form.filters button").click();
     const systems = await page.locator("[data-testid=cell-row] td:nth-child(3)").allInnerTexts();

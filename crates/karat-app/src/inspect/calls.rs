@@ -128,11 +128,11 @@ pub struct CellCall {
     pub judge_of: Option<String>,
     /// Its position among the calls of a judgment, in words; empty if there is only one.
     pub place: String,
-    /// What the store holds of it.
+    /// The state of its bytes in the store.
     pub contents: Contents,
 }
 
-/// What the store holds of a call.
+/// The state of a call in the store.
 #[derive(Debug, Clone)]
 pub enum Contents {
     /// The call with its bytes.

@@ -101,7 +101,7 @@ struct Filter<'a> {
     words: Option<Words>,
 }
 
-/// Where the words of a query occur.
+/// The systems, samples and texts in which the words of a query occur.
 struct Words {
     /// By system.
     systems: Vec<bool>,

@@ -19,7 +19,7 @@ fn view(run: &MemoryRun) -> RunView {
     RunView::new(run.header().clone(), (plan, index, Key::default()), None, Instant::now())
 }
 
-/// What a reader of the rows knows of a group.
+/// A group as a reader of the rows knows it.
 #[derive(Debug, Default)]
 struct PlainGroup {
     sample: String,

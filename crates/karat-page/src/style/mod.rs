@@ -1,9 +1,10 @@
 //! The style page: every component and every chart in every state, with made-up data.
 //!
 //! - `charts`: blocks by chart and state; tests take snapshots of them.
-//! - `parts`: components beside blocks.
+//! - `parts`: components beside blocks; `browse`: lists of a server, and cells read whole.
 //! - `data`: made-up numbers.
 
+mod browse;
 mod charts;
 mod data;
 mod parts;
@@ -20,8 +21,11 @@ pub fn states() -> Vec<(&'static str, &'static str, Block)> {
 
 /// Returns the style page.
 pub fn style_page() -> Document {
-    let mut sections: Vec<(String, String, Markup)> =
-        parts::all().into_iter().map(|(id, title, content)| (id.to_owned(), title.to_owned(), content)).collect();
+    let mut sections: Vec<(String, String, Markup)> = parts::all()
+        .into_iter()
+        .chain(browse::all())
+        .map(|(id, title, content)| (id.to_owned(), title.to_owned(), content))
+        .collect();
     let states = states();
     let mut charts: Vec<&str> = states.iter().map(|(chart, ..)| *chart).collect();
     charts.dedup();

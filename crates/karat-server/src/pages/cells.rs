@@ -104,11 +104,7 @@ impl List {
             }
         };
         Document {
-            lead: Some(format!(
-                "{} of {} in run {run}. A row is a sample and a system; its trials stand together.",
-                count_noun(self.view.index.len() as u64, "cell"),
-                count_noun(self.view.index.groups() as u64, "row"),
-            )),
+            lead: Some(self.lead()),
             crumbs: vec![
                 NavLink::new("Runs", "/"),
                 NavLink::new(run, address::run(run)),
@@ -119,6 +115,18 @@ impl List {
                 ("[ ]".to_owned(), "previous and next page".to_owned()),
             ],
             ..Document::new("page-cells", format!("Cells of {}", self.view.plan.suite), body)
+        }
+    }
+
+    fn lead(&self) -> String {
+        let (cells, rows) = (self.view.index.len() as u64, self.view.index.groups() as u64);
+        let run = &self.view.header.id;
+        match cells == rows {
+            true => format!("{} in run {run}.", count_noun(cells, "cell")),
+            false => format!(
+                "{} in run {run}; the trials of a sample and a system stand in one row.",
+                count_noun(cells, "cell")
+            ),
         }
     }
 

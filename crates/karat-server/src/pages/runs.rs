@@ -257,6 +257,7 @@ fn verdict(run: &RunEntry) -> Markup {
         Some("pass") => Some(Verdict::Pass),
         Some("fail") => Some(Verdict::Fail),
         Some("undecided") => Some(Verdict::Undecided),
+        Some("review") => Some(Verdict::Review),
         _ => None,
     };
     let state = run_state(run.status).replace('-', " ");
@@ -274,10 +275,11 @@ fn verdict(run: &RunEntry) -> Markup {
 }
 
 fn systems(systems: &[String]) -> Markup {
+    let shown = if systems.len() > FEW_SYSTEMS { 1 } else { FEW_SYSTEMS };
     html! {
-        @for (at, system) in systems.iter().take(FEW_SYSTEMS).enumerate() { @if at > 0 { ", " } (Name(system)) }
+        @for (at, system) in systems.iter().take(shown).enumerate() { @if at > 0 { ", " } (Name(system)) }
         @if systems.len() > FEW_SYSTEMS {
-            span.soft title=(line(&systems.join(", "))) { " and " (systems.len() - FEW_SYSTEMS) " more" }
+            span.soft title=(line(&systems.join(", "))) { " and " (systems.len() - shown) " more" }
         }
     }
 }

@@ -99,9 +99,9 @@ fn inputs(texts: &[SampleText]) -> Markup {
     let is_main = |text: &&SampleText| text.name == SampleText::INPUT || text.name == SampleText::REFERENCE;
     let (main, others): (Vec<_>, Vec<_>) = texts.iter().partition(is_main);
     html! {
-        div.columns { @for text in main { (input(text)) } }
+        @if !main.is_empty() { div.columns { @for text in &main { (input(text)) } } }
         @if !others.is_empty() {
-            details { summary { "Other columns" } div.columns { @for text in others { (input(text)) } } }
+            details open[main.is_empty()] { summary { "Other columns" } div.columns { @for text in others { (input(text)) } } }
         }
     }
 }

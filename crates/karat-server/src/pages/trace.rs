@@ -105,7 +105,7 @@ fn summary(cell: &CellView) -> Markup {
     }
 }
 
-/// Where the output comes from, and the command that says what a run now would reuse.
+/// The origin of the output, and the command that says what a run now would reuse.
 fn origin(cell: &CellView) -> Markup {
     html! {
         @match cell.reused_from {

@@ -4,7 +4,6 @@ mod crash;
 mod damage;
 mod deferred_appends;
 mod derived;
-mod follow;
 mod invalidate;
 mod limits;
 mod model;

@@ -128,7 +128,7 @@ pub fn chips(label: &str, chips: &[FilterChip]) -> Markup {
 pub fn notices(notices: &[String]) -> Markup {
     html! {
         @if !notices.is_empty() {
-            ul.notices.plain-list role="status" data-testid="notice" { @for notice in notices { li { (line(notice)) } } }
+            div.notices role="status" data-testid="notice" { ul.plain-list { @for notice in notices { li { (line(notice)) } } } }
         }
     }
 }

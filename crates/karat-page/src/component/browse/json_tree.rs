@@ -11,7 +11,7 @@ const DEEPEST: usize = 16;
 /// Most members of one object or list that are shown.
 const MOST: usize = 200;
 
-/// Members up to this number are open.
+/// Members up to this number are shown at once, the others in a part that opens.
 const OPEN: usize = 20;
 
 /// Reads a text as an object or a list, if it is one.
@@ -43,22 +43,38 @@ fn node(value: &Value, depth: usize) -> Markup {
 }
 
 fn list(members: &[(Option<&str>, &Value)], total: usize, depth: usize) -> Markup {
+    let (first, rest) = members.split_at(members.len().min(OPEN));
     html! {
         ul.json-list {
-            @for (at, (name, value)) in members.iter().enumerate() {
-                @let name = name.map_or_else(|| at.to_string(), |name| line(name).into_owned());
+            @for (at, (name, value)) in first.iter().enumerate() { (member(at, *name, value, depth)) }
+            @if total > first.len() {
                 li {
-                    @if size(value) > 0 && depth + 1 < DEEPEST {
-                        details open[size(value) <= OPEN && depth < 3] {
-                            summary { span.json-name { (name) } " " span.soft { (kind(value)) } }
-                            (node(value, depth + 1))
+                    details {
+                        summary { span.soft { (total - first.len()) " more" } }
+                        ul.json-list {
+                            @for (at, (name, value)) in rest.iter().enumerate() { (member(first.len() + at, *name, value, depth)) }
+                            @if total > members.len() { li.soft { (total - members.len()) " are not shown" } }
                         }
-                    } @else {
-                        span.json-name { (name) } " " (node(value, depth + 1))
                     }
                 }
             }
-            @if total > members.len() { li.soft { (total - members.len()) " more" } }
+        }
+    }
+}
+
+fn member(at: usize, name: Option<&str>, value: &Value, depth: usize) -> Markup {
+    let name = name.map_or_else(|| at.to_string(), |name| line(name).into_owned());
+    html! {
+        li {
+            // A part with one member is read faster than opened.
+            @if size(value) > 1 && depth + 1 < DEEPEST {
+                details open[depth < 3] {
+                    summary { span.json-name { (name) } " " span.soft { (kind(value)) } }
+                    (node(value, depth + 1))
+                }
+            } @else {
+                span.json-name { (name) } " " (node(value, depth + 1))
+            }
         }
     }
 }
@@ -86,7 +102,7 @@ mod tests {
         let value = parse(r#"{"a": {"<b>": [1, "x</script>"]}}"#).unwrap();
         let html = render(&value).into_string();
         assert!(
-            html.contains("&lt;b&gt;") && html.contains("x&lt;/script&gt;") && html.matches("<details").count() == 2
+            html.contains("&lt;b&gt;") && html.contains("x&lt;/script&gt;") && html.matches("<details").count() == 1
         );
         let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
         assert_eq!(render(&parse(&deep).unwrap()).into_string().matches("<ul").count(), DEEPEST);

@@ -76,7 +76,7 @@ pub fn render(list: &Listing) -> Markup {
         k-table rows {
             div.wide.listing tabindex="0" role="region" aria-label=(line(&list.caption)) {
                 table {
-                    caption { (line(&list.caption)) }
+                    caption.hidden-text { (line(&list.caption)) }
                     thead { tr {
                         @if list.tick_field.is_some() { th.slim scope="col" { span.hidden-text { "Choose" } } }
                         @if has_more { th.slim scope="col" { span.hidden-text { "Open" } } }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use karat_app::CellFilter;
 use karat_types::CellStatus;
 
-use super::{all, href, named, open, text, texts};
+use super::{all, href, named, open, settled, text, texts};
 use crate::place::Place;
 use crate::suite::{borrowed, run, samples};
 
@@ -143,7 +143,7 @@ fn deleted_index_changes_no_page() {
     ];
     let pages = |place: &Place| {
         paths.map(|path| {
-            let answer = place.page(path);
+            let answer = settled(place, path);
             assert_eq!(answer.status, 200, "{path}: {}", answer.text);
             answer.text
         })

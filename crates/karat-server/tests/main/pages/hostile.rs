@@ -4,7 +4,7 @@ use karat_app::Overrides;
 use karat_page::text::visible::{lines, safe_href};
 use scraper::{Html, Selector};
 
-use super::{all, text};
+use super::{all, settled, text};
 use crate::place::Place;
 use crate::suite::run_suite;
 
@@ -64,21 +64,21 @@ fn hostile_texts_stay_texts() {
     for path in
         ["/", "/runs/r/cells", "/runs/r/cells?flag=error", "/?q=%3Cscript%3E&sort=%22%3E%3Cimg%3E&%3Cb%3E=1", &list]
     {
-        let answer = place.page(path);
+        let answer = settled(&place, path);
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
         check(&Html::parse_document(&answer.text), path);
     }
     for (at, (id, hostile)) in ids.iter().zip(&texts).enumerate() {
         let encoded: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
         let path = format!("/runs/r/sample?id={encoded}");
-        let answer = place.page(&path);
+        let answer = settled(&place, &path);
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
         let page = Html::parse_document(&answer.text);
         check(&page, &path);
         let shown = text(all(&page, "main")[0]);
         assert!(shown.contains(&*lines(hostile)), "{hostile:?} is not on the page");
         for path in [format!("/runs/r/cell?n={}", 2 * at), format!("/runs/r/cell?n={}&view=raw", 2 * at)] {
-            let answer = place.page(&path);
+            let answer = settled(&place, &path);
             assert_eq!(answer.status, 200, "{path}: {}", answer.text);
             check(&Html::parse_document(&answer.text), &path);
         }
@@ -91,10 +91,10 @@ fn word_of_a_megabyte_is_shown_cut() {
     let place = Place::view();
     let word = "w".repeat(1_000_000);
     run_suite(&place.app, "r", "long", &[("a", &word, "x")], Overrides::default());
-    let cells = place.page("/runs/r/cells");
+    let cells = settled(&place, "/runs/r/cells");
     assert!(cells.status == 200 && cells.text.len() < 300_000, "{} bytes", cells.text.len());
     for path in ["/runs/r/sample?id=a", "/runs/r/cell?n=0", "/runs/r/cell?n=0&view=raw"] {
-        let answer = place.page(path);
+        let answer = settled(&place, path);
         assert!(answer.status == 200 && answer.text.len() < 1_000_000, "{path}: {} bytes", answer.text.len());
     }
 }

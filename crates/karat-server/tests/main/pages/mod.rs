@@ -10,9 +10,21 @@ use scraper::{ElementRef, Html, Selector};
 
 use crate::place::{Answer, Place};
 
+/// The answer once it waits for nothing: on a busy machine, a page says that it is still computing.
+pub(crate) fn settled(place: &Place, path: &str) -> Answer {
+    for _ in 0..600 {
+        let answer = place.page(path);
+        if !["building-state", "data-testid=\"waiting\""].iter().any(|state| answer.text.contains(state)) {
+            return answer;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("{path} is not ready after 30 seconds")
+}
+
 /// A page that was answered with success.
 pub(crate) fn open(place: &Place, path: &str) -> Html {
-    let answer = place.page(path);
+    let answer = settled(place, path);
     assert_eq!(answer.status, 200, "{path}: {}", answer.text);
     parsed(&answer)
 }

@@ -4,7 +4,7 @@ use karat_app::Overrides;
 use karat_store::Store;
 use karat_types::{Moment, RunHeader, RunStatus};
 
-use super::{named, open, parsed, text, texts};
+use super::{named, open, parsed, settled, text, texts};
 use crate::place::Place;
 use crate::suite::{borrowed, run, run_suite, samples};
 
@@ -13,7 +13,7 @@ use crate::suite::{borrowed, run, run_suite, samples};
 fn missing_things_are_pages() {
     let place = Place::view();
     for path in ["/runs/x/cells", "/runs/x/cell?n=0"] {
-        let answer = place.page(path);
+        let answer = settled(&place, path);
         assert_eq!(answer.status, 404, "{path}");
     }
     run(&place.app, "r", &borrowed(&samples(2)));
@@ -26,7 +26,7 @@ fn missing_things_are_pages() {
         ("/runs/r/cell", "names no cell"),
         ("/runs/r/cell?n=18446744073709551615", "no cell"),
     ] {
-        let answer = place.page(path);
+        let answer = settled(&place, path);
         assert_eq!(answer.status, 404, "{path}");
         assert!(texts(&parsed(&answer), "error-state").concat().contains(part), "{path}: {}", answer.text);
     }
