@@ -5,6 +5,8 @@ use std::sync::Arc;
 use karat_types::*;
 use serde_json::json;
 
+use crate::{FollowPosition, ROWS_OF_COMMIT, RunChange, Store};
+
 use super::test_data::*;
 
 /// BY-06: a store in a read-only folder can be read, and writing to it is an error.
@@ -26,8 +28,7 @@ fn a_read_only_store_is_read() {
     schema::readable(&reader, url.path()).unwrap();
     lie(0o555);
     set_permissions(url.path(), Permissions::from_mode(0o444)).unwrap();
-    let opened =
-        crate::Store::open_to_read(&url).map(|store| (store.run("r").is_ok(), store.begin(&header("s", 0)).is_ok()));
+    let opened = Store::open_to_read(&url).map(|store| (store.run("r").is_ok(), store.begin(&header("s", 0)).is_ok()));
     let may_write_all_the_same = std::fs::OpenOptions::new().append(true).open(url.path()).is_ok();
     lie(0o755);
     assert_eq!(opened.unwrap(), (true, may_write_all_the_same));
@@ -48,12 +49,12 @@ fn an_older_read_only_store_is_read_or_refused() {
     };
     drop((ledger, store));
     become_version(3);
-    let store = crate::Store::as_it_is(&url, false).unwrap();
+    let store = Store::as_it_is(&url, false).unwrap();
     assert_eq!(store.step(key("s")).unwrap().map(|stored| stored.run).as_deref(), Some("r"));
     assert_eq!(store.tokens().unwrap(), []);
     drop(store);
     become_version(2);
-    let error = crate::Store::as_it_is(&url, false).unwrap_err().to_string();
+    let error = Store::as_it_is(&url, false).unwrap_err().to_string();
     let wanted = format!("has schema version 2, must be migrated to version {}", crate::database::schema::VERSION);
     assert!(error.contains(&wanted), "{error}");
 }
