@@ -10,12 +10,13 @@
 //!   `moved` are the cells that differ from an earlier run.
 //! - `query`: filters and order of cells; `texts` reads outputs, scores and judgments of the shown ones.
 //! - `cells`, `sample`, `cell`: what the pages of the same names show.
-//! - `runs`: the list of runs.
+//! - `runs`: the list of runs. `patience` measures how long a reader waits.
 
 pub(crate) mod cell;
 pub(crate) mod cells;
 pub(crate) mod index;
 pub(crate) mod moved;
+pub(crate) mod patience;
 pub(crate) mod query;
 pub(crate) mod run_view;
 pub(crate) mod runs;

@@ -8,6 +8,7 @@ use karat_types::{Better, Key, PlanHeader, RunHeader, RunStatus};
 
 use crate::view::index::{CellFlag, MetricColumn, RunIndex, ranks};
 use crate::view::moved::MovedCells;
+use crate::view::patience;
 
 /// A metric that a page may show, filter and sort by.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +60,7 @@ impl RunView {
     ) -> Self {
         let metrics = metrics(&plan);
         let (flagged, sample_ranks) = (Vec::new(), OnceLock::new());
-        let (built, took) = (Instant::now(), begun.elapsed());
+        let (built, took) = (patience::now(), begun.elapsed());
         let view = Self { header, plan, index, state, metrics, moved, flagged, sample_ranks, built, took };
         let count = |flag| (0..view.index.len()).filter(|cell| view.has_flag(*cell, flag)).count() as u64;
         let flagged = CellFlag::ALL.into_iter().map(count).collect();

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use karat_analysis::system_id;
 use karat_store::{RunSummary, Store};
@@ -10,6 +10,7 @@ use karat_types::{Moment, RunRows, RunStatus};
 
 use crate::inspect::figures::{RunFigures, all_kept_figures, kept_figures};
 use crate::inspect::runs::count_done;
+use crate::view::patience;
 use crate::view::query::Cursor;
 use crate::{App, AppError};
 
@@ -170,14 +171,14 @@ impl App {
         page.start = start as u64;
         page.before = shown.first().filter(|_| start > 0).map(|run| run.id.clone());
         page.after = shown.last().filter(|_| start + shown.len() < listed.len()).map(|run| run.id.clone());
-        let until = Instant::now() + PATIENCE;
+        let until = patience::now() + PATIENCE;
         let mut large = Vec::new();
         for run in shown {
             let figures = match kept_figures(&store.rows(&run.id)?)? {
                 Some(figures) => Some(figures),
                 None if run.totals.cells == 0 => Some(RunFigures::default()),
                 // A run that cannot be analysed is still listed; its page says why.
-                None if run.totals.cells <= SMALL && Instant::now() < until => {
+                None if run.totals.cells <= SMALL && patience::now() < until => {
                     Some(self.run_figures(&run.id).unwrap_or_default())
                 }
                 None => {

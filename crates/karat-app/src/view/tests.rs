@@ -1,7 +1,6 @@
 //! Filters, order and paging against a plain reading of the rows.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use karat_analysis::testing::{MemoryRun, Sketch};
 use karat_analysis::{CellScores, system_id};
@@ -10,13 +9,14 @@ use proptest::prelude::*;
 
 use crate::view::cells::{ROWS, window};
 use crate::view::index::{self, CellFlag};
+use crate::view::patience;
 use crate::view::query::{CellOrder, CellQuery, Cursor};
 use crate::view::run_view::RunView;
 
 fn view(run: &MemoryRun) -> RunView {
     let index = index::build(run).unwrap();
     let plan = index.resolve(&run.header.plan);
-    RunView::new(run.header().clone(), (plan, index, Key::default()), None, Instant::now())
+    RunView::new(run.header().clone(), (plan, index, Key::default()), None, patience::now())
 }
 
 /// A group as a reader of the rows knows it.

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use karat_store::{Store, StoredRun};
 use karat_types::{Key, PlanHeader, RunHeader, RunRows, RunStatus};
 
 use crate::view::index::{self, RunIndex};
 use crate::view::moved::{MovedCells, moved_cells};
+use crate::view::patience;
 use crate::view::run_view::RunView;
 use crate::{App, AppError};
 
@@ -113,9 +114,9 @@ impl App {
             let (views, app, id) = (Arc::clone(&views), self.clone(), id.clone());
             std::thread::spawn(move || views.finish(&id, app.build_view(&id)));
         }
-        let until = Instant::now() + PATIENCE;
+        let until = patience::now() + PATIENCE;
         while let Some(Build::Going) = kept.building.get(&id) {
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.saturating_duration_since(patience::now());
             if left.is_zero() {
                 break;
             }
@@ -148,7 +149,7 @@ impl App {
     }
 
     fn build_view(&self, run: &str) -> Result<RunView, AppError> {
-        let begun = Instant::now();
+        let begun = patience::now();
         let store = self.existing_store()?;
         let rows = store.rows(run)?;
         let loaded = load(&rows)?;

@@ -24,7 +24,7 @@ use crate::problem::Problem;
 use crate::state::State;
 
 /// Metrics that a row shows unless the address names others.
-const FEW_METRICS: usize = 4;
+const FEW_METRICS: usize = 3;
 
 /// Names in the address beside those of the list.
 const NAMES: [&str; 3] = ["cols", "after", "before"];

@@ -41,7 +41,7 @@ fn large_run(place: &Place, cells: usize) -> Duration {
     };
     fs::write(folder.join("data.jsonl"), (0..cells / 4).map(row).collect::<String>()).unwrap();
     fs::write(folder.join("karat.yaml"), SUITE).unwrap();
-    let invocation = Invocation::of(&folder.join("karat.yaml").display().to_string());
+    let invocation = Invocation::of(folder.join("karat.yaml").display().to_string());
     let execution = Execution {
         run_id: Some("large".to_owned()),
         resume: false,

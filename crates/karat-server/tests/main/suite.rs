@@ -69,8 +69,9 @@ pub(crate) fn run_suite(app: &App, id: &str, name: &str, samples: &[Sample<'_>],
 
 /// Samples `s000`, `s001`, … with inputs of which every third is JSON, and every second has its reference.
 pub(crate) fn samples(count: usize) -> Vec<(String, String, String)> {
-    let input = |at: usize| if at % 3 == 0 { format!("{{\"word\": \"w{at}\"}}") } else { format!("word w{at}") };
-    let gold = |at: usize| if at % 2 == 0 { format!("w{at}") } else { "nothing like it".to_owned() };
+    let input =
+        |at: usize| if at.is_multiple_of(3) { format!("{{\"word\": \"w{at}\"}}") } else { format!("word w{at}") };
+    let gold = |at: usize| if at.is_multiple_of(2) { format!("w{at}") } else { "nothing like it".to_owned() };
     (0..count).map(|at| (format!("s{at:03}"), input(at), gold(at))).collect()
 }
 

@@ -142,7 +142,7 @@ impl Store {
     }
 }
 
-/// What the store holds of a call.
+/// The state of a call in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoredCall {
     /// The call with its bytes.

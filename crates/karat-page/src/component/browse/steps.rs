@@ -131,7 +131,7 @@ pub fn raw(label: &str, text: &str) -> Markup {
 
 /// The text for the button that copies, where the shown one has lost its form. A short text only: it stands twice.
 fn copied(text: &str) -> Markup {
-    html! { @if text.len() <= 4_000 { span hidden data-copy { (lines(text)) } } }
+    html! { @if text.len() <= 1_500 { span hidden data-copy { (lines(text)) } } }
 }
 
 fn cut(text: &str) -> (&str, usize) {
