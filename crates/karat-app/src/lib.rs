@@ -11,7 +11,6 @@ mod demo;
 mod doctor;
 mod error;
 mod exchange;
-mod follow;
 mod inspect;
 mod report;
 mod run;
@@ -26,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
 
-use crate::follow::run_state::KnownStates;
+use crate::view::follow::run_state::KnownStates;
 use crate::view::view_cache::ViewCache;
 
 pub use crate::access::role::Role;
@@ -44,10 +43,6 @@ pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSam
 pub use crate::exchange::import::ImportedSnapshot;
 pub use crate::exchange::manual_outputs::ImportedBaseline;
 pub use crate::exchange::snapshot_check::SnapshotCheck;
-pub use crate::follow::counter::FinishedCell;
-pub use crate::follow::follower::{Look, RunFollower};
-pub use crate::follow::progress::{CellCounts, Progress};
-pub use crate::follow::run_state::{RunFilter, RunState};
 pub use crate::inspect::calls::{CellCall, Contents, JudgeCall, TracedCall};
 pub use crate::inspect::cells::{CellFilter, CellLine, JudgeWords};
 pub use crate::inspect::figures::{Headline, RunFigures};
@@ -74,6 +69,10 @@ pub use crate::suite::preset::names as preset_names;
 pub use crate::suite::starter::{StarterRequest, starter_providers, starter_tasks};
 pub use crate::view::cell::CellView;
 pub use crate::view::cells::{CellsPage, CellsRow};
+pub use crate::view::follow::counter::FinishedCell;
+pub use crate::view::follow::follower::{Look, RunFollower};
+pub use crate::view::follow::progress::{CellCounts, Progress};
+pub use crate::view::follow::run_state::{RunFilter, RunState};
 pub use crate::view::index::{CellFlag, MetricColumn, Place, RunIndex};
 pub use crate::view::moved::MovedCells;
 pub use crate::view::query::{CellOrder, CellQuery, Cursor, MatchedCells};

@@ -52,7 +52,7 @@ pub use problems::shortfall::Shortfall;
 use crate::AnalysisError;
 use crate::figures::leaderboard::Leaderboard;
 use crate::figures::measure::Measure;
-use crate::pinned::Pinned;
+use crate::reference::pinned::Pinned;
 use crate::score::consensus::CellScores;
 use crate::score::table::ScoreTable;
 

@@ -14,7 +14,7 @@ use crate::figures::estimate::{Aggregate, Observations};
 use crate::figures::finding::Finding;
 use crate::figures::measure::Measure;
 use crate::figures::resampled::Resampled;
-use crate::pinned::{Pinned, PinnedMetric};
+use crate::reference::pinned::{Pinned, PinnedMetric};
 use crate::run::findings::Findings;
 use crate::run::matched_cells::{MatchedCells, MissingCount, SampleCells};
 

@@ -16,7 +16,7 @@ use crate::figures::cost::Spend;
 use crate::figures::groups::{self, CellCounts, Group, Members};
 use crate::figures::leaderboard::{Leaderboard, rank};
 use crate::figures::measure::Measure;
-use crate::pinned::Pinned;
+use crate::reference::pinned::Pinned;
 use crate::run::baseline_variants::compare_baseline_variants;
 use crate::run::findings::{Findings, SampleCosts, Summary};
 use crate::run::metric_names::primary_metric;

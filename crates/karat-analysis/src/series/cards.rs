@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flags::CardFlags;
-use super::input::{JudgeChoice, SeriesInput};
+use super::input::SeriesInput;
+use super::judge_choice::JudgeChoice;
 use super::parts;
 use super::rubric::Composition;
 use super::view::{AxisValue, SeriesCard};
@@ -28,7 +29,7 @@ pub(super) fn all(input: &SeriesInput<'_>, rubric: &Composition) -> Vec<SeriesCa
 }
 
 /// Number of chosen rows without a date.
-pub(super) fn undated(input: &SeriesInput<'_>) -> usize {
+pub(super) fn count_undated(input: &SeriesInput<'_>) -> usize {
     input.rows().iter().filter(|row| row.date.is_none()).count()
 }
 

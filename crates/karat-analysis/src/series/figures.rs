@@ -51,7 +51,7 @@ pub(super) fn of(cards: &[SeriesCard], rules: &CardRules, rubric: &Composition, 
             .has_bounds()
             .then(|| ShareOf { count: count(&|card| card.flags.fails_gate), of: cards.len() as u64 }),
         regressions: subject.baseline.map(|_| ShareOf { count: regressed, of: seen.len() as u64 }),
-        pinned_unseen: pinned(subject).saturating_sub(seen.len() as u64),
+        pinned_unseen: count_pinned(subject).saturating_sub(seen.len() as u64),
         axes: (0..rubric.axes.len()).map(axis_median).collect(),
         axis_baselines: (0..rubric.axes.len()).map(baselines).collect(),
         caps: (0..rubric.caps.len()).map(|cap| count(&|card| card.caps.contains(&cap))).collect(),
@@ -59,7 +59,7 @@ pub(super) fn of(cards: &[SeriesCard], rules: &CardRules, rubric: &Composition, 
 }
 
 /// Number of samples with a pinned grade of the system.
-fn pinned(Subject { metric, system, baseline, .. }: Subject<'_>) -> u64 {
+fn count_pinned(Subject { metric, system, baseline, .. }: Subject<'_>) -> u64 {
     let Some((baseline, system)) = baseline.and_then(|it| Some((it, it.system(system)?))) else { return 0 };
     baseline.samples().filter(|sample| baseline.value(system, metric, sample).is_some()).count() as u64
 }

@@ -1,8 +1,5 @@
 //! The filters that a card passes.
 
-use super::rules::CardRules;
-use super::view::SeriesCard;
-
 /// A filter over cards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CardFilter {
@@ -68,15 +65,5 @@ impl CardFlags {
             CardFilter::High => self.high,
             CardFilter::Capped => self.capped,
         }
-    }
-}
-
-pub(super) fn of(card: &SeriesCard, rules: &CardRules) -> CardFlags {
-    CardFlags {
-        below_gate: rules.gate.as_ref().is_some_and(|gate| !gate.holds(card.composite)),
-        fails_gate: rules.is_broken_by(card),
-        regressed: rules.has_regressed(card),
-        high: rules.is_high(card.composite),
-        capped: !card.caps.is_empty(),
     }
 }

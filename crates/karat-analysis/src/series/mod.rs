@@ -6,10 +6,10 @@
 //! golden set ───────┘─► figures (medians, means, gates, regressions)
 //! ```
 //!
-//! - `view` is the data that pages show; read it first. `input` is what it is made from.
+//! - `view` is the data that pages show; read it first. `input` is what it is made from, with the `judge_choice`.
 //! - `rubric` reads axes, weights and caps from the plan; `rules` reads bounds from gates.
 //! - `cards` makes a card of each graded row; `parts` splits a composite into contributions of axes.
-//! - `days` puts cards on a calendar; `figures` computes the stat cards; `flags` decides which filter a card passes.
+//! - `days` puts cards on a calendar; `figures` computes the stat cards; `flags` are the filters that a card passes.
 //!
 //! Nothing here knows a preset: scale, axes, weights, caps, gates and baseline come from plan and rubric. Everything is a
 //! pure function of the input.
@@ -19,6 +19,7 @@ mod days;
 mod figures;
 mod flags;
 mod input;
+mod judge_choice;
 mod parts;
 mod rubric;
 mod rules;
@@ -27,11 +28,12 @@ mod tests;
 mod view;
 
 pub use flags::{CardFilter, CardFlags};
-pub use input::{JudgeChoice, SeriesInput, date_span};
+pub use input::{SeriesInput, date_span};
+pub use judge_choice::JudgeChoice;
 pub use parts::Contributions;
+pub use rubric::{AxisSpec, CapRule};
 pub use view::{
-    AxisSpec, AxisValue, CapRule, DriftState, SeriesCard, SeriesDay, SeriesDrift, SeriesFigures, SeriesGate,
-    SeriesView, ShareOf,
+    AxisValue, DriftState, SeriesCard, SeriesDay, SeriesDrift, SeriesFigures, SeriesGate, SeriesView, ShareOf,
 };
 
 use rules::CardRules;
@@ -45,7 +47,7 @@ pub fn series_view(input: SeriesInput<'_>) -> SeriesView {
     let rubric = rubric::read(plan, input.metric);
     let rules = CardRules::of(&input, &rubric, range, better);
     let mut cards = cards::all(&input, &rubric);
-    cards.iter_mut().for_each(|card| card.flags = flags::of(card, &rules));
+    cards.iter_mut().for_each(|card| card.flags = rules.flags(card));
     let days = days::calendar(&cards, &input);
     let mut warnings = history.warnings();
     warnings.extend(rules.notes.iter().cloned());
@@ -83,7 +85,7 @@ pub fn series_view(input: SeriesInput<'_>) -> SeriesView {
         baseline: input.baseline_name.clone(),
         has_baseline: baseline.is_some(),
         short_window: input.drift.as_ref().map_or(days::SHORT, |drift| drift.drift.short_window),
-        undated: cards::undated(&input),
+        undated: cards::count_undated(&input),
         earlier_days: days.earlier,
         days: days.days,
         drift: input.drift,

@@ -10,7 +10,7 @@ use super::rubric::Composition;
 pub struct Contributions {
     /// By axis, in the view's order.
     pub axes: Vec<f64>,
-    /// What caps took away: from axes by their weight, and from the composite.
+    /// The part that caps took away: from axes by their weight, and from the composite.
     pub taken: f64,
     /// The part of `taken` that a cap on the composite itself took.
     pub taken_of_composite: f64,

@@ -1,8 +1,34 @@
 //! Axes, weights and caps of a metric, from the plan.
 
-use karat_types::{Dimension, Overall, OverallMethod, PlanHeader, Rubric, ScorerKind};
+use karat_types::{Better, Dimension, Overall, OverallMethod, PlanHeader, Rubric, ScorerKind};
 
-use super::view::{AxisSpec, CapRule};
+/// An axis of the composite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AxisSpec {
+    /// The dimension.
+    pub name: String,
+    /// Its metric.
+    pub metric: String,
+    /// One line about it.
+    pub definition: Option<String>,
+    /// Lowest and highest possible value.
+    pub range: Option<(f64, f64)>,
+    /// Direction.
+    pub better: Better,
+    /// Its share of the composite, if that is a weighted mean.
+    pub weight: Option<f64>,
+}
+
+/// A cap of the rubric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CapRule {
+    /// Its id.
+    pub id: String,
+    /// The rule as text.
+    pub rule: String,
+    /// The condition as an expression.
+    pub when: String,
+}
 
 /// The axes of a composite and how they make it up.
 #[derive(Debug, Clone, Default)]

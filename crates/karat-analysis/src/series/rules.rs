@@ -4,6 +4,7 @@
 
 use karat_types::{Better, Gate, GateReference, Subject, Threshold};
 
+use super::flags::CardFlags;
 use super::input::SeriesInput;
 use super::rubric::Composition;
 use super::view::{SeriesCard, SeriesGate};
@@ -89,6 +90,17 @@ impl CardRules {
                 if self.better == Better::Higher { min.map(|it| (it, true)) } else { max.map(|it| (it, false)) };
             let found = wanted.or(min.map(|it| (it, true))).or(max.map(|it| (it, false)));
             self.gate = found.map(|(bound, is_least)| SeriesGate { id: gate.id.clone(), bound, is_least });
+        }
+    }
+
+    /// Returns the filters that a card passes.
+    pub(super) fn flags(&self, card: &SeriesCard) -> CardFlags {
+        CardFlags {
+            below_gate: self.gate.as_ref().is_some_and(|gate| !gate.holds(card.composite)),
+            fails_gate: self.is_broken_by(card),
+            regressed: self.has_regressed(card),
+            high: self.is_high(card.composite),
+            capped: !card.caps.is_empty(),
         }
     }
 

@@ -3,8 +3,9 @@
 use karat_types::{Better, Moment};
 
 use super::flags::{CardFilter, CardFlags};
-use super::input::JudgeChoice;
+use super::judge_choice::JudgeChoice;
 use super::parts::Contributions;
+use super::rubric::{AxisSpec, CapRule};
 use crate::Finding;
 use crate::drift::{Drift, DriftPast, DriftStatus};
 
@@ -89,34 +90,6 @@ impl SeriesView {
     pub fn is_one_scale(&self) -> bool {
         self.axes.iter().all(|axis| axis.range == self.range)
     }
-}
-
-/// An axis of the composite.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AxisSpec {
-    /// The dimension.
-    pub name: String,
-    /// Its metric.
-    pub metric: String,
-    /// One line about it.
-    pub definition: Option<String>,
-    /// Lowest and highest possible value.
-    pub range: Option<(f64, f64)>,
-    /// Direction.
-    pub better: Better,
-    /// Its share of the composite, if that is a weighted mean.
-    pub weight: Option<f64>,
-}
-
-/// A cap of the rubric.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CapRule {
-    /// Its id.
-    pub id: String,
-    /// The rule as text.
-    pub rule: String,
-    /// The condition as an expression.
-    pub when: String,
 }
 
 /// The gate on the composite of single samples.

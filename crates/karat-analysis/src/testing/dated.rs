@@ -18,7 +18,7 @@ pub struct DatedSuite {
     pub scorer: String,
     /// Name of the composite.
     pub overall: String,
-    /// How the composite follows from the axes: `weighted_mean`, `mean`, `min`, `given`.
+    /// The way in which the composite follows from the axes: `weighted_mean`, `mean`, `min`, `given`.
     pub method: String,
     /// Axes with their weights.
     pub axes: Vec<(String, f64)>,

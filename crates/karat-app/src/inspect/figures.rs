@@ -96,7 +96,7 @@ impl App {
 /// The figures of a run that the store keeps, if they are of its present state.
 pub(crate) fn kept_figures(stored: &StoredRun) -> Result<Option<RunFigures>, AppError> {
     let Some(key) = figures_key(stored)? else { return Ok(None) };
-    Ok(stored.derived(KIND, key)?.and_then(|bytes| postcard::from_bytes(&bytes).ok()))
+    Ok(stored.read_derived(KIND, key)?.and_then(|bytes| postcard::from_bytes(&bytes).ok()))
 }
 
 /// The ids of runs whose figures the store keeps, in whatever state they were then.

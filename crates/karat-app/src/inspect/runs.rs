@@ -4,8 +4,8 @@ use karat_store::{RunSummary, Store};
 use karat_types::{PlanHeader, RunStatus};
 use serde::Serialize;
 
-use crate::follow::counter::judges_of;
 use crate::inspect::figures::{RunFigures, kept_figures};
+use crate::view::follow::counter::judges_of;
 use crate::{App, AppError};
 
 /// Number of cells that a list reads for verdicts and figures that the store does not keep yet. Older runs beyond it are

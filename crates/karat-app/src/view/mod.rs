@@ -10,10 +10,11 @@
 //!   `moved` are the cells that differ from an earlier run.
 //! - `query`: filters and order of cells; `texts` reads outputs, scores and judgments of the shown ones.
 //! - `cells`, `sample`, `cell`: what the pages of the same names show.
-//! - `runs`: the list of runs. `patience` measures how long a reader waits.
+//! - `runs`: the list of runs; `follow/`: the changes of a run while it runs. `patience` measures how long a reader waits.
 
 pub(crate) mod cell;
 pub(crate) mod cells;
+pub(crate) mod follow;
 pub(crate) mod index;
 pub(crate) mod moved;
 pub(crate) mod patience;

@@ -189,7 +189,7 @@ impl ViewCache {
 fn load(rows: &StoredRun) -> Result<(Arc<PlanHeader>, RunIndex, Key), AppError> {
     let state = rows.state()?;
     let key = index::version_key(state);
-    if let Some(index) = rows.derived(index::KIND, key)?.and_then(|bytes| index::read(&bytes)) {
+    if let Some(index) = rows.read_derived(index::KIND, key)?.and_then(|bytes| index::read(&bytes)) {
         let plan = index.resolve(&rows.header().plan);
         return Ok((plan, index, state));
     }

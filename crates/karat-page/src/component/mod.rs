@@ -4,17 +4,14 @@
 //! - `verdict`, `table`, `cards`: used by most others.
 //! - `gates`, `metrics`, `ledger`: the parts of a run's page: gates; metrics and leaderboards; failures, cost, provenance.
 //! - `live`: a run while it runs.
-//! - `excerpts`, `transcript`, `highlight`: texts.
+//! - `texts/`: excerpts, transcripts and marked parts of texts.
 //! - `browse/`: lists that a server filters, sorts and pages, and cells read whole.
-//! - `linked`, `detail`: a table with the charts that stand for its rows, and the panel of the chosen row.
+//! - `linked/`: a table with the charts that stand for its rows, and the panel of the chosen row.
 //! - `state`: nothing to show, an error, something left out.
 
 pub mod browse;
 pub mod cards;
-pub mod detail;
-pub mod excerpts;
 pub mod gates;
-pub mod highlight;
 pub mod ledger;
 pub mod linked;
 pub mod live;
@@ -22,5 +19,8 @@ pub mod metrics;
 pub mod shell;
 pub mod state;
 pub mod table;
-pub mod transcript;
+pub mod texts;
 pub mod verdict;
+
+pub use linked::detail;
+pub use texts::{excerpts, highlight, transcript};

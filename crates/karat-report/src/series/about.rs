@@ -1,4 +1,4 @@
-//! How to read the page: weights of axes, caps, bounds, pinned grades.
+//! The rules of the page: weights of axes, caps, bounds, pinned grades.
 
 use karat_analysis::series::{SeriesCard, SeriesView};
 use karat_page::block::{Cell, Column, Row, Rows, Table};
@@ -8,7 +8,7 @@ use karat_page::{Block, Head};
 use super::scales;
 
 pub(super) fn blocks(view: &SeriesView) -> Vec<Block> {
-    [axes(view), caps(view), bounds(view), pinned(view)].into_iter().flatten().map(Block::Table).collect()
+    [axes(view), caps(view), bounds(view), baseline_table(view)].into_iter().flatten().map(Block::Table).collect()
 }
 
 fn table(head: Head, columns: Vec<Column>, rows: Vec<Row>) -> Option<Table> {
@@ -75,7 +75,7 @@ fn bounds(view: &SeriesView) -> Option<Table> {
 }
 
 /// The pinned grades beside those of now, for readers without a script.
-fn pinned(view: &SeriesView) -> Option<Table> {
+fn baseline_table(view: &SeriesView) -> Option<Table> {
     let cards: Vec<&SeriesCard> = view.cards.iter().filter(|card| card.baseline.is_some()).collect();
     let scale = scales::composite(view);
     let value = |value: Option<f64>, scale: &Scale| {

@@ -1,4 +1,4 @@
-//! What is shown: system, judge and days; on a live page a form that chooses them.
+//! The choice of what is shown: system, judge and days; on a live page a form that chooses them.
 
 use karat_analysis::series::{JudgeChoice, SeriesView};
 use karat_page::number::count_noun;
@@ -48,13 +48,13 @@ fn facts(view: &SeriesView) -> Markup {
 }
 
 fn form(view: &SeriesView, path: &str, links: &SeriesLinks, state: &SeriesState) -> Markup {
-    let kept = links.kept(&["judge", "system", "as_of", "since", "until", "focus"]);
+    let kept = links.address_parts(&["judge", "system", "as_of", "since", "until", "focus"]);
     let date = |name: &str, label: &str, value: Option<&str>| {
         html! {
             label { (label) input type="date" name=(name) value=[value.map(line)]; }
         }
     };
-    let asked = |name: &str| links.kept(&[]).into_iter().find(|(of, _)| of == name).map(|(_, value)| value);
+    let asked = |name: &str| links.address_parts(&[]).into_iter().find(|(of, _)| of == name).map(|(_, value)| value);
     html! {
         form.choices method="get" action=(path) {
             @for (name, value) in &kept { input type="hidden" name=(line(name)) value=(line(value)); }

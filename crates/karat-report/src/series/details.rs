@@ -1,4 +1,4 @@
-//! What is shown of a chosen card.
+//! The panel of a chosen card.
 
 use karat_analysis::series::{SeriesCard, SeriesView};
 use karat_page::component::detail::{Detail, Details};

@@ -5,19 +5,28 @@ use karat_page::component::linked::SearchForm;
 use karat_page::component::shell::NavLink;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::table::Sort;
-
-/// What a part of an address keeps as it is.
+/// Characters that stay as they are in an address.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Where the page leads to: nowhere from a file, to other states of itself and to traces when it is live.
+/// The places that the page leads to: nowhere from a file, to other states of itself and to traces when it is live.
 #[derive(Debug, Clone, Default)]
 pub struct SeriesLinks {
     /// The path of the page and the parts of its address that differ from the defaults.
     live: Option<(String, Vec<(String, String)>)>,
 }
 
-/// What the address of a live page names; the state of a file is in its script.
+/// The order of rows: a column and a direction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sort {
+    /// Position of the column.
+    pub column: usize,
+    /// True if the largest stands first.
+    pub is_descending: bool,
+    /// The order as an address has it, such as `-composite`.
+    pub text: String,
+}
+
+/// The state that the address of a live page names; the state of a file is in its script.
 #[derive(Debug, Clone, Default)]
 pub struct SeriesState {
     /// The filter.
@@ -28,7 +37,7 @@ pub struct SeriesState {
     pub sort: Option<Sort>,
     /// The key of the chosen card.
     pub focus: Option<String>,
-    /// What was wrong with the address.
+    /// Remarks on parts of the address that were not understood.
     pub notices: Vec<String>,
 }
 
@@ -71,7 +80,7 @@ impl SeriesLinks {
     }
 
     /// The parts of the address apart from some.
-    pub(super) fn kept(&self, without: &[&str]) -> Vec<(String, String)> {
+    pub(super) fn address_parts(&self, without: &[&str]) -> Vec<(String, String)> {
         let parts = self.live.iter().flat_map(|(_, parts)| parts);
         parts.filter(|(name, _)| !without.contains(&name.as_str())).cloned().collect()
     }
@@ -103,7 +112,7 @@ impl SeriesLinks {
             words: state.words.clone(),
             orders: columns.iter().flat_map(|name| [name.clone(), format!("-{name}")]).collect(),
             order: state.sort.as_ref().map(|sort| sort.text.clone()),
-            kept: self.kept(&["q", "sort"]),
+            kept: self.address_parts(&["q", "sort"]),
         })
     }
 

@@ -22,8 +22,8 @@ use karat_page::component::linked::{self, Linked};
 use karat_page::component::shell::{NavLink, section};
 use karat_page::{Block, Document, Markup, html, render};
 
-pub use links::{SeriesLinks, SeriesState};
-pub use table::{Sort, sorted_by};
+pub use links::{SeriesLinks, SeriesState, Sort};
+pub use table::sorted_by;
 
 /// A section of the page.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! How numbers of the page are written.
+//! Scales, by which numbers of the page are written.
 
 use karat_analysis::Finding;
 use karat_analysis::series::{AxisSpec, SeriesView};

@@ -34,7 +34,7 @@ fn stats(view: &SeriesView, links: &SeriesLinks) -> Vec<Stat> {
     ]
 }
 
-fn counted(key: &str, label: &str, count: u64, note: String, href: String) -> Stat {
+fn count_card(key: &str, label: &str, count: u64, note: String, href: String) -> Stat {
     Stat {
         key: key.to_owned(),
         label: label.to_owned(),
@@ -61,7 +61,7 @@ fn gate_fails(view: &SeriesView, links: &SeriesLinks) -> Stat {
         return absent("gate-fails", "Gate fails", "the suite has no gate with `per: sample`");
     };
     let note = format!("of {}, by {}", count_noun(fails.of, "card"), view.rules.join("; "));
-    counted("gate-fails", "Gate fails", fails.count, note, links.filter(CardFilter::FailsGate))
+    count_card("gate-fails", "Gate fails", fails.count, note, links.filter(CardFilter::FailsGate))
 }
 
 fn regressions(view: &SeriesView, links: &SeriesLinks) -> Stat {
@@ -73,7 +73,7 @@ fn regressions(view: &SeriesView, links: &SeriesLinks) -> Stat {
     let unseen = (view.figures.pinned_unseen > 0)
         .then(|| format!("; {} pinned without a card here", view.figures.pinned_unseen));
     let note = format!("of {} pinned{}{}", regressed.of, drop.unwrap_or_default(), unseen.unwrap_or_default());
-    counted("regressions", "Regressions", regressed.count, note, links.filter(CardFilter::Regressed))
+    count_card("regressions", "Regressions", regressed.count, note, links.filter(CardFilter::Regressed))
 }
 
 fn drift(view: &SeriesView) -> Stat {

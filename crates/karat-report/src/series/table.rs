@@ -8,7 +8,7 @@ use karat_page::block::{Cell, Column, Row, Rows, Table};
 use karat_page::component::linked::Chip;
 use karat_page::number::{Estimate, Scale};
 
-use super::links::{SeriesLinks, SeriesState};
+use super::links::{SeriesLinks, SeriesState, Sort};
 use super::scales;
 use crate::shared::moment::rfc3339;
 
@@ -17,17 +17,6 @@ const MOST_NOTES: usize = 1_300_000;
 
 /// Fewest characters of a note.
 const SHORTEST_NOTE: usize = 160;
-
-/// The order of rows: a column and a direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sort {
-    /// Position of the column.
-    pub column: usize,
-    /// True if the largest stands first.
-    pub is_descending: bool,
-    /// The order as an address has it, such as `-composite`.
-    pub text: String,
-}
 
 /// Reads an order such as `-composite`; `None` if the table has no such column.
 pub fn sorted_by(view: &SeriesView, text: &str) -> Option<Sort> {

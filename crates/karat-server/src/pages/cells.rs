@@ -274,7 +274,7 @@ impl List {
         }
         cells.push(html! { span data-flags=(line(&names(&row.flags))) { (outputs::flags(&row.flags)) } });
         cells.push(outputs::snippet(&row.outputs));
-        let more = outputs::opened(&self.view, &row.outputs, &row.sample, &self.query);
+        let more = outputs::opened_row(&self.view, &row.outputs, &row.sample, &self.query);
         ListRow { key: row.ordinal.to_string(), cells, more: Some(more), tick: None }
     }
 

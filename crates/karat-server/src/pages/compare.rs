@@ -31,7 +31,7 @@ enum Of {
 }
 
 impl Of {
-    fn named(name: &str) -> Option<Self> {
+    fn of_name(name: &str) -> Option<Self> {
         match name {
             "run" => Some(Self::Run),
             "model" => Some(Self::Model),
@@ -56,7 +56,7 @@ pub(super) fn router() -> Router<State> {
 
 async fn compare(state: State, RawQuery(raw): RawQuery) -> PageResult {
     let mut query = Query::parse(raw.as_deref(), &NAMES);
-    let of = query.value("of", "`run`, `model` or `variant`", Of::named).unwrap_or_default();
+    let of = query.value("of", "`run`, `model` or `variant`", Of::of_name).unwrap_or_default();
     let corrections = [("holm", Correction::Holm), ("bh", Correction::BenjaminiHochberg), ("none", Correction::None)];
     let correction = query.value("correction", "`holm`, `bh` or `none`", |name| {
         corrections.iter().find(|(known, _)| *known == name).map(|(_, correction)| *correction)

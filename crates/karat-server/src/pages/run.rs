@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::extract::Path;
 use axum::routing::get;
-use karat_app::{AppError, RunPage};
+use karat_app::RunPage;
 use karat_page::component::shell::NavLink;
 use karat_page::component::table::link;
 use karat_page::number::{count, count_noun};
@@ -25,7 +25,7 @@ async fn run(state: State, Path(run): Path<String>) -> PageResult {
     if run.state.status == "running" {
         return live::page(&state, id).await;
     }
-    let page = state.read(move |app| Ok::<_, AppError>(app.run_page(&id)?)).await?;
+    let page = state.read(move |app| app.run_page(&id)).await?;
     Ok(document(&run, page).into())
 }
 
@@ -34,7 +34,7 @@ fn document(run: &RunObject, page: RunPage) -> Document {
     let id = &run.state.run_id;
     let body = html! {
         (links(id, &page))
-        (unfinished(run))
+        (unfinished_notice(run))
         (page.document.body)
     };
     Document {
@@ -69,8 +69,8 @@ fn links(id: &str, page: &RunPage) -> Markup {
     }
 }
 
-/// What is missing of a run that has not completed, and why.
-fn unfinished(run: &RunObject) -> Markup {
+/// The part that is missing of a run that has not completed, and why.
+fn unfinished_notice(run: &RunObject) -> Markup {
     let state = &run.state;
     let cells = state.cells;
     html! {

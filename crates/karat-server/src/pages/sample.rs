@@ -165,7 +165,7 @@ fn diff_form(view: &RunView, sample: &SampleView, list: &Query, pair: Option<(us
 /// The difference of the first outputs of two systems. JSON is compared in one form: indented, members by name.
 fn difference(before: &SystemOutputs, after: &SystemOutputs) -> Markup {
     let text =
-        |system: &SystemOutputs| system.outputs.first().map_or_else(String::new, |output| normalised(&output.text()));
+        |system: &SystemOutputs| system.outputs.first().map_or_else(String::new, |output| normal_form(&output.text()));
     html! {
         div.panel {
             h3 { "From " (Line(&before.system)) " to " (Line(&after.system)) }
@@ -176,7 +176,7 @@ fn difference(before: &SystemOutputs, after: &SystemOutputs) -> Markup {
 }
 
 /// JSON in one form; any other text as it is.
-fn normalised(text: &str) -> String {
+fn normal_form(text: &str) -> String {
     let Some(mut value) = json_tree::parse(text) else { return text.to_owned() };
     value.sort_all_objects();
     serde_json::to_string_pretty(&value).unwrap_or_else(|_| text.to_owned())

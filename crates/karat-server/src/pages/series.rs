@@ -21,7 +21,7 @@ async fn series(state: State, Path(suite): Path<String>, Query(query): Query<Vec
     let asked = address.request(suite);
     let found = state.read(move |app| app.series(&asked)).await?;
     let shown = address.state(&found);
-    Ok(document(&found.view, &SeriesLinks::live(&found.view.suite, address.kept()), &shown).into())
+    Ok(document(&found.view, &SeriesLinks::live(&found.view.suite, address.address_parts()), &shown).into())
 }
 
 /// The parts of an address.
@@ -37,7 +37,7 @@ impl Address {
     }
 
     /// The parts that differ from the defaults.
-    fn kept(&self) -> Vec<(String, String)> {
+    fn address_parts(&self) -> Vec<(String, String)> {
         NAMES.iter().filter_map(|name| Some(((*name).to_owned(), self.value(name)?.to_owned()))).collect()
     }
 

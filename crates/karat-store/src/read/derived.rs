@@ -32,7 +32,7 @@ impl StoredRun {
     ///
     /// # Errors
     /// The table cannot be read.
-    pub fn derived(&self, kind: &str, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn read_derived(&self, kind: &str, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
         self.store.read("derived data", |connection| {
             if !has_table(connection)? {
                 return Ok(None);

@@ -16,16 +16,16 @@ fn derived_data_is_kept_under_its_key() {
     let store = store_in(&folder);
     drop(store.begin(&header("r", 1)).unwrap());
     let run = store.rows("r").unwrap();
-    assert_eq!(run.derived("index", key("a")).unwrap(), None);
+    assert_eq!(run.read_derived("index", key("a")).unwrap(), None);
     run.keep_derived("index", key("a"), b"first").unwrap();
     run.keep_derived("index", key("b"), &[7; 100_000]).unwrap();
-    assert_eq!(run.derived("index", key("a")).unwrap(), None, "the second took its place");
-    assert_eq!(run.derived("other", key("b")).unwrap(), None);
+    assert_eq!(run.read_derived("index", key("a")).unwrap(), None, "the second took its place");
+    assert_eq!(run.read_derived("other", key("b")).unwrap(), None);
     let url = store.url().clone();
     drop((run, store));
 
     let store = Store::open(&url).unwrap();
-    assert_eq!(store.rows("r").unwrap().derived("index", key("b")).unwrap(), Some(vec![7; 100_000]));
+    assert_eq!(store.rows("r").unwrap().read_derived("index", key("b")).unwrap(), Some(vec![7; 100_000]));
     let listed = store.derived_of_runs("index").unwrap();
     assert_eq!(
         listed.iter().map(|it| (it.run.as_str(), it.key, it.bytes.len())).collect::<Vec<_>>(),
@@ -33,7 +33,7 @@ fn derived_data_is_kept_under_its_key() {
     );
     let connection = rusqlite::Connection::open(url.path()).unwrap();
     connection.execute("update derived set body = x'00'", []).unwrap();
-    assert_eq!(store.rows("r").unwrap().derived("index", key("b")).unwrap(), None, "damage is no data");
+    assert_eq!(store.rows("r").unwrap().read_derived("index", key("b")).unwrap(), None, "damage is no data");
     connection.execute("delete from derived", []).unwrap();
     assert_eq!(store.derived_of_runs("index").unwrap(), []);
 }
@@ -51,7 +51,7 @@ fn older_store_has_no_derived_data() {
     drop(connection);
     let store = Store::as_it_is(&url, false).unwrap();
     let run = store.rows("r").unwrap();
-    assert_eq!(run.derived("index", key("a")).unwrap(), None);
+    assert_eq!(run.read_derived("index", key("a")).unwrap(), None);
     run.keep_derived("index", key("a"), b"not written").unwrap();
     assert_eq!(store.derived_of_runs("index").unwrap(), []);
 }

@@ -2,7 +2,6 @@
 
 mod crash;
 mod damage;
-mod deferred_appends;
 mod derived;
 mod invalidate;
 mod limits;

@@ -56,7 +56,7 @@ fn literals(source: &str, block: &Block<'_>, end: usize, is_cut: bool) -> Vec<Li
         let (Some(open), Some(after)) = (source[at..close].rfind("{%"), source[close..end].find("%}")) else {
             return literals;
         };
-        let content = trimmed(&source[at..at + open], trims, source[at + open + 2..].starts_with('-'));
+        let content = trim_sides(&source[at..at + open], trims, source[at + open + 2..].starts_with('-'));
         let stop = close + after + 2;
         literals.push(Literal { range: block.span.start..stop, text: content.to_owned() });
         trims = source[..stop - 2].ends_with('-');
@@ -65,15 +65,15 @@ fn literals(source: &str, block: &Block<'_>, end: usize, is_cut: bool) -> Vec<Li
     while let Some(open) = source[at..end].find("{#").map(|found| at + found) {
         let Some(close) = source[open..end].find("#}").map(|found| open + found) else { break };
         let is_cut = source[open + 2..].starts_with('-');
-        literals.push(Literal { range: at..open, text: trimmed(&source[at..open], trims, is_cut).to_owned() });
+        literals.push(Literal { range: at..open, text: trim_sides(&source[at..open], trims, is_cut).to_owned() });
         trims = source[..close].ends_with('-');
         at = close + 2;
     }
-    literals.push(Literal { range: at..end, text: trimmed(&source[at..end], trims, is_cut).to_owned() });
+    literals.push(Literal { range: at..end, text: trim_sides(&source[at..end], trims, is_cut).to_owned() });
     literals
 }
 
-fn trimmed(text: &str, from_start: bool, from_end: bool) -> &str {
+fn trim_sides(text: &str, from_start: bool, from_end: bool) -> &str {
     let text = if from_start { text.trim_start() } else { text };
     if from_end { text.trim_end() } else { text }
 }

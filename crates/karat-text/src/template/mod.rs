@@ -24,8 +24,6 @@
 //! # Ok::<(), karat_text::template::TemplateError>(())
 //! ```
 
-#[cfg(test)]
-mod bounds_tests;
 mod captures;
 mod code;
 mod context;

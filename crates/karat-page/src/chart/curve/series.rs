@@ -46,7 +46,7 @@ pub(crate) fn render(series: &Series) -> Markup {
             .map(|(value, name)| format!("Dashed line: {} at {}.", line(name), scale.text(*value))),
         series.band.as_ref().map(|(_, name)| format!("Shaded band: {}.", line(name))),
         incidents(series),
-        marked(series),
+        mark_layer(series),
     ];
     Figure {
         is_beside: false,
@@ -196,7 +196,7 @@ fn incidents(series: &Series) -> Option<String> {
 }
 
 /// The note on marked dates.
-fn marked(series: &Series) -> Option<String> {
+fn mark_layer(series: &Series) -> Option<String> {
     let (days, label) = series.marked.as_ref().filter(|(days, _)| !days.is_empty())?;
     let named: Vec<&str> =
         days.iter().take(MOST_NAMED).filter_map(|at| Some(series.dates.get(*at)?.as_str())).collect();

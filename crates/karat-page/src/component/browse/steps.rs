@@ -109,7 +109,7 @@ pub fn readable(text: &str) -> Markup {
                 Some(value) => div.surface { (json_tree::render(&value)) },
                 None => div.prose-block.surface dir="auto" { (markdown::render(shown)) },
             }
-            (copied(text))
+            (copy_source(text))
         }
         (remainder(rest))
     }
@@ -130,7 +130,7 @@ pub fn raw(label: &str, text: &str) -> Markup {
 }
 
 /// The text for the button that copies, where the shown one has lost its form. A short text only: it stands twice.
-fn copied(text: &str) -> Markup {
+fn copy_source(text: &str) -> Markup {
     html! { @if text.len() <= 1_500 { span hidden data-copy { (lines(text)) } } }
 }
 

@@ -22,8 +22,8 @@ pub(in crate::pages) fn of_run(view: &RunView) -> Markup {
             RunStatus::Running => p.notices role="status" data-testid="unfinished" {
                 "The run is under way: " (count(there)) " of " (count_noun(planned, "cell")) " are there. Load the page again to see more."
             },
-            RunStatus::Interrupted => (unfinished(run, "was interrupted", there, planned)),
-            RunStatus::BudgetStopped => (unfinished(run, "stopped at its budget or its maximum of calls", there, planned)),
+            RunStatus::Interrupted => (unfinished_notice(run, "was interrupted", there, planned)),
+            RunStatus::BudgetStopped => (unfinished_notice(run, "stopped at its budget or its maximum of calls", there, planned)),
         }
         @if there > 0 && errors == there {
             div data-testid="all-errored" {
@@ -37,7 +37,7 @@ pub(in crate::pages) fn of_run(view: &RunView) -> Markup {
     }
 }
 
-fn unfinished(run: &str, how: &str, there: u64, planned: u64) -> Markup {
+fn unfinished_notice(run: &str, how: &str, there: u64, planned: u64) -> Markup {
     html! {
         p.notices role="status" data-testid="unfinished" {
             "The run " (how) ": " (count(there)) " of " (count_noun(planned, "cell")) " are there. "

@@ -64,7 +64,7 @@ pub(in crate::pages) fn snippet(outputs: &SystemOutputs) -> Markup {
 }
 
 /// The content of a row that is opened in place.
-pub(in crate::pages) fn opened(view: &RunView, outputs: &SystemOutputs, sample: &str, list: &Query) -> Markup {
+pub(in crate::pages) fn opened_row(view: &RunView, outputs: &SystemOutputs, sample: &str, list: &Query) -> Markup {
     let run = &view.header.id;
     html! {
         div.stack {
@@ -76,7 +76,7 @@ pub(in crate::pages) fn opened(view: &RunView, outputs: &SystemOutputs, sample: 
                 @if let Some(input) = outputs.text("input") { (excerpt("Input", &input.text)) }
                 @if let Some(reference) = outputs.text("reference") { (excerpt("Reference", &reference.text)) }
                 @for output in outputs.outputs.iter().take(FEW) {
-                    (excerpt(&repeated("Output", output), &output.text()))
+                    (excerpt(&repeat_label("Output", output), &output.text()))
                 }
             }
             (errors(outputs))
@@ -104,7 +104,7 @@ fn beginning(text: &str, characters: usize) -> String {
     }
 }
 
-fn repeated(label: &str, output: &OutputView) -> String {
+fn repeat_label(label: &str, output: &OutputView) -> String {
     if output.ordinals.len() > 1 { format!("{label}, {}×", output.ordinals.len()) } else { label.to_owned() }
 }
 
@@ -191,7 +191,7 @@ pub(in crate::pages) fn scores(view: &RunView, scores: &[ScoreView]) -> Markup {
                         @let texts: Vec<String> = score.trials.iter().map(|(_, it)| figure::score(&scale, it)).collect();
                         li data-metric=(line(&metric.name)) {
                             span.soft { (Line(&metric.name)) } " "
-                            strong { (line(&joined(texts))) }
+                            strong { (line(&join_texts(texts))) }
                             @if let [(_, only)] = score.trials.as_slice() {
                                 @if let Some(reason) = figure::reason(only) { " " span.reason { (lines(reason)) } }
                             }
@@ -204,7 +204,7 @@ pub(in crate::pages) fn scores(view: &RunView, scores: &[ScoreView]) -> Markup {
 }
 
 /// Equal texts stand once.
-fn joined(texts: Vec<String>) -> String {
+fn join_texts(texts: Vec<String>) -> String {
     let mut all: Vec<(String, usize)> = Vec::new();
     for text in texts {
         match all.iter_mut().find(|(other, _)| *other == text) {

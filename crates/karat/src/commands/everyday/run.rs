@@ -92,7 +92,7 @@ fn finish_continued(
         return finish(context, end, output, json);
     }
     let has_form = |format: &FormatArg| matches!(format, FormatArg::Md | FormatArg::Json | FormatArg::Both);
-    if json || !output.formats().iter().all(has_form) {
+    if json || !output.format.iter().all(has_form) {
         return Ok(finish(context, end, output, json)?.worst(calibrate::round_exit(context, end)?));
     }
     calibrate::finish(context, end, output.output_dir.as_deref(), &[])

@@ -113,7 +113,7 @@ fn a_refused_resume_names_other_rows() {
     let (place, _provider) = place();
     place.fine(&["run", "--run-id", "a"]);
     let said = place.karat(&["run", "--resume", "--run-id", "a", "--limit", "2"]);
-    let what = "which rows are selected (it was begun with 3, now there are 2) changed";
+    let what = "which rows are selected (it was started with 3, now there are 2) changed";
     assert!(said.code == 1 && said.stderr.contains(what), "{}", said.all());
     place.write("data.jsonl", &questions(4));
     assert!(place.karat(&["run", "--resume", "--run-id", "a"]).stderr.contains("the dataset changed"));
@@ -134,7 +134,7 @@ fn a_refused_resume_names_what_differs() {
     refused(&["--set", "run.seed=7"], "the seed");
     refused(&["--set", "scorers.hit.value=x"], "the scorers");
     refused(&["--set", "privacy.redact=[email]"], "`privacy`");
-    refused(&["--sample", "q1,q2"], "which rows are selected (it was begun with 3, now there are 2)");
+    refused(&["--sample", "q1,q2"], "which rows are selected (it was started with 3, now there are 2)");
     place.write("data.jsonl", &questions(4));
     let harmless = ["--retries=2", "--timeout=9s", "--judge-timeout=9s", "-j3", "--budget-usd=9", "--max-calls=9"];
     for flag in harmless.into_iter().chain(["--set=scorers.hit.about=x", "--set=scorers.hit.margin=0.1"]) {

@@ -19,7 +19,7 @@ use crate::compare::scores::Kind;
 use crate::figures::estimate::{self, Aggregate, RESAMPLED_UP_TO};
 use crate::figures::finding::Finding;
 use crate::figures::groups::system_id;
-use crate::pinned::Pinned;
+use crate::reference::pinned::Pinned;
 use crate::score::consensus::{fold_text, item_text};
 use crate::score::reduce::Reduce;
 

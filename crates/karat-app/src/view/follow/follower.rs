@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use karat_store::{FollowPosition, Store, StoredRun};
 use karat_types::{RunRows, RunStatus};
 
-use crate::follow::counter::{CellCounter, FinishedCell};
-use crate::follow::progress::Progress;
-use crate::follow::speed::Speed;
 use crate::inspect::cells::{CellLine, cell_line};
+use crate::view::follow::counter::{CellCounter, FinishedCell};
+use crate::view::follow::progress::Progress;
+use crate::view::follow::speed::Speed;
 use crate::{App, AppError};
 
 /// A watched run.

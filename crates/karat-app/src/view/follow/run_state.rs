@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::analyse::baseline::findings;
 use crate::error::StoredError;
-use crate::follow::counter::CellCounter;
-use crate::follow::progress::CellCounts;
 use crate::run::stored_invocation::read_stored_invocation;
+use crate::view::follow::counter::CellCounter;
+use crate::view::follow::progress::CellCounts;
 use crate::{App, AppError, rfc3339};
 
 /// Finished runs whose state is remembered.

@@ -1,3 +1,5 @@
+mod bounds;
+
 use proptest::prelude::*;
 use serde_json::json;
 

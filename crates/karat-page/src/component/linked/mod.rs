@@ -2,10 +2,12 @@
 //!
 //! Without a script, chips and the search of a live page are links and a form; those of a file are hidden.
 
+pub mod detail;
+
 use maud::{Markup, html};
 
+use self::detail::Details;
 use crate::block::Table;
-use crate::component::detail::{self, Details};
 use crate::component::table;
 use crate::number::count;
 use crate::text::visible::{line, safe_href};
@@ -51,7 +53,7 @@ pub struct Linked {
     pub charts: Markup,
     /// The rows; its own filters are not used.
     pub table: Table,
-    /// What is shown of a chosen row.
+    /// The panel of a chosen row.
     pub details: Details,
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::limits::{FILTERS, TESTS};
-use super::*;
+use crate::template::limits::{FILTERS, TESTS};
+use crate::template::*;
 
 fn context() -> Context {
     Context::new().with("sample", &json!({"a": {"b": 1}, "text": "x", "list": ["x", "y"]})).with("b", &json!(true))

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::follow::counter::CellCounter;
-use crate::follow::speed::Outlook;
+use crate::view::follow::counter::CellCounter;
+use crate::view::follow::speed::Outlook;
 
 /// Counts of the cells of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]

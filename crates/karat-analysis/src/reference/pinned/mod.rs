@@ -335,7 +335,7 @@ mod tests {
     /// CL-24, invariant 7: a file of an older version is read, without trials.
     #[test]
     fn files_without_trials_are_read() {
-        let old = Pinned::read(include_str!("../../../../fixtures/baselines/before-rulers.json")).unwrap();
+        let old = Pinned::read(include_str!("../../../../../fixtures/baselines/before-rulers.json")).unwrap();
         let system = old.systems().next().and_then(|id| old.system(id)).unwrap();
         let sample = old.samples().next().unwrap();
         let entry = old.sample_cells(system, "quality.accuracy", sample, Reduce::Mean);
