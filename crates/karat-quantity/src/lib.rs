@@ -40,12 +40,12 @@ mod unit;
 
 pub use chars::digit;
 pub use numeral::digits::DecimalMark;
-pub use quantity::{Hedge, Negativity, Quantity};
+pub use quantity::{Fall, Hedge, Quantity};
 pub use role::Role;
 pub use scan::{Context, Reading};
 pub use target::compare::{Comparison, Outcome};
 pub use target::tolerance::{Tolerance, is_close, within_tolerance};
-pub use target::{Selection, Target, TargetError};
+pub use target::{Pick, Target, TargetError};
 pub use unit::{Currency, Unit};
 
 /// Returns the numbers of `text`, left to right, without the finance layer; the decimal mark is guessed from the text.

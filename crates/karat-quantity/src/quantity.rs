@@ -23,7 +23,7 @@ pub struct Quantity {
     /// The word that weakens it.
     pub hedge: Option<Hedge>,
     /// True if it is said to be a loss or a fall, as in "down 4 %": then it stands for a negative number.
-    pub negativity: Negativity,
+    pub fall: Fall,
     /// True if it is denied: "was not $5 million", "neither 5 nor 6". It matches nothing.
     pub negated: bool,
     /// The words after it up to the end of their phrase, lower-cased: what it counts.
@@ -66,7 +66,7 @@ pub enum Hedge {
 
 /// The certainty that a number is a loss or a fall and so stands for a negative one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Negativity {
+pub enum Fall {
     /// Nothing says so.
     #[default]
     No,

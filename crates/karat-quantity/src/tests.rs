@@ -60,14 +60,14 @@ fn phrases_hold_the_numbers_of_the_table() {
 
 fn target(spec: &Value, context: Context) -> Target {
     let text = |name: &str| spec[name].as_str().unwrap_or_default();
-    let selection = match text("pick") {
-        "first" => Selection::First,
-        "last" => Selection::Last,
-        _ => Selection::Any,
+    let pick = match text("pick") {
+        "first" => Pick::First,
+        "last" => Pick::Last,
+        _ => Pick::Any,
     };
     let target = Target::json(&spec["value"], context).unwrap();
     let target = target.unit(text("unit")).unwrap().currency(text("currency")).unwrap();
-    target.selection(selection)
+    target.pick(pick)
 }
 
 /// RG-05: exact and within a tolerance, wrong currency, contested matches.

@@ -66,7 +66,9 @@ fn a_clock_that_jumps_changes_no_result() {
     };
     for format in [Format::Json, Format::Markdown, Format::Html] {
         let text = report("b", format, false);
-        assert!(!text.contains("NaN"), "{text}");
+        // Scripts and fonts of a page hold any letters; what a reader sees is in its body.
+        let shown = text.split_once("<body>").map_or(text.as_str(), |(_, body)| body);
+        assert!(!shown.contains("NaN"), "{shown}");
     }
     assert_eq!(report("a", Format::Json, true), report("b", Format::Json, true));
 }

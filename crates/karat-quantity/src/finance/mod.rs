@@ -23,7 +23,7 @@ pub(crate) use accounts::Parentheses;
 
 use crate::finance::declarations::Declaration;
 use crate::numeral::digits::Numeral;
-use crate::quantity::{Negativity, Quantity};
+use crate::quantity::{Fall, Quantity};
 
 /// The finance layer over one text.
 pub(crate) struct Finance<'a> {
@@ -62,11 +62,10 @@ impl<'a> Finance<'a> {
         parentheses: Option<Parentheses>,
     ) {
         let (start, end) = (found.span.start, found.span.end);
-        let restated =
-            previous.map_or(Negativity::No, |previous| direction::negativity_between(self.text, previous, start));
+        let beside = previous.map_or(Fall::No, |previous| direction::fall_between(self.text, previous, start));
         let (before, after) = (&self.text[..start], &self.text[end..]);
         found.hedge = hedge::before(before);
-        found.negativity = restated.max(direction::negativity(before, &found.phrase, after));
+        found.fall = beside.max(direction::fall(before, &found.phrase, after));
         found.negated = negation::is_denied(self.text, start, previous);
         if let Some(parentheses) = parentheses {
             accounts::read(self.text, found, numeral, previous, parentheses);

@@ -10,10 +10,10 @@ use crate::finance::word_list::word_lists;
 
 word_lists!("periods.txt": PERIODS, LEADING, COMPARISONS);
 
-/// True if a lower-cased word belongs to such a phrase, where `following` is the word after it.
-pub(crate) fn holds(word: &str, following: &str) -> bool {
+/// True if a lower-cased word belongs to such a phrase, where `behind` is the word after it.
+pub(crate) fn holds(word: &str, behind: &str) -> bool {
     let leads = LEADING.contains(word) || word == "to" || word.bytes().all(|b| b.is_ascii_digit());
-    let before_period = || is_period(following) || LEADING.contains(following);
+    let before_period = || is_period(behind) || LEADING.contains(behind);
     is_period(word) || leads && before_period()
 }
 
@@ -34,18 +34,18 @@ fn is_dated(word: &str) -> bool {
 
 /// True if all of `text` is such a phrase, or nothing.
 pub(crate) fn is_whole(text: &str) -> bool {
-    let mut following = String::new();
+    let mut behind = String::new();
     text.rsplit(is_inline_space).filter(|word| !word.is_empty()).all(|word| {
         let word = word.trim_end_matches(',').to_lowercase();
-        let held = holds(&word, &following);
-        following = word;
+        let held = holds(&word, &behind);
+        behind = word;
         held
     })
 }
 
 /// True if two numbers of a text are told apart by their periods: "5 % in Q1 and 6 % in Q2".
 pub(crate) fn tells_apart(text: &str, first: &Range<usize>, second: &Range<usize>) -> bool {
-    /// Characters looked at following the second number.
+    /// Characters looked at behind the second number.
     const NEAR: usize = 40;
     let dated = |text: &str| -> Option<String> {
         text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).find(|word| is_dated(word))
@@ -56,8 +56,8 @@ pub(crate) fn tells_apart(text: &str, first: &Range<usize>, second: &Range<usize
     between.is_some_and(|period| dated(near.split(['.', ';', '\n']).next().unwrap_or_default()) != Some(period))
 }
 
-/// `text` following a comparison that it begins with: " year-on-year decline" without the comparison.
-pub(crate) fn after_comparison(text: &str) -> &str {
+/// `text` behind a comparison that it begins with: " year-on-year decline" without the comparison.
+pub(crate) fn behind_comparison(text: &str) -> &str {
     let rest = text.trim_start_matches(is_inline_space);
     let beyond = |words: &&str| {
         let head = rest.get(..words.len())?;

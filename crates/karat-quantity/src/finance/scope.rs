@@ -54,7 +54,7 @@ struct DeclaredFor {
 }
 
 /// The numbers that a declaration applies to.
-enum DeclarationRange {
+enum Reach {
     /// The number directly before it.
     Beside(usize),
     /// Some of the numbers, by their index.
@@ -71,14 +71,14 @@ fn declarations_for(text: &str, declarations: &[&Declaration], spans: &[Range<us
     let mut walk = TableWalk::new(text);
     let mut general = Vec::new();
     for Declaration { span, declared } in declarations {
-        match declaration_range(text, span, spans) {
-            DeclarationRange::Beside(at) => {
+        match reach(text, span, spans) {
+            Reach::Beside(at) => {
                 given[at] = DeclaredFor { near: given[at].near.under(*declared), beside: true, ..given[at] }
             }
-            DeclarationRange::Numbers(some) => {
+            Reach::Numbers(some) => {
                 given[some].iter_mut().for_each(|given| given.near = given.near.under(*declared));
             }
-            DeclarationRange::Rest if spans.last().is_none_or(|last| last.start < span.start) => {
+            Reach::Rest if spans.last().is_none_or(|last| last.start < span.start) => {
                 walk.rest = walk.rest.under(*declared);
             }
             reach => general.push((span.start, *declared, reach)),
@@ -89,7 +89,7 @@ fn declarations_for(text: &str, declarations: &[&Declaration], spans: &[Range<us
         while let Some((at, declared, reach)) = general.next_if(|(at, ..)| *at < span.start) {
             walk.advance(at);
             match reach {
-                DeclarationRange::Below => walk.head(declared),
+                Reach::Below => walk.head(declared),
                 _ => walk.rest = walk.rest.under(declared),
             }
         }
@@ -99,12 +99,12 @@ fn declarations_for(text: &str, declarations: &[&Declaration], spans: &[Range<us
     given
 }
 
-fn declaration_range(text: &str, declaration: &Range<usize>, spans: &[Range<usize>]) -> DeclarationRange {
+fn reach(text: &str, declaration: &Range<usize>, spans: &[Range<usize>]) -> Reach {
     let Range { start, end } = *declaration;
     let next = spans.partition_point(|span| span.start < start);
     let previous = next.checked_sub(1).filter(|at| is_beside(text, &spans[*at], declaration));
     if let Some(previous) = previous {
-        return DeclarationRange::Beside(previous);
+        return Reach::Beside(previous);
     }
     let (around, is_row) = surroundings(text, declaration);
     let within = |bytes: Range<usize>| {
@@ -113,11 +113,11 @@ fn declaration_range(text: &str, declaration: &Range<usize>, spans: &[Range<usiz
     };
     let (before, after) = (within(around.start..start), within(end..around.end));
     match (before.is_empty(), after.is_empty()) {
-        (_, false) => DeclarationRange::Numbers(after),
-        (false, true) if is_row => DeclarationRange::Numbers(before),
-        (false, true) => DeclarationRange::Numbers(before.end - 1..before.end),
-        (true, true) if is_row => DeclarationRange::Below,
-        (true, true) => DeclarationRange::Rest,
+        (_, false) => Reach::Numbers(after),
+        (false, true) if is_row => Reach::Numbers(before),
+        (false, true) => Reach::Numbers(before.end - 1..before.end),
+        (true, true) if is_row => Reach::Below,
+        (true, true) => Reach::Rest,
     }
 }
 

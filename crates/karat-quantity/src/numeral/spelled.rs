@@ -81,11 +81,11 @@ impl Reader<'_> {
     /// Tries a reading; goes back to where it began when it fails.
     fn attempt<T>(&mut self, reading: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let (end, next) = (self.end, self.next);
-        let result = reading(self);
-        if result.is_none() {
+        let found = reading(self);
+        if found.is_none() {
             (self.end, self.next) = (end, next);
         }
-        result
+        found
     }
 
     fn word(&mut self, any: &[&str]) -> Option<()> {

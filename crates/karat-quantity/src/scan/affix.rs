@@ -114,7 +114,7 @@ fn is_cell_start(before: &str) -> bool {
 }
 
 /// Returns the end of a minus behind a numeral, as bookkeeping software prints it: "12,3- Mio. €", "1.234,50-".
-pub(crate) fn minus_after(text: &str, numeral: &Numeral) -> Option<usize> {
+pub(crate) fn minus_behind(text: &str, numeral: &Numeral) -> Option<usize> {
     let rest = text[numeral.end..].strip_prefix(['-', '−']).filter(|_| numeral.form == Form::Separated)?;
     let next = rest.trim_start_matches(is_inline_space);
     let ends = next.is_empty() || next.starts_with(['\n', '\r', '|']);

@@ -49,7 +49,7 @@ fn add(text: &str, first: &mut Quantity, next: Quantity) {
     first.span.end = next.span.end;
     text[first.span.clone()].clone_into(&mut first.text);
     first.phrase = next.phrase;
-    first.negativity = first.negativity.max(next.negativity);
+    first.fall = first.fall.max(next.fall);
     first.step = next.step;
     first.factor = next.factor;
     let steps = sum.checked_div(next.step).map(|steps| steps.abs().trunc().to_string().len());

@@ -13,7 +13,7 @@ use rust_decimal::Decimal;
 use crate::finance::{Finance, Parentheses};
 use crate::numeral::digits::{self, DecimalMark, Form, Numeral};
 use crate::numeral::spelled;
-use crate::quantity::{Negativity, Quantity};
+use crate::quantity::{Fall, Quantity};
 use crate::role::{self, Role, contact};
 use crate::scan::affix::{Lead, Tail, closing};
 use crate::unit::{self, Unit, noun};
@@ -93,7 +93,7 @@ fn quantity(
 ) -> Option<Quantity> {
     let floor = previous.map_or(0, |quantity| quantity.span.end);
     let mut lead = with_rand(text, floor, numeral, Lead::read(text, floor, numeral.start));
-    let minus = affix::minus_after(text, numeral).filter(|_| !lead.signed);
+    let minus = affix::minus_behind(text, numeral).filter(|_| !lead.signed);
     (lead.negative, lead.signed) = (lead.negative || minus.is_some(), lead.signed || minus.is_some());
     let mut tail = Tail::read(text, minus.unwrap_or(numeral.end), lead.currency.is_some());
     let mut parentheses = None;
@@ -136,7 +136,7 @@ fn quantity(
         own_unit: unit,
         role,
         hedge: None,
-        negativity: Negativity::No,
+        fall: Fall::No,
         negated: false,
         phrase,
         text: text[lead.start..tail.end].to_owned(),

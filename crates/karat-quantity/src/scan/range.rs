@@ -209,7 +209,7 @@ fn spread(middle: &Quantity, deviation: &mut Quantity) {
     let by = deviation.value.abs();
     if let (Some(low), Some(high)) = (middle.value.checked_sub(by), middle.value.checked_add(by)) {
         (deviation.value, deviation.high) = (low.normalize(), Some(high.normalize()));
-        deviation.negativity = middle.negativity;
+        deviation.fall = middle.fall;
         deviation.significant = middle.significant;
     }
 }
@@ -217,7 +217,7 @@ fn spread(middle: &Quantity, deviation: &mut Quantity) {
 fn close(text: &str, first: &mut Quantity, second: &Quantity) {
     first.high = Some(second.value);
     first.phrase.clone_from(&second.phrase);
-    first.negativity = first.negativity.max(second.negativity);
+    first.fall = first.fall.max(second.fall);
     first.span.end = second.span.end;
     text[first.span.clone()].clone_into(&mut first.text);
     first.step = first.step.min(second.step);

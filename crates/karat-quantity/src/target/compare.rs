@@ -6,11 +6,11 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::finance::periods;
 use crate::numeral::digits::DecimalMark;
-use crate::quantity::{Negativity, Quantity};
+use crate::quantity::{Fall, Quantity};
 use crate::role::Role;
 use crate::scan::{Context, Reading, scan};
 use crate::target::tolerance::Tolerance;
-use crate::target::{Selection, Target, UnitMatch, Wanted};
+use crate::target::{Fit, Pick, Target, Wanted};
 use crate::unit::Unit;
 use crate::unit::noun;
 
@@ -67,8 +67,8 @@ impl fmt::Display for Comparison {
             }
             (Outcome::Different, Some(number)) => {
                 write!(f, "the closest number is {:?} at byte {}", number.text, number.span.start)?;
-                let is_negative = number.negativity == Negativity::Certain && number.value > Decimal::ZERO;
-                f.write_str(if is_negative { ", said to be a loss or a fall" } else { "" })
+                let fall = number.fall == Fall::Certain && number.value > Decimal::ZERO;
+                f.write_str(if fall { ", said to be a loss or a fall" } else { "" })
             }
             (Outcome::WrongUnit, _) => f.write_str("no number has the right unit or currency"),
             _ => f.write_str("no number in the answer"),
@@ -101,8 +101,8 @@ impl Target {
     }
 
     fn compare_by(&self, answer: &str, tolerance: &Tolerance, mark: DecimalMark) -> Comparison {
-        let numbers = scan(answer, Reading { mark, context: self.context });
-        let candidates = self.candidates(&numbers);
+        let found = scan(answer, Reading { mark, context: self.context });
+        let candidates = self.candidates(&found);
         let matches = |quantity: &&Quantity| self.matches(quantity, tolerance);
         let pair = self.matching_pair(answer, &candidates, tolerance);
         let matched = candidates.iter().copied().find(matches).or(pair.map(|[first, _]| first));
@@ -110,11 +110,11 @@ impl Target {
             !matches(quantity) && !pair.iter().flatten().any(|end| std::ptr::eq(*end, *quantity))
         };
         let contested = matched.is_some() && candidates.iter().any(contradicts);
-        let matched = matched.or_else(|| self.calendar_match(&numbers));
+        let matched = matched.or_else(|| self.calendar_match(&found));
         let outcome = match (matched, candidates.is_empty()) {
             (Some(_), _) => Outcome::Matched,
             (None, false) => Outcome::Different,
-            (None, true) if numbers.iter().any(|q| q.role == Role::Quantity) => Outcome::WrongUnit,
+            (None, true) if found.iter().any(|q| q.role == Role::Quantity) => Outcome::WrongUnit,
             (None, true) => Outcome::NoNumber,
         };
         Comparison {
@@ -131,17 +131,17 @@ impl Target {
     fn candidates<'a>(&self, found: &'a [Quantity]) -> Vec<&'a Quantity> {
         let counts = |quantity: &&Quantity| quantity.role == Role::Quantity || self.counts_time(quantity);
         let amounts = || found.iter().filter(counts);
-        let said = amounts().any(|quantity| self.fit(quantity) == UnitMatch::Right);
+        let said = amounts().any(|quantity| self.fit(quantity) == Fit::Right);
         let counts = |quantity: &&Quantity| match self.fit(quantity) {
-            UnitMatch::Right => true,
-            UnitMatch::NoUnit => !said || quantity.scaled && quantity.declared == Decimal::ONE,
-            UnitMatch::Wrong => false,
+            Fit::Right => true,
+            Fit::Bare => !said || quantity.scaled && quantity.declared == Decimal::ONE,
+            Fit::Wrong => false,
         };
         let mut candidates = amounts().filter(counts);
-        match self.selection {
-            Selection::Any => candidates.collect(),
-            Selection::First => candidates.next().into_iter().collect(),
-            Selection::Last => candidates.next_back().into_iter().collect(),
+        match self.pick {
+            Pick::Any => candidates.collect(),
+            Pick::First => candidates.next().into_iter().collect(),
+            Pick::Last => candidates.next_back().into_iter().collect(),
         }
     }
 
@@ -154,7 +154,7 @@ impl Target {
     /// A year, where nothing says that an amount is expected.
     fn calendar_match<'a>(&self, found: &'a [Quantity]) -> Option<&'a Quantity> {
         let unitless = matches!(self.wanted, Wanted::Any | Wanted::Unit(Unit::Plain));
-        let expected = self.value().filter(|_| unitless && self.selection == Selection::Any)?;
+        let expected = self.value().filter(|_| unitless && self.pick == Pick::Any)?;
         let year = |q: &Quantity| q.role == Role::Calendar && q.significant == 4 && q.text.len() == 4;
         let equal = |q: &&Quantity| year(q) && !q.negated && q.value == expected;
         found.iter().find(equal)
@@ -199,7 +199,7 @@ impl Target {
     /// True if the ends of a quantity, low and high, are near what is expected of them, in any reading and with any sign
     /// that it may have.
     fn are_near(&self, quantity: &Quantity, ends: &[Decimal], expected: [Decimal; 2], tolerance: &Tolerance) -> bool {
-        let negativity = if quantity.value > Decimal::ZERO { quantity.negativity } else { Negativity::No };
+        let fall = if quantity.value > Decimal::ZERO { quantity.fall } else { Fall::No };
         self.readings(quantity).any(|worth| {
             let near = |(value, expected): (Decimal, Decimal)| {
                 let (Some(value), Some(step)) = (value.checked_mul(worth), quantity.step.checked_mul(worth)) else {
@@ -208,13 +208,13 @@ impl Target {
                 if tolerance.is_exact() {
                     equals(value, expected, step, quantity.significant)
                 } else {
-                    tolerance.allows(value, expected, self.unit_factor)
+                    tolerance.allows(value, expected, self.worth)
                 }
             };
             // A loss of 5 to 6 is a result of −6 to −5.
             let rising = || ends.iter().copied().zip(expected).all(near);
             let falling = || ends.iter().rev().map(|end| -*end).zip(expected).all(near);
-            negativity < Negativity::Certain && rising() || negativity > Negativity::No && falling()
+            fall < Fall::Certain && rising() || fall > Fall::No && falling()
         })
     }
 
@@ -223,7 +223,7 @@ impl Target {
     /// a number of which no money is expected.
     fn readings(&self, quantity: &Quantity) -> impl Iterator<Item = Decimal> {
         let bare = quantity.unit == Unit::Plain && !quantity.scaled;
-        let own = (bare && self.unit_factor != Decimal::ONE).then_some(self.unit_factor);
+        let own = (bare && self.worth != Decimal::ONE).then_some(self.worth);
         let of_unit = matches!(self.wanted, Wanted::Unit(Unit::Money(_) | Unit::Percent));
         let written = Decimal::ONE.checked_div(quantity.declared).filter(|_| !of_unit);
         let written = written.filter(|written| *written != Decimal::ONE);

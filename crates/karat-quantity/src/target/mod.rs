@@ -21,7 +21,7 @@ use crate::unit::{Currency, Unit, UnitMark};
 
 /// Which of several numbers is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Selection {
+pub enum Pick {
     /// Any number of the right unit may match.
     #[default]
     Any,
@@ -34,14 +34,14 @@ pub enum Selection {
 /// An expected number with its unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// As given, in units of `unit_factor`.
+    /// As given, in units of `worth`.
     given: Decimal,
     /// The upper end, where a range is expected.
     given_high: Option<Decimal>,
     /// The value of one of the given unit in base units: 1,000,000 for "million USD".
-    pub(crate) unit_factor: Decimal,
+    pub(crate) worth: Decimal,
     pub(crate) wanted: Wanted,
-    pub(crate) selection: Selection,
+    pub(crate) pick: Pick,
     pub(crate) mark: DecimalMark,
     pub(crate) context: Context,
 }
@@ -103,9 +103,9 @@ impl Target {
         Self {
             given: value,
             given_high: None,
-            unit_factor: Decimal::ONE,
+            worth: Decimal::ONE,
             wanted: Wanted::Any,
-            selection: Selection::Any,
+            pick: Pick::Any,
             mark: DecimalMark::Auto,
             context: Context::General,
         }
@@ -140,8 +140,8 @@ impl Target {
     /// When it holds no number, or several.
     pub fn parse_in(text: &str, context: Context) -> Result<Self, TargetError> {
         let unreadable = || TargetError::NotOneNumber(text.to_owned());
-        let numbers = scan(text, Reading { context, ..Reading::default() });
-        let mut amounts = numbers.iter().filter(|quantity| quantity.role != Role::Reference);
+        let found = scan(text, Reading { context, ..Reading::default() });
+        let mut amounts = found.iter().filter(|quantity| quantity.role != Role::Reference);
         let (Some(only), None) = (amounts.next(), amounts.next()) else {
             return Err(unreadable());
         };
@@ -194,8 +194,8 @@ impl Target {
         if unit.trim().is_empty() {
             return Ok(self);
         }
-        let (wanted, unit_factor) = read_unit(unit)?;
-        self.unit_factor = unit_factor;
+        let (wanted, worth) = read_unit(unit)?;
+        self.worth = worth;
         match (&self.wanted, wanted) {
             (Wanted::Unit(Unit::Money(before)), Wanted::Unit(Unit::Money(after))) => {
                 agree(&after, before)?;
@@ -227,8 +227,8 @@ impl Target {
 
     /// Which of several numbers is compared.
     #[must_use]
-    pub fn selection(self, selection: Selection) -> Self {
-        Self { selection, ..self }
+    pub fn pick(self, pick: Pick) -> Self {
+        Self { pick, ..self }
     }
 
     /// The decimal mark that decides how lone groups such as "1.234" in answers are read.
@@ -246,12 +246,12 @@ impl Target {
     /// The expected value in base units; `None` beyond 28 digits.
     #[must_use]
     pub fn value(&self) -> Option<Decimal> {
-        self.given.checked_mul(self.unit_factor).map(|v| v.normalize())
+        self.given.checked_mul(self.worth).map(|v| v.normalize())
     }
 
     /// The upper end of an expected range in base units.
     pub(crate) fn high(&self) -> Option<Decimal> {
-        self.given_high?.checked_mul(self.unit_factor).map(|high| high.normalize())
+        self.given_high?.checked_mul(self.worth).map(|high| high.normalize())
     }
 
     /// True if it counts things that come in wholes.
@@ -261,40 +261,40 @@ impl Target {
     }
 
     /// Compares a quantity's unit with the wanted one.
-    pub(crate) fn fit(&self, quantity: &Quantity) -> UnitMatch {
+    pub(crate) fn fit(&self, quantity: &Quantity) -> Fit {
         // A unit that is declared for all numbers around says nothing of those that count something else.
         let unit = match self.wanted {
             Wanted::Noun(_) | Wanted::Unit(Unit::Plain) => quantity.own_unit,
             _ => quantity.unit,
         };
         match (&self.wanted, unit) {
-            (Wanted::Any, _) => UnitMatch::Right,
-            (Wanted::Unit(Unit::Plain), Unit::Plain) => UnitMatch::Right,
-            (Wanted::Unit(Unit::Percent), Unit::Percent) => UnitMatch::Right,
-            (Wanted::Unit(Unit::Money(wanted)), Unit::Money(found)) if wanted.agrees_with(&found) => UnitMatch::Right,
+            (Wanted::Any, _) => Fit::Right,
+            (Wanted::Unit(Unit::Plain), Unit::Plain) => Fit::Right,
+            (Wanted::Unit(Unit::Percent), Unit::Percent) => Fit::Right,
+            (Wanted::Unit(Unit::Money(wanted)), Unit::Money(found)) if wanted.agrees_with(&found) => Fit::Right,
             (Wanted::Noun(wanted), Unit::Plain) if quantity.phrase.iter().any(|word| noun::same(word, wanted)) => {
-                UnitMatch::Right
+                Fit::Right
             }
             (Wanted::Noun(_) | Wanted::Unit(Unit::Percent | Unit::Money(_)), Unit::Plain)
                 if quantity.phrase.iter().any(|word| noun::is_unit(word)) =>
             {
-                UnitMatch::Wrong
+                Fit::Wrong
             }
             // "472.2 million" is no percentage.
-            (Wanted::Unit(Unit::Percent), Unit::Plain) if quantity.scaled => UnitMatch::Wrong,
-            (Wanted::Noun(_) | Wanted::Unit(_), Unit::Plain) => UnitMatch::NoUnit,
-            _ => UnitMatch::Wrong,
+            (Wanted::Unit(Unit::Percent), Unit::Plain) if quantity.scaled => Fit::Wrong,
+            (Wanted::Noun(_) | Wanted::Unit(_), Unit::Plain) => Fit::Bare,
+            _ => Fit::Wrong,
         }
     }
 }
 
 /// The fit of a number's unit with the wanted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UnitMatch {
+pub(crate) enum Fit {
     /// It says the right unit.
     Right,
     /// It says no unit.
-    NoUnit,
+    Bare,
     /// It says another unit.
     Wrong,
 }
@@ -323,16 +323,16 @@ fn read_unit(unit: &str) -> Result<(Wanted, Decimal), TargetError> {
     let counted = unit.split(" per ").next().unwrap_or(unit);
     let counted = counted.split(" of ").next().unwrap_or(counted);
     let counted = counted.split('/').next().unwrap_or(counted);
-    let (mut money, mut noun, mut unit_factor) = (None, None, Decimal::ONE);
+    let (mut money, mut noun, mut worth) = (None, None, Decimal::ONE);
     for word in counted.split([' ', '_', '(', ')']).filter(|w| !w.is_empty() && *w != "in") {
         if let Some(mark) = money_mark(word) {
             money = Some(mark.unit);
-            unit_factor = unit_factor.checked_mul(mark.factor).unwrap_or(unit_factor);
+            worth = worth.checked_mul(mark.factor).unwrap_or(worth);
         } else if let Some(factor) = scale_of(word) {
-            unit_factor = unit_factor.checked_mul(factor).unwrap_or(unit_factor);
+            worth = worth.checked_mul(factor).unwrap_or(worth);
         } else if let Some((unit, factor)) = currency_with_scale(word) {
             money = Some(unit);
-            unit_factor = unit_factor.checked_mul(factor).unwrap_or(unit_factor);
+            worth = worth.checked_mul(factor).unwrap_or(worth);
         } else if is_like_a_scale(&word.to_lowercase()) {
             return Err(TargetError::Scale(word.to_owned()));
         } else {
@@ -344,7 +344,7 @@ fn read_unit(unit: &str) -> Result<(Wanted, Decimal), TargetError> {
         (None, Some(noun)) => Wanted::Noun(noun),
         (None, None) => Wanted::Any,
     };
-    Ok((wanted, unit_factor))
+    Ok((wanted, worth))
 }
 
 /// True if an unknown word is meant for a scale: "gazillion", "milion", "bilions".

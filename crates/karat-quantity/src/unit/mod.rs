@@ -78,8 +78,8 @@ impl Currency {
         let of_code = of_code.map(|(_, codes)| *codes);
         let of_sign = || SIGNS.iter().find(|(s, _)| *s == name).map(|(_, codes)| *codes);
         let of_word = || {
-            let code = WORDS.iter().find(|(word, _, _)| word.eq_ignore_ascii_case(name));
-            code.filter(|(_, _, cents)| !cents).map(|(_, codes, _)| *codes)
+            let found = WORDS.iter().find(|(word, _, _)| word.eq_ignore_ascii_case(name));
+            found.filter(|(_, _, cents)| !cents).map(|(_, codes, _)| *codes)
         };
         let of_name = || NAMES.iter().find(|(word, _)| word.eq_ignore_ascii_case(name)).map(|(_, codes)| *codes);
         let codes = of_code.or_else(of_sign).or_else(of_name).or_else(of_word)?;

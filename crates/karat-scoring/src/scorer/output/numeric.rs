@@ -1,6 +1,6 @@
 //! Metrics of numbers in a text.
 
-use karat_quantity::{Comparison, Context, DecimalMark, Selection, Target, Tolerance};
+use karat_quantity::{Comparison, Context, DecimalMark, Pick, Target, Tolerance};
 use karat_types::Score;
 use serde::Deserialize;
 use serde_json::Value;
@@ -103,9 +103,9 @@ impl Options for Contested {
 impl NumericMetric {
     fn target(&self, reference: &Value) -> Result<Target, String> {
         let selection = match self.options.pick {
-            PickOption::Any => Selection::Any,
-            PickOption::First => Selection::First,
-            PickOption::Last => Selection::Last,
+            PickOption::Any => Pick::Any,
+            PickOption::First => Pick::First,
+            PickOption::Last => Pick::Last,
         };
         let mark = match self.options.decimal {
             DecimalOption::Auto => DecimalMark::Auto,
@@ -119,7 +119,7 @@ impl NumericMetric {
         Target::json(reference, context)
             .and_then(|target| target.unit(self.options.unit.as_deref().unwrap_or_default()))
             .and_then(|target| target.currency(self.options.currency.as_deref().unwrap_or_default()))
-            .map(|target| target.selection(selection).decimal_mark(mark))
+            .map(|target| target.pick(selection).decimal_mark(mark))
             .map_err(|error| error.to_string())
     }
 }

@@ -145,7 +145,7 @@ impl Check {
                 if count.examples.is_empty() { String::new() } else { format!(": {}", count.examples.join(", ")) };
             problems
                 .error(&self.place, format!("the check \"{}\" does not hold", self.name))
-                .hint(format!("expected {bound} {what}{within}, value {value}{examples}"));
+                .hint(format!("expected {bound} {what}{within}, found {value}{examples}"));
         }
     }
 }

@@ -164,6 +164,6 @@ fn a_plan_whose_cost_is_known_needs_no_walk() {
     let bounded = text.replace("budget_usd: 1000", "budget_usd: 1000, max_calls: 10");
     place.write("karat.yaml", &bounded);
     let said = run("e", Some("sk-known-cost"), &["--no-cache"]);
-    assert!(said.code == 5 && said.stderr.contains("at least 4096 calls"), "{}", said.all());
+    assert!(said.code == 5 && said.stderr.contains("at least 4,096 calls"), "{}", said.all());
     assert_eq!(provider.requests(), 4_096);
 }
