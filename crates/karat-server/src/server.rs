@@ -134,7 +134,7 @@ impl Server {
                 outcome = serving => outcome,
                 () = async { stopping.wait().await; tokio::time::sleep(GRACE).await } => Ok(()),
             };
-            // What does not end in time is as after a kill: it can be resumed.
+            // A run that does not end in time is left as after a kill: it can be resumed.
             let _ = tokio::time::timeout(RUNS_GRACE, async {
                 while runs.is_any_running() {
                     tokio::time::sleep(Duration::from_millis(50)).await;

@@ -37,7 +37,7 @@ fn a_run_starts_and_ends() {
     assert_eq!(place.post("/eval/runs/mine/cancel", "").status, StatusCode::OK, "it has ended");
 }
 
-/// SV-02: a plan makes no call and stores nothing.
+/// SV-02: planning makes no API calls and stores nothing.
 #[test]
 fn a_plan_stores_nothing() {
     let place = Place::serve();

@@ -69,7 +69,7 @@ pub(super) fn section(
 fn excerpts(items: Vec<Excerpt>) -> Markup {
     let head = Head::new("Cells worth reading", "What did each system say?")
         .when_empty_because("No cell is shown: --outputs all shows every cell.");
-    // What is left out is counted in cells, not in samples.
+    // The number left out counts cells, not samples.
     render(&Block::Excerpts(Excerpts { head, items, left_out: 0, all_by: None }))
 }
 
