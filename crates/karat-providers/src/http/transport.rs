@@ -75,6 +75,8 @@ impl Transport {
     /// A proxy's address is wrong, or the system's certificates cannot be read.
     pub fn new(settings: &Settings, tls: bool) -> reqwest::Result<Self> {
         let &Settings { max_response, max_in_memory, max_connections, connect_timeout, .. } = settings;
+        // An error means that one is installed already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = Client::builder()
             .redirect(redirect::Policy::none())
             .referer(false)

@@ -105,6 +105,7 @@ async fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse();
     let samples: Vec<Sample> =
         std::fs::read_to_string(&arguments.data)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()
         .no_proxy()
         .tcp_nodelay(true)
