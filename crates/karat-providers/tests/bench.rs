@@ -4,9 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use karat_providers::{Backoff, Call, Exchange, Providers, Settings};
-use karat_types::{
-    CallError, ChatRequest, Event, Message, ModelSpec, Observer, Parameters, ReplyFormat, Role, SilentObserver,
-};
+use karat_types::{CallError, ChatRequest, Event, Message, ModelSpec, Observer, Role, SilentObserver};
 use serde_json::{Value, json};
 use testkit::{FakeProvider, Script};
 
@@ -29,9 +27,8 @@ pub fn settings() -> Settings {
 
 /// A request with these messages.
 pub fn request(messages: &[(Role, &str)]) -> ChatRequest {
-    let messages =
-        messages.iter().map(|(role, content)| Message { role: *role, content: (*content).to_owned() }).collect();
-    ChatRequest { messages, parameters: Parameters::default(), format: ReplyFormat::Text }
+    let messages = messages.iter().map(|(role, content)| Message::new(*role, *content)).collect();
+    ChatRequest { messages, ..ChatRequest::default() }
 }
 
 /// A server, a model of one protocol that points at it, and the settings of its calls.

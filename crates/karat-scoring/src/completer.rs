@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, ChatRequest, FinishReason, Machine, Reply, Request, Role, Turn, Usage,
+    Answer, Ask, CallError, CallErrorCode, ChatRequest, FinishReason, Machine, Message, Reply, Request, Role, Turn,
+    Usage,
 };
 
 /// A prompt for a model.
@@ -33,7 +34,7 @@ impl Prompt<'_> {
 
     fn of(&self, wanted: impl Fn(Role) -> bool) -> String {
         let messages = self.request.messages.iter().filter(|message| wanted(message.role));
-        messages.map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n\n")
+        messages.map(Message::text).collect::<Vec<_>>().join("\n\n")
     }
 }
 
@@ -70,10 +71,9 @@ impl From<Completion> for Reply {
         let Completion { text, model_used, prompt_tokens, completion_tokens, finish } = completion;
         let usage = Usage { input_tokens: prompt_tokens, output_tokens: completion_tokens, ..Usage::default() };
         Self {
-            text,
-            finish,
             usage: (usage.total() > 0).then_some(usage),
             model: (!model_used.is_empty()).then_some(model_used),
+            ..Self::new(text, finish)
         }
     }
 }
@@ -175,7 +175,7 @@ fn answer(ask: Ask, completer: &mut impl Completer, model_hint: Option<&str>) ->
             let message = format!("there is no file `{path}`: a machine without an engine reads no files");
             Err(CallError { code: CallErrorCode::NotFound, message, status: None })
         }
-        Request::Http(_) | Request::Command(_) => {
+        Request::Http(_) | Request::Command(_) | Request::Tool { .. } => {
             let message = "a machine without an engine asks no services and runs no programs".to_owned();
             Err(CallError { code: CallErrorCode::Unsupported, message, status: None })
         }

@@ -295,6 +295,7 @@ fn text(seed: u64, count: usize) -> String {
 fn header(cells: u64) -> RunHeader {
     let plan = PlanHeader {
         services: Default::default(),
+        tools: Vec::new(),
         as_of: None,
         schema: "karat.plan/1".to_owned(),
         suite: "bench".to_owned(),

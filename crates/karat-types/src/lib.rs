@@ -21,9 +21,10 @@ mod sample;
 mod score;
 
 pub use call::{
-    Answer, Ask, AskId, CallError, CallErrorCode, ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart, FilePath,
-    FinishReason, HttpRequest, Machine, Message, Parameters, Protocol, Reply, ReplyFormat, Request, Role, ServedName,
-    Turn, Usage,
+    Answer, Ask, AskId, Blob, CallError, CallErrorCode, ChatRequest, CommandRequest, Content, EnvTemplate,
+    EnvTemplatePart, FilePath, FinishReason, HttpRequest, Machine, Media, MediaSource, Message, Parameters, Part,
+    Protocol, RawTurn, Reply, ReplyFormat, Request, Role, ServedName, ToolCall, ToolChoice, ToolDefinition, Turn,
+    Usage,
 };
 pub use clock::{Clock, FixedClock, Moment};
 pub use exit::Exit;
@@ -36,10 +37,11 @@ pub use plan::{
     DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec,
     InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens,
     MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod, PASS,
-    PairOrders, ParseAs, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptSpec, Rationale, RecordedSpec, ReferenceUse,
-    ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec,
-    ServiceSpec, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec,
-    Threshold, Tier, UnreadableOutput, VariantSpec, Versus,
+    PairOrders, ParseAs, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptContent, PromptMedia, PromptPart,
+    PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse, ReplyShape, Requires, Rubric, RubricPrompt,
+    RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec, ServiceSpec, ShowAs, ShowChunk, ShowItem,
+    SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec, Threshold, Tier, ToolExecutor, ToolReply,
+    ToolSpec, UnreadableOutput, VariantSpec, Versus,
 };
 pub use reads::{Reads, read_label};
 pub use run::{

@@ -73,7 +73,7 @@ pub(crate) fn unmetered_note(cost: Option<Money>) -> Option<Note> {
 }
 
 fn estimate_usage(request: &ChatRequest, reply: &Reply) -> Usage {
-    let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
+    let bytes: usize = request.messages.iter().flat_map(|message| message.content.texts()).map(str::len).sum();
     Usage {
         input_tokens: bytes.div_ceil(4) as u64,
         output_tokens: reply.text.len().div_ceil(4) as u64,

@@ -226,6 +226,10 @@ impl CallExecutor {
             return None;
         }
         let key = call_key(owner, &ask.id);
+        if let Request::Tool { tool, .. } = &ask.request {
+            let message = format!("{}: nothing runs the tool `{tool}` yet", target.who);
+            return Some(SettledCall::refusal(key, CallErrorCode::Unsupported, message));
+        }
         match self.paid.reply(self.ledger.store(), key) {
             // A reply whose content was not stored cannot be used again.
             Some(record) if self.privacy.keeps_content() => {

@@ -75,7 +75,7 @@ impl RecordedFiles {
                 if file.path.ends_with(".json") { text } else { Value::from(text).to_string() }
             }
         };
-        Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
+        Ok(Reply::new(text, FinishReason::Stop))
     }
 
     /// Answers a request for a file; any other request is a bug of the step.

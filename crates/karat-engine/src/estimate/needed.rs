@@ -177,9 +177,9 @@ fn max_tokens(asked: Option<u32>, model: Option<&ModelSpec>) -> u32 {
 fn prompt_tokens(ask: &Ask) -> u64 {
     match &ask.request {
         Request::Chat(request) => {
-            request.messages.iter().map(|message| 4 + tokens::estimate_tokens(&message.content)).sum()
+            request.messages.iter().map(|message| 4 + tokens::estimate_tokens(&message.text())).sum()
         }
-        Request::File { .. } | Request::Http(_) | Request::Command(_) => 0,
+        Request::File { .. } | Request::Http(_) | Request::Command(_) | Request::Tool { .. } => 0,
     }
 }
 

@@ -6,7 +6,7 @@ use karat_text::chunking::tokens::Tokenizer;
 use karat_text::template::{Template, TemplateError};
 use karat_types::{
     Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, Note, NoteKind, Parameters,
-    ParseAs, PromptSpec, Reply, ReplyFormat, Request, Role, StepSpec, Turn,
+    ParseAs, PromptContent, PromptSpec, PromptTurn, Reply, ReplyFormat, Request, Role, StepSpec, Turn,
 };
 use serde_json::Value;
 
@@ -29,7 +29,11 @@ impl CompiledPrompt {
         let messages = prompt
             .messages
             .iter()
-            .map(|message| Ok((message.role, Template::compile(&message.content)?)))
+            .filter_map(|turn| match turn {
+                PromptTurn::Written { role, content: PromptContent::Text(text) } => Some((*role, text)),
+                _ => None,
+            })
+            .map(|(role, text)| Ok((role, Template::compile(text)?)))
             .collect::<Result<_, TemplateError>>()?;
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
         Ok(Self { messages, cutter: Cutter::new(spec)?, parser })
@@ -81,7 +85,7 @@ impl PromptMachine {
             let contents = Template::render_together(templates, &context)
                 .map_err(|error| StepEnd::Failed(template_error(&self.step, &error)))?;
             let roles = self.prompt.messages.iter().map(|(role, _)| *role);
-            let messages = roles.zip(contents).map(|(role, content)| Message { role, content }).collect();
+            let messages = roles.zip(contents).map(|(role, content)| Message::new(role, content)).collect();
             self.pieces.push(Piece { messages, asked: 0, state: PieceState::Open });
         }
         self.check_fits()?;
@@ -109,7 +113,7 @@ impl PromptMachine {
         let reply = u64::from(self.parameters().max_tokens.unwrap_or(DEFAULT_MAX_TOKENS));
         for piece in &self.pieces {
             let prompt: u64 =
-                piece.messages.iter().map(|message| Tokenizer::plan().count(&message.content) as u64 + 8).sum();
+                piece.messages.iter().map(|message| Tokenizer::plan().count(&message.text()) as u64 + 8).sum();
             if prompt + reply > window {
                 return Err(StepEnd::Skipped(format!(
                     "`requires: fits`: prompt ({prompt} tokens) and reply ({reply}) exceed the context window ({window})"
@@ -127,18 +131,19 @@ impl PromptMachine {
         let id = match again {
             None => at.to_string(),
             Some((reply, failure)) => {
-                messages.push(Message { role: Role::Assistant, content: reply.text.clone() });
-                messages.push(Message {
-                    role: Role::User,
-                    content: format!(
+                messages.push(reply.turn());
+                messages.push(Message::new(
+                    Role::User,
+                    format!(
                         "Your reply could not be used: {}. Send the whole reply again, corrected, and nothing else.",
                         failure.0
                     ),
-                });
+                ));
                 format!("{at}/reask{}", piece.asked)
             }
         };
-        let request = ChatRequest { messages, parameters: self.parameters(), format: self.format() };
+        let request =
+            ChatRequest { messages, parameters: self.parameters(), format: self.format(), ..ChatRequest::default() };
         Ask { id: AskId::new(id), request: Request::Chat(request) }
     }
 

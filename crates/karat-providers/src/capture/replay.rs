@@ -134,9 +134,9 @@ pub(crate) struct RecordingKey<'a> {
 impl<'a> RecordingKey<'a> {
     /// A call to a model.
     pub fn of_model_call(call: &Call<'a>) -> Self {
-        let content = call.request.messages.last().map_or("", |message| message.content.as_str());
+        let content = call.request.messages.last().map_or(Cow::Borrowed(""), |message| message.text());
         let key = key(call.model).json(call.request).finish();
-        Self { who: call.model, key, call: call.jitter_seed, content: content.into() }
+        Self { who: call.model, key, call: call.jitter_seed, content }
     }
 
     /// A call to a service or program, as stored.
@@ -353,7 +353,7 @@ fn bytes_of(text: String, hex: &str) -> Bytes {
 mod tests {
     use std::time::Duration;
 
-    use karat_types::{ChatRequest, Message, ModelSpec, Parameters, ReplyFormat, Role};
+    use karat_types::{ChatRequest, Message, ModelSpec, Parameters, Role};
 
     use super::*;
     use crate::capture::recorder::Recorder;
@@ -365,9 +365,9 @@ mod tests {
 
     fn request() -> ChatRequest {
         ChatRequest {
-            messages: vec![Message { role: Role::User, content: "Capital of France?".to_owned() }],
+            messages: vec![Message::new(Role::User, "Capital of France?")],
             parameters: Parameters { temperature: Some(0.0), max_tokens: Some(64), ..Parameters::default() },
-            format: ReplyFormat::Text,
+            ..ChatRequest::default()
         }
     }
 

@@ -55,7 +55,7 @@ impl Codec for Anthropic {
         if text.is_empty() && !tools.is_empty() {
             return Err(UnreadableReply::tool_call(&tools));
         }
-        Ok(Reply { text, finish, usage: answer.usage.and_then(read_usage), model: answer.model })
+        Ok(Reply { usage: answer.usage.and_then(read_usage), model: answer.model, ..Reply::new(text, finish) })
     }
 
     fn usage(&self, body: &[u8]) -> Option<Usage> {
@@ -106,7 +106,7 @@ fn system(request: &ChatRequest) -> String {
         .messages
         .iter()
         .filter(|message| message.role == Role::System)
-        .map(|message| message.content.as_str())
+        .flat_map(|message| message.content.texts())
         .collect();
     let words = match &request.format {
         ReplyFormat::Text => String::new(),

@@ -31,7 +31,8 @@ impl Codec for Gemini {
 
     fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
         let mut body = Map::new();
-        let instructions: Vec<&str> = of_role(request, |role| role == Role::System).map(content).collect();
+        let instructions: Vec<&str> =
+            of_role(request, |role| role == Role::System).flat_map(|message| message.content.texts()).collect();
         if !instructions.is_empty() {
             let text = instructions.join("\n\n");
             body.insert("systemInstruction".to_owned(), json!({ "parts": [{ "text": text }] }));
@@ -56,7 +57,7 @@ impl Codec for Gemini {
         let blocked = answer.feedback.is_some_and(|feedback| feedback.block_reason.is_some());
         let Some(candidate) = answer.candidates.into_iter().flatten().next() else {
             return match blocked {
-                true => Ok(Reply { text: String::new(), finish: FinishReason::Refusal, usage, model: answer.model }),
+                true => Ok(Reply { usage, model: answer.model, ..Reply::new("", FinishReason::Refusal) }),
                 false => Err(UnreadableReply::invalid_body("answered without a candidate")),
             };
         };
@@ -73,7 +74,7 @@ impl Codec for Gemini {
             Some("SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII") => FinishReason::Refusal,
             _ => FinishReason::Other,
         };
-        Ok(Reply { text, finish, usage, model: answer.model })
+        Ok(Reply { usage, model: answer.model, ..Reply::new(text, finish) })
     }
 
     fn usage(&self, body: &[u8]) -> Option<Usage> {
@@ -83,10 +84,6 @@ impl Codec for Gemini {
 
 fn of_role(request: &ChatRequest, wanted: impl Fn(Role) -> bool) -> impl Iterator<Item = &Message> {
     request.messages.iter().filter(move |message| wanted(message.role))
-}
-
-fn content(message: &Message) -> &str {
-    &message.content
 }
 
 /// Settings that stand beside the contents instead of within `generationConfig`.
@@ -209,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_request_has_instructions_turns_and_a_form() {
-        let message = |role, text: &str| Message { role, content: text.to_owned() };
+        let message = |role, text: &str| Message::new(role, text);
         let request = ChatRequest {
             messages: vec![
                 message(Role::System, "be brief"),
@@ -219,6 +216,7 @@ mod tests {
             ],
             parameters: Parameters { temperature: Some(0.0), stop: vec!["END".to_owned()], ..Parameters::default() },
             format: ReplyFormat::Schema { name: "r".to_owned(), schema: Arc::new(json!({"type": "object"})) },
+            ..ChatRequest::default()
         };
         let body: Value = serde_json::from_slice(&Gemini.body(&model(), "", &request).unwrap()).unwrap();
         let part = |text: &str| json!([{"text": text}]);

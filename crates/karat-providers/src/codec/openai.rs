@@ -222,7 +222,7 @@ impl Completion<'_> {
             (None, None) if matches!(finish, FinishReason::Length | FinishReason::Refusal) => (String::new(), finish),
             (None, None) => return Err(UnreadableReply::invalid_body("answered with a message without content")),
         };
-        Ok(Reply { text, finish, usage: self.usage.and_then(read_usage), model: self.model })
+        Ok(Reply { usage: self.usage.and_then(read_usage), model: self.model, ..Reply::new(text, finish) })
     }
 }
 
@@ -394,7 +394,7 @@ mod tests {
     fn reasoning_models_are_asked_in_their_own_words_where_openai_serves_them() {
         let model = serde_json::from_value(json!({"id": "m", "provider": "openai", "model": "gpt-5"})).unwrap();
         let parameters = Parameters { temperature: Some(0.0), max_tokens: Some(9), ..Parameters::default() };
-        let request = ChatRequest { messages: Vec::new(), parameters, format: ReplyFormat::Text };
+        let request = ChatRequest { parameters, ..ChatRequest::default() };
         let body = |host| serde_json::from_slice::<Value>(&OPENAI.body(&model, host, &request).unwrap()).unwrap();
         assert_eq!(body(OFFICIAL), json!({"model": "gpt-5", "messages": [], "max_completion_tokens": 9}));
         let elsewhere = json!({"model": "gpt-5", "messages": [], "temperature": 0.0, "max_tokens": 9});
@@ -480,7 +480,13 @@ mod tests {
                 "S3 of the field test: {list} is no usage"
             );
         }
-        let expected = Usage { input_tokens: 10, cached_input_tokens: 4, output_tokens: 7, reasoning_tokens: 2 };
+        let expected = Usage {
+            input_tokens: 10,
+            cached_input_tokens: 4,
+            output_tokens: 7,
+            reasoning_tokens: 2,
+            ..Usage::default()
+        };
         assert_eq!(usage(full), Some(expected));
         let deepseek = usage(r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_cache_hit_tokens":3}"#).unwrap();
         assert_eq!(deepseek.cached_input_tokens, 3);

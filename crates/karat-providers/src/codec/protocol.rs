@@ -54,7 +54,7 @@ const ENVELOPE: usize = 256;
 
 /// Serializes the body of a chat request, with one allocation if the messages need few escapes.
 pub(crate) fn write_body(body: &impl Serialize, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
-    let content: usize = request.messages.iter().map(|message| message.content.len()).sum();
+    let content: usize = request.messages.iter().flat_map(|message| message.content.texts()).map(str::len).sum();
     let mut bytes = Vec::with_capacity(content + content / 16 + ENVELOPE);
     serde_json::to_writer(&mut bytes, body)?;
     Ok(bytes)

@@ -49,6 +49,7 @@ pub(crate) fn usage(input: Count, cached: Count, output: Count, reasoning: Count
         cached_input_tokens: within(cached, input_tokens),
         output_tokens,
         reasoning_tokens: within(reasoning, output_tokens),
+        ..Usage::default()
     })
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn parse_reply(printed: &[u8]) -> Result<Reply, UnreadableReply> {
     if text.is_empty() {
         return Err(UnreadableReply::invalid_body("printed nothing"));
     }
-    Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
+    Ok(Reply::new(text, FinishReason::Stop))
 }
 
 fn is_prompt(word: &str) -> bool {
@@ -93,9 +93,10 @@ fn placeholder(word: &str) -> Option<&str> {
 fn prompt(request: &ChatRequest) -> String {
     let several = request.messages.iter().filter(|message| message.role != Role::System).count() > 1;
     let part = |message: &karat_types::Message| match message.role {
-        Role::Assistant => format!("[Your reply]\n{}", message.content),
-        Role::User if several => format!("[User]\n{}", message.content),
-        Role::User | Role::System => message.content.clone(),
+        Role::Assistant => format!("[Your reply]\n{}", message.text()),
+        Role::Tool => format!("[Result]\n{}", message.text()),
+        Role::User if several => format!("[User]\n{}", message.text()),
+        Role::User | Role::System => message.text().into_owned(),
     };
     let mut parts: Vec<String> = request.messages.iter().map(part).collect();
     match &request.format {
@@ -112,15 +113,15 @@ fn prompt(request: &ChatRequest) -> String {
 
 #[cfg(test)]
 mod tests {
-    use karat_types::{Message, Parameters};
+    use karat_types::Message;
     use serde_json::json;
 
     use super::*;
 
     fn request(messages: &[(Role, &str)]) -> ChatRequest {
-        let message = |(role, content): &(Role, &str)| Message { role: *role, content: (*content).to_owned() };
+        let message = |(role, content): &(Role, &str)| Message::new(*role, *content);
         let messages = messages.iter().map(message).collect();
-        ChatRequest { messages, parameters: Parameters::default(), format: ReplyFormat::Text }
+        ChatRequest { messages, ..ChatRequest::default() }
     }
 
     fn claude(args: &[&str]) -> CommandModel {

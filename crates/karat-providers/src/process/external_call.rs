@@ -52,7 +52,7 @@ pub fn parse_external_reply(request: &Request, body: &[u8]) -> Result<Reply, Str
         Request::Command(_) => utf8_text(body)?.trim_end().to_owned(),
         _ => utf8_text(body)?.to_owned(),
     };
-    Ok(Reply { text, finish: FinishReason::Stop, usage: None, model: None })
+    Ok(Reply::new(text, FinishReason::Stop))
 }
 
 fn utf8_text(body: &[u8]) -> Result<&str, String> {
@@ -91,7 +91,7 @@ impl Providers {
         let (kind, captured) = match call.request {
             Request::Http(request) => ("http", http_capture(request)),
             Request::Command(request) => ("command", command_capture(request)),
-            Request::Chat(_) | Request::File { .. } => {
+            Request::Chat(_) | Request::File { .. } | Request::Tool { .. } => {
                 let problem = format!("{}: it asked for a model or a file; this is a bug in karat", call.who);
                 return Ok((unsent_exchange(problem), None));
             }

@@ -436,7 +436,7 @@ fn call_body(model: &ConnectedModel, call: &Call<'_>) -> Result<Bytes, String> {
 
 /// Estimated tokens of a call: a quarter of the bytes sent, plus the longest reply.
 fn expected_tokens(request: &ChatRequest) -> u64 {
-    let bytes: usize = request.messages.iter().map(|message| message.content.len()).sum();
+    let bytes: usize = request.messages.iter().map(|message| message.text().len()).sum();
     (bytes / 4) as u64 + u64::from(request.parameters.max_tokens.unwrap_or_default())
 }
 

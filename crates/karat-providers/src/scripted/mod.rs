@@ -129,7 +129,7 @@ pub(crate) fn cut_to_limit(
 pub(crate) fn usage(request: &ChatRequest, reply: &str) -> Usage {
     let count = |text: &str| Tokenizer::plan().count(text) as u64;
     Usage {
-        input_tokens: request.messages.iter().map(|message| count(&message.content)).sum(),
+        input_tokens: request.messages.iter().map(|message| count(&message.text())).sum(),
         output_tokens: count(reply),
         ..Usage::default()
     }
@@ -157,7 +157,7 @@ fn render(environment: &Environment<'_>, vars: &minijinja::Value, request: &Chat
 }
 
 fn find(rows: &[WrittenReply], request: &ChatRequest) -> Result<String, String> {
-    let occurs = |needle: &str| request.messages.iter().any(|message| message.content.contains(needle));
+    let occurs = |needle: &str| request.messages.iter().any(|message| message.text().contains(needle));
     let row = rows.iter().find(|row| occurs(&row.needle)).ok_or_else(|| {
         format!("none of its {} written replies has a `match` that occurs in the request", rows.len())
     })?;
@@ -223,7 +223,7 @@ fn parse_rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
 
 /// The contents of messages with these roles, separated by blank lines.
 fn join_contents(request: &ChatRequest, of: impl Fn(Role) -> bool) -> String {
-    let contents = request.messages.iter().filter(|message| of(message.role)).map(|message| message.content.as_str());
+    let contents = request.messages.iter().filter(|message| of(message.role)).map(|message| message.text());
     contents.collect::<Vec<_>>().join("\n\n")
 }
 

@@ -122,14 +122,14 @@ fn text(schema: &Value) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use karat_types::{Message, Parameters, Role};
+    use karat_types::{Message, Role};
     use serde_json::json;
 
     use super::*;
 
     fn fill(schema: Value) -> Value {
         let format = ReplyFormat::Schema { name: "x".to_owned(), schema: Arc::new(schema) };
-        let request = ChatRequest { messages: Vec::new(), parameters: Parameters::default(), format };
+        let request = ChatRequest { format, ..ChatRequest::default() };
         serde_json::from_str(&reply(&request)).unwrap()
     }
 
@@ -163,9 +163,9 @@ mod tests {
     fn the_code_of_the_fences_is_repeated() {
         let fence = fence::Fence::new(7);
         let schema = json!({"type": "object", "properties": {"code": {"type": "string", "description": fence::CODE_DESCRIPTION}}});
-        let message = Message { role: Role::User, content: fence.wrap("output", "x") };
+        let message = Message::new(Role::User, fence.wrap("output", "x"));
         let format = ReplyFormat::Schema { name: "x".to_owned(), schema: Arc::new(schema) };
-        let request = ChatRequest { messages: vec![message], parameters: Parameters::default(), format };
+        let request = ChatRequest { messages: vec![message], format, ..ChatRequest::default() };
         assert_eq!(serde_json::from_str::<Value>(&reply(&request)).unwrap(), json!({"code": fence.nonce()}));
     }
 

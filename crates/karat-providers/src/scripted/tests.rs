@@ -1,13 +1,12 @@
 use karat_text::fence::Fence;
-use karat_types::{Message, Parameters, ReplyFormat};
+use karat_types::Message;
 use serde_json::json;
 
 use super::*;
 
 fn request(messages: &[(Role, &str)]) -> ChatRequest {
-    let messages =
-        messages.iter().map(|(role, content)| Message { role: *role, content: (*content).to_owned() }).collect();
-    ChatRequest { messages, parameters: Parameters::default(), format: ReplyFormat::Text }
+    let messages = messages.iter().map(|(role, content)| Message::new(*role, *content)).collect();
+    ChatRequest { messages, ..ChatRequest::default() }
 }
 
 fn script(reply: &str, vars: Value) -> Result<Script, String> {

@@ -6,8 +6,8 @@ use karat_types::{CallRecord, FinishReason};
 use super::cost::{pack_usage, unpack_usage};
 use crate::block::pack::{Damage, Packer, Unpacker};
 
-/// Format version. Version 2 added `impossible`.
-const VERSION: u8 = 2;
+/// Format version. Version 2 added `impossible`, version 3 what a cache stored.
+const VERSION: u8 = 3;
 
 pub(crate) fn pack_call(packer: &mut Packer, call: &CallRecord) {
     packer.reserve(call.request.len() + call.response.len() + 128);
@@ -35,7 +35,7 @@ pub(crate) fn unpack_call(entry: &[u8]) -> Result<CallRecord, Damage> {
         request: Bytes::copy_from_slice(unpacker.bytes()?),
         response: Bytes::copy_from_slice(unpacker.bytes()?),
         status: unpacker.option(Unpacker::number)?,
-        usage: unpacker.option(unpack_usage)?,
+        usage: unpacker.option(|unpacker| unpack_usage(unpacker, version > 2))?,
         cost: unpacker.option(Unpacker::money)?,
         reserved: unpacker.money()?,
         latency_ms: unpacker.float()?,
@@ -54,6 +54,8 @@ fn finish_code(finish: FinishReason) -> u8 {
         FinishReason::Length => 1,
         FinishReason::Refusal => 2,
         FinishReason::Other => 3,
+        FinishReason::ToolCalls => 4,
+        FinishReason::MalformedCall => 5,
     }
 }
 
@@ -63,6 +65,8 @@ fn unpack_finish(unpacker: &mut Unpacker<'_>) -> Result<FinishReason, Damage> {
         1 => FinishReason::Length,
         2 => FinishReason::Refusal,
         3 => FinishReason::Other,
+        4 => FinishReason::ToolCalls,
+        5 => FinishReason::MalformedCall,
         code => return Err(Damage(format!("{code} is not a finish reason"))),
     })
 }

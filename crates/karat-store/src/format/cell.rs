@@ -12,7 +12,7 @@ use crate::block::pack::{Damage, Packer, Unpacker, unseal};
 
 /// Format version. 2 added the time at which a reused output was made, 3 the facts that answers state about
 /// themselves, 4 scores that are verdicts, 5 the models that answered, 6 a checksum.
-const VERSION: u8 = 6;
+const VERSION: u8 = 7;
 
 /// The first version with a checksum.
 const SEALED: u8 = 6;
@@ -73,7 +73,7 @@ pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
         output_hash: unpacker.key()?,
         scores,
         reused: unpacker.flag()?,
-        cost: unpack_cost(&mut unpacker)?,
+        cost: unpack_cost(&mut unpacker, version > 6)?,
         latency_ms: unpacker.float()?,
         calls: unpack_keys(&mut unpacker)?,
         notes: unpack_notes(&mut unpacker)?,

@@ -11,7 +11,7 @@ use crate::block::pack::{Damage, Packer, Unpacker};
 
 /// Format version. 2 added the time at which a reused judgment was made, 3 the rounds of a judge that was asked
 /// several times, 4 the models that answered.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 
 /// Returns `true` if the judgment has neither an error nor an unscored metric, so that other runs may reuse it.
 pub(crate) fn is_sound(judgment: &JudgmentRecord) -> bool {
@@ -73,7 +73,7 @@ pub(crate) fn unpack_judgment(entry: &[u8]) -> Result<JudgmentRecord, Damage> {
         prompt_version: unpacker.option(Unpacker::text)?.map(str::to_owned),
         reused: unpacker.flag()?,
         error: unpack_error(&mut unpacker)?,
-        cost: unpack_cost(&mut unpacker)?,
+        cost: unpack_cost(&mut unpacker, version > 4)?,
         latency_ms: unpacker.float()?,
         calls: unpack_keys(&mut unpacker)?,
         notes: unpack_notes(&mut unpacker)?,

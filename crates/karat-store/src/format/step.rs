@@ -12,7 +12,7 @@ use super::notes::{
 use crate::block::pack::{Damage, Packer, Unpacker};
 
 /// Format version. 2 added the facts at the end, 3 the models that answered.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// Packs everything but key and output. `distance` is the number of entries between the output and this one.
 pub(crate) fn pack_step(packer: &mut Packer, step: &StepRecord, distance: u64) {
@@ -33,13 +33,13 @@ pub(crate) fn unpack_step(
     entry: &[u8],
     output: impl FnOnce(u64) -> Result<Value, Damage>,
 ) -> Result<StepRecord, Damage> {
-    let mut unpacker = Unpacker::of_version(entry, VERSION)?;
+    let (mut unpacker, version) = Unpacker::with_version(entry, VERSION)?;
     let distance = unpacker.number()?;
     let mut step = StepRecord {
         key,
         output: Arc::new(output(distance)?),
         notes: unpack_notes(&mut unpacker)?,
-        usage: unpack_usage(&mut unpacker)?,
+        usage: unpack_usage(&mut unpacker, version > 3)?,
         cost: unpacker.option(Unpacker::money)?,
         latency_ms: unpacker.float()?,
         calls: unpack_keys(&mut unpacker)?,

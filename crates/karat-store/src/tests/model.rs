@@ -54,11 +54,13 @@ fn keys() -> impl Strategy<Value = Vec<Key>> {
 }
 
 fn usage() -> impl Strategy<Value = Usage> {
-    any::<[u64; 4]>().prop_map(|[input_tokens, cached_input_tokens, output_tokens, reasoning_tokens]| Usage {
-        input_tokens,
-        cached_input_tokens,
-        output_tokens,
-        reasoning_tokens,
+    any::<[u64; 6]>().prop_map(|numbers| Usage {
+        input_tokens: numbers[0],
+        cached_input_tokens: numbers[1],
+        cache_write_tokens: numbers[2],
+        cache_write_1h_tokens: numbers[3],
+        output_tokens: numbers[4],
+        reasoning_tokens: numbers[5],
     })
 }
 

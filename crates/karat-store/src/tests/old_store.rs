@@ -39,7 +39,13 @@ fn old_cell() -> CellRecord {
             (3, Score::unscored("no number")),
         ],
         cost: CellCost {
-            usage: Usage { input_tokens: 30, cached_input_tokens: 8, output_tokens: 5, reasoning_tokens: 1 },
+            usage: Usage {
+                input_tokens: 30,
+                cached_input_tokens: 8,
+                output_tokens: 5,
+                reasoning_tokens: 1,
+                ..Usage::default()
+            },
             cost: Some(Money(1_500)),
             paid: Money::ZERO,
         },

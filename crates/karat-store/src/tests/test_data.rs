@@ -25,6 +25,7 @@ pub fn plan(name: &str, rows: u64, systems: usize, trials: u32) -> PlanHeader {
     let systems = (0..systems).map(|variant| System { model: None, variant, trials }).collect();
     PlanHeader {
         services: Default::default(),
+        tools: Vec::new(),
         as_of: None,
         schema: "karat.plan/1".to_owned(),
         suite: name.to_owned(),

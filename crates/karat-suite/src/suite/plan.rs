@@ -99,6 +99,7 @@ impl Suite {
             headline: self.headline.clone(),
             analyses: self.analyses.clone(),
             services: self.used_services(),
+            tools: Vec::new(),
             as_of: self.as_of.clone(),
             statistics: self.statistics,
             run: self.run.clone(),

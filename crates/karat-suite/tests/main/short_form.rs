@@ -1,7 +1,7 @@
 //! The short form of the contract, from file to plan.
 
 use karat_suite::Overrides;
-use karat_types::{Action, Message, Pricing, Role};
+use karat_types::{Action, Pricing, PromptTurn, Role};
 
 use crate::world::World;
 
@@ -28,7 +28,7 @@ fn the_contracts_short_form_becomes_a_plan() {
     assert_eq!(header.models[0].model, "mock-model");
     assert!(matches!(&header.models[0].price, Pricing::Known(price) if price.output == 2_000_000_000));
     let Action::Prompt(prompt) = &header.variants[0].steps[0].action else { panic!("no prompt") };
-    assert_eq!(prompt.messages, [Message { role: Role::User, content: "{{ sample.question }}".to_owned() }]);
+    assert_eq!(prompt.messages, [PromptTurn::text(Role::User, "{{ sample.question }}")]);
     assert_eq!(header.variants[0].steps[0].reads, ["sample.question"]);
     assert_eq!(header.metrics[0].name, "hit");
     assert!(header.metrics[0].binary);

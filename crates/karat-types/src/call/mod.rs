@@ -2,17 +2,22 @@
 //!
 //! - `machine.rs` is the contract of steps and judges: a state machine that asks and is answered. Read it first.
 //! - `request.rs` is what a machine may ask for, `reply.rs` the reply or error that answers it.
+//! - `message.rs` holds the turns of a chat request, `tool.rs` the tools that it offers.
 //! - `served_name.rs` is the model name that a provider reports.
 
 mod machine;
+mod message;
 mod reply;
 mod request;
 mod served_name;
+mod tool;
 
 pub use machine::{Answer, Ask, AskId, Machine, Turn};
+pub use message::{Blob, Content, Media, MediaSource, Message, Part, RawTurn, Role, ToolCall};
 pub use reply::{CallError, CallErrorCode, FinishReason, Reply, Usage};
 pub use request::{
-    ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart, FilePath, HttpRequest, Message, Parameters, Protocol,
-    ReplyFormat, Request, Role,
+    ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart, FilePath, HttpRequest, Parameters, Protocol,
+    ReplyFormat, Request,
 };
 pub use served_name::ServedName;
+pub use tool::{ToolChoice, ToolDefinition};

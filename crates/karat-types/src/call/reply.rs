@@ -4,8 +4,10 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
-/// Tokens of one call as the provider reported them. `cached_input_tokens` is part of `input_tokens`,
-/// `reasoning_tokens` part of `output_tokens`.
+use crate::{Message, RawTurn, Role, ToolCall};
+
+/// Tokens of one call as the provider reported them. `cached_input_tokens` and `cache_write_tokens` are part of
+/// `input_tokens`, `cache_write_1h_tokens` of `cache_write_tokens`, `reasoning_tokens` of `output_tokens`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens of the request.
@@ -13,6 +15,12 @@ pub struct Usage {
     /// Tokens of the request that the provider served from its own cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached_input_tokens: u64,
+    /// Tokens of the request that the provider stored in its cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// Those of them that it stored for an hour, which costs more.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_1h_tokens: u64,
     /// Tokens of the reply, reasoning included.
     pub output_tokens: u64,
     /// Tokens spent on reasoning that is not shown.
@@ -43,6 +51,8 @@ impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input_tokens += other.input_tokens;
         self.cached_input_tokens += other.cached_input_tokens;
+        self.cache_write_tokens += other.cache_write_tokens;
+        self.cache_write_1h_tokens += other.cache_write_1h_tokens;
         self.output_tokens += other.output_tokens;
         self.reasoning_tokens += other.reasoning_tokens;
     }
@@ -58,8 +68,26 @@ pub enum FinishReason {
     Length,
     /// A content filter, or the model itself, refused.
     Refusal,
+    /// It calls tools.
+    ToolCalls,
+    /// It tried to call a tool, and the provider could not read the call.
+    MalformedCall,
     /// Anything else, or nothing said.
     Other,
+}
+
+impl FinishReason {
+    /// The `stop_reason` of an output.
+    pub fn stop_reason(self) -> &'static str {
+        match self {
+            Self::Stop => "done",
+            Self::Length => "length",
+            Self::Refusal => "refusal",
+            Self::ToolCalls => "call",
+            Self::MalformedCall => "malformed_call",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// One parsed reply of a model.
@@ -74,6 +102,28 @@ pub struct Reply {
     /// The model's name as the provider returned it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The tools that it calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The turn as the provider wrote it, where it holds more than words: it goes back as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_turn: Option<RawTurn>,
+}
+
+impl Reply {
+    /// A reply of words, of which nothing else is known.
+    pub fn new(text: impl Into<String>, finish: FinishReason) -> Self {
+        Self { text: text.into(), finish, usage: None, model: None, tool_calls: Vec::new(), raw_turn: None }
+    }
+
+    /// The assistant's turn that this reply is in a conversation.
+    pub fn turn(&self) -> Message {
+        Message {
+            tool_calls: self.tool_calls.clone(),
+            raw_turn: self.raw_turn.clone(),
+            ..Message::new(Role::Assistant, self.text.as_str())
+        }
+    }
 }
 
 /// The kind of failure of a call. Reports and progress lines show its code.
@@ -112,7 +162,7 @@ pub enum CallErrorCode {
     NotFound,
     /// The process or script behind the model failed.
     Process,
-    /// The answer calls a tool and has no text.
+    /// The answer calls a tool and has no text. Stored by earlier versions only: a call is an output now.
     ToolCall,
 }
 

@@ -6,27 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The role of the speaker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Instructions.
-    System,
-    /// The asker.
-    User,
-    /// The model, in an earlier turn.
-    Assistant,
-}
-
-/// One turn of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Message {
-    /// The role of the speaker.
-    pub role: Role,
-    /// The text.
-    pub content: String,
-}
+use crate::{Message, ToolChoice, ToolDefinition};
 
 /// Call settings that change what a model answers, so they are part of identity. Absent ones are the provider's own.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -87,7 +67,7 @@ pub enum ReplyFormat {
 }
 
 /// One chat request, still without provider, model name or key.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ChatRequest {
     /// System messages first, then the conversation.
     pub messages: Vec<Message>,
@@ -96,6 +76,12 @@ pub struct ChatRequest {
     /// Wanted form of the reply.
     #[serde(default)]
     pub format: ReplyFormat,
+    /// The tools that the model is offered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolDefinition>,
+    /// The tools that it may or must call; absent = the provider's own rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
 }
 
 /// The protocol of a program.
@@ -114,9 +100,10 @@ pub enum Protocol {
 /// A path that the suite's own text names leads anywhere. A path that comes from data (a value of a row, a name in a
 /// folder) stays beneath the folder that the suite's own text names: neither `..`, nor an absolute path, nor a link leads
 /// out of it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FilePath {
     /// The folder that the path stays in; `None` where the suite's own text names the whole path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beneath: Option<String>,
     /// The path, relative to `beneath` where there is one.
     pub path: String,
@@ -172,6 +159,15 @@ pub enum Request {
     Http(HttpRequest),
     /// A program; the reply's text is what it prints.
     Command(CommandRequest),
+    /// A call of one of the suite's tools; the reply's text is the result as the model is told it.
+    Tool {
+        /// The tool's id in the plan.
+        tool: String,
+        /// The conversation that the call belongs to, one per cell and trial: executors keep their state by it.
+        conversation: String,
+        /// The arguments, an object.
+        arguments: Value,
+    },
 }
 
 /// A text with gaps that only the environment fills, at the last moment: the values never stand in a plan or a store.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, VariantSpec, Versus};
+use crate::{Better, Bound, Key, ModelSpec, Moment, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec, Versus};
 
 /// A plan without its rows. It is stored with the run, and a report needs nothing else beside the run's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct PlanHeader {
     /// The services that a step uses, by id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, ServiceSpec>,
+    /// The tools that a step offers, in the suite's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolSpec>,
     /// The day that the run is about, YYYY-MM-DD, where one is named or looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
@@ -162,6 +165,11 @@ impl PlanHeader {
     pub fn paired_trial(&self, system: usize, trial: u32) -> u32 {
         let trials = self.systems.get(system).map_or(1, |system| system.trials.max(1));
         trial.min(trials - 1)
+    }
+
+    /// A tool by its id.
+    pub fn tool(&self, id: &str) -> Option<&ToolSpec> {
+        self.tools.iter().find(|tool| tool.id == id)
     }
 
     /// Position of a metric by name.

@@ -1,7 +1,7 @@
 //! Specs of a plan: a suite with files read, defaults filled in and names resolved. All of them are stored as JSON.
 //!
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
-//! - `model.rs`, `step.rs` (variants and services), `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
+//! - `model.rs`, `step.rs` (variants and services), `tool.rs`, `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
 mod cap;
@@ -11,6 +11,7 @@ mod model;
 mod rubric;
 mod scorer;
 mod step;
+mod tool;
 
 pub use cap::Cap;
 pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
@@ -27,6 +28,7 @@ pub use rubric::{
 pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, Versus};
 pub use step::{
     Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, MergeHow, MergeSpec, MeterSpec, MeteredTokens, MissingOutput,
-    ParseAs, ParseSpec, PromptSpec, RecordedSpec, Requires, ServiceSpec, StepSpec, TakeSpec, UnreadableOutput,
-    VariantSpec,
+    ParseAs, ParseSpec, PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, RecordedSpec, Requires,
+    ServiceSpec, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,
 };
+pub use tool::{ToolExecutor, ToolReply, ToolSpec};

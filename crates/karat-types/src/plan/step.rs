@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{JsonMode, Message, ModelSpec, Parameters, Pricing, Protocol, Tier};
+use crate::{JsonMode, ModelSpec, Parameters, Pricing, Protocol, Role, Tier, ToolChoice, ToolDefinition};
 
 /// A named pipeline under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -264,11 +264,77 @@ impl StepSpec {
     }
 }
 
-/// The messages of a prompt step; each content is a template.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The messages of a prompt step, and the tools that it offers.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PromptSpec {
     /// Templates by turn.
-    pub messages: Vec<Message>,
+    pub messages: Vec<PromptTurn>,
+    /// The tools that the model is offered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolDefinition>,
+    /// The tools that it may or must call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+}
+
+/// A turn, or the turns, that a prompt writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PromptTurn {
+    /// One turn of templates.
+    Written {
+        /// The role of the speaker.
+        role: Role,
+        /// The content.
+        content: PromptContent,
+    },
+    /// The turns that an expression gives: a list of messages of the row. Their texts are data and are not rendered.
+    Spliced {
+        /// The expression.
+        turns: String,
+    },
+}
+
+impl PromptTurn {
+    /// A turn with the template of a text.
+    pub fn text(role: Role, template: impl Into<String>) -> Self {
+        Self::Written { role, content: PromptContent::Text(template.into()) }
+    }
+}
+
+/// The content of a written turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PromptContent {
+    /// A template.
+    Text(String),
+    /// Parts in this order.
+    Parts(Vec<PromptPart>),
+}
+
+/// A part of a written turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptPart {
+    /// A template.
+    Text(String),
+    /// An image.
+    Image(PromptMedia),
+    /// A file.
+    File(PromptMedia),
+}
+
+/// An image or a file of a written turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptMedia {
+    /// Template of a path, an address, a `data:` address or base64.
+    pub source: String,
+    /// Template of an image's detail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The media type of base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<String>,
 }
 
 /// The place of a recorded output.

@@ -71,11 +71,11 @@ pub(crate) fn request(setup: &CompiledRubric, shown: &CallContent<'_>) -> Result
             (texts.next().unwrap_or_default(), texts.next().unwrap_or_default())
         }
     };
-    let message = |role, content| Message { role, content };
     let request = ChatRequest {
-        messages: vec![message(Role::System, system), message(Role::User, user)],
+        messages: vec![Message::new(Role::System, system), Message::new(Role::User, user)],
         parameters: setup.parameters.clone(),
         format: shown.view.format.clone(),
+        ..ChatRequest::default()
     };
     Ok((request, fenced.fence))
 }

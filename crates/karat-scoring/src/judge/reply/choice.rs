@@ -169,7 +169,7 @@ impl<'a> ShownText<'a> {
         }
         texts.extend(serde_json::to_string(object));
         let shown = self.folded.get_or_init(|| {
-            let sections = self.request.messages.iter().flat_map(|message| fence::sections(&message.content));
+            let sections = self.request.messages.iter().flat_map(|message| fence::sections(&message.text()));
             sections.map(|(_, content)| fold(&content)).collect::<Vec<_>>().join("\n")
         });
         texts.iter().any(|text| shown.contains(&fold(text)))

@@ -194,15 +194,15 @@ impl PieceProgress {
     /// Returns the same request with another fence code, the invalid reply and its problems.
     fn reask_request(&mut self, piece: &Piece, reply: &Reply, problems: &[Problem]) -> ChatRequest {
         let mut request = piece.request.clone();
-        let texts = request.messages.iter().map(|message| message.content.as_str()).chain([reply.text.as_str()]);
+        let texts = request.messages.iter().flat_map(|message| message.content.texts()).chain([reply.text.as_str()]);
         let fence = self.fence.as_ref().unwrap_or(&piece.fence).with_new_code(texts);
         for message in &mut request.messages {
-            message.content = fence.instead_of(&piece.fence, &message.content);
+            message.content = fence.instead_of(&piece.fence, &message.text()).into();
         }
         if !reply.text.trim().is_empty() {
-            request.messages.push(Message { role: Role::Assistant, content: reply.text.clone() });
+            request.messages.push(Message::new(Role::Assistant, reply.text.as_str()));
         }
-        request.messages.push(Message { role: Role::User, content: reask_message(reply, problems) });
+        request.messages.push(Message::new(Role::User, reask_message(reply, problems)));
         self.fence = Some(fence);
         request
     }

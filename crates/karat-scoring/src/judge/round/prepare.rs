@@ -307,7 +307,7 @@ fn text(value: &Value) -> String {
 }
 
 fn text_of(request: &ChatRequest) -> String {
-    request.messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
+    request.messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n")
 }
 
 /// True if the judge sees any part of the output.

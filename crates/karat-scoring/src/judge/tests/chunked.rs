@@ -25,7 +25,7 @@ fn long_claims() -> rubrics::Claims {
 }
 
 fn sections(request: &ChatRequest, label: &str) -> String {
-    let found = fence::sections(&request.messages[1].content).into_iter().find(|(known, _)| known == label);
+    let found = fence::sections(&request.messages[1].text()).into_iter().find(|(known, _)| known == label);
     found.unwrap().1
 }
 

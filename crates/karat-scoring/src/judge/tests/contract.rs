@@ -10,7 +10,7 @@ fn claims_request() -> ChatRequest {
 }
 
 fn section(request: &ChatRequest, label: &str) -> String {
-    let sections = fence::sections(&request.messages[1].content);
+    let sections = fence::sections(&request.messages[1].text());
     let found = sections.into_iter().find(|(known, _)| known == label);
     found.unwrap_or_else(|| panic!("there is no section {label}")).1
 }
@@ -19,7 +19,7 @@ fn section(request: &ChatRequest, label: &str) -> String {
 #[test]
 fn the_claims_prompt_is_as_agreed() {
     let request = claims_request();
-    let messages = request.messages.iter().map(|message| format!("=== {:?}\n{}", message.role, message.content));
+    let messages = request.messages.iter().map(|message| format!("=== {:?}\n{}", message.role, message.text()));
     insta::assert_snapshot!(messages.collect::<Vec<_>>().join("\n"));
 }
 
@@ -37,9 +37,9 @@ fn the_claims_prompt_holds_everything() {
             dimension["name"].as_str().unwrap(),
             dimension["definition"].as_str().unwrap()
         );
-        assert!(system.content.contains(&line), "{line}");
+        assert!(system.text().contains(&line), "{line}");
         for anchor in dimension["anchors"].as_array().unwrap() {
-            assert!(system.content.contains(&format!(
+            assert!(system.text().contains(&format!(
                 "{} = {}",
                 anchor[0].as_f64().unwrap(),
                 anchor[1].as_str().unwrap()
@@ -55,9 +55,9 @@ fn the_claims_prompt_holds_everything() {
         "\"gapAreas\": [{\"area\": \"<text>\"}]",
         "at least 10 characters",
     ] {
-        assert!(system.content.contains(word), "{word}");
+        assert!(system.text().contains(word), "{word}");
     }
-    assert!(user.content.ends_with("Reply with the JSON object and nothing else."));
+    assert!(user.text().ends_with("Reply with the JSON object and nothing else."));
     assert_eq!(
         section(&request, "TRANSCRIPT_CONTEXT"),
         "title: How tides work\nchannel: Sea School\ndescription: A short lecture."
@@ -70,10 +70,10 @@ fn the_claims_prompt_holds_everything() {
         texts,
         ["Spring tides come at full moon.", "The moon pulls the sea.", "The sun pulls the sea less than the moon."]
     );
-    let labels: Vec<String> = fence::sections(&user.content).into_iter().map(|(label, _)| label).collect();
+    let labels: Vec<String> = fence::sections(&user.text()).into_iter().map(|(label, _)| label).collect();
     assert_eq!(labels, ["TRANSCRIPT_CONTEXT", "TRANSCRIPT_TEXT", "CANDIDATE_CLAIMS", "CALIBRATION_EXAMPLES"]);
     for label in labels {
-        assert!(system.content.contains(&format!("- {label}: ")), "{label} is not explained");
+        assert!(system.text().contains(&format!("- {label}: ")), "{label} is not explained");
     }
 }
 
@@ -146,7 +146,7 @@ fn an_injection_stays_inside_its_fence() {
 }
 
 fn section_nonce(request: &ChatRequest) -> String {
-    let user = &request.messages[1].content;
+    let user = &request.messages[1].text();
     user.split("fences is ").nth(1).unwrap()[..16].to_owned()
 }
 
@@ -156,13 +156,13 @@ fn caps_are_in_the_prompt() {
     let judge = RubricJudge::new(&scorer(rubrics::briefing(), json!([])), &model(json!({}))).unwrap();
     let sample = sample("d", json!({"source_urls": [], "empty_headings": []}), None);
     let request = request(&mut judge.machine(JudgeInput { sample: &sample, output: &json!("News."), seed: 1 }));
-    assert!(request.messages[0].content.contains(
+    assert!(request.messages[0].text().contains(
         "- No source is cited: factuality at most 2\n- Headings stand without a body: signal_density at most 2"
     ));
     assert!(
-        request.messages[1].content.contains("These limits hold here:\n- No source is cited: factuality at most 2\n")
+        request.messages[1].text().contains("These limits hold here:\n- No source is cited: factuality at most 2\n")
     );
-    assert!(request.messages[0].content.contains("factuality (a whole number from 1 to 5)"));
+    assert!(request.messages[0].text().contains("factuality (a whole number from 1 to 5)"));
 }
 
 /// SP-03: members are listed by 0-based position in the rubric's own line, and findings refer to it.
@@ -173,7 +173,7 @@ fn lines_are_numbered_from_zero() {
     let sample = sample("p", json!({}), None);
     let request = request(&mut judge.machine(JudgeInput { sample: &sample, output: &output, seed: 1 }));
     assert_eq!(section(&request, "SPANS"), "[0] 'medium shot' (shot.type)");
-    assert!(request.messages[0].content.contains("spanIndex is the position in spans, from 0."));
+    assert!(request.messages[0].text().contains("spanIndex is the position in spans, from 0."));
 }
 
 /// CL-15: the form of the reply is forced where the judge's provider can.
@@ -226,9 +226,9 @@ fn an_own_prompt_is_rendered() {
     rubric["prompt"] = json!({"system": "Own: {{ ask }}\n{{ dimensions }}{{ format }}", "user": "{{ sections }}\n\nLOOK:\n{{ examples }}"});
     let judge = RubricJudge::new(&scorer(rubric, rubrics::labels()), &model(json!({}))).unwrap();
     let request = request(&mut judge.machine(JudgeInput { sample: &claims.sample, output: &claims.output, seed: 1 }));
-    assert!(request.messages[0].content.starts_with("Own: Judge how well"));
-    assert!(request.messages[0].content.contains("- atomicity (a number from 0 to 10)"));
-    let user = &request.messages[1].content;
+    assert!(request.messages[0].text().starts_with("Own: Judge how well"));
+    assert!(request.messages[0].text().contains("- atomicity (a number from 0 to 10)"));
+    let user = &request.messages[1].text();
     assert_eq!(user.matches("<<<CALIBRATION_EXAMPLES").count(), 1);
     assert!(user.find("LOOK:").unwrap() < user.find("<<<CALIBRATION_EXAMPLES").unwrap());
 }

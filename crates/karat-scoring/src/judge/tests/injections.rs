@@ -26,7 +26,7 @@ fn attacked(text: &str) -> (String, Value) {
     claims.output = json!({"claims": [{"text": text}, {"text": "An honest claim.", "quote": text}]});
     claims.labels[1]["output"] = json!({"claims": [{"text": text}]});
     claims.labels[1]["note"] = json!(text);
-    let user = request(&mut claims.machine()).messages[1].content.clone();
+    let user = request(&mut claims.machine()).messages[1].text().into_owned();
     (user, claims.output)
 }
 

@@ -42,7 +42,7 @@ fn sample(id: &str, columns: Value, reference: Option<Value>) -> Sample {
 }
 
 fn reply(text: impl Into<String>, finish: FinishReason) -> Result<Arc<Reply>, CallError> {
-    Ok(Arc::new(Reply { text: text.into(), finish, usage: None, model: None }))
+    Ok(Arc::new(Reply::new(text, finish)))
 }
 
 fn stop(text: impl Into<String>) -> Result<Arc<Reply>, CallError> {
@@ -104,7 +104,7 @@ fn request(machine: &mut JudgeMachine) -> ChatRequest {
 }
 
 fn text(request: &ChatRequest) -> String {
-    request.messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n")
+    request.messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n")
 }
 
 /// CL-15: a call that fails leaves the judgment unscored, with the error.

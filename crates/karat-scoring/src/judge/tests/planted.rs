@@ -47,7 +47,7 @@ fn transcript(overlap: u32) -> String {
 /// The reply of a judge that misses nothing in one piece: the planted claims that it sees whole are missing where they are not
 /// among the candidates; candidates that it does not see are invented.
 fn perfect(request: &ChatRequest) -> String {
-    let shown: BTreeMap<String, String> = fence::sections(&request.messages[1].content).into_iter().collect();
+    let shown: BTreeMap<String, String> = fence::sections(&request.messages[1].text()).into_iter().collect();
     let Some(text) = shown.get("TRANSCRIPT_TEXT") else {
         return json!({"atomicity": 10, "reasoning": "Each is one assertion.", "redundancies": []}).to_string();
     };

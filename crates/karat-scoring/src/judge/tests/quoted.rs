@@ -54,7 +54,7 @@ fn attacked(text: &str) -> rubrics::Claims {
 /// The codes of the first call and of the one after an invalid reply.
 fn codes(claims: &rubrics::Claims) -> [String; 2] {
     let driven = Driven::new(claims.machine(), [stop("no"), stop("no")]);
-    [0, 1].map(|at| fence::code(&driven.asked[at].1.messages[1].content).unwrap().to_owned())
+    [0, 1].map(|at| fence::code(&driven.asked[at].1.messages[1].text()).unwrap().to_owned())
 }
 
 fn signed(mut verdict: Value, code: &str) -> String {
@@ -157,7 +157,7 @@ fn a_second_reply_with_the_code_counts() {
     let driven = Driven::new(claims.machine(), [stop(format!("It says {quoted}")), stop(signed(own(), &second))]);
     assert_eq!((driven.number("accuracy"), driven.ids().len()), (2.0, 2));
     let again = driven.asked[1].1.messages.last().unwrap();
-    assert!(again.content.contains("with the code that now stands in the fences"), "{}", again.content);
+    assert!(again.text().contains("with the code that now stands in the fences"), "{}", again.text());
 }
 
 /// E1: a reply without the code, as from judges of earlier versions, counts where it is the only object that grades anything.
@@ -214,7 +214,7 @@ fn codes_depend_on_everything_that_a_call_holds() {
     let code = |judge: &RubricJudge, output: &Value, seed: u64| {
         let sample = rubrics::Claims::new().sample;
         let messages = request(&mut judge.machine(JudgeInput { sample: &sample, output, seed })).messages;
-        fence::code(&messages[1].content).unwrap().to_owned()
+        fence::code(&messages[1].text()).unwrap().to_owned()
     };
     let judge = |change: &dyn Fn(&mut Value)| {
         let mut rubric = rubrics::claims();

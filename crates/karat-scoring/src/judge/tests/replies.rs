@@ -44,11 +44,11 @@ fn an_invalid_reply_is_asked_for_again() {
     let driven = claims(&[&bad, &changed(|_| {})]);
     assert_eq!(driven.ids(), ["0", "0/reask1"]);
     let [_, _, assistant, user] = driven.asked[1].1.messages.as_slice() else { panic!("four messages") };
-    assert_eq!((assistant.role, assistant.content.as_str()), (Role::Assistant, bad.as_str()));
+    assert_eq!((assistant.role, &*assistant.text()), (Role::Assistant, bad.as_str()));
     assert!(
-        user.content.contains("at /accuracy: `accuracy` is 11, but must be a number from 0 to 10"),
+        user.text().contains("at /accuracy: `accuracy` is 11, but must be a number from 0 to 10"),
         "{}",
-        user.content
+        user.text()
     );
     assert_eq!(driven.number("accuracy"), 8.0);
     assert_eq!(driven.notes(NoteKind::Reasked).len(), 1);
@@ -58,15 +58,16 @@ fn an_invalid_reply_is_asked_for_again() {
 #[test]
 fn no_call_repeats_the_code_of_a_fence() {
     let code = |request: &ChatRequest| {
-        let (_, rest) = request.messages[1].content.split_once("fences is ").unwrap();
+        let text = request.messages[1].text();
+        let (_, rest) = text.split_once("fences is ").unwrap();
         rest[..16].to_owned()
     };
-    let sections = |request: &ChatRequest| karat_text::fence::sections(&request.messages[1].content);
+    let sections = |request: &ChatRequest| karat_text::fence::sections(&request.messages[1].text());
     let driven = claims(&["no", &changed(|_| {})]);
     let [first, again] = [0, 1].map(|at| &driven.asked[at].1);
     assert_ne!(code(first), code(again));
     assert_eq!(sections(first), sections(again));
-    assert!(!again.messages.iter().any(|message| message.content.contains(&code(first))));
+    assert!(!again.messages.iter().any(|message| message.text().contains(&code(first))));
     assert_eq!(claims(&["no", "no"]).asked, driven.asked);
     let mut other = rubrics::Claims::new();
     other.model = json!({"id": "another"});
@@ -79,7 +80,7 @@ fn a_reply_that_stays_invalid_is_unscored() {
     let driven = claims(&["I cannot judge this.", ""]);
     assert_eq!(driven.verdict.error.as_ref().unwrap().code, "parse");
     assert!(driven.verdict.scores.iter().all(|(_, score)| score.is_unscored()));
-    assert!(driven.asked[1].1.messages.iter().any(|message| message.content == "I cannot judge this."));
+    assert!(driven.asked[1].1.messages.iter().any(|message| message.text() == "I cannot judge this."));
 }
 
 /// BY-07, CL-15: what stands in a reply that was refused, or ended by a filter, is no verdict, however whole it looks.
@@ -217,7 +218,7 @@ fn drafts_are_no_verdicts() {
 fn an_empty_reply_is_named() {
     let driven = claims(&["  ", &changed(|_| {})]);
     assert_eq!(driven.asked[1].1.messages.len(), 3);
-    assert!(driven.asked[1].1.messages[2].content.starts_with("Your reply was empty."));
+    assert!(driven.asked[1].1.messages[2].text().starts_with("Your reply was empty."));
 }
 
 /// CL-11: out of range, missing or of the wrong type is rejected, each with its pointer.

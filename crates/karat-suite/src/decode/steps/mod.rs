@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 use karat_text::template::{Expression, Template};
 use karat_types::{
-    Action, ChunkSize, ChunkSpec, FilePath, MergeHow, MergeSpec, Message, MissingOutput, ParseAs, ParseSpec,
-    PromptSpec, RecordedSpec, Requires, Role, StepSpec, TakeSpec, UnreadableOutput,
+    Action, ChunkSize, ChunkSpec, FilePath, MergeHow, MergeSpec, MissingOutput, ParseAs, ParseSpec, PromptSpec,
+    PromptTurn, RecordedSpec, Requires, Role, StepSpec, TakeSpec, UnreadableOutput,
 };
 
 use super::{Decoder, integer_at, word_at};
@@ -78,7 +78,7 @@ impl Decoder<'_> {
         if let Some(prompt) = node.field("prompt") {
             let roots = if position.is_chunked { names::CHUNKED_STEP } else { names::STEP };
             let messages = self.messages(prompt, roots, position, reads)?;
-            return Some(Action::Prompt(PromptSpec { messages }));
+            return Some(Action::Prompt(PromptSpec { messages, ..PromptSpec::default() }));
         }
         if let Some(http) = node.field("http") {
             return self.http(http, position, reads).map(Action::Http);
@@ -121,10 +121,10 @@ impl Decoder<'_> {
         roots: &[&str],
         position: Position,
         reads: &mut Vec<String>,
-    ) -> Option<Vec<Message>> {
+    ) -> Option<Vec<PromptTurn>> {
         let mut message = |this: &mut Self, role: Role, node: &Node| {
             let content = this.template(node, roots, position, reads)?;
-            Some(Message { role, content })
+            Some(PromptTurn::text(role, content))
         };
         if let Some(turns) = prompt.field("messages") {
             let all = turns.items().iter().map(|turn| {
@@ -157,7 +157,7 @@ impl Decoder<'_> {
             return None;
         }
         let content = self.template_file(file, roots, position, reads)?;
-        Some(vec![Message { role: Role::User, content }])
+        Some(vec![PromptTurn::text(Role::User, content)])
     }
 
     /// Reports a bare prompt that is no file: most likely it is meant as the text.
