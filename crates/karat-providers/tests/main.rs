@@ -5,6 +5,7 @@
 mod bench;
 mod billing;
 mod connecting;
+mod conversations;
 mod faults;
 mod key_command;
 mod offline;

@@ -279,9 +279,6 @@ impl Failure {
                 "check `base_url`, the network and that the server is up, then run the suite again: finished cells are reused".to_owned()
             }
             (CallErrorCode::Cut, _) => "check the network and the server, then run the suite again: finished cells are reused".to_owned(),
-            (CallErrorCode::ToolCall, _) => {
-                "remove `tools` from the model's or the step's parameters, or say in the prompt to answer in text; asking again would cost the same, so it was not retried".to_owned()
-            }
             (CallErrorCode::Redirect, _) => {
                 "redirects are not followed, because the key would be sent along: put the final address into `base_url`".to_owned()
             }

@@ -1,12 +1,16 @@
 //! Anthropic's Messages API.
 
-use karat_types::{ChatRequest, FinishReason, Message, ModelSpec, Reply, ReplyFormat, Role, Usage};
+use karat_types::{ChatRequest, FinishReason, JsonMode, ModelSpec, Reply, ReplyFormat, Role, ToolCall, Usage};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
-use serde::ser::{SerializeMap, SerializeSeq};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 
+use crate::codec::anthropic_turns::{Conversation, PROTOCOL, write_tools};
+use crate::codec::calls::{call_id, finish_with, raw_turn};
+use crate::codec::media::MediaForm;
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
 use crate::codec::usage::{Count, named_counts, raw_member, usage};
 
@@ -35,8 +39,14 @@ impl Codec for Anthropic {
         Ok(headers)
     }
 
-    fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
-        write_body(&MessagesRequest { model, request }, request)
+    fn write(
+        &self,
+        model: &ModelSpec,
+        _: &str,
+        request: &ChatRequest,
+        media: MediaForm,
+    ) -> serde_json::Result<Vec<u8>> {
+        write_body(&MessagesRequest { model, request, media }, request, media)
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
@@ -47,15 +57,25 @@ impl Codec for Anthropic {
             Some(Stop::EndTurn | Stop::Sequence) => FinishReason::Stop,
             Some(Stop::MaxTokens | Stop::ContextWindow) => FinishReason::Length,
             Some(Stop::Refusal) => FinishReason::Refusal,
+            Some(Stop::ToolUse) => FinishReason::ToolCalls,
+            Some(Stop::MalformedToolUse) => FinishReason::MalformedCall,
             Some(Stop::Other) | None => FinishReason::Other,
         };
-        let called = blocks.iter().filter(|block| block.kind == "tool_use");
-        let tools: Vec<String> = called.map(|block| block.name.clone().unwrap_or_default()).collect();
-        let text: String = blocks.into_iter().filter_map(|block| block.text).collect();
-        if text.is_empty() && !tools.is_empty() {
-            return Err(UnreadableReply::tool_call(&tools));
+        let is_plain = blocks.iter().all(|block| block.kind == "text");
+        let mut text = String::new();
+        let mut tool_calls = Vec::new();
+        for block in blocks {
+            if block.kind == "tool_use" {
+                let id = call_id(block.id, body, tool_calls.len());
+                tool_calls.push(ToolCall::from_value(id, block.name.unwrap_or_default(), block.input));
+            } else if let Some(words) = block.text {
+                text.push_str(&words);
+            }
         }
-        Ok(Reply { usage: answer.usage.and_then(read_usage), model: answer.model, ..Reply::new(text, finish) })
+        let finish = finish_with(&tool_calls, finish);
+        let raw_turn = if is_plain { None } else { raw_member(body, "content").map(|json| raw_turn(PROTOCOL, json)) };
+        let usage = answer.usage.and_then(read_usage);
+        Ok(Reply { usage, model: answer.model, tool_calls, raw_turn, ..Reply::new(text, finish) })
     }
 
     fn usage(&self, body: &[u8]) -> Option<Usage> {
@@ -66,6 +86,7 @@ impl Codec for Anthropic {
 struct MessagesRequest<'a> {
     model: &'a ModelSpec,
     request: &'a ChatRequest,
+    media: MediaForm,
 }
 
 impl Serialize for MessagesRequest<'_> {
@@ -74,11 +95,11 @@ impl Serialize for MessagesRequest<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", &self.model.model)?;
         map.serialize_entry("max_tokens", &settings.max_tokens.or(self.model.max_output).unwrap_or(MAX_TOKENS))?;
-        let system = system(self.request);
+        let system = system(self.model, self.request);
         if !system.is_empty() {
             map.serialize_entry("system", &system)?;
         }
-        map.serialize_entry("messages", &Conversation(&self.request.messages))?;
+        map.serialize_entry("messages", &Conversation { messages: &self.request.messages, media: self.media })?;
         if let Some(temperature) = settings.temperature {
             map.serialize_entry("temperature", &temperature)?;
         }
@@ -88,8 +109,12 @@ impl Serialize for MessagesRequest<'_> {
         if !settings.stop.is_empty() {
             map.serialize_entry("stop_sequences", &settings.stop)?;
         }
+        write_tools(&mut map, self.request)?;
+        if let Some(config) = output_config(self.model, self.request) {
+            map.serialize_entry("output_config", &config)?;
+        }
         for (name, value) in &settings.extra {
-            if !RESERVED.contains(&name.as_str()) {
+            if !is_reserved(name, self.request) {
                 map.serialize_entry(name, value)?;
             }
         }
@@ -97,11 +122,37 @@ impl Serialize for MessagesRequest<'_> {
     }
 }
 
-/// Fields that settings cannot replace: the request itself, and streaming, which this codec does not read.
-const RESERVED: [&str; 4] = ["model", "messages", "system", "stream"];
+/// Returns whether settings cannot replace a field: the request itself, streaming, which this codec does not read, tools where
+/// the request has its own, and `effort`, which stands elsewhere.
+fn is_reserved(name: &str, request: &ChatRequest) -> bool {
+    match name {
+        "model" | "messages" | "system" | "stream" | "effort" => true,
+        "tools" => !request.tools.is_empty(),
+        "tool_choice" => request.tool_choice.is_some(),
+        _ => false,
+    }
+}
 
-/// The system messages and, if JSON is wanted, the words that ask for it: the API has no JSON mode.
-fn system(request: &ChatRequest) -> String {
+/// The schema of the reply and the effort, unless the settings have their own `output_config`.
+fn output_config(model: &ModelSpec, request: &ChatRequest) -> Option<Value> {
+    let extra = &request.parameters.extra;
+    let mut config = Map::new();
+    if let Some(schema) = enforced_schema(model, request) {
+        config.insert("format".to_owned(), json!({ "type": "json_schema", "schema": schema }));
+    }
+    config.extend(extra.get("effort").map(|effort| ("effort".to_owned(), effort.clone())));
+    (!config.is_empty() && !extra.contains_key("output_config")).then_some(Value::Object(config))
+}
+
+/// The schema that the API itself enforces: for models whose entry says that they have such a mode.
+fn enforced_schema<'a>(model: &ModelSpec, request: &'a ChatRequest) -> Option<&'a Value> {
+    let ReplyFormat::Schema { schema, .. } = &request.format else { return None };
+    let is_replaced = request.parameters.extra.contains_key("output_config");
+    (model.json_mode == JsonMode::Schema && !is_replaced).then_some(schema)
+}
+
+/// The system messages and, if JSON is wanted and the API does not enforce it, the words that ask for it.
+fn system(model: &ModelSpec, request: &ChatRequest) -> String {
     let mut parts: Vec<&str> = request
         .messages
         .iter()
@@ -109,6 +160,7 @@ fn system(request: &ChatRequest) -> String {
         .flat_map(|message| message.content.texts())
         .collect();
     let words = match &request.format {
+        _ if enforced_schema(model, request).is_some() => String::new(),
         ReplyFormat::Text => String::new(),
         ReplyFormat::Json => "Reply with one JSON object and nothing else.".to_owned(),
         ReplyFormat::Schema { schema, .. } => {
@@ -119,19 +171,6 @@ fn system(request: &ChatRequest) -> String {
         parts.push(&words);
     }
     parts.join("\n\n")
-}
-
-/// The messages without the system messages.
-struct Conversation<'a>(&'a [Message]);
-
-impl Serialize for Conversation<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        for message in self.0.iter().filter(|message| message.role != Role::System) {
-            list.serialize_element(message)?;
-        }
-        list.end()
-    }
 }
 
 #[derive(Deserialize)]
@@ -146,16 +185,20 @@ struct MessagesResponse<'a> {
     model: Option<String>,
 }
 
-/// A content block. Blocks without text (thinking, tools) are not part of the reply.
+/// A content block. Blocks without text (thinking) are not part of the reply.
 #[derive(Deserialize)]
 struct Block {
     #[serde(default, rename = "type")]
     kind: String,
     #[serde(default)]
     text: Option<String>,
-    /// The tool of a `tool_use` block.
+    /// The call of a `tool_use` block.
+    #[serde(default)]
+    id: Option<String>,
     #[serde(default)]
     name: Option<String>,
+    #[serde(default)]
+    input: Value,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -168,6 +211,8 @@ enum Stop {
     #[serde(rename = "model_context_window_exceeded")]
     ContextWindow,
     Refusal,
+    ToolUse,
+    MalformedToolUse,
     #[serde(other)]
     Other,
 }
@@ -208,8 +253,21 @@ mod tests {
         let refused = br#"{"content":[{"type":"text","text":"a"}],"stop_reason":"refusal"}"#;
         assert_eq!(Anthropic.parse(refused).unwrap().finish, FinishReason::Refusal);
         assert!(Anthropic.parse(b"{\"type\":\"error\"}").is_err());
-        let tool = br#"{"content":[{"type":"tool_use","id":"1","name":"get","input":{}}],"stop_reason":"tool_use"}"#;
-        assert!(Anthropic.parse(tool).unwrap_err().what.contains("a call of the tool \"get\""));
+    }
+
+    /// TG-11, TG-12: a call is part of the reply, and the turn stays as it was written, signatures included.
+    #[test]
+    fn a_call_is_part_of_the_reply() {
+        let blocks = r#"[{"type":"thinking","thinking":"hm","signature":"Sg=="},{"type":"tool_use","id":"t1","name":"get","input":{"id":"A1"}}]"#;
+        let body = format!(r#"{{"content":{blocks},"stop_reason":"tool_use"}}"#);
+        let reply = Anthropic.parse(body.as_bytes()).unwrap();
+        assert_eq!((reply.text.as_str(), reply.finish), ("", FinishReason::ToolCalls));
+        assert_eq!(reply.tool_calls, [ToolCall::from_value("t1", "get", json!({"id": "A1"}))]);
+        assert_eq!(reply.raw_turn.unwrap().json.get(), blocks);
+        let malformed = br#"{"content":[],"stop_reason":"malformed_tool_use"}"#;
+        assert_eq!(Anthropic.parse(malformed).unwrap().finish, FinishReason::MalformedCall);
+        let plain = br#"{"content":[{"type":"text","text":"a"}],"stop_reason":"end_turn"}"#;
+        assert_eq!(Anthropic.parse(plain).unwrap().raw_turn, None);
     }
 
     #[test]

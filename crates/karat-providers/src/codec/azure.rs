@@ -4,6 +4,7 @@ use karat_types::{ChatRequest, ModelSpec, Reply, Usage};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 
+use crate::codec::media::MediaForm;
 use crate::codec::openai::{OFFICIAL, OPENAI};
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers};
 
@@ -32,8 +33,14 @@ impl Codec for Azure {
         json_headers(KEY, key)
     }
 
-    fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
-        OPENAI.body(model, OFFICIAL, request)
+    fn write(
+        &self,
+        model: &ModelSpec,
+        _: &str,
+        request: &ChatRequest,
+        media: MediaForm,
+    ) -> serde_json::Result<Vec<u8>> {
+        OPENAI.write(model, OFFICIAL, request, media)
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {

@@ -1,12 +1,16 @@
 //! Google's Gemini API: `generateContent`.
 
-use karat_types::{ChatRequest, FinishReason, JsonMode, Message, ModelSpec, Reply, ReplyFormat, Role, Usage};
+use karat_types::{ChatRequest, FinishReason, JsonMode, ModelSpec, RawTurn, Reply, ReplyFormat, Role, ToolCall, Usage};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, InvalidHeaderValue};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::codec::calls::{call_id, finish_with, raw_turn};
+use crate::codec::gemini_turns::{PROTOCOL, add_tools, contents};
+use crate::codec::media::MediaForm;
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
 use crate::codec::usage::{Count, named_counts, raw_member, usage};
 
@@ -29,26 +33,29 @@ impl Codec for Gemini {
         json_headers(KEY, key)
     }
 
-    fn body(&self, model: &ModelSpec, _: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
+    fn write(
+        &self,
+        model: &ModelSpec,
+        _: &str,
+        request: &ChatRequest,
+        media: MediaForm,
+    ) -> serde_json::Result<Vec<u8>> {
         let mut body = Map::new();
-        let instructions: Vec<&str> =
-            of_role(request, |role| role == Role::System).flat_map(|message| message.content.texts()).collect();
+        let system = request.messages.iter().filter(|message| message.role == Role::System);
+        let instructions: Vec<&str> = system.flat_map(|message| message.content.texts()).collect();
         if !instructions.is_empty() {
             let text = instructions.join("\n\n");
             body.insert("systemInstruction".to_owned(), json!({ "parts": [{ "text": text }] }));
         }
-        let turns = of_role(request, |role| role != Role::System).map(|message| {
-            let role = if message.role == Role::Assistant { "model" } else { "user" };
-            json!({ "role": role, "parts": [{ "text": message.content }] })
-        });
-        body.insert("contents".to_owned(), turns.collect());
+        body.insert("contents".to_owned(), contents(request, media)?);
         let generation = generation(model, request);
         if !generation.is_empty() {
             body.insert("generationConfig".to_owned(), Value::Object(generation));
         }
         let extra = request.parameters.extra.iter().filter(|(name, _)| is_top_level(name));
         body.extend(extra.map(|(name, value)| (name.clone(), value.clone())));
-        write_body(&body, request)
+        add_tools(&mut body, request);
+        write_body(&body, request, media)
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
@@ -62,19 +69,26 @@ impl Codec for Gemini {
             };
         };
         let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
-        let tools: Vec<String> =
-            parts.iter().filter_map(|part| Some(part.function_call.as_ref()?.name.clone())).collect();
-        let text: String = parts.into_iter().filter(|part| !part.thought).filter_map(|part| part.text).collect();
-        if text.is_empty() && !tools.is_empty() {
-            return Err(UnreadableReply::tool_call(&tools));
+        let is_plain = parts.iter().all(Part::is_plain);
+        let mut text = String::new();
+        let mut tool_calls = Vec::new();
+        for part in parts {
+            if let Some(FunctionCall { id, name, args }) = part.function_call {
+                tool_calls.push(ToolCall::from_value(call_id(id, body, tool_calls.len()), name, args));
+            } else if let Some(words) = part.text.filter(|_| !part.thought) {
+                text.push_str(&words);
+            }
         }
         let finish = match candidate.finish_reason.as_deref() {
             Some("STOP") => FinishReason::Stop,
             Some("MAX_TOKENS") => FinishReason::Length,
             Some("SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII") => FinishReason::Refusal,
+            Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") => FinishReason::MalformedCall,
             _ => FinishReason::Other,
         };
-        Ok(Reply { usage, model: answer.model, ..Reply::new(text, finish) })
+        let finish = finish_with(&tool_calls, finish);
+        let raw_turn = if is_plain { None } else { raw_content(body) };
+        Ok(Reply { usage, model: answer.model, tool_calls, raw_turn, ..Reply::new(text, finish) })
     }
 
     fn usage(&self, body: &[u8]) -> Option<Usage> {
@@ -82,8 +96,20 @@ impl Codec for Gemini {
     }
 }
 
-fn of_role(request: &ChatRequest, wanted: impl Fn(Role) -> bool) -> impl Iterator<Item = &Message> {
-    request.messages.iter().filter(move |message| wanted(message.role))
+/// The content of the first candidate as it was written.
+fn raw_content(body: &[u8]) -> Option<RawTurn> {
+    #[derive(Deserialize)]
+    struct Body<'a> {
+        #[serde(borrow)]
+        candidates: Vec<RawCandidate<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct RawCandidate<'a> {
+        #[serde(borrow)]
+        content: &'a RawValue,
+    }
+    let body: Body<'_> = parse_json(body).ok()?;
+    Some(raw_turn(PROTOCOL, body.candidates.first()?.content))
 }
 
 /// Settings that stand beside the contents instead of within `generationConfig`.
@@ -105,7 +131,11 @@ fn generation(model: &ModelSpec, request: &ChatRequest) -> Map<String, Value> {
     if let (ReplyFormat::Schema { schema, .. }, JsonMode::Schema) = (&request.format, model.json_mode) {
         put("responseJsonSchema", Some((**schema).clone()));
     }
-    for (name, value) in settings.extra.iter().filter(|(name, _)| !is_top_level(name) && *name != "contents") {
+    if !settings.extra.contains_key("thinkingConfig") {
+        put("thinkingConfig", settings.extra.get("effort").map(|effort| json!({ "thinkingLevel": effort })));
+    }
+    let is_own = |name: &str| !is_top_level(name) && !matches!(name, "contents" | "effort");
+    for (name, value) in settings.extra.iter().filter(|(name, _)| is_own(name)) {
         put(name, Some(value.clone()));
     }
     config
@@ -146,7 +176,7 @@ struct Content {
     parts: Option<Vec<Part>>,
 }
 
-/// A part of the reply. Thoughts and tool calls are not part of its text.
+/// A part of the reply. Thoughts and calls of tools are not part of its text.
 #[derive(Deserialize)]
 struct Part {
     #[serde(default)]
@@ -155,12 +185,25 @@ struct Part {
     thought: bool,
     #[serde(default, rename = "functionCall")]
     function_call: Option<FunctionCall>,
+    #[serde(default, rename = "thoughtSignature")]
+    signature: Option<IgnoredAny>,
+}
+
+impl Part {
+    /// Returns true if it is nothing but words of the reply.
+    fn is_plain(&self) -> bool {
+        !self.thought && self.function_call.is_none() && self.signature.is_none()
+    }
 }
 
 #[derive(Deserialize)]
 struct FunctionCall {
     #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
     name: String,
+    #[serde(default)]
+    args: Value,
 }
 
 #[derive(Deserialize, Default)]
@@ -184,7 +227,7 @@ fn read_usage(raw: &RawValue) -> Option<Usage> {
 mod tests {
     use std::sync::Arc;
 
-    use karat_types::Parameters;
+    use karat_types::{Message, Parameters};
 
     use super::*;
 
@@ -237,6 +280,19 @@ mod tests {
         );
     }
 
+    /// TG-11, TG-12: a call is part of the reply, and the turn stays as it was written, signatures included.
+    #[test]
+    fn a_call_is_part_of_the_reply() {
+        let content = r#"{"role":"model","parts":[{"functionCall":{"name":"get","args":{"id":"A1"}},"thoughtSignature":"Sg=="}]}"#;
+        let body = format!(r#"{{"candidates":[{{"content":{content},"finishReason":"STOP"}}]}}"#);
+        let reply = Gemini.parse(body.as_bytes()).unwrap();
+        assert_eq!((reply.text.as_str(), reply.finish), ("", FinishReason::ToolCalls));
+        assert_eq!((reply.tool_calls[0].name.as_str(), &reply.tool_calls[0].arguments), ("get", &json!({"id": "A1"})));
+        assert_eq!(reply.raw_turn.unwrap().json.get(), content);
+        let malformed = br#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#;
+        assert_eq!(Gemini.parse(malformed).unwrap().finish, FinishReason::MalformedCall);
+    }
+
     #[test]
     fn a_reply_has_text_an_end_and_tokens() {
         let body = r#"{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"4"},{"text":"2"}],"role":"model"},"finishReason":"MAX_TOKENS"}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":2,"thoughtsTokenCount":5,"totalTokenCount":17},"modelVersion":"gemini-2.5-flash"}"#;
@@ -248,8 +304,6 @@ mod tests {
         assert_eq!(Gemini.parse(safety).unwrap().finish, FinishReason::Refusal);
         let blocked = br#"{"promptFeedback":{"blockReason":"SAFETY"}}"#;
         assert_eq!(Gemini.parse(blocked).unwrap().finish, FinishReason::Refusal);
-        let tool = br#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"get","args":{}}}]}}]}"#;
-        assert!(Gemini.parse(tool).unwrap_err().what.contains("a call of the tool \"get\""));
         for body in ["{}", "[1]", "<html>", r#"{"error":{"code":400,"message":"bad"}}"#] {
             assert!(Gemini.parse(body.as_bytes()).is_err(), "{body}");
         }

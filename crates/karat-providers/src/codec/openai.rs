@@ -3,7 +3,9 @@
 use std::fmt;
 
 use bytes::Bytes;
-use karat_types::{CallErrorCode, ChatRequest, FinishReason, JsonMode, ModelSpec, Reply, ReplyFormat, Usage};
+use karat_types::{
+    CallErrorCode, ChatRequest, FinishReason, JsonMode, ModelSpec, RawTurn, Reply, ReplyFormat, ToolCall, Usage,
+};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, InvalidHeaderValue};
 use serde::de::{SeqAccess, Visitor};
@@ -12,19 +14,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::codec::calls::{call_id, finish_with, raw_turn};
+use crate::codec::chat_turns::{Dialect, PROTOCOL, Turns, write_tools};
+use crate::codec::media::MediaForm;
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
 use crate::codec::usage::{Count, named_counts, raw_member, usage};
 
 /// OpenAI's own dialect.
-pub(crate) static OPENAI: OpenAi = OpenAi { seed: "seed" };
-/// Mistral's dialect, which uses another name for the seed.
-pub(crate) static MISTRAL: OpenAi = OpenAi { seed: "random_seed" };
+pub(crate) static OPENAI: OpenAi = OpenAi(Dialect { seed: "seed", any_tool: "required", short_ids: false });
+/// Mistral's dialect: other words for the seed and for "any tool", and short ids.
+pub(crate) static MISTRAL: OpenAi = OpenAi(Dialect { seed: "random_seed", any_tool: "any", short_ids: true });
 
 /// The chat completions protocol.
-pub(crate) struct OpenAi {
-    /// Name of the sampling seed.
-    seed: &'static str,
-}
+pub(crate) struct OpenAi(Dialect);
 
 const PATH: &str = "/chat/completions";
 /// The only server that rejects `max_tokens` and any temperature for reasoning models.
@@ -42,13 +44,19 @@ impl Codec for OpenAi {
         json_headers(AUTHORIZATION, key.map(|key| format!("Bearer {key}")).as_deref())
     }
 
-    fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
+    fn write(
+        &self,
+        model: &ModelSpec,
+        host: &str,
+        request: &ChatRequest,
+        media: MediaForm,
+    ) -> serde_json::Result<Vec<u8>> {
         let reasons = host == OFFICIAL && model.is_openai_reasoning();
-        write_body(&CompletionRequest { model, request, seed: self.seed, reasons }, request)
+        write_body(&CompletionRequest { model, request, dialect: self.0, media, reasons }, request, media)
     }
 
     fn parse(&self, body: &[u8]) -> Result<Reply, UnreadableReply> {
-        parse_json::<Completion<'_>>(body)?.reply()
+        parse_json::<Completion<'_>>(body)?.reply(body)
     }
 
     fn usage(&self, body: &[u8]) -> Option<Usage> {
@@ -59,7 +67,8 @@ impl Codec for OpenAi {
 struct CompletionRequest<'a> {
     model: &'a ModelSpec,
     request: &'a ChatRequest,
-    seed: &'static str,
+    dialect: Dialect,
+    media: MediaForm,
     reasons: bool,
 }
 
@@ -68,30 +77,40 @@ impl Serialize for CompletionRequest<'_> {
         let settings = &self.request.parameters;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", &self.model.model)?;
-        map.serialize_entry("messages", &self.request.messages)?;
+        let Self { request, dialect, media, .. } = *self;
+        map.serialize_entry("messages", &Turns { messages: &request.messages, dialect, media })?;
         if !self.reasons {
             entry(&mut map, "temperature", &settings.temperature)?;
             entry(&mut map, "top_p", &settings.top_p)?;
         }
         entry(&mut map, if self.reasons { "max_completion_tokens" } else { "max_tokens" }, &settings.max_tokens)?;
-        entry(&mut map, self.seed, &settings.seed)?;
+        entry(&mut map, dialect.seed, &settings.seed)?;
         if !settings.stop.is_empty() {
             map.serialize_entry("stop", &settings.stop)?;
         }
         if !settings.extra.contains_key("response_format") {
             entry(&mut map, "response_format", &response_format(self.model.json_mode, &self.request.format))?;
         }
+        write_tools(&mut map, request, dialect)?;
         for (name, value) in &settings.extra {
-            if !RESERVED.contains(&name.as_str()) {
-                map.serialize_entry(name, value)?;
+            if !is_reserved(name, request) {
+                map.serialize_entry(if name == "effort" { "reasoning_effort" } else { name }, value)?;
             }
         }
         map.end()
     }
 }
 
-/// Fields that settings cannot replace: the request itself, and streaming, which this codec does not read.
-const RESERVED: [&str; 3] = ["model", "messages", "stream"];
+/// Returns whether settings cannot replace a field: the request itself, streaming, which this codec does not read, and tools
+/// where the request has its own.
+fn is_reserved(name: &str, request: &ChatRequest) -> bool {
+    match name {
+        "model" | "messages" | "stream" => true,
+        "tools" => !request.tools.is_empty(),
+        "tool_choice" => request.tool_choice.is_some(),
+        _ => false,
+    }
+}
 
 fn entry<M: SerializeMap, T: Serialize>(map: &mut M, name: &str, value: &Option<T>) -> Result<(), M::Error> {
     value.as_ref().map_or(Ok(()), |value| map.serialize_entry(name, value))
@@ -156,20 +175,52 @@ struct Message {
     #[serde(default)]
     refusal: Option<String>,
     #[serde(default)]
-    tool_calls: Option<Vec<ToolCall>>,
+    tool_calls: Option<Vec<CallBody>>,
 }
 
 /// A call of a tool: of a function, or of a custom tool.
 #[derive(Deserialize)]
-struct ToolCall {
+struct CallBody {
+    #[serde(default)]
+    id: Option<String>,
     #[serde(default, alias = "custom")]
-    function: Option<ToolName>,
+    function: Option<CalledFunction>,
 }
 
-#[derive(Deserialize)]
-struct ToolName {
+#[derive(Deserialize, Default)]
+struct CalledFunction {
     #[serde(default)]
-    name: String,
+    name: Option<String>,
+    /// JSON as text; some local servers send the object itself.
+    #[serde(default, alias = "input")]
+    arguments: Value,
+}
+
+impl CallBody {
+    fn read(self, body: &[u8], at: usize) -> ToolCall {
+        let CalledFunction { name, arguments } = self.function.unwrap_or_default();
+        let (id, name) = (call_id(self.id, body, at), name.unwrap_or_default());
+        match arguments {
+            Value::String(text) => ToolCall::from_text(id, name, &text),
+            arguments => ToolCall::from_value(id, name, arguments),
+        }
+    }
+}
+
+/// The message of the first choice as it was written.
+fn raw_message(body: &[u8]) -> Option<RawTurn> {
+    #[derive(Deserialize)]
+    struct Body<'a> {
+        #[serde(borrow)]
+        choices: Vec<RawChoice<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct RawChoice<'a> {
+        #[serde(borrow)]
+        message: &'a RawValue,
+    }
+    let body: Body<'_> = parse_json(body).ok()?;
+    Some(raw_turn(PROTOCOL, body.choices.first()?.message))
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
@@ -178,12 +229,13 @@ enum Finish {
     Stop,
     Length,
     ContentFilter,
+    ToolCalls,
     #[serde(other)]
     Other,
 }
 
 impl Completion<'_> {
-    fn reply(self) -> Result<Reply, UnreadableReply> {
+    fn reply(self, body: &[u8]) -> Result<Reply, UnreadableReply> {
         if let Some(error) = self.error {
             return Err(embedded_error(&error));
         }
@@ -201,28 +253,27 @@ impl Completion<'_> {
             Some(Finish::Stop) => FinishReason::Stop,
             Some(Finish::Length) => FinishReason::Length,
             Some(Finish::ContentFilter) => FinishReason::Refusal,
+            Some(Finish::ToolCalls) => FinishReason::ToolCalls,
             Some(Finish::Other) | None => FinishReason::Other,
         };
-        let tools: Vec<String> = message
-            .tool_calls
-            .into_iter()
-            .flatten()
-            .map(|call| call.function.map(|tool| tool.name).unwrap_or_default())
-            .collect();
-        let has_words = message.content.0.as_ref().is_some_and(|text| !text.is_empty())
-            || message.refusal.as_ref().is_some_and(|words| !words.is_empty());
-        if !tools.is_empty() && !has_words {
-            return Err(UnreadableReply::tool_call(&tools));
-        }
+        let written = message.tool_calls.unwrap_or_default();
+        let has_ids = written.iter().all(|call| call.id.as_ref().is_some_and(|id| !id.is_empty()));
+        let calls = written.into_iter().enumerate().map(|(at, call)| call.read(body, at));
+        let tool_calls: Vec<ToolCall> = calls.collect();
+        let finish = finish_with(&tool_calls, finish);
+        // Without ids the raw turn would not fit the answers to its calls.
+        let raw_turn = if tool_calls.is_empty() || !has_ids { None } else { raw_message(body) };
         let (text, finish) = match (message.content.0, message.refusal.filter(|words| !words.is_empty())) {
             (Some(text), None) => (text, finish),
             (Some(text), Some(_)) if !text.is_empty() => (text, FinishReason::Refusal),
             (_, Some(words)) => (words, FinishReason::Refusal),
             // A reasoning model that runs out of tokens and a content filter both omit the content.
             (None, None) if matches!(finish, FinishReason::Length | FinishReason::Refusal) => (String::new(), finish),
+            (None, None) if !tool_calls.is_empty() => (String::new(), finish),
             (None, None) => return Err(UnreadableReply::invalid_body("answered with a message without content")),
         };
-        Ok(Reply { usage: self.usage.and_then(read_usage), model: self.model, ..Reply::new(text, finish) })
+        let usage = self.usage.and_then(read_usage);
+        Ok(Reply { usage, model: self.model, tool_calls, raw_turn, ..Reply::new(text, finish) })
     }
 }
 
@@ -430,31 +481,40 @@ mod tests {
         assert_eq!(text(r#"{"content":"a"}"#, r#""content_filter""#), ok("a", FinishReason::Refusal));
         assert_eq!(text("{}", r#""content_filter""#), ok("", FinishReason::Refusal));
         assert_eq!(text(r#"{"content":"a"}"#, r#""tool_calls""#), ok("a", FinishReason::Other));
+        assert!(text(r#"{"content":null,"tool_calls":[]}"#, r#""tool_calls""#).is_err());
         assert!(text(r#"{"content":null}"#, r#""stop""#).is_err());
-        assert_eq!(text(r#"{"content":"a","tool_calls":[{}]}"#, "null"), ok("a", FinishReason::Other));
+        assert_eq!(text(r#"{"content":"a","tool_calls":[{}]}"#, "null"), ok("a", FinishReason::ToolCalls));
         assert!(text("null", r#""stop""#).is_err());
         assert!(text(r#"{"content":5}"#, r#""stop""#).is_err());
     }
 
-    /// D62: a call of a tool is an error of its own, which names the tool.
+    /// TG-12: a call is part of the reply, with or without words, and whatever the provider calls its end.
     #[test]
-    fn a_tool_call_is_no_reply() {
-        for (message, named) in [
-            (
-                r#"{"content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"get","arguments":"{}"}}]}"#,
-                "the tool \"get\"",
-            ),
-            (
-                r#"{"content":"","tool_calls":[{"type":"custom","custom":{"name":"get"}},{}]}"#,
-                "the tools \"get\", \"\"",
-            ),
-            (r#"{"tool_calls":[{}]}"#, "the tool \"\""),
-        ] {
-            let body = format!(r#"{{"choices":[{{"message":{message},"finish_reason":"tool_calls"}}]}}"#);
-            let unreadable = OPENAI.parse(body.as_bytes()).unwrap_err();
-            assert_eq!(unreadable.code, CallErrorCode::ToolCall);
-            assert!(unreadable.what.contains(named), "{}", unreadable.what);
+    fn a_call_is_part_of_the_reply() {
+        let parse = |message: &str, finish: &str| {
+            let body = format!(r#"{{"choices":[{{"message":{message},"finish_reason":{finish}}}]}}"#);
+            OPENAI.parse(body.as_bytes()).unwrap()
+        };
+        let called = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"get","arguments":"{\"id\":\"A1\"}"}}]}"#;
+        for finish in [r#""tool_calls""#, r#""stop""#, "null"] {
+            let reply = parse(called, finish);
+            assert_eq!((reply.text.as_str(), reply.finish), ("", FinishReason::ToolCalls), "{finish}");
+            assert_eq!(reply.tool_calls, [ToolCall::from_value("c1", "get", json!({"id": "A1"}))]);
+            assert_eq!(reply.raw_turn.unwrap().json.get(), called);
         }
+        assert_eq!(parse(called, r#""length""#).finish, FinishReason::Length);
+        let call = |function: &str| {
+            let message = format!(r#"{{"tool_calls":[{{"id":"c1","function":{function}}}]}}"#);
+            parse(&message, r#""tool_calls""#).tool_calls.remove(0)
+        };
+        assert_eq!(call(r#"{"name":"get","arguments":""}"#).arguments, json!({}));
+        assert_eq!(call(r#"{"name":"get","arguments":{"a":1}}"#).arguments, json!({"a": 1}));
+        assert_eq!(call(r#"{"name":"get","arguments":"{\"a"}"#).raw.as_deref(), Some("{\"a"));
+        let custom = r#"{"content":"","tool_calls":[{"type":"custom","custom":{"name":"run","input":"ls"}},{}]}"#;
+        let reply = parse(custom, r#""tool_calls""#);
+        assert_eq!((reply.tool_calls.len(), reply.tool_calls[0].raw.as_deref()), (2, Some("ls")));
+        assert_ne!(reply.tool_calls[0].id, reply.tool_calls[1].id);
+        assert_eq!(reply.raw_turn, None);
     }
 
     #[test]

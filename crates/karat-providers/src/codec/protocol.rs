@@ -1,11 +1,12 @@
 //! The `Codec` trait, and the helpers that codecs share.
 
-use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Reply, Usage};
+use karat_types::{CallErrorCode, ChatRequest, Content, ModelSpec, Reply, Usage};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::excerpt::{SHOWN, quote};
+use crate::codec::media::MediaForm;
 
 /// A wire protocol: requests to bytes and bytes to replies, without I/O.
 ///
@@ -21,11 +22,26 @@ pub trait Codec: Send + Sync {
     /// The key contains characters that a header may not contain.
     fn headers(&self, key: Option<&str>) -> Result<HeaderMap, InvalidHeaderValue>;
 
-    /// Returns the body of a request to a server with this host name. Settings that the protocol lacks are omitted.
+    /// Returns the body of a request to a server with this host name, images and files in this form. Settings that the
+    /// protocol lacks are omitted.
     ///
     /// # Errors
-    /// A value cannot be serialized.
-    fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>>;
+    /// A value cannot be serialized, or an image or file is given in a way that the protocol does not know.
+    fn write(
+        &self,
+        model: &ModelSpec,
+        host: &str,
+        request: &ChatRequest,
+        media: MediaForm,
+    ) -> serde_json::Result<Vec<u8>>;
+
+    /// Returns the body of a request as it is sent.
+    ///
+    /// # Errors
+    /// As [`Codec::write`].
+    fn body(&self, model: &ModelSpec, host: &str, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
+        self.write(model, host, request, MediaForm::Sent)
+    }
 
     /// Parses the body of an answer with a 2xx status.
     ///
@@ -53,8 +69,13 @@ pub(crate) fn json_headers(name: HeaderName, key: Option<&str>) -> Result<Header
 const ENVELOPE: usize = 256;
 
 /// Serializes the body of a chat request, with one allocation if the messages need few escapes.
-pub(crate) fn write_body(body: &impl Serialize, request: &ChatRequest) -> serde_json::Result<Vec<u8>> {
-    let content: usize = request.messages.iter().flat_map(|message| message.content.texts()).map(str::len).sum();
+pub(crate) fn write_body(body: &impl Serialize, request: &ChatRequest, form: MediaForm) -> serde_json::Result<Vec<u8>> {
+    let contents = request.messages.iter().map(|message| &message.content);
+    let mut content: usize = contents.clone().flat_map(Content::texts).map(str::len).sum();
+    if form == MediaForm::Sent {
+        // Base64 takes four bytes for three.
+        content += contents.flat_map(Content::media).map(|media| media.size() / 3 * 4 + 8).sum::<usize>();
+    }
     let mut bytes = Vec::with_capacity(content + content / 16 + ENVELOPE);
     serde_json::to_writer(&mut bytes, body)?;
     Ok(bytes)
@@ -86,18 +107,6 @@ impl UnreadableReply {
     /// A body that violates the protocol.
     pub fn invalid_body(what: impl Into<String>) -> Self {
         Self { code: CallErrorCode::Malformed, what: what.into() }
-    }
-
-    /// An answer that calls tools instead of giving a text. A step of a prompt reads text only, so asking again would
-    /// cost the same and help as little.
-    pub(crate) fn tool_call(tools: &[String]) -> Self {
-        let named: Vec<String> = tools.iter().map(|name| quote(name.as_bytes(), SHOWN)).collect();
-        let what = format!(
-            "answered with a call of the tool{} {} instead of a text",
-            if named.len() == 1 { "" } else { "s" },
-            named.join(", ")
-        );
-        Self { code: CallErrorCode::ToolCall, what }
     }
 
     /// A body that is not the expected JSON. The message quotes its beginning, since it is often an HTML page or a

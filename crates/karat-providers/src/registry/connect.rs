@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::attempt::failure::{CallTarget, Callee};
+use crate::codec::media::MediaForm;
 use crate::codec::openai::OPENAI;
 use crate::codec::protocol::Codec;
 use crate::http::request::PreparedRequest;
@@ -71,14 +72,12 @@ impl Endpoint {
 
 impl ConnectedModel {
     /// The body of a request to it; in OpenAI's form if it has no server.
-    pub fn body(&self, request: &ChatRequest) -> serde_json::Result<Bytes> {
-        let body = match &self.backend {
-            Backend::Http(endpoint) => {
-                endpoint.codec.body(&self.spec, endpoint.request.url().host_str().unwrap_or_default(), request)
-            }
-            Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => OPENAI.body(&self.spec, "", request),
+    pub fn body(&self, request: &ChatRequest, media: MediaForm) -> serde_json::Result<Bytes> {
+        let (codec, host): (&dyn Codec, &str) = match &self.backend {
+            Backend::Http(endpoint) => (endpoint.codec, endpoint.request.url().host_str().unwrap_or_default()),
+            Backend::Command(_) | Backend::Scripted(_) | Backend::Stub => (&OPENAI, ""),
         };
-        body.map(Bytes::from)
+        codec.write(&self.spec, host, request, media).map(Bytes::from)
     }
 
     /// Returns whether a provider counts the calls of both models together: one address, key and model name, and the

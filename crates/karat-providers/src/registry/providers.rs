@@ -18,6 +18,7 @@ use crate::attempt::retry::{Backoff, Waits};
 use crate::capture::recorder::Recorder;
 use crate::capture::replay::{RecordingKey, RecordingPlayer};
 use crate::capture::secrets::Secrets;
+use crate::codec::media::MediaForm;
 use crate::codec::openai::{OPENAI, completion};
 use crate::codec::protocol::Codec;
 use crate::codec::reply::parse;
@@ -142,7 +143,7 @@ impl Providers {
     /// itself then reports why.
     pub fn request_body(&self, model: &ModelSpec, request: &ChatRequest) -> Option<Bytes> {
         match self.models.get(&model.id) {
-            Some(connected) => connected.body(request),
+            Some(connected) => connected.body(request, MediaForm::Sent),
             None => OPENAI.body(model, "", request).map(Bytes::from),
         }
         .ok()
@@ -292,8 +293,12 @@ impl Providers {
     /// The exchange of a call that is not made: its body cannot be written, or holds a known key.
     fn checked_body(&self, model: &ConnectedModel, call: &Call<'_>) -> Result<(Bytes, Bytes), Box<Exchange>> {
         let body = call_body(model, call).map_err(|problem| Box::new(unsent_exchange(problem)))?;
-        let request = self.dispatch.secrets.check_request(&format!("model {}", call.model), &body)?;
-        Ok((body, request))
+        let who = format!("model {}", call.model);
+        let stored = match stored_body(model, call) {
+            Some(stored) => self.dispatch.secrets.check_request(&who, &stored)?,
+            None => self.dispatch.secrets.check_request(&who, &body)?,
+        };
+        Ok((body, stored))
     }
 
     /// A call that is answered without a server. Its bytes take the same path as a server's.
@@ -306,7 +311,7 @@ impl Providers {
         let spec = &model.spec;
         let start = Instant::now();
         let request = match call_body(model, call) {
-            Ok(body) => self.dispatch.secrets.clean(body),
+            Ok(body) => self.dispatch.secrets.clean(stored_body(model, call).unwrap_or(body)),
             Err(problem) => return unsent_exchange(problem),
         };
         let body = answer(call.request).and_then(|text| {
@@ -430,8 +435,13 @@ fn share_key<'a>(model: &mut ConnectedModel, others: impl Iterator<Item = &'a Co
 /// # Errors
 /// It cannot be serialized.
 fn call_body(model: &ConnectedModel, call: &Call<'_>) -> Result<Bytes, String> {
-    let written = call.body.cloned().map_or_else(|| model.body(call.request), Ok);
+    let written = call.body.cloned().map_or_else(|| model.body(call.request, MediaForm::Sent), Ok);
     written.map_err(|error| format!("model {}: the request cannot be written as JSON ({error})", call.model))
+}
+
+/// The body of a call as it is stored, where it is not the one that is sent: images and files are their digests.
+fn stored_body(model: &ConnectedModel, call: &Call<'_>) -> Option<Bytes> {
+    call.request.has_media().then(|| model.body(call.request, MediaForm::Stored).ok()).flatten()
 }
 
 /// Estimated tokens of a call: a quarter of the bytes sent, plus the longest reply.

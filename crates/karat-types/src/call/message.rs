@@ -182,6 +182,13 @@ pub struct Media {
     pub name: Option<String>,
 }
 
+impl Media {
+    /// The number of its bytes; 0 if they are elsewhere.
+    pub fn size(&self) -> usize {
+        if let MediaSource::Blob(blob) = &self.source { blob.content.len() } else { 0 }
+    }
+}
+
 /// The source of an image or a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -84,6 +84,13 @@ pub struct ChatRequest {
     pub tool_choice: Option<ToolChoice>,
 }
 
+impl ChatRequest {
+    /// Returns true if it holds images or files.
+    pub fn has_media(&self) -> bool {
+        self.messages.iter().any(|message| message.content.media().next().is_some())
+    }
+}
+
 /// The protocol of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
