@@ -6,9 +6,10 @@ use karat_text::chunking::tokens::Tokenizer;
 use karat_text::template::{Template, TemplateError};
 use karat_types::{
     Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, Note, NoteKind, Parameters,
-    ParseAs, PromptContent, PromptSpec, PromptTurn, Reply, ReplyFormat, Request, Role, StepSpec, Turn,
+    ParseAs, PromptContent, PromptSpec, PromptTurn, Reply, ReplyFormat, Request, Role, StepSpec, ToolChoice,
+    ToolDefinition, Turn,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::parse::{ParseFailure, Parser};
 use super::pieces::{Cutter, merge_pieces, piece_context};
@@ -20,6 +21,8 @@ pub(crate) const DEFAULT_MAX_TOKENS: u32 = 4096;
 /// A prompt step with templates compiled.
 pub(crate) struct CompiledPrompt {
     messages: Vec<(Role, Template)>,
+    tools: Vec<ToolDefinition>,
+    tool_choice: Option<ToolChoice>,
     cutter: Cutter,
     parser: Option<Parser>,
 }
@@ -36,7 +39,8 @@ impl CompiledPrompt {
             .map(|(role, text)| Ok((role, Template::compile(text)?)))
             .collect::<Result<_, TemplateError>>()?;
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
-        Ok(Self { messages, cutter: Cutter::new(spec)?, parser })
+        let (tools, tool_choice) = (prompt.tools.clone(), prompt.tool_choice.clone());
+        Ok(Self { messages, tools, tool_choice, cutter: Cutter::new(spec)?, parser })
     }
 }
 
@@ -142,8 +146,9 @@ impl PromptMachine {
                 format!("{at}/reask{}", piece.asked)
             }
         };
+        let (tools, tool_choice) = (self.prompt.tools.clone(), self.prompt.tool_choice.clone());
         let request =
-            ChatRequest { messages, parameters: self.parameters(), format: self.format(), ..ChatRequest::default() };
+            ChatRequest { messages, parameters: self.parameters(), format: self.format(), tools, tool_choice };
         Ask { id: AskId::new(id), request: Request::Chat(request) }
     }
 
@@ -173,6 +178,17 @@ impl PromptMachine {
                 self.step.id
             );
             self.note(NoteKind::Filtered, text);
+        }
+        if self.step.offers_tools() {
+            self.pieces[at].state = PieceState::Done(calling_output(Arc::unwrap_or_clone(reply)));
+            return Ok(None);
+        }
+        if !reply.tool_calls.is_empty() {
+            let text = format!(
+                "a reply of step `{}` calls tools that it was not offered; its text is the output",
+                self.step.id
+            );
+            self.note(NoteKind::UnaskedCall, text);
         }
         let prompt = self.prompt.clone();
         let Some(parser) = &prompt.parser else {
@@ -216,6 +232,15 @@ impl PromptMachine {
         let notes = std::mem::take(&mut self.notes);
         StepEnd::Output { output: take(&self.step, merged), notes, metered: Box::new(Metered::none()) }
     }
+}
+
+/// The output of a reply that may call tools.
+fn calling_output(reply: Reply) -> Value {
+    json!({
+        "text": reply.text,
+        "tool_calls": reply.tool_calls,
+        "stop_reason": reply.finish.stop_reason(),
+    })
 }
 
 impl Machine for PromptMachine {

@@ -4,7 +4,7 @@
 //! - here: the [`Decoder`], shared state and helpers of all of these
 //! - `dataset/`: `dataset` and its columns; `steps/`: `variants`, their steps, and `services`
 //! - `scorers/`: `scorers`, rubrics, labels and analyses; `gates.rs`: `gates` and `policy`
-//! - `models.rs`, `run.rs`, `privacy.rs`: the keys of these names
+//! - `models.rs`, `tools.rs`, `run.rs`, `privacy.rs`: the keys of these names
 
 pub(crate) mod dataset;
 pub(crate) mod gates;
@@ -13,13 +13,14 @@ pub(crate) mod privacy;
 pub(crate) mod run;
 pub(crate) mod scorers;
 pub(crate) mod steps;
+pub(crate) mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use karat_text::path::Path;
 use karat_text::template::{Context, Template};
-use karat_types::{Parameters, ServiceSpec};
+use karat_types::{Parameters, ServiceSpec, ToolSpec};
 use serde_json::Value;
 
 use crate::catalog::Catalog;
@@ -41,6 +42,10 @@ pub(crate) struct Decoder<'a> {
     pub params: Params,
     /// The services of the suite, by id.
     pub services: BTreeMap<String, ServiceSpec>,
+    /// The tools of the suite, in its order, without those that cannot be read.
+    pub tools: Vec<ToolSpec>,
+    /// Names of all tools of the suite.
+    pub declared_tools: Vec<String>,
     /// The day that the run is about, once it is known.
     pub as_of: Option<String>,
     /// Answers `${NAME}` where its value is part of identity.
@@ -83,6 +88,8 @@ impl<'a> Decoder<'a> {
             catalog,
             params: Params::default(),
             services: BTreeMap::new(),
+            tools: Vec::new(),
+            declared_tools: Vec::new(),
             as_of: None,
             environment: Environment::default(),
             problems: Problems::default(),

@@ -2,7 +2,7 @@
 //! read these. Each key has a description and an example, which editors and the reference show.
 //!
 //! - here: shapes of values, objects and keys
-//! - `suite.rs`, `dataset.rs`, `step.rs`, `scorer.rs`, `rubric.rs`, `registry.rs`: the tables
+//! - `suite.rs`, `dataset.rs`, `step.rs`, `tool.rs`, `scorer.rs`, `rubric.rs`, `registry.rs`: the tables
 //! - `schema.rs` publishes them as JSON Schema; `unimplemented.rs` lists what this version lacks
 
 mod dataset;
@@ -12,6 +12,7 @@ pub(crate) mod schema;
 mod scorer;
 mod step;
 mod suite;
+mod tool;
 pub(crate) mod unimplemented;
 
 use serde_json::Value;

@@ -44,6 +44,18 @@ static PROMPT: Object = Object::new(
             "Messages of several turns.",
             r#"[{ role: system, content: Be brief. }, { role: user, content: "{{ input }}" }]"#,
         ),
+        may(
+            "tools",
+            TEXTS,
+            "Tools that the model is offered, by their names under `tools`. The output is then an object with `text`, `tool_calls` and `stop_reason`.",
+            "[get_order]",
+        ),
+        may(
+            "tool_choice",
+            Shape::Text,
+            "Tools that the model may or must call: `auto`, `none`, `any` (at least one), or the name of one.",
+            "auto",
+        ),
     ],
 )
 .one_of(&["file", "text", "user", "messages"]);

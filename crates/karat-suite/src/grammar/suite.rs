@@ -4,6 +4,7 @@ use super::dataset::DATASET;
 use super::registry::MODEL;
 use super::scorer::SCORER;
 use super::step::STEP;
+use super::tool::TOOL;
 use super::{ANY, Kind, Object, POSITIVE, Shape, TEXTS, may, must};
 
 pub(crate) static SUITE: Object = Object::new(
@@ -20,6 +21,7 @@ pub(crate) static SUITE: Object = Object::new(
         must("variants", Shape::Map(&Shape::List(&Shape::Object(&STEP))), "Pipelines under test: id to list of steps.", "{ short: [{ prompt: prompts/short.md }] }"),
         may("sweep", Shape::Map(&Shape::List(&Shape::Any)), "Values to try: address of a setting to list of values. Each combination becomes a variant of its own.", "{ variants.short.0.parameters.temperature: [0, 0.7] }"),
         may("services", Shape::Map(&Shape::Object(&SERVICE)), "Programs that Karat starts before the run and stops after it.", r#"{ search: { command: [python, serve.py, --port, "{{ port }}"], ready: /health } }"#),
+        may("tools", Shape::Map(&Shape::Object(&TOOL)), "Tools that prompts offer to models: name to what it is for, what it takes and what answers.", "{ get_order: { about: Looks an order up., input: { type: object, properties: { id: { type: string } } }, replies: data/orders.jsonl } }"),
         may("scorers", Shape::Map(&Shape::Object(&SCORER)), "Scorers by id. The id is the name of the metric in reports and gates.", "{ correct: { metric: label, reference: category } }"),
         may("headline", TEXTS, "Metrics that summaries show: names, in which `*` stands for any characters. Default: all that do not depend on time or price; if these are more than six, one of each scorer, judges first.", "[correct, polite]"),
         may("analyses", Shape::List(&Shape::Short(&ANALYSIS, "analysis")), "Analyses to run in addition to those in every report.", "[agreement, { analysis: slices, with: { by: [channel] } }]"),

@@ -97,12 +97,15 @@ fn read_source(path: &str, overrides: &Overrides, decoder: &mut Decoder<'_>) -> 
     Ok(LoadedSource { text, node, swept })
 }
 
-/// Phase 2: gives the decoder parameters, environment and services, and returns the models that the suite knows.
+/// Phase 2: gives the decoder parameters, environment, services and tools, and returns the models that the suite knows.
 fn read_registry(node: &Node, overrides: &Overrides, builtin: &Registry, decoder: &mut Decoder<'_>) -> Registry {
     let environment = &overrides.context.environment;
     decoder.params = Params::decode(node.field("params"), &overrides.params, environment, &mut decoder.problems);
     decoder.environment = environment.clone();
     decoder.services = decoder.services(node.field("services"));
+    let tools = node.field("tools");
+    decoder.declared_tools = tools.map(Node::entries).unwrap_or_default().iter().map(|tool| tool.key.clone()).collect();
+    decoder.tools = decoder.tools(tools);
     decoder.as_of = overrides.as_of.clone();
     let mut registry = builtin.clone().with_providers(decoder.catalog);
     for file in node.field("registry").map(Node::items).unwrap_or_default() {
@@ -333,6 +336,7 @@ impl Assembly<'_> {
             headline: metric_names(node.field("headline")),
             analyses: assessment.analyses,
             services: decoder.services,
+            tools: decoder.tools,
             as_of: decoder.as_of,
             run,
             trials,

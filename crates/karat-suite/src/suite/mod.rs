@@ -17,7 +17,9 @@ pub(crate) mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use karat_types::{AnalysisSpec, DatasetHeader, GateRules, ModelSpec, RunSpec, ScorerSpec, ServiceSpec, VariantSpec};
+use karat_types::{
+    AnalysisSpec, DatasetHeader, GateRules, ModelSpec, RunSpec, ScorerSpec, ServiceSpec, ToolSpec, VariantSpec,
+};
 use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
@@ -48,6 +50,7 @@ pub struct Suite {
     pub(crate) headline: Vec<String>,
     pub(crate) analyses: Vec<AnalysisSpec>,
     pub(crate) services: BTreeMap<String, ServiceSpec>,
+    pub(crate) tools: Vec<ToolSpec>,
     pub(crate) run: RunSpec,
     pub(crate) trials: u32,
     pub(crate) as_of: Option<String>,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{
-    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, System, VariantSpec,
+    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, System, ToolSpec,
+    VariantSpec,
 };
 
 use crate::dataset::{Dataset, DatasetError, RepresentativeRows};
@@ -99,7 +100,7 @@ impl Suite {
             headline: self.headline.clone(),
             analyses: self.analyses.clone(),
             services: self.used_services(),
-            tools: Vec::new(),
+            tools: self.used_tools(),
             as_of: self.as_of.clone(),
             statistics: self.statistics,
             run: self.run.clone(),
@@ -117,6 +118,17 @@ impl Suite {
             representative_rows: self.representative_rows.clone(),
             files: self.files.clone(),
         })
+    }
+
+    /// The tools that a step offers.
+    fn used_tools(&self) -> Vec<ToolSpec> {
+        let offered = |tool: &ToolSpec| {
+            self.variants.iter().flat_map(|variant| &variant.steps).any(|step| match &step.action {
+                Action::Prompt(prompt) => prompt.tools.iter().any(|offered| offered.name == tool.id),
+                Action::Http(_) | Action::Command(_) | Action::Recorded(_) => false,
+            })
+        };
+        self.tools.iter().filter(|tool| offered(tool)).cloned().collect()
     }
 
     /// The services whose addresses a step reads.

@@ -23,6 +23,13 @@ pub(crate) fn refuse_keys(suite: &Node, problems: &mut Problems) {
             step.entries().iter().filter(|it| it.key == "command").for_each(|it| refuse(&it.place, "a `command` step"));
         }
     }
+    for tool in members(suite, "tools") {
+        tool.node
+            .entries()
+            .iter()
+            .filter(|it| it.key == "command")
+            .for_each(|it| refuse(&it.place, "a tool's `command`"));
+    }
     for scorer in members(suite, "scorers") {
         let metric = scorer.node.field("metric").filter(|metric| metric.text() == Some("command"));
         if let Some(metric) = metric {

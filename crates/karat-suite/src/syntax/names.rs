@@ -21,6 +21,8 @@ pub(crate) const CHUNKED_OUTSIDE: &[&str] =
     &["sample", "input", "reference", "output", "model", "variant", "run", "services", "chunk"];
 /// Names of a recorded step: there is no output and no model yet.
 pub(crate) const ROW: &[&str] = &["sample", "input", "reference", "variant", "run"];
+/// Names of a tool's result.
+pub(crate) const TOOL: &[&str] = &["arguments", "sample"];
 /// Names of a dataset's own templates and conditions.
 pub(crate) const DATASET: &[&str] = &["sample"];
 /// Names of a rubric: blind to model and variant.

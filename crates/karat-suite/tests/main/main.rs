@@ -13,3 +13,4 @@ mod named_models;
 mod rubrics;
 mod short_form;
 mod suites;
+mod tools;

@@ -250,6 +250,12 @@ impl StepSpec {
         !is_outside || self.version.is_some()
     }
 
+    /// Returns true if it offers tools, so that its output is an object with calls.
+    pub fn offers_tools(&self) -> bool {
+        let has_own = self.parameters.extra.get("tools").is_some_and(|tools| !tools.is_null());
+        matches!(&self.action, Action::Prompt(prompt) if has_own || !prompt.tools.is_empty())
+    }
+
     /// The step without what cannot change its output: times it may take, prices, folders.
     #[must_use]
     pub fn bare(&self) -> Self {

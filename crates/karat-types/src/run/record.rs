@@ -316,6 +316,8 @@ pub enum NoteKind {
     Lenience,
     /// A fact that `meter` names could not be read.
     Unmetered,
+    /// A reply calls tools that it was not offered.
+    UnaskedCall,
 }
 
 /// A note that every report must show.

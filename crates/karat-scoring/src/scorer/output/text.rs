@@ -12,12 +12,19 @@ use serde_json::Value;
 use crate::metrics::{self, bleu, chrf, edit, rouge, squad, text};
 use crate::scorer::metric::{Metric, MetricInput, Needs, Options};
 
-/// A value as text.
+/// A value as text. The output of a step with tools is its words.
 pub(crate) fn text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
-        other => Cow::Owned(other.to_string()),
+        other => words_of_turn(other).map_or_else(|| Cow::Owned(other.to_string()), Cow::Borrowed),
     }
+}
+
+/// The words of an output that may call tools, `{ text, tool_calls, stop_reason }`; `None` of any other value.
+fn words_of_turn(value: &Value) -> Option<&str> {
+    let map = value.as_object()?;
+    let is_turn = map.get("tool_calls").is_some_and(Value::is_array) && map.contains_key("stop_reason");
+    map.get("text").filter(|_| is_turn)?.as_str()
 }
 
 /// The members of a list as texts; a single value as a list of one.
@@ -70,7 +77,8 @@ impl Options for Exact {
 
 impl Metric for text::Exact {
     fn score(&self, given: &MetricInput<'_>) -> Score {
-        if given.output.is_object() || given.output.is_array() {
+        let is_text = words_of_turn(given.output).is_some() && !given.reference.is_object();
+        if !is_text && (given.output.is_object() || given.output.is_array()) {
             return test(metrics::json::equal(given.output, given.reference));
         }
         best(given, |output, reference| if self.matches(output, reference) { 1.0 } else { 0.0 })

@@ -10,6 +10,9 @@ use crate::decode::Decoder;
 use crate::diagnostics::nearest::nearest;
 use crate::syntax::node::Place;
 
+/// The fields of an output that may call tools.
+const CALLING: [&str; 3] = ["text", "tool_calls", "stop_reason"];
+
 /// The fields of the outputs of a suite.
 pub(crate) struct OutputFields {
     names: BTreeSet<String>,
@@ -29,12 +32,20 @@ impl OutputFields {
         (!fields.names.is_empty()).then_some(fields)
     }
 
+    /// Returns whether every output is one that may call tools.
+    pub fn is_turn(&self) -> bool {
+        self.is_closed && self.names.len() == CALLING.len() && CALLING.iter().all(|name| self.names.contains(*name))
+    }
+
     fn of_step(step: &StepSpec) -> Option<Self> {
         if step.chunk.is_some() || step.merge.is_some() {
             return None;
         }
         if !step.take.is_empty() {
             return Some(Self { names: step.take.keys().cloned().collect(), is_closed: true });
+        }
+        if step.offers_tools() {
+            return Some(Self { names: CALLING.map(str::to_owned).into(), is_closed: true });
         }
         let parse = step.parse.as_ref()?;
         if let Some(into) = &parse.into {

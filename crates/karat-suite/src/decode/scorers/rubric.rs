@@ -8,6 +8,7 @@ use karat_types::{
 };
 
 use crate::check::{self, share};
+use crate::decode::scorers::output_fields::OutputFields;
 use crate::decode::{Decoder, integer_at, word_at};
 use crate::diagnostics::nearest::suggestion;
 use crate::grammar::RUBRIC;
@@ -216,7 +217,7 @@ impl Decoder<'_> {
         Some(share)
     }
 
-    /// Without `show`, a judge sees the input and the output.
+    /// Without `show`, a judge sees the input and the output; of an output that may call tools, its words.
     fn shown_by_default(&mut self, node: &Node, reads: &mut Vec<String>) -> Vec<ShowItem> {
         let names = ["input", "output"];
         for name in names {
@@ -231,7 +232,11 @@ impl Decoder<'_> {
             );
             reads.push(name);
         }
-        names.map(plain).into()
+        let mut shown = names.map(plain);
+        if self.output_fields.as_ref().is_some_and(OutputFields::is_turn) {
+            shown[1].value = "{{ output.text }}".to_owned();
+        }
+        shown.into()
     }
 
     fn rubric_template(&mut self, node: &Node, roots: &[&str], reads: &mut Vec<String>) -> Option<String> {

@@ -56,7 +56,7 @@ impl Decoder<'_> {
                 .warn(&node.place, format!("the step `{id}` has no `version`, so it counts as `unknown-v0`: only `resume` reuses its results"))
                 .hint("add `version:`, the version of the program or service");
         }
-        Some(StepSpec {
+        let spec = StepSpec {
             id,
             version,
             action,
@@ -71,14 +71,25 @@ impl Decoder<'_> {
             timeout_ms: self.duration(node, "timeout"),
             retries: integer_at(node, "retries"),
             reads,
-        })
+        };
+        if let Some(parse) = node.field("parse").filter(|_| spec.offers_tools()) {
+            self.problems
+                .error(
+                    &parse.place,
+                    format!("step `{}`: with `tools` the output is an object; `parse` in a later step", spec.id),
+                )
+                .hint("remove `parse`, or `tools`");
+        }
+        Some(spec)
     }
 
     fn action(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<Action> {
         if let Some(prompt) = node.field("prompt") {
             let roots = if position.is_chunked { names::CHUNKED_STEP } else { names::STEP };
             let messages = self.messages(prompt, roots, position, reads)?;
-            return Some(Action::Prompt(PromptSpec { messages, ..PromptSpec::default() }));
+            let tools = self.offered_tools(prompt.field("tools").filter(|_| prompt.text().is_none()));
+            let tool_choice = self.tool_choice(prompt.field("tool_choice"), &tools);
+            return Some(Action::Prompt(PromptSpec { messages, tools, tool_choice }));
         }
         if let Some(http) = node.field("http") {
             return self.http(http, position, reads).map(Action::Http);

@@ -242,25 +242,3 @@ fn a_start_that_passes_stops_nothing() {
         assert_eq!(provider.requests(), CELLS, "{first:?}");
     }
 }
-
-/// D62: a reply that calls a tool costs one call, and the error says what to change.
-#[test]
-fn a_tool_call_is_not_paid_for_six_times() {
-    let answer = json!({
-        "choices": [{ "finish_reason": "tool_calls", "message": { "role": "assistant", "content": null, "tool_calls": [
-            { "id": "1", "type": "function", "function": { "name": "get_weather", "arguments": "{}" } }
-        ] } }],
-        "usage": { "prompt_tokens": 10, "completion_tokens": 5 }
-    });
-    let provider = FakeProvider::start(Behaviour::raw(200, answer.to_string())).unwrap();
-    let place = Place::new();
-    place.write("data.jsonl", &questions(1));
-    place.write("karat.yaml", &suite(&provider.base_url()));
-    let said = place.karat(&["run", "--run-id", "a"]);
-    assert_eq!((said.code, provider.requests()), (1, 1), "{}", said.all());
-    let error = &place.report("a")["cells"][0]["error"];
-    let message = error["message"].as_str().unwrap_or_default();
-    assert!(error["code"] == "tool_call" && message.contains("a call of the tool \"get_weather\""), "{error}");
-    assert!(message.contains("remove `tools`") && !message.contains("base_url"), "{message}");
-    assert!(place.report("a")["cost"]["actual_cost_usd"].as_f64().is_some_and(|usd| usd > 0.0), "it is billed");
-}
