@@ -175,7 +175,7 @@ fn answer(ask: Ask, completer: &mut impl Completer, model_hint: Option<&str>) ->
             let message = format!("there is no file `{path}`: a machine without an engine reads no files");
             Err(CallError { code: CallErrorCode::NotFound, message, status: None })
         }
-        Request::Http(_) | Request::Command(_) | Request::Tool { .. } => {
+        Request::Http(_) | Request::Command(_) | Request::Tool(_) | Request::SimulatedUser(_) => {
             let message = "a machine without an engine asks no services and runs no programs".to_owned();
             Err(CallError { code: CallErrorCode::Unsupported, message, status: None })
         }

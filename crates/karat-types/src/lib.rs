@@ -23,8 +23,8 @@ mod score;
 pub use call::{
     Answer, Ask, AskId, Blob, CallError, CallErrorCode, ChatRequest, CommandRequest, Content, EnvTemplate,
     EnvTemplatePart, FilePath, FinishReason, HttpRequest, Machine, Media, MediaSource, Message, Parameters, Part,
-    Protocol, RawTurn, Reply, ReplyFormat, Request, Role, ServedName, ToolCall, ToolChoice, ToolDefinition, Turn,
-    Usage,
+    Protocol, RawTurn, Reply, ReplyFormat, Request, Role, ServedName, ToolCall, ToolChoice, ToolDefinition,
+    ToolRequest, Turn, Usage,
 };
 pub use clock::{Clock, FixedClock, Moment};
 pub use exit::Exit;
@@ -32,16 +32,16 @@ pub use key::{Key, KeyBuilder, ParseKeyError, output_key};
 pub use label::{Label, all_drawn_examples, draw_examples, is_example};
 pub use money::{Money, Price, Pricing};
 pub use plan::{
-    AbsentDimension, Action, AnalysisSpec, Availability, Better, Bound, BreakdownSpec, CELL_LINE_FIELDS, CachePolicy,
-    Cap, Capture, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus, ConsensusMethod, Correction, DatasetHeader,
-    DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec,
-    InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens,
-    MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod, PASS,
-    PairOrders, ParseAs, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptContent, PromptMedia, PromptPart,
-    PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse, ReplyShape, Requires, Rubric, RubricPrompt,
-    RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec, ServiceSpec, ShowAs, ShowChunk, ShowItem,
-    SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec, Threshold, Tier, ToolExecutor, ToolReply,
-    ToolSpec, UnreadableOutput, VariantSpec, Versus,
+    AbsentDimension, Action, AgentLimits, AgentSpec, AnalysisSpec, Availability, Better, Bound, BreakdownSpec,
+    CELL_LINE_FIELDS, CachePolicy, Cap, Capture, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus,
+    ConsensusMethod, Correction, DatasetHeader, DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate, GateBasis,
+    GateReference, GateRules, HttpSpec, InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MergeHow,
+    MergeSpec, MeterSpec, MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore,
+    Overall, OverallMethod, PASS, PairOrders, ParseAs, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptContent,
+    PromptMedia, PromptPart, PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse, ReplyShape, Requires,
+    Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec, ServiceSpec, ShowAs,
+    ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec, Threshold, Tier,
+    ToolExecutor, ToolReply, ToolSpec, UnreadableOutput, UserSpec, VariantSpec, Versus,
 };
 pub use reads::{Reads, read_label};
 pub use run::{

@@ -56,6 +56,8 @@ pub struct Spend {
     pub extraction: Bill,
     /// Calls of the judges.
     pub judging: Bill,
+    /// Calls of the models that play users: no part of what a system costs.
+    pub users: Bill,
 }
 
 impl Spend {
@@ -64,24 +66,36 @@ impl Spend {
         let status = row.cell.status;
         let (cells, answered) = (status != CellStatus::Skipped, status == CellStatus::Ok);
         let mut spend = Self { cells: u64::from(cells), answered: u64::from(answered), ..Self::default() };
-        spend.extraction.add(&row.cell.cost);
+        let mut own = row.cell.cost;
+        if let Some(user) = row.cell.facts.user {
+            // What was paid for a cell is one sum; what its user cost is known.
+            let paid = user.cost.unwrap_or_default().min(own.paid);
+            own.paid = Money(own.paid.0 - paid.0);
+            spend.users.add(&CellCost { usage: user.usage, cost: user.cost, paid });
+        }
+        spend.extraction.add(&own);
         row.judgments.iter().for_each(|judgment| spend.judging.add(&judgment.cost));
         spend
     }
 
-    /// Cost of systems and judges at list price; `None` if any price is unknown.
+    /// Cost of systems, judges and simulated users at list price; `None` if any price is unknown.
     pub fn cost(&self) -> Option<Money> {
-        Some(self.extraction.cost()? + self.judging.cost()?)
+        Some(self.extraction.cost()? + self.judging.cost()? + self.users.cost()?)
     }
 
     /// Cost of the cells and judgments with a known price.
     pub fn known_cost(&self) -> Money {
-        self.extraction.known_cost() + self.judging.known_cost()
+        self.extraction.known_cost() + self.judging.known_cost() + self.users.known_cost()
     }
 
-    /// Amount that this run paid for systems and judges.
+    /// Returns whether models played users.
+    pub fn has_users(&self) -> bool {
+        self.users != Bill::default()
+    }
+
+    /// Amount that this run paid for systems, judges and simulated users.
     pub fn amount_paid(&self) -> Money {
-        self.extraction.paid + self.judging.paid
+        self.extraction.paid + self.judging.paid + self.users.paid
     }
 
     /// Cost per cell in dollars, systems and judges together. `None` without cells or with an unknown price.
@@ -114,6 +128,7 @@ impl AddAssign for Spend {
         self.answered += other.answered;
         self.extraction += other.extraction;
         self.judging += other.judging;
+        self.users += other.users;
     }
 }
 

@@ -17,8 +17,8 @@ use futures::future::{FutureExt, join_all};
 use karat_providers::{Call, Exchange, ExchangeWithSlot, ExternalCall, Gate, Providers, QueueEntry};
 use karat_store::{Ledger, Reservation, WriteFailed, WriteGuard};
 use karat_types::{
-    Answer, Ask, CallError, CallErrorCode, CellError, Key, Machine, Money, Observer, Pricing, Record, Request, Score,
-    Turn,
+    Answer, Ask, CallError, CallErrorCode, CellError, ChatRequest, Key, Machine, Money, Observer, Pricing, Record,
+    Request, Score, Turn,
 };
 
 use crate::budget::claim::{Charge, Claim, Funds};
@@ -26,6 +26,7 @@ use crate::budget::limits::Budget;
 use crate::budget::reservations::ReservationPool;
 use crate::budget::service_costs::ServiceCosts;
 use crate::budget::upper_bound::upper_bound;
+use crate::call::conversations::{Conversations, limit_answers};
 use crate::call::log::{CallLog, LoggedCall};
 use crate::call::paid::PaidReplies;
 use crate::call::refusals::Refusals;
@@ -37,13 +38,14 @@ use crate::plan::privacy::Privacy;
 use crate::plan::ready::ReadyScorer;
 use crate::reuse::identity::{call_key, seed_from_key};
 use crate::run::stop::Stop;
+use crate::steps::parameters;
 
 /// The time that a stopped run waits for the answers of running calls.
-const GRACE: Duration = Duration::from_secs(20);
+pub(super) const GRACE: Duration = Duration::from_secs(20);
 
 /// Makes the calls of all cells of a run.
 pub(crate) struct CallExecutor {
-    providers: Arc<Providers>,
+    pub(super) providers: Arc<Providers>,
     ledger: Arc<Ledger>,
     observer: Arc<dyn Observer>,
     recorded_files: Arc<RecordedFiles>,
@@ -51,7 +53,7 @@ pub(crate) struct CallExecutor {
     budget: Budget,
     /// The replies that earlier parts of the run have paid for.
     pub paid: PaidReplies,
-    stop: Stop,
+    pub(super) stop: Stop,
     privacy: Privacy,
     call_log: Option<Arc<dyn CallLog>>,
     pool: Arc<ReservationPool>,
@@ -159,10 +161,17 @@ impl CallExecutor {
         tally: &mut Tally,
     ) -> D {
         let mut answers = Vec::new();
+        let mut conversations = Conversations::default();
         loop {
             match machine.poll(std::mem::take(&mut answers)) {
-                Turn::Done(done) => return done,
-                Turn::Ask(asks) => answers = self.answer_all(owner, asks, target, tally).await,
+                Turn::Done(done) => {
+                    conversations.end(&self.providers).await;
+                    return done;
+                }
+                Turn::Ask(asks) => {
+                    conversations.note(&asks);
+                    answers = self.answer_all(owner, asks, target, tally).await;
+                }
             }
         }
     }
@@ -196,12 +205,20 @@ impl CallExecutor {
         tally: &mut Tally,
     ) -> Vec<Answer> {
         let mut slowest = 0.0_f64;
-        let mut answer_to = |ask: Ask, made: Option<SettledCall>| match made {
-            Some(made) => {
+        if let Some(refusal) = limit_answers(&asks, target, tally) {
+            return refusal;
+        }
+        let mut answer_to = |ask: Ask, made: Option<SettledCall>| match (made, &ask.request) {
+            (Some(made), Request::SimulatedUser(_)) => Answer { id: ask.id, outcome: tally.add_user(made) },
+            (Some(made), request) => {
                 slowest = slowest.max(made.latency_ms);
-                Answer { id: ask.id, outcome: tally.add(made, target) }
+                let outcome = match request {
+                    Request::Tool(_) => made.outcome,
+                    _ => tally.add(made, target),
+                };
+                Answer { id: ask.id, outcome }
             }
-            None => self.recorded_files.answer(ask),
+            (None, _) => self.recorded_files.answer(ask),
         };
         let answers = match asks.pop() {
             // Most machines ask for one thing at a time.
@@ -221,22 +238,26 @@ impl CallExecutor {
 
     /// Answers one request; `None` if it needs no call.
     async fn answer_one(&self, owner: Key, ask: &Ask, target: Option<&Target>) -> Option<SettledCall> {
-        let target = target?;
-        if matches!((&ask.request, &target.model), (Request::File { .. }, _) | (Request::Chat(_), None)) {
-            return None;
-        }
+        let target = target?.recipient(&ask.request);
         let key = call_key(owner, &ask.id);
-        if let Request::Tool { tool, .. } = &ask.request {
-            let message = format!("{}: nothing runs the tool `{tool}` yet", target.who);
-            return Some(SettledCall::refusal(key, CallErrorCode::Unsupported, message));
-        }
+        let user_request;
+        let request = match (&ask.request, &target.model) {
+            (Request::File { .. }, _) | (Request::Chat(_) | Request::SimulatedUser(_), None) => return None,
+            (Request::Tool(tool), _) => return Some(Box::pin(self.call_program_with_state(key, tool, target)).await),
+            (Request::SimulatedUser(chat), Some(model)) => {
+                let parameters = parameters(&chat.parameters, Some(model));
+                user_request = Request::Chat(ChatRequest { parameters, ..chat.clone() });
+                &user_request
+            }
+            (request, _) => request,
+        };
         match self.paid.reply(self.ledger.store(), key) {
             // A reply whose content was not stored cannot be used again.
             Some(record) if self.privacy.keeps_content() => {
-                Some(SettledCall::from_ledger(record, &ask.request, target, self.paid.is_unreported(key)))
+                Some(SettledCall::from_ledger(record, request, target, self.paid.is_unreported(key)))
             }
             // Boxed: the state of a call is many times larger than that of the futures around it, which are moved.
-            _ => Some(self.make_call((owner, key), &ask.request, target).boxed().await),
+            _ => Some(self.make_call((owner, key), request, target).boxed().await),
         }
     }
 
@@ -335,8 +356,15 @@ impl CallExecutor {
     /// A service that refuses every one is not asked any more.
     pub async fn external_score(&self, scorer: &ReadyScorer, request: &Request, ordinal: u64) -> Score {
         let ReadyScorer { who, timeout, retries, .. } = scorer;
-        let target =
-            Target { who: who.clone(), model: None, meter: None, timeout: *timeout, retries: *retries, time: None };
+        let target = Target {
+            who: who.clone(),
+            model: None,
+            meter: None,
+            timeout: *timeout,
+            retries: *retries,
+            time: None,
+            agent: None,
+        };
         if let Some(refusal) = self.refusals.refusal(&target) {
             return Score::unscored(refusal);
         }

@@ -4,10 +4,12 @@
 //! - `settlement` turns an ended call into its cost, its record and its notes.
 //! - `paid` answers calls that an earlier part of the run has paid for.
 //! - `refusals` stops calls to recipients that refuse every one.
+//! - `conversations` calls programs that keep state for an agent, and watches its limits.
 //! - `log` hands calls to the call log.
 //!
 //! Read `executor` first; it reserves through `budget::claim`.
 
+pub(crate) mod conversations;
 pub(crate) mod executor;
 pub(crate) mod log;
 pub(crate) mod paid;

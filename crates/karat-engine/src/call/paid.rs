@@ -34,7 +34,8 @@ impl PaidReplies {
     /// none, so that asking again changes nothing. Only now does it show that a reply was unreadable beside a call that
     /// failed.
     pub fn give_up(&self, calls: &[Key], error: &CellError) -> bool {
-        let is_unread = error.code == CellError::UNREADABLE || error.code == CallErrorCode::Malformed.as_str();
+        let unread = [CellError::UNREADABLE, CallErrorCode::Malformed.as_str(), CellError::TOOL];
+        let is_unread = unread.contains(&error.code.as_str());
         let kept = calls.iter().filter(|key| is_unread && self.calls.is_of_rerun(**key));
         let mut useless = lock(&self.useless);
         kept.filter(|key| useless.insert(**key)).count() > 0

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use karat_types::{CallError, Key, Money, Note, Reply, ResponseFacts, Usage};
+use karat_types::{CallError, Key, Money, Note, Reply, ResponseFacts, StepCost, Usage};
 
 use crate::call::settlement::SettledCall;
 use crate::call::target::Target;
@@ -39,14 +39,24 @@ impl Tally {
         made.outcome
     }
 
+    /// Adds a call of the model that plays the user, and returns its answer. What it used is no part of the system's own.
+    pub fn add_user(&mut self, made: SettledCall) -> Result<Arc<Reply>, CallError> {
+        let user = self.facts.user.get_or_insert(StepCost { cost: Some(Money::ZERO), ..StepCost::default() });
+        user.add(StepCost { usage: made.usage, cost: made.cost });
+        self.paid += made.paid;
+        self.notes.extend(made.notes);
+        self.calls.push(made.key);
+        made.outcome
+    }
+
     /// Adds the figures that an answer reports about itself.
     pub fn add_metered(&mut self, metered: &Metered) {
         self.usage += metered.usage;
         self.cost += metered.cost.unwrap_or_default();
         self.unpriced |= metered.cost.is_none();
         self.latency_ms = metered.latency_ms.unwrap_or(self.latency_ms);
-        let answered = std::mem::take(&mut self.facts.answered);
-        self.facts = ResponseFacts { answered, ..metered.facts.clone() };
+        let (answered, user) = (std::mem::take(&mut self.facts.answered), self.facts.user);
+        self.facts = ResponseFacts { answered, user, ..metered.facts.clone() };
     }
 
     pub fn known_cost(&self) -> Option<Money> {

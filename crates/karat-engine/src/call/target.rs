@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use karat_types::{CallError, CallErrorCode, ModelSpec, Money, Reply, Request, ServedName, Usage};
+use karat_types::{AgentLimits, CallError, CallErrorCode, ModelSpec, Money, Reply, Request, ServedName, Usage};
 
 use crate::cell::deadline::CellDeadline;
 use crate::steps::{CompiledStep, UnknownCost};
@@ -22,14 +22,47 @@ pub(crate) struct Target {
     pub retries: u32,
     /// The deadline of the cell.
     pub time: Option<Arc<CellDeadline>>,
+    /// The other recipients of an agent; `None` for any other step.
+    pub agent: Option<Arc<AgentTargets>>,
+}
+
+/// The recipients of an agent beside its model, and the limits that the engine watches.
+pub(crate) struct AgentTargets {
+    /// Programs and services behind tools.
+    pub tools: Target,
+    /// The model that plays the user.
+    pub user: Option<Target>,
+    pub limits: AgentLimits,
 }
 
 impl Target {
+    /// The recipient of a request.
+    pub fn recipient(&self, request: &Request) -> &Self {
+        let Some(agent) = &self.agent else { return self };
+        match request {
+            Request::SimulatedUser(_) => agent.user.as_ref().unwrap_or(self),
+            Request::Tool(_) | Request::Command(_) | Request::Http(_) => &agent.tools,
+            Request::Chat(_) | Request::File { .. } => self,
+        }
+    }
+
+    /// The limit of an agent that is reached, if a model would be asked.
+    pub fn reached_limit(&self, request: &Request, cost: Money, latency_ms: f64) -> Option<&'static str> {
+        let limits = &self.agent.as_ref()?.limits;
+        if !matches!(request, Request::Chat(_) | Request::SimulatedUser(_)) {
+            return None;
+        }
+        if limits.cost.is_some_and(|limit| cost >= limit) {
+            return Some("cost");
+        }
+        limits.time_ms.is_some_and(|limit| latency_ms >= limit as f64).then_some("time")
+    }
+
     /// The recipient's name in the ledger.
     pub fn name(&self, request: &Request) -> &str {
         match (request, &self.model) {
             (Request::Chat(_), Some(model)) => &model.id,
-            (Request::Command(_), _) => "command",
+            (Request::Command(_) | Request::Tool(_), _) => "command",
             _ => "http",
         }
     }

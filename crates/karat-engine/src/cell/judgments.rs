@@ -149,6 +149,7 @@ impl RunContext {
             timeout: judge.timeout,
             retries: self.plan.run.retries,
             time: None,
+            agent: None,
         };
         let (verdict, tally) = self
             .calls

@@ -94,7 +94,7 @@ fn is_read(name: &str, reads: &[String]) -> bool {
 pub(crate) fn step_input(row: &Row, system: &ReadySystem, output: Option<&Value>) -> StepInput {
     let context = row.context.over(&system.context);
     let context = output.into_iter().fold(context, |context, output| context.with("output", output));
-    StepInput { context, sample: row.sample.clone(), model: system.model.clone() }
+    StepInput { context, sample: row.sample.clone(), model: system.model.clone(), conversation: "".into() }
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ impl RunContext {
         };
         let start = recorded.as_ref().map(|output| &*output.step.output);
         let keys = self.resolver.keys(row, system, trial, start);
-        let chain = StepChain { context: self, row, system, keys: &keys, recorded: recorded.clone(), time };
+        let chain = StepChain { context: self, row, system, keys: &keys, recorded: recorded.clone(), trial, time };
         match chain.keys.len().checked_sub(1) {
             Some(last) => chain.step_output(last).await,
             None => ChainOutput::without_cost(recorded.ok_or_else(|| {
@@ -63,6 +63,7 @@ struct StepChain<'a> {
     system: &'a ReadySystem,
     keys: &'a [Key],
     recorded: Option<Arc<StepOutput>>,
+    trial: u32,
     time: Option<Arc<CellDeadline>>,
 }
 
@@ -84,6 +85,16 @@ impl StepChain<'_> {
             ChainOutput { result, paid, flight }
         }
         .boxed()
+    }
+
+    /// The name by which programs keep the state of this cell: a name of its own in the run, the same in every run.
+    fn conversation(&self, step: &ReadyStep) -> Arc<str> {
+        if step.step.spec.action.as_agent().is_none() {
+            return "".into();
+        }
+        let Self { row, system, trial, .. } = self;
+        let model = step.model.as_ref().map_or("-", |model| &model.id);
+        format!("{}#{trial}/{model}/{}/{}", row.sample.id, system.variant, step.step.spec.id).into()
     }
 
     /// Charges the time of a shared step to this cell: which of the cells makes the step is chance.
@@ -116,6 +127,7 @@ impl StepChain<'_> {
             timeout: ready.timeout,
             retries: ready.retries,
             time: self.time.clone(),
+            agent: ready.agent_targets(self.time.clone()),
         };
         // Before the steps that it rests on, which would be paid for nothing.
         if let Some(refusal) = context.calls.refusals.refusal(&target) {
@@ -133,7 +145,8 @@ impl StepChain<'_> {
         let output = before.as_ref().map(|made| &*made.step.output);
         let input = || {
             let input = step_input(self.row, self.system, output);
-            StepInput { model: ready.model.clone().or(input.model), ..input }
+            let conversation = self.conversation(ready);
+            StepInput { model: ready.model.clone().or(input.model), conversation, ..input }
         };
         let machine = || ready.step.machine(input());
         let (end, mut tally) = context.calls.drive_with_fresh_replies(machine, key, &target, StepEnd::failure).await;

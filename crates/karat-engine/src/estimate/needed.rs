@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use karat_scoring::judge::JudgeInput;
-use karat_types::{Action, Ask, Key, Machine, ModelSpec, Request, Turn};
+use karat_types::{Action, AgentSpec, Ask, Key, Machine, ModelSpec, Request, Turn, UserSpec};
 use serde_json::Value;
 
 use super::context::{EstimateContext, KnownOutput, PlannedCell};
@@ -55,7 +55,9 @@ impl EstimateContext<'_> {
             let (least, most) = likely.map_or(length, |likely| likely.output);
             known = KnownOutput::Length(least, most);
             let fee = usage_history.step_fee(&place.system.variant, &step.step.spec.id);
+            let user = self.user_calls(place.row, step);
             needed.push(NeededCalls { key: Some(*key), who, sum, likely, fee });
+            needed.extend(user);
         }
         Ok((needed, known))
     }
@@ -95,6 +97,9 @@ impl EstimateContext<'_> {
                 (exactly(calls), exactly(tokens), tokens)
             }
         };
+        if let Some(agent) = step.step.spec.action.as_agent() {
+            return Ok(agent_sum(agent, (calls, input, sure), u64::from(max_tokens)));
+        }
         let most = 1 + reasks;
         let output = (calls.0 * u64::from(max_tokens), calls.1 * u64::from(max_tokens));
         let sum = CallSum {
@@ -106,6 +111,22 @@ impl EstimateContext<'_> {
         Ok((sum, (output.0.div_ceil(10), output.1)))
     }
 
+    /// The calls of the model that plays the user of an agent.
+    fn user_calls(&self, row: &Row, step: &ReadyStep) -> Option<NeededCalls> {
+        let agent = step.step.spec.action.as_agent()?;
+        let Some(UserSpec::Model { turns, text, .. }) = &agent.user else { return None };
+        let (turns, model) = (u64::from((*turns).min(agent.limits.turns)), step.user.clone()?);
+        let reply = u64::from(max_tokens(None, Some(&model)));
+        let prompt = UNKNOWN_PROMPT + tokens::estimate_tokens(text) + row_tokens(row);
+        let sum = CallSum {
+            calls: (0, turns),
+            input: (0, turns * (prompt + turns * reply)),
+            output: (0, turns * reply),
+            sure: 0,
+        };
+        Some(NeededCalls { key: None, who: Recipient::Model(model), sum, likely: None, fee: None })
+    }
+
     pub fn judgment_calls(&self, row: &Row, known: &KnownOutput, judge: &ReadyJudge, key: Option<Key>) -> NeededCalls {
         let sum = judge_sum(row, judge, known, self.plan.header.run.seed);
         let scorer = self.plan.header.scorers.get(usize::from(judge.scorer)).map_or("", |scorer| scorer.id.as_str());
@@ -114,12 +135,33 @@ impl EstimateContext<'_> {
     }
 }
 
+/// The calls of an agent: one turn, or as many as it may take, each with all turns before it and the results of their
+/// calls.
+fn agent_sum(
+    agent: &AgentSpec,
+    (calls, input, sure): ((u64, u64), (u64, u64), u64),
+    max_tokens: u64,
+) -> (CallSum, (u64, u64)) {
+    let turns = u64::from(agent.limits.turns).max(1);
+    let earlier = turns * (turns - 1) / 2 * (max_tokens + UNKNOWN_ANSWER);
+    let most_input = turns * input.1 + earlier;
+    // The turn that reaches the limit is still asked for.
+    let bound = |most: u64| agent.limits.tokens.map_or(most, |tokens| most.min(2 * tokens.max(input.1 + max_tokens)));
+    let sum = CallSum {
+        calls: (calls.0.min(1), turns),
+        input: (input.0, bound(most_input)),
+        output: (max_tokens.div_ceil(10), bound(turns * max_tokens)),
+        sure,
+    };
+    (sum, (max_tokens.div_ceil(10), max_tokens + turns * UNKNOWN_ANSWER))
+}
+
 /// The recipient of a step that calls no model.
 fn external_recipient(step: &ReadyStep) -> Option<Recipient> {
     let kind = match step.step.spec.action {
         Action::Http(_) => "http",
         Action::Command(_) => "command",
-        Action::Prompt(_) | Action::Recorded(_) => return None,
+        Action::Prompt(_) | Action::Agent(_) | Action::Recorded(_) => return None,
     };
     Some(Recipient::Outside { kind, metered: step.step.meters_cost(), cost: Default::default() })
 }
@@ -176,7 +218,7 @@ fn max_tokens(asked: Option<u32>, model: Option<&ModelSpec>) -> u32 {
 
 fn prompt_tokens(ask: &Ask) -> u64 {
     match &ask.request {
-        Request::Chat(request) => {
+        Request::Chat(request) | Request::SimulatedUser(request) => {
             request.messages.iter().map(|message| 4 + tokens::estimate_tokens(&message.text())).sum()
         }
         Request::File { .. } | Request::Http(_) | Request::Command(_) | Request::Tool { .. } => 0,

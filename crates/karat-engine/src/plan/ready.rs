@@ -10,6 +10,8 @@ use karat_store::{ReuseView, StoreError, StoredRecord};
 use karat_text::template::Context;
 use karat_types::{JudgeRound, JudgmentRecord, Key, ModelSpec, Reads, Score};
 
+use crate::call::target::{AgentTargets, Target};
+use crate::cell::deadline::CellDeadline;
 use crate::reuse::identity::{RowDigests, judgment_key, step_key};
 use crate::steps::CompiledStep;
 
@@ -20,6 +22,8 @@ pub(crate) struct ReadyStep {
     /// Index into [`crate::plan::systems::Systems::reads`].
     pub reads: usize,
     pub model: Option<Arc<ModelSpec>>,
+    /// The model that plays the user of an agent.
+    pub user: Option<Arc<ModelSpec>>,
     /// Name in messages: `step query`.
     pub who: Arc<str>,
     pub timeout: Duration,
@@ -28,6 +32,30 @@ pub(crate) struct ReadyStep {
     pub reusable: bool,
     /// True if another cell of the same row can need this step's output.
     pub shared: bool,
+}
+
+impl ReadyStep {
+    /// The recipients of an agent beside its model. Calls of tools are not retried: a tool may have acted.
+    pub fn agent_targets(&self, time: Option<Arc<CellDeadline>>) -> Option<Arc<AgentTargets>> {
+        let agent = self.step.spec.action.as_agent()?;
+        let tools = Target {
+            who: format!("tools of {}", self.who).into(),
+            model: None,
+            meter: None,
+            timeout: self.timeout,
+            retries: 0,
+            time,
+            agent: None,
+        };
+        let user = self.user.clone().map(|model| Target {
+            who: format!("user of {}", self.who).into(),
+            timeout: model.timeout_ms.map_or(self.timeout, Duration::from_millis),
+            retries: self.retries,
+            model: Some(model),
+            ..tools.clone()
+        });
+        Some(Arc::new(AgentTargets { tools, user, limits: agent.limits.clone() }))
+    }
 }
 
 /// A model × variant, ready to be keyed and run.

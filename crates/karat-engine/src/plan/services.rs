@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use karat_providers::{EnvHeader, ExternalTexts};
 use karat_text::env_template::{self, GapTemplate};
 use karat_text::template::Context;
-use karat_types::{Action, PlanHeader, ScorerKind};
+use karat_types::{Action, PlanHeader, ScorerKind, ToolExecutor};
 use serde_json::{Value, json};
 
 /// The template context of services, from their addresses.
@@ -35,7 +35,19 @@ pub fn external_needs(plan: &PlanHeader) -> ExternalTexts {
                     .extend(spec.headers.iter().map(|(name, text)| header_text(plan, &who, (name, text), &spec.url)));
             }
             Action::Command(spec) => spec.env.values().for_each(|text| add(who.clone(), text)),
-            Action::Prompt(_) | Action::Recorded(_) => {}
+            Action::Prompt(_) | Action::Agent(_) | Action::Recorded(_) => {}
+        }
+    }
+    for tool in &plan.tools {
+        let who = format!("tool {}", tool.id);
+        match &tool.executor {
+            Some(ToolExecutor::Http { url, headers: own }) => {
+                http = true;
+                own.values().chain([url]).for_each(|text| add(who.clone(), text));
+                headers.extend(own.iter().map(|(name, text)| header_text(plan, &who, (name, text), url)));
+            }
+            Some(ToolExecutor::Command(spec)) => spec.env.values().for_each(|text| add(who.clone(), text)),
+            Some(ToolExecutor::Result(_) | ToolExecutor::Replies(_)) | None => {}
         }
     }
     for scorer in &plan.scorers {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use karat_scoring::judge::{PROMPT_VERSION, RubricJudge};
 use karat_scoring::scorer;
 use karat_text::template::Context;
-use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Reads, ScorerKind};
+use karat_types::{Key, KeyBuilder, ModelSpec, PlanHeader, Reads, ScorerKind, UserSpec};
 use serde_json::{Value, json};
 
 use crate::EngineError;
@@ -128,6 +128,14 @@ fn ready_system(
             timeout: Duration::from_millis(timeout),
             retries: spec.retries.unwrap_or(plan.run.retries),
             model,
+            user: models
+                .iter()
+                .find(|model| {
+                    spec.action
+                        .as_agent()
+                        .is_some_and(|agent| agent.user.as_ref().and_then(UserSpec::model) == Some(model.id.as_str()))
+                })
+                .cloned(),
             who: format!("step {}", spec.id).into(),
             step: Arc::new(step),
             shared: true,

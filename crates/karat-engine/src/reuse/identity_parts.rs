@@ -85,6 +85,7 @@ pub(crate) fn step_parts(
         Action::Prompt(_) => "prompt",
         Action::Http(_) => "request",
         Action::Command(_) => "command",
+        Action::Agent(_) => "agent",
         Action::Recorded(_) => "recording",
     };
     if !step.is_reusable(model) {
@@ -106,6 +107,10 @@ pub(crate) fn step_parts(
     }
     if let Some(model) = model {
         add_model(&mut parts, "model", model);
+    }
+    let user = step.action.as_agent().and_then(|agent| agent.user.as_ref()?.model());
+    if let Some(user) = user.and_then(|id| plan.models.iter().find(|model| model.id == id)) {
+        add_model(&mut parts, "user", user);
     }
     for name in &step.reads {
         let mut path = name.split('.');

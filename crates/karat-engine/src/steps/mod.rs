@@ -1,5 +1,6 @@
 //! The actions of a step, each a sans-IO machine. A new action is one file here and one arm in [`machine`].
 
+mod agent;
 mod meter;
 mod outside;
 mod parse;
@@ -16,12 +17,13 @@ use karat_text::template::{Context, TemplateError};
 use karat_types::{Action, CellError, Machine, ModelSpec, Money, Note, Sample, StepSpec};
 use serde_json::Value;
 
+use agent::{AgentMachine, CompiledAgent};
 use outside::{CompiledOutside, OutsideMachine};
 use prompt::{CompiledPrompt, PromptMachine};
 use recorded::{CompiledRecorded, RecordedMachine};
 
 pub(crate) use meter::{Metered, UnknownCost};
-pub(crate) use prompt::DEFAULT_MAX_TOKENS;
+pub(crate) use prompt::{DEFAULT_MAX_TOKENS, parameters};
 use take::take;
 
 /// The end of a step.
@@ -61,6 +63,9 @@ pub(crate) enum StepError {
     /// A JSON Schema is invalid.
     #[error("the schema of `parse` cannot be used: {0}")]
     Schema(String),
+    /// The schema of a tool's arguments is invalid.
+    #[error("the `input` of tool `{0}` cannot be used: {1}")]
+    ToolSchema(String, String),
 }
 
 /// A step with compiled templates and schema: compiled once per run, used for every cell.
@@ -72,6 +77,7 @@ pub(crate) struct CompiledStep {
 
 enum CompiledAction {
     Prompt(Arc<CompiledPrompt>),
+    Agent(Arc<CompiledAgent>),
     Outside(Arc<CompiledOutside>),
     Recorded(Arc<CompiledRecorded>),
 }
@@ -85,6 +91,8 @@ pub(crate) struct StepInput {
     pub sample: Arc<Sample>,
     /// The model that answers; `None` for steps that call none.
     pub model: Option<Arc<ModelSpec>>,
+    /// Name of the conversation, by which programs keep their state.
+    pub conversation: Arc<str>,
 }
 
 impl CompiledStep {
@@ -92,6 +100,7 @@ impl CompiledStep {
     pub fn new(spec: &StepSpec) -> Result<Self, StepError> {
         let action = match &spec.action {
             Action::Prompt(prompt) => CompiledAction::Prompt(Arc::new(CompiledPrompt::new(spec, prompt)?)),
+            Action::Agent(agent) => CompiledAction::Agent(Arc::new(CompiledAgent::new(agent)?)),
             Action::Http(http) => CompiledAction::Outside(Arc::new(CompiledOutside::http(spec, http)?)),
             Action::Command(command) => CompiledAction::Outside(Arc::new(CompiledOutside::command(spec, command)?)),
             Action::Recorded(recorded) => CompiledAction::Recorded(Arc::new(CompiledRecorded::new(spec, recorded)?)),
@@ -101,7 +110,7 @@ impl CompiledStep {
 
     /// Returns whether the step calls a model.
     pub fn calls_model(&self) -> bool {
-        matches!(self.action, CompiledAction::Prompt(_))
+        self.spec.action.calls_model()
     }
 
     /// Returns whether its answers report their cost.
@@ -116,7 +125,7 @@ impl CompiledStep {
     pub fn cost_of(&self, answer: &str) -> Result<Money, UnknownCost> {
         match &self.action {
             CompiledAction::Outside(action) => action.cost_of(answer),
-            CompiledAction::Prompt(_) | CompiledAction::Recorded(_) => Ok(Money::ZERO),
+            CompiledAction::Prompt(_) | CompiledAction::Agent(_) | CompiledAction::Recorded(_) => Ok(Money::ZERO),
         }
     }
 
@@ -130,6 +139,7 @@ impl CompiledStep {
         let spec = self.spec.clone();
         match &self.action {
             CompiledAction::Prompt(action) => Box::new(PromptMachine::new(spec, action.clone(), input)),
+            CompiledAction::Agent(action) => Box::new(AgentMachine::new(spec, action.clone(), input)),
             CompiledAction::Outside(action) => Box::new(OutsideMachine::new(spec, action.clone(), input)),
             CompiledAction::Recorded(action) => Box::new(RecordedMachine::new(spec, action.clone(), input)),
         }
@@ -138,5 +148,10 @@ impl CompiledStep {
 
 /// The error of a template that fails in a cell, with the template's own message.
 fn template_error(step: &StepSpec, error: &TemplateError) -> CellError {
-    CellError::new("template", format!("rendering step `{}`: {error}", step.id))
+    template_error_text(step, &error.to_string())
+}
+
+/// The error of a template or of its value, with its own message.
+fn template_error_text(step: &StepSpec, problem: &str) -> CellError {
+    CellError::new("template", format!("rendering step `{}`: {problem}", step.id))
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use karat_text::chunking::tokens::Tokenizer;
 use karat_text::template::{Template, TemplateError};
 use karat_types::{
-    Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, Note, NoteKind, Parameters,
-    ParseAs, PromptContent, PromptSpec, PromptTurn, Reply, ReplyFormat, Request, Role, StepSpec, ToolChoice,
-    ToolDefinition, Turn,
+    Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, ModelSpec, Note, NoteKind,
+    Parameters, ParseAs, PromptContent, PromptSpec, PromptTurn, Reply, ReplyFormat, Request, Role, StepSpec,
+    ToolChoice, ToolDefinition, Turn,
 };
 use serde_json::{Value, json};
 
@@ -17,6 +17,16 @@ use super::{Metered, StepEnd, StepError, StepInput, take, template_error};
 
 /// Maximum of reply tokens if neither step nor model sets one.
 pub(crate) const DEFAULT_MAX_TOKENS: u32 = 4096;
+
+/// The settings of a call: the step's, then the model's, with a maximum of tokens.
+pub(crate) fn parameters(step: &Parameters, model: Option<&ModelSpec>) -> Parameters {
+    let Some(model) = model else { return step.clone() };
+    let mut parameters = step.or(&model.parameters);
+    let bound = model.max_output;
+    let asked = parameters.max_tokens.or(bound).unwrap_or(DEFAULT_MAX_TOKENS);
+    parameters.max_tokens = Some(bound.map_or(asked, |bound| asked.min(bound)));
+    parameters
+}
 
 /// A prompt step with templates compiled.
 pub(crate) struct CompiledPrompt {
@@ -71,13 +81,7 @@ impl PromptMachine {
     }
 
     fn parameters(&self) -> Parameters {
-        let step = &self.step.parameters;
-        let Some(model) = &self.input.model else { return step.clone() };
-        let mut parameters = step.or(&model.parameters);
-        let bound = model.max_output;
-        let asked = parameters.max_tokens.or(bound).unwrap_or(DEFAULT_MAX_TOKENS);
-        parameters.max_tokens = Some(bound.map_or(asked, |bound| asked.min(bound)));
-        parameters
+        parameters(&self.step.parameters, self.input.model.as_deref())
     }
 
     /// Renders every piece. The error is the end of a step that makes no API calls.

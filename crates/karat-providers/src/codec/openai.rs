@@ -371,6 +371,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
 pub(crate) fn completion(
     model: &ModelSpec,
     text: &str,
+    calls: &[(String, &str, String)],
     finish: FinishReason,
     usage: Usage,
 ) -> serde_json::Result<Bytes> {
@@ -390,7 +391,20 @@ pub(crate) fn completion(
     #[derive(Serialize)]
     struct MessageBody<'a> {
         role: &'static str,
-        content: &'a str,
+        content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<CallBody<'a>>,
+    }
+    #[derive(Serialize)]
+    struct CallBody<'a> {
+        id: &'a str,
+        r#type: &'static str,
+        function: FunctionBody<'a>,
+    }
+    #[derive(Serialize)]
+    struct FunctionBody<'a> {
+        name: &'a str,
+        arguments: &'a str,
     }
     #[derive(Serialize)]
     struct UsageBody {
@@ -398,8 +412,17 @@ pub(crate) fn completion(
         completion_tokens: u64,
         total_tokens: u64,
     }
-    let message = MessageBody { role: "assistant", content: text };
-    let finish_reason = if finish == FinishReason::Length { "length" } else { "stop" };
+    let tool_calls: Vec<_> = (calls.iter())
+        .map(|(id, name, arguments)| CallBody { id, r#type: "function", function: FunctionBody { name, arguments } })
+        .collect();
+    let finish_reason = match finish {
+        FinishReason::Length => "length",
+        _ if tool_calls.is_empty() => "stop",
+        _ => "tool_calls",
+    };
+    // Beside calls, a provider sends null in place of an empty text.
+    let content = Some(text).filter(|text| !text.is_empty() || tool_calls.is_empty());
+    let message = MessageBody { role: "assistant", content, tool_calls };
     let body = CompletionBody {
         object: "chat.completion",
         model: &model.model,

@@ -23,7 +23,7 @@ use crate::http::env_headers::unset_variable;
 use crate::http::request::PreparedRequest;
 use crate::http::transport::Transport;
 use crate::limiter::{AdmissionPath, Gate};
-use crate::process::jsonl_process;
+use crate::process::jsonl_process::{self, Line};
 use crate::process::program::{Environment, Program, process_failure};
 use crate::registry::providers::Providers;
 
@@ -91,7 +91,7 @@ impl Providers {
         let (kind, captured) = match call.request {
             Request::Http(request) => ("http", http_capture(request)),
             Request::Command(request) => ("command", command_capture(request)),
-            Request::Chat(_) | Request::File { .. } | Request::Tool { .. } => {
+            Request::Chat(_) | Request::SimulatedUser(_) | Request::File { .. } | Request::Tool(_) => {
                 let problem = format!("{}: it asked for a model or a file; this is a bug in karat", call.who);
                 return Ok((unsent_exchange(problem), None));
             }
@@ -210,7 +210,7 @@ impl Providers {
         Ok(ProgramAttempts { providers: self, program, request, call })
     }
 
-    fn fill(&self, text: &EnvTemplate) -> Result<String, String> {
+    pub(super) fn fill(&self, text: &EnvTemplate) -> Result<String, String> {
         env_template::fill(text, |name| self.settings.lookup(name)).map_err(|name| format!("{name} is not set"))
     }
 }
@@ -254,7 +254,12 @@ impl AttemptSource for ProgramAttempts<'_> {
                 (printed, end.map(drop))
             }
             Protocol::Jsonl => {
-                let line = providers.jsonl_programs.ask(program, &request.input, call.timeout, &providers.settings);
+                let line = providers.jsonl_programs.ask(
+                    program,
+                    input_line(&request.input),
+                    call.timeout,
+                    &providers.settings,
+                );
                 match Box::pin(line).await {
                     Ok(line) => (line, Ok(())),
                     Err(failure) => (Bytes::new(), Err(failure)),
@@ -270,6 +275,11 @@ impl AttemptSource for ProgramAttempts<'_> {
         let latency = start.elapsed();
         Attempt { response, status: None, latency, exhausted: None, memory: None, program_run: None, outcome }
     }
+}
+
+/// The line that asks a program for an output.
+fn input_line(input: &Value) -> Line {
+    Line { members: format!("\"input\":{input}"), conversation: None }
 }
 
 /// The standard input of a program that runs once.

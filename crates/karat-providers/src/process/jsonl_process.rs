@@ -53,6 +53,10 @@ struct JsonlProgram {
     process: tokio::sync::Mutex<Option<JsonlProcess>>,
     next: AtomicU64,
     early_exits: Arc<AtomicU32>,
+    /// The number of processes that were started.
+    starts: AtomicU64,
+    /// The process, counted from 1, that each running conversation began with.
+    conversations: Mutex<HashMap<String, u64>>,
 }
 
 /// One process.
@@ -65,6 +69,21 @@ struct JsonlProcess {
 }
 
 type Answer = Result<Bytes, Failure>;
+
+/// A line for a program, without its id.
+pub(crate) struct Line {
+    /// Its members as JSON.
+    pub members: String,
+    /// The conversation that it belongs to, if the program keeps state.
+    pub conversation: Option<ConversationLine>,
+}
+
+/// The conversation of a line.
+pub(crate) struct ConversationLine {
+    pub name: String,
+    /// True if it begins here.
+    pub begin: bool,
+}
 
 /// The requests without an answer.
 struct PendingRequests {
@@ -162,8 +181,13 @@ pub(crate) fn parse_answer_line(line: &[u8]) -> Result<String, String> {
 
 impl JsonlPrograms {
     /// Sends a request to a program, which is started if it is not running.
-    pub async fn ask(&self, program: &Program, input: &Value, timeout: Duration, settings: &Settings) -> Answer {
-        self.program(program).ask(input, timeout, settings).await
+    pub async fn ask(&self, program: &Program, line: Line, timeout: Duration, settings: &Settings) -> Answer {
+        self.program(program).ask(line, timeout, settings).await
+    }
+
+    /// Writes the last line of a conversation, if the process that it began with is still running.
+    pub async fn tell_end(&self, program: &Program, conversation: &str, members: String) {
+        self.program(program).tell_end(conversation, &members).await;
     }
 
     fn program(&self, program: &Program) -> Arc<JsonlProgram> {
@@ -176,6 +200,8 @@ impl JsonlPrograms {
             process: tokio::sync::Mutex::new(None),
             next: AtomicU64::new(0),
             early_exits: Arc::default(),
+            starts: AtomicU64::new(0),
+            conversations: Mutex::default(),
         });
         programs.insert(program.clone(), new.clone());
         new
@@ -200,9 +226,44 @@ impl JsonlPrograms {
 }
 
 impl JsonlProgram {
-    async fn ask(&self, input: &Value, timeout: Duration, settings: &Settings) -> Answer {
+    /// Notes that a conversation begins with the running process, or checks that it did.
+    ///
+    /// # Errors
+    /// It began with a process that has exited, so its state is lost.
+    fn enter(&self, line: &Line) -> Result<(), Failure> {
+        let Some(ConversationLine { name, begin }) = &line.conversation else { return Ok(()) };
+        let now = self.starts.load(Ordering::Acquire);
+        let mut conversations = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
+        if *begin {
+            conversations.insert(name.clone(), now);
+            return Ok(());
+        }
+        if conversations.get(name) == Some(&now) {
+            return Ok(());
+        }
+        Err(process_failure(format!(
+            "program `{}`: it exited during this conversation, so the state of the conversation is lost",
+            self.program.name()
+        )))
+    }
+
+    async fn tell_end(&self, conversation: &str, members: &str) {
+        let began = self.conversations.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation);
+        if began != Some(self.starts.load(Ordering::Acquire)) {
+            return;
+        }
+        let lines = match &*self.process.lock().await {
+            Some(process) if !process.pending.is_over.load(Ordering::Acquire) => process.lines.clone(),
+            _ => return,
+        };
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let line = format!("{{\"id\":{id},\"input\":{input}}}\n");
+        // A program that no longer reads needs no end.
+        let _ = lines.send(format!("{{\"id\":{id},{members}}}\n")).await;
+    }
+
+    async fn ask(&self, line: Line, timeout: Duration, settings: &Settings) -> Answer {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let text = format!("{{\"id\":{id},{}}}\n", line.members);
         let (answer, answered) = oneshot::channel();
         let (lines, pending, kill) = {
             let mut process = self.process.lock().await;
@@ -210,6 +271,7 @@ impl JsonlProgram {
                 *process = Some(self.start(settings)?);
             }
             let Some(process) = &*process else { return Err(self.early_exit()) };
+            self.enter(&line)?;
             process.pending.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, answer);
             if process.pending.is_over.load(Ordering::Acquire) {
                 return Err(self.early_exit());
@@ -217,7 +279,7 @@ impl JsonlProgram {
             (process.lines.clone(), process.pending.clone(), process.kill.clone())
         };
         let exchange = async {
-            if lines.send(line).await.is_err() {
+            if lines.send(text).await.is_err() {
                 return Err(self.early_exit());
             }
             answered.await.unwrap_or_else(|_| Err(self.early_exit()))
@@ -248,6 +310,7 @@ impl JsonlProgram {
             )));
         }
         self.early_exits.fetch_add(1, Ordering::AcqRel);
+        self.starts.fetch_add(1, Ordering::AcqRel);
         let mut running = self.program.start(settings, Stdio::piped(), Stdio::piped())?;
         let (Some(stdin), Some(stdout)) = (running.child.stdin.take(), running.child.stdout.take()) else {
             return Err(process_failure(format!("program `{}`: it has no streams", self.program.name())));

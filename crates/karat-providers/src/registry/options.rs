@@ -35,8 +35,9 @@ pub(crate) struct ScriptedOptions {
     pub reply: Option<String>,
     /// The value of `vars` in the template.
     pub vars: Map<String, Value>,
-    /// Rows `{match, reply}` as JSON Lines, a JSON array, or inline. The first row whose `match` occurs in the request
-    /// answers.
+    /// Rows `{match, turn, reply, tool_calls}` as JSON Lines, a JSON array, or inline. The first row whose `match` occurs
+    /// in the request, and whose `turn` (1 = the model's first reply in the conversation) is the current one, answers.
+    /// A row has `match`, `turn` or both, and `reply`, `tool_calls` (a list of `{name, arguments}`) or both.
     #[schemars(schema_with = "text_or_list")]
     pub replies: Option<Replies>,
     /// Name of a prompt section: `match` must equal its whole content, so that recorded replies are found by an id.
@@ -55,23 +56,34 @@ pub(crate) enum Replies {
 
 /// One written reply.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct WrittenReply {
     /// Text that must occur in the request; with `by`, the whole content of that section.
-    #[serde(rename = "match")]
-    pub needle: String,
-    /// The answer.
-    #[serde(flatten)]
-    pub answer: WrittenAnswer,
+    #[serde(rename = "match", default)]
+    pub needle: Option<String>,
+    /// The turn of the model that it is for, from 1.
+    #[serde(default)]
+    pub turn: Option<u32>,
+    /// The reply: a text, or JSON that becomes one.
+    #[serde(default)]
+    pub reply: Option<Value>,
+    /// The tools that it calls.
+    #[serde(default)]
+    pub tool_calls: Vec<WrittenCall>,
+    /// A recorded failure with its message.
+    #[serde(default)]
+    pub error: Option<String>,
 }
 
-/// A written answer.
+/// A written call of a tool.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum WrittenAnswer {
-    /// A reply: a text, or JSON that becomes one.
-    Reply(Value),
-    /// A recorded failure with its message.
-    Error(String),
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenCall {
+    /// The tool.
+    pub name: String,
+    /// The arguments: mostly an object. A text is sent as it is.
+    #[serde(default)]
+    pub arguments: Value,
 }
 
 /// Options of the stub: none.

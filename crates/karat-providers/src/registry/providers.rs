@@ -35,8 +35,8 @@ use crate::registry::error::ProviderError;
 use crate::registry::key_command::KeyCommand;
 use crate::registry::outside::ExternalTexts;
 use crate::registry::settings::Settings;
-use crate::scripted;
 use crate::scripted::schema_stub;
+use crate::scripted::{self, ScriptedReply};
 
 /// Models that can be called. All tasks of a run share one.
 pub struct Providers {
@@ -232,7 +232,11 @@ impl Providers {
                 self.dispatch.run_once(call.model, path, payer, attempt).await
             }
             Backend::Stub => {
-                let attempt = async { self.call_offline(model, &call, |request| Ok(schema_stub::reply(request))) };
+                let attempt = async {
+                    self.call_offline(model, &call, |request| {
+                        Ok(ScriptedReply { text: schema_stub::reply(request), calls: Vec::new() })
+                    })
+                };
                 self.dispatch.run_once(call.model, path, payer, attempt).await
             }
         }
@@ -306,7 +310,7 @@ impl Providers {
         &self,
         model: &ConnectedModel,
         call: &Call<'_>,
-        answer: impl Fn(&ChatRequest) -> Result<String, String>,
+        answer: impl Fn(&ChatRequest) -> Result<ScriptedReply, String>,
     ) -> Exchange {
         let spec = &model.spec;
         let start = Instant::now();
@@ -314,9 +318,15 @@ impl Providers {
             Ok(body) => self.dispatch.secrets.clean(stored_body(model, call).unwrap_or(body)),
             Err(problem) => return unsent_exchange(problem),
         };
-        let body = answer(call.request).and_then(|text| {
+        let body = answer(call.request).and_then(|ScriptedReply { text, calls }| {
             let (text, finish) = scripted::cut_to_limit(call.request, spec.max_output, text);
-            completion(spec, &text, finish, scripted::usage(call.request, &text)).map_err(|error| error.to_string())
+            let reply = ScriptedReply { text, calls };
+            let usage = scripted::usage(call.request, &reply);
+            let id = scripted::call_ids(call.request);
+            let calls: Vec<_> = (reply.calls.iter().zip(id))
+                .map(|(call, id)| (id, call.name.as_str(), scripted::arguments_text(call)))
+                .collect();
+            completion(spec, &reply.text, &calls, finish, usage).map_err(|error| error.to_string())
         });
         let (response, outcome) = match body {
             Ok(body) => {

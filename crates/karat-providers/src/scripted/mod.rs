@@ -20,7 +20,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Output, State, UndefinedBehavior, context};
 use serde_json::{Map, Value};
 
-use crate::registry::options::{Replies, ScriptedOptions, WrittenAnswer, WrittenReply};
+use crate::registry::options::{Replies, ScriptedOptions, WrittenCall, WrittenReply};
 
 /// Instructions of one reply: far above any sensible script, far below a hang.
 const FUEL: u64 = 5_000_000;
@@ -50,8 +50,17 @@ pub(crate) enum Script {
         /// The section's label.
         label: String,
         /// The replies by content.
-        replies: HashMap<String, WrittenAnswer>,
+        replies: HashMap<String, WrittenReply>,
     },
+}
+
+/// The reply of a script.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct ScriptedReply {
+    /// Its words.
+    pub text: String,
+    /// The tools that it calls.
+    pub calls: Vec<WrittenCall>,
 }
 
 impl Script {
@@ -79,13 +88,37 @@ impl Script {
     }
 
     /// The reply to a request. The error is the end of a sentence that begins with the model.
-    pub fn reply(&self, request: &ChatRequest) -> Result<String, String> {
+    pub fn reply(&self, request: &ChatRequest) -> Result<ScriptedReply, String> {
         let reply = match self {
-            Self::Template { environment, vars } => render(environment, vars, request),
+            Self::Template { environment, vars } => {
+                render(environment, vars, request).map(|text| rendered_reply(text, request))
+            }
             Self::Written(rows) => find(rows, request),
             Self::Recorded { label, replies } => find_recorded(label, replies, request),
         };
-        reply.map(|reply| with_code(request, reply))
+        reply.map(|reply| ScriptedReply { text: with_code(request, reply.text), ..reply })
+    }
+}
+
+/// The turn of the model in a conversation, from 1.
+fn turn(request: &ChatRequest) -> u32 {
+    let earlier = request.messages.iter().filter(|message| message.role == Role::Assistant).count();
+    u32::try_from(earlier + 1).unwrap_or(u32::MAX)
+}
+
+/// What a template gave. If the request offers tools, a JSON object with `tool_calls` is calls, beside an optional `text`.
+fn rendered_reply(text: String, request: &ChatRequest) -> ScriptedReply {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Calling {
+        #[serde(default)]
+        text: String,
+        tool_calls: Vec<WrittenCall>,
+    }
+    let calling = (!request.tools.is_empty()).then(|| serde_json::from_str(text.trim()).ok()).flatten();
+    match calling {
+        Some(Calling { text, tool_calls }) => ScriptedReply { text, calls: tool_calls },
+        None => ScriptedReply { text, calls: Vec::new() },
     }
 }
 
@@ -126,12 +159,30 @@ pub(crate) fn cut_to_limit(
 }
 
 /// The usage of a script, in tokens of the plan's tokenizer.
-pub(crate) fn usage(request: &ChatRequest, reply: &str) -> Usage {
+pub(crate) fn usage(request: &ChatRequest, reply: &ScriptedReply) -> Usage {
     let count = |text: &str| Tokenizer::plan().count(text) as u64;
+    let called = request.messages.iter().flat_map(|message| &message.tool_calls);
+    let called: u64 = called.map(|call| count(&call.name) + count(&call.arguments_text())).sum();
+    let calls: u64 = reply.calls.iter().map(|call| count(&call.name) + count(&arguments_text(call))).sum();
     Usage {
-        input_tokens: request.messages.iter().map(|message| count(&message.text())).sum(),
-        output_tokens: count(reply),
+        input_tokens: request.messages.iter().map(|message| count(&message.text())).sum::<u64>() + called,
+        output_tokens: count(&reply.text) + calls,
         ..Usage::default()
+    }
+}
+
+/// Ids of the calls of a reply: unique in the conversation and the same in every run.
+pub(crate) fn call_ids(request: &ChatRequest) -> impl Iterator<Item = String> {
+    let turn = turn(request);
+    (1..).map(move |at: u32| format!("call_{turn}_{at}"))
+}
+
+/// The arguments of a call as a provider sends them: JSON text.
+pub(crate) fn arguments_text(call: &WrittenCall) -> String {
+    match &call.arguments {
+        Value::Null => "{}".to_owned(),
+        Value::String(text) => text.clone(),
+        arguments => arguments.to_string(),
     }
 }
 
@@ -147,6 +198,7 @@ fn render(environment: &Environment<'_>, vars: &minijinja::Value, request: &Chat
         messages => Serde(&request.messages),
         sections => Serde(&sections),
         code => fence::code(&prompt).unwrap_or_default(),
+        turn => turn(request),
         prompt,
         vars,
     };
@@ -156,47 +208,74 @@ fn render(environment: &Environment<'_>, vars: &minijinja::Value, request: &Chat
         .map_err(|error| format!("its script failed: {}", describe(&error)))
 }
 
-fn find(rows: &[WrittenReply], request: &ChatRequest) -> Result<String, String> {
-    let occurs = |needle: &str| request.messages.iter().any(|message| message.text().contains(needle));
-    let row = rows.iter().find(|row| occurs(&row.needle)).ok_or_else(|| {
-        format!("none of its {} written replies has a `match` that occurs in the request", rows.len())
+fn find(rows: &[WrittenReply], request: &ChatRequest) -> Result<ScriptedReply, String> {
+    let occurs = |needle: &String| request.messages.iter().any(|message| message.text().contains(needle.as_str()));
+    let turn = turn(request);
+    let fits =
+        |row: &&WrittenReply| row.needle.as_ref().is_none_or(occurs) && row.turn.is_none_or(|wanted| wanted == turn);
+    let row = rows.iter().find(fits).ok_or_else(|| {
+        let in_turn =
+            if rows.iter().any(|row| row.turn.is_some()) { format!(" in turn {turn}") } else { String::new() };
+        format!("none of its {} written replies has a `match` that occurs in the request{in_turn}", rows.len())
     })?;
-    reply_text(&row.answer)
+    written_reply(row)
 }
 
-fn reply_text(answer: &WrittenAnswer) -> Result<String, String> {
-    match answer {
-        WrittenAnswer::Reply(Value::String(text)) => Ok(text.clone()),
-        WrittenAnswer::Reply(json) => Ok(json.to_string()),
-        WrittenAnswer::Error(error) => Err(format!("it failed when it was recorded: {error}")),
+fn written_reply(row: &WrittenReply) -> Result<ScriptedReply, String> {
+    if let Some(error) = &row.error {
+        return Err(format!("it failed when it was recorded: {error}"));
     }
+    let text = match &row.reply {
+        Some(Value::String(text)) => text.clone(),
+        Some(json) => json.to_string(),
+        None => String::new(),
+    };
+    Ok(ScriptedReply { text, calls: row.tool_calls.clone() })
+}
+
+/// Checks that a row can be found and has an answer.
+fn check_row(row: &WrittenReply, number: usize) -> Result<(), String> {
+    if row.needle.is_none() && row.turn.is_none() {
+        return Err(format!("row {number} of `replies` has neither `match` nor `turn`"));
+    }
+    if row.turn == Some(0) {
+        return Err(format!("row {number} of `replies` has `turn: 0`; the model's first reply is turn 1"));
+    }
+    let answers = row.reply.is_some() || !row.tool_calls.is_empty();
+    if answers == row.error.is_some() {
+        return Err(format!("row {number} of `replies` needs `reply`, `tool_calls` or both, or `error`"));
+    }
+    Ok(())
 }
 
 /// Indexes replies by the content of the named section; two replies with the same content are an error.
 fn index_recorded(name: &str, rows: Vec<WrittenReply>) -> Result<Script, String> {
     let label = fence::label(name);
     let mut replies = HashMap::with_capacity(rows.len());
-    for row in rows {
-        if replies.contains_key(&row.needle) {
-            return Err(format!("two of its `replies` have the `match` {:?}", excerpt(&row.needle)));
+    for (at, row) in rows.into_iter().enumerate() {
+        let needle = row.needle.clone().filter(|_| row.turn.is_none());
+        let needle =
+            needle.ok_or_else(|| format!("with `by`, row {} of `replies` needs `match` and no `turn`", at + 1))?;
+        if replies.contains_key(&needle) {
+            return Err(format!("two of its `replies` have the `match` {:?}", excerpt(&needle)));
         }
-        replies.insert(row.needle, row.answer);
+        replies.insert(needle, row);
     }
     Ok(Script::Recorded { label, replies })
 }
 
 fn find_recorded(
     label: &str,
-    replies: &HashMap<String, WrittenAnswer>,
+    replies: &HashMap<String, WrittenReply>,
     request: &ChatRequest,
-) -> Result<String, String> {
+) -> Result<ScriptedReply, String> {
     let sections = fence::sections(&join_contents(request, |_| true));
     let Some((_, content)) = sections.into_iter().find(|(known, _)| known == label) else {
         return Err(format!("the prompt has no section {label}, by which its replies are found"));
     };
     let missing =
         || format!("none of its {} recorded replies is for the {label} {:?}", replies.len(), excerpt(&content));
-    replies.get(&content).map_or_else(|| Err(missing()), reply_text)
+    replies.get(&content).map_or_else(|| Err(missing()), written_reply)
 }
 
 /// The beginning of a text, for messages.
@@ -206,6 +285,12 @@ fn excerpt(text: &str) -> String {
 
 /// Rows written inline, as a JSON array, or as JSON Lines.
 fn parse_rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
+    let rows = read_rows(replies)?;
+    rows.iter().enumerate().try_for_each(|(at, row)| check_row(row, at + 1))?;
+    Ok(rows)
+}
+
+fn read_rows(replies: Replies) -> Result<Vec<WrittenReply>, String> {
     let text = match replies {
         Replies::Rows(rows) => return Ok(rows),
         Replies::Text(text) => text,

@@ -192,11 +192,13 @@ fn truncation_warnings(report: Report<'_>) -> Vec<String> {
             NoteKind::Truncated => ("reply", "replies", "raise `max_tokens` (`--max-output-tokens`)".to_owned()),
             NoteKind::Filtered => ("reply", "replies", format!("read it with `{}`", report.trace_command(note.cell))),
             NoteKind::DroppedChunks => ("chunk", "chunks", "raise `chunk.max` (`--max-chunks`)".to_owned()),
+            NoteKind::Unscripted => ("call", "calls", "add a row for it to the tool's `replies`".to_owned()),
             _ => return None,
         };
         let done = match note.kind {
             NoteKind::DroppedChunks => "dropped",
             NoteKind::Filtered => "filtered or refused",
+            NoteKind::Unscripted => "without a scripted reply",
             _ => "cut off",
         };
         let (what, places) = (count_of(note.times, one, many), places(note));
@@ -221,6 +223,10 @@ fn cost(report: Report<'_>) -> String {
     let spend = report.findings.run.spend;
     let failed = report.findings.run.tally.errors > 0;
     let divided = if failed { "; $/cell is the total cost divided by all cells, including failed ones" } else { "" };
+    let users = match spend.has_users() {
+        true => format!(", {} of simulated users", count(spend.users.usage.total())),
+        false => String::new(),
+    };
     let paid = figures::money(Some(report.amount_paid()));
     let paid = if report.is_simulated() {
         format!("nothing was billed ({paid} at the scripted prices)")
@@ -230,7 +236,7 @@ fn cost(report: Report<'_>) -> String {
         format!("{paid} paid")
     };
     format!(
-        "cost: estimate {}; {} at list price, {paid}; {} tokens of systems, {} of judges{divided}",
+        "cost: estimate {}; {} at list price, {paid}; {} tokens of systems, {} of judges{users}{divided}",
         figures::estimate(report.context.estimate.as_ref()),
         figures::money(spend.cost()),
         count(spend.extraction.usage.total()),

@@ -14,6 +14,7 @@ pub(crate) fn note_name(kind: NoteKind) -> &'static str {
         NoteKind::Breach => "usage above the reservation",
         NoteKind::Lenience => "declared lenience used",
         NoteKind::Unmetered => "a metered fact could not be read",
+        NoteKind::Unscripted => "call without a scripted reply",
         NoteKind::UnaskedCall => "tool called without being offered",
     }
 }

@@ -2,9 +2,10 @@
 //! read these. Each key has a description and an example, which editors and the reference show.
 //!
 //! - here: shapes of values, objects and keys
-//! - `suite.rs`, `dataset.rs`, `step.rs`, `tool.rs`, `scorer.rs`, `rubric.rs`, `registry.rs`: the tables
+//! - `suite.rs`, `dataset.rs`, `step.rs`, `agent.rs`, `tool.rs`, `scorer.rs`, `rubric.rs`, `registry.rs`: the tables
 //! - `schema.rs` publishes them as JSON Schema; `unimplemented.rs` lists what this version lacks
 
+mod agent;
 mod dataset;
 mod registry;
 mod rubric;

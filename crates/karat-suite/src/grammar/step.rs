@@ -1,11 +1,13 @@
 //! Steps of a variant.
 
+use super::agent::AGENT;
 use super::{Object, Shape, TEXTS, may, must};
 
 pub(super) static STEP: Object = Object::new(
     "step",
     &[
         may("prompt", Shape::Short(&PROMPT, "file"), "Renders messages from a template and calls a model. A bare string is the path of a template file; write `{ text: … }` for a prompt in the suite itself.", "prompts/classify.md"),
+        may("agent", Shape::Object(&AGENT), "Lets a model call tools until it is done; the output is an object with `text`, `messages`, `tool_calls`, `turns` and `stop_reason`.", r#"{ user: "{{ input }}", tools: [get_order, refund], limits: { turns: 12 } }"#),
         may("http", Shape::Short(&HTTP, "url"), "Sends a request to a service; the response is the output.", r#"{ url: "http://localhost:8000/answer", body: { question: "{{ input }}" } }"#),
         may("command", Shape::Short(&COMMAND, "run"), "Runs a program; its standard output is the output.", "[python, answer.py]"),
         may("recorded", Shape::Short(&RECORDED, "from"), "Reads an output that exists already, from a column or from a file.", "{ column: answer }"),
@@ -24,7 +26,7 @@ pub(super) static STEP: Object = Object::new(
         may("retries", Shape::Integer(0), "Number of attempts after the first that fails.", "2"),
     ],
 )
-.one_of(&["prompt", "http", "command", "recorded", "use"]);
+.one_of(&["prompt", "agent", "http", "command", "recorded", "use"]);
 
 static PROMPT: Object = Object::new(
     "prompt",
@@ -60,7 +62,7 @@ static PROMPT: Object = Object::new(
 )
 .one_of(&["file", "text", "user", "messages"]);
 
-static MESSAGE: Object = Object::new(
+pub(super) static MESSAGE: Object = Object::new(
     "message",
     &[
         must("role", Shape::Words(&["system", "user", "assistant"]), "Sender of the message.", "user"),

@@ -153,6 +153,7 @@ fn decode_matrix(source: &LoadedSource, overrides: &Overrides, known: &Registry,
     let judges = decoder.select_models(node.field("judges"), "--judges", &overrides.judges, known);
     let judges: Vec<String> = judges.into_iter().map(|judge| judge.id).collect();
     let scorers = decoder.scorers(node.field("scorers"), &judges, known, overrides);
+    decoder.warn_of_related_users(node.field("variants"), &variants, &models, known);
     versions::missing(node, &variants, &scorers, decoder);
     if overrides.safe {
         let place = node.field("judges").or_else(|| node.field("models")).unwrap_or(node).place.clone();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use karat_text::chunking::tokens::Tokenizer;
 use karat_types::{
-    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, System, ToolSpec,
-    VariantSpec,
+    Action, GateRules, Key, ModelSpec, PlanHeader, Requires, Sample, ScorerKind, ServiceSpec, StepSpec, System,
+    ToolSpec, VariantSpec,
 };
 
 use crate::dataset::{Dataset, DatasetError, RepresentativeRows};
@@ -67,7 +67,7 @@ impl Suite {
         let mut models =
             if self.variants.iter().any(VariantSpec::calls_matrix_model) { self.models.clone() } else { Vec::new() };
         let matrix = models.len();
-        for id in self.variants.iter().flat_map(|variant| &variant.steps).filter_map(|step| step.model.as_ref()) {
+        for id in self.variants.iter().flat_map(|variant| &variant.steps).flat_map(StepSpec::named_models) {
             if !models.iter().any(|model| model.id == *id) {
                 models.extend(self.registry.find(id).map(Cow::into_owned));
             }
@@ -124,6 +124,7 @@ impl Suite {
     fn used_tools(&self) -> Vec<ToolSpec> {
         let offered = |tool: &ToolSpec| {
             self.variants.iter().flat_map(|variant| &variant.steps).any(|step| match &step.action {
+                Action::Agent(agent) => agent.all_tools().any(|offered| offered.id == tool.id),
                 Action::Prompt(prompt) => prompt.tools.iter().any(|offered| offered.name == tool.id),
                 Action::Http(_) | Action::Command(_) | Action::Recorded(_) => false,
             })
@@ -172,7 +173,7 @@ impl Suite {
 /// Why a variant is not planned with a model: the first requirement that the model does not meet. What only a row can
 /// decide is left to the run.
 fn unmet(variant: &VariantSpec, matrix: Option<&ModelSpec>, models: &[ModelSpec]) -> Option<String> {
-    variant.steps.iter().filter(|step| matches!(step.action, Action::Prompt(_))).find_map(|step| {
+    variant.steps.iter().filter(|step| step.action.calls_model()).find_map(|step| {
         let own = step.model.as_ref().and_then(|id| models.iter().find(|model| model.id == *id));
         let model = own.or(matrix)?;
         let why = lacking(&step.requires, model)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_types::{ModelSpec, ScorerKind, ScorerSpec, VariantSpec};
+use karat_types::{ModelSpec, ScorerKind, ScorerSpec, StepSpec, VariantSpec};
 
 use crate::diagnostics::Problems;
 use crate::registry::Registry;
@@ -51,7 +51,7 @@ pub(crate) fn refuse_models(
     place: &Place,
     problems: &mut Problems,
 ) {
-    let of_steps = variants.iter().flat_map(|variant| &variant.steps).filter_map(|step| step.model.as_deref());
+    let of_steps = variants.iter().flat_map(|variant| &variant.steps).flat_map(StepSpec::named_models);
     let of_scorers = scorers.iter().flat_map(|scorer| match &scorer.kind {
         ScorerKind::Rubric(rubric) => rubric.judges.as_slice(),
         ScorerKind::Metric { .. } => &[],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use karat_types::{Action, ScorerKind, ScorerSpec, VariantSpec};
+use karat_types::{ScorerKind, ScorerSpec, VariantSpec};
 
 use crate::decode::Decoder;
 use crate::syntax::node::Node;
@@ -19,7 +19,7 @@ pub(crate) fn missing(suite: &Node, variants: &[VariantSpec], scorers: &[ScorerS
     if !(of_rubrics || of_dataset || steps().any(|(_, step)| step.version.is_some())) {
         return;
     }
-    let without = steps().filter(|(_, step)| step.version.is_none() && matches!(step.action, Action::Prompt(_)));
+    let without = steps().filter(|(_, step)| step.version.is_none() && step.action.calls_model());
     let names: BTreeSet<String> = without.map(|(variant, step)| format!("`{}.{}`", variant.id, step.id)).collect();
     if let (false, Some(place)) = (names.is_empty(), suite.field("variants")) {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");

@@ -17,7 +17,7 @@ pub use message::{Blob, Content, Media, MediaSource, Message, Part, RawTurn, Rol
 pub use reply::{CallError, CallErrorCode, FinishReason, Reply, Usage};
 pub use request::{
     ChatRequest, CommandRequest, EnvTemplate, EnvTemplatePart, FilePath, HttpRequest, Parameters, Protocol,
-    ReplyFormat, Request,
+    ReplyFormat, Request, ToolRequest,
 };
 pub use served_name::ServedName;
 pub use tool::{ToolChoice, ToolDefinition};

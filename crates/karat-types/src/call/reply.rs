@@ -162,6 +162,8 @@ pub enum CallErrorCode {
     NotFound,
     /// The process or script behind the model failed.
     Process,
+    /// A limit of an agent's loop is reached; the message names it. Never recorded: the loop ends with an output.
+    Limit,
     /// The answer calls a tool and has no text. Stored by earlier versions only: a call is an output now.
     ToolCall,
 }
@@ -200,6 +202,7 @@ impl CallErrorCode {
             Self::Unsupported => "unsupported",
             Self::NotFound => "not_found",
             Self::Process => "process",
+            Self::Limit => "limit",
             Self::ToolCall => "tool_call",
         }
     }

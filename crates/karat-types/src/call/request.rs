@@ -166,15 +166,28 @@ pub enum Request {
     Http(HttpRequest),
     /// A program; the reply's text is what it prints.
     Command(CommandRequest),
-    /// A call of one of the suite's tools; the reply's text is the result as the model is told it.
-    Tool {
-        /// The tool's id in the plan.
-        tool: String,
-        /// The conversation that the call belongs to, one per cell and trial: executors keep their state by it.
-        conversation: String,
-        /// The arguments, an object.
-        arguments: Value,
-    },
+    /// A message of the simulated user, from the model that plays it.
+    SimulatedUser(ChatRequest),
+    /// A call of a tool whose program keeps state by conversation. It is asked again when a run is resumed, because
+    /// only then the program knows what was done. The reply's text is its answer, `{"result": …}` or `{"error": …}`.
+    Tool(ToolRequest),
+}
+
+/// A call of a tool that a running program answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolRequest {
+    /// The program; its `input` is not used.
+    pub command: CommandRequest,
+    /// The tool.
+    pub tool: String,
+    /// The conversation that the call belongs to, one per cell and trial.
+    pub conversation: String,
+    /// True if it is the conversation's first call of this program.
+    pub begin: bool,
+    /// The arguments, an object.
+    pub arguments: Value,
+    /// Id of the row.
+    pub sample: String,
 }
 
 /// A text with gaps that only the environment fills, at the last moment: the values never stand in a plan or a store.

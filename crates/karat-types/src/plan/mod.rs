@@ -1,9 +1,10 @@
 //! Specs of a plan: a suite with files read, defaults filled in and names resolved. All of them are stored as JSON.
 //!
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
-//! - `model.rs`, `step.rs` (variants and services), `tool.rs`, `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
+//! - `model.rs`, `step.rs` (variants and services), `agent.rs`, `tool.rs`, `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
+mod agent;
 mod cap;
 mod gate;
 mod header;
@@ -13,6 +14,7 @@ mod scorer;
 mod step;
 mod tool;
 
+pub use agent::{AgentLimits, AgentSpec, UserSpec};
 pub use cap::Cap;
 pub use gate::{Correction, Gate, GateBasis, GateReference, GateRules, Policy, Subject, Threshold};
 pub use header::{

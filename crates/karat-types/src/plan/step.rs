@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{JsonMode, ModelSpec, Parameters, Pricing, Protocol, Role, Tier, ToolChoice, ToolDefinition};
+use crate::{AgentSpec, JsonMode, ModelSpec, Parameters, Pricing, Protocol, Role, Tier, ToolChoice, ToolDefinition};
 
 /// A named pipeline under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct VariantSpec {
 impl VariantSpec {
     /// Returns true if any step calls the matrix's model or passes its name to a service. Otherwise the variant has no model axis.
     pub fn calls_matrix_model(&self) -> bool {
-        let calls = |step: &StepSpec| step.model.is_none() && matches!(step.action, Action::Prompt(_));
+        let calls = |step: &StepSpec| step.model.is_none() && step.action.calls_model();
         let tells = |step: &StepSpec| step.reads.iter().any(|name| name == "model" || name.starts_with("model."));
         self.steps.iter().any(|step| calls(step) || tells(step))
     }
@@ -113,11 +113,23 @@ pub enum Action {
     Http(HttpSpec),
     /// Runs a program.
     Command(CommandSpec),
+    /// Lets a model call tools until it is done.
+    Agent(Box<AgentSpec>),
     /// Takes an output that exists already.
     Recorded(RecordedSpec),
 }
 
 impl Action {
+    /// Returns true if it calls a model.
+    pub fn calls_model(&self) -> bool {
+        matches!(self, Self::Prompt(_) | Self::Agent(_))
+    }
+
+    /// The agent, if it is one.
+    pub fn as_agent(&self) -> Option<&AgentSpec> {
+        if let Self::Agent(agent) = self { Some(agent) } else { None }
+    }
+
     /// Returns true if it calls a service or program. Other runs reuse the results of such a step only with a declared
     /// version, because nothing else says what answered.
     pub fn is_outside(&self) -> bool {
@@ -247,13 +259,23 @@ impl StepSpec {
     /// nothing says what answered.
     pub fn is_reusable(&self, model: Option<&ModelSpec>) -> bool {
         let is_outside = self.action.is_outside() || model.is_some_and(ModelSpec::is_program);
-        !is_outside || self.version.is_some()
+        (!is_outside || self.version.is_some()) && self.action.as_agent().is_none_or(AgentSpec::has_versions)
     }
 
     /// Returns true if it offers tools, so that its output is an object with calls.
     pub fn offers_tools(&self) -> bool {
         let has_own = self.parameters.extra.get("tools").is_some_and(|tools| !tools.is_null());
-        matches!(&self.action, Action::Prompt(prompt) if has_own || !prompt.tools.is_empty())
+        match &self.action {
+            Action::Prompt(prompt) => has_own || !prompt.tools.is_empty(),
+            Action::Agent(_) => true,
+            Action::Http(_) | Action::Command(_) | Action::Recorded(_) => false,
+        }
+    }
+
+    /// Ids of the models that it names: its own, and the one that plays the user.
+    pub fn named_models(&self) -> impl Iterator<Item = &str> {
+        let user = self.action.as_agent().and_then(|agent| agent.user.as_ref()?.model());
+        self.model.as_deref().into_iter().chain(user)
     }
 
     /// The step without what cannot change its output: times it may take, prices, folders.
@@ -263,8 +285,10 @@ impl StepSpec {
         if let Some(meter) = &mut bare.meter {
             meter.prices.clear();
         }
-        if let Action::Command(command) = &mut bare.action {
-            command.folder.clear();
+        match &mut bare.action {
+            Action::Command(command) => command.folder.clear(),
+            Action::Agent(agent) => agent.clear_folders(),
+            Action::Prompt(_) | Action::Http(_) | Action::Recorded(_) => {}
         }
         bare
     }

@@ -188,6 +188,9 @@ pub struct ResponseFacts {
     /// The usage of each step, in order, when several steps made an output; from the last recorded step on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepCost>,
+    /// The usage and cost of the model that plays the user: no part of the system's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<StepCost>,
     /// The models that answered. The store keeps them by themselves: most cells have one.
     #[serde(skip)]
     pub answered: Vec<ServedName>,
@@ -202,11 +205,19 @@ pub struct StepCost {
     pub cost: Option<Money>,
 }
 
+impl StepCost {
+    /// Adds another usage and cost; the sum with an unknown cost is unknown.
+    pub fn add(&mut self, other: Self) {
+        self.usage += other.usage;
+        self.cost = self.cost.zip(other.cost).map(|(own, other)| own + other);
+    }
+}
+
 impl ResponseFacts {
     /// Returns true if nothing but the served models is known.
     pub fn is_bare(&self) -> bool {
-        let Self { latency_ms, version, models, steps, answered: _ } = self;
-        latency_ms.is_empty() && version.is_none() && models.is_empty() && steps.is_empty()
+        let Self { latency_ms, version, models, steps, user, answered: _ } = self;
+        latency_ms.is_empty() && version.is_none() && models.is_empty() && steps.is_empty() && user.is_none()
     }
 
     /// These facts and those of a step before: times of one stage add up, the later version and models stand. What each
@@ -218,6 +229,9 @@ impl ResponseFacts {
         self.version = self.version.take().or_else(|| before.version.clone());
         for (part, model) in &before.models {
             self.models.entry(part.clone()).or_insert_with(|| model.clone());
+        }
+        if let Some(earlier) = before.user {
+            self.user.get_or_insert(StepCost { cost: Some(Money::ZERO), ..StepCost::default() }).add(earlier);
         }
         before.answered.iter().for_each(|it| it.clone().add_to(&mut self.answered));
     }
@@ -277,6 +291,12 @@ impl CellError {
         Self { message: message.into(), code: code.into() }
     }
 
+    /// A tool's program or service failed, timed out or broke its protocol.
+    pub const TOOL: &str = "tool";
+
+    /// The model that plays the user failed.
+    pub const USER: &str = "user";
+
     /// The judge's reply was invalid, also after the last re-ask.
     pub const UNREADABLE: &str = "parse";
 
@@ -318,6 +338,8 @@ pub enum NoteKind {
     Unmetered,
     /// A reply calls tools that it was not offered.
     UnaskedCall,
+    /// A tool has no written reply for a call.
+    Unscripted,
 }
 
 /// A note that every report must show.

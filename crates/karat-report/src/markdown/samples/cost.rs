@@ -31,7 +31,8 @@ pub(in crate::markdown) fn write(page: &mut Page, report: Report<'_>) {
             shares.of(bill.cost()),
         ]
     };
-    page.table(&heads, [row("systems", &spend.extraction), row("judges", &spend.judging)]);
+    let users = spend.has_users().then(|| row("simulated users", &spend.users));
+    page.table(&heads, [row("systems", &spend.extraction), row("judges", &spend.judging)].into_iter().chain(users));
     if findings.run.tally.errors > 0 {
         page.paragraph(Inline::plain("$/cell is the total cost divided by all cells, including failed ones."));
     }

@@ -1,6 +1,6 @@
 //! Cost by model, judge and step, with the budget, and the most expensive samples.
 
-use karat_analysis::{CostLine, Group};
+use karat_analysis::{CostLine, Group, Spend};
 use karat_page::block::{Block, Cell, Column, Head};
 use karat_page::component::ledger::{self, CostRow};
 use karat_page::number::{count, share};
@@ -29,6 +29,7 @@ pub(super) fn section(report: Report<'_>) -> Markup {
         .iter()
         .map(|group| of_group(report, group, groups.1))
         .chain(findings.breakdown.judges.iter().map(|line| of_line(line, "judge")))
+        .chain(spend.has_users().then(|| of_users(&spend)))
         .collect();
     let details = [by_step(report), by_sample(report), efficiency(report)];
     let details: Vec<Block> = details.into_iter().flatten().collect();
@@ -54,6 +55,17 @@ fn of_group(report: Report<'_>, group: &Group, kind: &str) -> CostRow {
     }
 }
 
+fn of_users(spend: &Spend) -> CostRow {
+    CostRow {
+        name: "simulated users".to_owned(),
+        kind: "user, cells".to_owned(),
+        calls: spend.cells,
+        cached: None,
+        tokens: (spend.users.usage.input_tokens, spend.users.usage.output_tokens),
+        cost: spend.users.cost().map(Money::usd),
+    }
+}
+
 fn of_line(line: &CostLine, kind: &str) -> CostRow {
     CostRow {
         name: line.id.clone(),
@@ -76,7 +88,7 @@ fn totals(report: Report<'_>) -> Vec<String> {
             format!("Paid in this run, without reused results: {paid}.")
         });
     }
-    let unpriced = spend.extraction.unpriced + spend.judging.unpriced;
+    let unpriced = spend.extraction.unpriced + spend.judging.unpriced + spend.users.unpriced;
     if unpriced > 0 {
         lines.push(format!(
             "{} cells and judgments have no known price: sums that include one are unknown, the others cost {}. Set the \

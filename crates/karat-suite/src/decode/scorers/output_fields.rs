@@ -13,6 +13,9 @@ use crate::syntax::node::Place;
 /// The fields of an output that may call tools.
 const CALLING: [&str; 3] = ["text", "tool_calls", "stop_reason"];
 
+/// The fields of an agent's output beside its state.
+const AGENT: [&str; 7] = ["text", "messages", "tool_calls", "turns", "stop_reason", "invalid_calls", "unknown_calls"];
+
 /// The fields of the outputs of a suite.
 pub(crate) struct OutputFields {
     names: BTreeSet<String>,
@@ -34,7 +37,9 @@ impl OutputFields {
 
     /// Returns whether every output is one that may call tools.
     pub fn is_turn(&self) -> bool {
-        self.is_closed && self.names.len() == CALLING.len() && CALLING.iter().all(|name| self.names.contains(*name))
+        self.is_closed
+            && CALLING.iter().all(|name| self.names.contains(*name))
+            && self.names.iter().all(|name| name == "state" || AGENT.contains(&name.as_str()))
     }
 
     fn of_step(step: &StepSpec) -> Option<Self> {
@@ -43,6 +48,11 @@ impl OutputFields {
         }
         if !step.take.is_empty() {
             return Some(Self { names: step.take.keys().cloned().collect(), is_closed: true });
+        }
+        if let Some(agent) = step.action.as_agent() {
+            let state = agent.state.as_ref().map(|_| "state");
+            let names = AGENT.into_iter().chain(state).map(str::to_owned).collect();
+            return Some(Self { names, is_closed: true });
         }
         if step.offers_tools() {
             return Some(Self { names: CALLING.map(str::to_owned).into(), is_closed: true });

@@ -1,8 +1,9 @@
 //! Decoding of one step: files are read, templates compiled, defaults filled in.
 //!
 //! - here: prompt and recorded steps, and the keys that all steps have; `outside.rs`: http and command steps, services
-//! - `variants.rs`: lists of steps with `use` inlined; `meter.rs`: `meter`
+//! - `agent.rs`: agents; `variants.rs`: lists of steps with `use` inlined; `meter.rs`: `meter`
 
+mod agent;
 pub(crate) mod meter;
 pub(crate) mod outside;
 pub(crate) mod variants;
@@ -42,7 +43,7 @@ impl Decoder<'_> {
         let chunk = node.field("chunk").and_then(|chunk| self.chunk(chunk, position));
         let position = Position { is_chunked: chunk.is_some(), ..position };
         let mut reads = Vec::new();
-        let action = self.action(node, position, &mut reads)?;
+        let action = self.action(node, position, &mut reads, registry)?;
         if let Some(chunk) = &chunk {
             reads.extend(Expression::compile(&chunk.of).map(|of| of.reads().to_vec()).unwrap_or_default());
         }
@@ -83,13 +84,23 @@ impl Decoder<'_> {
         Some(spec)
     }
 
-    fn action(&mut self, node: &Node, position: Position, reads: &mut Vec<String>) -> Option<Action> {
+    fn action(
+        &mut self,
+        node: &Node,
+        position: Position,
+        reads: &mut Vec<String>,
+        registry: &Registry,
+    ) -> Option<Action> {
         if let Some(prompt) = node.field("prompt") {
             let roots = if position.is_chunked { names::CHUNKED_STEP } else { names::STEP };
             let messages = self.messages(prompt, roots, position, reads)?;
             let tools = self.offered_tools(prompt.field("tools").filter(|_| prompt.text().is_none()));
             let tool_choice = self.tool_choice(prompt.field("tool_choice"), &tools);
             return Some(Action::Prompt(PromptSpec { messages, tools, tool_choice }));
+        }
+        if let Some(agent) = node.field("agent") {
+            let agent = self.agent(agent, position, reads, registry)?;
+            return Some(Action::Agent(Box::new(agent)));
         }
         if let Some(http) = node.field("http") {
             return self.http(http, position, reads).map(Action::Http);
@@ -422,6 +433,7 @@ impl Decoder<'_> {
     fn beside_the_action(&mut self, node: &Node, action: &Action) {
         let (what, foreign): (&str, &[&str]) = match action {
             Action::Prompt(_) => ("the facts of a prompt step come from its provider", &["meter"]),
+            Action::Agent(_) => ("an agent answers with an object", &["meter", "chunk", "merge"]),
             Action::Http(_) => ("an http step calls no model", &["model", "parameters", "requires"]),
             Action::Command(_) => ("a command step calls no model", &["model", "parameters", "requires"]),
             Action::Recorded(_) => {

@@ -133,7 +133,7 @@ fn limit(step: &mut StepSpec, overrides: &Overrides) {
         step.timeout_ms = overrides.timeout_ms.or(step.timeout_ms);
         step.retries = overrides.retries.or(step.retries);
     }
-    if matches!(step.action, Action::Prompt(_)) && overrides.max_output_tokens.is_some() {
+    if step.action.calls_model() && overrides.max_output_tokens.is_some() {
         step.parameters.max_tokens = overrides.max_output_tokens;
     }
     if let Some(chunk) = &mut step.chunk {

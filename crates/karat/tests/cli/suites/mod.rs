@@ -1,5 +1,6 @@
 //! Suites: what they may say, and what they ask for.
 
+mod agents;
 mod bad_input;
 mod checks;
 mod contracts;

@@ -1,0 +1,122 @@
+//! `agent`: a model that calls tools until it is done, and the user that it talks to.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CommandSpec, Money, PromptTurn, ToolDefinition, ToolExecutor, ToolSpec};
+
+/// A loop of model and tools, files read.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct AgentSpec {
+    /// The turns before the model's first. Without one of the user, the simulated user speaks first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<PromptTurn>,
+    /// The tools that the model is offered, and what answers their calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolSpec>,
+    /// The limits of the loop.
+    #[serde(default)]
+    pub limits: AgentLimits,
+    /// A tool that the model does not see; its result at the end is the `state` of the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ToolSpec>,
+    /// The user that answers the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserSpec>,
+}
+
+/// The limits of a loop. Reaching one ends the loop with an output, not with an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentLimits {
+    /// Maximum number of the model's turns.
+    pub turns: u32,
+    /// Maximum number of calls of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u32>,
+    /// Tokens of requests and replies from which no further turn is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Cost from which no further turn is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
+    /// Time in milliseconds, of calls and tools together, from which no further turn is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
+}
+
+impl AgentLimits {
+    /// The number of turns of a loop that sets no limit.
+    pub const TURNS: u32 = 20;
+}
+
+impl Default for AgentLimits {
+    fn default() -> Self {
+        Self { turns: Self::TURNS, calls: None, tokens: None, cost: None, time_ms: None }
+    }
+}
+
+/// A user that speaks after every reply without calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserSpec {
+    /// A model that plays the user.
+    Model {
+        /// Registry id of the model.
+        model: String,
+        /// Template of the person, the goal and what the user knows.
+        text: String,
+        /// Template of the first message; absent = the model writes it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first: Option<String>,
+        /// The text by which the user ends the conversation.
+        stop: String,
+        /// Maximum number of the user's messages.
+        turns: u32,
+    },
+    /// Written messages, in order: templates, or a lone `{{ }}` that gives a list of texts.
+    Script(Vec<String>),
+}
+
+impl UserSpec {
+    /// The text by which a simulated user ends the conversation, unless the suite sets another.
+    pub const STOP: &str = "###STOP###";
+    /// The number of messages of a simulated user, unless the suite sets another.
+    pub const TURNS: u32 = 20;
+
+    /// The model that plays the user, if one does.
+    pub fn model(&self) -> Option<&str> {
+        if let Self::Model { model, .. } = self { Some(model) } else { None }
+    }
+}
+
+impl AgentSpec {
+    /// The tools as the model sees them.
+    pub fn definitions(&self) -> Vec<ToolDefinition> {
+        self.tools.iter().map(ToolSpec::definition).collect()
+    }
+
+    /// The offered tools and the one that reads the state.
+    pub fn all_tools(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.iter().chain(&self.state)
+    }
+
+    /// Returns true if each program and service behind its tools has a declared version.
+    pub fn has_versions(&self) -> bool {
+        self.all_tools().all(|tool| tool.version.is_some() || !tool.is_external())
+    }
+
+    /// Removes the folders of programs, which are no part of identity.
+    pub fn clear_folders(&mut self) {
+        for tool in self.tools.iter_mut().chain(&mut self.state) {
+            if let Some(ToolExecutor::Command(CommandSpec { folder, .. })) = &mut tool.executor {
+                folder.clear();
+            }
+        }
+    }
+}
+
+impl ToolSpec {
+    /// Returns true if a program or service answers its calls.
+    pub fn is_external(&self) -> bool {
+        matches!(self.executor, Some(ToolExecutor::Command(_) | ToolExecutor::Http { .. }))
+    }
+}
