@@ -8,6 +8,7 @@ mod prompt;
 mod recorded;
 mod shape;
 mod take;
+mod turns;
 
 use std::sync::Arc;
 

@@ -101,6 +101,9 @@ pub struct StepSpec {
     /// The names that its templates and expressions read: `sample.title`, `input`, `output`, `chunk.text`, …
     #[serde(default)]
     pub reads: Vec<String>,
+    /// The names that only paths of images and files read. The content of the files is part of identity, not these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media_reads: Vec<String>,
 }
 
 /// The action of a step.
@@ -263,8 +266,10 @@ impl StepSpec {
         if let Some(meter) = &mut bare.meter {
             meter.prices.clear();
         }
-        if let Action::Command(command) = &mut bare.action {
-            command.folder.clear();
+        match &mut bare.action {
+            Action::Command(command) => command.folder.clear(),
+            Action::Prompt(prompt) => prompt.clear_folders(),
+            Action::Http(_) | Action::Recorded(_) => {}
         }
         bare
     }
@@ -283,6 +288,45 @@ pub struct PromptSpec {
     pub tool_choice: Option<ToolChoice>,
 }
 
+impl PromptSpec {
+    /// Removes folders and paths: what is in the files counts, not where they are.
+    fn clear_folders(&mut self) {
+        for turn in &mut self.messages {
+            match turn {
+                PromptTurn::Spliced { folder, .. } => folder.clear(),
+                PromptTurn::Written { content: PromptContent::Parts(parts), .. } => {
+                    parts.iter_mut().filter_map(PromptPart::as_media_mut).filter(|media| media.is_path()).for_each(
+                        |media| {
+                            media.source.clear();
+                        },
+                    );
+                }
+                PromptTurn::Written { content: PromptContent::Text(_), .. } => {}
+            }
+        }
+    }
+
+    /// Returns true if a turn holds images or files, or may hold those of a row.
+    pub fn may_have_media(&self) -> bool {
+        self.messages.iter().any(|turn| match turn {
+            PromptTurn::Spliced { .. } => true,
+            PromptTurn::Written { content: PromptContent::Parts(parts), .. } => {
+                parts.iter().any(|part| !matches!(part, PromptPart::Text(_)))
+            }
+            PromptTurn::Written { content: PromptContent::Text(_), .. } => false,
+        })
+    }
+}
+
+impl PromptPart {
+    fn as_media_mut(&mut self) -> Option<&mut PromptMedia> {
+        match self {
+            Self::Text(_) => None,
+            Self::Image(media) | Self::File(media) => Some(media),
+        }
+    }
+}
+
 /// A turn, or the turns, that a prompt writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -298,6 +342,9 @@ pub enum PromptTurn {
     Spliced {
         /// The expression.
         turns: String,
+        /// The folder that files of the row are relative to: that of the dataset. No part of identity.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        folder: String,
     },
 }
 
@@ -328,6 +375,13 @@ pub enum PromptPart {
     Image(PromptMedia),
     /// A file.
     File(PromptMedia),
+}
+
+impl PromptMedia {
+    /// Returns true if it names a file, unless a row holds an address in its place.
+    pub fn is_path(&self) -> bool {
+        self.media.is_none() && !["http://", "https://", "data:"].iter().any(|scheme| self.source.starts_with(scheme))
+    }
 }
 
 /// An image or a file of a written turn.

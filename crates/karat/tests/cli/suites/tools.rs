@@ -1,4 +1,4 @@
-//! Prompts that offer tools: calls are outputs.
+//! Prompts with histories and tools: what is sent, and calls as outputs.
 
 use serde_json::json;
 use testkit::{Behaviour, FakeProvider};
@@ -61,4 +61,23 @@ fn an_unasked_call_is_noted() {
     assert_eq!(report["totals"]["errors"], json!(0));
     assert!(report.to_string().contains("calls tools that it was not offered"), "{report}");
     assert!(report["cost"]["actual_cost_usd"].as_f64().is_some_and(|usd| usd > 0.0), "it is billed");
+}
+
+/// TG-01: a history of the row is sent as it stands between written turns; braces in it are not rendered.
+#[test]
+fn histories_are_sent_as_they_stand() {
+    let provider = FakeProvider::start(Behaviour::ok("fine")).unwrap();
+    let place = Place::new();
+    let turns = json!([
+        { "role": "user", "content": "hi" },
+        { "role": "assistant", "content": "{{ x }}" },
+        { "role": "user", "content": "and?" },
+    ]);
+    place
+        .write("data.jsonl", &format!("{}\n", json!({ "id": "a", "question": "q", "target": "fine", "turns": turns })));
+    let suite =
+        suite(&provider.base_url()).replace("text: \"{{ sample.question }}\"", "messages: \"{{ sample.turns }}\"");
+    place.write("karat.yaml", &suite);
+    place.fine(&["run", "-q", "--run-id", "a"]);
+    assert_eq!(provider.received_requests()[0].json()["messages"], turns);
 }
