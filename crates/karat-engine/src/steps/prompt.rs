@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use karat_suite::MediaKind;
 use karat_text::chunking::tokens::Tokenizer;
+use karat_text::template::Context;
 use karat_types::{
-    Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, Note, NoteKind, Parameters,
-    ParseAs, PromptSpec, Reply, ReplyFormat, Request, Role, StepSpec, ToolChoice, ToolDefinition, Turn,
+    Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Media, Message, Note, NoteKind,
+    Parameters, ParseAs, PromptSpec, Reply, ReplyFormat, Request, Role, StepSpec, ToolChoice, ToolDefinition, Turn,
 };
 use serde_json::{Value, json};
 
@@ -37,6 +39,13 @@ impl CompiledPrompt {
             cutter: Cutter::new(spec)?,
             parser,
         })
+    }
+}
+
+impl CompiledPrompt {
+    /// The images and files that it shows of a row.
+    pub(super) fn media(&self, context: &Context) -> Vec<(MediaKind, Result<Media, String>)> {
+        self.turns.media(context)
     }
 }
 

@@ -1,11 +1,9 @@
 //! The turns of a prompt: templates and spliced histories of rows as messages.
 
-use karat_suite::RowPath;
-use karat_text::conversation::{Conversation, media_of, name_of};
+use karat_suite::{MediaKind, RowMedia};
+use karat_text::conversation::{Conversation, name_of};
 use karat_text::template::{Context, Expression, Template};
-use karat_types::{
-    CellError, Media, MediaSource, Message, Part, PromptContent, PromptMedia, PromptPart, PromptTurn, Role,
-};
+use karat_types::{CellError, Media, Message, Part, PromptContent, PromptPart, PromptTurn, Role};
 
 use super::StepError;
 
@@ -32,21 +30,7 @@ enum CompiledTurn {
 enum CompiledPart {
     /// The next of the texts.
     Text,
-    Image(CompiledMedia),
-    File(CompiledMedia),
-}
-
-struct CompiledMedia {
-    source: SourceTemplate,
-    detail: Option<Template>,
-    media: Option<String>,
-}
-
-enum SourceTemplate {
-    /// A path, unless the row holds an address.
-    Path(RowPath),
-    /// An address or base64.
-    Text(Template),
+    Media(MediaKind, RowMedia),
 }
 
 impl CompiledTurns {
@@ -70,8 +54,10 @@ impl CompiledTurns {
                                 text(source)?;
                                 CompiledPart::Text
                             }
-                            PromptPart::Image(media) => CompiledPart::Image(CompiledMedia::new(media)?),
-                            PromptPart::File(media) => CompiledPart::File(CompiledMedia::new(media)?),
+                            PromptPart::Image(media) => {
+                                CompiledPart::Media(MediaKind::Image, RowMedia::compile(media)?)
+                            }
+                            PromptPart::File(media) => CompiledPart::Media(MediaKind::File, RowMedia::compile(media)?),
                         })
                     });
                     CompiledTurn::Parts(*role, parts.collect::<Result<_, StepError>>()?)
@@ -102,11 +88,9 @@ impl CompiledTurns {
                     for part in parts {
                         rendered.push(match part {
                             CompiledPart::Text => Part::Text(texts.next().unwrap_or_default()),
-                            CompiledPart::Image(media) => {
-                                Part::Image(media.render(context).map_err(|problem| failed(&problem))?)
-                            }
-                            CompiledPart::File(media) => {
-                                Part::File(media.render(context).map_err(|problem| failed(&problem))?)
+                            CompiledPart::Media(kind, media) => {
+                                let media = media.render(context).map_err(|problem| failed(&problem))?;
+                                if *kind == MediaKind::Image { Part::Image(media) } else { Part::File(media) }
                             }
                         });
                     }
@@ -123,32 +107,33 @@ impl CompiledTurns {
             false => Ok(conversation.into_messages()),
         }
     }
-}
 
-impl CompiledMedia {
-    fn new(spec: &PromptMedia) -> Result<Self, StepError> {
-        let source = match spec.is_path() {
-            true => SourceTemplate::Path(RowPath::compile(&spec.source)?),
-            false => SourceTemplate::Text(Template::compile(&spec.source)?),
-        };
-        let detail = spec.detail.as_deref().map(Template::compile).transpose()?;
-        Ok(Self { source, detail, media: spec.media.clone() })
-    }
-
-    fn render(&self, context: &Context) -> Result<Media, String> {
-        let text = |template: &Template| template.render(context).map_err(|error| error.to_string());
-        let mut media = match &self.source {
-            SourceTemplate::Text(template) => media_of(&text(template)?, self.media.as_deref(), "")?,
-            SourceTemplate::Path(path) => {
-                let path = path.render(context).map_err(|error| error.to_string())?;
-                let mut media = media_of(&path.path, None, path.beneath.as_deref().unwrap_or_default())?;
-                if let MediaSource::Path(known) = &mut media.source {
-                    *known = path;
+    /// The images and files of a row, without reading them. Those of turns that read earlier outputs are not among them.
+    pub fn media(&self, context: &Context) -> Vec<(MediaKind, Result<Media, String>)> {
+        let mut all = Vec::new();
+        for turn in &self.turns {
+            match turn {
+                CompiledTurn::Text(_) => {}
+                CompiledTurn::Parts(_, parts) => all.extend(parts.iter().filter_map(|part| match part {
+                    CompiledPart::Text => None,
+                    CompiledPart::Media(kind, media) => Some((*kind, media.render(context))),
+                })),
+                CompiledTurn::Spliced { of, folder } => {
+                    let mut conversation = Conversation::default();
+                    if let Ok(value) = of.eval(context)
+                        && conversation.splice("", &value, folder).is_ok()
+                    {
+                        let parts =
+                            conversation.into_messages().into_iter().flat_map(|message| message.content.into_parts());
+                        all.extend(parts.filter_map(|part| match part {
+                            Part::Text(_) => None,
+                            Part::Image(media) => Some((MediaKind::Image, Ok(media))),
+                            Part::File(media) => Some((MediaKind::File, Ok(media))),
+                        }));
+                    }
                 }
-                media
             }
-        };
-        media.detail = self.detail.as_ref().map(text).transpose()?;
-        Ok(media)
+        }
+        all
     }
 }

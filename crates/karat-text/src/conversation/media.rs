@@ -44,8 +44,14 @@ fn blob(base64: &str) -> Result<MediaSource, String> {
 }
 
 /// The message for an image or file that is too large.
-pub(super) fn too_large() -> String {
+fn too_large() -> String {
     format!("it has more than {} MiB", MAX_MEDIA_BYTES >> 20)
+}
+
+/// Width and height of an image in pixels, by its header.
+pub fn image_size(bytes: &[u8]) -> Option<(u64, u64)> {
+    let size = imagesize::blob_size(bytes).ok()?;
+    Some((size.width as u64, size.height as u64))
 }
 
 /// The media type of bytes by their beginning: PNG, JPEG, GIF, WebP and PDF.

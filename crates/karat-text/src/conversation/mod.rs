@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use karat_types::{Message, Role};
 use serde_json::Value;
 
-pub use media::{MAX_MEDIA_BYTES, media_of, media_type_of};
+pub use media::{MAX_MEDIA_BYTES, image_size, media_of, media_type_of};
 
 /// The turns of one request so far.
 #[derive(Debug, Default)]

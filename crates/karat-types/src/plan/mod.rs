@@ -19,7 +19,7 @@ pub use header::{
     AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches,
     PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
-pub use model::{Availability, JsonMode, Limits, ModelSpec, Sampling, Tier};
+pub use model::{Availability, ImageTokens, JsonMode, Limits, ModelSpec, Sampling, Tier};
 pub use rubric::{
     AbsentDimension, Better, BreakdownSpec, ChunkMerge, DiagnosticSpec, Dimension, FieldType, FindingMerge,
     InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape,

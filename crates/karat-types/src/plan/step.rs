@@ -259,6 +259,11 @@ impl StepSpec {
         matches!(&self.action, Action::Prompt(prompt) if has_own || !prompt.tools.is_empty())
     }
 
+    /// Returns true if its requests may hold images or files.
+    pub fn may_have_media(&self) -> bool {
+        matches!(&self.action, Action::Prompt(prompt) if prompt.may_have_media())
+    }
+
     /// The step without what cannot change its output: times it may take, prices, folders.
     #[must_use]
     pub fn bare(&self) -> Self {

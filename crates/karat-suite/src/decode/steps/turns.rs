@@ -2,7 +2,7 @@
 
 use karat_text::conversation::name_of;
 use karat_text::template::{Expression, Template};
-use karat_types::{PromptContent, PromptMedia, PromptPart, PromptTurn, Role};
+use karat_types::{PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, Role};
 
 use crate::dataset::turns::TurnsCheck;
 use crate::decode::steps::Position;
@@ -82,30 +82,23 @@ impl Decoder<'_> {
         };
         let media = node.text_of("media").map(str::to_owned);
         if let Some(image) = node.field("image") {
-            let source = self.media_source(image, media.is_some(), roots, position, reads)?;
+            let source = self.media_source(image, media.is_some(), position, reads)?;
             return Some(PromptPart::Image(PromptMedia { source, detail, media }));
         }
         let file = node.field("file")?;
-        let source = self.media_source(file, media.is_some(), roots, position, reads)?;
+        let source = self.media_source(file, media.is_some(), position, reads)?;
         Some(PromptPart::File(PromptMedia { source, detail, media }))
     }
 
     /// The template of an address, of base64, or of a path that is relative to the working directory. A path that begins
     /// with a value of the row is relative to the dataset.
-    fn media_source(
-        &mut self,
-        node: &Node,
-        is_base64: bool,
-        roots: &[&str],
-        position: Position,
-        reads: &mut Reads,
-    ) -> Option<String> {
+    fn media_source(&mut self, node: &Node, is_base64: bool, position: Position, reads: &mut Reads) -> Option<String> {
         let text = node.text()?;
         let is_address = ["http://", "https://", "data:"].iter().any(|scheme| text.starts_with(scheme));
         if is_base64 || is_address {
-            return self.template(node, roots, position, &mut reads.names);
+            return self.template(node, names::DATASET_ROLES, position, &mut reads.names);
         }
-        let inlined = self.template(node, roots, position, &mut reads.media)?;
+        let inlined = self.template(node, names::DATASET_ROLES, position, &mut reads.media)?;
         let begins_with_row = inlined.starts_with("{{") && !self.params.leads(text);
         let path = match begins_with_row {
             true if self.dataset_folder.is_empty() => inlined,
@@ -129,8 +122,8 @@ impl Decoder<'_> {
                 turns.reads().iter().all(|name| names::DATASET_ROLES.contains(&name.split('.').next().unwrap_or(name)))
             }),
         };
-        let has_spliced = turns.iter().any(|turn| matches!(turn, PromptTurn::Spliced { .. }));
-        if has_spliced && turns.iter().all(is_of_row) {
+        let spec = PromptSpec { messages: turns.to_vec(), ..PromptSpec::default() };
+        if spec.may_have_media() && turns.iter().all(is_of_row) {
             self.turns_checks.extend(TurnsCheck::new(turns));
         }
     }
