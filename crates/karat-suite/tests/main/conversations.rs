@@ -15,8 +15,14 @@ scorers: { hit: { metric: contains, value: x } }
 
 fn world(suite: &str, turns: &str) -> World {
     let row = format!("{{\"id\": \"7\", \"question\": \"q\", \"photo\": \"img/1.png\", \"turns\": {turns}}}\n");
-    World::new(&[("karat.yaml", suite), ("data/rows.jsonl", &row), ("logo.png", "\u{89}PNG")])
+    World::new(&[("karat.yaml", suite), ("data/rows.jsonl", &row)])
+        .with_bytes("logo.png", PNG)
+        .with_bytes("data/img/1.png", PNG)
+        .with("docs/7.pdf", "%PDF")
 }
+
+/// The beginning of a PNG image.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 const TURNS: &str = r#"[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "{{ x }}"}]"#;
 
