@@ -37,7 +37,8 @@ pub use decode::dataset::dir::dir_options;
 pub use diagnostics::nearest::nearest;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use files::{
-    DiskFiles, Files, LABELLED, RowPath, folder, is_outside, is_rooted, join, join_beneath, place_beneath,
+    DiskFiles, Files, LABELLED, MediaKind, RowMedia, RowPath, folder, is_outside, is_rooted, join, join_beneath,
+    place_beneath, read_media,
 };
 pub use grammar::schema::{registry_schema, rubric_schema, suite_schema};
 pub use overrides::{LastOutputs, LoadContext, LoadPurpose, Overrides, StoredOutputs};

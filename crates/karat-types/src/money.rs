@@ -64,6 +64,12 @@ pub struct Price {
     /// Nano-dollars per million input tokens served from the provider's cache; without it they cost `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<u64>,
+    /// Nano-dollars per million input tokens that the provider stores in its cache; without it they cost `input`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<u64>,
+    /// Nano-dollars per million input tokens that it stores for an hour; without it they cost `cache_write`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<u64>,
     /// The date (YYYY-MM-DD) on which the price was read at its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
@@ -102,9 +108,14 @@ impl Price {
     /// The cost of a call with this usage, rounded up to the next nano-dollar.
     pub fn cost(&self, usage: &Usage) -> Money {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
-        let fresh = usage.input_tokens - cached;
+        let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
+        let for_an_hour = usage.cache_write_1h_tokens.min(written);
+        let fresh = usage.input_tokens - cached - written;
+        let write = self.cache_write.unwrap_or(self.input);
         let total = i128::from(fresh) * i128::from(self.input)
             + i128::from(cached) * i128::from(self.cached_input.unwrap_or(self.input))
+            + i128::from(written - for_an_hour) * i128::from(write)
+            + i128::from(for_an_hour) * i128::from(self.cache_write_1h.unwrap_or(write))
             + i128::from(usage.output_tokens) * i128::from(self.output);
         Money((total + 999_999).div_euclid(1_000_000))
     }
@@ -115,15 +126,41 @@ mod tests {
     use super::*;
 
     fn price() -> Price {
-        Price { input: 1_250_000_000, output: 10_000_000_000, cached_input: Some(125_000_000), as_of: None }
+        let (input, output) = (1_250_000_000, 10_000_000_000);
+        Price { input, output, cached_input: Some(125_000_000), cache_write: None, cache_write_1h: None, as_of: None }
     }
 
     #[test]
     fn cost_counts_cached_tokens_at_their_own_price_and_rounds_up() {
         let usage = Usage { input_tokens: 1000, cached_input_tokens: 400, output_tokens: 1, ..Usage::default() };
         assert_eq!(price().cost(&usage), Money(600 * 1250 + 400 * 125 + 10_000));
-        let one = Price { input: 1, output: 0, cached_input: None, as_of: None };
+        let one = Price { input: 1, output: 0, cached_input: None, ..price() };
         assert_eq!(one.cost(&Usage { input_tokens: 1, ..Usage::default() }), Money(1));
+    }
+
+    /// TG-80: tokens that a cache stores have their own price, those that it stores for an hour another one.
+    #[test]
+    fn cache_writes_have_their_own_price() {
+        let price = Price {
+            input: 3_000_000_000,
+            output: 15_000_000_000,
+            cached_input: Some(300_000_000),
+            cache_write: Some(3_750_000_000),
+            cache_write_1h: Some(6_000_000_000),
+            as_of: None,
+        };
+        let usage = Usage {
+            input_tokens: 1_300,
+            cached_input_tokens: 1_000,
+            cache_write_tokens: 200,
+            output_tokens: 10,
+            ..Usage::default()
+        };
+        assert_eq!(price.cost(&usage), Money(1_500_000));
+        let for_an_hour = Usage { cache_write_1h_tokens: 200, ..usage };
+        assert_eq!(price.cost(&for_an_hour), Money(1_500_000 + 200 * 2_250));
+        let plain = Price { cache_write: None, cache_write_1h: None, ..price };
+        assert_eq!(plain.cost(&for_an_hour), Money(1_500_000 - 200 * 750));
     }
 
     #[test]

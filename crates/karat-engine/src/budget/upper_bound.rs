@@ -1,19 +1,30 @@
 //! The upper bound of a call's cost, and its usage afterwards (BY-05).
 
-use karat_types::{CallError, ChatRequest, ModelSpec, Money, Note, NoteKind, Pricing, Reply, Request, Usage};
+use karat_types::{CallError, ChatRequest, ModelSpec, Money, Note, NoteKind, Reply, Request, Usage};
 
+use crate::estimate::tokens::most_input_tokens;
 use crate::steps::DEFAULT_MAX_TOKENS;
 
-/// The largest possible usage of a call: one input token per byte of the body, and every output token that the reply
-/// may have.
-fn largest_usage(bytes: usize, request: &ChatRequest) -> Usage {
+/// The largest possible usage of a call: one input token per byte of the body (images and files as estimated), and every
+/// output token that the reply may have.
+fn largest_usage(bytes: usize, request: &ChatRequest, model: Option<&ModelSpec>) -> Usage {
     let output = request.parameters.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-    Usage { input_tokens: bytes as u64, output_tokens: u64::from(output), ..Usage::default() }
+    let input = most_input_tokens(bytes, request, model);
+    // A cache that is asked for may store all of it, which costs more than the input itself.
+    let cache = request.parameters.extra.get("cache_control");
+    let is_for_an_hour = cache.is_some_and(|cache| cache["ttl"] == "1h");
+    Usage {
+        input_tokens: input,
+        cache_write_tokens: if cache.is_some() { input } else { 0 },
+        cache_write_1h_tokens: if is_for_an_hour { input } else { 0 },
+        output_tokens: u64::from(output),
+        ..Usage::default()
+    }
 }
 
 /// The largest possible cost of a call with a body of so many bytes.
-pub(crate) fn upper_bound(bytes: usize, request: &ChatRequest, price: &Pricing) -> Money {
-    price.cost(&largest_usage(bytes, request)).unwrap_or_default()
+pub(crate) fn upper_bound(bytes: usize, request: &ChatRequest, model: &ModelSpec) -> Money {
+    model.price.cost(&largest_usage(bytes, request, Some(model))).unwrap_or_default()
 }
 
 /// The source of a call's usage.
@@ -45,7 +56,7 @@ impl UsageSource {
 pub(crate) fn usage_of(outcome: &Result<Reply, CallError>, request: &Request, bytes: usize) -> (Usage, UsageSource) {
     let (Ok(reply), Request::Chat(request)) = (outcome, request) else { return (Usage::default(), UsageSource::Said) };
     match reply.usage {
-        Some(usage) if !usage.is_possible() => (largest_usage(bytes, request), UsageSource::Most),
+        Some(usage) if !usage.is_possible() => (largest_usage(bytes, request, None), UsageSource::Most),
         // A count of 0 beside a reply with text is no count.
         Some(usage) if usage.total() > 0 || reply.text.is_empty() => (usage, UsageSource::Said),
         _ => (estimate_usage(request, reply), UsageSource::Estimated),

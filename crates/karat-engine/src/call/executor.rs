@@ -257,7 +257,14 @@ impl CallExecutor {
                 Some(SettledCall::from_ledger(record, request, target, self.paid.is_unreported(key)))
             }
             // Boxed: the state of a call is many times larger than that of the futures around it, which are moved.
-            _ => Some(self.make_call((owner, key), request, target).boxed().await),
+            _ => match self.recorded_files.with_media(request) {
+                Ok(None) => Some(self.make_call((owner, key), request, target).boxed().await),
+                Ok(Some(whole)) => Some(self.make_call((owner, key), &whole, target).boxed().await),
+                Err(problem) => {
+                    let message = format!("{}: {problem}", target.who);
+                    Some(SettledCall::refusal(key, CallErrorCode::NotFound, message))
+                }
+            },
         }
     }
 
@@ -274,7 +281,7 @@ impl CallExecutor {
     fn charge<'a>(&'a self, request: &Request, body: Option<&Bytes>, target: &'a Target) -> Charge<'a> {
         match (request, &target.model) {
             (Request::Chat(request), Some(model)) => {
-                Charge::Bound(upper_bound(body.map_or(0, Bytes::len), request, &model.price))
+                Charge::Bound(upper_bound(body.map_or(0, Bytes::len), request, model))
             }
             (Request::Http(_) | Request::Command(_), _) if target.meter.is_some() => {
                 Charge::Reported(&self.service_costs, &target.who)

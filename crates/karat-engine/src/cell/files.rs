@@ -5,9 +5,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use karat_suite::{Files, is_outside};
-use karat_types::{Answer, Ask, CallError, CallErrorCode, FilePath, FinishReason, Reply, Request};
+use karat_suite::{Files, MediaKind, is_outside};
+use karat_types::{
+    Answer, Ask, CallError, CallErrorCode, ChatRequest, FilePath, FinishReason, Key, Media, ModelSpec, Reply, Request,
+};
 use serde_json::Value;
+
+use crate::cell::media::{MediaFacts, with_bytes};
 
 /// The files that recorded steps of a run read.
 pub(crate) struct RecordedFiles {
@@ -15,6 +19,7 @@ pub(crate) struct RecordedFiles {
     /// The number of planned samples.
     samples: u64,
     read: Mutex<HashMap<FilePath, Arc<Result<FileEntry, CallError>>>>,
+    media: MediaFacts,
 }
 
 /// The content of a path that a step names.
@@ -41,7 +46,7 @@ enum FileRows {
 impl RecordedFiles {
     /// Files for a run of so many samples.
     pub fn new(files: Arc<dyn Files>, samples: u64) -> Self {
-        Self { files, samples, read: Mutex::new(HashMap::new()) }
+        Self { files, samples, read: Mutex::new(HashMap::new()), media: MediaFacts::default() }
     }
 
     /// Reads the text of a file or of one of its rows.
@@ -76,6 +81,29 @@ impl RecordedFiles {
             }
         };
         Ok(Reply::new(text, FinishReason::Stop))
+    }
+
+    /// Adds what images and files are to the key of what a step reads of its row.
+    pub fn media_key(&self, read: Key, media: &[(MediaKind, Result<Media, String>)]) -> Key {
+        self.media.key(&*self.files, read, media)
+    }
+
+    /// Estimated tokens of the images and files of a request.
+    pub fn media_tokens(&self, request: &ChatRequest, model: Option<&ModelSpec>) -> u64 {
+        self.media.tokens(&*self.files, request, model)
+    }
+
+    /// A request with the bytes of its images and files; `None` if it has none.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn with_media(&self, request: &Request) -> Result<Option<Request>, String> {
+        match request {
+            Request::Chat(chat) if chat.has_media() => {
+                with_bytes(&*self.files, chat).map(|chat| Some(Request::Chat(chat)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Answers a request for a file; any other request is a bug of the step.

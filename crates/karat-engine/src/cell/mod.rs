@@ -14,6 +14,7 @@ pub(crate) mod deadline;
 pub(crate) mod evaluate;
 pub(crate) mod files;
 pub(crate) mod judgments;
+pub(crate) mod media;
 pub(crate) mod row;
 pub(crate) mod single_flight;
 pub(crate) mod step_outcome;

@@ -83,7 +83,12 @@ impl EstimateContext<'_> {
         let reasks = u64::from(step.step.spec.parse.as_ref().map_or(0, |parse| parse.reask));
         let after = |output: Option<&Value>| {
             let asks = first_asks(row, system, step, output)?;
-            Ok::<_, Reason>((asks.len() as u64, asks.iter().map(prompt_tokens).sum::<u64>()))
+            let files = &self.resolver.recorded_files;
+            let media = |ask: &Ask| match &ask.request {
+                Request::Chat(request) if request.has_media() => files.media_tokens(request, model),
+                _ => 0,
+            };
+            Ok::<_, Reason>((asks.len() as u64, asks.iter().map(|ask| prompt_tokens(ask) + media(ask)).sum::<u64>()))
         };
         let (calls, input, sure) = match known {
             KnownOutput::Length(least, most) => {

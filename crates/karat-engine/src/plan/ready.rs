@@ -159,10 +159,18 @@ impl JudgmentKeys {
 
 impl ReadySystem {
     /// The keys of the steps, given the key of the output before them.
-    pub fn keys(&self, reads: &[Reads], row: &RowDigests, before: Key, trial: u32) -> Vec<Key> {
+    /// `with_media` adds what images and files of the row are to the key of what a step reads of it.
+    pub fn keys(
+        &self,
+        reads: &[Reads],
+        row: &RowDigests,
+        (before, trial): (Key, u32),
+        with_media: impl Fn(&ReadyStep, Key) -> Key,
+    ) -> Vec<Key> {
         let mut before = before;
         let mut next = |step: &ReadyStep| {
-            before = step_key(before, step.identity, row.get(reads, step.reads), trial);
+            let read = with_media(step, row.get(reads, step.reads));
+            before = step_key(before, step.identity, read, trial);
             before
         };
         self.chain.iter().map(&mut next).collect()

@@ -61,7 +61,7 @@ impl Systems {
         share_partners(&mut systems, &judges);
         let all_reads = Reads::union(&reads);
         let steps = plan.variants.iter().flat_map(|variant| &variant.steps);
-        let names: BTreeSet<&String> = steps.flat_map(|step| &step.reads).collect();
+        let names: BTreeSet<&String> = steps.flat_map(|step| step.reads.iter().chain(&step.media_reads)).collect();
         let systems = Self {
             systems,
             scorers,

@@ -112,7 +112,15 @@ impl Resolver {
             return Vec::new();
         }
         let before = start.map_or(self.systems.root, recorded_key);
-        system.keys(&self.systems.reads, &row.digests, before, trial)
+        let with_media = |step: &ReadyStep, read| {
+            let media =
+                step.step.spec.may_have_media().then(|| step.step.media(&step_input(row, system, None).context));
+            match media.flatten() {
+                Some(media) => self.recorded_files.media_key(read, &media),
+                None => read,
+            }
+        };
+        system.keys(&self.systems.reads, &row.digests, (before, trial), with_media)
     }
 
     /// The stored output of one step.

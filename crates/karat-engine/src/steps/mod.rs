@@ -9,12 +9,14 @@ mod prompt;
 mod recorded;
 mod shape;
 mod take;
+mod turns;
 
 use std::sync::Arc;
 
+use karat_suite::MediaKind;
 use karat_text::path::PathError;
 use karat_text::template::{Context, TemplateError};
-use karat_types::{Action, CellError, Machine, ModelSpec, Money, Note, Sample, StepSpec};
+use karat_types::{Action, CellError, Machine, Media, ModelSpec, Money, Note, Sample, StepSpec};
 use serde_json::Value;
 
 use agent::{AgentMachine, CompiledAgent};
@@ -111,6 +113,19 @@ impl CompiledStep {
     /// Returns whether the step calls a model.
     pub fn calls_model(&self) -> bool {
         self.spec.action.calls_model()
+    }
+
+    /// The images and files that it shows of a row; `None` if it can show none.
+    pub fn media(&self, context: &Context) -> Option<Vec<(MediaKind, Result<Media, String>)>> {
+        match (&self.action, &self.spec.action) {
+            (CompiledAction::Agent(compiled), _) if self.spec.may_have_media() => {
+                Some(compiled.turns.media(context)).filter(|media| !media.is_empty())
+            }
+            (CompiledAction::Prompt(compiled), Action::Prompt(prompt)) if prompt.may_have_media() => {
+                Some(compiled.media(context)).filter(|media| !media.is_empty())
+            }
+            _ => None,
+        }
     }
 
     /// Returns whether its answers report their cost.

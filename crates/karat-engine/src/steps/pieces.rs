@@ -32,7 +32,7 @@ impl Cutter {
         &self,
         step: &StepSpec,
         context: &Context,
-        room: impl FnOnce() -> Result<u32, TemplateError>,
+        room: impl FnOnce() -> Result<u32, CellError>,
     ) -> Result<Pieces, StepEnd> {
         let (Some(spec), Some(of)) = (&step.chunk, &self.0) else {
             return Ok(Pieces { contexts: vec![context.clone()], note: None });
@@ -51,7 +51,7 @@ impl Cutter {
             (Value::String(text), size) => {
                 let tokens = match size {
                     Some(ChunkSize::Tokens(tokens)) => tokens,
-                    _ => room().map_err(fail)?,
+                    _ => room().map_err(StepEnd::Failed)?,
                 };
                 let chunks = chunk::by_tokens(text, tokens, spec.overlap, spec.max);
                 (chunks.pieces.into_iter().map(|piece| Value::from(piece.text)).collect(), chunks.dropped)

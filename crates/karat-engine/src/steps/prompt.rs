@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
+use karat_suite::MediaKind;
 use karat_text::chunking::tokens::Tokenizer;
-use karat_text::template::{Template, TemplateError};
+use karat_text::template::Context;
 use karat_types::{
-    Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Message, ModelSpec, Note, NoteKind,
-    Parameters, ParseAs, PromptContent, PromptSpec, PromptTurn, Reply, ReplyFormat, Request, Role, StepSpec,
-    ToolChoice, ToolDefinition, Turn,
+    Answer, Ask, AskId, CellError, ChatRequest, FinishReason, JsonMode, Machine, Media, Message, ModelSpec, Note,
+    NoteKind, Parameters, ParseAs, PromptSpec, Reply, ReplyFormat, Request, Role, StepSpec, ToolChoice, ToolDefinition,
+    Turn,
 };
 use serde_json::{Value, json};
 
 use super::parse::{ParseFailure, Parser};
 use super::pieces::{Cutter, merge_pieces, piece_context};
-use super::{Metered, StepEnd, StepError, StepInput, take, template_error};
+use super::turns::CompiledTurns;
+use super::{Metered, StepEnd, StepError, StepInput, take};
 
 /// Maximum of reply tokens if neither step nor model sets one.
 pub(crate) const DEFAULT_MAX_TOKENS: u32 = 4096;
@@ -30,7 +32,7 @@ pub(crate) fn parameters(step: &Parameters, model: Option<&ModelSpec>) -> Parame
 
 /// A prompt step with templates compiled.
 pub(crate) struct CompiledPrompt {
-    messages: Vec<(Role, Template)>,
+    turns: CompiledTurns,
     tools: Vec<ToolDefinition>,
     tool_choice: Option<ToolChoice>,
     cutter: Cutter,
@@ -39,18 +41,22 @@ pub(crate) struct CompiledPrompt {
 
 impl CompiledPrompt {
     pub(crate) fn new(spec: &StepSpec, prompt: &PromptSpec) -> Result<Self, StepError> {
-        let messages = prompt
-            .messages
-            .iter()
-            .filter_map(|turn| match turn {
-                PromptTurn::Written { role, content: PromptContent::Text(text) } => Some((*role, text)),
-                _ => None,
-            })
-            .map(|(role, text)| Ok((role, Template::compile(text)?)))
-            .collect::<Result<_, TemplateError>>()?;
         let parser = spec.parse.as_ref().map(Parser::new).transpose()?;
         let (tools, tool_choice) = (prompt.tools.clone(), prompt.tool_choice.clone());
-        Ok(Self { messages, tools, tool_choice, cutter: Cutter::new(spec)?, parser })
+        Ok(Self {
+            turns: CompiledTurns::new(&prompt.messages)?,
+            tools,
+            tool_choice,
+            cutter: Cutter::new(spec)?,
+            parser,
+        })
+    }
+}
+
+impl CompiledPrompt {
+    /// The images and files that it shows of a row.
+    pub(super) fn media(&self, context: &Context) -> Vec<(MediaKind, Result<Media, String>)> {
+        self.turns.media(context)
     }
 }
 
@@ -89,11 +95,7 @@ impl PromptMachine {
         let pieces = self.prompt.cutter.cut(&self.step, &self.input.context, || self.room())?;
         self.notes.extend(pieces.note);
         for context in pieces.contexts {
-            let templates = self.prompt.messages.iter().map(|(_, template)| template);
-            let contents = Template::render_together(templates, &context)
-                .map_err(|error| StepEnd::Failed(template_error(&self.step, &error)))?;
-            let roles = self.prompt.messages.iter().map(|(role, _)| *role);
-            let messages = roles.zip(contents).map(|(role, content)| Message::new(role, content)).collect();
+            let messages = self.prompt.turns.render(&self.step.id, &context).map_err(StepEnd::Failed)?;
             self.pieces.push(Piece { messages, asked: 0, state: PieceState::Open });
         }
         self.check_fits()?;
@@ -101,13 +103,11 @@ impl PromptMachine {
     }
 
     /// Tokens that a chunk may have so that prompt and reply fit the model.
-    fn room(&self) -> Result<u32, TemplateError> {
+    fn room(&self) -> Result<u32, CellError> {
         let window = self.input.model.as_ref().and_then(|model| model.context_window).unwrap_or(32_000);
         let context = piece_context(&self.input.context, &Value::from(""), 0);
-        let mut overhead = 0;
-        for (_, template) in &self.prompt.messages {
-            overhead += Tokenizer::plan().count(&template.render(&context)?) as u64 + 8;
-        }
+        let messages = self.prompt.turns.render(&self.step.id, &context)?;
+        let overhead: u64 = messages.iter().map(|message| Tokenizer::plan().count(&message.text()) as u64 + 8).sum();
         let reply = u64::from(self.parameters().max_tokens.unwrap_or(DEFAULT_MAX_TOKENS));
         let room = (window * 8 / 10).saturating_sub(overhead + reply).max(256);
         Ok(u32::try_from(room).unwrap_or(u32::MAX))

@@ -12,7 +12,7 @@ use crate::codec::anthropic_turns::{Conversation, PROTOCOL, write_tools};
 use crate::codec::calls::{call_id, finish_with, raw_turn};
 use crate::codec::media::MediaForm;
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
-use crate::codec::usage::{Count, named_counts, raw_member, usage};
+use crate::codec::usage::{Count, named_counts, raw_member, usage, with_cache_writes};
 
 /// The Messages API.
 pub(crate) struct Anthropic;
@@ -219,19 +219,31 @@ enum Stop {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct MessagesUsage {
+struct MessagesUsage<'a> {
     input_tokens: Count,
     output_tokens: Count,
     cache_read_input_tokens: Count,
     cache_creation_input_tokens: Count,
+    #[serde(borrow)]
+    cache_creation: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct CacheCreation {
+    ephemeral_5m_input_tokens: Count,
+    ephemeral_1h_input_tokens: Count,
 }
 
 /// Here `input_tokens` excludes what the cache served or stored; elsewhere in Karat it is the whole request.
 fn read_usage(raw: &RawValue) -> Option<Usage> {
-    let fields: MessagesUsage = named_counts(raw)?;
+    let fields: MessagesUsage<'_> = named_counts(raw)?;
+    let creation: CacheCreation = fields.cache_creation.and_then(named_counts).unwrap_or_default();
+    let parts = creation.ephemeral_5m_input_tokens.or_zero() + creation.ephemeral_1h_input_tokens.or_zero();
+    let written = fields.cache_creation_input_tokens.or(parts);
     let cached = fields.cache_read_input_tokens.or_zero();
-    let input = fields.input_tokens + cached + fields.cache_creation_input_tokens.or_zero();
-    usage(input, cached, fields.output_tokens, Count::default())
+    let usage = usage(fields.input_tokens + cached + written, cached, fields.output_tokens, Count::default())?;
+    Some(with_cache_writes(usage, written, creation.ephemeral_1h_input_tokens))
 }
 
 #[cfg(test)]
@@ -268,6 +280,23 @@ mod tests {
         assert_eq!(Anthropic.parse(malformed).unwrap().finish, FinishReason::MalformedCall);
         let plain = br#"{"content":[{"type":"text","text":"a"}],"stop_reason":"end_turn"}"#;
         assert_eq!(Anthropic.parse(plain).unwrap().raw_turn, None);
+    }
+
+    /// TG-80: tokens that the cache stored are part of the input, and counted beside it.
+    #[test]
+    fn stored_tokens_are_counted() {
+        let usage = |cache: &str| {
+            let body = format!(
+                r#"{{"content":[],"usage":{{"input_tokens":100,"cache_read_input_tokens":1000,{cache}"output_tokens":10}}}}"#
+            );
+            let usage = Anthropic.parse(body.as_bytes()).unwrap().usage.unwrap();
+            (usage.input_tokens, usage.cache_write_tokens, usage.cache_write_1h_tokens)
+        };
+        assert_eq!(usage(r#""cache_creation_input_tokens":200,"#), (1_300, 200, 0));
+        let parts = r#""cache_creation":{"ephemeral_5m_input_tokens":150,"ephemeral_1h_input_tokens":50},"#;
+        assert_eq!(usage(parts), (1_300, 200, 50));
+        assert_eq!(usage(&format!(r#""cache_creation_input_tokens":200,{parts}"#)), (1_300, 200, 50));
+        assert_eq!(usage(""), (1_100, 0, 0));
     }
 
     #[test]

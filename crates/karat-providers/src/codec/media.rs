@@ -30,7 +30,9 @@ pub(crate) fn media_type(media: &Media) -> &str {
 pub(crate) fn blob<E: Error>(media: &Media) -> Result<&Blob, E> {
     match &media.source {
         MediaSource::Blob(blob) => Ok(blob),
-        MediaSource::Url(url) => Err(E::custom(format!("this provider takes no file by address: {url}"))),
+        MediaSource::Url(url) => {
+            Err(E::custom(format!("gemini takes no image by address ({url}); make it a file by a column's `fetch`")))
+        }
         MediaSource::Path(path) => Err(E::custom(format!("the file {path} was not read; this is a bug in karat"))),
     }
 }

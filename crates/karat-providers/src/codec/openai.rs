@@ -18,7 +18,7 @@ use crate::codec::calls::{call_id, finish_with, raw_turn};
 use crate::codec::chat_turns::{Dialect, PROTOCOL, Turns, write_tools};
 use crate::codec::media::MediaForm;
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
-use crate::codec::usage::{Count, named_counts, raw_member, usage};
+use crate::codec::usage::{Count, named_counts, raw_member, usage, with_cache_writes};
 
 /// OpenAI's own dialect.
 pub(crate) static OPENAI: OpenAi = OpenAi(Dialect { seed: "seed", any_tool: "required", short_ids: false });
@@ -308,14 +308,17 @@ struct CompletionUsage<'a> {
 #[serde(default)]
 struct Details {
     cached_tokens: Count,
+    cache_write_tokens: Count,
     reasoning_tokens: Count,
 }
 
 fn read_usage(raw: &RawValue) -> Option<Usage> {
     let fields: CompletionUsage<'_> = named_counts(raw)?;
-    let cached = details(fields.prompt_tokens_details).cached_tokens.or(fields.prompt_cache_hit_tokens);
+    let prompt = details(fields.prompt_tokens_details);
+    let cached = prompt.cached_tokens.or(fields.prompt_cache_hit_tokens);
     let reasoning = details(fields.completion_tokens_details).reasoning_tokens;
-    usage(fields.prompt_tokens, cached, fields.completion_tokens, reasoning)
+    let usage = usage(fields.prompt_tokens, cached, fields.completion_tokens, reasoning)?;
+    Some(with_cache_writes(usage, prompt.cache_write_tokens, Count::default()))
 }
 
 fn details(raw: Option<&RawValue>) -> Details {
@@ -571,6 +574,8 @@ mod tests {
             ..Usage::default()
         };
         assert_eq!(usage(full), Some(expected));
+        let written = r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":5}}"#;
+        assert_eq!(usage(written).unwrap().cache_write_tokens, 5, "TG-80");
         let deepseek = usage(r#"{"prompt_tokens":10,"completion_tokens":7,"prompt_cache_hit_tokens":3}"#).unwrap();
         assert_eq!(deepseek.cached_input_tokens, 3);
         for nonsense in ["null", "[]", "\"many\"", r#"{"prompt_tokens":-1,"completion_tokens":7}"#, "{}", "7"] {

@@ -53,6 +53,15 @@ pub(crate) fn usage(input: Count, cached: Count, output: Count, reasoning: Count
     })
 }
 
+/// The same usage with the tokens that a cache stored, and those of them that it stored for an hour. A part larger than its
+/// whole is dropped.
+pub(crate) fn with_cache_writes(usage: Usage, written: Count, for_an_hour: Count) -> Usage {
+    let most = usage.input_tokens - usage.cached_input_tokens;
+    let cache_write_tokens = written.0.filter(|written| *written <= most).unwrap_or(0);
+    let cache_write_1h_tokens = for_an_hour.0.filter(|part| *part <= cache_write_tokens).unwrap_or(0);
+    Usage { cache_write_tokens, cache_write_1h_tokens, ..usage }
+}
+
 impl std::ops::Add for Count {
     type Output = Self;
 

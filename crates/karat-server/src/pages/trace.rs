@@ -207,6 +207,9 @@ fn facts(call: &TracedCall) -> Vec<(String, String)> {
             "tokens".to_owned(),
             format!("{} in, {} out", count(usage.input_tokens), count(usage.output_tokens)),
         ));
+        if usage.cache_write_tokens > 0 {
+            facts.push(("stored in the provider's cache".to_owned(), count_noun(usage.cache_write_tokens, "token")));
+        }
         if usage.cached_input_tokens > 0 {
             facts.push(("cached by the provider".to_owned(), count_noun(usage.cached_input_tokens, "token")));
         }

@@ -92,18 +92,30 @@ pub(crate) fn unpack_cell(row: StoredCell<'_>) -> Result<CellRecord, Damage> {
 
 #[cfg(test)]
 mod tests {
+    use karat_types::{CellCost, Usage};
+
     use super::*;
 
-    /// Invariant 7: cells of version 5, which have no checksum, are read.
+    /// Invariant 7: cells of version 5, which have neither a checksum nor counts of cache writes, are read.
     #[test]
     fn a_cell_without_a_checksum_is_read() {
-        let cell = CellRecord { latency_ms: 1.5, ..CellRecord::empty(7) };
+        let usage = Usage {
+            input_tokens: 93,
+            cached_input_tokens: 92,
+            output_tokens: 91,
+            reasoning_tokens: 90,
+            ..Usage::default()
+        };
+        let cost = CellCost { usage, ..CellCost::default() };
+        let cell = CellRecord { latency_ms: 1.5, cost, ..CellRecord::empty(7) };
         let mut facts = Packer::pack(|packer| pack_cell(packer, &cell));
         let row = |facts: &[u8]| unpack_cell(StoredCell { ordinal: 7, status: status_code(cell.status), facts });
         assert_eq!(row(&facts).unwrap(), cell);
         facts.truncate(facts.len() - 4);
         assert!(row(&facts).is_err());
         facts[0] = 5;
+        let counts = facts.windows(4).position(|bytes| bytes == [93, 92, 91, 90]).unwrap();
+        facts.drain(counts + 4..counts + 6);
         assert_eq!(row(&facts).unwrap(), cell);
     }
 }

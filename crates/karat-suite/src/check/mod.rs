@@ -46,6 +46,10 @@ impl Checker<'_> {
             Shape::Any => {}
             Shape::Text => self.text(node, key),
             Shape::Words(words) => self.words(node, words, key),
+            Shape::TemplateOr(other) => match node.text() {
+                Some(_) => self.node(node, Shape::Template, key, owner),
+                None => self.node(node, *other, key, owner),
+            },
             Shape::WordOr(words, other) => match node.text() {
                 Some(text) if words.contains(&text) => {}
                 _ => self.node(node, *other, key, owner),
@@ -343,7 +347,9 @@ mod tests {
 
     fn within(shape: Shape, seen: &mut BTreeSet<&'static str>, all: &mut Vec<&'static Object>) {
         match shape {
-            Shape::List(inner) | Shape::Map(inner) | Shape::WordOr(_, inner) => within(*inner, seen, all),
+            Shape::List(inner) | Shape::Map(inner) | Shape::WordOr(_, inner) | Shape::TemplateOr(inner) => {
+                within(*inner, seen, all)
+            }
             Shape::Object(object) | Shape::Open(object) | Shape::Short(object, _) => objects(object, seen, all),
             _ => {}
         }

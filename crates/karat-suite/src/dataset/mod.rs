@@ -5,7 +5,7 @@
 //! - `rows.rs` turns rows into samples, with `roles.rs`, `date.rs` and `draw.rs`; start reading there
 //! - `scan.rs` passes over all rows once while a suite is loaded; `representative_rows.rs` keeps some of them, and
 //!   `ragged_columns.rs` finds those that lack a column
-//! - `row_redaction.rs` redacts what messages quote of a row
+//! - `turns.rs` checks messages that rows hold; `row_redaction.rs` redacts what messages quote of a row
 
 pub(crate) mod checks;
 pub(crate) mod columns;
@@ -19,6 +19,7 @@ mod rows;
 pub(crate) mod scalar;
 pub(crate) mod scan;
 pub(crate) mod source;
+pub(crate) mod turns;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -114,6 +115,8 @@ pub(crate) struct Dataset {
     pub source: DatasetSource,
     pub roles: Roles,
     pub asserts: Option<checks::row_checks::RowChecks>,
+    /// Checks of the messages that rows hold.
+    pub turns: Vec<turns::TurnsCheck>,
     pub columns: Vec<columns::Column>,
     pub row_schema: Option<RowSchema>,
     pub condition: Option<Expression>,

@@ -119,9 +119,10 @@ impl Rows {
         let dataset = self.dataset.clone();
         let own = dataset.own_id(&value, &at);
         match self.complete(&mut value, &at) {
-            Ok(true) => dataset
-                .sample(value, own.as_deref(), &at)
-                .map(|sample| Some(KeptRow { sample, at, number: self.ordinal })),
+            Ok(true) => dataset.sample(value, own.as_deref(), &at).and_then(|sample| {
+                dataset.turns.iter().try_for_each(|turns| turns.check(&sample, &at, &*dataset.files))?;
+                Ok(Some(KeptRow { sample, at, number: self.ordinal }))
+            }),
             Ok(false) => Ok(None),
             Err(error) => Err(error),
         }

@@ -24,6 +24,7 @@ use karat_types::{Parameters, ServiceSpec, ToolSpec};
 use serde_json::Value;
 
 use crate::catalog::Catalog;
+use crate::dataset::turns::TurnsCheck;
 use crate::decode::scorers::output_fields::OutputFields;
 use crate::decode::scorers::stored_outputs::OutputSamples;
 use crate::diagnostics::Problems;
@@ -46,6 +47,10 @@ pub(crate) struct Decoder<'a> {
     pub tools: Vec<ToolSpec>,
     /// Names of all tools of the suite.
     pub declared_tools: Vec<String>,
+    /// The folder that files of rows are relative to.
+    pub dataset_folder: String,
+    /// Checks of the messages that rows hold.
+    pub turns_checks: Vec<TurnsCheck>,
     /// The day that the run is about, once it is known.
     pub as_of: Option<String>,
     /// Answers `${NAME}` where its value is part of identity.
@@ -90,6 +95,8 @@ impl<'a> Decoder<'a> {
             services: BTreeMap::new(),
             tools: Vec::new(),
             declared_tools: Vec::new(),
+            dataset_folder: String::new(),
+            turns_checks: Vec::new(),
             as_of: None,
             environment: Environment::default(),
             problems: Problems::default(),
@@ -124,6 +131,15 @@ impl<'a> Decoder<'a> {
             return None;
         }
         let rendered = template.render(&Context::new()).ok()?;
+        Some(self.seen_from(node, text, &rendered))
+    }
+
+    /// The path that a node names, without a word about what is wrong with it.
+    pub fn quiet_path(&mut self, node: &Node) -> Option<String> {
+        let text = node.text().filter(|text| !environment::mentions(text))?;
+        let mut unreported = Problems::default();
+        let inlined = self.params.inline_template(text, &node.place, &mut unreported);
+        let rendered = Template::compile(&inlined).ok()?.render(&Context::new()).ok()?;
         Some(self.seen_from(node, text, &rendered))
     }
 

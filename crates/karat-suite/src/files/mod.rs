@@ -3,11 +3,13 @@
 //! - here: [`Files`], read access by path, and its implementation for the disk
 //! - `beneath.rs` opens files whose paths come from data, so that nothing leads out of a folder
 //! - `row_path.rs`: path templates, which know the folder that the paths of rows must stay in
+//! - `row_media.rs`: images and files of prompts
 //! - `paths.rs`: paths as texts; `jsonl.rs`: JSON and JSONL files, with the line of each problem
 
 mod beneath;
 pub(crate) mod jsonl;
 mod paths;
+mod row_media;
 mod row_path;
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -17,9 +19,11 @@ use karat_types::FilePath;
 
 pub use beneath::{is_outside, join_beneath, place_beneath};
 pub use paths::{folder, is_rooted, join};
+pub use row_media::{MediaKind, RowMedia, read_media};
 pub use row_path::RowPath;
 
 pub(crate) use paths::matches;
+pub(crate) use row_media::check_media;
 
 /// Read access to files by resolved path.
 ///

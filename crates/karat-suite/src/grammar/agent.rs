@@ -10,8 +10,8 @@ pub(super) static AGENT: Object = Object::new(
         may("user", Shape::Template, "First message of the user.", r#""{{ input }}""#),
         may(
             "messages",
-            Shape::List(&Shape::Object(&MESSAGE)),
-            "Messages before the agent's first turn, in place of `user`.",
+            Shape::TemplateOr(&Shape::List(&Shape::TemplateOr(&Shape::Object(&MESSAGE)))),
+            "Messages before the agent's first turn, in the place of `user`. A lone `{{ }}` stands for the messages that the row holds.",
             r#"[{ role: user, content: "{{ input }}" }]"#,
         ),
         may("tools", TEXTS, "Tools that the agent may call, by their names under `tools`.", "[get_order, refund]"),

@@ -36,6 +36,8 @@ pub(crate) enum Shape {
     WordOr(&'static [&'static str], &'static Shape),
     /// A text with `{{ }}`.
     Template,
+    /// A text with `{{ }}`, or something else.
+    TemplateOr(&'static Shape),
     /// A text with placeholders in single braces, of these names.
     Placeholders(&'static [&'static str]),
     /// An expression, as inside `{{ }}`.

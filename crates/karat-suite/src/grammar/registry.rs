@@ -47,6 +47,12 @@ pub(crate) static MODEL: Object = Object::new(
             "{ input: 0.25, output: 2 }",
         ),
         may("context_window", Shape::Integer(1), "Tokens that request and reply may have together.", "128000"),
+        may(
+            "image_tokens",
+            Shape::Object(&IMAGE_TOKENS),
+            "Tokens of an image, for estimates: width × height ÷ `per_pixels`, at most `most`. Without it an image counts as 16,000.",
+            "{ most: 1600, per_pixels: 750 }",
+        ),
         may("max_output", Shape::Integer(1), "Largest number of tokens in a reply.", "8192"),
         may(
             "json_mode",
@@ -86,8 +92,33 @@ static PRICE: Object = Object::new(
     &[
         must("input", POSITIVE, "US dollars per million input tokens; write `input: 0` if they are free.", "0.25"),
         must("output", POSITIVE, "US dollars per million output tokens; write `output: 0` if they are free.", "2"),
-        may("cached_input", POSITIVE, "US dollars per million input tokens from the provider's cache.", "0.025"),
+        may(
+            "cached_input",
+            POSITIVE,
+            "US dollars per million input tokens from the provider's cache. Default: `input`; of Anthropic a tenth of it.",
+            "0.025",
+        ),
+        may(
+            "cache_write",
+            POSITIVE,
+            "US dollars per million input tokens that the provider stores in its cache. Default: `input`; of Anthropic 1.25 times it.",
+            "0.3125",
+        ),
+        may(
+            "cache_write_1h",
+            POSITIVE,
+            "US dollars per million input tokens that it stores for an hour. Default: `cache_write`; of Anthropic twice `input`.",
+            "0.5",
+        ),
         may("as_of", Shape::Text, "Date on which the price was looked up, as YYYY-MM-DD.", "2025-11-02"),
+    ],
+);
+
+static IMAGE_TOKENS: Object = Object::new(
+    "image tokens",
+    &[
+        must("most", Shape::Integer(1), "Largest number of tokens of an image.", "1600"),
+        must("per_pixels", Shape::Integer(1), "Pixels of a token.", "750"),
     ],
 );
 

@@ -56,6 +56,7 @@ impl Writer<'_> {
             Shape::Text => json!({ "type": ["string", "number", "boolean"] }),
             Shape::Template | Shape::Expression | Shape::Path | Shape::File => json!({ "type": "string" }),
             Shape::Words(words) => json!({ "enum": words }),
+            Shape::TemplateOr(other) => json!({ "anyOf": [{ "type": "string" }, self.shape(*other)] }),
             Shape::WordOr([], other) => self.shape(*other),
             Shape::WordOr(_, Shape::Object(object)) => {
                 self.reference(object, format!("{} or text", object.name), false, true)

@@ -38,12 +38,12 @@ static PROMPT: Object = Object::new(
             "Template of the user message, written in the suite.",
             r#""Classify this ticket: {{ sample.ticket }}""#,
         ),
-        may("system", Shape::Template, "System message, beside `user`.", "You sort support tickets."),
+        may("system", Shape::Template, "System message, beside `user` or `messages`.", "You sort support tickets."),
         may("user", Shape::Template, "User message, beside `system`.", r#""{{ sample.ticket }}""#),
         may(
             "messages",
-            Shape::List(&Shape::Object(&MESSAGE)),
-            "Messages of several turns.",
+            Shape::TemplateOr(&Shape::List(&Shape::TemplateOr(&Shape::Object(&MESSAGE)))),
+            "Messages of several turns, in the place of `user`. A lone `{{ }}` stands for the messages that the row holds, whose texts are not rendered.",
             r#"[{ role: system, content: Be brief. }, { role: user, content: "{{ input }}" }]"#,
         ),
         may(
@@ -66,9 +66,31 @@ pub(super) static MESSAGE: Object = Object::new(
     "message",
     &[
         must("role", Shape::Words(&["system", "user", "assistant"]), "Sender of the message.", "user"),
-        must("content", Shape::Template, "Template of the message.", r#""{{ sample.ticket }}""#),
+        must(
+            "content",
+            Shape::TemplateOr(&Shape::List(&Shape::TemplateOr(&Shape::Object(&PART)))),
+            "Template of the message, or its parts.",
+            r#""{{ sample.ticket }}""#,
+        ),
     ],
 );
+
+static PART: Object = Object::new(
+    "part",
+    &[
+        may("text", Shape::Template, "Template of words.", r#""{{ input }}""#),
+        may(
+            "image",
+            Shape::Template,
+            "Image: a path, an address, a `data:` address, or base64 beside `media`. A path that begins with a value of the row is relative to the dataset.",
+            r#""{{ sample.photo }}""#,
+        ),
+        may("file", Shape::Template, "File such as a PDF, written like `image`.", r#""contracts/{{ sample.id }}.pdf""#),
+        may("detail", Shape::Template, "Detail in which the provider looks at an image.", "low"),
+        may("media", Shape::Text, "Media type; it says that the image or file is base64.", "image/png"),
+    ],
+)
+.one_of(&["text", "image", "file"]);
 
 pub(super) static HTTP: Object = Object::new(
     "http",

@@ -252,6 +252,8 @@ fn overlay(model: &mut ModelSpec, node: &Node, decoder: &mut Decoder<'_>) {
     model.family = text("family").or(model.family.take());
     model.base_url = text("base_url").or(model.base_url.take());
     model.context_window = integer_at(node, "context_window").or(model.context_window);
+    let image_tokens = node.field("image_tokens").and_then(|rule| serde_json::from_value(rule.json()).ok());
+    model.image_tokens = image_tokens.or(model.image_tokens);
     model.max_output = integer_at(node, "max_output").or(model.max_output);
     model.json_mode = word_at(node, "json_mode").unwrap_or(model.json_mode);
     model.tier = word_at(node, "tier").or(model.tier);
@@ -275,12 +277,16 @@ fn price(node: &Node, context: &EntryContext, model: &ModelSpec, registry: &Regi
         Some(price) if price.is_null() => Pricing::Unknown,
         Some(price) => {
             let nano = |key: &str| price.field(key).and_then(Node::number).map(nano_per_million);
+            // Its factors are the same for all of its models.
+            let by_anthropic = |price: u64| (model.provider == "anthropic").then_some(price);
             // The check of the grammar reports a missing `input` or `output`; a price never counts half as free.
             match nano("input").zip(nano("output")) {
                 Some((input, output)) => Pricing::Known(Price {
                     input,
                     output,
-                    cached_input: nano("cached_input"),
+                    cached_input: nano("cached_input").or(by_anthropic(input / 10)),
+                    cache_write: nano("cache_write").or(by_anthropic(input.saturating_mul(5) / 4)),
+                    cache_write_1h: nano("cache_write_1h").or(by_anthropic(input.saturating_mul(2))),
                     as_of: price.text_of("as_of").map(str::to_owned).or_else(|| context.as_of.clone()),
                 }),
                 None => Pricing::Unknown,

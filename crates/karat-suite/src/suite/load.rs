@@ -50,12 +50,14 @@ impl Suite {
         let node = &source.node;
         let registry = read_registry(node, overrides, builtin, &mut decoder);
         let dataset = node.field("dataset").and_then(|node| Some((node, decoder.dataset(node, overrides)?)));
+        decoder.note_dataset_folder(node.field("dataset"));
         let matrix = decode_matrix(&source, overrides, &registry, &mut decoder);
         let assessment = decode_assessment(node, &matrix, overrides, &registry, &mut decoder);
         let asked = dataset.as_ref().map(|(_, decoded)| decoded.asked.clone()).unwrap_or_default();
         let scanned = dataset.map(|(at, mut decoded)| {
             decoded.dataset.keep(gates::columns(&assessment.gates));
             decoded.dataset.row_redaction = row_redaction(node, &assessment.privacy);
+            decoded.dataset.turns = std::mem::take(&mut decoder.turns_checks);
             scan(at, decoded, &matrix.scorers, &mut decoder)
         });
         if let Some(scanned) = &scanned {

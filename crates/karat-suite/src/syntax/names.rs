@@ -25,6 +25,8 @@ pub(crate) const ROW: &[&str] = &["sample", "input", "reference", "variant", "ru
 pub(crate) const TOOL: &[&str] = &["arguments", "sample"];
 /// Names of a dataset's own templates and conditions.
 pub(crate) const DATASET: &[&str] = &["sample"];
+/// Names of a row and its roles.
+pub(crate) const DATASET_ROLES: &[&str] = &["sample", "input", "reference"];
 /// Names of a rubric: blind to model and variant.
 pub(crate) const RUBRIC: &[&str] = &["sample", "input", "reference", "output", "run"];
 /// Names of one line of a shown list.

@@ -5,6 +5,7 @@
 mod world;
 
 mod broken;
+mod conversations;
 mod dataset;
 mod dated;
 mod mistakes;

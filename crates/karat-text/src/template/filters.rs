@@ -9,6 +9,16 @@ use super::json;
 pub(super) fn add(environment: &mut Environment<'_>) {
     environment.add_filter("fence", fence);
     environment.add_filter("only", only);
+    environment.add_filter("fromjson", fromjson);
+}
+
+/// `{{ sample.turns | fromjson }}`: the value of a text of JSON. What is no text stays as it is.
+fn fromjson(value: &Value) -> Result<Value, Error> {
+    let Some(text) = value.as_str() else { return Ok(value.clone()) };
+    let parsed: serde_json::Value = serde_json::from_str(text).map_err(|error| {
+        Error::new(ErrorKind::InvalidOperation, format!("`fromjson`: the text is not JSON: {error}"))
+    })?;
+    Ok(Value::from(Serde(&parsed)))
 }
 
 /// `{{ text | fence("TRANSCRIPT") }}`: the text (or a list or object, as JSON) between marks that it cannot close, nor

@@ -102,6 +102,14 @@ impl Content {
         parts.iter().filter_map(Part::as_media)
     }
 
+    /// Its parts; a lone text is none.
+    pub fn into_parts(self) -> Vec<Part> {
+        match self {
+            Self::Text(_) => Vec::new(),
+            Self::Parts(parts) => parts,
+        }
+    }
+
     /// Returns true if it has neither words nor parts.
     pub fn is_empty(&self) -> bool {
         match self {

@@ -104,8 +104,9 @@ impl AgentSpec {
         self.all_tools().all(|tool| tool.version.is_some() || !tool.is_external())
     }
 
-    /// Removes the folders of programs, which are no part of identity.
+    /// Removes folders and paths, which are no part of identity.
     pub fn clear_folders(&mut self) {
+        self.messages.iter_mut().for_each(PromptTurn::clear_folders);
         for tool in self.tools.iter_mut().chain(&mut self.state) {
             if let Some(ToolExecutor::Command(CommandSpec { folder, .. })) = &mut tool.executor {
                 folder.clear();

@@ -1,7 +1,7 @@
 //! Specs of a plan: a suite with files read, defaults filled in and names resolved. All of them are stored as JSON.
 //!
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
-//! - `model.rs`, `step.rs` (variants and services), `agent.rs`, `tool.rs`, `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
+//! - `model.rs`, `step.rs` (variants), `service.rs`, `agent.rs`, `tool.rs`, `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
 mod agent;
@@ -11,6 +11,7 @@ mod header;
 mod model;
 mod rubric;
 mod scorer;
+mod service;
 mod step;
 mod tool;
 
@@ -21,16 +22,17 @@ pub use header::{
     AnalysisSpec, CELL_LINE_FIELDS, CachePolicy, Capture, DatasetHeader, Layout, MetricSpec, Mismatch, Mismatches,
     PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
-pub use model::{Availability, JsonMode, Limits, ModelSpec, Sampling, Tier};
+pub use model::{Availability, ImageTokens, JsonMode, Limits, ModelSpec, Sampling, Tier};
 pub use rubric::{
     AbsentDimension, Better, BreakdownSpec, ChunkMerge, DiagnosticSpec, Dimension, FieldType, FindingMerge,
     InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape,
     Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
 };
 pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, Versus};
+pub use service::{MeterSpec, MeteredTokens, ServiceSpec};
 pub use step::{
-    Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, MergeHow, MergeSpec, MeterSpec, MeteredTokens, MissingOutput,
-    ParseAs, ParseSpec, PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, RecordedSpec, Requires,
-    ServiceSpec, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,
+    Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, MergeHow, MergeSpec, MissingOutput, ParseAs, ParseSpec,
+    PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, RecordedSpec, Requires, StepSpec, TakeSpec,
+    UnreadableOutput, VariantSpec,
 };
 pub use tool::{ToolExecutor, ToolReply, ToolSpec};

@@ -70,6 +70,16 @@ pub enum Sampling {
     Fixed,
 }
 
+/// The rule by which a model counts an image: min(`most`, ceil(width · height / `per_pixels`)) tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageTokens {
+    /// The largest number of tokens of an image.
+    pub most: u64,
+    /// Pixels of a token.
+    pub per_pixels: u64,
+}
+
 /// A model as the registry knows it, everything resolved. Secrets are named, never held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelSpec {
@@ -103,6 +113,9 @@ pub struct ModelSpec {
     /// Tokens that a reply may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output: Option<u32>,
+    /// The tokens of an image, where they are known. No part of identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_tokens: Option<ImageTokens>,
     /// The support for JSON replies.
     #[serde(default)]
     pub json_mode: JsonMode,
@@ -176,6 +189,7 @@ impl ModelSpec {
             price: Pricing::default(),
             context_window: None,
             max_output: None,
+            image_tokens: None,
             json_mode: JsonMode::default(),
             tier: None,
             availability: Availability::default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AgentSpec, JsonMode, ModelSpec, Parameters, Pricing, Protocol, Role, Tier, ToolChoice, ToolDefinition};
+use crate::{AgentSpec, JsonMode, MeterSpec, ModelSpec, Parameters, Protocol, Role, Tier, ToolChoice, ToolDefinition};
 
 /// A named pipeline under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,6 +101,9 @@ pub struct StepSpec {
     /// The names that its templates and expressions read: `sample.title`, `input`, `output`, `chunk.text`, …
     #[serde(default)]
     pub reads: Vec<String>,
+    /// The names that only paths of images and files read. The content of the files is part of identity, not these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media_reads: Vec<String>,
 }
 
 /// The action of a step.
@@ -173,82 +176,6 @@ pub struct CommandSpec {
     pub folder: String,
 }
 
-/// Paths to the facts of a step in its answer, or in the row of a recorded step.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct MeterSpec {
-    /// Paths of times in milliseconds, by stage. `total` is the time of the whole step.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub latency_ms: BTreeMap<String, String>,
-    /// Token counts by model.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tokens: Vec<MeteredTokens>,
-    /// Path of what the step cost in dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<String>,
-    /// Path of the service's version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// Path of the names of the service's models: an object, part to name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub models: Option<String>,
-    /// Prices of the models that may be named. Not part of identity.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub prices: BTreeMap<String, Pricing>,
-}
-
-impl MeterSpec {
-    /// Returns true if an answer says what it cost, in dollars or in tokens.
-    pub fn has_cost(&self) -> bool {
-        self.cost_usd.is_some() || !self.tokens.is_empty()
-    }
-}
-
-/// Tokens used by a call of a service or program.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MeteredTokens {
-    /// Path of a list of uses; the other paths look into each of its members.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub each: Option<String>,
-    /// Registry id of the model, or (beginning with `$`) the path to it.
-    pub model: String,
-    /// Path of the input tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    /// Path of the output tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
-}
-
-/// A process that is started for a run and stopped after it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServiceSpec {
-    /// The program and its arguments; `{{ port }}` stands for the port it is to listen on (also in its environment,
-    /// as `PORT`).
-    pub command: Vec<String>,
-    /// Path below its address that answers 2xx when it is ready; without one, that the port accepts connections.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ready: Option<String>,
-    /// Declared version, part of the identity of steps that use it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// Variables of its environment; `${NAME}` as in [`HttpSpec`].
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    /// The folder it runs in. No part of identity.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub folder: String,
-}
-
-impl ServiceSpec {
-    /// The part that can change an answer: the declared version, otherwise the command.
-    pub fn identity(&self) -> Value {
-        match &self.version {
-            Some(version) => Value::from(version.as_str()),
-            None => Value::from(self.command.clone()),
-        }
-    }
-}
-
 impl StepSpec {
     /// Returns true if it calls a service or program whose answers report their cost.
     pub fn meters_cost(&self) -> bool {
@@ -278,6 +205,15 @@ impl StepSpec {
         self.model.as_deref().into_iter().chain(user)
     }
 
+    /// Returns true if its requests may hold images or files.
+    pub fn may_have_media(&self) -> bool {
+        match &self.action {
+            Action::Prompt(prompt) => prompt.may_have_media(),
+            Action::Agent(agent) => agent.messages.iter().any(PromptTurn::may_have_media),
+            Action::Http(_) | Action::Command(_) | Action::Recorded(_) => false,
+        }
+    }
+
     /// The step without what cannot change its output: times it may take, prices, folders.
     #[must_use]
     pub fn bare(&self) -> Self {
@@ -288,7 +224,8 @@ impl StepSpec {
         match &mut bare.action {
             Action::Command(command) => command.folder.clear(),
             Action::Agent(agent) => agent.clear_folders(),
-            Action::Prompt(_) | Action::Http(_) | Action::Recorded(_) => {}
+            Action::Prompt(prompt) => prompt.messages.iter_mut().for_each(PromptTurn::clear_folders),
+            Action::Http(_) | Action::Recorded(_) => {}
         }
         bare
     }
@@ -307,6 +244,22 @@ pub struct PromptSpec {
     pub tool_choice: Option<ToolChoice>,
 }
 
+impl PromptSpec {
+    /// Returns true if a turn holds images or files, or may hold those of a row.
+    pub fn may_have_media(&self) -> bool {
+        self.messages.iter().any(PromptTurn::may_have_media)
+    }
+}
+
+impl PromptPart {
+    fn as_media_mut(&mut self) -> Option<&mut PromptMedia> {
+        match self {
+            Self::Text(_) => None,
+            Self::Image(media) | Self::File(media) => Some(media),
+        }
+    }
+}
+
 /// A turn, or the turns, that a prompt writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -322,10 +275,36 @@ pub enum PromptTurn {
     Spliced {
         /// The expression.
         turns: String,
+        /// The folder that files of the row are relative to: that of the dataset. No part of identity.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        folder: String,
     },
 }
 
 impl PromptTurn {
+    /// Removes folders and paths: what is in the files counts, not where they are.
+    pub(crate) fn clear_folders(&mut self) {
+        match self {
+            Self::Spliced { folder, .. } => folder.clear(),
+            Self::Written { content: PromptContent::Parts(parts), .. } => {
+                let media = parts.iter_mut().filter_map(PromptPart::as_media_mut).filter(|media| media.is_path());
+                media.for_each(|media| media.source.clear());
+            }
+            Self::Written { content: PromptContent::Text(_), .. } => {}
+        }
+    }
+
+    /// Returns true if it holds images or files, or may hold those of a row.
+    pub fn may_have_media(&self) -> bool {
+        match self {
+            Self::Spliced { .. } => true,
+            Self::Written { content: PromptContent::Parts(parts), .. } => {
+                parts.iter().any(|part| !matches!(part, PromptPart::Text(_)))
+            }
+            Self::Written { content: PromptContent::Text(_), .. } => false,
+        }
+    }
+
     /// A turn with the template of a text.
     pub fn text(role: Role, template: impl Into<String>) -> Self {
         Self::Written { role, content: PromptContent::Text(template.into()) }
@@ -352,6 +331,13 @@ pub enum PromptPart {
     Image(PromptMedia),
     /// A file.
     File(PromptMedia),
+}
+
+impl PromptMedia {
+    /// Returns true if it names a file, unless a row holds an address in its place.
+    pub fn is_path(&self) -> bool {
+        self.media.is_none() && !["http://", "https://", "data:"].iter().any(|scheme| self.source.starts_with(scheme))
+    }
 }
 
 /// An image or a file of a written turn.

@@ -11,10 +11,10 @@ mod machine;
 mod tools;
 mod user;
 
-use karat_text::template::Template;
-use karat_types::{AgentLimits, AgentSpec, Message, PromptContent, PromptTurn, Role, StepSpec, ToolDefinition};
+use karat_types::{AgentLimits, AgentSpec, Message, StepSpec, ToolDefinition};
 
-use super::{StepEnd, StepError, StepInput, template_error};
+use super::turns::CompiledTurns;
+use super::{StepEnd, StepError, StepInput};
 
 pub(super) use machine::AgentMachine;
 use tools::CompiledTool;
@@ -22,7 +22,7 @@ use user::CompiledUser;
 
 /// An agent with templates and schemas compiled.
 pub(crate) struct CompiledAgent {
-    turns: Vec<(Role, Template)>,
+    pub(super) turns: CompiledTurns,
     tools: Vec<CompiledTool>,
     definitions: Vec<ToolDefinition>,
     state: Option<CompiledTool>,
@@ -34,16 +34,11 @@ pub(crate) struct CompiledAgent {
 
 impl CompiledAgent {
     pub(super) fn new(agent: &AgentSpec) -> Result<Self, StepError> {
-        let turns = agent.messages.iter().filter_map(|turn| match turn {
-            PromptTurn::Written { role, content: PromptContent::Text(text) } => Some((*role, text)),
-            _ => None,
-        });
-        let turns = turns.map(|(role, text)| Ok((role, Template::compile(text)?))).collect::<Result<_, StepError>>()?;
         let tools = agent.tools.iter().map(CompiledTool::new).collect::<Result<Vec<_>, StepError>>()?;
         let state = agent.state.as_ref().map(CompiledTool::new).transpose()?;
         let is_stateful = tools.iter().chain(&state).any(CompiledTool::is_stateful);
         Ok(Self {
-            turns,
+            turns: CompiledTurns::new(&agent.messages)?,
             tools,
             definitions: agent.definitions(),
             state,
@@ -55,10 +50,6 @@ impl CompiledAgent {
 
     /// The turns before the model's first.
     fn first_messages(&self, step: &StepSpec, input: &StepInput) -> Result<Vec<Message>, StepEnd> {
-        let templates = self.turns.iter().map(|(_, template)| template);
-        let texts = Template::render_together(templates, &input.context)
-            .map_err(|error| StepEnd::Failed(template_error(step, &error)))?;
-        let roles = self.turns.iter().map(|(role, _)| *role);
-        Ok(roles.zip(texts).map(|(role, text)| Message::new(role, text)).collect())
+        self.turns.render(&step.id, &input.context).map_err(StepEnd::Failed)
     }
 }

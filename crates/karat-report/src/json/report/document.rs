@@ -128,6 +128,11 @@ fn price(price: &Pricing) -> Value {
             if let Some(cached) = price.cached_input {
                 known["cached_input"] = json!(dollars(cached));
             }
+            for (key, write) in [("cache_write", price.cache_write), ("cache_write_1h", price.cache_write_1h)] {
+                if let Some(write) = write {
+                    known[key] = json!(dollars(write));
+                }
+            }
             if let Some(as_of) = &price.as_of {
                 known["as_of"] = json!(as_of);
             }

@@ -77,6 +77,7 @@ impl Decoder<'_> {
             source,
             roles,
             asserts,
+            turns: Vec::new(),
             columns,
             row_schema,
             condition,

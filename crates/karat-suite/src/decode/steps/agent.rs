@@ -18,11 +18,11 @@ impl Decoder<'_> {
         &mut self,
         node: &Node,
         position: Position,
-        reads: &mut Vec<String>,
+        (reads, media_reads): (&mut Vec<String>, &mut Vec<String>),
         registry: &Registry,
     ) -> Option<AgentSpec> {
         let user = node.field("simulate").map(|simulate| self.simulated_user(simulate, position, reads, registry));
-        let messages = self.first_turns(node, position, reads, user.is_some())?;
+        let messages = self.first_turns(node, position, (&mut *reads, media_reads), user.is_some())?;
         let tools = self.agent_tools(node);
         let state = node.field("state").and_then(|state| self.state_tool(state));
         for tool in tools.iter().chain(&state) {
@@ -39,7 +39,7 @@ impl Decoder<'_> {
         &mut self,
         node: &Node,
         position: Position,
-        reads: &mut Vec<String>,
+        reads: (&mut Vec<String>, &mut Vec<String>),
         has_user: bool,
     ) -> Option<Vec<PromptTurn>> {
         if let (Some(user), Some(_)) = (node.field("user"), node.field("messages")) {
@@ -48,25 +48,18 @@ impl Decoder<'_> {
                 .hint("keep one of them");
             return None;
         }
-        let mut turns = Vec::new();
-        if let Some(system) = node.field("system") {
-            turns.push(PromptTurn::text(Role::System, self.template(system, names::STEP, position, reads)?));
-        }
         if node.field("messages").is_some() || node.field("user").is_some() {
-            // `system` is read above.
-            let mut given = self.messages(node, names::STEP, position, reads)?;
-            let is_system = |turn: &PromptTurn| matches!(turn, PromptTurn::Written { role: Role::System, .. });
-            if node.field("messages").is_none() {
-                given.retain(|turn| !is_system(turn));
-            }
-            turns.extend(given);
-        } else if !has_user {
+            return self.messages(node, names::STEP, position, reads);
+        }
+        if !has_user {
             self.problems
                 .error(&node.place, "`agent` has no first message: it needs `user`, `messages` or `simulate`")
                 .hint("write `user: \"{{ input }}\"`");
             return None;
         }
-        Some(turns)
+        let Some(system) = node.field("system") else { return Some(Vec::new()) };
+        let system = self.template(system, names::STEP, position, reads.0)?;
+        Some(vec![PromptTurn::text(Role::System, system)])
     }
 
     /// The tools that an agent may call.

@@ -1,11 +1,12 @@
 //! Decoding of one step: files are read, templates compiled, defaults filled in.
 //!
 //! - here: prompt and recorded steps, and the keys that all steps have; `outside.rs`: http and command steps, services
-//! - `agent.rs`: agents; `variants.rs`: lists of steps with `use` inlined; `meter.rs`: `meter`
+//! - `turns.rs`: `messages` of a prompt; `agent.rs`: agents; `variants.rs`: lists of steps with `use` inlined; `meter.rs`: `meter`
 
 mod agent;
 pub(crate) mod meter;
 pub(crate) mod outside;
+pub(crate) mod turns;
 pub(crate) mod variants;
 
 use std::collections::BTreeMap;
@@ -43,12 +44,15 @@ impl Decoder<'_> {
         let chunk = node.field("chunk").and_then(|chunk| self.chunk(chunk, position));
         let position = Position { is_chunked: chunk.is_some(), ..position };
         let mut reads = Vec::new();
-        let action = self.action(node, position, &mut reads, registry)?;
+        let mut media_reads = Vec::new();
+        let action = self.action(node, position, (&mut reads, &mut media_reads), registry)?;
         if let Some(chunk) = &chunk {
             reads.extend(Expression::compile(&chunk.of).map(|of| of.reads().to_vec()).unwrap_or_default());
         }
         reads.sort_unstable();
         reads.dedup();
+        media_reads.sort_unstable();
+        media_reads.dedup();
         self.beside_the_action(node, &action);
         let id = node.text_of("id").map_or_else(|| position.index.to_string(), str::to_owned);
         let version = self.version(node).or_else(|| self.version_of_service(&reads));
@@ -72,6 +76,7 @@ impl Decoder<'_> {
             timeout_ms: self.duration(node, "timeout"),
             retries: integer_at(node, "retries"),
             reads,
+            media_reads,
         };
         if let Some(parse) = node.field("parse").filter(|_| spec.offers_tools()) {
             self.problems
@@ -88,18 +93,18 @@ impl Decoder<'_> {
         &mut self,
         node: &Node,
         position: Position,
-        reads: &mut Vec<String>,
+        (reads, media_reads): (&mut Vec<String>, &mut Vec<String>),
         registry: &Registry,
     ) -> Option<Action> {
         if let Some(prompt) = node.field("prompt") {
             let roots = if position.is_chunked { names::CHUNKED_STEP } else { names::STEP };
-            let messages = self.messages(prompt, roots, position, reads)?;
+            let messages = self.messages(prompt, roots, position, (reads, media_reads))?;
             let tools = self.offered_tools(prompt.field("tools").filter(|_| prompt.text().is_none()));
             let tool_choice = self.tool_choice(prompt.field("tool_choice"), &tools);
             return Some(Action::Prompt(PromptSpec { messages, tools, tool_choice }));
         }
         if let Some(agent) = node.field("agent") {
-            let agent = self.agent(agent, position, reads, registry)?;
+            let agent = self.agent(agent, position, (reads, media_reads), registry)?;
             return Some(Action::Agent(Box::new(agent)));
         }
         if let Some(http) = node.field("http") {
@@ -142,18 +147,19 @@ impl Decoder<'_> {
         prompt: &Node,
         roots: &[&str],
         position: Position,
-        reads: &mut Vec<String>,
+        (reads, media_reads): (&mut Vec<String>, &mut Vec<String>),
     ) -> Option<Vec<PromptTurn>> {
         let mut message = |this: &mut Self, role: Role, node: &Node| {
             let content = this.template(node, roots, position, reads)?;
             Some(PromptTurn::text(role, content))
         };
         if let Some(turns) = prompt.field("messages") {
-            let all = turns.items().iter().map(|turn| {
-                let role = word_at::<Role>(turn, "role")?;
-                message(self, role, turn.field("content")?)
-            });
-            return all.collect();
+            let system = prompt.field("system").map(|system| message(self, Role::System, system));
+            let mut read = turns::Reads::default();
+            let turns = self.turns(turns, roots, position, &mut read)?;
+            reads.extend(read.names);
+            media_reads.extend(read.media);
+            return Some(system.flatten().into_iter().chain(turns).collect());
         }
         if let Some(user) = prompt.field("user").filter(|_| prompt.text().is_none()) {
             let system = prompt.field("system").map(|system| message(self, Role::System, system));
@@ -161,7 +167,9 @@ impl Decoder<'_> {
             return Some(system.flatten().into_iter().chain([user]).collect());
         }
         if let Some(system) = prompt.field("system") {
-            self.problems.error(&system.place, "`system` needs `user`").hint("write `prompt: { system: …, user: … }`");
+            self.problems
+                .error(&system.place, "`system` needs `user` or `messages`")
+                .hint("write `prompt: { system: …, user: … }`");
         }
         if let Some(text) = prompt.field("text").filter(|_| prompt.text().is_none()) {
             return message(self, Role::User, text).map(|message| vec![message]);
