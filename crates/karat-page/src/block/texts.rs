@@ -1,5 +1,7 @@
 //! Texts of samples, systems and judges.
 
+use serde_json::Value;
+
 use crate::block::Head;
 use crate::component::verdict::Verdict;
 
@@ -40,6 +42,8 @@ pub struct ExcerptOutput {
     pub text: Option<String>,
     /// The reason why there is no text, or why it was cut.
     pub note: Option<String>,
+    /// The messages of a conversation, shown before the text.
+    pub messages: Vec<Message>,
     /// Trials that gave this text.
     pub repeats: u64,
     /// Marked parts of the text.
@@ -121,7 +125,7 @@ pub struct TextBlock {
 }
 
 /// One message of an output.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Message {
     /// The role: `system`, `user`, `assistant`, `tool` or another.
     pub role: String,
@@ -133,6 +137,46 @@ pub struct Message {
     pub calls: Vec<(String, String)>,
 }
 
+impl Message {
+    /// The messages of an output that is a conversation: an object whose `messages` is a list of turns, each with a
+    /// `role`. `None` for any other output.
+    pub fn of_output(output: &Value) -> Option<Vec<Self>> {
+        let turns = output.get("messages")?.as_array().filter(|turns| !turns.is_empty())?;
+        turns.iter().map(|turn| Self::of_turn(turn, turns)).collect()
+    }
+
+    fn of_turn(turn: &Value, turns: &[Value]) -> Option<Self> {
+        let role = turn.get("role")?.as_str()?.to_owned();
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let content = match turn.get("content") {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::Array(parts)) => parts.iter().map(part_text).collect::<Vec<_>>().join("\n"),
+            Some(content) => text(content),
+        };
+        let calls = turn.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+        let calls = calls.map(|call| {
+            let arguments = call.get("raw").or_else(|| call.get("arguments")).map(text).unwrap_or_default();
+            (call.get("name").map(text).unwrap_or_default(), arguments)
+        });
+        let name = turn.get("tool_call_id").and_then(|id| {
+            let mut known = turns.iter().filter_map(|turn| turn.get("tool_calls")?.as_array()).flatten();
+            known.find(|call| call.get("id") == Some(id))?.get("name").map(text)
+        });
+        Some(Self { role, name, content, calls: calls.collect() })
+    }
+}
+
+/// A part of a message as text: an image or file by its kind.
+fn part_text(part: &Value) -> String {
+    match part.get("text").and_then(Value::as_str) {
+        Some(text) => text.to_owned(),
+        None => {
+            let kind = part.as_object().and_then(|part| part.keys().next()).map_or("part", String::as_str);
+            format!("[{kind}]")
+        }
+    }
+}
+
 /// The messages of an output.
 #[derive(Debug, Clone, Default)]
 pub struct Transcript {
@@ -140,4 +184,37 @@ pub struct Transcript {
     pub head: Head,
     /// The messages in order.
     pub messages: Vec<Message>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// TG-13: an output with `messages` is a conversation: roles, texts, calls with their arguments, results with the name
+    /// of their tool. Anything else is not.
+    #[test]
+    fn an_output_with_messages_is_a_conversation() {
+        let output = json!({ "text": "Done.", "messages": [
+            { "role": "user", "content": [{ "text": "Look:" }, { "image": { "source": "x" } }] },
+            { "role": "assistant", "content": null, "tool_calls": [
+                { "id": "c1", "name": "find", "arguments": { "q": "<b>" } }, { "id": "c2", "name": "find", "arguments": null, "raw": "{" }
+            ] },
+            { "role": "tool", "tool_call_id": "c1", "content": "none" },
+        ] });
+        let messages = Message::of_output(&output).unwrap();
+        assert_eq!(messages[0].content, "Look:\n[image]");
+        let call = |arguments: &str| ("find".to_owned(), arguments.to_owned());
+        assert_eq!(messages[1].calls, [call(r#"{"q":"<b>"}"#), call("{")]);
+        assert_eq!((messages[2].name.as_deref(), messages[2].content.as_str()), (Some("find"), "none"));
+        for other in [
+            json!("text"),
+            json!({"messages": []}),
+            json!({"messages": ["a"]}),
+            json!({"messages": [{"content": "x"}]}),
+        ] {
+            assert_eq!(Message::of_output(&other), None, "{other}");
+        }
+    }
 }

@@ -50,6 +50,7 @@ pub(crate) fn everything(text: &str) -> Vec<String> {
     let output = ExcerptOutput {
         system: t(),
         text: Some(t()),
+        messages: vec![Message { role: t(), name: Some(t()), content: t(), calls: vec![(t(), t())] }],
         note: Some(t()),
         repeats: 2,
         highlights: vec![highlight()],

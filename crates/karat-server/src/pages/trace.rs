@@ -250,6 +250,6 @@ fn output(cell: &CellView, view: TextView) -> Markup {
     };
     match view {
         TextView::Raw => steps::raw("Output", &text),
-        TextView::Rendered => steps::readable(&text),
+        TextView::Rendered => steps::output(value),
     }
 }

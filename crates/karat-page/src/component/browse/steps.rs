@@ -1,10 +1,11 @@
 //! The calls of a cell in order, each with what was sent and what came back.
 
 use maud::{Markup, html};
+use serde_json::{Map, Value};
 
 use crate::block::Message;
 use crate::component::browse::json_tree;
-use crate::component::state;
+use crate::component::{state, transcript};
 use crate::text::markdown;
 use crate::text::visible::{Line, line, lines};
 
@@ -112,6 +113,23 @@ pub fn readable(text: &str) -> Markup {
             (copy_source(text))
         }
         (remainder(rest))
+    }
+}
+
+/// An output: a conversation as a transcript with what is beside it, any other as [`readable`] text.
+pub fn output(value: &Value) -> Markup {
+    let text = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
+    match (Message::of_output(value), value) {
+        (Some(messages), Value::Object(members)) => {
+            let beside: Map<String, Value> =
+                members.iter().filter(|(name, _)| *name != "messages").map(|it| (it.0.clone(), it.1.clone())).collect();
+            html! {
+                (transcript::render(&messages))
+                (readable(&text(&Value::Object(beside))))
+            }
+        }
+        (_, Value::String(text)) => readable(text),
+        _ => readable(&text(value)),
     }
 }
 

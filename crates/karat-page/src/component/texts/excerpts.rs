@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::block::{Excerpt, ExcerptOutput, ExcerptScore, Excerpts, Highlight};
-use crate::component::{highlight, state, table, verdict};
+use crate::component::{highlight, state, table, transcript, verdict};
 use crate::text::diff;
 use crate::text::visible::{Line, Name, line, lines};
 
@@ -13,6 +13,9 @@ const OPEN: usize = 6;
 /// Bytes and lines from which on a text scrolls within its frame.
 const LONG: usize = 1_200;
 const LINES: usize = 18;
+
+/// Messages from which on a conversation scrolls within its frame.
+const MESSAGES: usize = 8;
 
 /// Renders samples in their order.
 pub fn render(excerpts: &Excerpts) -> Markup {
@@ -98,6 +101,13 @@ fn output(output: &ExcerptOutput) -> Markup {
             span.role {
                 (Name(&output.system))
                 @if output.repeats > 1 { " " span.repeats title="Trials that gave this text" { (output.repeats) "×" } }
+            }
+            @if !output.messages.is_empty() {
+                div.cut[output.messages.len() > MESSAGES] tabindex=[(output.messages.len() > MESSAGES).then_some("0")]
+                    role=[(output.messages.len() > MESSAGES).then_some("region")]
+                    aria-label=[(output.messages.len() > MESSAGES).then(|| line(&output.system))] {
+                    (transcript::render(&output.messages))
+                }
             }
             @if let Some(text) = &output.text {
                 (block(text, &output.highlights, &output.system))

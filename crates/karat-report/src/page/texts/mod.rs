@@ -8,8 +8,9 @@ mod choose;
 mod marks;
 
 use std::collections::BTreeSet;
+use std::iter;
 
-use karat_page::block::{Block, Excerpt, ExcerptOutput, ExcerptScore, ExcerptText, Excerpts, Head};
+use karat_page::block::{Block, Excerpt, ExcerptOutput, ExcerptScore, ExcerptText, Excerpts, Head, Message};
 use karat_page::component::verdict::Verdict;
 use karat_page::{Markup, html, render};
 use karat_types::{CellRow, SampleRecord, SampleText};
@@ -26,6 +27,9 @@ use marks::{Marked, Sources};
 
 /// Length of a text, in bytes.
 pub(super) const TEXT: usize = 4_096;
+
+/// Number of messages of a conversation.
+const MESSAGES: usize = 40;
 
 /// Number of cells, whatever is asked for: a page stays a page.
 const CELLS: usize = 200;
@@ -132,7 +136,8 @@ fn output(
     sources: &mut Sources,
 ) -> Result<ExcerptOutput, RenderError> {
     let cell = CellText::with_limit(report, thresholds, row, 1)?;
-    let value = if cell.output.is_some() { report.rows.output(row.cell.ordinal)? } else { None };
+    let mut value = if cell.output.is_some() { report.rows.output(row.cell.ordinal)? } else { None };
+    let messages = value.as_mut().map(take_messages).unwrap_or_default();
     let marked = value.map(|value| Marked::of(&value, row.judgments));
     if let Some(marked) = &marked {
         sources.add(&cell.system, marked);
@@ -146,12 +151,37 @@ fn output(
         }
         None => (None, Vec::new(), cell.missing.as_ref().map(|missing| format!("No output: {}", missing.text))),
     };
-    Ok(ExcerptOutput { system: cell.system.clone(), text, note, repeats: 1, highlights, scores: scores(&cell) })
+    let scores = scores(&cell);
+    Ok(ExcerptOutput { system: cell.system.clone(), text, messages, note, repeats: 1, highlights, scores })
+}
+
+/// Takes the messages of a conversation out of an output. What they repeat, the calls, goes too.
+fn take_messages(value: &mut Value) -> Vec<Message> {
+    let Some(mut messages) = Message::of_output(value) else { return Vec::new() };
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|name, _| !["messages", "tool_calls", "text"].contains(&name.as_str()));
+    }
+    let left_out = messages.len().saturating_sub(MESSAGES);
+    messages.truncate(MESSAGES);
+    for text in
+        messages.iter_mut().flat_map(|it| iter::once(&mut it.content).chain(it.calls.iter_mut().map(|it| &mut it.1)))
+    {
+        let (shown, is_cut) = cut(text);
+        *text = if is_cut { format!("{shown} …") } else { shown };
+    }
+    if left_out > 0 {
+        let content = format!("{left_out} more messages are not shown");
+        messages.push(Message { role: "…".to_owned(), content, ..Message::default() });
+    }
+    messages
 }
 
 fn is_same(last: &ExcerptOutput, next: &ExcerptOutput) -> bool {
     let base = |name: &str| name.split(" (trial ").next().unwrap_or_default().to_owned();
-    last.text.is_some() && last.text == next.text && base(&last.system) == base(&next.system)
+    last.text.is_some()
+        && last.text == next.text
+        && last.messages == next.messages
+        && base(&last.system) == base(&next.system)
 }
 
 /// The scores that are low or have a reason, some of the others, and the words of judges.

@@ -2,7 +2,7 @@
 
 use karat_app::{CellFlag, JudgmentView, OutputView, RunView, ScoreView, SystemOutputs};
 use karat_page::component::browse::json_tree;
-use karat_page::component::browse::steps::{raw, readable};
+use karat_page::component::browse::steps::{self, raw};
 use karat_page::component::state;
 use karat_page::component::verdict::{Verdict, mark};
 use karat_page::number::{Scale, millis, usd};
@@ -161,7 +161,7 @@ pub(in crate::pages) fn absent(view: &RunView) -> &'static str {
 fn text_of(output: &OutputView) -> Markup {
     match &output.value {
         serde_json::Value::String(text) => html! { div.output { (plain(text)) } },
-        _ => readable(&output.text()),
+        value => steps::output(value),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The shipped presets, each offline with its own data.
 
+mod agent;
 mod briefing;
 mod claims;
 mod claims_manual;

@@ -126,7 +126,6 @@ fn a_limit_is_an_output() {
         ("calls: 2", "calls", 3),
         ("tokens: 100", "tokens", 2),
         ("cost_usd: 0.00013", "cost", 2),
-        ("time: 1ms, turns: 9", "time", 1),
     ] {
         let before = provider.requests();
         let agent = format!(r#"user: "{{{{ input }}}}", tools: [get_order], limits: {{ {limits} }}"#);
@@ -139,6 +138,11 @@ fn a_limit_is_an_output() {
             "{output}"
         );
     }
+    let slow = FakeProvider::start(Behaviour::slow(30, "And?")).unwrap();
+    let agent = "simulate: { script: [a, b, c] }, limits: { time: 10ms }";
+    let place = place(1, &suite(&slow.base_url(), ORDER, agent));
+    place.fine(&["run", "-q", "--run-id", "a"]);
+    assert_eq!((&output(&place, "a")["stop_reason"], slow.requests()), (&json!("time"), 1));
 }
 
 /// TG-13: a call of a tool that nothing answers ends the loop; what a model does wrong is told to it and counted.

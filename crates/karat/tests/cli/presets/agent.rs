@@ -1,0 +1,61 @@
+//! Two scripted agents with tools and a scripted customer, and the planted faults of one of them.
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+/// TG-13, TG-20: `karat run agent` needs no network, finds every planted fault in its place, and puts `careful` first.
+#[test]
+fn planted_faults_are_found() {
+    let place = Place::new();
+    let said = place.fine(&["run", "agent", "--run-id", "a", "--format", "md,json,html"]);
+    let report = place.report("a");
+    assert_eq!((&report["totals"]["cells"], &report["totals"]["errors"]), (&json!(24), &json!(0)), "{}", said.all());
+    let cells = report["cells"].as_array().unwrap();
+    let failing = |model: &str, scorer: &str| -> Vec<&str> {
+        let of_model = cells.iter().filter(|cell| cell["model"] == model);
+        let failing = of_model.filter(|cell| cell["scores"][scorer]["value"] != json!(1.0));
+        failing.map(|cell| cell["sample"].as_str().unwrap()).collect()
+    };
+    for scorer in ["resolved", "looked_up", "known_tools"] {
+        assert_eq!(failing("careful", scorer), [""; 0], "{scorer}");
+    }
+    // Refunded without looking up, and two of these may not be refunded.
+    assert_eq!(failing("hasty", "looked_up"), ["a02", "a03", "a04", "a06", "a08", "a09"]);
+    assert_eq!(failing("hasty", "known_tools"), ["a03", "a09"]);
+    assert_eq!(failing("hasty", "resolved"), ["a03", "a04", "a07", "a08", "a09"]);
+    assert_eq!(failing("hasty", "ended"), ["a07", "a12"]);
+    let reason = |model: &str, sample: &str| {
+        let cell = cells.iter().find(|cell| cell["model"] == model && cell["sample"] == sample).unwrap();
+        cell["scores"]["ended"]["reason"].as_str().unwrap()
+    };
+    assert_eq!(reason("hasty", "a07"), "it is \"turns\"");
+    assert_eq!([reason("hasty", "a12"), reason("careful", "a12")], ["it is \"user\""; 2]);
+    let first = report["leaderboards"].to_string();
+    assert!(first.find("careful").unwrap() < first.find("hasty").unwrap(), "{first}");
+    assert!(report["cost"]["user_cost_usd"].as_f64().unwrap() > 0.0, "{}", report["cost"]);
+}
+
+/// TG-20: the canonical report is the same in a second run without reuse, and in one that was interrupted.
+#[test]
+fn the_canonical_report_is_the_same_in_every_run() {
+    let places = [Place::new(), Place::new(), Place::new()];
+    places[0].fine(&["run", "agent", "--run-id", "a", "-q"]);
+    places[1].fine(&["run", "agent", "--run-id", "a", "-q", "-j", "1"]);
+    let (mut parts, mut most) = (0, 20);
+    loop {
+        let said =
+            places[2].karat(&["run", "agent", "--run-id", "a", "--resume", "-q", "--max-calls", &most.to_string()]);
+        (parts, most) = (parts + 1, most + 20);
+        if said.code == 0 {
+            break;
+        }
+        assert!(said.code == 5 && parts < 60, "{}", said.all());
+    }
+    assert!(parts > 1);
+    let canonical: Vec<Value> =
+        places.iter().map(|place| serde_json::from_str(&place.canonical("a")).unwrap()).collect();
+    assert_eq!(canonical[0]["cells"], canonical[1]["cells"]);
+    assert_eq!(canonical[0]["cells"], canonical[2]["cells"]);
+    assert_eq!(places[0].canonical("a"), places[1].canonical("a"));
+}
