@@ -176,7 +176,7 @@ impl AgentMachine {
             }
             UserTurn::Ask(request) => {
                 self.phase = Phase::User;
-                Ok(vec![Ask { id: self.turn_id(slot), request: Request::SimulatedUser(request) }])
+                Ok(vec![Ask { id: self.turn_id(slot), request: Request::SimulatedUser(*request) }])
             }
             UserTurn::Done => self.finish("done"),
             UserTurn::Limit => self.finish("user"),
@@ -212,7 +212,7 @@ impl AgentMachine {
             let mut made = MadeCall { turn: self.turns, call: call.clone(), result: None, request: None };
             match self.route(call)? {
                 CallPath::Ask(request) => {
-                    made.request = Some(request);
+                    made.request = Some(*request);
                     queued.push(self.calls.len());
                 }
                 CallPath::Answered(result) | CallPath::Unscripted(result) => made.result = Some(result),
@@ -312,7 +312,7 @@ impl AgentMachine {
             CallPath::Answered(result) | CallPath::Unscripted(result) => self.end_with_state(stop, &result),
             CallPath::Ask(request) => {
                 self.phase = Phase::State(stop.to_owned());
-                Ok(vec![Ask { id: self.turn_id("end".to_owned()), request }])
+                Ok(vec![Ask { id: self.turn_id("end".to_owned()), request: *request }])
             }
             CallPath::Unanswered => Err(self.output(stop, None)),
             CallPath::Broken(problem) => Err(StepEnd::Failed(self.broken_template(tool, &problem))),

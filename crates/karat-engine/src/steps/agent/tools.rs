@@ -51,7 +51,7 @@ pub(super) enum CallPath {
     /// No written reply fits it.
     Unscripted(ToolResult),
     /// A program or service has to be asked.
-    Ask(Request),
+    Ask(Box<Request>),
     /// Nothing answers this tool: the call ends the loop.
     Unanswered,
     /// The tool's template cannot be rendered.
@@ -178,24 +178,24 @@ impl CompiledTool {
             }
             Some(Executor::Replies(replies)) => self.written_reply(replies, arguments),
             Some(Executor::Command(command)) if command.protocol == Protocol::Jsonl => {
-                CallPath::Ask(Request::Tool(ToolRequest {
+                CallPath::Ask(Box::new(Request::Tool(ToolRequest {
                     command: command.clone(),
                     tool: self.id.clone(),
                     conversation: input.conversation.to_string(),
                     begin: *begin,
                     arguments: arguments.clone(),
                     sample: input.sample.id.to_string(),
-                }))
+                })))
             }
             Some(Executor::Command(command)) => {
-                CallPath::Ask(Request::Command(CommandRequest { input: body(), ..command.clone() }))
+                CallPath::Ask(Box::new(Request::Command(CommandRequest { input: body(), ..command.clone() })))
             }
-            Some(Executor::Http { url, headers }) => CallPath::Ask(Request::Http(HttpRequest {
+            Some(Executor::Http { url, headers }) => CallPath::Ask(Box::new(Request::Http(HttpRequest {
                 method: "POST".to_owned(),
                 url: url.clone(),
                 headers: headers.clone(),
                 body: body(),
-            })),
+            }))),
         }
     }
 

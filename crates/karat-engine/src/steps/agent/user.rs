@@ -32,7 +32,7 @@ pub(super) enum UserTurn {
     /// The user says this.
     Says(String),
     /// The model that plays the user has to be asked.
-    Ask(ChatRequest),
+    Ask(Box<ChatRequest>),
     /// The user has nothing more to say.
     Done,
     /// The user has said as much as the suite allows.
@@ -104,7 +104,7 @@ impl User {
                 *left -= 1;
                 match first.take() {
                     Some(first) => UserTurn::Says(first),
-                    None => UserTurn::Ask(request(prompt, conversation)),
+                    None => UserTurn::Ask(Box::new(request(prompt, conversation))),
                 }
             }
         }
