@@ -356,3 +356,13 @@ async fn a_connect_timeout_was_not_billed() {
     assert_eq!(error.code, CallErrorCode::Connect);
     assert!(error.message.contains("cannot be reached (no connection within 200ms)"), "{}", error.message);
 }
+
+/// TG-12: a message without words, calls and a reason is asked for once more, whatever the number of retries.
+#[tokio::test]
+async fn an_empty_message_is_retried_once() {
+    let body = r#"{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}"#;
+    let bench = Bench::new("openai", Behaviour::raw(200, body)).retries(5);
+    let exchange = bench.ask().await;
+    assert_eq!(exchange.outcome.unwrap_err().code, CallErrorCode::Malformed);
+    assert_eq!(bench.server.requests(), 2);
+}

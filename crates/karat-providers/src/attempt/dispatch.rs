@@ -167,6 +167,7 @@ impl Dispatch {
                         limiter.close(named_wait, &error);
                     }
                     let wait = match failure.retry {
+                        true if failure.is_retried_once && attempts > 1 => None,
                         true if failure.is_unreachable && !self.has_answered(who) => waits.next_brief(),
                         true => waits.next(failure.retry_after),
                         false => None,

@@ -28,6 +28,8 @@ pub(crate) struct Failure {
     pub program_output: Option<Bytes>,
     /// True if a retry can help.
     pub retry: bool,
+    /// True if a second one cannot.
+    pub is_retried_once: bool,
     /// The provider's `retry-after`.
     pub retry_after: Option<Duration>,
     /// True if this machine had no file descriptor for it, so nothing was sent.
@@ -92,6 +94,7 @@ impl Failure {
             what,
             program_output: None,
             retry,
+            is_retried_once: false,
             retry_after: None,
             lacks_descriptor: false,
             is_unreachable: false,
@@ -122,7 +125,8 @@ impl Failure {
 
     /// A 2xx answer without a reply.
     pub fn of_body(status: u16, unreadable: UnreadableReply, usage: Option<Usage>) -> Self {
-        Self { status: Some(status), usage: usage.map(Box::new), ..Self::new(unreadable.code, unreadable.what) }
+        let UnreadableReply { code, what, is_retried_once } = unreadable;
+        Self { status: Some(status), usage: usage.map(Box::new), is_retried_once, ..Self::new(code, what) }
     }
 
     /// An answer in an unexpected form, which a retry would not change.

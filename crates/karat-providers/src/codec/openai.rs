@@ -270,7 +270,7 @@ impl Completion<'_> {
             // A reasoning model that runs out of tokens and a content filter both omit the content.
             (None, None) if matches!(finish, FinishReason::Length | FinishReason::Refusal) => (String::new(), finish),
             (None, None) if !tool_calls.is_empty() => (String::new(), finish),
-            (None, None) => return Err(UnreadableReply::invalid_body("answered with a message without content")),
+            (None, None) => return Err(UnreadableReply::empty_message()),
         };
         let usage = self.usage.and_then(read_usage);
         Ok(Reply { usage, model: self.model, tool_calls, raw_turn, ..Reply::new(text, finish) })
@@ -288,6 +288,7 @@ fn embedded_error(error: &Value) -> UnreadableReply {
             "answered 200 with an error inside, {}",
             crate::attempt::excerpt::quote(words.as_bytes(), crate::attempt::excerpt::SHOWN)
         ),
+        is_retried_once: false,
     }
 }
 

@@ -101,12 +101,19 @@ pub struct UnreadableReply {
     pub code: CallErrorCode,
     /// The problem, as the end of a sentence that begins with the model and its address.
     pub what: String,
+    /// True if it is worth a single retry: the model said nothing, and is unlikely to say more.
+    pub is_retried_once: bool,
 }
 
 impl UnreadableReply {
     /// A body that violates the protocol.
     pub fn invalid_body(what: impl Into<String>) -> Self {
-        Self { code: CallErrorCode::Malformed, what: what.into() }
+        Self { code: CallErrorCode::Malformed, what: what.into(), is_retried_once: false }
+    }
+
+    /// A message of neither words, calls nor a reason for their absence.
+    pub(crate) fn empty_message() -> Self {
+        Self { is_retried_once: true, ..Self::invalid_body("answered with a message without content") }
     }
 
     /// A body that is not the expected JSON. The message quotes its beginning, since it is often an HTML page or a

@@ -28,7 +28,7 @@ use crate::grammar::SUITE;
 use crate::overrides::changes;
 use crate::overrides::{LoadPurpose, Overrides};
 use crate::registry::{self, Registry};
-use crate::suite::{hash, orphaned_files, safe, versions};
+use crate::suite::{hash, orphaned_files, prompt_limits, safe, versions};
 use crate::syntax::names;
 use crate::syntax::node::{Node, Place};
 use crate::syntax::params::Params;
@@ -198,6 +198,8 @@ fn decode_assessment(
     let mut left_out = gates::variants_left_out(&matrix.declared_variants, &variants);
     left_out.extend(gates::models_left_out(node.field("models"), &matrix.models, known));
     let privacy = decoder.privacy(node.field("privacy"));
+    let place = node.field("variants").unwrap_or(node).place.clone();
+    prompt_limits::check(&matrix.variants, &matrix.models, known, &privacy, &place, &mut decoder.problems);
     if let (false, Some(place)) = (privacy.keep_content, versus_of(scorers)) {
         decoder
             .problems

@@ -3,13 +3,14 @@
 //! - here: [`Suite`] and its accessors; `load.rs` reads one, phase by phase; `plan.rs` makes the plan
 //! - `selection.rs`: the variants, models, scorers and analyses that take part; `metrics.rs`: the names of their metrics
 //! - `hash.rs`: identities of suite, dataset and plan
-//! - `safe.rs`, `versions.rs`, `orphaned_files.rs`: warnings and refusals that look at the suite as a whole
+//! - `safe.rs`, `versions.rs`, `prompt_limits.rs`, `orphaned_files.rs`: warnings and refusals that look at the suite as a whole
 
 pub(crate) mod hash;
 mod load;
 pub(crate) mod metrics;
 pub(crate) mod orphaned_files;
 pub(crate) mod plan;
+pub(crate) mod prompt_limits;
 pub(crate) mod safe;
 mod selection;
 pub(crate) mod versions;

@@ -14,7 +14,7 @@ use crate::dataset::{Dataset, DatasetError, RepresentativeRows};
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::files::Files;
 use crate::suite::Suite;
-use crate::suite::hash;
+use crate::suite::{hash, prompt_limits};
 
 /// Everything that fixes cells and judgments: a header that is stored with the run, and the rows, which are streamed.
 #[derive(Clone)]
@@ -73,6 +73,7 @@ impl Suite {
             }
         }
         let systems = self.systems(&models, matrix, &mut notes);
+        notes.extend(prompt_limits::image_notes(&self.variants, &self.models, &self.registry));
         if systems.is_empty() {
             let mut problem = Diagnostic::of_file(
                 Severity::Error,

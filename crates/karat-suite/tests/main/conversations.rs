@@ -128,3 +128,21 @@ fn parts_are_words_images_and_files() {
         ]
     );
 }
+
+/// TG-02, TG-04: what a model does not take is an error, and images by address are warned of.
+#[test]
+fn limits_of_models_and_addresses_are_told() {
+    let with = |content: &str, model: &str| {
+        let suite = SUITE.replace("content: \"{{ input }}\"", &format!("content: [ {content} ]"));
+        world(&suite.replace("[gpt-5]", &format!("[\"{model}\"]")), TURNS)
+    };
+    let address = "{ image: \"https://h/a.png\" }";
+    let said = with(address, "gemini-2.5-flash").problems(&Overrides::default());
+    assert!(said.contains("gemini takes no image by address; make it a file by a column's `fetch`"), "{said}");
+    let said = with("{ image: logo.png }", "cmd:claude").problems(&Overrides::default());
+    assert!(said.contains("`cmd:claude` runs a program, which takes no images"), "{said}");
+    let suite = with(address, "gpt-5").load(&Overrides::default()).unwrap();
+    assert!(suite.warnings().plain().contains("`https://h/a.png` is known by its address only"));
+    let plan = with("{ image: logo.png }", "gpt-5").plan(&Overrides::default());
+    assert!(plan.notes.iter().any(|note| note.contains("gpt-5: an image is estimated at 16000 tokens")));
+}

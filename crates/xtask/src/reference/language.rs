@@ -53,7 +53,8 @@ fn referenced_definition(property: &Value) -> Option<&str> {
     let inner = inner.into_iter().flatten();
     inner.into_iter().find_map(|part| {
         let own = part.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix(REFERENCE));
-        own.or_else(|| part.get("items").and_then(referenced_definition))
+        let forms = || part.get("anyOf")?.as_array()?.iter().find_map(referenced_definition);
+        own.or_else(|| part.get("items").and_then(referenced_definition)).or_else(forms)
     })
 }
 
@@ -94,6 +95,9 @@ fn kind(property: &Value) -> String {
     if let Some(words) = property.get("enum").and_then(Value::as_array) {
         let words = words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`"));
         return words.collect::<Vec<_>>().join(", ");
+    }
+    if let Some(forms) = property.get("anyOf").and_then(Value::as_array) {
+        return forms.iter().map(kind).collect::<Vec<_>>().join(" or ");
     }
     let of = |part: &str| property.get(part).map(kind).filter(|kind| !kind.is_empty());
     let word = |name: &str| match name {
