@@ -17,8 +17,9 @@ use crate::suite::preset::files_below;
 static STARTERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../starters");
 
 /// The tasks, and what each of them is.
-const TASKS: [(&str, &str); 5] = [
+const TASKS: [(&str, &str); 6] = [
     ("answer", "answer questions about a text"),
+    ("agent", "let a model call tools"),
     ("classify", "sort texts into categories"),
     ("extract", "turn texts into JSON"),
     ("rag", "answer from retrieved passages, with sources"),
@@ -89,10 +90,14 @@ impl StarterRequest {
             providers: Names::of(PROVIDERS.iter().map(|(name, ..)| *name)),
         })?;
         let own = files_below(dir);
-        let data = own.iter().find(|(path, _)| path.extension().is_some_and(|it| it == "jsonl") && is_at_top(path));
+        // The first by name: an agent's tools have files of their own behind it.
+        let data =
+            own.iter().filter(|(path, _)| path.extension().is_some_and(|it| it == "jsonl") && is_at_top(path)).min();
         let data = data.map(|(path, _)| path.display().to_string()).unwrap_or_default();
         let mut texts = Texts::of(&self.provider, model, judge);
-        texts.0.extend([("@TASK@", self.task.clone()), ("@DATA@", data)]);
+        let prompt = own.iter().any(|(path, _)| path.ends_with("prompt.md"));
+        let prompt = if prompt { "| `prompt.md` | the prompt under test |\n" } else { "" };
+        texts.0.extend([("@TASK@", self.task.clone()), ("@DATA@", data), ("@PROMPT@\n", prompt.to_owned())]);
         let shared = STARTERS.get_dir("every").map(files_below).unwrap_or_default();
         let fill = |content: &[u8]| texts.fill(&String::from_utf8_lossy(content)).into_bytes();
         Ok(own.into_iter().chain(shared).map(|(path, content)| (path, fill(content))).collect())

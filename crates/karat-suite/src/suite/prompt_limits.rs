@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use karat_types::{
-    Action, ModelSpec, PrivacySpec, PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, StepSpec,
-    VariantSpec,
+    Action, ModelSpec, PrivacySpec, PromptContent, PromptMedia, PromptPart, PromptTurn, StepSpec, VariantSpec,
 };
 
 use crate::diagnostics::Problems;
@@ -24,13 +23,14 @@ pub(crate) fn check(
     let mut errors = BTreeSet::new();
     let mut addresses = BTreeSet::new();
     let mut has_images = false;
-    for (step, prompt) in prompts(variants) {
-        let media: Vec<&PromptMedia> = written_media(prompt).collect();
+    for (step, turns) in prompts(variants) {
+        let media: Vec<&PromptMedia> = written_media(turns).collect();
+        let has_tools = step.offers_tools() && step.action.as_agent().is_none_or(|agent| !agent.tools.is_empty());
         has_images |= !media.is_empty();
         addresses.extend(media.iter().filter_map(|media| address(media)));
         for model in asked(step, models, registry) {
-            if model.is_program() && (step.offers_tools() || !media.is_empty()) {
-                let what = if step.offers_tools() { "tools" } else { "images" };
+            if model.is_program() && (has_tools || !media.is_empty()) {
+                let what = if has_tools { "tools" } else { "images" };
                 errors.insert(format!("step `{}`: `{}` runs a program, which takes no {what}", step.id, model.id));
             }
             if model.provider == "gemini" && media.iter().any(|media| address(media).is_some()) {
@@ -54,7 +54,7 @@ pub(crate) fn check(
 
 /// Notes on images of models whose entries do not say how they are counted.
 pub(crate) fn image_notes(variants: &[VariantSpec], models: &[ModelSpec], registry: &Registry) -> Vec<String> {
-    let with_images = prompts(variants).filter(|(_, prompt)| written_media(prompt).next().is_some());
+    let with_images = prompts(variants).filter(|(_, turns)| written_media(turns).next().is_some());
     let asked = with_images.flat_map(|(step, _)| asked(step, models, registry));
     let unknown: BTreeSet<&str> =
         asked.filter(|model| model.image_tokens.is_none()).map(|model| model.id.as_str()).collect();
@@ -62,9 +62,10 @@ pub(crate) fn image_notes(variants: &[VariantSpec], models: &[ModelSpec], regist
     unknown.into_iter().map(note).collect()
 }
 
-fn prompts(variants: &[VariantSpec]) -> impl Iterator<Item = (&StepSpec, &PromptSpec)> {
+fn prompts(variants: &[VariantSpec]) -> impl Iterator<Item = (&StepSpec, &[PromptTurn])> {
     variants.iter().flat_map(|variant| &variant.steps).filter_map(|step| match &step.action {
-        Action::Prompt(prompt) => Some((step, prompt)),
+        Action::Prompt(prompt) => Some((step, prompt.messages.as_slice())),
+        Action::Agent(agent) => Some((step, agent.messages.as_slice())),
         Action::Http(_) | Action::Command(_) | Action::Recorded(_) => None,
     })
 }
@@ -76,8 +77,8 @@ fn asked<'a>(step: &StepSpec, models: &'a [ModelSpec], registry: &'a Registry) -
     own.into_iter().chain(matrix)
 }
 
-fn written_media(prompt: &PromptSpec) -> impl Iterator<Item = &PromptMedia> {
-    let parts = prompt.messages.iter().flat_map(|turn| match turn {
+fn written_media(turns: &[PromptTurn]) -> impl Iterator<Item = &PromptMedia> {
+    let parts = turns.iter().flat_map(|turn| match turn {
         PromptTurn::Written { content: PromptContent::Parts(parts), .. } => parts.as_slice(),
         PromptTurn::Written { content: PromptContent::Text(_), .. } | PromptTurn::Spliced { .. } => &[],
     });

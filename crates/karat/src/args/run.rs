@@ -9,11 +9,11 @@ use super::{EnforceArgs, ExecutionArgs, GateArgs, OutputArgs, SelectionArgs, hea
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Preset to copy: faq, claims, briefing, spans, rag or summary; with `--task` or `--provider`, the folder to write
+    /// Preset to copy: faq, claims, briefing, spans, rag, summary or agent; with `--task` or `--provider`, the folder to write
     pub preset: Option<String>,
     /// Folder to write [default: the preset's name, or this folder without a preset]
     pub dir: Option<String>,
-    /// Write a small suite for this task: answer, classify, extract, rag or summary
+    /// Write a small suite for this task: answer, agent, classify, extract, rag or summary
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
     /// Provider of its models, such as openai, anthropic or ollama

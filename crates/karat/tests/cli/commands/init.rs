@@ -3,7 +3,8 @@
 use crate::place::Place;
 
 /// The tasks, each with the name of its suite and the metrics that a judge decides.
-const TASKS: [(&str, &str, &[&str]); 5] = [
+const TASKS: [(&str, &str, &[&str]); 6] = [
+    ("agent", "order-agent", &["grounded"]),
     ("answer", "library-questions", &["correct"]),
     ("classify", "support-tickets", &["reason"]),
     ("extract", "invoices", &["faithful"]),
