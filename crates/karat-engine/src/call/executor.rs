@@ -191,7 +191,7 @@ impl CallExecutor {
             let mut tally = Tally::default();
             let done = self.drive(machine(), owner, Some(target), &mut tally).await;
             paid += tally.paid;
-            if !failure(&done).is_some_and(|error| self.paid.give_up(&tally.calls, error)) {
+            if !failure(&done).is_some_and(|error| self.paid.give_up(self.ledger.store(), &tally.calls, error)) {
                 return (done, Tally { paid, ..tally });
             }
         }

@@ -30,15 +30,20 @@ impl PaidReplies {
         self.calls.contains(key)
     }
 
-    /// Discards the replies among these calls that a failed cell or judgment rested on. Returns `false` if there are
-    /// none, so that asking again changes nothing. Only now does it show that a reply was unreadable beside a call that
-    /// failed.
-    pub fn give_up(&self, calls: &[Key], error: &CellError) -> bool {
-        let unread = [CellError::UNREADABLE, CallErrorCode::Malformed.as_str(), CellError::TOOL];
-        let is_unread = unread.contains(&error.code.as_str());
-        let kept = calls.iter().filter(|key| is_unread && self.calls.is_of_rerun(**key));
+    /// Discards the replies among these calls that a failed cell or judgment rested on: if a tool failed, only those of
+    /// programs and services, because the model's are good. Returns `false` if there are none, so that asking again
+    /// changes nothing. Only now does it show that a reply was unreadable beside a call that failed.
+    pub fn give_up(&self, store: &Store, calls: &[Key], error: &CellError) -> bool {
+        let is_unread = error.code == CellError::UNREADABLE || error.code == CallErrorCode::Malformed.as_str();
+        let is_tool = error.code == CellError::TOOL;
+        let of_tool = |key: &Key| {
+            self.reply(store, *key).is_some_and(|record| matches!(record.model.as_str(), "command" | "http"))
+        };
+        let kept: Vec<&Key> = (calls.iter())
+            .filter(|key| self.calls.is_of_rerun(**key) && (is_unread || (is_tool && of_tool(key))))
+            .collect();
         let mut useless = lock(&self.useless);
-        kept.filter(|key| useless.insert(**key)).count() > 0
+        kept.into_iter().filter(|key| useless.insert(**key)).count() > 0
     }
 
     /// Returns whether the run was stopped between attempts of this call, one of which reported impossible counts.

@@ -1,5 +1,6 @@
 //! Evaluates one cell: its steps, its deterministic scores, its judgments.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,7 +87,10 @@ impl RunContext {
     pub fn recipients(&self, ordinal: u64) -> impl Iterator<Item = &str> {
         let (_, at, _) = self.plan.place(ordinal);
         let steps = self.systems.systems[at].chain.iter();
-        let steps = steps.map(|step| step.model.as_ref().map_or(&*step.who, |model| &model.id));
+        let steps = steps.flat_map(|step| {
+            let own = step.model.as_ref().map_or(&*step.who, |model| &model.id);
+            iter::once(own).chain(step.user.as_ref().map(|user| user.id.as_str()))
+        });
         let judges = self.systems.judges.iter().filter(move |judge| judge.is_asked(at));
         steps.chain(judges.map(|judge| judge.model.id.as_str()))
     }

@@ -130,7 +130,10 @@ impl StepChain<'_> {
             agent: ready.agent_targets(self.time.clone()),
         };
         // Before the steps that it rests on, which would be paid for nothing.
-        if let Some(refusal) = context.calls.refusals.refusal(&target) {
+        let user = target.agent.as_ref().and_then(|agent| agent.user.as_ref());
+        if let Some(refusal) =
+            [Some(&target), user].into_iter().flatten().find_map(|it| context.calls.refusals.refusal(it))
+        {
             let why = Reason::Failed(CellError::new(CallErrorCode::Cancelled.as_str(), refusal));
             return Err(Arc::new(StepMissing { why, tally: Tally::default() }));
         }

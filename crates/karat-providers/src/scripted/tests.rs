@@ -9,13 +9,19 @@ fn request(messages: &[(Role, &str)]) -> ChatRequest {
     ChatRequest { messages, ..ChatRequest::default() }
 }
 
+fn said(text: &str) -> ScriptedReply {
+    ScriptedReply { text: text.to_owned(), calls: Vec::new() }
+}
+
 fn script(reply: &str, vars: Value) -> Result<Script, String> {
     let vars = vars.as_object().cloned().unwrap_or_default();
     Script::new(ScriptedOptions { reply: Some(reply.to_owned()), vars, ..ScriptedOptions::default() })
 }
 
 fn reply(template: &str, vars: Value, prompt: &str) -> Result<String, String> {
-    script(template, vars)?.reply(&request(&[(Role::System, "Be brief."), (Role::User, prompt)]))
+    script(template, vars)?
+        .reply(&request(&[(Role::System, "Be brief."), (Role::User, prompt)]))
+        .map(|reply| reply.text)
 }
 
 #[test]
@@ -64,11 +70,11 @@ fn the_first_written_reply_that_fits_is_given() {
         Script::new(ScriptedOptions { replies: Some(Replies::Text(text.to_owned())), ..ScriptedOptions::default() })
     };
     let replies = written(text).unwrap();
-    assert_eq!(replies.reply(&request(&[(Role::User, "On oats.")])).unwrap(), r#"{"score":3}"#);
-    assert_eq!(replies.reply(&request(&[(Role::User, "On rye.")])).unwrap(), "else");
+    assert_eq!(replies.reply(&request(&[(Role::User, "On oats.")])).unwrap(), said(r#"{"score":3}"#));
+    assert_eq!(replies.reply(&request(&[(Role::User, "On rye.")])).unwrap(), said("else"));
     let strict = written(r#"[{"match": "oats", "reply": "x"}]"#).unwrap();
     assert!(strict.reply(&request(&[(Role::User, "rye")])).unwrap_err().contains("none of its 1 written replies"));
-    assert!(written("{\"match\": \"a\"}\n").map(drop).unwrap_err().starts_with("line 1 of `replies`"));
+    assert!(written("{\"match\": \"a\"}\n").map(drop).unwrap_err().starts_with("row 1 of `replies`"));
 }
 
 /// SP-09: a recorded reply is found by the whole of one shown value, however its text stands within others.
@@ -82,8 +88,8 @@ fn a_recorded_reply_is_found_by_its_section() {
     let script = recorded(rows).unwrap();
     let asked = |prompt: &str| script.reply(&request(&[(Role::System, "p1"), (Role::User, prompt)]));
     let of = |id: &str| format!("p1 {}\np1", Fence::new(1).wrap("result", id));
-    assert_eq!(asked(&of("p11")).unwrap(), "eleven");
-    assert_eq!(asked(&of("p1")).unwrap(), r#"{"score":3.5}"#);
+    assert_eq!(asked(&of("p11")).unwrap(), said("eleven"));
+    assert_eq!(asked(&of("p1")).unwrap(), said(r#"{"score":3.5}"#));
     let missing = asked(&of("p2")).unwrap_err();
     assert_eq!(missing, "none of its 2 recorded replies is for the RESULT \"p2\"");
     assert!(asked("p1").unwrap_err().contains("no section RESULT"));
@@ -104,7 +110,7 @@ fn a_script_needs_exactly_one_source() {
 
 #[test]
 fn usage_counts_prompt_and_reply() {
-    let usage = usage(&request(&[(Role::System, "Be brief."), (Role::User, "Hello world")]), "Hello");
+    let usage = usage(&request(&[(Role::System, "Be brief."), (Role::User, "Hello world")]), &said("Hello"));
     assert_eq!((usage.input_tokens, usage.output_tokens), (5, 1));
 }
 
@@ -125,4 +131,39 @@ fn a_reply_is_cut_at_its_limit() {
         assert!(text.starts_with(&cut));
     }
     assert_eq!(limited(Some(0), None), (String::new(), FinishReason::Length));
+}
+
+/// TG-20: rows answer by turn and call tools; a template that gives calls makes them where tools are offered.
+#[test]
+fn scripts_call_tools_by_turn() {
+    let rows = r#"[{"turn": 1, "tool_calls": [{"name": "find", "arguments": {"id": "A1"}}]},
+        {"match": "A1", "turn": 2, "reply": "Found."}, {"match": "A2", "turn": 2, "reply": "Lost."}]"#;
+    let replies =
+        |text: &str| ScriptedOptions { replies: Some(Replies::Text(text.to_owned())), ..ScriptedOptions::default() };
+    let script = Script::new(replies(rows)).unwrap();
+    let first = script.reply(&request(&[(Role::User, "Where is A2?")])).unwrap();
+    assert_eq!((first.text.as_str(), first.calls[0].name.as_str()), ("", "find"));
+    let turns = [(Role::User, "Where is A2?"), (Role::Assistant, ""), (Role::Tool, "none")];
+    assert_eq!(script.reply(&request(&turns)).unwrap(), said("Lost."));
+    let problem = script.reply(&request(&[(Role::Assistant, "a"), (Role::Assistant, "b")])).unwrap_err();
+    assert!(problem.contains("in turn 3"), "{problem}");
+    for (rows, problem) in [
+        (r#"[{"reply": "x"}]"#, "neither `match` nor `turn`"),
+        (r#"[{"match": "x"}]"#, "needs `reply`, `tool_calls` or both, or `error`"),
+        (r#"[{"match": "x", "reply": "y", "error": "z"}]"#, "needs `reply`, `tool_calls` or both, or `error`"),
+        (r#"[{"turn": 0, "reply": "x"}]"#, "turn 1"),
+        (r#"[{"match": "x", "replay": "y"}]"#, "replay"),
+    ] {
+        let refused = Script::new(replies(rows)).err().unwrap_or_default();
+        assert!(refused.contains(problem), "{rows}: {refused}");
+    }
+
+    let template = r#"{"text": "Turn {{ turn }}.", "tool_calls": [{"name": "find"}]}"#;
+    let script = super::Script::new(ScriptedOptions { reply: Some(template.to_owned()), ..ScriptedOptions::default() });
+    let script = script.unwrap();
+    let mut asked = request(&[(Role::User, "Hi")]);
+    assert_eq!(script.reply(&asked).unwrap(), said(r#"{"text": "Turn 1.", "tool_calls": [{"name": "find"}]}"#));
+    asked.tools = vec![karat_types::ToolDefinition { name: "find".to_owned(), about: None, input: json!({}).into() }];
+    let reply = script.reply(&asked).unwrap();
+    assert_eq!((reply.text.as_str(), arguments_text(&reply.calls[0]).as_str()), ("Turn 1.", "{}"));
 }

@@ -15,6 +15,7 @@ pub(crate) fn note_name(kind: NoteKind) -> &'static str {
         NoteKind::Lenience => "declared lenience used",
         NoteKind::Unmetered => "a metered fact could not be read",
         NoteKind::Unscripted => "call without a scripted reply",
+        NoteKind::UserLimit => "conversation ended by the limit of the user's messages",
         NoteKind::UnaskedCall => "tool called without being offered",
     }
 }

@@ -340,6 +340,8 @@ pub enum NoteKind {
     UnaskedCall,
     /// A tool has no written reply for a call.
     Unscripted,
+    /// A simulated user did not end the conversation within its messages.
+    UserLimit,
 }
 
 /// A note that every report must show.

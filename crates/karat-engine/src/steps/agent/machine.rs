@@ -179,7 +179,11 @@ impl AgentMachine {
                 Ok(vec![Ask { id: self.turn_id(slot), request: Request::SimulatedUser(*request) }])
             }
             UserTurn::Done => self.finish("done"),
-            UserTurn::Limit => self.finish("user"),
+            UserTurn::Limit => {
+                let text = format!("step `{}`: the simulated user did not end the conversation", self.step.id);
+                self.note(NoteKind::UserLimit, text);
+                self.finish("user")
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! A sample, and the calls of a cell.
 
+use karat_app::Stop;
+
 use super::{all, href, named, open, text, texts};
 use crate::place::Place;
 use crate::suite::{borrowed, run, samples};
@@ -81,4 +83,19 @@ fn reused_cells_show_the_calls_that_made_them() {
     let words = text(all(&page, "main")[0]);
     assert!(words.contains("reused from run a") && words.contains("and reused"), "{words}");
     assert_eq!(named(&open(&place, "/runs/b/cells?flag=cached"), "cell-row").len(), 3);
+}
+
+/// TG-13: the output of an agent is shown as a transcript, with its calls, on the pages of the sample and of the cell.
+#[test]
+fn a_conversation_is_a_transcript() {
+    let place = Place::view();
+    crate::place::run(&place.app, "agent", "a", Stop::default());
+    let sample = open(&place, "/runs/a/sample?id=a03");
+    let shown = texts(&sample, "transcript");
+    assert_eq!(shown.len(), 2);
+    assert!(shown[1].contains("calls cancel_order") && shown[1].contains("no tool `cancel_order`"), "{shown:?}");
+    assert!(shown[0].contains("get_order") && shown[0].contains("Order A03 is refunded."), "{shown:?}");
+    // The cell's own output, behind the requests of its calls.
+    let cell = texts(&open(&place, "/runs/a/cell?n=5"), "transcript");
+    assert!(cell.last().is_some_and(|output| output.contains("calls cancel_order")), "{cell:?}");
 }

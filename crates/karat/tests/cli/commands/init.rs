@@ -95,7 +95,7 @@ fn init_without_answers_says_what_it_chose() {
 fn init_names_tasks_and_providers() {
     let place = Place::new();
     for (arguments, message) in [
-        (&["init", "--task", "sort"][..], "the tasks are answer, classify, extract, rag, summary"),
+        (&["init", "--task", "sort"][..], "the tasks are answer, agent, classify, extract, rag, summary"),
         (&["init", "--provider", "acme"], "choose one of openai, anthropic"),
         (&["init", "claims", "--task", "rag"], "`claims` is a preset"),
         (&["init", "evals"], "`karat init evals --task answer`"),

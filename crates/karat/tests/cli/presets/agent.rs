@@ -31,6 +31,12 @@ fn planted_faults_are_found() {
     };
     assert_eq!(reason("hasty", "a07"), "it is \"turns\"");
     assert_eq!([reason("hasty", "a12"), reason("careful", "a12")], ["it is \"user\""; 2]);
+    assert!(
+        report["notes"].to_string().contains("did not end the conversation")
+            || report.to_string().contains("did not end the conversation")
+    );
+    let page = place.text(".karat/runs/a/report.html");
+    assert!(page.contains("data-testid=\"transcript\"") && page.contains("The refund of order A04 is booked."));
     let first = report["leaderboards"].to_string();
     assert!(first.find("careful").unwrap() < first.find("hasty").unwrap(), "{first}");
     assert!(report["cost"]["user_cost_usd"].as_f64().unwrap() > 0.0, "{}", report["cost"]);
