@@ -11,6 +11,13 @@ use crate::read::account::{Account, PaidCalls, TraceLocation};
 use crate::read::run_lookup::run_number;
 use crate::{Store, StoreError};
 
+/// The calls of a failed cell or judgment.
+struct FailedCalls {
+    calls: Vec<Key>,
+    /// True if what failed is no part of the system, so that the replies are good.
+    is_beside: bool,
+}
+
 impl Store {
     /// Returns the account of a run: its spending and its unused paid replies.
     ///
@@ -21,18 +28,19 @@ impl Store {
     }
 
     /// As [`Store::account`], for a retry. Where one call of a cell or judgment gave no reply, the replies of its
-    /// other calls are paid and are used again. Where every call has a reply, one of them was useless, and all calls
-    /// are repeated.
+    /// other calls are paid and are used again, and so are those of a cell whose tool or simulated user failed. Where
+    /// every call has a reply, one of them was useless, and all calls are repeated.
     ///
     /// # Errors
     /// As [`Store::account`], or a row of the run cannot be read.
     pub fn account_for_retry(&self, run: &str) -> Result<Account, StoreError> {
         let failures = self.failed_calls(run)?;
-        let mut account = self.read_account(run, &failures.iter().flatten().copied().collect())?;
+        let mut account =
+            self.read_account(run, &failures.iter().flat_map(|failed| &failed.calls).copied().collect())?;
         let PaidCalls { again, unanswered, .. } = &mut account.paid;
         // If all calls have a reply, one of the replies was useless.
-        let failed = failures.iter().filter(|calls| calls.iter().any(|key| unanswered.contains(key)));
-        let kept: FxHashSet<&Key> = failed.flatten().collect();
+        let failed = failures.iter().filter(|it| it.is_beside || it.calls.iter().any(|key| unanswered.contains(key)));
+        let kept: FxHashSet<&Key> = failed.flat_map(|failed| &failed.calls).collect();
         again.retain(|key, _| kept.contains(key));
         Ok(account)
     }
@@ -44,19 +52,23 @@ impl Store {
     }
 
     /// Returns the calls of each cell and judgment that failed because of a call.
-    fn failed_calls(&self, run: &str) -> Result<Vec<Vec<Key>>, StoreError> {
+    fn failed_calls(&self, run: &str) -> Result<Vec<FailedCalls>, StoreError> {
         let (finished, rows) = (self.finished_cells(run)?, self.rows(run)?);
-        let is_call_failure = |error: &Option<CellError>| error.as_ref().is_some_and(CellError::is_call_failure);
+        let of_failure = |error: &Option<CellError>, calls| {
+            let error = error.as_ref()?;
+            let is_beside = error.is_beside_system();
+            (is_beside || error.is_call_failure()).then_some(FailedCalls { calls, is_beside })
+        };
         let mut calls = Vec::new();
         for ordinal in finished.errors.iter() {
             // One that cannot be read is made again, from whatever was paid for it.
             let cell = rows.cell(ordinal).ok().flatten();
-            calls.extend(cell.filter(|cell| is_call_failure(&cell.error)).map(|cell| cell.calls));
+            calls.extend(cell.and_then(|cell| of_failure(&cell.error, cell.calls)));
         }
         let unscored = finished.judgments.values().flat_map(|judged| judged.unscored.iter());
         for ordinal in unscored.collect::<BTreeSet<_>>() {
-            let failed = rows.judgments(ordinal)?.into_iter().filter(|judgment| is_call_failure(&judgment.error));
-            calls.extend(failed.map(|judgment| judgment.calls));
+            let judgments = rows.judgments(ordinal)?.into_iter();
+            calls.extend(judgments.filter_map(|judgment| of_failure(&judgment.error, judgment.calls)));
         }
         Ok(calls)
     }

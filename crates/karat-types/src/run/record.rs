@@ -297,6 +297,11 @@ impl CellError {
     /// The model that plays the user failed.
     pub const USER: &str = "user";
 
+    /// Returns true if a tool or the simulated user failed, and not the system.
+    pub fn is_beside_system(&self) -> bool {
+        [Self::TOOL, Self::USER].contains(&self.code.as_str())
+    }
+
     /// The judge's reply was invalid, also after the last re-ask.
     pub const UNREADABLE: &str = "parse";
 

@@ -403,3 +403,44 @@ fn mistakes_are_found_by_validate() {
         assert!(said.stderr.contains(problem), "{agent}\n{}", said.all());
     }
 }
+
+/// TG-14: after a tool has failed, `retry` asks the tool again and pays no turn of the model twice.
+#[test]
+fn a_retry_after_a_broken_tool_pays_no_turn_twice() {
+    for protocol in ["jsonl", "once"] {
+        let provider = FakeProvider::start(Script::by(|received| {
+            match received.json()["messages"].as_array().map_or(0, Vec::len) {
+                1 => call("shop", &json!({"id": "A1"})),
+                _ => says("Done."),
+            }
+        }))
+        .unwrap();
+        let tools = format!(
+            "shop: {{ input: {{ type: object }}, version: \"1\", command: {{ run: [python3, shop.py], protocol: {protocol} }} }}"
+        );
+        let place = place(1, &suite(&provider.base_url(), &tools, r#"user: "{{ input }}", tools: [shop]"#));
+        place.write("shop.py", "print('not an answer')");
+        assert_ne!(place.karat(&["run", "-q", "--run-id", "a"]).code, 0);
+        assert_eq!(place.report("a")["cells"][0]["error"]["code"], "tool");
+        let good = if protocol == "jsonl" { COUNTER } else { "print('{\"result\": 1}')" };
+        place.write("shop.py", good);
+        place.fine(&["retry", "a", "-q"]);
+        assert_eq!((&output(&place, "a")["text"], provider.requests()), (&json!("Done."), 2), "{protocol}");
+    }
+}
+
+/// TG-20: a user of the agent's own family is warned about.
+#[test]
+fn a_user_of_the_same_family_is_warned_about() {
+    let agent = "simulate: { model: gpt-5-mini, text: Talk. }";
+    let text = suite("http://127.0.0.1:9", "", agent).replace("tools: {  }\n", "");
+    let start = text.find("models: ").unwrap();
+    let end = start + text[start..].find('\n').unwrap();
+    let place = place(1, &text.replace(&text[start..end], "models: [gpt-5, claude-haiku-4-5]"));
+    let said = place.fine(&["validate"]);
+    assert!(
+        said.stderr.contains("`gpt-5-mini` plays the user of `gpt-5`, a model of the same family"),
+        "{}",
+        said.all()
+    );
+}
