@@ -1,13 +1,14 @@
 //! Specs of a plan: a suite with files read, defaults filled in and names resolved. All of them are stored as JSON.
 //!
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
-//! - `model.rs`, `step.rs` (variants and services), `tool.rs`, `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
+//! - `model.rs`, `step.rs` (variants and services), `prompt.rs`, `tool.rs`, `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
 mod cap;
 mod gate;
 mod header;
 mod model;
+mod prompt;
 mod rubric;
 mod scorer;
 mod step;
@@ -20,6 +21,7 @@ pub use header::{
     PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
 pub use model::{Availability, ImageTokens, JsonMode, Limits, ModelSpec, Sampling, Tier};
+pub use prompt::{PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn};
 pub use rubric::{
     AbsentDimension, Better, BreakdownSpec, ChunkMerge, DiagnosticSpec, Dimension, FieldType, FindingMerge,
     InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape,
@@ -28,7 +30,6 @@ pub use rubric::{
 pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, Versus};
 pub use step::{
     Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, MergeHow, MergeSpec, MeterSpec, MeteredTokens, MissingOutput,
-    ParseAs, ParseSpec, PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, RecordedSpec, Requires,
-    ServiceSpec, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,
+    ParseAs, ParseSpec, RecordedSpec, Requires, ServiceSpec, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,
 };
 pub use tool::{ToolExecutor, ToolReply, ToolSpec};
