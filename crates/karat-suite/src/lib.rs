@@ -10,7 +10,8 @@
 //!
 //! Reading order: `suite/load.rs` runs the phases; `syntax/` reads YAML, templates and paths; `overrides/` applies
 //! `--set` and sweeps; `grammar/` is the language as tables, `check/` compares a tree with them; `decode/` makes specs;
-//! `dataset/` reads rows; `suite/plan.rs` makes the plan. `diagnostics/` and `files/` serve all of them.
+//! `dataset/` reads rows; `suite/plan.rs` makes the plan. `conversation/` reads messages of rows. `diagnostics/` and
+//! `files/` serve all of them.
 //!
 //! The [`Catalog`] of metrics, providers, analyses and resolvers comes from the caller, so that options are checked
 //! without knowing their crates. Files come through [`Files`]. Nothing here calls a model, reads a clock or the
@@ -18,6 +19,7 @@
 
 mod catalog;
 mod check;
+mod conversation;
 mod dataset;
 mod decode;
 mod diagnostics;
@@ -29,6 +31,7 @@ mod suite;
 mod syntax;
 
 pub use catalog::{Catalog, Entry, NamedModels};
+pub use conversation::{Conversation, image_size, value_name};
 pub use dataset::checks::CheckCounts;
 pub use dataset::columns::fetch::Fetch;
 pub use dataset::columns::resolver::{Resolved, Resolver, ResolverEntry, ResolverFiles};

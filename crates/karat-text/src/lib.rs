@@ -6,7 +6,6 @@
 //! |---|---|
 //! | [`template`] | templates and expressions of a suite |
 //! | [`path`] | paths such as `$.claims[*].text` into JSON |
-//! | [`conversation`] | messages of rows as turns of a request |
 //! | [`chunking`] | counts tokens, cuts long texts and lists, merges the outputs of pieces |
 //! | [`env_template`] | templates with environment variables: `${NAME}` |
 //! | [`fence`] | fences around untrusted text in a prompt |
@@ -20,7 +19,6 @@
 //! | [`speaker`] | name and role of a speaker in one text |
 
 pub mod chunking;
-pub mod conversation;
 pub mod env_template;
 pub mod fence;
 pub mod host;

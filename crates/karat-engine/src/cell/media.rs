@@ -8,7 +8,10 @@ use karat_types::{ChatRequest, Content, FilePath, Key, KeyBuilder, Media, MediaS
 
 use crate::estimate::tokens;
 
-/// The identities of the images and files of a run, by path: each is read once for them.
+/// Most paths whose identities are kept: rows come in order, so an earlier row's images are not asked for again.
+const MOST_KNOWN: usize = 4096;
+
+/// The identities of the images and files of a run, by path: those of nearby rows are read once.
 #[derive(Debug, Default)]
 pub(crate) struct MediaFacts(Mutex<HashMap<(FilePath, bool), Result<MediaFact, String>>>);
 
@@ -55,7 +58,11 @@ impl MediaFacts {
             return known.clone();
         }
         let fact = MediaFact::read(files, media, kind);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(place, fact.clone());
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(place, fact.clone());
         fact
     }
 }

@@ -224,7 +224,14 @@ fn max_tokens(asked: Option<u32>, model: Option<&ModelSpec>) -> u32 {
 fn prompt_tokens(ask: &Ask) -> u64 {
     match &ask.request {
         Request::Chat(request) | Request::SimulatedUser(request) => {
-            request.messages.iter().map(|message| 4 + tokens::estimate_tokens(&message.text())).sum()
+            let words = request.messages.iter().map(|message| 4 + tokens::estimate_tokens(&message.text()));
+            let calls = request.messages.iter().flat_map(|message| &message.tool_calls);
+            let calls = calls.map(|call| 8 + tokens::estimate_tokens(&call.arguments_text()));
+            let tools = request.tools.iter().map(|tool| {
+                let about = tool.about.as_deref().unwrap_or_default();
+                8 + tokens::estimate_tokens(about) + tokens::estimate_tokens(&tool.input.to_string())
+            });
+            words.sum::<u64>() + calls.sum::<u64>() + tools.sum::<u64>()
         }
         Request::File { .. } | Request::Http(_) | Request::Command(_) | Request::Tool { .. } => 0,
     }

@@ -39,7 +39,7 @@ impl MediaSize {
         if !media_type.starts_with("image/") {
             return Self::Bytes(bytes.len() as u64);
         }
-        match karat_text::conversation::image_size(bytes) {
+        match karat_suite::image_size(bytes) {
             Some((width, height)) => Self::Pixels(width, height),
             None => Self::Unknown,
         }

@@ -170,6 +170,12 @@ impl PromptMachine {
         }
     }
 
+    /// Returns whether the request offers tools: those of the prompt, or such as the settings of step or model hold.
+    fn offers_tools(&self) -> bool {
+        let of_model = self.input.model.as_ref().and_then(|model| model.parameters.extra.get("tools"));
+        self.step.offers_tools() || of_model.is_some_and(|tools| !tools.is_null())
+    }
+
     /// Reads one reply: a value, a re-ask, or the end of the step.
     fn read(&mut self, at: usize, reply: Arc<Reply>) -> Result<Option<Ask>, StepEnd> {
         if reply.finish == FinishReason::Length {
@@ -183,7 +189,7 @@ impl PromptMachine {
             );
             self.note(NoteKind::Filtered, text);
         }
-        if self.step.offers_tools() {
+        if self.offers_tools() {
             self.pieces[at].state = PieceState::Done(calling_output(Arc::unwrap_or_clone(reply)));
             return Ok(None);
         }

@@ -1,7 +1,6 @@
 //! The turns of a prompt: templates and spliced histories of rows as messages.
 
-use karat_suite::{MediaKind, RowMedia};
-use karat_text::conversation::{Conversation, name_of};
+use karat_suite::{Conversation, MediaKind, RowMedia, value_name};
 use karat_text::template::{Context, Expression, Template};
 use karat_types::{CellError, Media, Message, Part, PromptContent, PromptPart, PromptTurn, Role};
 
@@ -98,7 +97,7 @@ impl CompiledTurns {
                 }
                 CompiledTurn::Spliced { of, folder } => {
                     let value = of.eval(context).map_err(|error| failed(&error))?;
-                    conversation.splice(name_of(of.source()), &value, folder).map_err(|problem| failed(&problem))?;
+                    conversation.splice(value_name(of.source()), &value, folder).map_err(|problem| failed(&problem))?;
                 }
             }
         }

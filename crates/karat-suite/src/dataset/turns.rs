@@ -1,13 +1,12 @@
 //! Checks of the messages that rows hold: they are read as the prompts read them, before any call.
 
-use karat_text::conversation::{Conversation, name_of};
 use karat_text::template::{Context, Expression};
 use karat_types::{Message, Part, PromptContent, PromptPart, PromptTurn, Sample};
 use serde_json::Value;
 
 use super::DatasetError;
 use super::source::raw::RowPlace;
-use crate::decode::steps::turns::column_of;
+use crate::conversation::{Conversation, value_name};
 use crate::files::{Files, MediaKind, RowMedia, check_media};
 
 /// The turns of one prompt that read nothing but the row.
@@ -66,7 +65,7 @@ impl TurnsCheck {
                 CheckedTurn::Spliced { of, folder } => {
                     let Ok(value) = of.eval(&context) else { return Ok(()) };
                     column = column_of(of.source());
-                    checked = conversation.splice(name_of(of.source()), &value, folder);
+                    checked = conversation.splice(value_name(of.source()), &value, folder);
                 }
             }
             if checked.is_err() {
@@ -83,4 +82,9 @@ impl TurnsCheck {
         });
         checked.map_err(|problem| at.problem(column, format!("row `{}`: {problem}", sample.id)))
     }
+}
+
+/// The column that a message about turns names.
+fn column_of(expression: &str) -> &str {
+    value_name(expression).split(['.', ' ', '|', '[']).next().unwrap_or_default()
 }

@@ -2,11 +2,11 @@
 
 use std::io::{ErrorKind, Read};
 
-use karat_text::conversation::{MAX_MEDIA_BYTES, media_of, media_type_of};
 use karat_text::template::{Context, Template, TemplateError};
 use karat_types::{Blob, FilePath, Media, MediaSource, PromptMedia};
 
 use super::{Files, RowPath, is_outside};
+use crate::conversation::{MAX_MEDIA_BYTES, media_of, media_type_of};
 
 /// A compiled image or file of a prompt.
 #[derive(Debug, Clone)]

@@ -28,7 +28,7 @@ pub(crate) fn check(
         let has_tools = step.offers_tools() && step.action.as_agent().is_none_or(|agent| !agent.tools.is_empty());
         has_images |= !media.is_empty();
         addresses.extend(media.iter().filter_map(|media| address(media)));
-        for model in asked(step, models, registry) {
+        for model in models_of(step, models, registry) {
             if model.is_program() && (has_tools || !media.is_empty()) {
                 let what = if has_tools { "tools" } else { "images" };
                 errors.insert(format!("step `{}`: `{}` runs a program, which takes no {what}", step.id, model.id));
@@ -55,9 +55,9 @@ pub(crate) fn check(
 /// Notes on images of models whose entries do not say how they are counted.
 pub(crate) fn image_notes(variants: &[VariantSpec], models: &[ModelSpec], registry: &Registry) -> Vec<String> {
     let with_images = prompts(variants).filter(|(_, turns)| written_media(turns).next().is_some());
-    let asked = with_images.flat_map(|(step, _)| asked(step, models, registry));
+    let models = with_images.flat_map(|(step, _)| models_of(step, models, registry));
     let unknown: BTreeSet<&str> =
-        asked.filter(|model| model.image_tokens.is_none()).map(|model| model.id.as_str()).collect();
+        models.filter(|model| model.image_tokens.is_none()).map(|model| model.id.as_str()).collect();
     let note = |id| format!("{id}: an image is estimated at 16000 tokens; `image_tokens` in its entry says better");
     unknown.into_iter().map(note).collect()
 }
@@ -71,7 +71,11 @@ fn prompts(variants: &[VariantSpec]) -> impl Iterator<Item = (&StepSpec, &[Promp
 }
 
 /// The models that a step asks: its own, or those of the matrix.
-fn asked<'a>(step: &StepSpec, models: &'a [ModelSpec], registry: &'a Registry) -> impl Iterator<Item = &'a ModelSpec> {
+fn models_of<'a>(
+    step: &StepSpec,
+    models: &'a [ModelSpec],
+    registry: &'a Registry,
+) -> impl Iterator<Item = &'a ModelSpec> {
     let own = step.model.as_deref().and_then(|id| registry.get(id));
     let matrix = if step.model.is_none() { models } else { &[] };
     own.into_iter().chain(matrix)

@@ -1,7 +1,7 @@
 //! Tools of a suite and prompts that offer them.
 
 use karat_suite::Overrides;
-use karat_types::{Action, PromptSpec, ToolChoice, ToolExecutor};
+use karat_types::{Action, PromptSpec, ScorerKind, ToolChoice, ToolExecutor};
 
 use crate::world::World;
 
@@ -91,4 +91,20 @@ fn errors_of_tools_stand_at_their_place() {
 fn programs_of_tools_are_refused_with_safe() {
     let said = world(SUITE).problems(&Overrides { safe: true, ..Overrides::default() });
     assert!(said.contains("a tool's `command` runs a program, which --safe refuses"), "{said}");
+}
+
+/// TG-12: a rubric without `show` shows a judge the words of outputs with calls, and the whole of any other output.
+#[test]
+fn rubrics_show_the_words_of_outputs_with_calls() {
+    let shown = |suite: &str| {
+        let suite = suite.replace("models: [gpt-5]", "models: [gpt-5]\njudges: [gpt-5-mini]");
+        let rubric = "{ rubric: { ask: Is it polite?, dimensions: { polite: { scale: [1, 5] } } } }";
+        let plan =
+            world(&suite.replace("{ metric: contains, output: $.text, value: x }", rubric)).plan(&Overrides::default());
+        let ScorerKind::Rubric(scorer) = &plan.header.scorers[0].kind else { panic!("it is a rubric") };
+        scorer.rubric.show.iter().map(|item| item.value.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(SUITE), ["{{ input }}", "{{ output.text }}"]);
+    let without = SUITE.replace(", tools: [refund, get_order], tool_choice: get_order", "");
+    assert_eq!(shown(&without), ["{{ input }}", "{{ output }}"]);
 }

@@ -1,7 +1,8 @@
 //! Specs of a plan: a suite with files read, defaults filled in and names resolved. All of them are stored as JSON.
 //!
 //! - `header.rs` is the plan without its rows; it holds all others. Read it first.
-//! - `model.rs`, `step.rs` (variants), `service.rs`, `agent.rs`, `tool.rs`, `scorer.rs` and `rubric.rs` (with `cap.rs`) are its parts.
+//! - `model.rs`, `step.rs` (variants), `prompt.rs`, `service.rs`, `agent.rs`, `tool.rs`, `scorer.rs` and `rubric.rs` (with
+//!   `cap.rs`) are its parts.
 //! - `gate.rs` holds gates and their policy, which can also be applied to a stored run.
 
 mod agent;
@@ -9,6 +10,7 @@ mod cap;
 mod gate;
 mod header;
 mod model;
+mod prompt;
 mod rubric;
 mod scorer;
 mod service;
@@ -23,6 +25,7 @@ pub use header::{
     PASS, PlanHeader, PrivacySpec, RunSpec, SourceDigest, StatisticsSpec, System,
 };
 pub use model::{Availability, ImageTokens, JsonMode, Limits, ModelSpec, Sampling, Tier};
+pub use prompt::{PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn};
 pub use rubric::{
     AbsentDimension, Better, BreakdownSpec, ChunkMerge, DiagnosticSpec, Dimension, FieldType, FindingMerge,
     InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape,
@@ -32,7 +35,6 @@ pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, Sc
 pub use service::{MeterSpec, MeteredTokens, ServiceSpec};
 pub use step::{
     Action, ChunkSize, ChunkSpec, CommandSpec, HttpSpec, MergeHow, MergeSpec, MissingOutput, ParseAs, ParseSpec,
-    PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, RecordedSpec, Requires, StepSpec, TakeSpec,
-    UnreadableOutput, VariantSpec,
+    RecordedSpec, Requires, StepSpec, TakeSpec, UnreadableOutput, VariantSpec,
 };
 pub use tool::{ToolExecutor, ToolReply, ToolSpec};

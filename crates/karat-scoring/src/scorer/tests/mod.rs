@@ -474,3 +474,17 @@ fn a_combination_needs_its_parts() {
     assert_eq!(reason(&combined(json!(["half", "failed"]))), "failed: it broke");
     assert_eq!(combined(json!(["na"])), Score::not_applicable("none of the scores applies"));
 }
+
+/// TG-12: metrics of text read the words of an output that may call tools; any other object is its JSON.
+#[test]
+fn an_output_with_calls_is_scored_by_its_words() {
+    let calls = json!([{"id": "c1", "name": "get", "arguments": {"id": "A1"}}]);
+    let turn = json!({"text": "Ships Monday.", "tool_calls": calls, "stop_reason": "call"});
+    let contains = |value: &str| number(json!({"metric": "contains", "value": value}), turn.clone());
+    assert!(is(contains("Monday"), 1.0) && is(contains("A1"), 0.0));
+    assert!(is(number(json!({"metric": "exact", "value": "Ships Monday."}), turn.clone()), 1.0));
+    assert!(is(number(json!({"metric": "exact", "value": turn}), turn.clone()), 1.0));
+    let other = json!({"text": "Ships Monday.", "calls": calls});
+    assert!(is(number(json!({"metric": "contains", "value": "A1"}), other), 1.0));
+    assert!(is(number(json!({"metric": "length", "with": {"unit": "words"}}), turn), 2.0));
+}

@@ -1,6 +1,5 @@
 //! `messages` of a prompt: written turns with parts, and turns that rows hold.
 
-use karat_text::conversation::name_of;
 use karat_text::template::{Expression, Template};
 use karat_types::{PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, Role};
 
@@ -22,7 +21,7 @@ impl Decoder<'_> {
     ) -> Option<Vec<PromptTurn>> {
         let turns: Option<Vec<PromptTurn>> = match &node.value {
             Tree::List(items) => items.iter().map(|item| self.turn(item, roots, position, reads)).collect(),
-            _ => self.spliced(node, roots, position, reads).map(|turn| vec![turn]),
+            _ => self.splice_turns(node, roots, position, reads).map(|turn| vec![turn]),
         };
         let turns = turns?;
         if turns.is_empty() {
@@ -40,7 +39,7 @@ impl Decoder<'_> {
 
     fn turn(&mut self, node: &Node, roots: &[&str], position: Position, reads: &mut Reads) -> Option<PromptTurn> {
         if node.text().is_some() {
-            return self.spliced(node, roots, position, reads);
+            return self.splice_turns(node, roots, position, reads);
         }
         let role = word_at::<Role>(node, "role")?;
         let content = node.field("content")?;
@@ -56,7 +55,13 @@ impl Decoder<'_> {
     }
 
     /// The turns that a lone `{{ }}` gives.
-    fn spliced(&mut self, node: &Node, roots: &[&str], position: Position, reads: &mut Reads) -> Option<PromptTurn> {
+    fn splice_turns(
+        &mut self,
+        node: &Node,
+        roots: &[&str],
+        position: Position,
+        reads: &mut Reads,
+    ) -> Option<PromptTurn> {
         let text = node.text()?;
         let inlined = self.template(node, roots, position, &mut reads.names)?;
         let inner = inlined.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
@@ -149,9 +154,4 @@ pub(super) struct Reads {
     pub names: Vec<String>,
     /// Those of paths of images and files: what is in the files counts, not these.
     pub media: Vec<String>,
-}
-
-/// The column that a message about turns names.
-pub(crate) fn column_of(expression: &str) -> &str {
-    name_of(expression).split(['.', ' ', '|', '[']).next().unwrap_or_default()
 }

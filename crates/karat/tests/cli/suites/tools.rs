@@ -89,7 +89,7 @@ fn png(width: u8) -> Vec<u8> {
     bytes
 }
 
-/// TG-02, TG-04: an image is known by its bytes: moved images cost no call, a changed one costs one. Captured bodies hold
+/// TG-02, TG-04, TG-05: an image is known by its bytes: moved images cost no call, a changed one costs one. Captured bodies hold
 /// its digest, and what was sent its base64.
 #[test]
 fn images_are_known_by_their_bytes() {
@@ -111,6 +111,8 @@ fn images_are_known_by_their_bytes() {
         .replace("source: data.jsonl", "source: data/rows.jsonl")
         .replace("text: \"{{ sample.question }}\"", content);
     place.write("karat.yaml", &suite);
+    let plan = place.fine(&["plan"]).all();
+    assert!(plan.contains("mock: an image is estimated at 16000 tokens"), "TG-05: {plan}");
     place.fine(&["run", "-q", "--run-id", "a"]);
     assert_eq!(provider.requests(), 2);
     let sent = provider.received_requests()[0].json();

@@ -11,7 +11,8 @@ use std::collections::HashSet;
 use karat_types::{Message, Role};
 use serde_json::Value;
 
-pub use media::{MAX_MEDIA_BYTES, image_size, media_of, media_type_of};
+pub use media::image_size;
+pub(crate) use media::{MAX_MEDIA_BYTES, media_of, media_type_of};
 
 /// The turns of one request so far.
 #[derive(Debug, Default)]
@@ -44,7 +45,10 @@ impl Conversation {
                 ));
             }
             other => {
-                return Err(format!("`{name}` is {}, `messages` takes a list of messages", crate::kind::kind(other)));
+                return Err(format!(
+                    "`{name}` is {}, `messages` takes a list of messages",
+                    karat_text::kind::kind(other)
+                ));
             }
         };
         for (at, item) in items.iter().enumerate() {
@@ -82,7 +86,7 @@ impl Conversation {
 }
 
 /// The name of an expression's value in messages: `turns` for `sample.turns`.
-pub fn name_of(expression: &str) -> &str {
+pub fn value_name(expression: &str) -> &str {
     let expression = expression.trim();
     expression.strip_prefix("sample.").unwrap_or(expression)
 }

@@ -1,10 +1,10 @@
 //! Messages of a row, in OpenAI's shape or as outputs hold them.
 
+use karat_text::kind::kind;
 use karat_types::{Content, Message, Part, Role, ToolCall};
 use serde_json::{Map, Value};
 
 use super::media::media_of;
-use crate::kind::kind;
 
 /// Reads one message; `place` is its name in messages.
 pub(super) fn read(value: &Value, place: &str, folder: &str) -> Result<Message, String> {
@@ -41,7 +41,7 @@ fn role(map: &Map<String, Value>, place: &str) -> Result<Role, String> {
             "user" => Ok(Role::User),
             "assistant" => Ok(Role::Assistant),
             "tool" => Ok(Role::Tool),
-            other => Err(format!("`{place}.role` is `{}`; {known}", shown(other))),
+            other => Err(format!("`{place}.role` is `{}`; {known}", excerpt(other))),
         },
         None | Some(Value::Null) => Err(format!("`{place}.role` is missing; {known}")),
         Some(other) => Err(format!("`{place}.role` is {}; {known}", kind(other))),
@@ -49,7 +49,7 @@ fn role(map: &Map<String, Value>, place: &str) -> Result<Role, String> {
 }
 
 /// The beginning of a text of a row.
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(40).collect()
 }
 
