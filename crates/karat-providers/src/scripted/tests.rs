@@ -159,7 +159,7 @@ fn scripts_call_tools_by_turn() {
     }
 
     let template = r#"{"text": "Turn {{ turn }}.", "tool_calls": [{"name": "find"}]}"#;
-    let script = super::Script::new(ScriptedOptions { reply: Some(template.to_owned()), ..ScriptedOptions::default() });
+    let script = Script::new(ScriptedOptions { reply: Some(template.to_owned()), ..ScriptedOptions::default() });
     let script = script.unwrap();
     let mut asked = request(&[(Role::User, "Hi")]);
     assert_eq!(script.reply(&asked).unwrap(), said(r#"{"text": "Turn 1.", "tool_calls": [{"name": "find"}]}"#));
