@@ -1,0 +1,15 @@
+//! Times at which a suite is due (SV-12, SV-13).
+//!
+//! - `cron` reads a cron expression and says which days, hours and minutes it names.
+//! - `timetable` finds the instants of an expression in a time zone, also where clocks are changed.
+//! - `missed` picks the due times that a server makes up for after it was down, and names the run of a due time.
+//!
+//! Nothing here reads a clock: every function takes the instant that it starts from.
+
+mod cron;
+mod missed;
+mod timetable;
+
+pub use cron::{Cron, CronError};
+pub use missed::{Missed, MAX_MADE_UP, day_of_data, run_id};
+pub use timetable::{Timetable, TimetableError};
