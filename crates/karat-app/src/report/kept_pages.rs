@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use karat_store::StoredRun;
-use karat_types::{Key, KeyBuilder, RunRows, RunStatus};
+use karat_types::{GateReference, Key, KeyBuilder, RunRows, RunStatus};
 
 use crate::inspect::figures::figures_key;
 use crate::report::page::RunPage;
+use crate::run::stored_invocation::read_stored_invocation;
 use crate::{App, AppError};
 
 /// Bytes of pages that are kept.
@@ -41,13 +42,21 @@ fn size(page: &RunPage) -> usize {
 }
 
 impl App {
-    /// The key of a run's page: all that it shows, which is the run, its baseline file, and the runs that a gate may
-    /// take for the one before. `None` if the page is not to be kept.
+    /// The key of a run's page: all that it shows, which is the run, its baseline file, the runs that its gates name,
+    /// and those that a gate may take for the one before. `None` if the page is not to be kept.
     pub(crate) fn page_key(&self, stored: &StoredRun) -> Result<Option<Key>, AppError> {
         let header = stored.header();
         let Some(figures) = figures_key(stored)? else { return Ok(None) };
         let mut key = KeyBuilder::new("karat/run-page").text(&header.id).key(figures);
         let store = self.existing_store()?;
+        // A run that a gate names may be retried later.
+        let rules = read_stored_invocation(header).map(|begun| begun.rules).unwrap_or_default();
+        for gate in &rules.gates {
+            if let Some(GateReference::Run(id)) = &gate.against {
+                let Ok(named) = self.stored_run(id) else { return Ok(None) };
+                key = key.text(id).key(named.state()?);
+            }
+        }
         let mut before = store.run_before(&header.id)?;
         // Up to the first finished one: those between may be resumed and then take its place.
         while let Some(id) = before {
