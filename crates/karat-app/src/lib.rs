@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use karat_store::{Store, StoreError};
 use karat_types::{Clock, Key};
 
+use crate::report::kept_pages::KeptPages;
 use crate::view::follow::run_state::KnownStates;
 use crate::view::view_cache::ViewCache;
 
@@ -155,6 +156,8 @@ struct SessionState {
     root: Option<PathBuf>,
     /// States of runs that have ended.
     run_states: Mutex<KnownStates>,
+    /// Pages of runs that have ended.
+    run_pages: Mutex<KeptPages>,
 }
 
 impl Session {
@@ -181,6 +184,10 @@ impl Session {
 
     fn views(&self) -> Arc<ViewCache> {
         Arc::clone(&self.0.views)
+    }
+
+    fn run_pages(&self) -> MutexGuard<'_, KeptPages> {
+        self.0.run_pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The state of a run, if it was computed while its rows were those with this hash.

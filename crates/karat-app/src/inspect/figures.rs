@@ -107,7 +107,7 @@ pub(crate) fn all_kept_figures(store: &Store) -> Result<Vec<(String, RunFigures)
 
 /// The key of a run's figures: its state, the code, and the baseline file that its gates compare with. `None` if they
 /// are not to be kept: the run goes on, or its baseline is not one file.
-fn figures_key(stored: &StoredRun) -> Result<Option<Key>, AppError> {
+pub(crate) fn figures_key(stored: &StoredRun) -> Result<Option<Key>, AppError> {
     let header = stored.header();
     if header.status == RunStatus::Running {
         return Ok(None);

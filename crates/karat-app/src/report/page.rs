@@ -1,6 +1,7 @@
 //! The page of a stored run for the live dashboard, and the days of a dated suite for report.html.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use karat_analysis::series::SeriesView;
 use karat_report::Report;
@@ -13,7 +14,7 @@ use crate::analyse::series::SeriesRequest;
 use crate::{App, AppError};
 
 /// The page of a run, with what the pages around it need.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RunPage {
     /// The page.
     pub document: Document,
@@ -24,21 +25,33 @@ pub struct RunPage {
 }
 
 impl App {
-    /// Builds the page of a run with links to the other pages of the dashboard.
+    /// Builds the page of a run with links to the other pages of the dashboard. That of an ended run is kept in memory, so
+    /// that the next view reads none of its cells.
     ///
     /// # Errors
     /// No such run, or its rows cannot be read.
-    pub fn run_page(&self, run: &str) -> Result<RunPage, AppError> {
+    pub fn run_page(&self, run: &str) -> Result<Arc<RunPage>, AppError> {
         let stored = self.stored_run(run)?;
+        let key = self.page_key(&stored)?;
+        if let Some(page) = key.and_then(|key| self.opened.run_pages().find(key)) {
+            return Ok(page);
+        }
+        let page = Arc::new(self.build_page(&stored)?);
+        if let Some(key) = key {
+            self.opened.run_pages().add(key, Arc::clone(&page));
+        }
+        Ok(page)
+    }
+
+    fn build_page(&self, stored: &StoredRun) -> Result<RunPage, AppError> {
         let header = stored.header();
-        let findings = findings(&stored)?;
-        let (context, _) = self.context(&stored, &findings, false)?;
-        let report = Report { findings: &findings, rows: &stored, context: &context };
+        let findings = findings(stored)?;
+        let (context, _) = self.context(stored, &findings, false)?;
+        let report = Report { findings: &findings, rows: stored, context: &context };
         let document = karat_report::page::run(report, &Links::live(&header.id))?;
         let suite = &header.plan.suite;
-        let mut runs = self.existing_store()?.runs_of_suite(suite, usize::MAX)?.into_iter();
-        let previous = runs.by_ref().find(|id| *id == header.id).and_then(|_| runs.next());
-        Ok(RunPage { document, dated_suite: is_dated(&stored)?.then(|| suite.clone()), previous })
+        let previous = self.existing_store()?.run_before(&header.id)?;
+        Ok(RunPage { document, dated_suite: is_dated(stored)?.then(|| suite.clone()), previous })
     }
 
     /// Returns the days of a dated suite up to a run. Other suites have none: their earlier runs are not read.

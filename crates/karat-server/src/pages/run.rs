@@ -26,14 +26,14 @@ async fn run(state: State, Path(run): Path<String>) -> PageResult {
         return live::page(&state, id).await;
     }
     let page = state.read(move |app| app.run_page(&id)).await?;
-    Ok(document(&run, page).into())
+    Ok(document(&run, &page).into())
 }
 
 /// The page of the report, with what only the dashboard knows: the state of an unfinished run, and links to other pages.
-fn document(run: &RunObject, page: RunPage) -> Document {
+fn document(run: &RunObject, page: &RunPage) -> Document {
     let id = &run.state.run_id;
     let body = html! {
-        (links(id, &page))
+        (links(id, page))
         (unfinished_notice(run))
         (page.document.body)
     };
@@ -41,7 +41,7 @@ fn document(run: &RunObject, page: RunPage) -> Document {
         crumbs: vec![NavLink::new("Runs", "/"), NavLink { is_current: true, ..NavLink::new(id, "") }],
         keys: vec![("c".to_owned(), "compare with the run before".to_owned())],
         body,
-        ..page.document
+        ..page.document.clone()
     }
 }
 

@@ -139,6 +139,24 @@ impl Store {
         })
     }
 
+    /// Returns the id of the run of the same suite that started last before a run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], or the rows cannot be read.
+    pub fn run_before(&self, run: &str) -> Result<Option<String>, StoreError> {
+        self.read("the run before", |connection| {
+            let before = run_number(connection, run)?;
+            let found = connection
+                .prepare_cached(
+                    "select name from runs where id < ?1 and suite = (select suite from runs where id = ?1)
+                     order by id desc limit 1",
+                )?
+                .query_row(params![before], |row| row.get(0))
+                .optional()?;
+            Ok(found)
+        })
+    }
+
     /// Returns the newest unfinished run of a plan.
     ///
     /// # Errors

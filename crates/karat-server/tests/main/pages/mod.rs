@@ -2,6 +2,7 @@
 
 mod cells;
 mod hostile;
+mod run;
 mod runs;
 mod sample;
 mod states;
