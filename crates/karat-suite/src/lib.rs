@@ -28,7 +28,7 @@ mod registry;
 mod suite;
 mod syntax;
 
-pub use catalog::{Catalog, Entry, NamedModels};
+pub use catalog::{Catalog, Entry, NamedModels, RubricSummary};
 pub use dataset::checks::CheckCounts;
 pub use dataset::columns::fetch::Fetch;
 pub use dataset::columns::resolver::{Resolved, Resolver, ResolverEntry, ResolverFiles};

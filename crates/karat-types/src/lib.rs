@@ -32,7 +32,7 @@ pub use label::{Label, all_drawn_examples, draw_examples, is_example};
 pub use money::{Money, Price, Pricing};
 pub use plan::{
     AbsentDimension, Action, AnalysisSpec, Availability, Better, Bound, BreakdownSpec, CELL_LINE_FIELDS, CachePolicy,
-    Cap, Capture, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus, ConsensusMethod, Correction, DatasetHeader,
+    Cap, Capture, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus, ConsensusMethod, Correction, CountedShare, DatasetHeader,
     DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec,
     InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens,
     MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod, PASS,

@@ -10,6 +10,7 @@ mod dated;
 mod mistakes;
 mod models;
 mod named_models;
+mod ready_rubrics;
 mod rubrics;
 mod short_form;
 mod suites;

@@ -20,7 +20,7 @@ pub use header::{
 };
 pub use model::{Availability, JsonMode, Limits, ModelSpec, Sampling, Tier};
 pub use rubric::{
-    AbsentDimension, Better, BreakdownSpec, ChunkMerge, DiagnosticSpec, Dimension, FieldType, FindingMerge,
+    AbsentDimension, Better, BreakdownSpec, ChunkMerge, CountedShare, DiagnosticSpec, Dimension, FieldType, FindingMerge,
     InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape,
     Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
 };

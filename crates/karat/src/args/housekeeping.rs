@@ -1,4 +1,4 @@
-//! Flags of the commands for housekeeping: models, the cache, the environment, schemas, completions.
+//! Flags of the commands for housekeeping: models, rubrics, the cache, the environment, schemas, completions.
 
 use std::path::PathBuf;
 
@@ -14,6 +14,18 @@ pub struct ModelsArgs {
     pub suite: Option<String>,
     /// Print JSON
     #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RubricsArgs {
+    /// Print the file of this rubric
+    pub name: Option<String>,
+    /// Write the file here, to make it your own
+    #[arg(short, long, value_name = "FILE", requires = "name")]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, conflicts_with_all = ["name", "output"])]
     pub json: bool,
 }
 

@@ -327,6 +327,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("karat models", "List all models"), ("karat models gpt --json", "List models with gpt in their id as JSON")],
     ),
     (
+        "rubrics",
+        &[
+            ("karat rubrics", "List the ready rubrics"),
+            ("karat rubrics faithfulness -o rubric.yaml", "Make one your own"),
+        ],
+    ),
+    (
         "invalidate",
         &[
             ("karat invalidate latest --dry-run", "Show what would be invalidated"),
