@@ -78,7 +78,7 @@ pub struct RubricSummary {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it measures, in one line.
+    /// The measured quality, in one line.
     pub about: String,
     /// The shown values that a suite must give.
     pub needs: Vec<String>,
