@@ -27,6 +27,7 @@ pub use crate::attempt::retry::Backoff;
 pub use crate::capture::recorder::Recorder;
 pub use crate::capture::replay::{RecordingError, RecordingPlayer, text_or_hex};
 pub use crate::codec::protocol::{Codec, UnreadableReply};
+pub use crate::codec::refused_settings::unapplied_settings;
 pub use crate::codec::reply::parse;
 pub use crate::http::descriptors::{open_files, raise_open_files};
 pub use crate::http::env_headers::EnvHeader;

@@ -5,6 +5,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, InvalidHeaderValue};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::codec::protocol::{Codec, UnreadableReply, json_headers, parse_json, write_body};
@@ -89,8 +90,11 @@ impl Serialize for MessagesRequest<'_> {
             map.serialize_entry("stop_sequences", &settings.stop)?;
         }
         for (name, value) in &settings.extra {
-            if !RESERVED.contains(&name.as_str()) {
-                map.serialize_entry(name, value)?;
+            match name.as_str() {
+                reserved if RESERVED.contains(&reserved) => {}
+                "effort" if settings.extra.contains_key("output_config") => {}
+                "effort" => map.serialize_entry("output_config", &json!({ "effort": value }))?,
+                name => map.serialize_entry(name, value)?,
             }
         }
         map.end()

@@ -109,7 +109,10 @@ fn generation(model: &ModelSpec, request: &ChatRequest) -> Map<String, Value> {
         put("responseJsonSchema", Some((**schema).clone()));
     }
     for (name, value) in settings.extra.iter().filter(|(name, _)| !is_top_level(name) && *name != "contents") {
-        put(name, Some(value.clone()));
+        match name.as_str() {
+            "effort" => put("thinkingConfig", Some(json!({ "thinkingLevel": value }))),
+            name => put(name, Some(value.clone())),
+        }
     }
     config
 }

@@ -11,5 +11,6 @@ pub(crate) mod azure;
 pub(crate) mod gemini;
 pub(crate) mod openai;
 pub(crate) mod protocol;
+pub(crate) mod refused_settings;
 pub(crate) mod reply;
 pub(crate) mod usage;

@@ -82,13 +82,19 @@ impl Serialize for CompletionRequest<'_> {
             entry(&mut map, "response_format", &response_format(self.model.json_mode, &self.request.format))?;
         }
         for (name, value) in &settings.extra {
-            if !RESERVED.contains(&name.as_str()) {
-                map.serialize_entry(name, value)?;
+            match name.as_str() {
+                reserved if RESERVED.contains(&reserved) => {}
+                "effort" if settings.extra.contains_key(EFFORT) => {}
+                "effort" => map.serialize_entry(EFFORT, value)?,
+                name => map.serialize_entry(name, value)?,
             }
         }
         map.end()
     }
 }
+
+/// The protocol's name for `effort`.
+const EFFORT: &str = "reasoning_effort";
 
 /// Fields that settings cannot replace: the request itself, and streaming, which this codec does not read.
 const RESERVED: [&str; 3] = ["model", "messages", "stream"];

@@ -14,5 +14,6 @@ pub(crate) fn note_name(kind: NoteKind) -> &'static str {
         NoteKind::Breach => "usage above the reservation",
         NoteKind::Lenience => "declared lenience used",
         NoteKind::Unmetered => "a metered fact could not be read",
+        NoteKind::NotApplied => "a setting was not applied",
     }
 }

@@ -316,6 +316,8 @@ pub enum NoteKind {
     Lenience,
     /// A fact that `meter` names could not be read.
     Unmetered,
+    /// A setting was not sent: the model refuses it, or its protocol lacks it.
+    NotApplied,
 }
 
 /// A note that every report must show.

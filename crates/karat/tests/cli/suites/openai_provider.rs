@@ -70,6 +70,33 @@ fn claims_runs_against_openai_base_url() {
     assert_no_trace(place.path(), key);
 }
 
+/// TG-51: settings that a model refuses cost one request each in a run, are no errors, and are reported.
+#[test]
+fn refused_settings_are_reported() {
+    let answer = |received: &ReceivedRequest| match received.json().get("temperature") {
+        Some(_) => Behaviour::raw(
+            400,
+            json!({"error": {"message": "no", "param": "temperature", "code": "unsupported_value"}}).to_string(),
+        ),
+        None => Behaviour::ok("answer"),
+    };
+    let provider = FakeProvider::start(Script::by(answer)).unwrap();
+    let place = Place::new();
+    let calm = r#""{{ sample.question }}" }, parameters: { temperature: 0, max_tokens: 50 } }"#;
+    let suite = crate::place::suite(&provider.base_url())
+        .replace(r#""{{ sample.question }}" } }"#, calm)
+        .replace("max_concurrency: 16", "max_concurrency: 1");
+    place.write("karat.yaml", &suite);
+    place.write("data.jsonl", &crate::place::questions(20));
+    let said = place.fine(&["run", "--run-id", "r"]);
+    assert_eq!(provider.requests(), 21, "{}", said.all());
+    assert!(said.all().contains("mock: temperature was not applied (20 cells)"), "{}", said.all());
+    let report = place.report("r");
+    assert_eq!((&report["totals"]["errors"], &report["totals"]["cells"]), (&json!(0), &json!(20)));
+    let again = place.fine(&["run", "--run-id", "again"]);
+    assert_eq!(provider.requests(), 21, "all results are reused: {}", again.all());
+}
+
 fn assert_no_trace(folder: &std::path::Path, secret: &str) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
