@@ -66,6 +66,7 @@ pub use crate::suite::fetch::FetchedFile;
 pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
 pub use crate::suite::load::LoadedSuite;
 pub use crate::suite::preset::names as preset_names;
+pub use crate::suite::prices::{AddedPrices, PriceChange};
 pub use crate::suite::ready_rubrics::{ready_rubric, ready_rubrics};
 pub use crate::suite::starter::{StarterRequest, starter_providers, starter_tasks};
 pub use crate::view::cell::CellView;
@@ -99,7 +100,8 @@ pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
 pub use karat_suite::{
-    CheckCounts, Diagnostics, Overrides, Plan, Registry, RubricSummary, nearest, parse_duration as duration_ms,
+    CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,
+    parse_duration as duration_ms,
 };
 pub use karat_types::{Layout, Threshold};
 

@@ -41,7 +41,7 @@ pub use files::{
 };
 pub use grammar::schema::{registry_schema, rubric_schema, suite_schema};
 pub use overrides::{LastOutputs, LoadContext, LoadPurpose, Overrides, StoredOutputs};
-pub use registry::Registry;
+pub use registry::{PriceFile, PriceOrigin, Registry};
 pub use suite::hash::describe_changes as plan_changes;
 pub use suite::metrics::index_of as metric_index;
 pub use suite::plan::Plan;

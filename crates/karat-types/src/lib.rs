@@ -32,14 +32,14 @@ pub use label::{Label, all_drawn_examples, draw_examples, is_example};
 pub use money::{Money, Price, Pricing};
 pub use plan::{
     AbsentDimension, Action, AnalysisSpec, Availability, Better, Bound, BreakdownSpec, CELL_LINE_FIELDS, CachePolicy,
-    Cap, Capture, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus, ConsensusMethod, Correction, CountedShare, DatasetHeader,
-    DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate, GateBasis, GateReference, GateRules, HttpSpec,
-    InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens,
-    MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod, PASS,
-    PairOrders, ParseAs, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptSpec, Rationale, RecordedSpec, ReferenceUse,
-    ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec,
-    ServiceSpec, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System, TakeSpec,
-    Threshold, Tier, UnreadableOutput, VariantSpec, Versus,
+    Cap, Capture, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus, ConsensusMethod, Correction, CountedShare,
+    DatasetHeader, DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate, GateBasis, GateReference, GateRules,
+    HttpSpec, InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits, MergeHow, MergeSpec, MeterSpec,
+    MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec, OutOfRangeScore, Overall, OverallMethod,
+    PASS, PairOrders, ParseAs, ParseSpec, PlanHeader, Policy, PrivacySpec, PromptSpec, Rationale, RecordedSpec,
+    ReferenceUse, ReplyShape, Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind,
+    ScorerSpec, ServiceSpec, ShowAs, ShowChunk, ShowItem, SourceDigest, StatisticsSpec, StepSpec, Subject, System,
+    TakeSpec, Threshold, Tier, UnreadableOutput, VariantSpec, Versus,
 };
 pub use reads::{Reads, read_label};
 pub use run::{

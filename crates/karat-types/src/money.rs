@@ -67,6 +67,9 @@ pub struct Price {
     /// The date (YYYY-MM-DD) on which the price was read at its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
+    /// Where the price was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// The known price of a model.
@@ -115,14 +118,20 @@ mod tests {
     use super::*;
 
     fn price() -> Price {
-        Price { input: 1_250_000_000, output: 10_000_000_000, cached_input: Some(125_000_000), as_of: None }
+        Price {
+            input: 1_250_000_000,
+            output: 10_000_000_000,
+            cached_input: Some(125_000_000),
+            as_of: None,
+            source: None,
+        }
     }
 
     #[test]
     fn cost_counts_cached_tokens_at_their_own_price_and_rounds_up() {
         let usage = Usage { input_tokens: 1000, cached_input_tokens: 400, output_tokens: 1, ..Usage::default() };
         assert_eq!(price().cost(&usage), Money(600 * 1250 + 400 * 125 + 10_000));
-        let one = Price { input: 1, output: 0, cached_input: None, as_of: None };
+        let one = Price { input: 1, output: 0, cached_input: None, as_of: None, source: None };
         assert_eq!(one.cost(&Usage { input_tokens: 1, ..Usage::default() }), Money(1));
     }
 

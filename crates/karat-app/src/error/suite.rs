@@ -23,6 +23,8 @@ errors! {
         NoRubric { rubric: String } => "there is no ready rubric `{rubric}`" hint "`karat rubrics` lists them";
         BrokenRubric { rubric: String, problem: String } =>
             "reading the ready rubric `{rubric}`: {problem}. This is a bug in karat";
+        KnownModel { id: String, file: String } => "adding {file}: the model `{id}` is known already"
+            hint "`karat models update {file}` changes known models, and prints what changes";
         NoTask { task: String, tasks: Names } => "there is no task `{task}`" hint "the tasks are {tasks}";
         NoStarterProvider { provider: String, providers: Names } => "`init` knows no provider `{provider}`"
             hint "choose one of {providers}; a server at another address is an entry with `base_url`";

@@ -10,6 +10,7 @@ mod dated;
 mod mistakes;
 mod models;
 mod named_models;
+mod price_files;
 mod ready_rubrics;
 mod rubrics;
 mod short_form;

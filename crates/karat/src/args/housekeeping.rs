@@ -6,7 +6,10 @@ use super::parse;
 use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ModelsArgs {
+    #[command(subcommand)]
+    pub change: Option<ModelsCommand>,
     /// List models whose id contains this text
     pub part: Option<String>,
     /// Include the registry files of this suite
@@ -15,6 +18,26 @@ pub struct ModelsArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ModelsCommand {
+    /// Add models and prices from a file; known models are refused
+    Add(PriceFileArgs),
+    /// Add models and prices from a file, and change those that are known
+    Update(PriceFileArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct PriceFileArgs {
+    /// Registry file, or LiteLLM's `model_prices_and_context_window.json`
+    pub file: PathBuf,
+    /// Day on which the prices were read, if the file does not say it
+    #[arg(long, value_name = "DATE")]
+    pub as_of: Option<String>,
+    /// Where the prices were read, if the file does not say it [default: the file's name]
+    #[arg(long, value_name = "TEXT")]
+    pub source: Option<String>,
 }
 
 #[derive(Debug, Args)]
