@@ -76,6 +76,7 @@ fn totals(report: Report<'_>) -> Vec<String> {
             format!("Paid in this run, without reused results: {paid}.")
         });
     }
+    lines.extend(report.price_origins().map(|origins| format!("Prices read: {origins}.")));
     let unpriced = spend.extraction.unpriced + spend.judging.unpriced;
     if unpriced > 0 {
         lines.push(format!(

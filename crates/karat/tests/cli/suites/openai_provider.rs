@@ -97,6 +97,23 @@ fn refused_settings_are_reported() {
     assert_eq!(provider.requests(), 21, "all results are reused: {}", again.all());
 }
 
+/// TG-53: reports state the day and the source of each price.
+#[test]
+fn reports_state_the_origin_of_prices() {
+    let provider = FakeProvider::start(Script::always(Behaviour::ok("answer"))).unwrap();
+    let place = Place::new();
+    let origin = "output: 2.0, as_of: 2026-11-20, source: price list";
+    place.write("karat.yaml", &crate::place::suite(&provider.base_url()).replace("output: 2.0", origin));
+    place.write("data.jsonl", &crate::place::questions(1));
+    place.fine(&["run", "--run-id", "r"]);
+    let price = &place.report("r")["run"]["config"]["models"][0]["price"];
+    assert_eq!((&price["as_of"], &price["source"]), (&json!("2026-11-20"), &json!("price list")));
+    for format in ["md", "html"] {
+        let report = place.fine(&["report", "r", "--format", format, "-o", "-"]).stdout;
+        assert!(report.contains("Prices read: mock 2026-11-20, price list"), "{format}: {report}");
+    }
+}
+
 fn assert_no_trace(folder: &std::path::Path, secret: &str) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
