@@ -2,7 +2,6 @@
 //!
 //! - `invocation` is a suite with every change that the command line asks for; `load` makes a plan of it.
 //! - `preset` holds the built-in suites, `starter` the small ones for a task; `init` writes either into a folder.
-//! - `prices` adds prices to the known models.
 //! - `ready_rubrics` holds the rubrics that suites use by name.
 //! - `catalog` lists metrics and analyses for the suite crate.
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
@@ -22,7 +21,6 @@ pub(crate) mod invocation;
 pub(crate) mod last_outputs;
 pub(crate) mod load;
 pub(crate) mod preset;
-pub(crate) mod prices;
 pub(crate) mod ready_rubrics;
 pub(crate) mod root;
 pub(crate) mod starter;

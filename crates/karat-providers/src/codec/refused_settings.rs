@@ -86,7 +86,9 @@ impl RefusedSetting {
         let json: Value = serde_json::from_slice(without_bom(answer)).ok()?;
         let error = json.get("error").filter(|error| error.is_object()).unwrap_or(&json);
         let text = |field: &str| error.get(field).and_then(Value::as_str);
-        let words = text("message").or_else(|| json.get("detail").and_then(Value::as_str)).unwrap_or_default();
+        let extra = extra_input(&json);
+        let detail = || json.get("detail").and_then(Value::as_str).or(extra.map(|(_, words)| words));
+        let words = text("message").or_else(detail).unwrap_or_default();
         let folded = words.to_lowercase();
         let says_so = match text("code") {
             Some("unsupported_parameter" | "unsupported_value") => true,
@@ -97,6 +99,7 @@ impl RefusedSetting {
         let sent = |member: &&str| holds(body, member);
         let members = || SETTINGS.iter().flat_map(|setting| setting.members).copied().filter(|member| sent(member));
         let named = text("param").map(|param| param.rsplit('.').next().unwrap_or(param));
+        let named = named.or(extra.map(|(name, _)| name));
         let member = match named.and_then(|param| members().find(|member| *member == param)) {
             Some(member) => member,
             None if folded.contains("cannot both be specified") => members().find(|member| *member == "top_p")?,
@@ -133,6 +136,14 @@ impl RefusedSetting {
             }
         }
     }
+}
+
+/// The first problem of an answer that lists them by place, as servers in Python do: its member and its words.
+fn extra_input(answer: &Value) -> Option<(&str, &str)> {
+    let details = answer.get("detail").or_else(|| answer.pointer("/message/detail"));
+    let first = details?.as_array()?.first()?;
+    let place = first.get("loc")?.as_array()?.last()?.as_str()?;
+    Some((place, first.get("msg")?.as_str()?))
 }
 
 /// The other name of the bound of a reply, in either direction.
@@ -253,7 +264,11 @@ mod tests {
             refused("thinkingLevel", None)
         );
         assert_eq!(read(json!({"detail": "stop: Extra inputs are not permitted"})), refused("stop", None));
+        let extra = json!([{"loc": ["body", "stop"], "msg": "Extra inputs are not permitted"}]);
+        assert_eq!(read(json!({"detail": extra.clone()})), refused("stop", None));
+        assert_eq!(read(json!({"object": "error", "message": {"detail": extra}})), refused("stop", None));
         for other in [
+            json!({"detail": [{"loc": ["body", "temperature"], "msg": "Input should be less than or equal to 1.5"}]}),
             openai(
                 "temperature",
                 "decimal_above_max_value",

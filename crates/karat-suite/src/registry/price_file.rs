@@ -115,7 +115,7 @@ impl Registry {
     }
 
     /// The listed model that a reference means; models that only their names say are not listed.
-    pub fn listed(&self, reference: &str) -> Option<&ModelSpec> {
+    pub fn listed_model(&self, reference: &str) -> Option<&ModelSpec> {
         match self.find(reference)? {
             Cow::Borrowed(model) => Some(model),
             Cow::Owned(_) => None,
@@ -208,7 +208,7 @@ fn litellm_entry(entry: &Entry, known: &Registry) -> Option<Map<String, Value>> 
         return None;
     }
     let mut model = Map::new();
-    match known.listed(&reference) {
+    match known.listed_model(&reference) {
         Some(listed) => {
             model.insert("id".to_owned(), json!(listed.id));
             model.insert("like".to_owned(), json!(listed.id));

@@ -47,7 +47,7 @@ fn registry_files_add_prices() {
         (before.context_window, before.json_mode, before.tier),
         (after.context_window, after.json_mode, after.tier)
     );
-    assert!(added.listed("openai:gpt-9").is_some() && added.listed("openai:gpt-10").is_none());
+    assert!(added.listed_model("openai:gpt-9").is_some() && added.listed_model("openai:gpt-10").is_none());
 }
 
 /// TG-53: LiteLLM's list: dollars a token, chats alone, of providers that are known here; the day comes from the caller.

@@ -74,7 +74,7 @@ impl App {
         let read = PriceFile::read((&name, &text), origin, &catalog, &known).map_err(AppError::Diagnostics)?;
         let ids: Vec<&str> = read.entries.iter().filter_map(|entry| entry.get("id")?.as_str()).collect();
         let listed = known.clone().with_providers(&catalog);
-        if let (false, Some(id)) = (replaces, ids.iter().find(|id| listed.listed(id).is_some())) {
+        if let (false, Some(id)) = (replaces, ids.iter().find(|id| listed.listed_model(id).is_some())) {
             let (id, file) = ((*id).to_owned(), name.into_owned());
             return Err(SuiteError::KnownModel { id, file }.into());
         }
@@ -89,7 +89,7 @@ impl App {
             .and_then(|()| out.finish())
             .map_err(|error| FileError::writing(&target, error))?;
         let changes = ids.iter().filter_map(|id| {
-            let (before, after) = (listed.listed(id).map(|it| it.price.clone()), after.get(id)?.price.clone());
+            let (before, after) = (listed.listed_model(id).map(|it| it.price.clone()), after.get(id)?.price.clone());
             (before.as_ref() != Some(&after)).then(|| PriceChange { id: (*id).to_owned(), before, after })
         });
         let changes: Vec<PriceChange> = changes.collect();
