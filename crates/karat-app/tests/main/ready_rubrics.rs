@@ -32,18 +32,18 @@ judges:
         - { match: "Grade the answer by the criterion", reply: { reasoning: It meets the criterion in part., geval: 3 } }
 variants: { taken: [ { recorded: { from: outputs.jsonl, by: "{{ sample.id }}", column: output } } ] }
 scorers:
-  faithfulness:          { rubric: { use: faithfulness, show: { answer: "{{ output.text }}", context: "{{ sample.passages }}" } } }
+  faithfulness:          { rubric: { use: faithfulness, show: { context: "{{ sample.passages }}" } } }
   context_recall:        { rubric: { use: context_recall, show: { context: "{{ sample.passages }}" } } }
   context_precision:     { rubric: { use: context_precision, show: { context: "{{ sample.passages }}" } } }
-  answer_relevance:      { rubric: { use: answer_relevance, show: { answer: "{{ output.text }}" } } }
-  factuality:            { rubric: { use: factuality, show: { answer: "{{ output.text }}" } } }
-  instruction_following: { rubric: { use: instruction_following, show: { answer: "{{ output.text }}" } } }
-  refusal:               { rubric: { use: refusal, show: { answer: "{{ output.text }}" } } }
-  toxicity:              { rubric: { use: toxicity, show: { answer: "{{ output.text }}" } } }
-  conciseness:           { rubric: { use: conciseness, show: { answer: "{{ output.text }}" } } }
+  answer_relevance:      { rubric: { use: answer_relevance } }
+  factuality:            { rubric: { use: factuality } }
+  instruction_following: { rubric: { use: instruction_following } }
+  refusal:               { rubric: { use: refusal } }
+  toxicity:              { rubric: { use: toxicity } }
+  conciseness:           { rubric: { use: conciseness } }
   tool_use:              { rubric: { use: tool_use } }
   task_completion:       { rubric: { use: task_completion, show: { goal: "{{ sample.goal }}" } } }
-  geval:                 { rubric: { use: geval, show: { criteria: The text is friendly., answer: "{{ output.text }}" } } }
+  geval:                 { rubric: { use: geval, show: { criteria: The text is friendly. } } }
 "#;
 
 /// TG-40, TG-41: every ready rubric is run as it stands by a judge, and gives the scores that follow from its replies.

@@ -40,7 +40,7 @@ fn suite_lays_its_keys_over_a_ready_rubric() {
     let expected = [
         ("question", "{{ input }}", false),
         ("context", "{{ sample.passages }}", true),
-        ("answer", "{{ output }}", false),
+        ("answer", "{{ output.text | default(output) }}", false),
     ];
     assert_eq!(shown, expected);
     let written = include_str!("../../../../rubrics/faithfulness.yaml")
