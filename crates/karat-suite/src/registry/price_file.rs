@@ -78,8 +78,8 @@ impl PriceFile {
             as_of: given.as_of.clone().or_else(|| node.text_of("as_of").filter(|_| is_registry).map(str::to_owned)),
             source: given.source.clone().or_else(|| node.text_of("source").filter(|_| is_registry).map(str::to_owned)),
         };
-        let models = node.field("models").map_or(&node.place, |models| &models.place);
-        state_origin(&mut read.entries, &origin, (path, models), &mut decoder.problems);
+        let place = node.field("as_of").or(node.field("models")).unwrap_or(&node).place.clone();
+        state_origin(&mut read.entries, &origin, (path, &place), &mut decoder.problems);
         // Anything else that is wrong is found as in any registry file; one mistake is told once.
         if decoder.problems.errors() == 0 && is_registry {
             entry::extend(&node_of(&read.entries, &node), &mut known.clone(), &mut decoder);
@@ -245,7 +245,7 @@ fn check_amount(field: &Entry, problems: &mut Problems) {
 fn state_origin(
     entries: &mut [Map<String, Value>],
     origin: &PriceOrigin,
-    (path, models): (&str, &Place),
+    (path, place): (&str, &Place),
     problems: &mut Problems,
 ) {
     let file = path.rsplit('/').next().unwrap_or(path);
@@ -261,14 +261,14 @@ fn state_origin(
         match price.get("as_of").map(|day| (day.as_str().and_then(|day| day.parse::<Date>().ok()), day)) {
             None => is_missing = true,
             Some((None, day)) => {
-                problems.error(models, format!("`as_of` is {day}, but must be a day such as 2026-11-26"));
+                problems.error(place, format!("`as_of` is {day}, but must be a day such as 2026-11-26"));
             }
             Some((Some(_), _)) => {}
         }
     }
     if is_missing {
         problems
-            .error(models, "no `as_of`")
+            .error(place, "no `as_of`")
             .hint("say on which day the prices were read: `as_of: 2026-11-26` in the file, or `--as-of 2026-11-26`");
     }
 }
