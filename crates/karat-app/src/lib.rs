@@ -43,6 +43,7 @@ pub use crate::analyse::suite_rows::{RowsRequest, SuiteRows};
 pub use crate::exchange::annotate::{AnnotationRequest, JoinedLabels, LabelledSample};
 pub use crate::exchange::import::ImportedSnapshot;
 pub use crate::exchange::manual_outputs::ImportedBaseline;
+pub use crate::exchange::prices::{AddedPrices, PriceChange};
 pub use crate::exchange::snapshot_check::SnapshotCheck;
 pub use crate::inspect::calls::{CellCall, Contents, JudgeCall, TracedCall};
 pub use crate::inspect::cells::{CellFilter, CellLine, JudgeWords};
@@ -67,6 +68,7 @@ pub use crate::suite::fetch::FetchedFile;
 pub use crate::suite::invocation::{CalibrationRequest, GateFlags, Invocation};
 pub use crate::suite::load::LoadedSuite;
 pub use crate::suite::preset::names as preset_names;
+pub use crate::suite::ready_rubrics::{ready_rubric, ready_rubrics};
 pub use crate::suite::starter::{StarterRequest, starter_providers, starter_tasks};
 pub use crate::view::cell::CellView;
 pub use crate::view::cells::{CellsPage, CellsRow};
@@ -98,7 +100,10 @@ pub use karat_providers::end_processes;
 pub use karat_report::series as series_page;
 pub use karat_report::{Outputs, ShownOutputs, count_noun, escape_json, visible, visible_name};
 pub use karat_store::{CachedResults, InvalidatedResults, ReusableResult, StoreUrl};
-pub use karat_suite::{CheckCounts, Diagnostics, Overrides, Plan, Registry, nearest, parse_duration as duration_ms};
+pub use karat_suite::{
+    CheckCounts, Diagnostics, Overrides, Plan, PriceOrigin, Registry, RubricSummary, nearest,
+    parse_duration as duration_ms,
+};
 pub use karat_types::{Layout, Threshold};
 
 const REPORT_SCHEMA: &str = include_str!("../../../schemas/report.schema.json");

@@ -23,6 +23,7 @@ mod scripted;
 
 pub use crate::attempt::exchange::{Call, Exchange, ExchangeWithSlot, FailedAttempts, Payer, ProgramRun};
 pub use crate::attempt::failure::RERUN;
+pub use crate::attempt::refused_settings::unapplied_settings;
 pub use crate::attempt::retry::Backoff;
 pub use crate::capture::recorder::Recorder;
 pub use crate::capture::replay::{RecordingError, RecordingPlayer, text_or_hex};

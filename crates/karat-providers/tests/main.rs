@@ -10,6 +10,7 @@ mod faults;
 mod key_command;
 mod offline;
 mod proxies;
+mod refused_settings;
 mod secrets;
 mod services;
 mod wire;

@@ -66,9 +66,8 @@ impl Cron {
             return Err(CronError::Fields { text: text.to_owned(), fields: parts.len() });
         }
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
-        let parsed = parser
-            .parse(fields)
-            .map_err(|error| CronError::Field { text: text.to_owned(), why: reason(&error) })?;
+        let parsed =
+            parser.parse(fields).map_err(|error| CronError::Field { text: text.to_owned(), why: reason(&error) })?;
         let numbers = |values: Vec<u16>| values.into_iter().filter_map(|value| i8::try_from(value).ok()).collect();
         let pattern = parsed.pattern;
         let cron = Self {
@@ -188,7 +187,9 @@ mod tests {
 
     #[test]
     fn stars_and_steps_make_an_interval() {
-        for (text, is_fixed) in [("30 2 * * *", true), ("0,30 2-4 * * *", true), ("@daily", true), ("*/30 2 * * *", false)] {
+        for (text, is_fixed) in
+            [("30 2 * * *", true), ("0,30 2-4 * * *", true), ("@daily", true), ("*/30 2 * * *", false)]
+        {
             assert_eq!(Cron::parse(text).unwrap().is_fixed(), is_fixed, "{text}");
         }
     }

@@ -11,5 +11,5 @@ mod missed;
 mod timetable;
 
 pub use cron::{Cron, CronError};
-pub use missed::{Missed, MAX_MADE_UP, day_of_data, run_id};
+pub use missed::{MAX_MADE_UP, Missed, day_of_data, run_id};
 pub use timetable::{Timetable, TimetableError};

@@ -151,7 +151,11 @@ mod tests {
         let before = instant(from).checked_sub(Span::new().nanoseconds(1)).unwrap();
         let end = instant(to);
         let timetable = Timetable::parse(cron, zone).unwrap();
-        timetable.after(before).take_while(|due| *due < end).map(|due| due.strftime("%m-%dT%H:%M").to_string()).collect()
+        timetable
+            .after(before)
+            .take_while(|due| *due < end)
+            .map(|due| due.strftime("%m-%dT%H:%M").to_string())
+            .collect()
     }
 
     fn local(zone: &str, text: &str) -> String {
@@ -219,7 +223,10 @@ mod tests {
     #[test]
     fn an_unknown_zone_is_named() {
         let error = Timetable::parse("@daily", "Europe/Berlni").unwrap_err();
-        assert_eq!(error.to_string(), "there is no time zone `Europe/Berlni`; write a name such as Europe/Berlin or UTC");
+        assert_eq!(
+            error.to_string(),
+            "there is no time zone `Europe/Berlni`; write a name such as Europe/Berlin or UTC"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use karat_types::Better;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::dataset::columns::resolver::ResolverEntry;
@@ -12,6 +13,7 @@ use crate::diagnostics::nearest::suggestion;
 use crate::grammar::Kind;
 use crate::grammar::unimplemented;
 use crate::syntax::node::Node;
+use crate::syntax::yaml;
 
 /// A registered metric, provider, analysis or reader.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -65,6 +67,48 @@ pub struct Catalog {
     pub readers: BTreeMap<String, Entry>,
     /// Resolvers of columns.
     pub resolvers: BTreeMap<String, ResolverEntry>,
+    /// Ready rubrics: the text of each file.
+    pub rubrics: BTreeMap<String, &'static str>,
+}
+
+/// A ready rubric in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RubricSummary {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The measured quality, in one line.
+    pub about: String,
+    /// The shown values that a suite must give.
+    pub needs: Vec<String>,
+    /// True if every row needs a reference.
+    pub needs_reference: bool,
+    /// Its dimensions, and its composite where it has one.
+    pub scores: Vec<String>,
+}
+
+impl RubricSummary {
+    /// Reads the file of a rubric.
+    ///
+    /// # Errors
+    /// A text that is no YAML.
+    pub fn read(name: &str, text: &str) -> Result<Self, String> {
+        let rubric = yaml::value(text)?;
+        let written = |key: &str| rubric.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let members = |key: &str| rubric.get(key).and_then(Value::as_object).into_iter().flatten();
+        let is_open = |value: &Value| value.get("value").unwrap_or(value).as_str() == Some("");
+        let overall = rubric.get("overall").map(|overall| overall.get("id").and_then(Value::as_str));
+        let dimensions = members("dimensions").map(|(name, _)| name.clone());
+        Ok(Self {
+            name: name.to_owned(),
+            version: written("version"),
+            about: written("about"),
+            needs: members("show").filter(|(_, value)| is_open(value)).map(|(name, _)| name.clone()).collect(),
+            needs_reference: written("reference") == "required",
+            scores: dimensions.chain(overall.map(|id| id.unwrap_or("overall").to_owned())).collect(),
+        })
+    }
 }
 
 impl Catalog {

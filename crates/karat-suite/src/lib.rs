@@ -30,7 +30,7 @@ mod registry;
 mod suite;
 mod syntax;
 
-pub use catalog::{Catalog, Entry, NamedModels};
+pub use catalog::{Catalog, Entry, NamedModels, RubricSummary};
 pub use conversation::{Conversation, image_size, value_name};
 pub use dataset::checks::CheckCounts;
 pub use dataset::columns::fetch::Fetch;
@@ -45,7 +45,7 @@ pub use files::{
 };
 pub use grammar::schema::{registry_schema, rubric_schema, suite_schema};
 pub use overrides::{LastOutputs, LoadContext, LoadPurpose, Overrides, StoredOutputs};
-pub use registry::Registry;
+pub use registry::{PriceFile, PriceOrigin, Registry};
 pub use suite::hash::describe_changes as plan_changes;
 pub use suite::metrics::index_of as metric_index;
 pub use suite::plan::Plan;

@@ -34,9 +34,9 @@ pub use money::{Money, Price, Pricing};
 pub use plan::{
     AbsentDimension, Action, AgentLimits, AgentSpec, AnalysisSpec, Availability, Better, Bound, BreakdownSpec,
     CELL_LINE_FIELDS, CachePolicy, Cap, Capture, ChunkMerge, ChunkSize, ChunkSpec, CommandSpec, Consensus,
-    ConsensusMethod, Correction, DatasetHeader, DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate, GateBasis,
-    GateReference, GateRules, HttpSpec, ImageTokens, InvalidReplyAction, InvalidReplyRule, JsonMode, Layout, Limits,
-    MergeHow, MergeSpec, MeterSpec, MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec,
+    ConsensusMethod, Correction, CountedShare, DatasetHeader, DiagnosticSpec, Dimension, FieldType, FindingMerge, Gate,
+    GateBasis, GateReference, GateRules, HttpSpec, ImageTokens, InvalidReplyAction, InvalidReplyRule, JsonMode, Layout,
+    Limits, MergeHow, MergeSpec, MeterSpec, MeteredTokens, MetricSpec, Mismatch, Mismatches, MissingOutput, ModelSpec,
     OutOfRangeScore, Overall, OverallMethod, PASS, PairOrders, ParseAs, ParseSpec, PlanHeader, Policy, PrivacySpec,
     PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn, Rationale, RecordedSpec, ReferenceUse, ReplyShape,
     Requires, Rubric, RubricPrompt, RubricScorer, RunSpec, Sampling, Scale, ScorerKind, ScorerSpec, ServiceSpec,

@@ -73,6 +73,9 @@ pub struct Price {
     /// The date (YYYY-MM-DD) on which the price was read at its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<String>,
+    /// Where the price was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 /// The known price of a model.
@@ -126,8 +129,15 @@ mod tests {
     use super::*;
 
     fn price() -> Price {
-        let (input, output) = (1_250_000_000, 10_000_000_000);
-        Price { input, output, cached_input: Some(125_000_000), cache_write: None, cache_write_1h: None, as_of: None }
+        Price {
+            input: 1_250_000_000,
+            output: 10_000_000_000,
+            cached_input: Some(125_000_000),
+            cache_write: None,
+            cache_write_1h: None,
+            as_of: None,
+            source: None,
+        }
     }
 
     #[test]

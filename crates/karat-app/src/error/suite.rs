@@ -19,6 +19,12 @@ errors! {
         NoPresetNear { preset: String, near: String } => "there is no preset `{preset}`" hint "did you mean `{near}`?";
         NoPreset { preset: String, presets: Names } => "there is no preset `{preset}`"
             hint "the presets are {presets}; for a new suite in a folder of this name: `karat init {preset} --task answer`";
+        NoRubricNear { rubric: String, near: String } => "there is no ready rubric `{rubric}`" hint "did you mean `{near}`?";
+        NoRubric { rubric: String } => "there is no ready rubric `{rubric}`" hint "`karat rubrics` lists them";
+        BrokenRubric { rubric: String, problem: String } =>
+            "reading the ready rubric `{rubric}`: {problem}. This is a bug in karat";
+        KnownModel { id: String, file: String } => "adding {file}: the model `{id}` is known already"
+            hint "`karat models update {file}` changes known models, and prints what changes";
         NoTask { task: String, tasks: Names } => "there is no task `{task}`" hint "the tasks are {tasks}";
         NoStarterProvider { provider: String, providers: Names } => "`init` knows no provider `{provider}`"
             hint "choose one of {providers}; a server at another address is an entry with `base_url`";

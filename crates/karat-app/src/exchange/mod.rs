@@ -1,10 +1,12 @@
-//! Results of other tools and of people.
+//! Results and prices of other tools and of people.
 //!
 //! - `import` makes a suite of a span snapshot; `snapshot_check` computes its figures again.
 //! - `manual_outputs` makes a suite of outputs that people produced by hand.
+//! - `prices` adds prices to the known models.
 //! - `annotate` exports outputs to label, and joins the labels.
 
 pub(crate) mod annotate;
 pub(crate) mod import;
 pub(crate) mod manual_outputs;
+pub(crate) mod prices;
 pub(crate) mod snapshot_check;

@@ -4,6 +4,8 @@
 use karat_providers::HttpProvider;
 use karat_suite::{Catalog, Entry, NamedModels};
 
+use crate::suite::ready_rubrics;
+
 /// Metrics, providers, analyses and resolvers with their options.
 pub(crate) fn compose() -> Catalog {
     let metrics = karat_scoring::scorer::catalog().into_iter().map(|(name, metric)| {
@@ -35,6 +37,7 @@ pub(crate) fn compose() -> Catalog {
         metrics: metrics.collect(),
         providers: providers.collect(),
         analyses: analyses.collect(),
+        rubrics: ready_rubrics::texts(),
         resolvers: karat_filings::resolvers().map(|(name, entry)| (name.to_owned(), entry)).into(),
         ..Catalog::default()
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use karat_providers::{ExternalCall, ExternalTexts, Providers, Settings};
-use karat_suite::{Fetch, LoadPurpose, Registry, Suite, place_beneath};
+use karat_suite::{Fetch, LoadPurpose, Suite, place_beneath};
 use karat_types::{EnvTemplate, Request, SilentObserver};
 
 use crate::error::{Lines, RunError};
@@ -43,7 +43,7 @@ impl App {
         let path = load::find_suite(&invocation.suite, &*files)?;
         let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
         overrides.context.purpose = LoadPurpose::Fetch;
-        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
         let absent = suite.missing_files();
         let providers = self.fetcher(&absent)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()

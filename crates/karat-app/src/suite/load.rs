@@ -70,7 +70,7 @@ impl App {
         let path = find_suite(&invocation.suite, &*files)?;
         let mut overrides = invocation.overrides_at(&self.lookup, self.clock.now());
         change(&mut overrides);
-        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
         let plan = suite.plan()?;
         let mut problems = scorer_problems(&plan.header);
         let checked = karat_analysis::check(&plan.header).and_then(|()| gate::check(&plan.header, &plan.rules));
@@ -86,17 +86,17 @@ impl App {
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find_suite(&invocation.suite, &*files)?;
         let overrides = invocation.overrides_at(&self.lookup, self.clock.now());
-        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
         Ok((suite.plan()?.header.dataset.rows, suite.checks().to_vec()))
     }
 
     /// The registry, extended by a suite's registry files.
     pub fn registry(&self, suite: Option<&str>) -> Result<Registry, AppError> {
-        let Some(suite) = suite else { return Ok(Registry::builtin()) };
+        let Some(suite) = suite else { return self.known_models() };
         let files: Arc<dyn Files> = Arc::new(SuiteFiles);
         let path = find_suite(suite, &*files)?;
         let overrides = Invocation::default().overrides_at(&self.lookup, self.clock.now());
-        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &Registry::builtin())?;
+        let suite = Suite::load(files, &path, &overrides, &catalog::compose(), &self.known_models()?)?;
         Ok(suite.registry().clone())
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! - `invocation` is a suite with every change that the command line asks for; `load` makes a plan of it.
 //! - `preset` holds the built-in suites, `starter` the small ones for a task; `init` writes either into a folder.
+//! - `ready_rubrics` holds the rubrics that suites use by name.
 //! - `catalog` lists metrics and analyses for the suite crate.
 //! - `fetch` gets the files that a dataset wants; `version_changes` finds content that changed under an unchanged version.
 //! - `ci` writes the workflow that runs a suite in CI.
@@ -20,6 +21,7 @@ pub(crate) mod invocation;
 pub(crate) mod last_outputs;
 pub(crate) mod load;
 pub(crate) mod preset;
+pub(crate) mod ready_rubrics;
 pub(crate) mod root;
 pub(crate) mod starter;
 pub(crate) mod version_changes;

@@ -13,6 +13,8 @@ mod damage;
 mod journal;
 mod opened;
 mod place;
+mod prices;
+mod ready_rubrics;
 mod reuse;
 mod schema;
 mod series;

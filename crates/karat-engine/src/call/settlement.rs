@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use karat_providers::Exchange;
-use karat_types::{CallError, CallErrorCode, CallRecord, Key, Money, Note, Reply, Request, Usage};
+use karat_providers::{Exchange, unapplied_settings};
+use karat_types::{CallError, CallErrorCode, CallRecord, Key, Money, Note, NoteKind, Reply, Request, Usage};
 
 use crate::budget::claim::{Bill, Claim};
 use crate::budget::service_costs::ServiceCosts;
@@ -81,7 +81,7 @@ impl EndedCall<'_> {
         };
         let settled = SettledCall {
             key,
-            notes: notes(counted, &record, cost.ok(), target),
+            notes: notes(counted, &record, cost.ok(), target, request),
             outcome: exchange.outcome.map(Arc::new),
             usage,
             cost: cost.ok(),
@@ -116,7 +116,7 @@ impl SettledCall {
         let cost = target.cost_of(&outcome, &usage).ok();
         Self {
             key: record.key,
-            notes: notes(counted, &record, cost, target),
+            notes: notes(counted, &record, cost, target, request),
             outcome: outcome.map(Arc::new),
             usage,
             cost,
@@ -127,9 +127,31 @@ impl SettledCall {
 }
 
 /// The notes about a call's usage and cost.
-fn notes(counted: UsageSource, record: &CallRecord, cost: Option<Money>, target: &Target) -> Vec<Note> {
+fn notes(
+    counted: UsageSource,
+    record: &CallRecord,
+    cost: Option<Money>,
+    target: &Target,
+    request: &Request,
+) -> Vec<Note> {
     let spent = record.cost.unwrap_or_default();
     let breach = target.model.as_ref().and_then(|model| breach_note(model, spent, record.reserved, record.attempts));
     let uncosted = target.meter.as_ref().and_then(|_| unmetered_note(cost));
-    [counted.note(), record.impossible.then(impossible_usage_note), breach, uncosted].into_iter().flatten().collect()
+    let unapplied = unapplied_note(record, target, request);
+    [counted.note(), record.impossible.then(impossible_usage_note), breach, uncosted, unapplied]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The note about settings that the recorded body does not hold.
+fn unapplied_note(record: &CallRecord, target: &Target, request: &Request) -> Option<Note> {
+    let (Request::Chat(request), Some(model)) = (request, &target.model) else { return None };
+    if record.error.is_some() {
+        return None;
+    }
+    let names = unapplied_settings(model, request, &record.request);
+    let verb = if names.len() == 1 { "was" } else { "were" };
+    let text = format!("{}: {} {verb} not applied", model.id, names.join(", "));
+    (!names.is_empty()).then_some(Note { kind: NoteKind::NotApplied, text, count: 1 })
 }

@@ -40,6 +40,16 @@ pub(crate) struct Attempt {
     /// The program behind the model, and how it ended.
     pub program_run: Option<ProgramRun>,
     pub outcome: Result<Reply, Failure>,
+    /// The body that was sent in place of the given one, and how often a request was sent before it.
+    pub rewritten: Option<RewrittenBody>,
+}
+
+/// A body without settings that the model refused.
+#[derive(Debug)]
+pub(crate) struct RewrittenBody {
+    pub body: Bytes,
+    /// Requests that were refused for a setting, which costs nothing.
+    pub refused: u32,
 }
 
 /// An HTTP attempt whose body is not parsed yet: it returned a 2xx status, or failed.
@@ -51,7 +61,7 @@ impl Attempt {
         let (received, end) = sent;
         let ReceivedResponse { body: response, status, exhausted, memory, took: latency, .. } = received;
         let outcome = end.and_then(|code| read(code, &response)).map_err(|failure| Failure { status, ..failure });
-        Self { response, status, latency, exhausted, memory, program_run: None, outcome }
+        Self { response, status, latency, exhausted, memory, program_run: None, outcome, rewritten: None }
     }
 
     /// An attempt for which nothing could be sent.
@@ -64,6 +74,7 @@ impl Attempt {
             memory: None,
             program_run: None,
             outcome: Err(failure),
+            rewritten: None,
         }
     }
 
@@ -120,7 +131,7 @@ impl Dispatch {
         observer: &dyn Observer,
         source: &impl AttemptSource,
     ) -> Result<ExchangeWithSlot, P::Refusal> {
-        let RetrySpec { target, request, mut waits } = spec;
+        let RetrySpec { target, mut request, mut waits } = spec;
         let who = target.who.name();
         let Some(mut admitted) = path.admit().await else { return Ok((stopped_exchange(who, 0), None)) };
         let (mut attempts, mut failed_attempts) = (0, FailedAttempts::default());
@@ -137,7 +148,11 @@ impl Dispatch {
                 return Ok((stopped_exchange(who, attempts - 1), None));
             };
             let is_starved = attempt.lacks_descriptor();
-            let Attempt { response, status, latency, exhausted, memory, program_run, outcome } = attempt;
+            let Attempt { response, status, latency, exhausted, memory, program_run, outcome, rewritten } = attempt;
+            if let Some(RewrittenBody { body, refused }) = rewritten {
+                attempts += refused;
+                request = self.secrets.clean(body);
+            }
             slot.hold_memory(memory);
             if status.is_some() {
                 self.note_answer(who);

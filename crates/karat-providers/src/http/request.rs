@@ -37,6 +37,11 @@ impl PreparedRequest {
         Ok(Self { head: Arc::new(RequestHead { method, url: url.clone(), headers }), body })
     }
 
+    /// Its body; empty if it has none.
+    pub fn body(&self) -> &[u8] {
+        self.body.as_deref().unwrap_or_default()
+    }
+
     /// The same request with this body.
     pub fn with_body(&self, body: Bytes) -> Self {
         Self { head: self.head.clone(), body: Some(body) }

@@ -273,7 +273,17 @@ impl AttemptSource for ProgramAttempts<'_> {
             secrets.read_redacted(&response, |response| parse_external_reply(call.request, response)).map_err(invalid)
         });
         let latency = start.elapsed();
-        Attempt { response, status: None, latency, exhausted: None, memory: None, program_run: None, outcome }
+        let rewritten = None;
+        Attempt {
+            response,
+            status: None,
+            latency,
+            exhausted: None,
+            memory: None,
+            program_run: None,
+            outcome,
+            rewritten,
+        }
     }
 }
 

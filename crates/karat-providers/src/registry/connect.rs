@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::attempt::failure::{CallTarget, Callee};
+use crate::attempt::refused_settings::RefusedSettings;
 use crate::codec::media::MediaForm;
 use crate::codec::openai::OPENAI;
 use crate::codec::protocol::Codec;
@@ -34,6 +35,8 @@ pub(crate) struct ConnectedModel {
     pub backend: Backend,
     /// Its rate limits.
     pub limiter: Arc<Limiter>,
+    /// The settings that it has refused in this run.
+    pub refused_settings: RefusedSettings,
 }
 
 /// The implementation behind a model.
@@ -120,7 +123,9 @@ pub(crate) fn connect(
         _ => return Err(setup.unknown_provider()),
     };
     let model = setup.expand("model", &spec.model)?;
-    Ok(ConnectedModel { spec: ModelSpec { model, ..spec.clone() }, backend, limiter: Limiter::new(spec.limits) })
+    let spec = ModelSpec { model, ..spec.clone() };
+    let (limiter, refused_settings) = (Limiter::new(spec.limits), RefusedSettings::default());
+    Ok(ConnectedModel { spec, backend, limiter, refused_settings })
 }
 
 /// A registry entry while it is connected.

@@ -9,11 +9,12 @@ use karat_types::{CallErrorCode, ChatRequest, ModelSpec, Observer};
 use rustc_hash::FxHashMap;
 use tokio::time::Instant;
 
-use crate::attempt::dispatch::{Attempt, AttemptSource, Dispatch, RetrySpec, stopped_exchange};
+use crate::attempt::dispatch::{Attempt, AttemptSource, Dispatch, RetrySpec, RewrittenBody, stopped_exchange};
 use crate::attempt::exchange::{
     Call, Exchange, ExchangeWithSlot, Payer, ProgramRun, UnmeteredPayer, milliseconds, unsent_exchange,
 };
 use crate::attempt::failure::Failure;
+use crate::attempt::refused_settings::{RefusedSetting, RefusedSettings};
 use crate::attempt::retry::{Backoff, Waits};
 use crate::capture::recorder::Recorder;
 use crate::capture::replay::{RecordingKey, RecordingPlayer};
@@ -264,7 +265,8 @@ impl Providers {
         let prepared = endpoint.request.with_body(body);
         let (codec, timeout) = (endpoint.codec, call.timeout);
         let key = endpoint.key_command.as_deref().map(|command| (command, &self.settings));
-        let source = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, prepared, key, timeout };
+        let refused = &model.refused_settings;
+        let source = HttpModelAttempts { dispatch: &self.dispatch, transport, codec, prepared, refused, key, timeout };
         let waits = Waits::new(self.dispatch.backoff, call.retries, call.jitter_seed);
         let spec = RetrySpec { target: model.call_target(), request, waits };
         self.dispatch.retry(spec, path, payer, observer, &source).await
@@ -356,6 +358,8 @@ struct HttpModelAttempts<'a> {
     transport: &'a Transport,
     codec: &'a dyn Codec,
     prepared: PreparedRequest,
+    /// The settings that the model has refused.
+    refused: &'a RefusedSettings,
     /// The program that prints the key, and how programs are run.
     key: Option<(&'a KeyCommand, &'a Settings)>,
     timeout: Duration,
@@ -363,21 +367,60 @@ struct HttpModelAttempts<'a> {
 
 impl AttemptSource for HttpModelAttempts<'_> {
     async fn attempt(&self) -> Attempt {
-        match self.key {
-            None => self.send(&self.prepared).await,
-            // Boxed: few models have one.
-            Some((command, settings)) => Box::pin(self.send_with_printed_key(command, settings)).await,
-        }
+        let Some(body) = self.refused.apply(self.prepared.body()) else {
+            let attempt = self.send_authorized(&self.prepared).await;
+            return match self.learn(&attempt, &self.prepared) {
+                None => attempt,
+                // Boxed: a model refuses a setting once in a run.
+                Some(body) => Box::pin(self.send_rewritten(body, 1)).await,
+            };
+        };
+        Box::pin(self.send_rewritten(body, 0)).await
     }
 }
 
+/// Most settings that one call finds to be refused.
+const MOST_REFUSED: u32 = 8;
+
 impl HttpModelAttempts<'_> {
+    /// Remembers the setting that an answer refuses, and returns the body without it.
+    fn learn(&self, attempt: &Attempt, sent: &PreparedRequest) -> Option<Bytes> {
+        let refused = RefusedSetting::read(attempt.status, &attempt.response, sent.body())?;
+        self.refused.learn(refused);
+        self.refused.apply(sent.body())
+    }
+
+    /// Sends bodies without what the model refuses until it refuses nothing more. A refusal costs nothing.
+    async fn send_rewritten(&self, mut body: Bytes, mut refused: u32) -> Attempt {
+        loop {
+            let prepared = self.prepared.with_body(body.clone());
+            let attempt = self.send_authorized(&prepared).await;
+            match self.learn(&attempt, &prepared).filter(|_| refused < MOST_REFUSED) {
+                Some(next) => (body, refused) = (next, refused + 1),
+                None => return Attempt { rewritten: Some(RewrittenBody { body, refused }), ..attempt },
+            }
+        }
+    }
+
+    async fn send_authorized(&self, prepared: &PreparedRequest) -> Attempt {
+        match self.key {
+            None => self.send(prepared).await,
+            // Boxed: few models have one.
+            Some((command, settings)) => Box::pin(self.send_with_printed_key(prepared, command, settings)).await,
+        }
+    }
+
     /// Sends the request with the key that the program prints. A refused key costs nothing: it is printed again, and the
     /// request sent again, once.
-    async fn send_with_printed_key(&self, command: &KeyCommand, settings: &Settings) -> Attempt {
+    async fn send_with_printed_key(
+        &self,
+        prepared: &PreparedRequest,
+        command: &KeyCommand,
+        settings: &Settings,
+    ) -> Attempt {
         let mut is_renewed = false;
         loop {
-            let authorized = command.authorize(&self.prepared, self.codec, settings, &self.dispatch.secrets).await;
+            let authorized = command.authorize(prepared, self.codec, settings, &self.dispatch.secrets).await;
             let (prepared, number) = match authorized {
                 Ok(authorized) => authorized,
                 Err(failure) => return Attempt::unsent(failure),
@@ -423,7 +466,8 @@ impl AttemptSource for CommandModelAttempts<'_> {
         });
         let code = outcome.as_ref().map_or_else(|failure| failure.exit, |_| Some(0));
         let ran = Some(ProgramRun { command: line.clone(), code });
-        Attempt { response, status: None, latency, exhausted: None, memory: None, program_run: ran, outcome }
+        let rewritten = None;
+        Attempt { response, status: None, latency, exhausted: None, memory: None, program_run: ran, outcome, rewritten }
     }
 }
 

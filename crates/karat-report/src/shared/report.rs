@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 
 use karat_analysis::series::SeriesView;
 use karat_analysis::{Findings, Group, Verdicts, headline_metrics};
-use karat_types::{Better, CallErrorCode, CellError, CellRow, Money, PlanHeader, RowError, RunRows};
+use karat_types::{Better, CallErrorCode, CellError, CellRow, Money, PlanHeader, Pricing, RowError, RunRows};
 
 /// The estimated cost of a run, as if nothing were cached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -171,6 +171,24 @@ impl<'a> Report<'a> {
         let plan = &self.findings.plan;
         let mut providers = plan.models.iter().chain(&plan.judges).map(|model| model.provider.as_str()).peekable();
         providers.peek().is_some() && providers.all(|provider| matches!(provider, "scripted" | "stub"))
+    }
+
+    /// Returns where and when the prices of the run's models were read: `gpt-5 2026-11-20, list; …`. Nothing for simulated
+    /// models, and for prices that say neither.
+    pub(crate) fn price_origins(self) -> Option<String> {
+        let plan = &self.findings.plan;
+        let billed = plan.models.iter().chain(&plan.judges);
+        let billed = billed.filter(|model| !matches!(model.provider.as_str(), "scripted" | "stub"));
+        let mut origins: Vec<String> = Vec::new();
+        for model in billed {
+            let Pricing::Known(price) = &model.price else { continue };
+            let said: Vec<&str> = [&price.as_of, &price.source].into_iter().flatten().map(String::as_str).collect();
+            let origin = format!("{} {}", model.id, said.join(", "));
+            if !said.is_empty() && !origins.contains(&origin) {
+                origins.push(origin);
+            }
+        }
+        (!origins.is_empty()).then(|| origins.join("; "))
     }
 
     /// Returns the warnings: first about the course of the run, then about its results.

@@ -188,6 +188,10 @@ fn truncation_warnings(report: Report<'_>) -> Vec<String> {
     let kinds = report.findings.notes().map_or(&[][..], |notes| &notes.kinds);
     let warnings_by_kind = kinds.iter().filter_map(|note| {
         let (one, many, hint) = match note.kind {
+            NoteKind::NotApplied => {
+                let example = excerpt(&note.example, MESSAGE);
+                return Some(format!("{example} ({}): the model refuses it, or its API lacks it", places(note)));
+            }
             NoteKind::Truncated if note.cells == 0 => ("reply", "replies", "raise `--judge-max-tokens`".to_owned()),
             NoteKind::Truncated => ("reply", "replies", "raise `max_tokens` (`--max-output-tokens`)".to_owned()),
             NoteKind::Filtered => ("reply", "replies", format!("read it with `{}`", report.trace_command(note.cell))),

@@ -17,5 +17,6 @@ pub(crate) fn note_name(kind: NoteKind) -> &'static str {
         NoteKind::Unscripted => "call without a scripted reply",
         NoteKind::UserLimit => "conversation ended by the limit of the user's messages",
         NoteKind::UnaskedCall => "tool called without being offered",
+        NoteKind::NotApplied => "a setting was not applied",
     }
 }

@@ -18,6 +18,7 @@ pub mod bleu;
 pub mod chrf;
 pub mod edit;
 pub mod json;
+pub mod matching;
 pub(crate) mod overlap;
 pub mod retrieval;
 pub mod rouge;

@@ -4,7 +4,7 @@
 //! [`Scorer::score`] returns a cell's raw values. Bounds, `not` and the reduction over trials are up to the caller.
 //!
 //! Map: `registry` is the list of metrics, `metric` their interface, `bound` connects a metric to output, reference and
-//! options; `output/` and `evidence/` are the metrics. A new metric needs a file in one of them and an entry in `registry`.
+//! options; `output/`, `evidence/` and `tools/` are the metrics. A new metric needs a file in one of them and an entry in `registry`.
 //!
 //! Scores where there is nothing to compare (rule 8 of the suite language):
 //!
@@ -42,6 +42,7 @@ mod output;
 mod registry;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use std::collections::BTreeMap;
 

@@ -7,6 +7,7 @@ use super::MetricEntry;
 use super::evidence::{attribution, citation, retrieval};
 use super::metric::{Make, Needs, Options};
 use super::output::{checklist, combine, external, numeric, summary, system, text, value};
+use super::tools::{tool_calls, valid_calls};
 
 /// An entry of the list of metrics.
 pub(super) struct Registered {
@@ -130,7 +131,7 @@ pub(super) static METRICS: &[Registered] = &[
         1.0,
     )
     .lower_is_better(),
-    Registered::open::<value::Count>("count", "How many members a list has."),
+    Registered::open::<value::Count>("count", "How many members a list has; a number is itself."),
     Registered::scale::<value::SetF1>("set_f1", "F1, precision or recall of two lists of texts.", 1.0),
     Registered::test::<value::Label>("label", "The text is the expected label."),
     Registered::profile::<summary::SummaryOptions>(
@@ -153,6 +154,12 @@ pub(super) static METRICS: &[Registered] = &[
     Registered::scale::<citation::CitationRecall>("citation_recall", "Acceptable citations that are cited ÷ all.", 1.0),
     Registered::test::<attribution::Attribution>("attribution", "Those are named who said it, and nobody else."),
     Registered::test::<retrieval::QuoteMatch>("quote_match", "The text holds the quote."),
+    Registered::scale::<tool_calls::ToolCalls>("tool_calls", "The calls of tools are the expected ones.", 1.0),
+    Registered::scale::<valid_calls::ValidCalls>(
+        "valid_calls",
+        "Calls that name an offered tool and fit its schema ÷ all calls.",
+        1.0,
+    ),
     Registered::test::<checklist::Checklist>("assert", "Every check of the row's own list holds."),
     Registered::open::<combine::Combine>("combine", "One figure from scores that stand before it.").or_verdicts(),
     Registered::open::<system::Latency>("latency", "Milliseconds of the cell's calls.").lower_is_better().volatile(),

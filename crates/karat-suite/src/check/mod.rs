@@ -12,7 +12,7 @@ pub(crate) mod secrets;
 use crate::catalog::Catalog;
 use crate::diagnostics::Problems;
 use crate::diagnostics::nearest::suggestion;
-use crate::grammar::{Key, Kind, Object, Shape, unimplemented};
+use crate::grammar::{Key, Kind, Object, RUBRIC, Shape, unimplemented};
 use crate::syntax::duration;
 use crate::syntax::environment;
 use crate::syntax::node::{Entry, Node, Tree};
@@ -20,7 +20,7 @@ use crate::syntax::notation;
 
 /// Checks a node. `root` is the address under which the table of missing features knows it.
 pub(crate) fn check(node: &Node, object: &'static Object, catalog: &Catalog, problems: &mut Problems) {
-    Checker { catalog, address: Vec::new(), problems }.object(node, object, None, false);
+    Checker { catalog, address: Vec::new(), is_overlay: false, problems }.object(node, object, None, false);
 }
 
 /// Checks a node of another file: a rubric, a registry entry.
@@ -31,12 +31,14 @@ pub(crate) fn check_at(
     catalog: &Catalog,
     problems: &mut Problems,
 ) {
-    Checker { catalog, address: address.to_vec(), problems }.object(node, object, None, false);
+    Checker { catalog, address: address.to_vec(), is_overlay: false, problems }.object(node, object, None, false);
 }
 
 struct Checker<'a> {
     catalog: &'a Catalog,
     address: Vec<&'static str>,
+    /// True within keys that are laid over a ready rubric: the rubric has the keys that are missing here.
+    is_overlay: bool,
     problems: &'a mut Problems,
 }
 
@@ -122,6 +124,8 @@ impl Checker<'_> {
             self.problems.error(&node.place, format!("{what} must be a map, this is {}", node.kind())).hint(hint);
             return;
         };
+        let is_within_overlay = self.is_overlay;
+        self.is_overlay |= std::ptr::eq(object, &RUBRIC) && node.field("use").is_some();
         for entry in entries {
             match object.key(&entry.key) {
                 Some(key) => self.entry(entry, key, node),
@@ -130,6 +134,7 @@ impl Checker<'_> {
             }
         }
         self.check_required(node, object);
+        self.is_overlay = is_within_overlay;
     }
 
     fn entry(&mut self, entry: &Entry, key: &'static Key, owner: &Node) {
@@ -138,7 +143,7 @@ impl Checker<'_> {
             self.problems.warn(&entry.place, message);
         }
         if entry.node.is_null() && !matches!(key.shape, Shape::Any) {
-            if key.required {
+            if key.required && !self.is_overlay {
                 self.problems.error(&entry.place, format!("`{}` is empty", key.name)).hint(key.about);
             }
         } else {
@@ -160,14 +165,15 @@ impl Checker<'_> {
 
     fn check_required(&mut self, node: &Node, object: &'static Object) {
         let place = &node.place;
-        for key in object.keys.iter().filter(|key| key.required && node.get(key.name).is_none()) {
+        let is_missing = |key: &&Key| key.required && !self.is_overlay && node.get(key.name).is_none();
+        for key in object.keys.iter().filter(is_missing) {
             self.problems.error(place, format!("{} needs `{}`", article(object.name), key.name)).hint(about(key));
         }
         let given: Vec<&Entry> =
             node.entries().iter().filter(|entry| object.one_of.contains(&entry.key.as_str())).collect();
         let listed = object.one_of.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
         match given.as_slice() {
-            [] if !object.one_of.is_empty() => {
+            [] if !object.one_of.is_empty() && !self.is_overlay => {
                 self.problems.error(place, format!("{} needs one of {listed}", article(object.name)));
             }
             [first, second, ..] => {
@@ -195,7 +201,8 @@ impl Checker<'_> {
             return self.wants(node, false, key, "a map");
         };
         self.address.push("*");
-        for entry in entries {
+        let is_overlay = self.is_overlay;
+        for entry in entries.iter().filter(|entry| !is_overlay || !entry.node.is_null()) {
             self.node(&entry.node, shape, &entry.key, node);
         }
         self.address.pop();
@@ -335,7 +342,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::grammar::{POLICY_FILE, REGISTRY, RUBRIC, SUITE};
+    use crate::grammar::{POLICY_FILE, REGISTRY, SUITE};
     use crate::syntax::yaml;
 
     fn objects(object: &'static Object, seen: &mut BTreeSet<&'static str>, all: &mut Vec<&'static Object>) {
@@ -367,7 +374,8 @@ mod tests {
             let file = problems.source("example.yaml", &text);
             let node = yaml::read_tree(&text, file, &mut problems).expect(&text);
             let entry = &node.entries()[0];
-            Checker { catalog: &catalog, address: Vec::new(), problems: &mut problems }.entry(entry, key, &node);
+            Checker { catalog: &catalog, address: Vec::new(), is_overlay: false, problems: &mut problems }
+                .entry(entry, key, &node);
             assert_eq!(problems.errors(), 0, "{}: {text}{}", object.name, problems.into_diagnostics().plain());
         }
     }

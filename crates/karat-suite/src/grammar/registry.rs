@@ -8,6 +8,12 @@ pub(crate) static REGISTRY: Object = Object::new(
     &[
         may("schema", Shape::Words(&["karat.models/1"]), "Version of the registry format.", "karat.models/1"),
         may("as_of", Shape::Text, "Date of every price that has none of its own.", "2025-11-02"),
+        may(
+            "source",
+            Shape::Text,
+            "Where the prices were read, unless one says so itself.",
+            "https://example.com/prices",
+        ),
         must(
             "models",
             Shape::List(&Shape::Object(&MODEL)),
@@ -111,6 +117,7 @@ static PRICE: Object = Object::new(
             "0.5",
         ),
         may("as_of", Shape::Text, "Date on which the price was looked up, as YYYY-MM-DD.", "2025-11-02"),
+        may("source", Shape::Text, "Where the price was looked up.", "https://example.com/prices"),
     ],
 );
 

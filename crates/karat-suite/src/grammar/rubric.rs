@@ -6,8 +6,20 @@ pub(crate) static RUBRIC: Object = Object::new(
     "rubric",
     &[
         may("file", Shape::File, "Rubric file, in place of the other keys.", "rubrics/quality.yaml"),
+        may(
+            "use",
+            Shape::Text,
+            "Name of a ready rubric (`karat rubrics` lists them). The other keys are laid over it; null removes a key.",
+            "faithfulness",
+        ),
         may("schema", Shape::Words(&["karat.rubric/1"]), "Version of the rubric format.", "karat.rubric/1"),
         may("id", Shape::Text, "Name of the rubric.", "quality"),
+        may(
+            "about",
+            Shape::Text,
+            "What the rubric measures, in one line. The judge does not see it.",
+            "Whether the answer is polite",
+        ),
         may("version", Shape::Text, "Version of the rubric. Judgments are reused only for the same version.", "v2"),
         may(
             "ask",
@@ -69,6 +81,7 @@ static SHOWN: Object = Object::new(
     "shown value",
     &[
         must("value", Shape::Template, "Template of the value.", r#""{{ output.claims }}""#),
+        may("about", Shape::Text, "Meaning of the value, for the judge.", "The passages that the answer may rest on"),
         may("as", Shape::Words(&["text", "json", "lines"]), "Format in which the value is shown.", "lines"),
         may(
             "line",
@@ -136,6 +149,12 @@ static DIMENSION: Object = Object::new(
         may("scale", Shape::Span, "Lowest and highest score.", "[1, 5]"),
         may("step", POSITIVE, "Distance between neighbouring scores.", "0.5"),
         may("choices", Shape::Map(&NUMBER), "Named answers and their scores.", "{ yes: 1, partly: 0.5, no: 0 }"),
+        may(
+            "counted",
+            Shape::Object(&COUNTED),
+            "Share of a list under `diagnostics`, in place of a number from the judge. Of an empty list it is not applicable.",
+            r#"{ in: claims, where: verdict == "supported" }"#,
+        ),
         may("weight", POSITIVE, "Weight in a weighted mean.", "2"),
         may(
             "anchors",
@@ -152,7 +171,20 @@ static DIMENSION: Object = Object::new(
         ),
     ],
 )
-.one_of(&["scale", "choices"]);
+.one_of(&["scale", "choices", "counted"]);
+
+static COUNTED: Object = Object::new(
+    "counted",
+    &[
+        must("in", Shape::Text, "Name of the list under `diagnostics`.", "claims"),
+        must(
+            "where",
+            Shape::Expression,
+            "Condition for the items that count. It reads the fields of an item, and `item` for the whole of it.",
+            r#"verdict == "supported""#,
+        ),
+    ],
+);
 
 static BREAKDOWN: Object = Object::new(
     "breakdown",

@@ -300,5 +300,6 @@ pub(super) static PARAMETERS: Object = Object::new(
         may("top_p", Shape::Number(0.0, 1.0), "Probability mass for nucleus sampling.", "0.9"),
         may("seed", Shape::Integer(0), "Sampling seed, for providers that take one.", "1"),
         may("stop", TEXTS, "Texts that end the reply.", r#"["\n\n"]"#),
+        may("effort", Shape::Text, "How long the model reasons before it replies, such as low, medium or high.", "low"),
     ],
 );

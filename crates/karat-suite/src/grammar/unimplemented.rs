@@ -49,6 +49,8 @@ const METRICS: &[&str] = &[
     "citation_recall",
     "attribution",
     "quote_match",
+    "tool_calls",
+    "valid_calls",
     "assert",
     "latency",
     "cost",

@@ -24,6 +24,8 @@ use crate::syntax::yaml;
 pub(crate) struct EntryContext {
     /// Date of every price that has none of its own.
     pub as_of: Option<String>,
+    /// Source of every price that names none.
+    pub source: Option<String>,
 }
 
 /// The registry that ships with the product, and what is wrong with it: nothing, as a test holds.
@@ -48,11 +50,14 @@ pub(crate) fn read_file(file: &Node, registry: &mut Registry, decoder: &mut Deco
     }
 }
 
-fn extend(node: &Node, registry: &mut Registry, decoder: &mut Decoder<'_>) {
+pub(super) fn extend(node: &Node, registry: &mut Registry, decoder: &mut Decoder<'_>) {
     let mut node = node.clone();
     modernise(&mut node, &mut decoder.problems);
     check::check_at(&node, &REGISTRY, &["registry file"], decoder.catalog, &mut decoder.problems);
-    let context = EntryContext { as_of: node.text_of("as_of").map(str::to_owned) };
+    let context = EntryContext {
+        as_of: node.text_of("as_of").map(str::to_owned),
+        source: node.text_of("source").map(str::to_owned),
+    };
     let mut seen: Vec<&str> = Vec::new();
     for entry in node.field("models").map(Node::items).unwrap_or_default() {
         if let Some(id) = entry.text_of("id") {
@@ -288,6 +293,7 @@ fn price(node: &Node, context: &EntryContext, model: &ModelSpec, registry: &Regi
                     cache_write: nano("cache_write").or(by_anthropic(input.saturating_mul(5) / 4)),
                     cache_write_1h: nano("cache_write_1h").or(by_anthropic(input.saturating_mul(2))),
                     as_of: price.text_of("as_of").map(str::to_owned).or_else(|| context.as_of.clone()),
+                    source: price.text_of("source").map(str::to_owned).or_else(|| context.source.clone()),
                 }),
                 None => Pricing::Unknown,
             }

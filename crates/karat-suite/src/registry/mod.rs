@@ -2,10 +2,12 @@
 //!
 //! - here: [`Registry`] and its sets; `entry.rs`: one entry, with `like`, prices and the spellings of other tools
 //! - `named.rs`: models without an entry, `PROVIDER:NAME`; `unknown.rs`: what is said of a name that means nothing
+//! - `price_file.rs`: prices that a user adds, also from LiteLLM's list
 //! - `script.rs`: options of scripted models
 
 mod entry;
 mod named;
+mod price_file;
 mod script;
 mod unknown;
 
@@ -23,6 +25,7 @@ use crate::syntax::environment::Environment;
 
 pub(crate) use entry::{EntryContext, model, read_file};
 pub(crate) use named::makes_embeddings;
+pub use price_file::{PriceFile, PriceOrigin};
 
 /// The registry file that ships with the product.
 const BUILTIN: &str = include_str!("../../registry/models.yaml");

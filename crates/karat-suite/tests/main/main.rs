@@ -11,6 +11,8 @@ mod dated;
 mod mistakes;
 mod models;
 mod named_models;
+mod price_files;
+mod ready_rubrics;
 mod rubrics;
 mod short_form;
 mod suites;

@@ -96,6 +96,7 @@ pub(crate) fn catalog() -> Catalog {
             "delta agreement calibration human_anchor judge_bias drift diagnostics missing_items slices balance \
              failures power summary_corpus recommendations",
         ),
+        rubrics: BTreeMap::from([("faithfulness".to_owned(), include_str!("../../../../rubrics/faithfulness.yaml"))]),
         resolvers: BTreeMap::from(["filing_evidence", "filing_gold"].map(|name| (name.to_owned(), nothing))),
         ..Catalog::default()
     };

@@ -27,9 +27,9 @@ pub use header::{
 pub use model::{Availability, ImageTokens, JsonMode, Limits, ModelSpec, Sampling, Tier};
 pub use prompt::{PromptContent, PromptMedia, PromptPart, PromptSpec, PromptTurn};
 pub use rubric::{
-    AbsentDimension, Better, BreakdownSpec, ChunkMerge, DiagnosticSpec, Dimension, FieldType, FindingMerge,
-    InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale, ReferenceUse, ReplyShape,
-    Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
+    AbsentDimension, Better, BreakdownSpec, ChunkMerge, CountedShare, DiagnosticSpec, Dimension, FieldType,
+    FindingMerge, InvalidReplyAction, InvalidReplyRule, OutOfRangeScore, Overall, OverallMethod, Rationale,
+    ReferenceUse, ReplyShape, Rubric, RubricPrompt, Scale, ShowAs, ShowChunk, ShowItem,
 };
 pub use scorer::{Bound, Consensus, ConsensusMethod, PairOrders, RubricScorer, ScorerKind, ScorerSpec, Versus};
 pub use service::{MeterSpec, MeteredTokens, ServiceSpec};

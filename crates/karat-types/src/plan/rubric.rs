@@ -65,6 +65,7 @@ impl Rubric {
             scale: Scale::Choices(choices.to_vec()),
             anchors: Default::default(),
             better: Better::Higher,
+            counted: None,
             ..dimension
         });
         let overall = self.overall.map(|overall| Overall {
@@ -93,6 +94,9 @@ pub struct ShowItem {
     pub name: String,
     /// Template of the value.
     pub value: String,
+    /// Its meaning, for the judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// The form in which it is shown.
     #[serde(default, rename = "as")]
     pub form: ShowAs,
@@ -246,6 +250,21 @@ pub struct Dimension {
     /// The rule that joins the grades of chunks.
     #[serde(default)]
     pub chunks: ChunkMerge,
+    /// The list whose share is the score, where the judge gives no number for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<CountedShare>,
+}
+
+/// A score that is computed: the share of the findings in a list for which a condition holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountedShare {
+    /// Name of the list of findings.
+    #[serde(rename = "in")]
+    pub list: String,
+    /// Expression over the fields of one finding.
+    #[serde(rename = "where")]
+    pub condition: String,
 }
 
 /// The rule that joins the grades of chunks.

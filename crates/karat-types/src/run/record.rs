@@ -347,6 +347,8 @@ pub enum NoteKind {
     Unscripted,
     /// A simulated user did not end the conversation within its messages.
     UserLimit,
+    /// A setting was not sent: the model refuses it, or its protocol lacks it.
+    NotApplied,
 }
 
 /// A note that every report must show.

@@ -1,4 +1,4 @@
-//! Flags of the commands for housekeeping: models, the cache, the environment, schemas, completions.
+//! Flags of the commands for housekeeping: models, rubrics, the cache, the environment, schemas, completions.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,10 @@ use super::parse;
 use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ModelsArgs {
+    #[command(subcommand)]
+    pub change: Option<ModelsCommand>,
     /// List models whose id contains this text
     pub part: Option<String>,
     /// Include the registry files of this suite
@@ -14,6 +17,38 @@ pub struct ModelsArgs {
     pub suite: Option<String>,
     /// Print JSON
     #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ModelsCommand {
+    /// Add models and prices from a file; known models are refused
+    Add(PriceFileArgs),
+    /// Add models and prices from a file, and change those that are known
+    Update(PriceFileArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct PriceFileArgs {
+    /// Registry file, or LiteLLM's `model_prices_and_context_window.json`
+    pub file: PathBuf,
+    /// Day on which the prices were read, if the file does not say it
+    #[arg(long, value_name = "DATE")]
+    pub as_of: Option<String>,
+    /// Where the prices were read, if the file does not say it [default: the file's name]
+    #[arg(long, value_name = "TEXT")]
+    pub source: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RubricsArgs {
+    /// Print the file of this rubric
+    pub name: Option<String>,
+    /// Write the file here, to make it your own
+    #[arg(short, long, value_name = "FILE", requires = "name")]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, conflicts_with_all = ["name", "output"])]
     pub json: bool,
 }
 

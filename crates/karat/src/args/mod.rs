@@ -32,8 +32,8 @@ pub use history::{
     StatusArg, TableFormatArg, TraceArgs, WhyArgs, WindowArgs,
 };
 pub use housekeeping::{
-    BuildArg, CacheCommand, CompletionsArgs, DemoArgs, DoctorArgs, InvalidateArgs, ModelsArgs, SchemaArg, SchemaArgs,
-    StoreCommand,
+    BuildArg, CacheCommand, CompletionsArgs, DemoArgs, DoctorArgs, InvalidateArgs, ModelsArgs, ModelsCommand,
+    PriceFileArgs, RubricsArgs, SchemaArg, SchemaArgs, StoreCommand,
 };
 pub use output::{FormatArg, LayoutArg, OutputArgs, OutputsArg, TextFormatArg};
 pub use people::{AgreeArgs, AnnotateCommand, CalibrateArgs};
@@ -175,8 +175,10 @@ pub enum Command {
     /// Create and revoke tokens of the server
     #[command(subcommand)]
     Token(TokenCommand),
-    /// List known models with their prices and limits
+    /// List known models with their prices and limits, or add some
     Models(ModelsArgs),
+    /// List the ready rubrics for judges, or write one as a file
+    Rubrics(RubricsArgs),
     /// Invalidate the cached results of a run
     Invalidate(InvalidateArgs),
     /// List and prune cached results

@@ -48,6 +48,7 @@ impl<'a> CommandContext<'a> {
         }
         let notes = plan.notes.iter().cloned().chain(self.app.keyless_models(plan));
         notes.for_each(|note| self.printer.say(&format!("note: {note}")));
+        self.print_warnings(self.app.old_prices(plan));
     }
 
     /// Prints the same, and content that changed since earlier runs without a new version.

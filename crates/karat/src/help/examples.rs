@@ -327,6 +327,30 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[("karat models", "List all models"), ("karat models gpt --json", "List models with gpt in their id as JSON")],
     ),
     (
+        "models add",
+        &[
+            ("karat models add prices.yaml", "Add models with prices to the known ones"),
+            ("karat models add prices.json --as-of 2026-11-26", "Add LiteLLM's list, read on this day"),
+        ],
+    ),
+    (
+        "models update",
+        &[
+            ("karat models update prices.yaml", "Change prices, and print what changes"),
+            (
+                "karat models update prices.json --as-of 2026-11-26 --source LiteLLM",
+                "Say where and when they were read",
+            ),
+        ],
+    ),
+    (
+        "rubrics",
+        &[
+            ("karat rubrics", "List the ready rubrics"),
+            ("karat rubrics faithfulness -o rubric.yaml", "Make one your own"),
+        ],
+    ),
+    (
         "invalidate",
         &[
             ("karat invalidate latest --dry-run", "Show what would be invalidated"),

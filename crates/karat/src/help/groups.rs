@@ -8,7 +8,7 @@ use clap::Command;
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("Everyday", &["init", "validate", "plan", "run", "report", "compare"]),
     ("CI", &["ci", "gate", "baseline", "golden", "drift"]),
-    ("Judges and people", &["calibrate", "agree", "annotate"]),
+    ("Judges and people", &["rubrics", "calibrate", "agree", "annotate"]),
     ("Data", &["dataset", "import", "export"]),
     ("History", &["ls", "show", "why", "trace", "digest", "resume", "retry", "score"]),
     ("Dashboard and service", &["view", "serve", "token"]),

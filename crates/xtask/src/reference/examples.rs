@@ -34,7 +34,7 @@ const fn without_score(name: &'static str, scorer: &'static str) -> MetricExampl
 }
 
 #[rustfmt::skip]
-static METRICS: [MetricExample; 36] = [
+static METRICS: [MetricExample; 38] = [
     without_score("assert", "{ metric: assert }"),
     without_score("attribution", "{ metric: attribution, output: $.speakers, with: { need: all } }"),
     with_score("bleu", "{ metric: bleu }", r#""the cat sat on the mat""#, r#""the cat is on the mat""#, "37.992"),
@@ -71,6 +71,8 @@ static METRICS: [MetricExample; 36] = [
     without_score("summary", "{ metric: summary, with: { overlap: type } }"),
     with_score("token_f1", "{ metric: token_f1 }", r#""the city of Paris""#, r#""Paris""#, "0.5"),
     without_score("tokens", "{ metric: tokens, with: { of: output } }"),
+    with_score("tool_calls", "{ metric: tool_calls, with: { match: any, arguments: subset } }", r#"{"text": "", "tool_calls": [{"name": "get_order", "arguments": {"id": "A1", "full": true}}]}"#, r#"[{"name": "get_order", "arguments": {"id": "A1"}}]"#, "1"),
+    with_score("valid_calls", "{ metric: valid_calls, with: { tools: { get_order: { type: object, required: [id] } } } }", r#"{"tool_calls": [{"name": "get_order", "arguments": {"id": "A1"}}, {"name": "get_oder", "arguments": {}}]}"#, "", "0.5"),
 ];
 
 #[rustfmt::skip]

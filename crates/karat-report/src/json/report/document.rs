@@ -136,6 +136,9 @@ fn price(price: &Pricing) -> Value {
             if let Some(as_of) = &price.as_of {
                 known["as_of"] = json!(as_of);
             }
+            if let Some(source) = &price.source {
+                known["source"] = json!(source);
+            }
             known
         }
     }

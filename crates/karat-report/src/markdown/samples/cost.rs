@@ -71,6 +71,8 @@ fn totals(report: Report<'_>) -> Vec<Inline> {
             Inline::plain("Paid in this run, without reused results: ").and_text(paid)
         });
     }
+    let origins = report.price_origins();
+    lines.extend(origins.map(|origins| Inline::plain("Prices read: ").and_text(origins)));
     let unpriced = spend.extraction.unpriced + spend.judging.unpriced;
     if unpriced > 0 {
         let known = figures::money(Some(spend.known_cost()));

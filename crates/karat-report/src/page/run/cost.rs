@@ -88,6 +88,7 @@ fn totals(report: Report<'_>) -> Vec<String> {
             format!("Paid in this run, without reused results: {paid}.")
         });
     }
+    lines.extend(report.price_origins().map(|origins| format!("Prices read: {origins}.")));
     let unpriced = spend.extraction.unpriced + spend.judging.unpriced + spend.users.unpriced;
     if unpriced > 0 {
         lines.push(format!(

@@ -30,7 +30,12 @@ pub(crate) fn verdict(
     let members = RoutedMembers::new(&round.pieces);
     let findings = findings_by_kind(setup, &members, &round.pieces, &readings);
     let piece_members = member_grades::members_of_pieces(&members, round.pieces.len(), &findings);
+    let diagnostics = diagnostics(setup, &members, &findings, &round.pieces, &readings);
+    let is_degraded = readings.iter().any(|reading| reading.degraded.is_some());
+    let listed = |name: &str| diagnostics.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let graded: Vec<Score> = scores(setup, &piece_members, &round.pieces, &readings)
+        .zip(&setup.shares)
+        .map(|(score, share)| share.as_ref().map_or(score, |share| share.score(listed(&share.list), is_degraded)))
         .zip(&rubric.dimensions)
         .map(|(score, dimension)| caps::enforce(holding.iter().copied(), &dimension.name, score))
         .collect();
@@ -45,7 +50,7 @@ pub(crate) fn verdict(
     });
     let names = rubric.dimensions.iter().map(|dimension| dimension.name.clone());
     Verdict {
-        diagnostics: diagnostics(setup, &members, &findings, &round.pieces, &readings),
+        diagnostics,
         caps: holding.iter().map(|cap| cap.id.clone()).collect(),
         rung: readings.iter().map(|reading| reading.rung).max(),
         shuffle_seed: round.shuffle_seed,
@@ -184,7 +189,11 @@ fn merged_findings(
     pieces: &[Piece],
     readings: &[Reading],
 ) -> Map<String, Value> {
-    let lists = findings.iter().map(|findings| (findings.spec.name.clone(), Value::Array(findings.merge(members))));
+    let lists = findings.iter().map(|findings| {
+        let share = setup.shares.iter().flatten().find(|share| share.list == findings.spec.name);
+        let counts = |finding: &Value| share.is_some_and(|share| share.holds(finding).unwrap_or(false));
+        (findings.spec.name.clone(), Value::Array(findings.merge(members, counts)))
+    });
     let breakdowns = setup.rubric.breakdowns.iter().map(|spec| {
         let tables: Vec<&Value> = readings.iter().filter_map(|reading| reading.diagnostics.get(&spec.name)).collect();
         let weights: Vec<f64> = pieces.iter().map(|piece| piece.weight.length).collect();

@@ -40,7 +40,9 @@ impl<'a> PieceFindings<'a> {
     /// An `all` finding is kept only where every piece that could see it names it: a member that was sent to some pieces
     /// only is judged by those. An `any` finding is dropped where it is about a member of the list that its piece was not
     /// shown: what looks absent there is judged with another piece.
-    pub fn merge(&self, members: &RoutedMembers) -> Vec<Value> {
+    ///
+    /// Of equal findings the first one that `counts` is kept: a claim is supported if any piece supports it.
+    pub fn merge(&self, members: &RoutedMembers, counts: impl Fn(&Value) -> bool) -> Vec<Value> {
         let everywhere = members.named_everywhere(&self.named_members());
         let mut kept: Vec<&ComparedFinding> = Vec::new();
         for (piece, findings) in self.pieces.iter().enumerate() {
@@ -53,8 +55,11 @@ impl<'a> PieceFindings<'a> {
                     }
                     FindingMerge::Once => true,
                 };
-                if is_kept && !kept.iter().any(|other| other.is_same(finding)) {
-                    kept.push(finding);
+                match kept.iter_mut().find(|other| other.is_same(finding)) {
+                    _ if !is_kept => {}
+                    None => kept.push(finding),
+                    Some(other) if counts(finding.item) && !counts(other.item) => *other = finding,
+                    Some(_) => {}
                 }
             }
         }

@@ -199,7 +199,8 @@ fn sources(setup: &CompiledRubric, shown: &CallContent<'_>) -> String {
 fn explain(setup: &CompiledRubric, item: &Item) -> String {
     if let Section::Context(label) = &item.section {
         let shared = setup.items.iter().filter(|other| other.section.label() == label);
-        return shared.map(|other| other.spec.name.as_str()).collect::<Vec<_>>().join(", ");
+        let named = |other: &Item| format!("{}{}", other.spec.name, meaning(other));
+        return shared.map(named).collect::<Vec<_>>().join(", ");
     }
     let form = match (item.spec.form, item.is_indexed) {
         (ShowAs::Text, _) => "text",
@@ -208,10 +209,18 @@ fn explain(setup: &CompiledRubric, item: &Item) -> String {
         (ShowAs::Lines, true) => "one member a line, numbered from 0",
     };
     let order = if item.spec.shuffle { "; the order means nothing" } else { "" };
-    format!("{} ({form}{order})", item.spec.name)
+    format!("{} ({form}{order}){}", item.spec.name, meaning(item))
+}
+
+/// The author's words about a shown value, after its name.
+fn meaning(item: &Item) -> String {
+    item.spec.about.as_deref().map(|about| format!(": {}", about.trim())).unwrap_or_default()
 }
 
 fn dimensions(rubric: &Rubric) -> String {
+    if rubric.dimensions.is_empty() && rubric.breakdowns.is_empty() {
+        return String::new();
+    }
     let mut text = "DIMENSIONS\n".to_owned();
     rubric.dimensions.iter().for_each(|dimension| describe(dimension, "", &mut text));
     for breakdown in &rubric.breakdowns {

@@ -17,6 +17,7 @@ pub fn form(rubric: &Rubric) -> String {
     let line = |dimension: &Dimension| format!("{:?}: {}", dimension.name, placeholder(&dimension.scale));
     match rubric.reply {
         ReplyShape::Flat => fields.extend(rubric.dimensions.iter().map(line)),
+        _ if rubric.dimensions.is_empty() => {}
         ReplyShape::Nested => {
             let scores: Vec<String> = rubric.dimensions.iter().map(line).collect();
             fields.push(format!("\"scores\": {{\n    {}\n  }}", scores.join(",\n    ")));
@@ -88,6 +89,7 @@ pub fn schema(rubric: &Rubric) -> Value {
     ]);
     match rubric.reply {
         ReplyShape::Flat => properties.extend(scores(&rubric.dimensions)),
+        _ if rubric.dimensions.is_empty() => {}
         ReplyShape::Nested => {
             properties.insert("scores".to_owned(), object(scores(&rubric.dimensions)));
         }

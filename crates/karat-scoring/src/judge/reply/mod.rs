@@ -133,10 +133,18 @@ pub fn read(
 fn verdict_likeness(rubric: &Rubric, value: &Value, origins: &BTreeMap<String, Vec<usize>>) -> usize {
     let opened = parse_nested_texts(rubric, value);
     let reader = ReplyReader::new(rubric, opened.as_ref().unwrap_or(value));
-    match reader.places.as_ref().map_or(0, ScorePlaces::count_scores) {
+    match count_asked(rubric, reader.object) {
         0 => 0,
         found => 2 * found + usize::from(reader.read(rubric, origins).problems.is_empty()),
     }
+}
+
+/// The number of scores in an object; of a rubric whose scores are all counted, the number of its lists.
+fn count_asked(rubric: &Rubric, object: &Map<String, Value>) -> usize {
+    if rubric.dimensions.is_empty() {
+        return rubric.diagnostics.iter().filter(|spec| places::member(object, &spec.name).is_some()).count();
+    }
+    ScorePlaces::within(rubric, object, "").map_or(0, |places| places.count_scores())
 }
 
 /// Leniences and problems found while reading one part of a reply.
@@ -347,7 +355,7 @@ fn inside_wrapping<'a>(rubric: &Rubric, object: &'a Map<String, Value>) -> Optio
         object.iter().filter(|(_, value)| !matches!(value, Value::String(_) | Value::Bool(_) | Value::Null));
     let (key, value) = inner.next().filter(|(key, _)| is_wrapping(rubric, key))?;
     let members = value.as_object().filter(|_| inner.next().is_none())?;
-    let grades = |members| ScorePlaces::within(rubric, members, "").is_some_and(|places| places.count_scores() > 0);
+    let grades = |members| count_asked(rubric, members) > 0;
     let is_around = !grades(object) && (grades(members) || inside_wrapping(rubric, members).is_some());
     is_around.then_some((key.as_str(), members))
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use karat_text::template::{Expression, Template, TemplateError};
 use karat_types::{
-    Cap, ChunkMerge, FieldType, FindingMerge, JsonMode, Key, KeyBuilder, ModelSpec, PairOrders, Parameters,
-    ReplyFormat, Rubric, RubricPrompt, RubricScorer, ShowItem,
+    Cap, ChunkMerge, FieldType, FindingMerge, JsonMode, Key, KeyBuilder, ModelSpec, OverallMethod, PairOrders,
+    Parameters, ReplyFormat, Rubric, RubricPrompt, RubricScorer, ShowItem,
 };
 
+use super::counted::{CompiledShare, drop_counted};
 use super::examples::Examples;
 use super::item::{Item, Side, of_output};
 use crate::judge::rubric::section_labels;
@@ -42,7 +43,8 @@ pub(crate) struct RubricView {
 }
 
 impl RubricView {
-    fn new(rubric: Rubric, mode: JsonMode) -> Self {
+    fn new(mut rubric: Rubric, mode: JsonMode) -> Self {
+        drop_counted(&mut rubric);
         Self { format: format(&rubric, mode), rubric }
     }
 
@@ -72,6 +74,8 @@ pub(crate) struct CompiledRubric {
     pub times: Option<Template>,
     pub items: Vec<Item>,
     pub caps: Vec<(Cap, Expression)>,
+    /// By dimension; none for those that the judge grades.
+    pub shares: Vec<Option<CompiledShare>>,
     pub examples: Examples,
     pub prompt: Option<OwnPrompt>,
     pub parameters: Parameters,
@@ -104,6 +108,7 @@ impl CompiledRubric {
         check(&rubric)?;
         let items = items(&rubric, &sides)?;
         let caps = caps(&rubric)?;
+        let shares = shares(&rubric)?;
         let times = rubric.show.iter().find_map(|item| Some((item, item.times.as_deref()?)));
         let times = times.map(|(item, times)| compile(&rubric, || format!("`show.{}.times`", item.name), times));
         let times = times.transpose()?;
@@ -137,6 +142,7 @@ impl CompiledRubric {
             parameters,
             items,
             caps,
+            shares,
             rubric,
         })
     }
@@ -188,6 +194,16 @@ fn check(rubric: &Rubric) -> Result<(), RubricError> {
     let cuts_text = chunked.iter().any(|item| item.chunk.is_some_and(|chunk| chunk.items.is_none()));
     if rubric.judges_once() && !cuts_text {
         return Err(inconsistent(rubric, "it judges something `once`, but shows no text with `chunk`"));
+    }
+    let lists = || rubric.diagnostics.iter().map(|diagnostic| diagnostic.name.as_str());
+    let counted = rubric.dimensions.iter().filter_map(|dimension| dimension.counted.as_ref());
+    if let Some(lost) = counted.into_iter().find(|counted| !lists().any(|name| name == counted.list)) {
+        let problem = format!("a dimension counts the list `{}`, which is not under `diagnostics`", lost.list);
+        return Err(inconsistent(rubric, problem));
+    }
+    let is_given = rubric.overall.as_ref().is_some_and(|overall| overall.method == OverallMethod::Given);
+    if is_given && rubric.dimensions.iter().all(|dimension| dimension.counted.is_some()) {
+        return Err(inconsistent(rubric, "its overall is `given`, but the judge grades no dimension"));
     }
     let is_target = |name: &str| chunked.first().is_some_and(|item| item.name == name);
     match rubric.show.iter().find(|item| item.route.as_deref().is_some_and(|route| !is_target(route))) {
@@ -253,6 +269,17 @@ fn caps(rubric: &Rubric) -> Result<Vec<(Cap, Expression)>, RubricError> {
     let compiled = rubric.caps.iter().map(|cap| match Expression::compile(&cap.when) {
         Ok(when) => Ok((cap.clone(), when)),
         Err(error) => Err(template_error(rubric, format!("`when` of the cap `{}`", cap.id), error)),
+    });
+    compiled.collect()
+}
+
+fn shares(rubric: &Rubric) -> Result<Vec<Option<CompiledShare>>, RubricError> {
+    let compiled = rubric.dimensions.iter().map(|dimension| {
+        let Some(counted) = &dimension.counted else { return Ok(None) };
+        let place = || format!("`dimensions.{}.counted.where`", dimension.name);
+        let condition = Expression::compile(&counted.condition);
+        let condition = condition.map_err(|error| template_error(rubric, place(), error))?;
+        Ok(Some(CompiledShare { list: counted.list.clone(), condition }))
     });
     compiled.collect()
 }

@@ -3,6 +3,7 @@
 mod chunked;
 mod contract;
 mod corpus;
+mod counted;
 mod injections;
 mod planted;
 mod quoted;

@@ -95,6 +95,7 @@ impl Metric for Count {
             Value::Array(items) => items.len() as f64,
             Value::Object(members) => members.len() as f64,
             Value::Null => 0.0,
+            Value::Number(number) => number.as_f64().unwrap_or_default(),
             Value::String(text) if text.trim().is_empty() => 0.0,
             _ => 1.0,
         })

@@ -1,5 +1,7 @@
 mod evidence;
 mod retrieval;
+#[allow(clippy::float_cmp, reason = "figures of few calls are exact")]
+mod tools;
 
 use std::sync::Arc;
 
@@ -178,6 +180,8 @@ fn every_metric_scores_within_its_range() {
         (json!({"metric": "combine", "with": {"of": ["half", "one"]}}), json!(""), 0.75),
         (json!({"metric": "combine", "with": {"of": ["half", "one"], "how": "min"}}), json!(""), 0.5),
         (json!({"metric": "combine", "with": {"of": ["half", "na"], "how": "sum"}}), json!(""), 0.5),
+        (json!({"metric": "tool_calls", "value": ["a", "b"], "with": {"part": "recall"}}), json!([{"name": "b"}]), 0.5),
+        (json!({"metric": "valid_calls", "with": {"tools": {"a": {}}}}), json!([{"name": "a"}, {"name": "b"}]), 0.5),
         (json!({"metric": "latency"}), json!(""), 12.5),
         (json!({"metric": "cost"}), json!(""), 0.25),
         (json!({"metric": "tokens"}), json!(""), 120.0),

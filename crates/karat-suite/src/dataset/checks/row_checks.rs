@@ -84,6 +84,7 @@ impl RowChecks {
         let show = |name: &str, value: String, form: ShowAs| ShowItem {
             name: name.to_owned(),
             value,
+            about: None,
             form,
             line: None,
             shuffle: false,
@@ -114,6 +115,7 @@ impl RowChecks {
                 anchors: Default::default(),
                 better: Better::Higher,
                 chunks: ChunkMerge::Weighted,
+                counted: None,
             }],
             breakdowns: Vec::new(),
             overall: None,

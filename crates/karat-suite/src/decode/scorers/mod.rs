@@ -1,12 +1,15 @@
 //! Decoding of `scorers` and `analyses`.
 //!
-//! - here: scorers with a metric, judges and consensus; `rubric.rs`: rubrics
+//! - here: scorers with a metric, judges and consensus; `rubric.rs`: rubrics, with `counted.rs` (dimensions that are shares of
+//!   a list) and `ready_rubric.rs` (rubrics of the catalogue)
 //! - `output_fields.rs`: fields of the outputs, which rubrics show and metrics read; `stored_outputs.rs`: the same, by the
 //!   outputs of the last run
 //! - `labels.rs`: labels by people, which must be about something that is scored, and on its scale (CL-08)
 
+mod counted;
 pub(crate) mod labels;
 pub(crate) mod output_fields;
+mod ready_rubric;
 pub(crate) mod rubric;
 pub(crate) mod stored_outputs;
 

@@ -27,7 +27,7 @@ impl Decoder<'_> {
     /// The rubric of a scorer: from a file, or written in the suite.
     pub fn rubric(&mut self, node: &Node, scorer: &str) -> Option<Decoded> {
         let Some(file) = node.main("file") else {
-            return self.inline_rubric(node, scorer);
+            return self.whole_rubric(node, scorer);
         };
         if let Some(other) = node.entries().iter().find(|entry| entry.key != "file") {
             self.problems
@@ -43,7 +43,19 @@ impl Decoder<'_> {
             return None;
         }
         let stem = path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or(scorer);
-        self.inline_rubric(&tree, stem)
+        self.whole_rubric(&tree, stem)
+    }
+
+    /// The rubric of a tree, with the ready rubric below it where it names one.
+    fn whole_rubric(&mut self, node: &Node, name: &str) -> Option<Decoded> {
+        let Some(used) = node.field("use") else {
+            self.needed_values(node, name, None)?;
+            return self.inline_rubric(node, name);
+        };
+        let tree = self.over_ready_rubric(node, used)?;
+        let name = used.text()?;
+        self.needed_values(&tree, name, Some(&used.place))?;
+        self.inline_rubric(&tree, name)
     }
 
     fn inline_rubric(&mut self, node: &Node, name: &str) -> Option<Decoded> {
@@ -107,11 +119,12 @@ impl Decoder<'_> {
                 anchors: Vec::new(),
                 better: Better::Higher,
                 chunks: ChunkMerge::Weighted,
+                counted: None,
             }],
         }
     }
 
-    fn dimension(&mut self, entry: &Entry) -> Option<Dimension> {
+    pub(super) fn dimension(&mut self, entry: &Entry) -> Option<Dimension> {
         let node = &entry.node;
         let scale = self.scale(node)?;
         let (lo, hi) = scale.bounds();
@@ -123,6 +136,7 @@ impl Decoder<'_> {
             weight: node.field("weight").and_then(Node::number).unwrap_or(1.0),
             better: word_at(node, "better").unwrap_or_default(),
             chunks: word_at(node, "chunks").unwrap_or_default(),
+            counted: self.decode_counted(node),
         })
     }
 
@@ -138,6 +152,9 @@ impl Decoder<'_> {
                 return None;
             }
             return Some(Scale::Choices(choices));
+        }
+        if node.field("counted").is_some() {
+            return Some(Scale::Range { lo: 0.0, hi: 1.0, step: None });
         }
         let scale = node.field("scale")?;
         let [lo, hi] = scale.items() else { return None };
@@ -192,6 +209,7 @@ impl Decoder<'_> {
         Some(ShowItem {
             name: entry.key.clone(),
             value,
+            about: node.text_of("about").map(str::to_owned),
             times,
             form,
             line,
@@ -269,7 +287,7 @@ impl Decoder<'_> {
                 .map(Node::entries)
                 .unwrap_or_default()
                 .iter()
-                .filter_map(|score| self.dimension(score))
+                .filter_map(|score| self.graded_dimension(score))
                 .collect(),
             default: entry.node.field("default").and_then(Node::number),
         });
@@ -479,6 +497,7 @@ impl Decoder<'_> {
             }
         }
         self.folds(node, rubric);
+        self.counted_shares(node, rubric);
         let weights: f64 = rubric.dimensions.iter().map(|dimension| dimension.weight).sum();
         if let Some(overall) = node.field("overall") {
             let weighted = rubric.overall.as_ref().is_some_and(|it| it.method == OverallMethod::WeightedMean);
@@ -499,6 +518,7 @@ fn plain(name: &str) -> ShowItem {
     ShowItem {
         name: name.to_owned(),
         value: format!("{{{{ {name} }}}}"),
+        about: None,
         form: ShowAs::Text,
         line: None,
         shuffle: false,

@@ -1,13 +1,19 @@
 //! `karat models`.
 
+use karat_app::{PriceChange, PriceOrigin};
 use karat_types::{Exit, ModelSpec, Pricing};
 
-use crate::args::ModelsArgs;
+use crate::args::{ModelsArgs, ModelsCommand, PriceFileArgs};
 use crate::commands::CommandContext;
 use crate::commands::table::table;
 use crate::failure::Failure;
 
 pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, Failure> {
+    match &args.change {
+        Some(ModelsCommand::Add(file)) => return add(context, file, false),
+        Some(ModelsCommand::Update(file)) => return add(context, file, true),
+        None => {}
+    }
     let registry = context.app.registry(args.suite.as_deref())?;
     let mut models: Vec<ModelSpec> = registry.models().cloned().collect();
     if let Some(part) = &args.part {
@@ -46,6 +52,51 @@ pub fn models(context: &CommandContext<'_>, args: &ModelsArgs) -> Result<Exit, F
         context.printer.say(&format!("\nsets, as in `--models starter`:\n{}", sets.join("\n")));
     }
     Ok(Exit::Pass)
+}
+
+/// Adds the prices of a file, and prints what changes.
+fn add(context: &CommandContext<'_>, args: &PriceFileArgs, replaces: bool) -> Result<Exit, Failure> {
+    let origin = PriceOrigin { as_of: args.as_of.clone(), source: args.source.clone() };
+    let done = context.app.add_prices(&args.file, &origin, replaces)?;
+    for change in &done.changes {
+        context.printer.data(&describe(change))?;
+    }
+    if !context.quiet {
+        let new = done.changes.iter().filter(|change| change.before.is_none()).count();
+        let skipped = match done.skipped {
+            0 => String::new(),
+            n => format!("; {n} entries are no chat models of a known provider and were left out"),
+        };
+        context.printer.say(&format!(
+            "{}: {new} new, {} changed, {} as before{skipped}",
+            done.file.display(),
+            done.changes.len() - new,
+            done.unchanged
+        ));
+    }
+    Ok(Exit::Pass)
+}
+
+/// A change of a price in one line.
+fn describe(change: &PriceChange) -> String {
+    let after = amounts(&change.after);
+    match &change.before {
+        None => format!("{}: {after}", change.id),
+        Some(before) => format!("{}: {} -> {after}", change.id, amounts(before)),
+    }
+}
+
+fn amounts(price: &Pricing) -> String {
+    match price {
+        Pricing::Unknown => "unknown".to_owned(),
+        Pricing::Unmetered => "free".to_owned(),
+        Pricing::Known(price) => {
+            let usd = |nanos: u64| nanos as f64 / 1e9;
+            let origin: Vec<&str> = [&price.as_of, &price.source].into_iter().flatten().map(String::as_str).collect();
+            let cached = price.cached_input.map(|cached| format!(", cached ${}", usd(cached))).unwrap_or_default();
+            format!("in ${}, out ${}{cached} ({})", usd(price.input), usd(price.output), origin.join(", "))
+        }
+    }
 }
 
 fn price(model: &ModelSpec) -> (String, String, String) {

@@ -70,6 +70,50 @@ fn claims_runs_against_openai_base_url() {
     assert_no_trace(place.path(), key);
 }
 
+/// TG-51: settings that a model refuses cost one request each in a run, are no errors, and are reported.
+#[test]
+fn refused_settings_are_reported() {
+    let answer = |received: &ReceivedRequest| match received.json().get("temperature") {
+        Some(_) => Behaviour::raw(
+            400,
+            json!({"error": {"message": "no", "param": "temperature", "code": "unsupported_value"}}).to_string(),
+        ),
+        None => Behaviour::ok("answer"),
+    };
+    let provider = FakeProvider::start(Script::by(answer)).unwrap();
+    let place = Place::new();
+    let calm = r#""{{ sample.question }}" }, parameters: { temperature: 0, max_tokens: 50 } }"#;
+    let suite = crate::place::suite(&provider.base_url())
+        .replace(r#""{{ sample.question }}" } }"#, calm)
+        .replace("max_concurrency: 16", "max_concurrency: 1");
+    place.write("karat.yaml", &suite);
+    place.write("data.jsonl", &crate::place::questions(20));
+    let said = place.fine(&["run", "--run-id", "r"]);
+    assert_eq!(provider.requests(), 21, "{}", said.all());
+    assert!(said.all().contains("mock: temperature was not applied (20 cells)"), "{}", said.all());
+    let report = place.report("r");
+    assert_eq!((&report["totals"]["errors"], &report["totals"]["cells"]), (&json!(0), &json!(20)));
+    let again = place.fine(&["run", "--run-id", "again"]);
+    assert_eq!(provider.requests(), 21, "all results are reused: {}", again.all());
+}
+
+/// TG-53: reports state the day and the source of each price.
+#[test]
+fn reports_state_the_origin_of_prices() {
+    let provider = FakeProvider::start(Script::always(Behaviour::ok("answer"))).unwrap();
+    let place = Place::new();
+    let origin = "output: 2.0, as_of: 2026-11-20, source: price list";
+    place.write("karat.yaml", &crate::place::suite(&provider.base_url()).replace("output: 2.0", origin));
+    place.write("data.jsonl", &crate::place::questions(1));
+    place.fine(&["run", "--run-id", "r"]);
+    let price = &place.report("r")["run"]["config"]["models"][0]["price"];
+    assert_eq!((&price["as_of"], &price["source"]), (&json!("2026-11-20"), &json!("price list")));
+    for format in ["md", "html"] {
+        let report = place.fine(&["report", "r", "--format", format, "-o", "-"]).stdout;
+        assert!(report.contains("Prices read: mock 2026-11-20, price list"), "{format}: {report}");
+    }
+}
+
 fn assert_no_trace(folder: &std::path::Path, secret: &str) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

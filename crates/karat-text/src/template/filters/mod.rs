@@ -1,4 +1,6 @@
-//! The filters that templates have beyond Jinja's own.
+//! The filters that templates have beyond Jinja's own: here those of one step, in `transcript` the one for conversations.
+
+mod transcript;
 
 use minijinja::value::{Rest, Serde, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
@@ -9,16 +11,8 @@ use super::json;
 pub(super) fn add(environment: &mut Environment<'_>) {
     environment.add_filter("fence", fence);
     environment.add_filter("only", only);
-    environment.add_filter("fromjson", fromjson);
-}
-
-/// `{{ sample.turns | fromjson }}`: the value of a text of JSON. What is no text stays as it is.
-fn fromjson(value: &Value) -> Result<Value, Error> {
-    let Some(text) = value.as_str() else { return Ok(value.clone()) };
-    let parsed: serde_json::Value = serde_json::from_str(text).map_err(|error| {
-        Error::new(ErrorKind::InvalidOperation, format!("`fromjson`: the text is not JSON: {error}"))
-    })?;
-    Ok(Value::from(Serde(&parsed)))
+    environment.add_filter("fromjson", parse_json);
+    environment.add_filter("transcript", write_transcript);
 }
 
 /// `{{ text | fence("TRANSCRIPT") }}`: the text (or a list or object, as JSON) between marks that it cannot close, nor
@@ -60,6 +54,29 @@ fn only(value: &Value, names: Rest<String>) -> Result<Value, Error> {
     }
 }
 
+/// Characters of a text that an error shows.
+const EXCERPT: usize = 60;
+
+/// `{{ sample.turns | fromjson }}`: the value that a JSON text holds. What is no text is a value already.
+fn parse_json(value: &Value) -> Result<Value, Error> {
+    let Some(text) = value.as_str() else { return Ok(value.clone()) };
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(parsed) => Ok(Value::from(Serde(&parsed))),
+        Err(error) => {
+            let excerpt: String = text.chars().take(EXCERPT).collect();
+            let dots = if text.chars().nth(EXCERPT).is_some() { "…" } else { "" };
+            let message = format!("`fromjson` needs JSON, but {excerpt:?}{dots} is none: {error}");
+            Err(Error::new(ErrorKind::InvalidOperation, message))
+        }
+    }
+}
+
+/// `{{ output | transcript }}`: the messages, calls and results of a conversation, one a line.
+fn write_transcript(value: &Value) -> Result<String, Error> {
+    let value = json::value(value).map_err(|problem| Error::new(ErrorKind::BadSerialization, problem))?;
+    Ok(transcript::write(&value))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -74,6 +91,19 @@ mod tests {
     fn only_keeps_the_named_fields_in_their_order() {
         let claims = json!([{"text": "a", "secret": 1, "quote": "q"}, "bare"]);
         assert_eq!(render("{{ output | only('text', 'quote') }}", &claims), r#"[{"text":"a","quote":"q"},"bare"]"#);
+    }
+
+    /// TG-35: a JSON text becomes its value, a value stays, and anything else is an error that shows it.
+    #[test]
+    fn texts_become_values() {
+        let turns = json!({"turns": "[{\"role\": \"user\"}]", "list": [1], "broken": "[{", "nothing": null});
+        let read = |source: &str| Template::compile(source).unwrap().value(&Context::new().with("sample", &turns));
+        assert_eq!(read("{{ sample.turns | fromjson }}").unwrap(), json!([{"role": "user"}]));
+        assert_eq!(read("{{ (sample.turns | fromjson)[0].role }}").unwrap(), json!("user"));
+        assert_eq!(read("{{ sample.list | fromjson }}").unwrap(), json!([1]));
+        assert_eq!(read("{{ sample.nothing | fromjson }}").unwrap(), json!(null));
+        let error = read("{{ sample.broken | fromjson }}").unwrap_err().message;
+        assert!(error.contains("`fromjson` needs JSON, but \"[{\" is none"), "{error}");
     }
 
     /// CL-12: what stands in a prompt cannot close its fence.
