@@ -39,7 +39,7 @@ use crate::scripted::schema_stub;
 
 /// Models that can be called. All tasks of a run share one.
 pub struct Providers {
-    models: FxHashMap<String, ConnectedModel>,
+    pub(crate) models: FxHashMap<String, ConnectedModel>,
     pub(crate) transport: Option<Transport>,
     pub(crate) dispatch: Dispatch,
     pub(crate) settings: Settings,

@@ -114,6 +114,8 @@ pub enum CallErrorCode {
     Process,
     /// The answer calls a tool and has no text.
     ToolCall,
+    /// A batch ended three times without an answer to it, or its results are gone.
+    BatchExpired,
 }
 
 impl CallErrorCode {
@@ -151,6 +153,7 @@ impl CallErrorCode {
             Self::NotFound => "not_found",
             Self::Process => "process",
             Self::ToolCall => "tool_call",
+            Self::BatchExpired => "batch_expired",
         }
     }
 }

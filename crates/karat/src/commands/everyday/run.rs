@@ -101,6 +101,10 @@ fn finish_continued(
 /// Ends a run: prints its bill, writes its report, and returns the exit code.
 pub fn finish(context: &CommandContext<'_>, end: &RunEnd, output: &OutputArgs, json: bool) -> Result<Exit, Failure> {
     print_bill(context, end);
+    if let Some(detached) = &end.detached {
+        context.printer.say(detached);
+        return Ok(end.exit());
+    }
     let (results, files) = match end.status {
         RunStatus::Finished => write_results(context, end, output, json)?,
         // It was stopped before its first cell.

@@ -1,5 +1,6 @@
 //! Runs: their money, their failures, and what later runs reuse.
 
+mod batches;
 pub mod budgets;
 mod concurrent_runs;
 mod costs;

@@ -1,0 +1,163 @@
+//! Calls by the batch APIs of their providers.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use testkit::{BatchFaults, BatchStage, Echo, FakeBatches, FakeProvider, Script};
+
+use crate::place::{Place, Said, questions, suite};
+
+/// A place with ten rows and a provider with batch endpoints.
+struct Batched {
+    provider: FakeProvider,
+    batches: FakeBatches,
+    place: Place,
+}
+
+impl Batched {
+    fn new(faults: BatchFaults) -> Self {
+        Self::with(faults, |suite| suite)
+    }
+
+    fn with(faults: BatchFaults, change: impl Fn(String) -> String) -> Self {
+        let batches = FakeBatches::new(Script::echo(Echo::default()), faults);
+        let provider = FakeProvider::start(batches.script()).unwrap();
+        let place = Place::new();
+        place.write("data.jsonl", &questions(10));
+        place.write("karat.yaml", &change(suite(&provider.base_url())));
+        Self { provider, batches, place }
+    }
+
+    fn command(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = self.place.command(arguments);
+        command.env("KARAT_BATCH_POLL", "20ms");
+        command
+    }
+
+    fn karat(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).output().unwrap())
+    }
+
+    fn fine(&self, arguments: &[&str]) -> Said {
+        let said = self.karat(arguments);
+        assert_eq!(said.code, 0, "{}", said.all());
+        said
+    }
+
+    /// The canonical report of a live run at the price of batches.
+    fn live(&self, change: impl Fn(String) -> String) -> String {
+        let place = Place::new();
+        place.write("data.jsonl", &questions(10));
+        let half = suite(&self.provider.base_url()).replace("input: 1.0, output: 2.0", "input: 0.5, output: 1.0");
+        place.write("karat.yaml", &change(half));
+        place.fine(&["run", "--run-id", "live"]);
+        place.canonical("live")
+    }
+}
+
+/// TG-60: ten rows go as one batch, at half the price; the canonical report is that of a live run.
+#[test]
+fn ten_rows_go_as_one_batch() {
+    let batched = Batched::new(BatchFaults { shuffle: true, ..BatchFaults::default() });
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+    assert!(batched.provider.received_requests().iter().all(|request| !request.path.contains("chat")));
+    assert_eq!(batched.place.canonical("a"), batched.live(|suite| suite));
+}
+
+/// TG-62, TG-61: a process that is killed at any point resumes to one batch, ten billed lines, and the live report.
+#[test]
+fn a_killed_batch_is_never_submitted_twice() {
+    for stage in [
+        BatchStage::BeforeUpload,
+        BatchStage::AfterUpload,
+        BatchStage::AfterCreate,
+        BatchStage::Polling,
+        BatchStage::Reading,
+    ] {
+        let batched = Batched::new(BatchFaults { hang_at: Some(stage), ..BatchFaults::default() });
+        let mut child = batched.command(&["run", "--batch", "--run-id", "a", "-q"]);
+        let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !batched.batches.has_hung() {
+            assert!(child.try_wait().unwrap().is_none(), "{stage:?}: it ended");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        batched.fine(&["resume", "a"]);
+        assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10), "{stage:?}");
+        assert_eq!(batched.place.canonical("a"), batched.live(|suite| suite), "{stage:?}");
+    }
+}
+
+/// TG-62, TG-61: a creation that is done and answered with 500 is found again, not repeated.
+#[test]
+fn a_lost_creation_is_found() {
+    let batched = Batched::new(BatchFaults { lose_create: true, ..BatchFaults::default() });
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+}
+
+/// TG-62: expired and failed lines go in a second batch of their own.
+#[test]
+fn expired_lines_go_in_a_second_batch() {
+    let batched = Batched::new(BatchFaults { expire: 3, ..BatchFaults::default() });
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((batched.batches.sizes(), batched.batches.billed()), (vec![10, 3], 10));
+    let batched = Batched::new(BatchFaults { fail_lines: 2, ..BatchFaults::default() });
+    batched.fine(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((batched.batches.sizes(), batched.batches.billed()), (vec![10, 2], 10));
+}
+
+/// TG-61: a batch that the provider refuses three times makes cells with the error `batch_expired`.
+#[test]
+fn a_refused_batch_ends_as_batch_expired() {
+    let batched = Batched::new(BatchFaults { status: Some("failed".to_owned()), ..BatchFaults::default() });
+    let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((said.code, batched.batches.creates(), batched.batches.billed()), (1, 3, 0), "{}", said.all());
+    let report = batched.place.karat(&["report", "a", "--format", "json", "-o", "-"]).stdout;
+    assert!(report.contains("batch_expired"), "{report}");
+}
+
+/// TG-60: Anthropic's batches, also after a kill between creation and its answer.
+#[test]
+fn anthropic_batches_are_proved_by_their_results() {
+    let change = |suite: String| suite.replace("provider: openai", "provider: anthropic");
+    let hang_at = Some(BatchStage::AfterCreate);
+    let batched = Batched::with(BatchFaults { hang_at, ..BatchFaults::default() }, change);
+    let mut child = batched.command(&["run", "--batch", "--run-id", "a", "-q"]);
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !batched.batches.has_hung() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // A batch that nobody asks about does not end by itself in the fake.
+    for _ in 0..2 {
+        batched.batches.touch(0);
+    }
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+    assert_eq!(batched.place.canonical("a"), batched.live(change));
+}
+
+/// TG-61: `--detach` leaves with 0 once the batches are created; `resume` reads them.
+#[test]
+fn a_detached_run_is_resumed() {
+    let batched = Batched::new(BatchFaults::default());
+    let said = batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
+    assert!(said.stderr.contains("1 batch under way; `karat resume a`"), "{}", said.all());
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+}
+
+/// TG-60: `--batch` needs a model with a batch API.
+#[test]
+fn a_suite_without_a_batch_api_is_refused() {
+    let change = |suite: String| suite.replace("provider: openai", "provider: openai-compatible");
+    let batched = Batched::with(BatchFaults::default(), change);
+    let said = batched.karat(&["run", "--batch"]);
+    assert!(said.code == 1 && said.stderr.contains("--batch: no model here has a batch API"), "{}", said.all());
+    assert_eq!(batched.provider.requests(), 0);
+}
