@@ -331,10 +331,7 @@ impl Store {
         })
     }
 
-    fn write_batches(
-        &self,
-        write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
-    ) -> Result<(), StoreError> {
+    fn write_batches(&self, write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<(), StoreError> {
         let attempt = Attempt { path: self.path(), doing: "writing a batch" };
         let connection = self.writing();
         let transaction = writer::begin(&connection, attempt)?;

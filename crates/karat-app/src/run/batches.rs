@@ -48,6 +48,29 @@ enum Wait {
 }
 
 impl App {
+    /// Prices a plan as `--batch` bills it. Returns a line with the models that go by batches, and those that do not.
+    ///
+    /// # Errors
+    /// No model has a batch API, or calls must not be stored.
+    pub fn price_batches(&self, plan: &mut Plan) -> Result<String, AppError> {
+        price_batches(plan)?;
+        let models: BTreeMap<&str, bool> = plan
+            .header
+            .models
+            .iter()
+            .chain(&plan.header.judges)
+            .map(|model| (model.id.as_str(), has_batch_api(&model.provider)))
+            .collect();
+        let named = |by_batch: bool| {
+            let names = models.iter().filter(|(_, is_batched)| **is_batched == by_batch).map(|(id, _)| *id);
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let live = Some(named(false))
+            .filter(|live| !live.is_empty())
+            .map_or_else(String::new, |live| format!("; live: {live}"));
+        Ok(format!("by batches, at half the price: {}{live}", named(true)))
+    }
+
     /// The waits between two looks at a batch. The variable is for tests.
     pub(crate) fn batch_poll(&self) -> (Duration, Duration) {
         let wanted = (self.lookup)("KARAT_BATCH_POLL").and_then(|text| crate::duration_ms(&text));
@@ -68,7 +91,9 @@ pub(crate) fn price_batches(plan: &mut Plan) -> Result<(), AppError> {
     for model in header.models.iter_mut().chain(&mut header.judges).filter(|model| has_batch_api(&model.provider)) {
         found = true;
         if let Pricing::Known(price) = &mut model.price {
-            for part in [Some(&mut price.input), Some(&mut price.output), price.cached_input.as_mut()].into_iter().flatten() {
+            for part in
+                [Some(&mut price.input), Some(&mut price.output), price.cached_input.as_mut()].into_iter().flatten()
+            {
                 *part = part.div_ceil(2);
             }
         }
@@ -139,8 +164,9 @@ impl BatchRun<'_> {
                     }
                 }
             }
-            let are_created =
-                || Ok::<_, AppError>(self.store.batches(self.run)?.iter().all(|batch| batch.state != BatchState::Prepared));
+            let are_created = || {
+                Ok::<_, AppError>(self.store.batches(self.run)?.iter().all(|batch| batch.state != BatchState::Prepared))
+            };
             match left {
                 0 => return Ok(Wait::Over),
                 _ if self.detach && are_created()? => return Ok(Wait::Detached(left)),
@@ -185,12 +211,7 @@ impl BatchRun<'_> {
     }
 
     /// Takes a batch one step further. `None` if a step was made; else the reason to wait, empty if it is just running.
-    async fn advance(
-        &self,
-        batch: &StoredBatch,
-        is_fresh: bool,
-        known: &[String],
-    ) -> Result<Option<String>, AppError> {
+    async fn advance(&self, batch: &StoredBatch, is_fresh: bool, known: &[String]) -> Result<Option<String>, AppError> {
         let api = self.api(&batch.model)?;
         let step = match (&batch.remote_id, batch.state) {
             (Some(id), BatchState::Created) => self.read(&api, batch, id).await,
@@ -238,7 +259,8 @@ impl BatchRun<'_> {
                 BatchStatus::Running => return Ok(false),
                 BatchStatus::Failed(reason) => {
                     let reason = format!("the provider refused its batch ({reason})");
-                    let ends: Vec<_> = (0..batch.lines).map(|line| (line, BatchLineEnd::Again(reason.clone()))).collect();
+                    let ends: Vec<_> =
+                        (0..batch.lines).map(|line| (line, BatchLineEnd::Again(reason.clone()))).collect();
                     self.store.absorb_batch(&batch.key, &ends)?;
                     return Ok(true);
                 }

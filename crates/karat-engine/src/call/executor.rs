@@ -257,11 +257,7 @@ impl CallExecutor {
     }
 
     /// The model and the request of a call that goes by a batch API.
-    fn batch_request<'a>(
-        &self,
-        request: &'a Request,
-        target: &'a Target,
-    ) -> Option<(&'a ModelSpec, &'a ChatRequest)> {
+    fn batch_request<'a>(&self, request: &'a Request, target: &'a Target) -> Option<(&'a ModelSpec, &'a ChatRequest)> {
         let (Request::Chat(request), Some(model)) = (request, target.model.as_deref()) else { return None };
         self.providers.has_batch_api(&model.id).then_some((model, request))
     }

@@ -10,7 +10,9 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{BatchApi, BatchError, BatchLine, BatchResult, BatchStatus, RemoteBatch, json_lines, line_number, unreadable};
+use super::{
+    BatchApi, BatchError, BatchLine, BatchResult, BatchStatus, RemoteBatch, json_lines, line_number, unreadable,
+};
 
 /// The provider's clock may be behind ours by this many milliseconds.
 const CLOCK_SKEW: i64 = 10 * 60 * 1000;
@@ -132,11 +134,7 @@ impl BatchApi<'_> {
         Ok(RemoteBatch { id: batch.id, status })
     }
 
-    pub(super) async fn results_anthropic(
-        &self,
-        key: &str,
-        id: &str,
-    ) -> Result<Vec<(u32, BatchResult)>, BatchError> {
+    pub(super) async fn results_anthropic(&self, key: &str, id: &str) -> Result<Vec<(u32, BatchResult)>, BatchError> {
         // Not `results_url`: keys go to the configured server only.
         let path = format!("messages/batches/{id}/results");
         let content = self.send("reading results", Method::GET, &path, None).await?;
@@ -156,7 +154,9 @@ fn read_result(result: &LineResult<'_>) -> BatchResult {
                 None => BatchResult::Again("the batch answered it with a server's error".to_owned()),
             }
         }
-        (kind, ..) => BatchResult::Again(format!("the batch did not answer it ({})", kind.chars().take(60).collect::<String>())),
+        (kind, ..) => {
+            BatchResult::Again(format!("the batch did not answer it ({})", kind.chars().take(60).collect::<String>()))
+        }
     }
 }
 

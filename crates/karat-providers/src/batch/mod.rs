@@ -234,12 +234,7 @@ impl BatchApi<'_> {
     ///
     /// # Errors
     /// The provider did not answer, or the results are gone.
-    pub async fn results(
-        &self,
-        key: &str,
-        id: &str,
-        files: &[String],
-    ) -> Result<Vec<(u32, BatchResult)>, BatchError> {
+    pub async fn results(&self, key: &str, id: &str, files: &[String]) -> Result<Vec<(u32, BatchResult)>, BatchError> {
         match self.protocol {
             Protocol::OpenAi => self.results_openai(key, files).await,
             Protocol::Anthropic => self.results_anthropic(key, id).await,
@@ -294,8 +289,11 @@ impl BatchApi<'_> {
             is_uncertain: failure.retry,
         };
         let prepared = endpoint.request.to_address(method, &self.url(path), body);
-        let mut prepared: PreparedRequest = prepared
-            .map_err(|problem| BatchError { message: format!("{doing}: {problem}"), status: None, is_uncertain: false })?;
+        let mut prepared: PreparedRequest = prepared.map_err(|problem| BatchError {
+            message: format!("{doing}: {problem}"),
+            status: None,
+            is_uncertain: false,
+        })?;
         if let Some(command) = &endpoint.key_command {
             let kind = prepared.request().headers().get(reqwest::header::CONTENT_TYPE).cloned();
             let authorized =

@@ -6,7 +6,10 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{BatchApi, BatchError, BatchLine, BatchResult, BatchStatus, RemoteBatch, is_passing, json_lines, line_number, unreadable};
+use super::{
+    BatchApi, BatchError, BatchLine, BatchResult, BatchStatus, RemoteBatch, is_passing, json_lines, line_number,
+    unreadable,
+};
 
 #[derive(Deserialize)]
 struct Named {
@@ -82,9 +85,8 @@ impl BatchApi<'_> {
         let mut path = "batches?limit=100".to_owned();
         loop {
             let page: Page = self.ask("looking for a batch", Method::GET, &path, None).await?;
-            let is_ours = |batch: &&Batch| {
-                batch.metadata.as_ref().and_then(|metadata| metadata.karat.as_deref()) == Some(key)
-            };
+            let is_ours =
+                |batch: &&Batch| batch.metadata.as_ref().and_then(|metadata| metadata.karat.as_deref()) == Some(key);
             if let Some(batch) = page.data.iter().find(is_ours) {
                 return Ok(Some(batch.id.clone()));
             }
@@ -117,8 +119,7 @@ impl BatchApi<'_> {
     ) -> Result<Vec<(u32, BatchResult)>, BatchError> {
         let mut results = Vec::new();
         for file in files {
-            let content =
-                self.send("reading results", Method::GET, &format!("files/{file}/content"), None).await?;
+            let content = self.send("reading results", Method::GET, &format!("files/{file}/content"), None).await?;
             results.extend(read_results(key, &content).map_err(unreadable)?);
         }
         Ok(results)
@@ -137,9 +138,7 @@ fn form(boundary: &str, key: &str, lines: &[BatchLine]) -> Bytes {
         .as_bytes(),
     );
     for BatchLine { number, body } in lines {
-        let head = format!(
-            r#"{{"custom_id":"{key}-{number}","method":"POST","url":"/v1/chat/completions","body":"#
-        );
+        let head = format!(r#"{{"custom_id":"{key}-{number}","method":"POST","url":"/v1/chat/completions","body":"#);
         form.extend_from_slice(head.as_bytes());
         form.extend_from_slice(body);
         form.extend_from_slice(b"}\n");
@@ -166,7 +165,10 @@ fn read_results(key: &str, content: &[u8]) -> serde_json::Result<Vec<(u32, Batch
                 (None, error) => {
                     let LineError { code, message } = error.unwrap_or(LineError { code: None, message: None });
                     let code = code.or(message).unwrap_or_else(|| "no reason".to_owned());
-                    BatchResult::Again(format!("the batch did not answer it ({})", code.chars().take(60).collect::<String>()))
+                    BatchResult::Again(format!(
+                        "the batch did not answer it ({})",
+                        code.chars().take(60).collect::<String>()
+                    ))
                 }
             };
             Some((line_number(key, &line.custom_id)?, result))

@@ -200,9 +200,8 @@ impl FakeBatches {
     }
 
     fn create(&self, state: &mut BatchesState, asked: &Value, is_openai: bool) -> Behaviour {
-        let line = |line: Value, body: &str| {
-            (line["custom_id"].as_str().unwrap_or_default().to_owned(), line[body].clone())
-        };
+        let line =
+            |line: Value, body: &str| (line["custom_id"].as_str().unwrap_or_default().to_owned(), line[body].clone());
         let requests: Vec<(String, Value)> = if is_openai {
             let Some(file) = asked["input_file_id"].as_str().and_then(|file| state.files.get(file)) else {
                 return Behaviour::status(400, "no such file");
@@ -266,7 +265,9 @@ impl FakeBatches {
                 let error = json!({ "code": code, "message": "not in time" });
                 match batch.is_openai {
                     true => batch.errors.push(json!({ "custom_id": id, "response": null, "error": error }).to_string()),
-                    false => batch.results.push(json!({ "custom_id": id, "result": { "type": "expired" } }).to_string()),
+                    false => {
+                        batch.results.push(json!({ "custom_id": id, "result": { "type": "expired" } }).to_string())
+                    }
                 }
                 continue;
             }
@@ -279,16 +280,26 @@ impl FakeBatches {
                 continue;
             }
             let body = Bytes::from(body.to_string());
-            let received =
-                ReceivedRequest { number: at, attempt: 0, path: path.to_owned(), headers: Vec::new(), body: body.clone() };
+            let received = ReceivedRequest {
+                number: at,
+                attempt: 0,
+                path: path.to_owned(),
+                headers: Vec::new(),
+                body: body.clone(),
+            };
             let Behaviour::Ok(text) = self.lines.decide(&received) else { continue };
             let usage = protocol.usage(&body, &text);
             let reply = protocol.body(&body, &text, Some(usage));
             let reply: Value = serde_json::from_slice(&reply).unwrap_or_default();
-            batch.results.push(match batch.is_openai {
-                true => json!({ "custom_id": id, "response": { "status_code": 200, "body": reply }, "error": null }),
-                false => json!({ "custom_id": id, "result": { "type": "succeeded", "message": reply } }),
-            }.to_string());
+            batch.results.push(
+                match batch.is_openai {
+                    true => {
+                        json!({ "custom_id": id, "response": { "status_code": 200, "body": reply }, "error": null })
+                    }
+                    false => json!({ "custom_id": id, "result": { "type": "succeeded", "message": reply } }),
+                }
+                .to_string(),
+            );
             billed += 1;
         }
         if self.faults.shuffle {
