@@ -57,6 +57,7 @@ pub use crate::inspect::why::ReuseReasons;
 pub use crate::report::page::RunPage;
 pub use crate::report::write::{Format, ReportTo, WrittenReport};
 pub use crate::run::calibrate::Rounds;
+pub use crate::run::cancel::CancelledBatches;
 pub use crate::run::estimate_document::estimate_document;
 pub use crate::run::execution::{Execution, RunEnd};
 pub use crate::run::recording::CallRecording;

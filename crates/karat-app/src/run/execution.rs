@@ -486,7 +486,7 @@ fn finish_recording(recorder: &Recorder, status: RunStatus) -> Result<Vec<String
 }
 
 /// Starts the async runtime of a run.
-fn runtime() -> Result<Runtime, AppError> {
+pub(crate) fn runtime() -> Result<Runtime, AppError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(|source| RunError::Runtime { source }.into())
 }

@@ -164,6 +164,20 @@ fn a_detached_run_is_resumed() {
     assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
 }
 
+/// TG-61: `karat cancel` ends the batches at the provider; `resume` keeps what is done and makes the rest.
+#[test]
+fn cancelled_batches_can_be_resumed() {
+    let batched = Batched::new(BatchFaults::default());
+    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
+    let said = batched.fine(&["cancel", "a"]);
+    assert!(said.stderr.contains("1 batch cancelled; `karat resume a`"), "{}", said.all());
+    assert_eq!((batched.batches.cancelled(), batched.batches.creates()), (1, 1));
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.sizes(), batched.batches.billed()), (vec![10, 10], 10));
+    let said = batched.fine(&["cancel", "a"]);
+    assert!(said.stderr.contains("0 batches cancelled"), "{}", said.all());
+}
+
 /// TG-60: a plan shows what goes by batches, at their price, and asks nobody.
 #[test]
 fn a_plan_has_the_price_of_batches() {
