@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 use crate::analyse::gates::check_rules;
 use crate::error::{Bug, Lines, RunError};
-use crate::run::batches::{BatchRun, price_batches};
+use crate::run::batches::passes::{BatchRun, price_batches};
 use crate::run::ending::refusal::refusal_message;
 use crate::run::ending::run_command::check_same_plan;
 use crate::run::preflight_budget::{BudgetStop, EarlierCalls, check_limits, overspend_message, settle_limit};

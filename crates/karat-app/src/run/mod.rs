@@ -6,7 +6,7 @@
 //! - `stored_invocation` is what a run remembers of its start.
 //! - `rescore` re-runs failed cells, and scores stored outputs again by a plan from `rescore_plan`.
 //! - `calibrate` runs a round of calibration, `readiness` lists what is missing before a run.
-//! - `batches` submits the calls that a pass collects for batch APIs, and waits for them; `cancel` ends them early.
+//! - `batches` submits the calls that a pass collects for batch APIs, and waits for them.
 //! - `recording` names a recording of calls, `call_log` writes calls to a file.
 //! - `ending` words what a user reads at the end of a run.
 //!
@@ -15,7 +15,6 @@
 pub(crate) mod batches;
 pub(crate) mod calibrate;
 pub(crate) mod call_log;
-pub(crate) mod cancel;
 pub(crate) mod ending;
 pub(crate) mod estimate_document;
 pub(crate) mod execution;

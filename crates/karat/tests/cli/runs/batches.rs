@@ -178,6 +178,29 @@ fn cancelled_batches_can_be_resumed() {
     assert!(said.stderr.contains("0 batches cancelled"), "{}", said.all());
 }
 
+/// TG-61: calls in batches count against the budget once, at the most that they can cost, also after a resume.
+#[test]
+fn a_budget_holds_for_batches() {
+    let budget = |most: &str| {
+        let most = format!("budget_usd: {most}");
+        Batched::with(BatchFaults::default(), move |suite| suite.replace("budget_usd: 1000", &most))
+    };
+    // Ten calls are reserved at $0.0041 each.
+    let batched = budget("0.042");
+    batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
+    batched.fine(&["resume", "a"]);
+    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+    let report = batched.place.report("a");
+    assert!(
+        report["cost"]["actual_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0 && cost < 0.001),
+        "{}",
+        report["cost"]
+    );
+    let batched = budget("0.02");
+    let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
+    assert_eq!((said.code, batched.batches.creates()), (5, 0), "{}", said.all());
+}
+
 /// TG-60: a plan shows what goes by batches, at their price, and asks nobody.
 #[test]
 fn a_plan_has_the_price_of_batches() {

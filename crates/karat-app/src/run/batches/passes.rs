@@ -140,7 +140,7 @@ impl BatchRun<'_> {
     }
 
     async fn wait_for_batches(&self) -> Result<Wait, AppError> {
-        // Nobody has seen these keys: they need not be looked for.
+        // No request has named these keys yet, so they need not be looked for.
         let mut fresh = self.prepare()?;
         let mut warned = HashSet::new();
         let mut wait = self.poll.0;
