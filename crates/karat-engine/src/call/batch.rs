@@ -67,7 +67,7 @@ impl BatchDesk {
     }
 
     /// The amount that earlier parts of the run have reserved for these calls.
-    pub fn reserved(&self) -> Reservation {
+    pub fn reserved_amount(&self) -> Reservation {
         self.reserved
     }
 

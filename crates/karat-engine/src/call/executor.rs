@@ -88,8 +88,8 @@ impl CallExecutor {
     pub fn new(init: CallExecutorInit) -> Self {
         let pool = Arc::new(ReservationPool::new(init.concurrency));
         if let Some(batches) = &init.batches {
-            init.budget.hold(batches.reserved());
-            pool.take_over(batches.reserved());
+            init.budget.hold(batches.reserved_amount());
+            pool.take_over(batches.reserved_amount());
         }
         Self {
             providers: init.providers,

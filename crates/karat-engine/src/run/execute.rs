@@ -97,7 +97,7 @@ pub async fn execute(job: Job) -> Result<Outcome, EngineError> {
     let earlier = account.spending.committed_total();
     let batches = job.batch.then(|| BatchDesk::load(job.store.clone(), &job.run)).transpose()?;
     // What calls in batches may cost is open on disk, and settled by this part of the run.
-    let batched = batches.as_ref().map(BatchDesk::reserved).unwrap_or_default();
+    let batched = batches.as_ref().map(BatchDesk::reserved_amount).unwrap_or_default();
     let committed = Reservation {
         calls: earlier.calls.saturating_sub(batched.calls),
         upper: (earlier.upper - batched.upper).max(Money::ZERO),

@@ -34,9 +34,9 @@ pub enum BatchStage {
 pub struct BatchFaults {
     /// Results come in reverse order.
     pub shuffle: bool,
-    /// So many lines of the first batch expire.
+    /// The number of lines of the first batch that expire.
     pub expire: usize,
-    /// So many lines of the first batch are answered with 500.
+    /// The number of lines of the first batch that are answered with 500.
     pub fail_lines: usize,
     /// The final status of every batch.
     pub status: Option<String>,
@@ -103,12 +103,12 @@ impl FakeBatches {
     }
 
     /// Lines that were answered with a reply.
-    pub fn billed(&self) -> usize {
+    pub fn billed_lines(&self) -> usize {
         self.state().billed
     }
 
     /// Batches that a client cancelled.
-    pub fn cancelled(&self) -> usize {
+    pub fn cancelled_batches(&self) -> usize {
         self.state().batches.iter().filter(|batch| batch.cancelled).count()
     }
 

@@ -43,7 +43,7 @@ enum Wait {
     Over,
     /// The user stopped the run.
     Stopped,
-    /// So many batches go on without this process.
+    /// The number of batches that go on without this process.
     Detached(usize),
 }
 

@@ -72,7 +72,7 @@ fn without_suite_hash(report: &str) -> String {
 fn ten_rows_go_as_one_batch() {
     let batched = Batched::new(BatchFaults { shuffle: true, ..BatchFaults::default() });
     batched.fine(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
     assert!(batched.provider.received_requests().iter().all(|request| !request.path.contains("chat")));
     assert!(batched.canonical() == batched.live(|suite| suite));
 }
@@ -97,7 +97,7 @@ fn a_killed_batch_is_never_submitted_twice() {
         child.kill().unwrap();
         child.wait().unwrap();
         batched.fine(&["resume", "a"]);
-        assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10), "{stage:?}");
+        assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10), "{stage:?}");
         assert!(batched.canonical() == batched.live(|suite| suite), "{stage:?}");
     }
 }
@@ -107,7 +107,7 @@ fn a_killed_batch_is_never_submitted_twice() {
 fn a_lost_creation_is_found() {
     let batched = Batched::new(BatchFaults { lose_create: true, ..BatchFaults::default() });
     batched.fine(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
 }
 
 /// TG-62: expired and failed lines go in a second batch of their own.
@@ -115,10 +115,10 @@ fn a_lost_creation_is_found() {
 fn expired_lines_go_in_a_second_batch() {
     let batched = Batched::new(BatchFaults { expire: 3, ..BatchFaults::default() });
     batched.fine(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!((batched.batches.sizes(), batched.batches.billed()), (vec![10, 3], 10));
+    assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 3], 10));
     let batched = Batched::new(BatchFaults { fail_lines: 2, ..BatchFaults::default() });
     batched.fine(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!((batched.batches.sizes(), batched.batches.billed()), (vec![10, 2], 10));
+    assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 2], 10));
 }
 
 /// TG-61: a batch that the provider refuses three times makes cells with the error `batch_expired`.
@@ -126,7 +126,7 @@ fn expired_lines_go_in_a_second_batch() {
 fn a_refused_batch_ends_as_batch_expired() {
     let batched = Batched::new(BatchFaults { status: Some("failed".to_owned()), ..BatchFaults::default() });
     let said = batched.karat(&["run", "--batch", "--run-id", "a"]);
-    assert_eq!((said.code, batched.batches.creates(), batched.batches.billed()), (1, 3, 0), "{}", said.all());
+    assert_eq!((said.code, batched.batches.creates(), batched.batches.billed_lines()), (1, 3, 0), "{}", said.all());
     let report = batched.place.karat(&["report", "a", "--format", "json", "-o", "-"]).stdout;
     assert!(report.contains("batch_expired"), "{report}");
 }
@@ -150,7 +150,7 @@ fn anthropic_batches_are_proved_by_their_results() {
         batched.batches.touch(0);
     }
     batched.fine(&["resume", "a"]);
-    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
     assert!(batched.canonical() == batched.live(change));
 }
 
@@ -161,7 +161,7 @@ fn a_detached_run_is_resumed() {
     let said = batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
     assert!(said.stderr.contains("1 batch under way; `karat resume a`"), "{}", said.all());
     batched.fine(&["resume", "a"]);
-    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
 }
 
 /// TG-61: `karat cancel` ends the batches at the provider; `resume` keeps what is done and makes the rest.
@@ -171,9 +171,9 @@ fn cancelled_batches_can_be_resumed() {
     batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
     let said = batched.fine(&["cancel", "a"]);
     assert!(said.stderr.contains("1 batch cancelled; `karat resume a`"), "{}", said.all());
-    assert_eq!((batched.batches.cancelled(), batched.batches.creates()), (1, 1));
+    assert_eq!((batched.batches.cancelled_batches(), batched.batches.creates()), (1, 1));
     batched.fine(&["resume", "a"]);
-    assert_eq!((batched.batches.sizes(), batched.batches.billed()), (vec![10, 10], 10));
+    assert_eq!((batched.batches.sizes(), batched.batches.billed_lines()), (vec![10, 10], 10));
     let said = batched.fine(&["cancel", "a"]);
     assert!(said.stderr.contains("0 batches cancelled"), "{}", said.all());
 }
@@ -189,7 +189,7 @@ fn a_budget_holds_for_batches() {
     let batched = budget("0.042");
     batched.fine(&["run", "--batch", "--detach", "--run-id", "a"]);
     batched.fine(&["resume", "a"]);
-    assert_eq!((batched.batches.creates(), batched.batches.billed()), (1, 10));
+    assert_eq!((batched.batches.creates(), batched.batches.billed_lines()), (1, 10));
     let report = batched.place.report("a");
     assert!(
         report["cost"]["actual_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0 && cost < 0.001),

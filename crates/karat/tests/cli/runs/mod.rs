@@ -7,7 +7,6 @@ mod costs;
 mod estimates;
 mod faults;
 mod interruption;
-mod kill;
 mod outputs;
 mod recording;
 mod reuse;
